@@ -1,0 +1,1 @@
+"""Compact an exported Kafka topic dump exactly as the broker's log cleaner would."""
