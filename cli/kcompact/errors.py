@@ -1,0 +1,45 @@
+"""Errors that carry their exit code, and the exit codes themselves."""
+
+import enum
+
+
+class ExitCode(enum.IntEnum):
+    """What a run ends with; "could not do the job" outranks a finding."""
+
+    OK = 0
+    FINDING = 1
+    FAILED = 2
+    BUG = 3
+    INTERRUPTED = 130
+
+
+class KcompactError(Exception):
+    """The job cannot be done: a sentence that says where and why, a hint that says what to do.
+
+    Raised at the place that knows, chained with ``from``, caught once in ``app.main``.
+    """
+
+    exit_code = ExitCode.FAILED
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        if hint:
+            self.add_note(f"hint: {hint}")  # what a worker raises comes back as the text of a traceback
+
+
+class InputError(KcompactError):
+    """A dump, or a file beside it, is unreadable, malformed or ambiguous."""
+
+
+class OutputError(KcompactError):
+    """The output cannot be written where it was asked for."""
+
+
+class PolicyError(KcompactError):
+    """Settings that no broker would accept, or that contradict each other."""
+
+
+class EngineError(KcompactError):
+    """Spark or its JVM could not be started, or failed."""

@@ -1,0 +1,49 @@
+"""Fixtures shared by all tests."""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+os.environ.setdefault("CI", "true")  # no test run leaves a process behind that makes Java's cache
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one command line did."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """One Spark session for the whole test run; the commands borrow it."""
+    from kcompact.engine.session import SessionOptions, open_session
+
+    with open_session(SessionOptions(master="local[2]")) as session:
+        yield session
+
+
+@pytest.fixture
+def kcompact(capsys: pytest.CaptureFixture[str]) -> Callable[..., Run]:
+    """Run a command line through ``main()``: exit code, stdout, stderr."""
+    from kcompact.app import main
+
+    def run(*arguments: object) -> Run:
+        capsys.readouterr()
+        code = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return Run(int(code), captured.out, captured.err)
+
+    return run
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test that uses the session is marked ``spark`` without having to say so."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)
