@@ -1,0 +1,31 @@
+"""Which records belong to aborted transactions, told as runs of offsets."""
+
+from dataclasses import dataclass
+
+from kcompact.broker.lines import fields_of_lines, whole_number
+from kcompact.broker.log_names import LogName, PerLog
+from kcompact.errors import InputError
+
+
+@dataclass(frozen=True)
+class AbortedRange:
+    """Offsets of aborted data; both ends belong to it. Committed data of other producers is not inside."""
+
+    first_offset: int
+    last_offset: int
+
+
+def read_aborted(path: str) -> PerLog[tuple[AbortedRange, ...]]:
+    """Ranges by log, ascending, from ``topic partition first_offset last_offset``. Raises InputError."""
+    found: dict[LogName, list[AbortedRange]] = {}
+    for number, (topic, *fields) in fields_of_lines(path, "topic partition first_offset last_offset"):
+        partition, first_offset, last_offset = (whole_number(field, path, number) for field in fields)
+        if last_offset < first_offset:
+            raise InputError(f"{path}:{number}: the last offset, {last_offset}, is below the first")
+        found.setdefault(LogName(topic, partition), []).append(AbortedRange(first_offset, last_offset))
+    by_log = {log: tuple(sorted(of_log, key=_first_offset)) for log, of_log in found.items()}
+    return PerLog(f"--aborted {path}", by_log)
+
+
+def _first_offset(aborted: AbortedRange) -> int:
+    return aborted.first_offset

@@ -1,0 +1,183 @@
+"""The record batches of a log as they lie on disk: producers, markers, delete horizons, exact sizes."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
+from pathlib import PurePosixPath
+
+from kcompact.broker.lines import numbered_lines, whole_number
+from kcompact.broker.log_names import LogName, PerLog, parse_log_name
+from kcompact.errors import InputError
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One batch header. ``last_offset`` is the header's, which may exceed the last record that is left in it.
+
+    A batch without records (``record_count`` 0) is one that the cleaner kept for its producer's sake (R36).
+    """
+
+    base_offset: int
+    last_offset: int
+    record_count: int
+    size_bytes: int
+    segment_base_offset: int | None = None  # None: not told
+    codec: str = "none"
+    timestamp_type: str = "create"  # "create" or "logappend"
+    max_timestamp_ms: int = -1
+    producer_id: int = -1
+    producer_epoch: int = -1
+    base_sequence: int = -1
+    is_transactional: bool = False
+    is_control: bool = False
+    marker: str | None = None  # "COMMIT" or "ABORT"; None: no marker, or of another kind
+    delete_horizon_ms: int | None = None
+
+
+Lines = Iterator[tuple[int, str]]
+LoggedBatch = tuple[LogName | None, Batch]
+
+_REQUIRED_COLUMNS = ("topic", "partition", "baseOffset", "lastOffset", "count", "bytes")
+_DUMPING = re.compile(r"Dumping (?P<path>.*?(?P<base>\d{20})\.log)\s*")
+_BATCH_LINE = re.compile(r"baseOffset: \d+ lastOffset: \d+ count: .* isvalid: (?:true|false)\s*")
+_PAIR = re.compile(r"(\w+): (\S+)")
+_RECORD_LINE = re.compile(r"\s*\| offset: \d+ .*")
+_MARKER = re.compile(r" endTxnMarker: (?P<marker>COMMIT|ABORT)\b")
+_HORIZON = re.compile(r"OptionalLong\[(\d+)\]")
+_TIMESTAMP_TYPES = {"CreateTime": "create", "LogAppendTime": "logappend"}
+
+
+def read_batches(path: str) -> PerLog[tuple[Batch, ...]]:
+    """Batches by log, by ascending base offset. Raises InputError naming the line.
+
+    The file is the text of ``kafka-dump-log --deep-iteration`` (or ``--print-data-log``) of one or several
+    segment files, or a tab-separated table whose first line names its columns: topic, partition, segment,
+    baseOffset, lastOffset, count, bytes, codec, timestampType, producerId, producerEpoch, baseSequence,
+    transactional, control, deleteHorizonMs, maxTimestamp.
+    """
+    lines = numbered_lines(path, errors="surrogateescape")  # record text may be anything
+    first = next(lines, (1, ""))
+    is_table = first[1].startswith("topic\t")
+    found: dict[LogName | None, list[Batch]] = {}
+    for log, batch in (_table if is_table else _dump_log)(path, chain([first], lines)):
+        found.setdefault(log, []).append(batch)
+    if not found and not is_table:
+        raise InputError(
+            f"{path}: no record batches in it",
+            hint="wanted: the text of kafka-dump-log --deep-iteration, or a table with a header line",
+        )
+    batches: PerLog[tuple[Batch, ...]] = PerLog(f"--batches {path}")
+    for log, of_log in found.items():
+        if log is None:
+            batches.unnamed = _ascending(path, "the log", of_log)
+        else:
+            batches.by_log[log] = _ascending(path, str(log), of_log)
+    return batches
+
+
+def _table(path: str, lines: Lines) -> Iterator[LoggedBatch]:
+    names = next(lines)[1].split("\t")
+    missing = [name for name in _REQUIRED_COLUMNS if name not in names]
+    if missing:
+        raise InputError(f"{path}:1: no column {', '.join(missing)}")
+    for number, line in lines:
+        cells = line.split("\t")
+        if len(cells) != len(names):
+            raise InputError(f"{path}:{number}: {len(cells)} columns, the header has {len(names)}")
+        row = {name: cell for name, cell in zip(names, cells, strict=True) if cell != "-"}
+        log = LogName(row["topic"], whole_number(row["partition"], path, number))
+        yield log, _table_batch(path, number, row)
+
+
+def _table_batch(path: str, number: int, row: dict[str, str]) -> Batch:
+    def whole(name: str, default: int = -1) -> int:
+        return whole_number(row[name], path, number, least=-1) if name in row else default
+
+    return Batch(
+        base_offset=whole("baseOffset"),
+        last_offset=whole("lastOffset"),
+        record_count=whole("count"),
+        size_bytes=whole("bytes"),
+        segment_base_offset=whole("segment") if "segment" in row else None,
+        codec=row.get("codec", "none"),
+        timestamp_type=row.get("timestampType", "create"),
+        max_timestamp_ms=whole("maxTimestamp"),
+        producer_id=whole("producerId"),
+        producer_epoch=whole("producerEpoch"),
+        base_sequence=whole("baseSequence"),
+        is_transactional=row.get("transactional") == "1",
+        is_control="control" in row,
+        marker=row.get("control") if row.get("control") in {"COMMIT", "ABORT"} else None,
+        delete_horizon_ms=whole("deleteHorizonMs") if "deleteHorizonMs" in row else None,
+    )
+
+
+def _dump_log(path: str, lines: Lines) -> Iterator[LoggedBatch]:
+    """Batch lines, each completed by the marker that its record line tells; other lines are record text."""
+    log: LogName | None = None
+    segment_base_offset: int | None = None
+    batch: Batch | None = None
+    waits_at = 0  # line of a control batch whose record line has not come yet
+    for number, line in lines:
+        dumping = _DUMPING.fullmatch(line)
+        header = _BATCH_LINE.fullmatch(line)
+        if batch is not None and (dumping or header):
+            yield log, _complete(path, waits_at, batch)
+            batch, waits_at = None, 0
+        if dumping:
+            log = parse_log_name(PurePosixPath(dumping["path"].replace("\\", "/")).parent.name)
+            segment_base_offset = int(dumping["base"])
+        elif header:
+            batch = _header_batch(path, number, line, segment_base_offset)
+            waits_at = number if batch.is_control and batch.record_count else 0
+        elif batch is not None and waits_at and _RECORD_LINE.fullmatch(line):
+            marker = _MARKER.search(line)
+            batch, waits_at = replace(batch, marker=marker["marker"] if marker else None), 0
+    if batch is not None:
+        yield log, _complete(path, waits_at, batch)
+
+
+def _complete(path: str, waits_at: int, batch: Batch) -> Batch:
+    if waits_at:
+        raise InputError(
+            f"{path}:{waits_at}: whether the control batch at offset {batch.base_offset} commits or aborts"
+            " is not told",
+            hint="run kafka-dump-log with --deep-iteration or --print-data-log",
+        )
+    return batch
+
+
+def _header_batch(path: str, number: int, line: str, segment_base_offset: int | None) -> Batch:
+    pairs = dict(_PAIR.findall(line))
+    if pairs["isvalid"] != "true":
+        raise InputError(f"{path}:{number}: the batch at offset {pairs['baseOffset']} is corrupt (isvalid)")
+    horizon = _HORIZON.fullmatch(pairs.get("deleteHorizonMs", ""))
+    timestamp_type = next((name for name in _TIMESTAMP_TYPES if name in pairs), None)
+    return Batch(
+        base_offset=int(pairs["baseOffset"]),
+        last_offset=int(pairs["lastOffset"]),
+        record_count=int(pairs["count"]),
+        size_bytes=int(pairs.get("size", -1)),
+        segment_base_offset=segment_base_offset,
+        codec=pairs.get("compresscodec", "none").lower(),
+        timestamp_type=_TIMESTAMP_TYPES[timestamp_type] if timestamp_type else "create",
+        max_timestamp_ms=int(pairs[timestamp_type]) if timestamp_type else -1,
+        producer_id=int(pairs.get("producerId", -1)),
+        producer_epoch=int(pairs.get("producerEpoch", -1)),
+        base_sequence=int(pairs.get("baseSequence", -1)),
+        is_transactional=pairs.get("isTransactional") == "true",
+        is_control=pairs.get("isControl") == "true",
+        delete_horizon_ms=int(horizon[1]) if horizon else None,
+    )
+
+
+def _ascending(path: str, log: str, batches: list[Batch]) -> tuple[Batch, ...]:
+    ascending = sorted(batches, key=lambda batch: batch.base_offset)
+    for one, next_one in pairwise(ascending):
+        if next_one.base_offset <= one.last_offset:
+            raise InputError(
+                f"{path}: batches of {log} overlap: {one.base_offset} to {one.last_offset},"
+                f" and {next_one.base_offset} to {next_one.last_offset}"
+            )
+    return tuple(ascending)

@@ -1,0 +1,64 @@
+"""Delete horizons, which no dump carries: per log and round, up to which offset and until when (R25-R27)."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from kcompact.broker.lines import fields_of_lines, whole_number
+from kcompact.broker.log_names import LogName
+from kcompact.errors import InputError
+
+HORIZONS_NAME = "delete-horizons"
+
+_LINE = "topic partition rewritten_end_offset delete_horizon_ms"
+
+
+@dataclass(frozen=True)
+class DeleteHorizon:
+    """What one round stamped: tombstones below ``rewritten_end_offset`` that no earlier round had stamped."""
+
+    rewritten_end_offset: int  # exclusive
+    delete_horizon_ms: int
+
+
+@dataclass(frozen=True)
+class HorizonInterval:
+    """Tombstones from ``start_offset`` up to, not including, ``end_offset`` go at this horizon."""
+
+    start_offset: int
+    end_offset: int
+    delete_horizon_ms: int
+
+
+def read_delete_horizons(path: str) -> dict[LogName, tuple[DeleteHorizon, ...]]:
+    """Horizons by log in the order of the rounds. Raises InputError naming the line."""
+    found: dict[LogName, list[DeleteHorizon]] = {}
+    for number, (topic, *fields) in fields_of_lines(path, _LINE):
+        partition, end_offset, horizon_ms = (whole_number(field, path, number) for field in fields)
+        of_log = found.setdefault(LogName(topic, partition), [])
+        if of_log and end_offset <= of_log[-1].rewritten_end_offset:
+            raise InputError(
+                f"{path}:{number}: a later round of {topic}-{partition} ends below an earlier one"
+            )
+        of_log.append(DeleteHorizon(end_offset, horizon_ms))
+    return {log: tuple(of_log) for log, of_log in found.items()}
+
+
+def format_delete_horizons(horizons: Mapping[LogName, Iterable[DeleteHorizon]]) -> str:
+    """The file's text, sorted by log; within a log in the order of the rounds."""
+    return "".join(
+        f"{topic} {partition} {horizon.rewritten_end_offset} {horizon.delete_horizon_ms}\n"
+        for (topic, partition), of_log in sorted(horizons.items())
+        for horizon in of_log
+    )
+
+
+def horizon_intervals(horizons: Iterable[DeleteHorizon]) -> list[HorizonInterval]:
+    """The rounds of one log as intervals of offsets that follow one another, the first from offset 0."""
+    intervals: list[HorizonInterval] = []
+    start_offset = 0
+    for horizon in horizons:
+        intervals.append(
+            HorizonInterval(start_offset, horizon.rewritten_end_offset, horizon.delete_horizon_ms)
+        )
+        start_offset = horizon.rewritten_end_offset
+    return intervals

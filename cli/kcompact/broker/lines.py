@@ -1,0 +1,69 @@
+"""Small text files that stand beside a dump, line by line."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from kcompact.errors import InputError
+
+LONGEST_QUOTE = 60
+
+
+def numbered_lines(path: str, errors: str = "strict") -> Iterator[tuple[int, str]]:
+    """The lines of a UTF-8 file with their numbers from 1, line ends removed. Raises InputError.
+
+    ``errors`` is what to do with bytes that are not UTF-8, as in ``bytes.decode``.
+    """
+    number = 0
+    try:
+        with Path(path).open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                yield number, line.rstrip(b"\r\n").decode("utf-8", errors)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}:{number}: not UTF-8 text") from error
+
+
+def read_text(path: str) -> str:
+    """The whole of a small UTF-8 text file, line ends as they stand. Raises InputError."""
+    try:
+        data = Path(path).read_bytes()
+        return data.decode("utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise InputError(f"{path}:{line}: not UTF-8 text") from error
+
+
+def fields_of_lines(path: str, wanted: str) -> Iterator[tuple[int, list[str]]]:
+    """Line numbers and blank-separated fields; ``[name]`` at the end of ``wanted`` is an optional field.
+
+    Blank lines and lines that start with ``#`` are skipped. Raises InputError for another number of fields.
+    """
+    most = len(wanted.split())
+    least = most - wanted.count("[")
+    for number, line in numbered_lines(path):
+        fields = line.split()
+        if not fields or fields[0].startswith("#"):
+            continue
+        if not least <= len(fields) <= most:
+            raise InputError(f"{path}:{number}: '{shown(line)}' is not '{wanted}'")
+        yield number, fields
+
+
+def shown(line: str) -> str:
+    """A line as a message quotes it: without blanks at its ends, cut where it is long."""
+    text = line.strip()
+    return text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}..."
+
+
+def whole_number(text: str, path: str, number: int, *, least: int = 0) -> int:
+    """A field that holds a whole number. Raises InputError naming the line."""
+    try:
+        value = int(text)
+    except ValueError as error:
+        raise InputError(f"{path}:{number}: '{text}' is not a whole number") from error
+    if value < least:
+        raise InputError(f"{path}:{number}: {value} is below {least}")
+    return value

@@ -1,0 +1,56 @@
+"""How a log is named in the files beside a broker, and what such a file says about each log."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Generic, NamedTuple, TypeVar
+
+from kcompact.errors import InputError
+
+T = TypeVar("T")
+
+_DIRECTORY = re.compile(r"(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>\d+)")
+
+
+class LogName(NamedTuple):
+    """One log of a broker: a topic's partition. Prints as Kafka names its directory, ``orders-0``."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+def parse_log_name(text: str) -> LogName | None:
+    """``orders-0`` as a log; None if the text is not ``TOPIC-PARTITION``."""
+    match = _DIRECTORY.fullmatch(text)
+    return LogName(match["topic"], int(match["partition"])) if match else None
+
+
+@dataclass
+class PerLog(Generic[T]):
+    """What one file (or option) says: by log, or about "the log" where it names none."""
+
+    source: str  # the file or option, for messages
+    by_log: dict[LogName, T] = field(default_factory=dict)
+    unnamed: T | None = None
+
+    @property
+    def says_anything(self) -> bool:
+        """Whether there is a part about any log."""
+        return bool(self.by_log) or self.unnamed is not None
+
+    def for_logs(self, logs: Iterable[LogName]) -> dict[LogName, T]:
+        """The part that concerns ``logs``. Raises InputError if an unnamed part could mean several."""
+        wanted = sorted(set(logs))
+        found = {log: self.by_log[log] for log in wanted if log in self.by_log}
+        if self.unnamed is None:
+            return found
+        if len(wanted) > 1:
+            raise InputError(
+                f"{self.source} names no topic and partition, and the dump holds {len(wanted)} logs"
+                f" ({', '.join(str(log) for log in wanted[:3])}, ...)",
+                hint=f"say which log is meant, for example {wanted[0]}",
+            )
+        return dict.fromkeys(wanted, self.unnamed) | found

@@ -1,0 +1,216 @@
+"""The state folder: what a broker's disk remembers between two rounds and a dump does not.
+
+It holds ``cleaner-offset-checkpoint``, ``delete-horizons``, and ``output.json``, which names the compacted
+dump that both belong to. A run prepares all three, syncs them, and renames them after all else it publishes.
+"""
+
+import fcntl
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kcompact.broker.checkpoint import CHECKPOINT_NAME, format_checkpoint, read_checkpoint
+from kcompact.broker.delete_horizons import (
+    HORIZONS_NAME,
+    DeleteHorizon,
+    format_delete_horizons,
+    read_delete_horizons,
+)
+from kcompact.broker.log_names import LogName
+from kcompact.broker.state_output import (
+    OUTPUT_NAME,
+    START_ANEW,
+    OutputFile,
+    StateOutput,
+    digest_of,
+    format_output,
+    output_file,
+    read_output,
+)
+from kcompact.errors import InputError, OutputError
+
+LOCK_NAME = "lock"
+
+
+@dataclass(frozen=True)
+class CleanerState:
+    """All that a state folder says. ``files`` None: a checkpoint alone, such as one copied from a broker."""
+
+    checkpoint: Mapping[LogName, int] = field(default_factory=dict)
+    horizons: Mapping[LogName, tuple[DeleteHorizon, ...]] = field(default_factory=dict)
+    last_offsets: Mapping[LogName, int] = field(default_factory=dict)  # of the output
+    files: tuple[OutputFile, ...] | None = None
+
+
+class StateFolder:
+    """A state folder in use by this run. ``state`` is what it said when the run began."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.state = _read_state(path)
+        self._prepared: dict[Path, Path] = {}  # temporary file -> what it will replace
+
+    def check_fits(self, inputs: Sequence[str], last_offsets: Mapping[LogName, int]) -> list[str]:
+        """Whether the state belongs to a dump of these files and last offsets; returns notes.
+
+        Raises InputError that explains why it does not: other logs, older offsets, another output.
+        """
+        state = self.state
+        if state.checkpoint and not state.checkpoint.keys() & last_offsets.keys():
+            raise InputError(
+                f"{self.path}: this state is about {_names(state.checkpoint)},"
+                f" the dump about {_names(last_offsets)}",
+                hint="give the state folder of this topic, or a new one",
+            )
+        for log, last_offset in sorted(last_offsets.items()):
+            if last_offset < state.last_offsets.get(log, -1):
+                raise InputError(
+                    f"{self.path}: this state knows {log} up to offset {state.last_offsets[log]},"
+                    f" the dump ends at {last_offset}: it is older than the state",
+                    hint=START_ANEW,
+                )
+        if state.files is None:
+            return self._notes_without_output()
+        self._check_output_among(inputs)
+        return []
+
+    def _notes_without_output(self) -> list[str]:
+        if not self.state.checkpoint:
+            return []
+        return [f"{self.path}: a checkpoint without {OUTPUT_NAME}; taken as it stands, as from a broker"]
+
+    def _check_output_among(self, inputs: Sequence[str]) -> None:
+        """Every file that the state belongs to must be among the inputs, byte for byte."""
+        for wanted in self.state.files or ():
+            candidates = [Path(path) for path in inputs if Path(path).is_file()]
+            same_size = [path for path in candidates if path.stat().st_size == wanted.size_bytes]
+            if any(output_file(path).sha256 == wanted.sha256 for path in same_size):
+                continue
+            changed = next((path for path in candidates if path.name == wanted.name), None)
+            reason = (
+                f"{changed} is not as the run that wrote the state left it; a run that died between writing"
+                " the dump and the state would explain it"
+                if changed
+                else "it is not among the inputs"
+            )
+            raise InputError(
+                f"{self.path}: this state belongs to {wanted.name} of {wanted.size_bytes} bytes"
+                f" (SHA-256 {wanted.sha256[:12]}...): {reason}",
+                hint=START_ANEW,
+            )
+
+    def prepare(self, state: CleanerState) -> None:
+        """Write the next state beside the present one and sync it; nothing changes yet. Raises OutputError.
+
+        Entries of logs that ``state`` does not name are kept.
+        """
+        last_offsets = {**self.state.last_offsets, **state.last_offsets}
+        texts = {
+            HORIZONS_NAME: format_delete_horizons({**self.state.horizons, **state.horizons}),
+            CHECKPOINT_NAME: format_checkpoint({**self.state.checkpoint, **state.checkpoint}),
+        }
+        vouched = {name: digest_of(text) for name, text in texts.items()}
+        texts[OUTPUT_NAME] = format_output(StateOutput(state.files or (), last_offsets, vouched))
+        try:
+            for name, text in texts.items():
+                prepared = self.path / f"{name}.tmp"
+                self._prepared[prepared] = self.path / name
+                _write_synced(prepared, text)
+        except OSError as error:
+            self.discard()
+            raise OutputError(f"{self.path}: cannot be written: {error.strerror}") from error
+
+    def publish(self) -> None:
+        """Rename what was prepared over the present state; ``output.json`` comes last and vouches for it."""
+        for prepared, final in self._prepared.items():
+            prepared.replace(final)
+        self._prepared.clear()
+        _sync_folder(self.path)
+
+    def discard(self) -> None:
+        """Remove what was prepared and not published."""
+        for prepared in self._prepared:
+            prepared.unlink(missing_ok=True)
+        self._prepared.clear()
+
+
+@contextmanager
+def open_state(path: Path) -> Iterator[StateFolder]:
+    """The folder, made if need be, locked for this run. Raises InputError, OutputError.
+
+    What was prepared and not published is gone afterwards, and so is a folder that the run made for nothing.
+    """
+    existed = path.exists()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        lock = os.open(path / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be used as a state folder: {error.strerror}") from error
+    try:
+        _lock_or_explain(path, lock)
+        folder = StateFolder(path)
+        try:
+            yield folder
+        finally:
+            folder.discard()
+            if not existed and [left.name for left in path.iterdir()] == [LOCK_NAME]:
+                (path / LOCK_NAME).unlink()
+                path.rmdir()
+    finally:
+        os.close(lock)  # which also unlocks
+
+
+def _lock_or_explain(path: Path, lock: int) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        holder = os.pread(lock, 32, 0).decode("ascii", "replace").strip()
+        raise InputError(
+            f"{path}: in use by another run" + (f" (process {holder})" if holder else ""),
+            hint="wait until it has ended; the lock goes with the process, never remove it by hand",
+        ) from error
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, f"{os.getpid()}\n".encode("ascii"), 0)
+
+
+def _read_state(path: Path) -> CleanerState:
+    checkpoint_path, horizons_path = path / CHECKPOINT_NAME, path / HORIZONS_NAME
+    checkpoint = read_checkpoint(str(checkpoint_path)) if checkpoint_path.exists() else {}
+    horizons = read_delete_horizons(str(horizons_path)) if horizons_path.exists() else {}
+    output = read_output(path / OUTPUT_NAME)
+    if output is None:
+        return CleanerState(checkpoint, horizons)
+    for name, digest in output.vouched.items():
+        if _digest_of(path / name) != digest:
+            raise InputError(
+                f"{path / name}: not the one that {OUTPUT_NAME} belongs to; a run that died while it wrote"
+                " the state, or a change by hand, would explain it",
+                hint=START_ANEW,
+            )
+    return CleanerState(checkpoint, horizons, output.last_offsets, output.files)
+
+
+def _digest_of(path: Path) -> str:
+    return digest_of(path.read_text(encoding="utf-8")) if path.exists() else ""
+
+
+def _write_synced(path: Path, text: str) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(path: Path) -> None:
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _names(logs: Mapping[LogName, object]) -> str:
+    shown = [str(log) for log in sorted(logs)[:3]]
+    return ", ".join(shown) + (", ..." if len(logs) > len(shown) else "")

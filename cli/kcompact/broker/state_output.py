@@ -1,0 +1,78 @@
+"""``output.json`` of a state folder: which compacted dump and which files beside it it belongs to."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from kcompact.broker.log_names import LogName
+from kcompact.errors import InputError
+
+OUTPUT_NAME = "output.json"
+SCHEMA_VERSION = 1
+START_ANEW = (
+    "give the inputs that the state belongs to, or start a new --state folder: nothing is lost by that,"
+    " tombstones only stay longer"
+)
+
+
+@dataclass(frozen=True)
+class OutputFile:
+    """One file of the compacted dump that a state belongs to; it is found again by content, not by name."""
+
+    name: str
+    size_bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class StateOutput:
+    """The compacted dump's files, the last offset of each log, and digests of the state's own files."""
+
+    files: tuple[OutputFile, ...]
+    last_offsets: Mapping[LogName, int]
+    vouched: Mapping[str, str]  # file name in the state folder -> SHA-256 of its text
+
+
+def output_file(path: Path) -> OutputFile:
+    """Size and SHA-256 of a file as it lies on disk."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256")
+    return OutputFile(path.name, path.stat().st_size, digest.hexdigest())
+
+
+def digest_of(text: str) -> str:
+    """SHA-256 of a small text file."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_output(path: Path) -> StateOutput | None:
+    """What the file says; None if there is none. Raises InputError for anything that we did not write."""
+    if not path.exists():
+        return None
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+        return _output({SCHEMA_VERSION: said}[said["schema_version"]])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: not written by kcompact: {error}", hint=START_ANEW) from error
+
+
+def _output(said: dict[str, Any]) -> StateOutput:
+    return StateOutput(
+        tuple(OutputFile(**one) for one in said["files"]),
+        {LogName(topic, partition): last for topic, partition, last in said["last_offsets"]},
+        dict(said["sha256"]),
+    )
+
+
+def format_output(output: StateOutput) -> str:
+    """The file's text."""
+    said: dict[str, Any] = {
+        "schema_version": SCHEMA_VERSION,
+        "files": [asdict(file) for file in output.files],
+        "last_offsets": [[*log, last_offset] for log, last_offset in sorted(output.last_offsets.items())],
+        "sha256": dict(output.vouched),
+    }
+    return json.dumps(said, indent=2) + "\n"

@@ -1,0 +1,115 @@
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kcompact.broker.batches import Batch, read_batches
+from kcompact.broker.log_names import LogName
+from kcompact.errors import InputError
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+Write = Callable[[str], str]
+
+# As kafka-dump-log --print-data-log prints it; the last record's text spans two lines, one of them hostile.
+DUMP_LOG = """\
+Dumping /data/kafka/orders-0/00000000000000000000.log
+Log starting offset: 0
+baseOffset: 0 lastOffset: 1 count: 2 baseSequence: 0 lastSequence: 1 producerId: 7000 producerEpoch: 3 \
+partitionLeaderEpoch: 11 isTransactional: true isControl: false deleteHorizonMs: OptionalLong.empty \
+position: 0 CreateTime: 1661753909195 size: 99 magic: 2 compresscodec: none crc: 342616415 isvalid: true
+| offset: 0 CreateTime: 1661753909194 keySize: 2 valueSize: 2 sequence: 0 headerKeys: [] key: k1 payload: v1
+| offset: 1 CreateTime: 1661753909195 keySize: 2 valueSize: 30 sequence: 1 headerKeys: [] key: k2 payload: a
+ endTxnMarker: ABORT b
+baseOffset: 2 lastOffset: 2 count: 1 baseSequence: -1 lastSequence: -1 producerId: 7000 producerEpoch: 3 \
+partitionLeaderEpoch: 11 isTransactional: true isControl: true deleteHorizonMs: OptionalLong.empty \
+position: 99 CreateTime: 1661753909300 size: 78 magic: 2 compresscodec: none crc: 1 isvalid: true
+| offset: 2 CreateTime: 1661753909300 keySize: 4 valueSize: 6 sequence: -1 headerKeys: [] \
+endTxnMarker: COMMIT coordinatorEpoch: 0
+Dumping /data/kafka/orders-0/00000000000000000005.log
+Log starting offset: 5
+baseOffset: 5 lastOffset: 9 count: 1 baseSequence: -1 lastSequence: -1 producerId: -1 producerEpoch: -1 \
+partitionLeaderEpoch: 11 isTransactional: false isControl: false \
+deleteHorizonMs: OptionalLong[1785432255636] \
+position: 0 LogAppendTime: 1661753909400 size: 72 magic: 2 compresscodec: zstd crc: 2 isvalid: true
+| offset: 9 LogAppendTime: 1661753909400 keySize: 1 valueSize: -1 sequence: -1 headerKeys: [] key: a
+"""
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def write(text: str) -> str:
+        path = tmp_path / "batches.txt"
+        path.write_text(text)
+        return str(path)
+
+    return write
+
+
+def test_the_text_of_kafka_dump_log_gives_producers_markers_and_horizons(write: Write) -> None:
+    assert read_batches(write(DUMP_LOG)).by_log == {
+        LogName("orders", 0): (
+            Batch(0, 1, 2, 99, 0, "none", "create", 1661753909195, 7000, 3, 0, is_transactional=True),
+            Batch(
+                *(2, 2, 1, 78, 0, "none", "create", 1661753909300, 7000, 3, -1),
+                is_transactional=True,
+                is_control=True,
+                marker="COMMIT",
+            ),
+            Batch(5, 9, 1, 72, 5, "zstd", "logappend", 1661753909400, delete_horizon_ms=1785432255636),
+        )
+    }
+
+
+def test_a_dump_log_text_without_the_segment_s_folder_names_no_log(write: Write) -> None:
+    batches = read_batches(write(DUMP_LOG.replace("/data/kafka/orders-0/", "")))
+    assert batches.by_log == {}
+    assert [batch.base_offset for batch in batches.unnamed or ()] == [0, 2, 5]
+
+
+def test_older_kafkas_print_no_horizon(write: Write) -> None:
+    text = DUMP_LOG.replace("deleteHorizonMs: OptionalLong.empty ", "")
+    [commit] = [b for b in read_batches(write(text)).by_log[LogName("orders", 0)] if b.is_control]
+    assert (commit.marker, commit.delete_horizon_ms) == ("COMMIT", None)
+
+
+@pytest.mark.parametrize(
+    "path", sorted(GOLDEN.glob("*/*.batches")), ids=lambda p: f"{p.parent.name}/{p.name}"
+)
+def test_the_golden_tables_are_read_in_full(path: Path) -> None:
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    batches = [batch for of_log in read_batches(str(path)).by_log.values() for batch in of_log]
+    assert len(batches) == len(rows)
+    assert sum(batch.size_bytes for batch in batches) == sum(int(row["bytes"]) for row in rows)
+    for name in ("COMMIT", "ABORT"):
+        assert sum(b.marker == name for b in batches) == sum(row["control"] == name for row in rows)
+    horizons = [row["deleteHorizonMs"] for row in rows if row["deleteHorizonMs"] != "-"]
+    assert sorted(str(b.delete_horizon_ms) for b in batches if b.delete_horizon_ms) == sorted(horizons)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "no record batches"),
+        ('{"key": 1}\n', "no record batches"),
+        ("topic\tpartition\n", "no column baseOffset, lastOffset, count, bytes"),
+    ],
+)
+def test_what_holds_no_batches_is_refused(write: Write, text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        read_batches(write(text))
+
+
+def test_a_marker_that_is_not_told_is_refused_with_the_option_that_tells_it(write: Write) -> None:
+    shallow = "".join(line for line in DUMP_LOG.splitlines(keepends=True) if not line.startswith("|"))
+    with pytest.raises(InputError, match=r":5: .* offset 2 commits or aborts") as refusal:
+        read_batches(write(shallow))
+    assert "--deep-iteration" in (refusal.value.hint or "")
+
+
+def test_a_corrupt_batch_and_overlapping_batches_are_refused(write: Write) -> None:
+    with pytest.raises(InputError, match=":3: the batch at offset 0 is corrupt"):
+        read_batches(write(DUMP_LOG.replace("isvalid: true", "isvalid: false")))
+    with pytest.raises(InputError, match="orders-0 overlap: 0 to 1, and 0 to 1"):
+        read_batches(write(DUMP_LOG + DUMP_LOG))

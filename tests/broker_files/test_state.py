@@ -1,0 +1,159 @@
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from kcompact.broker.checkpoint import read_checkpoint
+from kcompact.broker.delete_horizons import DeleteHorizon
+from kcompact.broker.log_names import LogName
+from kcompact.broker.state import CleanerState, open_state
+from kcompact.broker.state_output import output_file
+from kcompact.errors import InputError, OutputError
+
+ORDERS, USERS = LogName("orders", 0), LogName("users", 3)
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> Path:
+    path = tmp_path / "orders.compacted.jsonl"
+    path.write_text("the survivors\n")
+    return path
+
+
+def save(folder: Path, dump: Path, log: LogName = ORDERS, end_offset: int = 303) -> None:
+    state = CleanerState(
+        {log: end_offset},
+        {log: (DeleteHorizon(end_offset, 1700000000000),)},
+        {log: end_offset - 1},
+        (output_file(dump),),
+    )
+    with open_state(folder) as opened:
+        opened.prepare(state)
+        opened.publish()
+
+
+def check(folder: Path, inputs: list[Path], last_offsets: Mapping[LogName, int]) -> list[str]:
+    with open_state(folder) as opened:
+        return opened.check_fits([str(path) for path in inputs], last_offsets)
+
+
+def test_a_state_comes_back_as_it_was_published(tmp_path: Path, dump: Path) -> None:
+    save(tmp_path / "state", dump)
+    with open_state(tmp_path / "state") as opened:
+        state = opened.state
+    assert state.checkpoint == {ORDERS: 303}
+    assert state.horizons == {ORDERS: (DeleteHorizon(303, 1700000000000),)}
+    assert state.last_offsets == {ORDERS: 302}
+    assert state.files == (output_file(dump),)
+
+
+def test_it_fits_a_dump_that_holds_the_output_under_any_name_and_goes_on(tmp_path: Path, dump: Path) -> None:
+    save(tmp_path / "state", dump)
+    moved = dump.rename(tmp_path / "last-week.jsonl")
+    (tmp_path / "new.jsonl").write_text("more\n")
+    assert check(tmp_path / "state", [tmp_path / "new.jsonl", moved], {ORDERS: 400, USERS: 5}) == []
+
+
+def test_entries_of_other_logs_are_kept(tmp_path: Path, dump: Path) -> None:
+    save(tmp_path / "state", dump, ORDERS, 303)
+    save(tmp_path / "state", dump, USERS, 7)
+    assert read_checkpoint(str(tmp_path / "state/cleaner-offset-checkpoint")) == {ORDERS: 303, USERS: 7}
+    with open_state(tmp_path / "state") as opened:
+        assert opened.state.horizons.keys() == {ORDERS, USERS}
+
+
+@pytest.mark.parametrize(
+    ("last_offsets", "said"),
+    [
+        ({USERS: 500}, "this state is about orders-0, the dump about users-3"),
+        ({ORDERS: 301}, "up to offset 302, the dump ends at 301"),
+    ],
+)
+def test_another_topic_and_an_older_dump_are_explained(
+    tmp_path: Path, dump: Path, last_offsets: Mapping[LogName, int], said: str
+) -> None:
+    save(tmp_path / "state", dump)
+    with pytest.raises(InputError, match=said):
+        check(tmp_path / "state", [dump], last_offsets)
+
+
+def test_a_dump_without_the_state_s_output_is_explained(tmp_path: Path, dump: Path) -> None:
+    save(tmp_path / "state", dump)
+    (tmp_path / "all.jsonl").write_text("the dump before\n")
+    with pytest.raises(InputError, match="it is not among the inputs"):
+        check(tmp_path / "state", [tmp_path / "all.jsonl"], {ORDERS: 400})
+
+
+def test_a_run_that_died_between_dump_and_state_is_noticed(tmp_path: Path, dump: Path) -> None:
+    save(tmp_path / "state", dump)
+    dump.write_text("what the next run wrote\n")
+    with pytest.raises(InputError, match="a run that died between writing the dump and the state"):
+        check(tmp_path / "state", [dump], {ORDERS: 400})
+
+
+def test_a_run_that_died_while_it_wrote_the_state_is_noticed(tmp_path: Path, dump: Path) -> None:
+    save(tmp_path / "state", dump)
+    (tmp_path / "state/cleaner-offset-checkpoint").write_text("0\n1\norders 0 400\n")
+    with pytest.raises(InputError, match="a run that died while it wrote the state"):
+        check(tmp_path / "state", [dump], {ORDERS: 400})
+
+
+def test_a_checkpoint_copied_from_a_broker_is_taken_with_a_note(tmp_path: Path, dump: Path) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state/cleaner-offset-checkpoint").write_text("0\n1\norders 0 60\n")
+    [said] = check(tmp_path / "state", [dump], {ORDERS: 10})
+    assert "without output.json" in said
+
+
+def test_what_is_prepared_and_not_published_changes_nothing(tmp_path: Path, dump: Path) -> None:
+    save(tmp_path / "state", dump)
+    before = {path.name: path.read_bytes() for path in (tmp_path / "state").iterdir()}
+    with open_state(tmp_path / "state") as opened:
+        opened.prepare(CleanerState({ORDERS: 999}, files=()))
+    after = {path.name: path.read_bytes() for path in (tmp_path / "state").iterdir()}
+    assert after == before
+
+
+def test_a_run_that_publishes_nothing_leaves_no_new_folder(tmp_path: Path) -> None:
+    with open_state(tmp_path / "new") as opened:
+        opened.prepare(CleanerState({ORDERS: 1}, files=()))
+    assert not (tmp_path / "new").exists()
+
+
+def test_the_folder_is_locked_while_in_use(tmp_path: Path, dump: Path) -> None:
+    save(tmp_path / "state", dump)
+    program = (
+        "import sys, pathlib\nfrom kcompact.broker.state import open_state\n"
+        "with open_state(pathlib.Path(sys.argv[1])): print('locked', flush=True); sys.stdin.read()"
+    )
+    other = subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path / "state")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert other.stdout is not None
+    assert other.stdout.readline() == "locked\n"
+    with (
+        pytest.raises(InputError, match=rf"in use by another run \(process {other.pid}\)"),
+        open_state(tmp_path / "state"),
+    ):
+        pass
+    other.kill()  # a run that dies gives the lock back
+    other.communicate()
+    with open_state(tmp_path / "state") as opened:
+        assert opened.state.checkpoint == {ORDERS: 303}
+
+
+def test_a_file_is_no_state_folder(dump: Path) -> None:
+    with pytest.raises(OutputError, match="cannot be used as a state folder"), open_state(dump):
+        pass
+
+
+def test_a_foreign_output_json_is_refused(tmp_path: Path, dump: Path) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state/output.json").write_text('{"schema_version": 2}')
+    with pytest.raises(InputError, match="not written by kcompact"):
+        check(tmp_path / "state", [dump], {ORDERS: 1})
