@@ -1,0 +1,1 @@
+"""A dump: its files, layout, dialect; split, index, copy, publish. No Spark."""

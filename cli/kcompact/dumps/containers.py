@@ -1,0 +1,177 @@
+"""Compressed files around a dump: unpacked once into a spool folder, since two passes need the bytes."""
+
+import bz2
+import gzip
+import lzma
+import os
+import stat
+import sys
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PurePath
+from typing import Any, BinaryIO
+
+import lz4.frame
+
+from kcompact.errors import InputError, OutputError
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+STDIN = "-"
+_CHUNK_BYTES = 4 << 20
+_MAGIC_BYTES = 6
+
+
+class _GzipWriter(gzip.GzipFile):
+    """Gzip without name and time, so that the same records give the same bytes."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("wb")
+        super().__init__(filename="", mode="wb", fileobj=self._file, mtime=0)
+
+    def close(self) -> None:
+        """Finish the stream, then the file."""
+        super().close()
+        self._file.close()
+
+
+@dataclass(frozen=True)
+class Container:
+    """One compressed format: how it begins, its usual suffixes, how to open it, what damage raises."""
+
+    magic: bytes
+    suffixes: tuple[str, ...]
+    read: Callable[..., Any]
+    write: Callable[..., Any]
+    errors: tuple[type[Exception], ...]
+
+
+CONTAINERS = {
+    "gzip": Container(
+        magic=b"\x1f\x8b",
+        suffixes=(".gz",),
+        read=gzip.GzipFile,
+        write=_GzipWriter,
+        errors=(EOFError, gzip.BadGzipFile, zlib.error),
+    ),
+    "bzip2": Container(
+        magic=b"BZh",
+        suffixes=(".bz2",),
+        read=bz2.BZ2File,
+        write=partial(bz2.BZ2File, mode="wb"),
+        errors=(EOFError, ValueError),
+    ),
+    "zstd": Container(
+        magic=b"\x28\xb5\x2f\xfd",
+        suffixes=(".zst", ".zstd"),
+        read=zstd.ZstdFile,
+        write=partial(zstd.ZstdFile, mode="wb", options={zstd.CompressionParameter.checksum_flag: 1}),
+        errors=(EOFError, zstd.ZstdError),
+    ),
+    "xz": Container(
+        magic=b"\xfd7zXZ\0",
+        suffixes=(".xz",),
+        read=lzma.LZMAFile,
+        write=partial(lzma.LZMAFile, mode="wb"),
+        errors=(EOFError, lzma.LZMAError),
+    ),
+    "lz4": Container(
+        magic=b"\x04\x22\x4d\x18",
+        suffixes=(".lz4",),
+        read=lz4.frame.LZ4FrameFile,
+        write=partial(lz4.frame.LZ4FrameFile, mode="wb", content_checksum=True),
+        errors=(EOFError, RuntimeError),
+    ),
+}
+"""By the name that a DumpFile carries."""
+
+
+def unpack(path: str, spool: Path) -> tuple[str, str | None]:
+    """Where the plain bytes of ``path`` lie, and the container they came in (None: as they are).
+
+    Standard input (``-``) and pipes are written to the spool folder first. Raises InputError.
+    """
+    data_path = path if _is_file(path) else _spooled(path, spool)
+    with Path(data_path).open("rb") as source:
+        head = source.read(_MAGIC_BYTES)
+    for name, container in CONTAINERS.items():
+        if head.startswith(container.magic):
+            return _unpacked(path, data_path, name, spool), name
+    return data_path, None
+
+
+def _is_file(path: str) -> bool:
+    return path != STDIN and stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116  follows links, as reading does
+
+
+def _spooled(path: str, spool: Path) -> str:
+    target = _fresh(spool)
+    source = sys.stdin.buffer if path == STDIN else Path(path).open("rb")  # noqa: SIM115  closed below
+    with source, target.open("wb") as out:
+        _copy(path, source, out)
+    return str(target)
+
+
+def _unpacked(path: str, data_path: str, name: str, spool: Path) -> str:
+    target = _fresh(spool)
+    container = CONTAINERS[name]
+    try:
+        with container.read(data_path) as source, target.open("wb") as out:
+            _copy(path, source, out)
+    except container.errors as error:
+        raise _damaged(path, name, error) from error
+    except OSError as error:
+        if error.errno is not None:  # not of the codec's making
+            raise
+        raise _damaged(path, name, error) from error
+    return str(target)
+
+
+def _damaged(path: str, name: str, error: Exception) -> InputError:
+    what = "is cut off" if isinstance(error, EOFError) else "is damaged"
+    return InputError(
+        f"{path}: the {name} archive {what} ({error})",
+        hint="copy or export it again; what can still be unpacked is not the whole dump",
+    )
+
+
+def _fresh(spool: Path) -> Path:
+    return spool / f"{sum(1 for _ in spool.iterdir())}.data"
+
+
+def _copy(path: str, source: BinaryIO, out: BinaryIO) -> None:
+    while chunk := source.read(_CHUNK_BYTES):
+        try:
+            out.write(chunk)
+        except OSError as error:
+            raise OutputError(
+                f"{path}: cannot be unpacked into {PurePath(out.name).parent}: {error.strerror}",
+                hint="point TMPDIR at a folder with room for the unpacked dump",
+            ) from error
+
+
+def container_of(name: str) -> str | None:
+    """The container that a file's name announces."""
+    suffix = PurePath(name).suffix.lower()
+    return next((key for key, container in CONTAINERS.items() if suffix in container.suffixes), None)
+
+
+def output_container(output: str, source: str, container: str | None) -> str | None:
+    """The container of an output file for a ``source`` that came in ``container``.
+
+    The output's name decides; one without a suffix of a container keeps the input's where the input's name
+    had none either.
+    """
+    announced = container_of(output)
+    return announced if announced or container_of(source) else container
+
+
+def open_packed(path: Path, container: str | None) -> BinaryIO:
+    """Open a file for writing, packed if a container is named."""
+    out: BinaryIO = path.open("wb") if container is None else CONTAINERS[container].write(path)
+    return out

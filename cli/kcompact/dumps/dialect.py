@@ -1,0 +1,71 @@
+"""What tells one tool's dump from another's, and how its fields are to be read: data, no code."""
+
+from dataclasses import dataclass, field
+
+ROLES = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value", "headers")
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """One row of the dialect table; as part of a DumpFile, with the user's options worked in.
+
+    Roles name the fields as dotted paths ("metadata.offset"); None: the dump never has it. ``signature``
+    holds paths that must occur in the file's first records, ``lacking`` paths that must not, ``order`` the
+    order in which those of its names that occur must stand.
+    """
+
+    name: str
+    tool: str  # as people call it, with versions and the options that matter
+    layouts: tuple[str, ...] = ("json_lines",)
+    signature: frozenset[str] = frozenset()
+    lacking: frozenset[str] = frozenset()
+    order: tuple[str, ...] = ()
+    sure: bool = True  # the signature occurs nowhere else
+
+    topic: str | None = "topic"
+    partition: str | None = "partition"
+    offset: str | None = "offset"
+    timestamp: str | None = "timestamp"
+    timestamp_type: str | None = None
+    key: str | None = "key"
+    value: str | None = "value"
+    headers: str | None = "headers"
+
+    key_encoding: str = "text"  # a name in encodings.ENCODINGS
+    value_encoding: str = "text"
+    headers_encoding: str = "text"
+    timestamp_unit: str = "auto"  # "ms", "us", "s", or "auto": by form and size (timestamps.py)
+    key_error: str | None = None  # where this field stands, the key could not be decoded
+    value_error: str | None = None
+
+    # What a missing field and a zero-length one stand for: "null" or "empty".
+    missing_key: str = "null"
+    empty_key: str = "empty"
+    missing_value: str = "null"
+    empty_value: str = "empty"
+    null_literal: str | None = None  # text that stands for null
+    # Forms ("missing", "empty", "literal") that the tool writes for more than one thing.
+    doubtful_key: frozenset[str] = frozenset()
+    doubtful_value: frozenset[str] = frozenset()
+    # A count (of reading.py) that, where it is not 0, shows that the tool tells them apart after all.
+    key_settled_by: str | None = None
+    value_settled_by: str | None = None
+    null_word: bool = False  # a JSON null is the text "null", which kaf embeds as JSON
+
+    key_marker: str | None = None  # a field that says that the key is base64, by true or "base64"
+    value_marker: str | None = None
+    key_size: str | None = None  # a field that tells null (-1) from empty (0)
+    value_size: str | None = None
+    listed: bool = False  # a record is a JSON array; roles are indexes
+    labelled: bool = False  # cells such as ``Partition:0``
+    key_field: str | None = None  # path below the value (--key-field)
+
+    byte_exact: bool = False  # keys come out as the bytes they are: U+FFFD is no sign of loss
+    doubles: bool = False  # JSON numbers went through a double: large integers were rounded
+    canonical_keys: bool = False
+    delimiter: str | None = None  # of CSV and text
+    quoting: str = "rfc4180"  # of CSV: "rfc4180", "backslash" (Spark) or "none"
+    columns: tuple[str, ...] = ()  # of text without a header line
+    refused: str | None = None  # why such dumps cannot be compacted
+    hint: str | None = None  # with ``refused``: what to do instead
+    notes: tuple[str, ...] = field(default=())  # worth knowing whenever such a dump is read

@@ -1,0 +1,209 @@
+"""A dump: the files that the user named, recognised, cut into splits."""
+
+import os
+import stat
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from shutil import rmtree
+from typing import Self
+
+from kcompact.dumps.containers import container_of, unpack
+from kcompact.dumps.file_names import NameFacts, name_facts, topic_of
+from kcompact.dumps.layout import DumpFile, Split
+from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.recognition import Recognised, recognise
+from kcompact.dumps.side_files import (
+    CONFLUENT,
+    SideShape,
+    grouped,
+    recognise_side_files,
+    refuse_tombstones_apart,
+)
+from kcompact.dumps.sources import find_files
+from kcompact.dumps.utf16 import NOTE, as_utf8
+from kcompact.errors import InputError
+
+
+@dataclass(frozen=True)
+class _Stamp:
+    """What would change if a file changed."""
+
+    size: int
+    mtime_ns: int
+    inode: int
+
+
+class Dump:
+    """The files of one dump. A context: the spool folder of unpacked files is gone at its end."""
+
+    def __init__(self, files: tuple[DumpFile, ...], options: ReadOptions, spool: Path) -> None:
+        self.files = files
+        self.options = options
+        self.notes = _notes_of(files)
+        self._spool = spool
+        self._stamps = {path: _stamp_of(path) for file in files for path in _paths_of(file)}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        rmtree(self._spool, ignore_errors=True)
+
+    def splits(self, split_bytes: int) -> list[Split]:
+        """Byte ranges that cover all records, in the order of files and records; ids count from 0."""
+        ranges = [
+            (file.file_id, start, end)
+            for file in self.files
+            for start, end in LAYOUTS[file.layout].plan(file, split_bytes)
+        ]
+        return [Split(number, *where) for number, where in enumerate(ranges)]
+
+    def check_unmoved(self) -> None:
+        """Raise InputError if a file is not what it was when it was opened."""
+        for path, stamp in self._stamps.items():
+            if _stamp_of(path) != stamp:
+                raise InputError(
+                    f"{path} changed while it was read",
+                    hint="wait until the export has finished, or copy the file, and run again",
+                )
+
+
+def open_dump(paths: list[str], options: ReadOptions) -> Dump:
+    """Find and recognise all files of a dump. Raises InputError."""
+    spool = Path(tempfile.mkdtemp(prefix="kcompact-spool-"))
+    try:
+        found = enumerate(grouped(find_files(paths)))
+        files = [_open_group(number, group, options, spool) for number, group in found]
+        return Dump(tuple(_agreed(files)), options, spool)
+    except BaseException:
+        rmtree(spool, ignore_errors=True)
+        raise
+
+
+def _open_group(file_id: int, group: dict[str, str], options: ReadOptions, spool: Path) -> DumpFile:
+    """A file, or files that hold keys and values side by side."""
+    if "keys" not in group:
+        return _open_file(file_id, group["value"], options, spool)
+    shape = recognise_side_files(group, spool)
+    first = next(iter(shape.parts.values()))
+    file = DumpFile(
+        file_id=file_id,
+        path=first.path,
+        data_path=first.data_path,
+        data_bytes=sum(Path(part.data_path).stat().st_size for part in shape.parts.values()),
+        layout="side_files",
+        dialect=CONFLUENT,
+        shape=shape,
+        container=container_of(first.path),
+        notes=CONFLUENT.notes,
+        topics=options.topics,
+        partitions=options.partitions,
+    )
+    return with_names(file, Recognised("side_files", CONFLUENT, shape))
+
+
+def _open_file(file_id: int, path: str, options: ReadOptions, spool: Path) -> DumpFile:
+    try:
+        data_path, container = unpack(path, spool)
+        if not Path(data_path).stat().st_size:
+            raise InputError(f"{path}: the file is empty", hint="was the export interrupted?")
+        utf8_path = as_utf8(path, data_path, spool)
+        data_path = utf8_path or data_path
+        recognised = recognise(path, data_path, options)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
+    return with_names(
+        DumpFile(
+            file_id=file_id,
+            path=path,
+            data_path=str(Path(data_path).absolute()),  # workers have a working folder of their own
+            data_bytes=Path(data_path).stat().st_size,
+            layout=recognised.layout,
+            dialect=recognised.dialect,
+            shape=recognised.shape,
+            container=container,
+            notes=recognised.notes + ((NOTE,) if utf8_path else ()),
+            topics=options.topics,
+            partitions=options.partitions,
+        ),
+        recognised,
+    )
+
+
+def with_names(file: DumpFile, recognised: Recognised) -> DumpFile:
+    """Fill in topic, partition and start offset, as far as the records do not say them, and say so."""
+    dialect, notes = file.dialect, list(file.notes)
+    facts = name_facts(file.path) if dialect.partition is None else NameFacts()
+    topic, partition, start = recognised.topic, recognised.partition, None
+    if dialect.topic is None and topic is None:
+        topic = facts.topic or topic_of(file.path)
+        notes.append(f"no topic in the records; by its name: {topic}")
+    if dialect.partition is None and partition is None:
+        partition = facts.partition or 0
+        taken = "taken as 0" if facts.partition is None else "taken from the file's path"
+        notes.append(f"no partition in the records; {taken}")
+    if dialect.offset is None:
+        start = facts.start_offset
+        notes.append("no offsets in the records; the order in the file counts")
+    return replace(file, topic=topic, partition=partition, start_offset=start, notes=tuple(notes))
+
+
+def _notes_of(files: tuple[DumpFile, ...]) -> list[str]:
+    """The notes on files, each said once."""
+    paths: dict[str, list[str]] = {}
+    for file in files:
+        for note in file.notes:
+            paths.setdefault(note, []).append(file.path)
+    return [
+        f"{about[0]}: {note}" if len(about) == 1 else f"{len(about)} files ({about[0]}, ...): {note}"
+        for note, about in paths.items()
+    ]
+
+
+def _agreed(files: list[DumpFile]) -> list[DumpFile]:
+    """Files read alike: where some of a tool's files have JSON keys of several types, all may have."""
+    _refuse_unordered(files)
+    refuse_tombstones_apart(files)
+    typed = {file.dialect.name for file in files if _key_encoding(file) == "json"}
+    return [
+        replace(file, dialect=replace(file.dialect, key_encoding="json"))
+        if _key_encoding(file) == "text" and file.dialect.name in typed
+        else file
+        for file in files
+    ]
+
+
+def _key_encoding(file: DumpFile) -> str | None:
+    return getattr(file.dialect, "key_encoding", None)
+
+
+def _refuse_unordered(files: list[DumpFile]) -> None:
+    """Raise InputError for files of one log whose order nobody can know."""
+    unordered: dict[tuple[str | None, int | None], DumpFile] = {}
+    for file in files:
+        if getattr(file.dialect, "offset", "offset") is not None or file.start_offset is not None:
+            continue
+        log = file.topic, file.partition
+        if log in unordered:
+            raise InputError(
+                f"{unordered[log].path} and {file.path}: no offsets in the records,"
+                " so which file is the later one?",
+                hint="export with offsets, or join the files in order (cat) first",
+            )
+        unordered[log] = file
+
+
+def _paths_of(file: DumpFile) -> tuple[str, ...]:
+    return file.shape.paths if isinstance(file.shape, SideShape) else (file.path,)
+
+
+def _stamp_of(path: str) -> _Stamp | None:
+    try:
+        status = os.stat(path)  # noqa: PTH116  inode and nanoseconds in one call
+        if not stat.S_ISREG(status.st_mode):  # a pipe: spooled, so that nothing can change any more
+            return None
+    except OSError:
+        return None
+    return _Stamp(status.st_size, status.st_mtime_ns, status.st_ino)

@@ -1,0 +1,52 @@
+"""How tools write bytes into text, and back: the bytes that a key or value stands for."""
+
+import ast
+import base64
+import binascii
+from collections.abc import Callable
+
+
+def _text(text: bytes) -> bytes:
+    return text
+
+
+def _base64(text: bytes) -> bytes:
+    """Standard base64, padded or not; in its one canonical spelling, so that plain words rarely pass."""
+    decoded = base64.b64decode(text + b"=" * (-len(text) % 4), validate=True)
+    if base64.b64encode(decoded).rstrip(b"=") != text.rstrip(b"="):
+        raise ValueError("not canonical base64")
+    return decoded
+
+
+def _hex(text: bytes) -> bytes:
+    """Hex digits in either case."""
+    return binascii.unhexlify(text)
+
+
+def _spark_hex(text: bytes) -> bytes:
+    """Binary columns in Spark's CSV: ``[6B 31]``."""
+    if not (text.startswith(b"[") and text.endswith(b"]")):
+        raise ValueError("not in brackets")
+    return bytes.fromhex(text[1:-1].decode("ascii"))
+
+
+def _python(text: bytes) -> bytes:
+    """Bytes as Python prints them: ``b'k1'``."""
+    if not text.startswith(b"b"):
+        raise ValueError("not a bytes literal")
+    try:
+        value = ast.literal_eval(text.decode("ascii"))
+    except SyntaxError as error:
+        raise ValueError("not a bytes literal") from error
+    return bytes(value)
+
+
+ENCODINGS: dict[str, Callable[[bytes], bytes]] = {
+    "text": _text,
+    "json": _text,  # decoded JSON stands in the dump: json_reader.py tells 7 from "7"
+    "base64": _base64,
+    "hex": _hex,
+    "spark-hex": _spark_hex,
+    "python": _python,
+}
+"""Decoders by name. Each raises ValueError for text that is not in its encoding."""

@@ -1,0 +1,19 @@
+"""What the user said about the input; the same for every command."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """Everything that recognition does not find out by itself. Defaults: recognise, take all records."""
+
+    dialect: str | None = None
+    fields: dict[str, str] = field(default_factory=dict)  # "key" -> "kafka_key", "value" -> "payload.body"
+    key_field: str | None = None  # a field of the value stands for the key of value-only dumps
+    tombstone: str | None = None  # "null", "missing", "empty" or "literal:TEXT"
+    missing_key: str | None = None  # "null" or "empty"
+    columns: tuple[str, ...] = ()  # of text dumps without a header line
+    delimiter: str | None = None
+    canonical_keys: bool = False
+    topics: frozenset[str] = frozenset()  # empty: all
+    partitions: frozenset[int] = frozenset()  # empty: all

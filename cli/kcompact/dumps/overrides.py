@@ -1,0 +1,58 @@
+"""What the user says about a dump beats what its dialect says."""
+
+from dataclasses import replace
+from typing import Any
+
+from kcompact.dumps.dialect import ROLES, Dialect
+from kcompact.dumps.dialects import BY_NAME
+from kcompact.dumps.options import ReadOptions
+from kcompact.errors import InputError
+
+_TOMBSTONES: dict[str, dict[str, Any]] = {
+    "null": {"missing_value": "empty", "empty_value": "empty"},
+    "missing": {"missing_value": "null", "empty_value": "empty"},
+    "empty": {"missing_value": "null", "empty_value": "null"},
+}
+
+
+def forced(name: str) -> Dialect:
+    """The dialect of ``--dialect NAME``. Raises InputError."""
+    if name not in BY_NAME:
+        raise InputError(
+            f"--dialect {name}: no such dialect",
+            hint="kcompact inspect --dialects lists them: " + ", ".join(sorted(BY_NAME)),
+        )
+    return BY_NAME[name]
+
+
+def with_options(dialect: Dialect, options: ReadOptions) -> Dialect:
+    """Work in ``--fields``, ``--tombstone``, ``--missing-key``, ``--canonical-keys``. Raises InputError."""
+    unknown = set(options.fields) - set(ROLES)
+    if unknown:
+        raise InputError(
+            f"--fields {', '.join(sorted(unknown))}: no such part of a record",
+            hint=f"parts: {', '.join(ROLES)}",
+        )
+    changes: dict[str, Any] = dict(options.fields)
+    if options.canonical_keys:
+        changes |= {"canonical_keys": True, "key_encoding": "json"}
+    if options.key_field is not None:
+        changes["key_field"] = options.key_field
+    if options.missing_key is not None:
+        if options.missing_key not in {"null", "empty"}:
+            raise InputError(f"--missing-key {options.missing_key}", hint="it is either null or empty")
+        changes |= {"missing_key": options.missing_key, "doubtful_key": frozenset()}
+        if "empty" in dialect.doubtful_key:
+            changes["empty_key"] = options.missing_key
+    if options.tombstone is not None:
+        changes |= {**_tombstone(options.tombstone), "doubtful_value": frozenset()}
+    return replace(dialect, **changes)
+
+
+def _tombstone(form: str) -> dict[str, Any]:
+    kind, _, text = form.partition(":")
+    if kind == "literal" and text:
+        return {**_TOMBSTONES["null"], "null_literal": text}
+    if form not in _TOMBSTONES:
+        raise InputError(f"--tombstone {form}", hint="it is null, missing, empty or literal:TEXT")
+    return _TOMBSTONES[form]

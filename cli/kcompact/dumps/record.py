@@ -1,0 +1,98 @@
+"""A record, and the index row that stands for it."""
+
+import hashlib
+from typing import NamedTuple
+
+import pyarrow as pa
+
+
+class Record(NamedTuple):
+    """One record as its dump tells it, decoded: keys, values and header values are the bytes they stand for.
+
+    ``timestamp_ms`` is -1 where the broker gave none. ``key`` None is "no key", ``value`` None a tombstone
+    (if there is a key); zero length is neither.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    timestamp_type: str | None = None  # "create", "logappend" or None
+    is_control: bool = False
+
+
+INDEX_SCHEMA = pa.schema(
+    [
+        pa.field("log_id", pa.int64(), nullable=False),  # log_id_of(topic, partition)
+        pa.field("offset", pa.int64(), nullable=False),
+        pa.field("key", pa.binary()),
+        pa.field("timestamp_ms", pa.int64(), nullable=False),
+        pa.field("is_tombstone", pa.bool_(), nullable=False),  # the value is null (key or not)
+        pa.field("split_id", pa.int32(), nullable=False),
+        pa.field("position", pa.int64(), nullable=False),  # ascends in the order of the split's records
+        pa.field("record_bytes", pa.int32(), nullable=False),  # bytes in the dump
+    ]
+)
+"""One row per record. ``position`` and ``record_bytes`` are what ``Layout.copy`` needs; it defines them."""
+
+EXTRA_FIELDS = {
+    field.name: field
+    for field in [
+        pa.field("log_bytes", pa.int32(), nullable=False),  # R40: alone in an uncompressed v2 batch
+        pa.field("is_control", pa.bool_(), nullable=False),
+        pa.field("content_hash", pa.binary(), nullable=False),  # content_hash(record)
+        pa.field("value_hash", pa.binary(), nullable=False),  # value_hash(record.value)
+        pa.field("headers_hash", pa.binary(), nullable=False),  # headers_hash(record.headers)
+        pa.field("value_kind", pa.int8(), nullable=False),  # VALUE_* below
+        pa.field("value_bytes", pa.int32(), nullable=False),  # length of the decoded value; -1 for null
+        pa.field("timestamp_type", pa.int8(), nullable=False),  # 0 create, 1 logappend, -1 unknown
+        pa.field("is_debezium_delete", pa.bool_(), nullable=False),  # op "d" in a Debezium envelope
+    ]
+}
+"""Columns that a caller may ask for beside INDEX_SCHEMA, in this order."""
+
+VALUE_PRESENT, VALUE_NULL, VALUE_EMPTY, VALUE_WORD_NULL = 0, 1, 2, 3
+
+
+def index_schema(extra: frozenset[str] = frozenset()) -> pa.Schema:
+    """INDEX_SCHEMA followed by the ``extra`` columns asked for, in EXTRA_FIELDS' order."""
+    return pa.schema([*INDEX_SCHEMA, *(f for name, f in EXTRA_FIELDS.items() if name in extra)])
+
+
+def log_id_of(topic: str, partition: int) -> int:
+    """A signed 64-bit name of a log that every worker computes alike, without agreeing on a table first."""
+    digest = hashlib.blake2b(f"{topic}\0{partition}".encode("utf-8", "surrogateescape"), digest_size=8)
+    return int.from_bytes(digest.digest(), "big", signed=True)
+
+
+def content_hash(record: Record) -> bytes:
+    """128 bits over key, value, timestamp and headers: equal content, equal hash, whatever the format."""
+    return _hash_of([str(record.timestamp_ms).encode(), record.key, record.value, *_parts(record.headers)])
+
+
+def value_hash(value: bytes | None) -> bytes:
+    """128 bits over a value alone; null has a hash of its own, which no bytes have."""
+    return _hash_of([value])
+
+
+def headers_hash(headers: tuple[tuple[str, bytes | None], ...]) -> bytes:
+    """128 bits over names and values of all headers, in their order."""
+    return _hash_of(_parts(headers)) if headers else _NO_HEADERS_HASH
+
+
+def _parts(headers: tuple[tuple[str, bytes | None], ...]) -> list[bytes | None]:
+    return [part for name, value in headers for part in (name.encode("utf-8", "surrogateescape"), value)]
+
+
+def _hash_of(parts: list[bytes | None]) -> bytes:
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        # The length first, so that no two lists of parts spell the same bytes.
+        digest.update(b"-" if part is None else str(len(part)).encode() + b":" + part)
+    return digest.digest()
+
+
+_NO_HEADERS_HASH = _hash_of([])

@@ -1,0 +1,56 @@
+"""Which files a command line names: files, folders, globs, in natural order."""
+
+import glob
+import re
+from pathlib import Path
+
+from kcompact.errors import InputError
+
+STDIN = "-"
+
+
+def find_files(arguments: list[str]) -> list[str]:
+    """All files of a dump, in the order of the arguments; within a folder or glob in natural order.
+
+    Of folders and globs, hidden files, ``_SUCCESS`` and the like, and empty files are left out. Raises
+    InputError where an argument names nothing.
+    """
+    files: dict[str, None] = {}  # in order, each once
+    for argument in arguments:
+        files |= dict.fromkeys([argument] if argument == STDIN else _files_of(argument))
+    if not files:
+        raise InputError("no dump given")
+    return list(files)
+
+
+def natural_order(path: str) -> list[tuple[int, int, str]]:
+    """Sort key: ``part-10`` after ``part-9``."""
+    return [
+        (0, int(piece), piece) if piece.isdecimal() else (1, 0, piece) for piece in re.split(r"(\d+)", path)
+    ]
+
+
+def _files_of(argument: str) -> list[str]:
+    path = Path(argument)
+    if path.is_file():
+        return [argument]
+    if path.is_dir():
+        found = [str(entry) for entry in path.rglob("*") if _counts(entry, path)]
+        if not found:
+            raise InputError(f"{argument}: no dump files in this folder")
+        return sorted(found, key=natural_order)
+    if path.exists():  # a FIFO, as of process substitution
+        return [argument]
+    if not glob.has_magic(argument):
+        raise InputError(f"{argument}: no such file or folder")
+    matches = [Path(match) for match in glob.glob(argument, recursive=True)]  # noqa: PTH207  absolute patterns too
+    found = [str(match) for match in matches if _counts(match, match.parent)]
+    if not found:
+        raise InputError(f"{argument}: no file matches this pattern")
+    return sorted(found, key=natural_order)
+
+
+def _counts(path: Path, folder: Path) -> bool:
+    inside = path.relative_to(folder).parts
+    hidden = any(part.startswith((".", "_")) for part in inside)
+    return not hidden and path.is_file() and path.stat().st_size > 0

@@ -1,0 +1,80 @@
+"""Timestamps as dumps spell them, as milliseconds since the epoch; -1 is "none"."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+NO_TIMESTAMP = -1
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+_SMALLEST_US = 10**14  # whole numbers from here on cannot be milliseconds (year 5138)
+_SMALLEST_NS = 10**17
+_PREFIXES = {"CreateTime": "create", "LogAppendTime": "logappend"}
+_TYPES = {
+    "create": "create",
+    "createtime": "create",
+    "create_time": "create",
+    "0": "create",
+    "logappend": "logappend",
+    "logappendtime": "logappend",
+    "log_append_time": "logappend",
+    "1": "logappend",
+}
+
+
+def timestamp_ms(raw: Any, unit: str = "auto") -> int:
+    """Milliseconds of a number, digits, ISO 8601 text, ``CreateTime:`` text or Python client's pair.
+
+    Without a ``unit`` ("ms", "us", "ns", "s"), whole numbers are milliseconds until they are too large for
+    that, and fractions are seconds. Raises ValueError.
+    """
+    if raw is None:
+        return NO_TIMESTAMP
+    if isinstance(raw, int) and not isinstance(raw, bool):
+        return _from_integer(raw, unit)
+    if isinstance(raw, float):
+        return round(raw * 1000) if unit in {"auto", "s"} else _from_integer(int(raw), unit)
+    if isinstance(raw, str):
+        return _from_text(raw.strip(), unit)
+    match raw:
+        case [_, milliseconds]:  # confluent_kafka: (type, milliseconds)
+            return timestamp_ms(milliseconds, unit)
+    raise ValueError(f"{raw!r} is no timestamp")
+
+
+def timestamp_type(raw: Any) -> str | None:
+    """Either "create" or "logappend", however it is spelt, or None."""
+    return _TYPES.get(str(raw).lower())
+
+
+def prefixed_type(raw: Any) -> str | None:
+    """The type that ``CreateTime:1700000000000`` carries in front."""
+    return _PREFIXES.get(raw.partition(":")[0]) if isinstance(raw, str) else None
+
+
+def _from_integer(number: int, unit: str) -> int:
+    if number < 0:
+        return NO_TIMESTAMP
+    if unit == "s":
+        return number * 1000
+    if unit == "us" or (unit == "auto" and _SMALLEST_US <= number < _SMALLEST_NS):
+        return number // 1000
+    if unit == "ns" or (unit == "auto" and number >= _SMALLEST_NS):
+        return number // 1_000_000
+    return number
+
+
+def _from_text(text: str, unit: str) -> int:
+    if text in {"", "NO_TIMESTAMP", "null"}:
+        return NO_TIMESTAMP
+    prefix, colon, rest = text.partition(":")
+    if colon and prefix in _PREFIXES:
+        return _from_integer(int(rest), unit)
+    if text.lstrip("-").isdigit():
+        return _from_integer(int(text), unit)
+    if text.replace(".", "", 1).isdigit():
+        whole, _, fraction = text.partition(".")
+        return int(whole) * 1000 + int(fraction[:3].ljust(3, "0"))
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - _EPOCH) // _MILLISECOND

@@ -1,0 +1,140 @@
+import io
+import os
+import random
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from avro_files import PLAIN, avro_bytes
+from dump_pipeline import compacted, index_all, open_one
+from kcompact.dumps.assemble import Fragment, assemble
+from kcompact.dumps.containers import CONTAINERS, open_packed, output_container, unpack
+from kcompact.dumps.dump import open_dump
+from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.outputs import Target
+from kcompact.dumps.record import Record
+from kcompact.errors import InputError
+
+KINDS = sorted(CONTAINERS)
+LINES = b"".join(
+    b'{"topic":"t","partition":0,"offset":%d,"timestamp":5,"key":"k%d","value":"v"}\n' % (n, n % 7)
+    for n in range(500)
+)
+
+
+def packed(path: Path, container: str, data: bytes) -> Path:
+    with open_packed(path, container) as out:
+        out.write(data)
+    return path
+
+
+@pytest.mark.parametrize("container", KINDS)
+@pytest.mark.parametrize("avro", [False, True])
+def test_packed_dumps_are_read_as_plain_ones(tmp_path: Path, container: str, avro: bool) -> None:
+    records = [Record("t", 0, n, 5, b"k%d" % (n % 7), b"v") for n in range(500)]
+    data = avro_bytes(PLAIN, records) if avro else LINES
+    plain = tmp_path / "plain"
+    plain.write_bytes(data)
+    path = packed(tmp_path / "orders", container, data)
+    with open_one(path) as dump, open_one(plain) as twin:
+        assert dump.files[0].container == container
+        assert Path(dump.files[0].data_path).read_bytes() == data
+        assert compacted(dump) == compacted(twin)
+        dump.check_unmoved()
+        spool = Path(dump.files[0].data_path).parent
+        assert spool.exists()
+    assert not spool.exists()
+
+
+@pytest.mark.parametrize("container", KINDS)
+def test_several_streams_in_a_row_are_one_dump(tmp_path: Path, container: str) -> None:
+    half = LINES.index(b"\n", len(LINES) // 2) + 1
+    path = packed(tmp_path / "a", container, LINES[:half])
+    path.write_bytes(path.read_bytes() + packed(tmp_path / "b", container, LINES[half:]).read_bytes())
+    with open_one(path) as dump:
+        assert index_all(dump)[0].num_rows == 500
+
+
+@pytest.mark.parametrize("container", KINDS)
+def test_cut_archives_are_refused(tmp_path: Path, container: str) -> None:
+    path = packed(tmp_path / "dump", container, random.Random(1).randbytes(3000))
+    data = path.read_bytes()
+    for end in range(max(len(CONTAINERS[container].magic), 4), len(data), 97):
+        path.write_bytes(data[:end])
+        with pytest.raises(InputError, match=f"the {container} archive") as caught:
+            unpack(str(path), tmp_path)
+        assert str(path) in caught.value.message
+        assert caught.value.hint
+
+
+@pytest.mark.parametrize("container", KINDS)
+def test_damaged_archives_are_refused(tmp_path: Path, container: str) -> None:
+    path = packed(tmp_path / "dump", container, random.Random(1).randbytes(3000))
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0x55
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=f"the {container} archive"):
+        unpack(str(path), tmp_path)
+
+
+@pytest.mark.parametrize("container", KINDS)
+def test_the_same_records_give_the_same_archive(tmp_path: Path, container: str) -> None:
+    one = packed(tmp_path / "one.x", container, LINES)
+    two = packed(tmp_path / "two.y", container, LINES)
+    assert one.read_bytes() == two.read_bytes()
+    data_path, found = unpack(str(one), tmp_path)
+    assert found == container
+    assert Path(data_path).read_bytes() == LINES
+
+
+@pytest.mark.parametrize(
+    ("output", "source", "container", "expected"),
+    [
+        ("x.compacted.jsonl.gz", "x.jsonl.gz", "gzip", "gzip"),
+        ("x.jsonl", "x.jsonl.gz", "gzip", None),
+        ("x.jsonl.zst", "x.jsonl.gz", "gzip", "zstd"),
+        ("x.jsonl.XZ", "x.jsonl", None, "xz"),
+        ("out.jsonl", "x.jsonl", "gzip", "gzip"),
+        ("out.jsonl", "-", None, None),
+    ],
+)
+def test_the_name_of_the_output_decides_how_it_is_packed(
+    output: str, source: str, container: str | None, expected: str | None
+) -> None:
+    assert output_container(output, source, container) == expected
+
+
+def test_output_is_packed_as_its_input_was(tmp_path: Path) -> None:
+    (tmp_path / "part").write_bytes(LINES)
+    with open_one(packed(tmp_path / "x.jsonl.gz", "gzip", LINES)) as dump:
+        target = Target(tmp_path / "x.compacted.jsonl.gz", dump.files)
+        assemble(tmp_path / "hidden", target, [Fragment(0, "part", 0, len(LINES), 500)], tmp_path)
+    data_path, container = unpack(str(tmp_path / "hidden"), tmp_path)
+    assert container == "gzip"
+    assert Path(data_path).read_bytes() == LINES
+
+
+@pytest.mark.parametrize("container", [None, "gzip"])
+def test_standard_input_is_spooled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, container: str | None
+) -> None:
+    data = packed(tmp_path / "packed", container, LINES).read_bytes() if container else LINES
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    with open_dump(["-"], ReadOptions()) as dump:
+        assert dump.files[0].path == "-"
+        assert dump.files[0].container == container
+        assert index_all(dump)[0].num_rows == 500
+        dump.check_unmoved()
+
+
+def test_a_named_pipe_is_spooled(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(LINES))
+    writer.start()
+    with open_one(pipe) as dump:
+        writer.join()
+        assert index_all(dump)[0].num_rows == 500
+        dump.check_unmoved()
