@@ -1,0 +1,56 @@
+"""One JSON object per line: kcat -J, and most others."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import pyarrow as pa
+
+from kcompact.dumps.fast_lines import FAST_EXTRA, SMALLEST_FAST_BYTES, FastLines
+from kcompact.dumps.framed import Frame, FramedLayout, ReadRecord
+from kcompact.dumps.json_reader import JsonReader
+from kcompact.dumps.json_rules import JsonRules, holds_record
+from kcompact.dumps.json_template import covers
+from kcompact.dumps.layout import DumpFile, Split, SplitNotes
+from kcompact.dumps.lines import cut_at_lines, lines_of
+
+
+class JsonLines(FramedLayout):
+    """A record is a line; blank lines and what kcat says about itself (``% ...``) are skipped."""
+
+    def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
+        """Cut after line ends."""
+        if not file.shape.splittable:
+            return [(file.shape.start, file.data_bytes)]
+        return cut_at_lines(file.data_path, file.shape.start, file.data_bytes, split_bytes)
+
+    def frames(self, file: DumpFile, start: int, end: int, notes: SplitNotes) -> Iterator[Frame]:
+        """Lines that hold something."""
+        for line in lines_of(file.data_path, start, end):
+            if holds_record(line.data, notes):
+                yield line
+
+    def index(
+        self, file: DumpFile, split: Split, extra: frozenset[str], notes: SplitNotes
+    ) -> Iterator[pa.RecordBatch]:
+        """Many lines at once where their dialect allows it."""
+        if not _is_fast(file, extra) or split.end - split.start < SMALLEST_FAST_BYTES:
+            yield from self._exactly(file, notes, split, extra=extra)
+        else:
+            rules, reader = JsonRules(file.dialect), partial(JsonReader, file, values=bool(extra))
+            fast = FastLines(rules, reader, file, split, notes, extra=extra)
+            yield from fast.index(partial(self._exactly, file, notes, extra=extra))
+
+    def _exactly(
+        self, file: DumpFile, notes: SplitNotes, split: Split, *, extra: frozenset[str] = frozenset()
+    ) -> Iterator[pa.RecordBatch]:
+        return super().index(file, split, extra, notes)
+
+    def reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
+        """Read JSON."""
+        return JsonReader(file, notes, values=values)
+
+
+def _is_fast(file: DumpFile, extra: frozenset[str]) -> bool:
+    """Whether templates tell all that is asked for; of values only what stands there as it is."""
+    means_itself = not extra or (extra <= FAST_EXTRA and file.dialect.value_encoding == "text")
+    return means_itself and covers(file.dialect)

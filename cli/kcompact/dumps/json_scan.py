@@ -1,0 +1,135 @@
+"""Where JSON values begin and end in a stream of bytes: strings and nesting, tracked a chunk at a time."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+CHUNK_BYTES = 1 << 20
+OPEN, CLOSE, COMMA = 1, 2, 3
+_QUOTE, _BACKSLASH = 4, 5
+
+# Every byte as what it may mean; 0: nothing.
+_MEANINGS = bytearray(256)
+for _signs, _meaning in ((b"{[", OPEN), (b"}]", CLOSE), (b",", COMMA), (b'"', _QUOTE), (b"\\", _BACKSLASH)):
+    for _sign in _signs:
+        _MEANINGS[_sign] = _meaning
+_STEPS = np.array([0, 1, -1, 0, 0, 0], dtype=np.int64)  # of depth, by meaning
+
+
+class Scanner:
+    """Finds brackets and commas outside of strings; remembers string and depth from chunk to chunk."""
+
+    def __init__(self, depth: int = 0) -> None:
+        self.depth = depth
+        self.in_string = False
+
+    def feed(self, chunk: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Positions in the chunk, kinds (OPEN, CLOSE, COMMA) and the depth after each.
+
+        A chunk must not end within a run of backslashes: see ``chunks_of``.
+        """
+        meanings = np.frombuffer(chunk.translate(_MEANINGS), dtype=np.uint8)
+        positions = np.flatnonzero(meanings != 0)  # twice as fast as without the comparison
+        kinds = meanings[positions]
+        toggles = kinds == _QUOTE
+        if b"\\" in chunk:
+            toggles &= ~_escaped(positions, kinds)
+        # Parity is all that counts: eight bits may overflow.
+        in_string = (np.cumsum(toggles, dtype=np.uint8) & 1).astype(bool) ^ self.in_string
+        outside = np.flatnonzero(~in_string & (kinds < _QUOTE))
+        if len(in_string):
+            self.in_string = bool(in_string[-1])
+        positions, kinds = positions[outside], kinds[outside]
+        depths = self.depth + np.cumsum(_STEPS[kinds])
+        if len(depths):
+            self.depth = int(depths[-1])
+        return positions, kinds, depths
+
+
+def _escaped(positions: np.ndarray, kinds: np.ndarray) -> np.ndarray:
+    """Which signs stand after a run of backslashes of odd length."""
+    slashes = np.flatnonzero(kinds == _BACKSLASH)
+    places, order = positions[slashes], np.arange(len(slashes))
+    opens = np.concatenate([[True], np.diff(places) != 1])
+    run_start = np.maximum.accumulate(np.where(opens, order, 0))
+    odd = slashes[(order - run_start) & 1 == 0]
+    escaped = np.zeros(len(kinds) + 1, dtype=bool)
+    following = positions[np.minimum(odd + 1, len(positions) - 1)] == positions[odd] + 1
+    escaped[odd[following] + 1] = True
+    return escaped[:-1]
+
+
+def chunks_of(path: str, start: int, end: int) -> Iterator[tuple[int, bytes]]:
+    """(position, bytes) of a range of a file, never cut within a run of backslashes."""
+    with Path(path).open("rb") as source:
+        source.seek(start)
+        while start < end:
+            chunk = _read(source, min(CHUNK_BYTES, end - start))
+            while chunk.endswith(b"\\") and start + len(chunk) < end:
+                chunk += _read(source, 1)
+            yield start, chunk
+            start += len(chunk)
+
+
+def _read(source: BinaryIO, size: int) -> bytes:
+    data = source.read(size)
+    if not data:
+        raise EOFError(source.name)
+    return data
+
+
+class Item:
+    """A stretch of a file between two events, with its bytes; ``opened`` and ``closed`` by which kinds."""
+
+    __slots__ = ("closed", "data", "opened", "position")
+
+    def __init__(self, position: int, data: bytes, opened: int, closed: int | None) -> None:
+        self.position = position
+        self.data = data
+        self.opened = opened
+        self.closed = closed
+
+
+def items_of(path: str, start: int, end: int, *, commas: bool, inside: bool = False) -> Iterator[Item]:
+    """What lies between the outermost brackets and, with ``commas``, the commas between them.
+
+    An item is the stretch after one of these and before the next (its bytes exclude both); the last item
+    has ``closed`` None and reaches to ``end``. With ``inside`` the range begins within the brackets, as if
+    after a comma; without, ``opened`` of the first item is CLOSE.
+    """
+    scanner = Scanner(1 if inside else 0)
+    position, opened = start, COMMA if inside else CLOSE
+    pieces: list[bytes] = []
+    for chunk_start, chunk in chunks_of(path, start, end):
+        positions, kinds, depths = scanner.feed(chunk)
+        wanted = ((kinds == OPEN) & (depths == 1)) | ((kinds == CLOSE) & (depths == 0))
+        if commas:
+            wanted |= (kinds == COMMA) & (depths == 1)
+        at = 0
+        for event, kind in zip(positions[wanted].tolist(), kinds[wanted].tolist(), strict=True):
+            pieces.append(chunk[at:event])
+            yield Item(position, b"".join(pieces), opened, kind)
+            pieces, at, opened = [], event + 1, kind
+            position = chunk_start + at
+        pieces.append(chunk[at:])
+    yield Item(position, b"".join(pieces), opened, None)
+
+
+def cuts_of(path: str, start: int, end: int, split_bytes: int, *, commas: bool) -> list[int]:
+    """Where a range can be cut, about every ``split_bytes``: after a comma, else after a bracket.
+
+    Strings and nesting can only be known from the beginning on, so all is scanned.
+    """
+    scanner, cuts = Scanner(), [start]
+    kind, depth = (COMMA, 1) if commas else (CLOSE, 0)
+    for chunk_start, chunk in chunks_of(path, start, end):
+        positions, kinds, depths = scanner.feed(chunk)
+        candidates = positions[(kinds == kind) & (depths == depth)] + chunk_start + 1
+        while True:
+            at = int(np.searchsorted(candidates, cuts[-1] + split_bytes))
+            if at == len(candidates):
+                break
+            cuts.append(int(candidates[at]))
+    return cuts

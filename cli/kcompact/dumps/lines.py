@@ -1,0 +1,64 @@
+"""Lines of a file by byte range: found without reading what lies between."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from kcompact.dumps.framed import Frame
+
+CHUNK_BYTES = 4 << 20
+_PROBE_BYTES = 64 << 10
+
+
+def cut_at_lines(path: str, start: int, end: int, split_bytes: int) -> list[tuple[int, int]]:
+    """Ranges of about ``split_bytes`` that start after a line end."""
+    cuts = [start]
+    with Path(path).open("rb") as source:
+        while end - cuts[-1] > split_bytes:
+            cut = _after_newline(source, cuts[-1] + split_bytes - 1, end)
+            if cut >= end:
+                break
+            cuts.append(cut)
+    return [(a, b) for a, b in zip(cuts, [*cuts[1:], end], strict=True) if a < b]
+
+
+def _after_newline(source: BinaryIO, position: int, end: int) -> int:
+    """The first position after ``position`` that follows a line end; ``end`` if there is none."""
+    source.seek(position)
+    while position < end:
+        probe = source.read(_PROBE_BYTES)
+        if not probe:
+            break
+        found = probe.find(b"\n")
+        if found >= 0:
+            return position + found + 1
+        position += len(probe)
+    return end
+
+
+def lines_of(path: str, start: int, end: int) -> Iterator[Frame]:
+    """The lines of a range, blank ones included; ``data`` is without the line end (LF or CR LF)."""
+    with Path(path).open("rb") as source:
+        source.seek(start)
+        rest, position = b"", start
+        while position + len(rest) < end:
+            chunk = source.read(min(CHUNK_BYTES, end - position - len(rest)))
+            if not chunk:
+                raise EOFError(path)
+            *whole, rest = (rest + chunk).split(b"\n")
+            for line in whole:
+                yield Frame(position, len(line) + 1, line.removesuffix(b"\r"))
+                position += len(line) + 1
+        if rest:
+            yield Frame(position, len(rest), rest.removesuffix(b"\r"))
+
+
+def newline_of(head: bytes) -> bytes:
+    """How the first line ends."""
+    first = head.partition(b"\n")[0]
+    return b"\r\n" if first.endswith(b"\r") else b"\n"
+
+
+def file_bytes(path: str) -> int:
+    """Size of a file in bytes."""
+    return Path(path).stat().st_size
