@@ -1,0 +1,141 @@
+"""CSV, with or without a header line; a record may span lines inside quotes."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+
+from kcompact.dumps.console_consumer import NOISE
+from kcompact.dumps.csv_chunks import chunks_of_records, rows_of_chunk, suits
+from kcompact.dumps.csv_reader import CsvReader, CsvShape
+from kcompact.dumps.csv_rules import CsvRules, covers
+from kcompact.dumps.fast_lines import SMALLEST_FAST_BYTES, FastLines
+from kcompact.dumps.framed import Frame, FramedLayout, ReadRecord, UnreadableError, count_noise
+from kcompact.dumps.json_scan import chunks_of
+from kcompact.dumps.layout import DumpFile, Split, SplitNotes
+from kcompact.dumps.lines import cut_at_lines, lines_of
+
+_PROBE_BYTES = 64 << 10
+_UNFINISHED = "a quoted field does not end before the file does"
+_UNFINISHED_HINT = "the last line is cut off, or a quote is missing: export the dump again"
+
+
+class CsvLines(FramedLayout):
+    """A record is a line, or several if quotes are open where a line ends."""
+
+    def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
+        """Cut after line ends that stand outside of quotes."""
+        shape: CsvShape = file.shape
+        if not shape.splittable:
+            return [(shape.start, file.data_bytes)]
+        ranges = cut_at_lines(file.data_path, shape.start, file.data_bytes, split_bytes)
+        uncut = len(ranges) <= 1
+        return ranges if uncut or shape.quoting == "none" else _outside_quotes(file, ranges)
+
+    def frames(self, file: DumpFile, start: int, end: int, notes: SplitNotes) -> Iterator[Frame]:
+        """Rows, without their line end; blank lines are skipped."""
+        shape: CsvShape = file.shape
+        lines: list[Frame] = []
+        position, open_quotes = start, False
+        for line in lines_of(file.data_path, start, end):
+            if not open_quotes:
+                if not line.data or (file.dialect.labelled and NOISE.match(line.data)):
+                    count_noise(notes, 1 if line.data else 0)
+                    continue
+                position, lines = line.position, []
+            open_quotes ^= quotes_in(line.data, shape.quoting) % 2 == 1
+            if not open_quotes and not lines:
+                yield line
+                continue
+            lines.append(line)
+            if not open_quotes:
+                yield _joined(lines)
+        if open_quotes:
+            raise UnreadableError(_UNFINISHED, _UNFINISHED_HINT, position=position)
+
+    def index(
+        self, file: DumpFile, split: Split, extra: frozenset[str], notes: SplitNotes
+    ) -> Iterator[pa.RecordBatch]:
+        """Many lines at once where their dialect allows it: by templates, where quotes stand by Arrow."""
+        if extra or split.end - split.start < SMALLEST_FAST_BYTES:
+            yield from super().index(file, split, extra, notes)
+        elif covers(file) and not (suits(file) and _quotes_early(file, split)):
+            reader = partial(CsvReader, file, values=False)
+            fast = FastLines(CsvRules(file), reader, file, split, notes)
+            yield from fast.index(partial(self._by_chunks, file, notes))
+        else:
+            yield from self._by_chunks(file, notes, split)
+
+    def _by_chunks(self, file: DumpFile, notes: SplitNotes, split: Split) -> Iterator[pa.RecordBatch]:
+        """Parsed by Arrow where that reads the same, else exactly."""
+        if not suits(file):
+            yield from super().index(file, split, frozenset(), notes)
+            return
+        for chunk in chunks_of_records(file, split):
+            rows = rows_of_chunk(file, split.split_id, chunk, notes)
+            if rows is not None:
+                yield rows
+                continue
+            part = replace(split, start=chunk.start, end=chunk.start + len(chunk.data))
+            yield from super().index(file, part, frozenset(), notes)
+            if notes.rejects:
+                return
+
+    def reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
+        """Read cells."""
+        return CsvReader(file, notes, values=values)
+
+
+def _quotes_early(file: DumpFile, split: Split) -> bool:
+    """Whether quotes are usual in a split: templates do not cover them."""
+    with Path(file.data_path).open("rb") as source:
+        source.seek(split.start)
+        return b'"' in source.read(min(_PROBE_BYTES, split.end - split.start))
+
+
+def quotes_in(data: bytes, quoting: str) -> int:
+    """How many quotes open or close a field; of a doubled quote both count, which comes to the same."""
+    if quoting == "none":
+        return 0
+    quotes = data.count(b'"')
+    if quoting == "backslash" and b"\\" in data:
+        quotes -= data.replace(b"\\\\", b"").count(b'\\"')
+    return quotes
+
+
+def _joined(lines: list[Frame]) -> Frame:
+    """One record of several lines, each with the line end that it had, but for the last."""
+    ends = [line.record_bytes - len(line.data) for line in lines]  # 2 for CR LF, 1 for LF
+    data = [line.data + b"\r\n"[2 - end :] for line, end in zip(lines[:-1], ends, strict=False)]
+    return Frame(lines[0].position, sum(line.record_bytes for line in lines), b"".join(data) + lines[-1].data)
+
+
+def _outside_quotes(file: DumpFile, ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The same ranges, but for cuts inside of quotes, which move to the end of their record.
+
+    Whether a quote is open can only be known from the start of the file on: all quotes are counted, which
+    is quick.
+    """
+    cuts = [ranges[0][0]]
+    for _, candidate in ranges[:-1]:
+        if candidate <= cuts[-1]:
+            continue
+        is_open = _quotes_between(file.data_path, cuts[-1], candidate, file.shape.quoting) % 2 == 1
+        cut = _end_of_record(file, candidate) if is_open else candidate
+        if cut < file.data_bytes:
+            cuts.append(cut)
+    return list(zip(cuts, [*cuts[1:], file.data_bytes], strict=True))
+
+
+def _quotes_between(path: str, start: int, end: int, quoting: str) -> int:
+    return sum(quotes_in(chunk, quoting) for _, chunk in chunks_of(path, start, end))
+
+
+def _end_of_record(file: DumpFile, start: int) -> int:
+    """The end of the first line from ``start`` on that closes the quote that is open there."""
+    for line in lines_of(file.data_path, start, file.data_bytes):
+        if quotes_in(line.data, file.shape.quoting) % 2 == 1:
+            return line.position + line.record_bytes
+    return file.data_bytes

@@ -1,0 +1,99 @@
+"""Arrow's reading of CSV against the exact one: the same rows, the same notes, whatever the cells hold."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from dump_pipeline import index_all, open_one
+from kcompact.dumps import csv_chunks, csv_lines
+from kcompact.errors import InputError
+
+CELLS = [
+    "a",
+    "k1",
+    "k2",
+    "",
+    '""',
+    '"a""b"',
+    '"x,y"',
+    '"l\nm"',
+    '"l\r\nm"',
+    " 7",
+    "null",
+    "é",
+    '"',
+    'q"r',
+    "-",
+]
+RARE = ["\ufeff", "\ufffd", '"open', '"a"b', "\r", "+5", "007", '"8"', "1e3", "99999999999999999999", "-1"]
+HEADERS = ["topic,partition,offset,timestamp,key,value", "offset,key,value", "key;value;offset;timestamp;x"]
+
+
+def both(path: Path, monkeypatch: pytest.MonkeyPatch, split_bytes: int, **options: Any) -> list[Any]:
+    """What the exact way and the fast way tell: rows and notes, or the refusal to open."""
+    told = []
+    for smallest in (1 << 40, 0):
+        monkeypatch.setattr(csv_lines, "SMALLEST_FAST_BYTES", smallest)
+        try:
+            with open_one(path, **options) as dump:
+                table, notes = index_all(dump, split_bytes)
+                told.append((table, notes))
+        except InputError as error:
+            told.append((error.message, None))
+    return told
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_any_cells_read_alike(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(seed)
+    header = rng.choice(HEADERS)
+    delimiter = ";" if ";" in header else ","
+    odd = rng.random() < 0.5
+    plain = {"topic": ["t", "t", "u"], "partition": ["0", "1", "2"], "x": ["", "y"]}
+
+    def cell(name: str, number: int) -> str:
+        if odd and rng.random() < 0.02:
+            return rng.choice(RARE)
+        if name in {"offset", "timestamp"}:
+            return rng.choice(["", str(1_700_000_000 + number)]) if name == "timestamp" else str(number)
+        return rng.choice(plain.get(name, CELLS[:12] if rng.random() < 0.97 else CELLS))
+
+    newline = rng.choice(["\n", "\n", "\r\n"])
+    rows = [
+        delimiter.join(cell(name, number) for name in header.split(delimiter))
+        for number in range(rng.randrange(1, 60))
+    ]
+    rows = [row + (newline if rng.random() < 0.03 else "") for row in rows]
+    path = tmp_path / "dump.csv"
+    path.write_text(newline.join([header, *rows]) + rng.choice(["", newline]), newline="")
+    monkeypatch.setattr(csv_chunks, "CHUNK_BYTES", rng.choice([64, 300, 1 << 20]))
+    options = {"partitions": frozenset({1})} if rng.random() < 0.2 else {}
+    exact, fast = both(path, monkeypatch, rng.choice([200, 1 << 40]), **options)
+    assert fast == exact
+
+
+def test_an_empty_last_cell_is_null(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "dump.csv"
+    path.write_text('offset,key,value\n0,"a",')
+    exact, fast = both(path, monkeypatch, 1 << 40)
+    assert fast == exact
+    assert fast[0]["is_tombstone"].to_pylist() == [True]
+
+
+def test_the_fast_way_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "dump.csv"
+    rows = [f't,{n % 3},{n},1700000000000,k{n % 7},"v, ""{n}"""\n' for n in range(100)]
+    path.write_text("topic,partition,offset,timestamp,key,value\n" + "".join(rows))
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("read the slow way")
+
+    monkeypatch.setattr(csv_lines, "SMALLEST_FAST_BYTES", 0)
+    monkeypatch.setattr(csv_lines, "CsvReader", refuse)
+    with open_one(path) as dump:
+        table, _ = index_all(dump)
+    assert table["offset"].to_pylist() == list(range(100))
+    assert table["key"].type == pa.binary()
