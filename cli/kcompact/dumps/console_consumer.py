@@ -1,0 +1,58 @@
+"""The columns that kafka-console-consumer prints, found by their labels."""
+
+import re
+from collections import Counter
+
+_LABELS = {
+    "timestamp": re.compile(rb"(?:CreateTime|LogAppendTime):-?\d+$|NO_TIMESTAMP$"),
+    "partition": re.compile(rb"Partition:\d+$"),
+    "offset": re.compile(rb"Offset:\d+$"),
+    "delivery": re.compile(rb"Delivery:"),
+    "epoch": re.compile(rb"Epoch:"),
+}
+_HEADERS = re.compile(rb"NO_HEADERS$|[^,:]+:[^,]*(?:,[^,:]+:[^,]*)*$")
+NOISE = re.compile(rb"Processed a total of \d+ messages$")
+
+Columns = tuple[str, ...]
+
+
+def labelled_columns(lines: list[bytes], separator: bytes) -> Columns | None:
+    """Names of the columns of sampled lines; None if they carry no labels, or differ.
+
+    What follows the labels is headers, key, value; key, value; or the value alone. Kafka 2.5 and 2.6
+    printed a bare partition after the value.
+    """
+    rows = [line.split(separator) for line in lines if not NOISE.match(line)]
+    labels = [_labels_of(row) for row in rows]
+    if not rows or not labels[0] or any(label != labels[0] for label in labels):
+        return None
+    rests = [row[len(labels[0]) :] for row in rows]
+    [(width, _)] = Counter(map(len, rests)).most_common(1)
+    rest = _rest_columns([rest for rest in rests if len(rest) == width], width, "partition" in labels[0])
+    return None if rest is None else labels[0] + rest
+
+
+def _labels_of(row: list[bytes]) -> Columns:
+    """The labelled pieces that a line begins with; each kind once and in Kafka's order."""
+    found: list[str] = []
+    kinds = list(_LABELS)
+    for piece in row:
+        kind = next((kind for kind in kinds if _LABELS[kind].match(piece)), None)
+        if kind is None:
+            break
+        found.append(kind)
+        kinds = kinds[kinds.index(kind) + 1 :]
+    return tuple(found)
+
+
+def _rest_columns(rests: list[list[bytes]], width: int, has_partition: bool) -> Columns | None:
+    """What stands after the labels; None if it cannot be told."""
+    full: Columns = ("headers", "key", "value")
+    if width == len(full):
+        if all(_HEADERS.match(rest[0]) for rest in rests):
+            return full
+        is_old = not has_partition and all(rest[-1].isdigit() for rest in rests)
+        return ("key", "value", "partition") if is_old else None
+    if width == len(full[1:]):
+        return full[::2] if any(rest[0] == b"NO_HEADERS" for rest in rests) else full[1:]
+    return full[2:] if width == 1 else None

@@ -1,0 +1,138 @@
+"""What ``kafka-dump-log --print-data-log`` prints: a line per record, between lines about batches."""
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from kcompact.dumps.file_names import name_facts
+from kcompact.dumps.framed import Frame, FramedLayout, ReadRecord, TextShape, UnreadableError
+from kcompact.dumps.layout import DumpFile, SplitNotes
+from kcompact.dumps.lines import lines_of
+from kcompact.dumps.reading import FieldRules
+from kcompact.dumps.record import Record
+from kcompact.dumps.timestamps import timestamp_type
+
+RECORD_STARTS = (b"| offset: ", b"offset: ")
+_OTHER_STARTS = (b"baseOffset: ", b"Dumping ", b"Starting offset: ", b"Log starting offset: ")
+_RECORD = re.compile(
+    rb"(?:\| )?offset: (?P<offset>\d+)(?: position: \d+)?"
+    rb" (?P<type>\w+): (?P<timestamp>-?\d+)(?: isvalid: \w+)?"
+    rb" keySize: (?P<key_size>-?\d+) valueSize: (?P<value_size>-?\d+)"
+    rb"(?: magic: .*?)?(?: sequence: -?\d+)?"
+    rb"(?: headerKeys: \[(?P<headers>.*?)\](?= key: | payload: | endTxnMarker: |$))?",
+    re.IGNORECASE,
+)
+_CONTROL = (b" endTxnMarker: ", b" LeaderChange: ", b" SnapshotHeader ", b" KRaftVersion ", b" KRaftVoters ")
+
+
+class DumpLog(FramedLayout):
+    """A record is its line, with the lines that its key or payload goes on for."""
+
+    def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
+        """One range: a payload may hold a line that looks like a record's."""
+        del split_bytes
+        return [(file.shape.start, file.data_bytes)]
+
+    def frames(self, file: DumpFile, start: int, end: int, notes: SplitNotes) -> Iterator[Frame]:
+        """Records; lines about files and batches, and control records, are left out."""
+        pending: list[Frame] = []
+        for line in lines_of(file.data_path, start, end):
+            if line.data.startswith(RECORD_STARTS + _OTHER_STARTS):
+                yield from _finished(pending, notes)
+                pending = [line] if line.data.startswith(RECORD_STARTS) else []
+            elif pending:
+                pending.append(line)
+            elif line.data.strip():
+                raise UnreadableError(
+                    f"not a line of kafka-dump-log: {line.data[:60].decode('utf-8', 'replace')!r}",
+                    "print with --print-data-log into a file of its own",
+                    position=line.position,
+                )
+        yield from _finished(pending, notes)
+
+    def reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
+        """Read a record's line."""
+        del values
+        rules = FieldRules(file, notes)
+
+        def read(data: bytes, ordinal: int) -> Record:
+            del ordinal
+            return _record(data, rules)
+
+        return read
+
+
+def _finished(pending: list[Frame], notes: SplitNotes) -> Iterator[Frame]:
+    if not pending:
+        return
+    first = pending[0]
+    if any(mark in first.data for mark in _CONTROL) and b" payload: " not in first.data:
+        notes.counts["skipped_control_records"] = notes.counts.get("skipped_control_records", 0) + 1
+        return
+    data = b"\n".join(line.data for line in pending)
+    yield Frame(first.position, sum(line.record_bytes for line in pending), data)
+
+
+def _record(data: bytes, rules: FieldRules) -> Record:
+    match = _RECORD.match(data)
+    if match is None:
+        raise UnreadableError("not a record of kafka-dump-log", "print with --print-data-log")
+    rules.see("record")
+    rest = data[match.end() :]
+    offset = int(match["offset"])
+    key, rest = _sized(rest, b" key: ", int(match["key_size"]), b" payload: ")
+    value, rest = _sized(rest, b" payload: ", int(match["value_size"]), b"")
+    if rest.strip():
+        raise UnreadableError("more bytes than keySize and valueSize tell", "was the output edited?")
+    rules.see("key")
+    rules.see("value")
+    if key:
+        rules.check_key(key, offset)
+    names = match["headers"] or b""
+    headers = tuple((name.decode("utf-8", "surrogateescape"), None) for name in names.split(b",") if name)
+    return Record(
+        rules.to_topic(None),
+        rules.to_partition(None),
+        offset,
+        int(match["timestamp"]),
+        key,
+        value,
+        headers,
+        timestamp_type(match["type"].decode()),
+    )
+
+
+def _sized(rest: bytes, label: bytes, size: int, following: bytes) -> tuple[bytes | None, bytes]:
+    """A key or payload of the size that the line told, and what comes after it."""
+    if size < 0:
+        return None, rest
+    if not rest.startswith(label):
+        if size == 0:
+            return b"", rest
+        raise UnreadableError(
+            f"no{label.decode().rstrip()} in the line",
+            "print with --print-data-log, and with kafka-dump-log of Kafka 2.4 or later (KAFKA-8745)",
+        )
+    text = rest[len(label) :]
+    if len(text) == size or text[size:].startswith(following or b"\0"):
+        return text[:size], text[size:]
+    # Bytes that are no UTF-8 were replaced, so sizes do not fit: the rest is found by its label.
+    found, label_after, after = text.partition(following) if following else (text, b"", b"")
+    if b"\xef\xbf\xbd" not in found:
+        raise UnreadableError(f"not the {size} bytes that the line tells", "was the output edited or cut?")
+    return found, label_after + after
+
+
+def dump_log_facts(body: bytes) -> tuple[TextShape, str | None, int | None] | None:
+    """Shape, topic and partition of such a file, from its beginning; None if it is none."""
+    records = re.search(rb"^(?:baseOffset: |\| offset: |offset: \d+ )", body, re.MULTILINE)
+    dumping = re.match(rb"Dumping (\S+)", body)
+    if records is None or not (dumping or body.startswith(RECORD_STARTS + _OTHER_STARTS)):
+        return None
+    start = records.start()
+    shape = TextShape(start=start, begin=body[:start], splittable=False)
+    if dumping is None:
+        return shape, None, None
+    folder = PurePath(dumping[1].decode("utf-8", "replace")).parent.name
+    facts = name_facts(folder)
+    return shape, facts.topic, facts.partition

@@ -1,0 +1,173 @@
+"""Layouts whose records are byte ranges that can be read one by one: all JSON, CSV and text."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from kcompact.dumps.copying import copy_ranges, read_ranges
+from kcompact.dumps.indexing import Found, index_rows
+from kcompact.dumps.layout import DumpFile, Reject, Split, SplitNotes
+from kcompact.dumps.record import Record
+from kcompact.errors import InputError
+
+
+class Frame(NamedTuple):
+    """One record as it lies in the file. ``record_bytes`` may count a line end that ``data`` lacks."""
+
+    position: int
+    record_bytes: int
+    data: bytes
+
+
+class UnreadableError(ValueError):
+    """A record that cannot be read; becomes a Reject."""
+
+    def __init__(self, reason: str, hint: str | None = None, *, position: int | None = None) -> None:
+        super().__init__(reason)
+        self.hint = hint
+        self.position = position  # in the file; None: the record's own
+
+
+@dataclass(frozen=True)
+class TextShape:
+    """What all layouts here know of a file: its first ``start`` bytes (BOM, header line) are no record."""
+
+    start: int = 0
+    begin: bytes = b""
+    between: bytes = b""
+    end: bytes = b""
+    newline: bytes = b"\n"
+    splittable: bool = True
+
+
+def count_noise(notes: SplitNotes, lines: int) -> None:
+    """Count lines in which a tool talks about itself."""
+    if lines:
+        notes.counts["skipped_noise_lines"] = notes.counts.get("skipped_noise_lines", 0) + lines
+
+
+ReadRecord = Callable[[bytes, int], Record]
+"""Bytes of a record and its number in the split to a Record. Raises UnreadableError."""
+
+
+class FramedLayout:
+    """A Layout, but for how records are found (``plan``, ``frames``) and what they say (``reader``)."""
+
+    def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
+        """Byte ranges that start and end at a record."""
+        raise NotImplementedError
+
+    def frames(self, file: DumpFile, start: int, end: int, notes: SplitNotes) -> Iterator[Frame]:
+        """The records of a byte range. Raises UnreadableError where the range does not fall into records."""
+        raise NotImplementedError
+
+    def reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
+        """How to read one record; without ``values``, a value may come out as any bytes or None."""
+        raise NotImplementedError
+
+    def index(
+        self, file: DumpFile, split: Split, extra: frozenset[str], notes: SplitNotes
+    ) -> Iterator[pa.RecordBatch]:
+        """Rows of ``index_schema(extra)``; stops at the first record that cannot be read."""
+        found = self._found(file, split, notes, values=bool(extra))
+        yield from index_rows(_until_reject(found, split, notes), split.split_id, extra, notes)
+
+    def records(self, file: DumpFile, split: Split) -> Iterator[Found]:
+        """Every record, decoded in full. Raises InputError."""
+        try:
+            yield from self._found(file, split, SplitNotes(), values=True)
+        except _At as at:
+            raise InputError(f"{file.path}: byte {at.position}: {at.cause}", hint=at.cause.hint) from at.cause
+
+    def _found(self, file: DumpFile, split: Split, notes: SplitNotes, *, values: bool) -> Iterator[Found]:
+        read = self.reader(file, notes, values=values)
+        position = split.start
+        try:
+            for ordinal, frame in enumerate(self.frames(file, split.start, split.end, notes)):
+                position = frame.position
+                record = read(frame.data, ordinal)
+                if file.wants(record.topic, record.partition):
+                    yield frame.position, frame.record_bytes, record
+        except UnreadableError as unreadable:
+            where = position if unreadable.position is None else unreadable.position
+            raise _At(where, unreadable) from unreadable
+
+    def decode(
+        self, file: DumpFile, split: Split, positions: np.ndarray, record_bytes: np.ndarray
+    ) -> Iterator[Record]:
+        """The records at the given positions. Without offsets, all are read, for their numbers."""
+        if file.dialect.offset is None:
+            wanted = set(positions.tolist())
+            found = self._found(file, split, SplitNotes(), values=True)
+            by_position = {position: record for position, _, record in found if position in wanted}
+            yield from (by_position[position] for position in positions.tolist())
+            return
+        read = self.reader(file, SplitNotes(), values=True)
+        for ordinal, data in enumerate(read_ranges(file.data_path, positions, record_bytes)):
+            yield read(bytes(data), ordinal)
+
+    def begin(self, file: DumpFile) -> bytes:
+        """BOM, header line, opening bracket."""
+        return bytes(file.shape.begin)
+
+    def between(self, file: DumpFile) -> bytes:
+        """What separates records."""
+        return bytes(file.shape.between)
+
+    def end(self, file: DumpFile) -> bytes:
+        """Closing bracket."""
+        return bytes(file.shape.end)
+
+    def copy(
+        self,
+        file: DumpFile,
+        split: Split,
+        positions: np.ndarray,
+        record_bytes: np.ndarray,
+        out: BinaryIO,
+    ) -> int:
+        """Copy the original bytes; a last line without a line end is given one."""
+        del split
+        if file.shape.between:
+            return copy_separated(file, positions, record_bytes, out)
+        unfinished = np.flatnonzero(positions + record_bytes == file.data_bytes)
+        cut = int(unfinished[0]) + 1 if len(unfinished) else len(positions)
+        written = copy_ranges(file.data_path, positions[:cut], record_bytes[:cut], out)
+        if len(unfinished) and not _ends_line(file):
+            written += out.write(file.shape.newline)
+        return written + copy_ranges(file.data_path, positions[cut:], record_bytes[cut:], out)
+
+
+def copy_separated(file: DumpFile, positions: np.ndarray, record_bytes: np.ndarray, out: BinaryIO) -> int:
+    """Copy records with the file's separator between them; return the bytes written."""
+    written, separator = 0, b""
+    for record in read_ranges(file.data_path, positions, record_bytes):
+        written += out.write(separator) + out.write(record)
+        separator = file.shape.between
+    return written
+
+
+class _At(Exception):  # noqa: N818  never leaves this module
+    """Where an UnreadableError was met."""
+
+    def __init__(self, position: int, cause: UnreadableError) -> None:
+        super().__init__(position)
+        self.position = position
+        self.cause = cause
+
+
+def _until_reject(found: Iterator[Found], split: Split, notes: SplitNotes) -> Iterator[Found]:
+    try:
+        yield from found
+    except _At as at:
+        notes.rejects.append(Reject(split.split_id, at.position, str(at.cause), at.cause.hint))
+
+
+def _ends_line(file: DumpFile) -> bool:
+    with Path(file.data_path).open("rb") as source:
+        source.seek(-1, 2)
+        return source.read(1) == b"\n"

@@ -1,0 +1,81 @@
+"""kafka-dump-log's text: sizes tell where keys and payloads end, whatever they hold."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dump_pipeline import compacted, index_all, open_one
+from kcompact.dumps.judging import judge
+from kcompact.dumps.layouts import LAYOUTS
+from kcompact.errors import InputError
+
+HEADER = "Dumping /data/shop.orders-3/00000000000000000000.log\nLog starting offset: 0\n"
+BATCH = "baseOffset: {0} lastOffset: {0} count: 1 isControl: false position: 0 CreateTime: 5 size: 80\n"
+
+
+def record_line(offset: int, key: str | None, value: str | None) -> str:
+    sizes = [-1 if text is None else len(text.encode()) for text in (key, value)]
+    line = f"| offset: {offset} CreateTime: 5 keySize: {sizes[0]} valueSize: {sizes[1]}"
+    line += " sequence: -1 headerKeys: []"
+    line += "" if key is None else f" key: {key}"
+    return line + ("" if value is None else f" payload: {value}") + "\n"
+
+
+def write(path: Path, records: list[tuple[str | None, str | None]]) -> Path:
+    lines = [BATCH.format(n) + record_line(n, *record) for n, record in enumerate(records)]
+    path.write_text(HEADER + "".join(lines), newline="")
+    return path
+
+
+def told(path: Path) -> list[tuple[str, int, bytes | None, bytes | None]]:
+    with open_one(path) as dump:
+        (split,) = dump.splits(10)
+        return [
+            (record.topic, record.partition, record.key, record.value)
+            for _, _, record in LAYOUTS["dump_log"].records(dump.files[0], split)
+        ]
+
+
+def test_keys_and_payloads_may_hold_what_looks_like_labels_or_lines(tmp_path: Path) -> None:
+    records = [("k payload: x", "v\nw"), (None, "headerKeys: []"), ("k", None), ("", ""), ("a", "\n\n")]
+    path = write(tmp_path / "log.txt", records)
+    encoded = [tuple(None if text is None else text.encode() for text in record) for record in records]
+    assert told(path) == [("shop.orders", 3, *record) for record in encoded]
+
+
+texts = st.none() | st.text(st.characters(codec="utf-8", exclude_characters="\r\ufffd"), max_size=8)
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(texts, texts), min_size=1, max_size=5))
+def test_any_text_comes_out(tmp_path: Path, records: list[tuple[str | None, str | None]]) -> None:
+    path = write(tmp_path / "log.txt", records)
+    encoded = [tuple(None if text is None else text.encode() for text in record) for record in records]
+    assert told(path) == [("shop.orders", 3, *record) for record in encoded]
+
+
+def test_survivors_keep_the_head_and_their_lines(tmp_path: Path) -> None:
+    path = write(tmp_path / "log.txt", [("a", "1"), ("b", "x\ny"), ("a", None)])
+    with open_one(path) as dump:
+        output = compacted(dump)
+    assert output.decode() == HEADER + record_line(1, "b", "x\ny") + record_line(2, "a", None)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("| offset: 0 CreateTime: 5 keySize: 1 valueSize: 3 sequence: -1 headerKeys: []\n", "no key:"),
+        (record_line(0, "k", "v").replace("valueSize: 1", "valueSize: 2"), "not the 2 bytes"),
+        (record_line(0, "k\ufffd", "v").replace("keySize: 4", "keySize: 2"), "U+FFFD"),
+    ],
+)
+def test_lines_that_lost_something_are_refused(tmp_path: Path, line: str, said: str) -> None:
+    path = tmp_path / "log.txt"
+    path.write_text(HEADER + BATCH.format(0) + line)
+    with open_one(path) as dump:
+        _, notes = index_all(dump)
+        with pytest.raises(InputError) as caught:
+            judge(dump, {split.split_id: split for split in dump.splits(10)}, notes)
+    assert said in caught.value.message
