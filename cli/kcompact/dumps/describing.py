@@ -1,0 +1,128 @@
+"""What was recognised, and how surely, in words for ``kcompact inspect``; and the table of dialects."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from kcompact.dumps.avro_dialect import AVRO_DIALECTS
+from kcompact.dumps.dialect import ROLES, Dialect
+from kcompact.dumps.dialects import DIALECTS
+from kcompact.dumps.dump import Dump
+from kcompact.dumps.layout import DumpFile
+from kcompact.dumps.side_files import CONFLUENT
+
+LAYOUT_WORDS = {
+    "json_lines": "JSON lines",
+    "json_objects": "JSON objects one after another",
+    "json_array": "JSON array",
+    "json_wrapper": "JSON object with records",
+    "csv_lines": "CSV or text",
+    "dump_log": "text of kafka-dump-log",
+    "avro": "Avro container",
+    "side_files": "keys and values side by side",
+}
+
+
+@dataclass(frozen=True)
+class Recognition:
+    """Files of a dump that are read alike."""
+
+    paths: tuple[str, ...]
+    container: str | None
+    layout: str  # key of LAYOUTS
+    dialect: str  # name in the table
+    tool: str
+    sure: bool  # the dialect's marks occur nowhere else; else it goes by field names
+    fields: tuple[tuple[str, str], ...]  # (role, field), as far as records have them
+    splittable: bool
+
+    def __str__(self) -> str:
+        """One line: layout, container, tool, certainty."""
+        packed = f" in {self.container}" if self.container else ""
+        how = "certain" if self.sure else "by its field names"
+        return f"{LAYOUT_WORDS[self.layout]}{packed}, {self.tool} ({how})"
+
+
+def describe(dump: Dump) -> list[Recognition]:
+    """What each file was recognised as; files that are read alike stand together, in the dump's order."""
+    groups: dict[tuple[object, ...], list[DumpFile]] = defaultdict(list)
+    for file in dump.files:
+        groups[file.container, file.layout, file.dialect, _is_splittable(file)].append(file)
+    return [_recognition(files) for files in groups.values()]
+
+
+def serial_notes(dump: Dump) -> list[str]:
+    """Which files one task reads from beginning to end, however large they are."""
+    return [
+        f"{path}: cannot be read in parallel"
+        for one in describe(dump)
+        if not one.splittable
+        for path in one.paths
+    ]
+
+
+def _recognition(files: list[DumpFile]) -> Recognition:
+    file, dialect = files[0], files[0].dialect
+    named = [(role, getattr(dialect, role)) for role in ROLES]
+    return Recognition(
+        paths=tuple(file.path for file in files),
+        container=file.container,
+        layout=file.layout,
+        dialect=dialect.name,
+        tool=dialect.tool,
+        sure=dialect.sure,
+        fields=tuple((role, field or "(whole record)") for role, field in named if field is not None),
+        splittable=_is_splittable(file),
+    )
+
+
+def _is_splittable(file: DumpFile) -> bool:
+    return bool(getattr(file.shape, "splittable", True))
+
+
+@dataclass(frozen=True)
+class DialectRow:
+    """One row of ``kcompact inspect --dialects``."""
+
+    name: str
+    tool: str
+    layouts: str
+    key: str
+    value: str
+    tombstone: str
+    note: str
+
+
+def dialect_rows() -> list[DialectRow]:
+    """The table of dialects, in the order in which they are tried."""
+    return [_row(dialect) for dialect in (*DIALECTS, *AVRO_DIALECTS, CONFLUENT)]
+
+
+def _row(dialect: Dialect) -> DialectRow:
+    return DialectRow(
+        name=dialect.name,
+        tool=dialect.tool,
+        layouts=", ".join(LAYOUT_WORDS[layout] for layout in dialect.layouts),
+        key=_field(dialect.key, dialect.key_encoding),
+        value=_field(dialect.value, dialect.value_encoding),
+        tombstone="-" if dialect.refused else _tombstone(dialect),
+        note=f"refused: {dialect.refused}" if dialect.refused else "; ".join(dialect.notes),
+    )
+
+
+def _field(name: str | None, encoding: str) -> str:
+    shown = name or "-"
+    return shown if encoding == "text" else f"{shown} ({encoding})"
+
+
+def _tombstone(dialect: Dialect) -> str:
+    """How a tombstone is spelt, with a question mark where something else may be spelt the same."""
+    if dialect.null_literal is not None:
+        spelt, form = f"the word {dialect.null_literal}", "literal"
+    elif dialect.empty_value == "null":
+        spelt, form = "empty", "empty"
+    elif dialect.layouts == ("csv_lines",) or "missing" in dialect.doubtful_value:
+        spelt, form = "nothing", "missing"
+    else:
+        spelt, form = "null", "null"
+    settled = dialect.value_settled_by is not None
+    return spelt + ("?" if form in dialect.doubtful_value and not settled else "")

@@ -1,0 +1,152 @@
+"""Dialects of CSV and text dumps. The first row that fits wins, so what is told by more stands before."""
+
+from kcompact.dumps.dialect import Dialect
+
+_MISSING = frozenset({"missing"})
+_LITERAL = frozenset({"literal"})
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+CSV_DIALECTS = (
+    Dialect(
+        name="redpanda-console-csv",
+        tool="Redpanda Console, messages saved as CSV",
+        layouts=("csv_lines",),
+        signature=_names("timestamp partitionID offset key value keySize valueSize"),
+        topic=None,
+        partition="partitionID",
+        timestamp_unit="ms",
+        quoting="none",
+        doubtful_key=_MISSING,
+        doubtful_value=_MISSING,
+        notes=(
+            "Redpanda Console writes semicolons for commas in its CSV: keys that differ only there merge",
+        ),
+    ),
+    Dialect(
+        name="kafbat-csv",
+        tool="kafbat kafka-ui, messages saved as CSV",
+        layouts=("csv_lines",),
+        signature=_names("Value Offset Key Partition Timestamp"),
+        order=("Value", "Offset", "Key", "Partition", "Headers", "Timestamp"),
+        topic=None,
+        partition="Partition",
+        offset="Offset",
+        timestamp="Timestamp",
+        key="Key",
+        value="Value",
+        headers="Headers",
+        quoting="none",
+        doubtful_key=_MISSING,
+        doubtful_value=_MISSING,
+    ),
+    Dialect(
+        name="spark-csv-hex",
+        tool="Spark 4's Kafka source written as CSV, binary columns",
+        layouts=("csv_lines",),
+        signature=_names("key value topic partition offset timestamp timestampType"),
+        order=("key", "value", "topic", "partition", "offset", "timestamp", "timestampType"),
+        timestamp_type="timestampType",
+        key_encoding="spark-hex",
+        value_encoding="spark-hex",
+        quoting="backslash",
+    ),
+    Dialect(
+        name="spark-csv",
+        tool="Spark's Kafka source written as CSV, cast to strings",
+        layouts=("csv_lines",),
+        signature=_names("key value topic partition offset timestamp timestampType"),
+        order=("key", "value", "topic", "partition", "offset", "timestamp", "timestampType"),
+        timestamp_type="timestampType",
+        quoting="backslash",
+        notes=("Spark trims blanks around keys and values when it writes CSV",),
+    ),
+    Dialect(
+        name="denktmit",
+        tool="DenktMit kafka-dumper",
+        layouts=("csv_lines",),
+        signature=_names("delta TIMESTAMP offset key message"),
+        topic=None,
+        partition=None,
+        timestamp="TIMESTAMP",
+        value="message",
+        headers=None,
+        timestamp_unit="ms",
+        key_encoding="base64",
+        value_encoding="base64",
+    ),
+    Dialect(
+        name="csv",
+        tool="CSV with a header line: topic, partition, offset, timestamp, key, value, headers",
+        layouts=("csv_lines",),
+        signature=_names("offset key value"),
+        timestamp_type="timestampType",
+        key_marker="key_encoding",
+        value_marker="value_encoding",
+        doubtful_key=_MISSING,
+        doubtful_value=_MISSING,
+        key_settled_by="quoted_cells",
+        value_settled_by="quoted_cells",
+        sure=False,
+    ),
+)
+
+TEXT_DIALECTS = (
+    Dialect(
+        name="console-consumer",
+        tool="kafka-console-consumer 2.7 or later, print.* properties",
+        layouts=("csv_lines",),
+        labelled=True,
+        quoting="none",
+        null_literal="null",
+        doubtful_key=_LITERAL,
+        doubtful_value=_LITERAL,
+    ),
+    Dialect(
+        name="dump-log",
+        tool="kafka-dump-log --print-data-log, Kafka 2.4 or later",
+        layouts=("dump_log",),
+        topic=None,
+        partition=None,
+    ),
+    Dialect(
+        name="karapace-v2",
+        tool="karapace_schema_backup, version 2",
+        layouts=("csv_lines",),
+        topic=None,
+        partition=None,
+        offset=None,
+        timestamp=None,
+        headers=None,
+        key_encoding="hex",
+        value_encoding="hex",
+        quoting="none",
+        delimiter="\t",
+        columns=("key", "value"),
+        doubtful_value=_MISSING,
+    ),
+    Dialect(
+        name="text",
+        tool="text without quoting, such as kcat -f (with --columns)",
+        layouts=("csv_lines",),
+        quoting="none",
+        doubtful_key=_MISSING,
+        doubtful_value=_MISSING,
+    ),
+    Dialect(
+        name="aiven-csv",
+        tool="Aiven cloud sinks, csv (with --columns in the order of format.output.fields)",
+        layouts=("csv_lines",),
+        topic=None,
+        partition=None,
+        timestamp_unit="ms",
+        key_encoding="base64",
+        value_encoding="base64",
+        quoting="none",
+        doubtful_key=_MISSING,
+        doubtful_value=_MISSING,
+    ),
+)

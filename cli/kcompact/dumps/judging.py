@@ -1,0 +1,213 @@
+"""What the notes of an index pass mean: errors that stop a run, and notes for the user."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+
+from kcompact.dumps.dialect import Dialect
+from kcompact.dumps.dump import Dump
+from kcompact.dumps.layout import DumpFile, Reject, Split, SplitNotes
+from kcompact.errors import InputError
+
+_CHUNK_BYTES = 16 << 20
+
+
+def judge(dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, SplitNotes]) -> list[str]:
+    """Judge the notes of all splits (both by split id) together; return what the user should know.
+
+    Raises InputError, naming file and line, for records that cannot be read, fields that were not
+    exported, keys that were damaged by the export.
+    """
+    refuse_rejects(dump, splits, notes)
+    found = _by_file(splits, notes)
+    _check_fields(dump, found)
+    for file in dump.files:
+        _check_lossy_keys(file, found[file.file_id])
+    remarks = [remark for file in dump.files for remark in _remarks(file, found[file.file_id])]
+    doubts = [_doubt(file, found[file.file_id], role) for role in ("key", "value") for file in dump.files]
+    return remarks + [doubt for doubt in doubts if doubt]
+
+
+def look_over(
+    dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, SplitNotes]
+) -> tuple[list[str], list[str]]:
+    """As ``judge``, for those who only look: remarks, and what others would refuse the dump for.
+
+    Raises InputError for records that cannot be read.
+    """
+    refuse_rejects(dump, splits, notes)
+    try:
+        return judge(dump, splits, notes), []
+    except InputError as problem:
+        hint = f" ({problem.hint})" if problem.hint else ""
+        return [], [f"{problem.message}{hint}"]
+
+
+def refuse_rejects(dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, SplitNotes]) -> None:
+    """Raise InputError for the first record that cannot be read."""
+    for split_id in sorted(notes):
+        for reject in notes[split_id].rejects:
+            raise rejected(dump.files[splits[split_id].file_id], reject)
+
+
+def refuse_doubts(
+    dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, SplitNotes], reasons: Mapping[str, str]
+) -> None:
+    """Raise InputError if records are there whose null may be an empty, and a result depends on it.
+
+    ``reasons`` tells for "value" (tombstone or empty value?) and "key" (no key or empty key?) what does:
+    ``{"value": "--drop-tombstones"}``. A role that is not in it does not matter this time.
+    """
+    found = _by_file(splits, notes)
+    for role, reason in reasons.items():
+        for file in dump.files:
+            doubt = _doubt(file, found[file.file_id], role)
+            if doubt:
+                raise InputError(f"{doubt}, and {reason} depends on which it is", hint=_DOUBT_HINTS[role])
+
+
+_DOUBT_HINTS = {
+    "value": "say what a tombstone looks like: --tombstone null|missing|empty|literal:TEXT",
+    "key": "say what such a key is: --missing-key null|empty",
+}
+
+
+def rejected(file: DumpFile, reject: Reject) -> InputError:
+    """The error for a record that cannot be read; the file is read up to it to count lines."""
+    if file.layout == "side_files":
+        return InputError(reject.reason, hint=reject.hint)  # it names the one of the files
+    if file.layout == "avro":
+        return InputError(f"{file.path}: byte {reject.position}: {reject.reason}", hint=reject.hint)
+    line = line_number(file.data_path, reject.position)
+    return InputError(f"{file.path}:{line}: {reject.reason}", hint=reject.hint)
+
+
+def line_number(path: str, position: int) -> int:
+    """The line, counted from 1, that the byte at ``position`` is on."""
+    lines, left = 1, position
+    with Path(path).open("rb") as source:
+        while left > 0:
+            chunk = source.read(min(left, _CHUNK_BYTES))
+            if not chunk:
+                break
+            lines += chunk.count(b"\n")
+            left -= len(chunk)
+    return lines
+
+
+def _by_file(splits: Mapping[int, Split], notes: Mapping[int, SplitNotes]) -> dict[int, SplitNotes]:
+    """The notes of each file, added up."""
+    total: dict[int, SplitNotes] = defaultdict(SplitNotes)
+    for split_id in sorted(notes):
+        into, part = total[splits[split_id].file_id], notes[split_id]
+        _add_up(into.counts, part.counts)
+        _add_up(into.fields_seen, part.fields_seen)
+        for name, examples in part.examples.items():
+            into.examples.setdefault(name, []).extend(examples)
+    return total
+
+
+def _add_up(total: dict[str, int], counts: Mapping[str, int]) -> None:
+    for name, count in counts.items():
+        total[name] = total.get(name, 0) + count
+
+
+def _check_fields(dump: Dump, found: Mapping[int, SplitNotes]) -> None:
+    """A field that no record of a tool's files has was not exported: it does not mean null."""
+    by_dialect: dict[Dialect, dict[str, int]] = {}
+    for file in dump.files:
+        if isinstance(file.dialect, Dialect):
+            _add_up(by_dialect.setdefault(file.dialect, {}), found[file.file_id].fields_seen)
+    options = dump.options
+    for dialect, seen in by_dialect.items():
+        if not seen.get("record"):
+            continue
+        path = next(file.path for file in dump.files if file.dialect == dialect)
+        if not seen.get("key") and options.missing_key is None:
+            raise InputError(
+                f"{path}: no record has the field {dialect.key or 'key'}: the keys were not exported",
+                hint="export again with keys (kafkactl: --print-keys; console consumer: --property"
+                " print.key=true), or name the field with --fields key=FIELD or --key-field FIELD",
+            )
+        if not seen.get("value") and options.tombstone not in {"missing", "empty"}:
+            raise InputError(
+                f"{path}: no record has the field {dialect.value or 'value'}: values that were not exported"
+                " are no tombstones",
+                hint="export again with values (rpk: without --meta-only), or name the field with --fields"
+                " value=FIELD; if all records really are tombstones, add --tombstone missing",
+            )
+
+
+def _check_lossy_keys(file: DumpFile, found: SplitNotes) -> None:
+    rounded = found.counts.get("rounded_keys", 0)
+    if rounded:
+        raise InputError(
+            f"{file.path}: {rounded:,} keys hold numbers that {_short(file.dialect.tool)} may have rounded:"
+            f" different keys may look alike ({'; '.join(found.examples['rounded_keys'][:3])})",
+            hint="export again without decoding: kcat -J, or kaf --output json-each-row",
+        )
+    count = found.counts.get("lossy_keys", 0)
+    if count:
+        examples = "; ".join(found.examples.get("lossy_keys", [])[:3])
+        raise InputError(
+            f"{file.path}: {count:,} keys contain U+FFFD, which stands for bytes that were lost when the dump"
+            f" was written: different keys may look alike ({examples})",
+            hint="export the keys without loss: kcat -J, or as base64 or hex"
+            " (rpk -f with %k{base64}, kt -encodekey=base64, kafkactl --key-encoding=base64)",
+        )
+
+
+_REMARKS = {
+    "skipped_noise_lines": "{count:,} lines skipped in which the tool talks about itself (% ...)",
+    "skipped_control_records": "{count:,} control records (transaction markers) left out",
+    "replacement_keys": "{count:,} keys contain U+FFFD; they are taken as they stand, but if a tool such"
+    " as jq has rewritten the dump, different keys may look alike: compact the exporter's own output then",
+    "trailing_null_element": "a null after the last record left out",
+}
+
+
+def _remarks(file: DumpFile, found: SplitNotes) -> list[str]:
+    short = found.counts.get("ten_digit_timestamps", 0)
+    seconds = [
+        f"{file.path}: all timestamps have ten digits: are they seconds? They are read as milliseconds"
+    ]
+    return (seconds if short and short == found.counts.get("timestamps") else []) + [
+        f"{file.path}: " + text.format(count=found.counts[name])
+        for name, text in _REMARKS.items()
+        if found.counts.get(name)
+    ]
+
+
+def _doubt(file: DumpFile, found: SplitNotes, role: str) -> str | None:
+    """Why nulls of this file are in doubt, if records are there whose reading matters."""
+    dialect = file.dialect
+    if not isinstance(dialect, Dialect):
+        return None
+    settled_by = dialect.key_settled_by if role == "key" else dialect.value_settled_by
+    if settled_by and found.counts.get(settled_by):
+        return None
+    forms = dialect.doubtful_key if role == "key" else dialect.doubtful_value
+    counted = {form: found.counts.get(f"{form}_{role}", 0) for form in forms}
+    total = sum(counted.values())
+    if not total:
+        return None
+    spelt = max(counted, key=lambda form: counted[form])
+    other = f"the text {dialect.null_literal!r}" if spelt == "literal" else f"an empty {role}"
+    form = _FORMS.get(spelt, f"the word {dialect.null_literal} as")
+    meaning = "no key" if role == "key" else "a tombstone"
+    return (
+        f"{file.path}: {_records(total)} with {form} {role}, which {_short(dialect.tool)} writes for"
+        f" {meaning} and for {other} alike"
+    )
+
+
+_FORMS = {"missing": "no", "empty": "an empty"}
+
+
+def _short(tool: str) -> str:
+    """A tool's name without the options and remarks after it."""
+    return tool.partition(" (")[0].partition(",")[0].partition(":")[0]
+
+
+def _records(count: int) -> str:
+    return f"{count:,} record" if count == 1 else f"{count:,} records"

@@ -1,0 +1,112 @@
+"""What a file is, from its first bytes: layout, dialect, and what had to be assumed."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kcompact.dumps.avro import recognise_avro
+from kcompact.dumps.avro_container import MAGIC as AVRO_MAGIC
+from kcompact.dumps.dialect import Dialect
+from kcompact.dumps.options import ReadOptions
+from kcompact.errors import InputError
+
+HEAD_BYTES = 1 << 20
+LONGEST_HEAD_BYTES = 64 << 20  # larger than any record that a broker takes by default
+UTF8_BOM = b"\xef\xbb\xbf"
+_REFUSED = {
+    b"PAR1": ("Parquet", "export as JSON lines, CSV or Avro; Parquet is not read"),
+    b"KBAK": ("a kafka-backup archive", "restore it to a topic and export that"),
+    b"SEQ": ("a Hadoop sequence file", "export as JSON lines, CSV or Avro"),
+    b"ORC": ("ORC", "export as JSON lines, CSV or Avro"),
+    b"PK\x03\x04": ("a ZIP archive", "unpack it first"),
+    b"SQLite format 3": ("an SQLite database", "export as JSON lines, CSV or Avro"),
+}
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """The layout's part of a DumpFile."""
+
+    layout: str
+    dialect: Any
+    shape: Any
+    notes: tuple[str, ...] = field(default=())
+    topic: str | None = None  # where the file tells once, not record by record
+    partition: int | None = None
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A file to be recognised: how messages name it, where its plain bytes lie, how they begin.
+
+    ``start`` is where the text begins, after a byte order mark.
+    """
+
+    path: str
+    data_path: str
+    data_bytes: int
+    head: bytes
+    start: int
+
+    @property
+    def body(self) -> bytes:
+        """The head without a byte order mark."""
+        return self.head[self.start :]
+
+    @property
+    def whole(self) -> bool:
+        """Whether the head is the whole file."""
+        return len(self.head) == self.data_bytes
+
+
+def candidate(path: str, data_path: str) -> Candidate:
+    """Read the beginning of the plain file at ``data_path``, if need be up to its first line end."""
+    with Path(data_path).open("rb") as source:
+        head = source.read(HEAD_BYTES)
+        while b"\n" not in head and len(head) < LONGEST_HEAD_BYTES and (more := source.read(len(head))):
+            head += more
+    start = len(UTF8_BOM) if head.startswith(UTF8_BOM) else 0
+    return Candidate(path, data_path, Path(data_path).stat().st_size, head, start)
+
+
+def recognise(path: str, data_path: str, options: ReadOptions) -> Recognised:
+    """Recognise the plain file at ``data_path``; messages name it ``path``. Raises InputError."""
+    from kcompact.dumps.json_recognition import recognise_json
+    from kcompact.dumps.text_recognition import recognise_text
+
+    found = candidate(path, data_path)
+    if found.head.startswith(AVRO_MAGIC):
+        shape, dialect = recognise_avro(path, data_path, options)
+        return Recognised("avro", dialect, shape)
+    for magic, (what, hint) in _REFUSED.items():
+        if found.head.startswith(magic):
+            raise InputError(f"{path}: {what}, not a dump that kcompact reads", hint=hint)
+    if not found.body.strip():
+        raise InputError(f"{path}: nothing but blanks", hint="was the export interrupted?")
+    # Text whose columns the user names is text, whatever it begins with.
+    is_json = first_byte(found.body) in (b"{", b"[") and not options.columns
+    return recognise_json(found, options) if is_json else recognise_text(found, options)
+
+
+def first_byte(body: bytes) -> bytes:
+    """The first byte that is neither blank nor part of kcat's ``% ...`` lines."""
+    return body[after_noise(body) :][:1]
+
+
+def after_noise(body: bytes) -> int:
+    """Where the first line begins that is neither blank nor one of kcat's; blanks before it not counted."""
+    at = 0
+    while at < len(body):
+        line_end = body.find(b"\n", at)
+        line_end = len(body) if line_end < 0 else line_end
+        line = body[at:line_end]
+        if line.strip() and not line.lstrip().startswith(b"%"):
+            return at + len(line) - len(line.lstrip())
+        at = line_end + 1
+    return len(body)
+
+
+def refuse(dialect: Dialect, path: str) -> None:
+    """Raise InputError if dumps of this dialect cannot be compacted."""
+    if dialect.refused is not None:
+        raise InputError(f"{path}: {dialect.tool}: {dialect.refused}", hint=dialect.hint)

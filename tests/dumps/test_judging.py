@@ -1,0 +1,102 @@
+from pathlib import Path
+
+import pytest
+
+from dump_pipeline import index_all, open_one
+from kcompact.dumps.judging import judge
+from kcompact.errors import InputError
+
+LINE = '{"topic":"t","partition":0,"offset":%d,"key":"k","payload":"v"}\n'
+
+
+def judged(path: Path, split_bytes: int = 1 << 40, **options: object) -> list[str]:
+    with open_one(path, **options) as dump:
+        _, notes = index_all(dump, split_bytes)
+        return judge(dump, {split.split_id: split for split in dump.splits(split_bytes)}, notes)
+
+
+def refused(path: Path, text: str | bytes, split_bytes: int = 1 << 40) -> InputError:
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(InputError) as caught:
+        judged(path, split_bytes)
+    return caught.value
+
+
+@pytest.mark.parametrize("split_bytes", [1 << 40, 20])
+def test_a_line_that_is_not_json_is_named(tmp_path: Path, split_bytes: int) -> None:
+    error = refused(tmp_path / "x.jsonl", LINE % 0 + LINE % 1 + "oops\n" + LINE % 2, split_bytes)
+    assert error.message.startswith(f"{tmp_path}/x.jsonl:3: not JSON")
+    assert error.hint
+
+
+@pytest.mark.parametrize(
+    ("last", "said"),
+    [
+        ('{"topic":"t","partition":0,"off', "cut off"),
+        ('{"topic":"t","partition":0,"key":"k","payload":"v"}\n', "no offset in the record"),
+        ('{"topic":"t","partition":0,"offset":"x","key":"k","payload":"v"}\n', "'x' is not an offset"),
+        ('{"topic":"t","partition":-1,"offset":1,"key":"k","payload":"v"}\n', "partition -1 is out of range"),
+        ('{"topic":"t","partition":0,"offset":1,"key":7,"payload":"v"}\n', "the key is no string"),
+        ('["k","v"]\n', "a JSON array, not a record"),
+        ('{"topic":"t","partition":0,"offset":1,"ts":"soon","key":"k","payload":"v"}\n', "not a timestamp"),
+        ('{"topic":"t","partition":0,"offset":1,"key":"k","payload":null,"payload_error":"x"}\n', "decoded"),
+        (
+            '{"topic":"t","partition":0,"offset":1,"key":null,"payload":"v","key_error":"x"}\n',
+            "the key is null",
+        ),
+        ('{"a":1}{"b":2}\n', "not JSON"),
+        ("[" * 100_000 + "\n", "not JSON"),
+    ],
+)
+def test_a_record_that_cannot_be_read_is_named(tmp_path: Path, last: str, said: str) -> None:
+    # More records than recognition looks at: it is the index that must notice.
+    error = refused(tmp_path / "x.jsonl", "".join(LINE % n for n in range(300)) + last)
+    assert error.message.startswith(f"{tmp_path}/x.jsonl:301: ")
+    assert said in error.message
+
+
+def test_fields_that_no_record_has_were_not_exported(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    assert "no record has the field value" in refused(path, '{"topic":"t","offset":1,"key":"k"}\n').message
+    path.write_text('{"topic":"t","offset":1,"key":"k"}\n')
+    judged(path, tombstone="missing")
+
+
+def test_keys_that_lost_bytes_are_refused_but_not_kcat_s_own(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    lossy = '{"topic":"t","partition":0,"offset":7,"timestamp":1,"key":"a\ufffd","value":"v"}\n'
+    error = refused(path, lossy)
+    assert "U+FFFD" in error.message
+    assert "offset 7" in error.message
+    path.write_text('{"topic":"t","partition":0,"offset":7,"key":"a\ufffd","payload":"v"}\n')
+    assert judged(path) == []
+
+
+def test_keys_that_were_rounded_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    kaf = '{"key":%s,"offset":%d,"partition":0,"payload":"v","timestamp":"2024-01-02T03:04:05Z"}\n'
+    assert "may have rounded" in refused(path, kaf % ("7", 0) + kaf % ("9007199254740992", 1)).message
+    path.write_text(kaf % ("7", 0) + kaf % ('"9007199254740993"', 1))
+    assert judged(path) == []
+
+
+def test_noise_of_kcat_is_counted(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text("% Reading\n" + LINE % 0 + "\n% Reached end of topic t [0] at offset 1\n")
+    assert judged(path) == [f"{path}: 2 lines skipped in which the tool talks about itself (% ...)"]
+
+
+CSV = "topic,partition,offset,timestamp,key,value\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("t,0,0,1,k,v\nt,0,1,1,k,a,b\n", ":3: 7 columns where 6 are expected"),
+        ("t,0,0,1,k,v\nt,0,1", ":3: 3 columns where 6 are expected"),
+        ('t,0,0,1,k,"v\n', ":2: a quoted field does not end"),
+        ('t,0,0,1,k,"v"w\n', ":2: text after a closing quote"),
+    ],
+)
+def test_rows_that_break_the_rules_are_named(tmp_path: Path, rows: str, said: str) -> None:
+    assert f"x.csv{said}" in refused(tmp_path / "x.csv", CSV + rows).message
