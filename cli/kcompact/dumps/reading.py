@@ -1,0 +1,162 @@
+"""From fields, however they were parsed, to a Record: what JSON, CSV and text have in common."""
+
+import re
+from typing import Any
+
+from kcompact.dumps.dialect import Dialect
+from kcompact.dumps.encodings import ENCODINGS
+from kcompact.dumps.framed import UnreadableError
+from kcompact.dumps.headers import Headers, decode_headers
+from kcompact.dumps.layout import DumpFile, SplitNotes
+from kcompact.dumps.timestamps import prefixed_type, timestamp_ms, timestamp_type
+
+_LARGE_NUMBER = re.compile(rb"\d{16}|\d[eE]\+")  # from 2**53 on, not every integer is a double
+REPLACEMENT = "\ufffd".encode()
+EXAMPLES = 3
+_DIGITS_OF_SECONDS = 10
+_SMALLEST_US = 10**14
+LARGEST_INT64 = 2**63 - 1
+_LARGEST_PARTITION = 2**31 - 1
+
+
+class Missing:
+    """A field that is not there; not the same as one that is null."""
+
+
+MISSING = Missing()
+
+
+class FieldRules:
+    """Reads the parts of a record that need no knowledge of the layout; counts what is worth a note."""
+
+    def __init__(self, file: DumpFile, notes: SplitNotes) -> None:
+        self.file = file
+        self.dialect: Dialect = file.dialect
+        self.notes = notes
+        self.topic = file.topic
+        self.partition = 0 if file.partition is None else file.partition
+        self._decoders = {
+            "key": ENCODINGS[self.dialect.key_encoding],
+            "value": ENCODINGS[self.dialect.value_encoding],
+        }
+        self._literal = None if self.dialect.null_literal is None else self.dialect.null_literal.encode()
+
+    def count(self, name: str, example: str | None = None) -> None:
+        """One more of what ``name`` counts."""
+        self.notes.counts[name] = self.notes.counts.get(name, 0) + 1
+        if example is not None:
+            examples = self.notes.examples.setdefault(name, [])
+            if len(examples) < EXAMPLES:
+                examples.append(example)
+
+    def see(self, role: str) -> None:
+        """The field of this role stood in one more record."""
+        self.notes.fields_seen[role] = self.notes.fields_seen.get(role, 0) + 1
+
+    def to_topic(self, raw: Any) -> str:
+        """The topic a record names, else the file's."""
+        if raw is MISSING or raw is None:
+            if self.topic is None:
+                raise UnreadableError(f"no {self.dialect.topic or 'topic'} in the record")
+            return self.topic
+        return raw if isinstance(raw, str) else str(raw)
+
+    def to_partition(self, raw: Any) -> int:
+        """The partition a record names, else the file's, else 0."""
+        if raw is MISSING or raw is None:
+            return self.partition
+        return _whole_number(raw, "partition", _LARGEST_PARTITION)
+
+    def to_offset(self, raw: Any, ordinal: int) -> int:
+        """The offset a record names; in a dump without offsets, its number in the file."""
+        if self.dialect.offset is None:
+            return (self.file.start_offset or 0) + ordinal
+        if raw is MISSING or raw is None:
+            raise UnreadableError(
+                f"no {self.dialect.offset} in the record",
+                "name the field with --fields offset=FIELD, if it has another name here",
+            )
+        return _whole_number(raw, "offset", LARGEST_INT64)
+
+    def to_timestamp_ms(self, raw: Any) -> int:
+        """Milliseconds since the epoch; -1 where there is none."""
+        if raw is MISSING:
+            return -1
+        if self.dialect.timestamp_unit == "auto" and raw is not None:
+            self.count("timestamps")
+            if len(str(raw)) == _DIGITS_OF_SECONDS and str(raw).isdigit():
+                self.count("ten_digit_timestamps")
+        if type(raw) is int and 0 <= raw < _SMALLEST_US and self.dialect.timestamp_unit in {"ms", "auto"}:
+            return raw
+        try:
+            found = timestamp_ms(raw, self.dialect.timestamp_unit)
+        except (ValueError, OverflowError) as error:
+            raise UnreadableError(f"{raw!r} is not a timestamp") from error
+        if found > LARGEST_INT64:
+            raise UnreadableError(f"timestamp {raw!r} is out of range")
+        return found
+
+    def to_timestamp_type(self, raw: Any, timestamp: Any) -> str | None:
+        """Either "create" or "logappend", or None."""
+        return prefixed_type(timestamp) if raw is MISSING else timestamp_type(raw)
+
+    def to_headers(self, raw: Any, errors: str) -> Headers:
+        """All headers, in order."""
+        if raw is MISSING:
+            return ()
+        try:
+            return decode_headers(raw, self.dialect.headers_encoding, errors)
+        except (ValueError, KeyError, TypeError) as error:
+            raise UnreadableError(f"headers cannot be read: {error}") from error
+
+    def key_or_null(self, form: str) -> bytes | None:
+        """What a "missing" or "empty" key stands for."""
+        self.count(f"{form}_key")
+        stands_for = self.dialect.missing_key if form == "missing" else self.dialect.empty_key
+        return None if stands_for == "null" else b""
+
+    def value_or_null(self, form: str) -> bytes | None:
+        """What a "missing" or "empty" value stands for."""
+        self.count(f"{form}_value")
+        stands_for = self.dialect.missing_value if form == "missing" else self.dialect.empty_value
+        return None if stands_for == "null" else b""
+
+    def is_literal(self, text: bytes, role: str) -> bool:
+        """Whether text is the dialect's word for null."""
+        if self._literal is None or text != self._literal:
+            return False
+        self.count(f"literal_{role}")
+        return True
+
+    def decoded(self, text: bytes, role: str, encoding: str | None = None) -> bytes:
+        """The bytes that encoded text stands for; by default in the dialect's encoding."""
+        try:
+            return (ENCODINGS[encoding] if encoding else self._decoders[role])(text)
+        except ValueError as error:
+            encoding = encoding or getattr(self.dialect, f"{role}_encoding")
+            raise UnreadableError(
+                f"the {role} is not {encoding}, which {self.dialect.tool} writes",
+                "if the dump comes from another tool, name its dialect with --dialect"
+                " (kcompact inspect --dialects lists them)",
+            ) from error
+
+    def check_key(self, key: bytes, offset: int) -> None:
+        """Count keys in which some bytes were replaced by U+FFFD: several keys may look alike."""
+        if REPLACEMENT in key and not self.dialect.byte_exact:
+            self.count("lossy_keys", f"offset {offset}: {key.decode('utf-8', 'replace')[:60]}")
+
+    def check_numbers(self, key: bytes) -> None:
+        """Count JSON keys with numbers that a double may have rounded: several keys may look alike."""
+        if _LARGE_NUMBER.search(key):
+            self.count("rounded_keys", key.decode("utf-8", "replace")[:60])
+
+
+def _whole_number(raw: Any, role: str, largest: int) -> int:
+    number = raw
+    if isinstance(raw, str) and raw.strip().isdigit():
+        number = int(raw)
+    if type(number) is not int:
+        raise UnreadableError(f"{raw!r} is not {'an' if role == 'offset' else 'a'} {role}")
+    if not 0 <= number <= largest:
+        raise UnreadableError(f"{role} {number} is out of range")
+    return number

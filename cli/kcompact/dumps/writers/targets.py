@@ -1,0 +1,89 @@
+"""The registry of target formats, and which one an output's name asks for."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import PurePath
+
+from kcompact.dumps.containers import container_of
+from kcompact.dumps.layout import DumpFile
+from kcompact.dumps.outputs import OutputPlan
+from kcompact.dumps.side_files import CONVERT_HINT
+from kcompact.dumps.writers.avro import AvroWriter
+from kcompact.dumps.writers.csv_lines import CsvWriter
+from kcompact.dumps.writers.json_lines import JsonLinesWriter
+from kcompact.dumps.writers.kcat_lines import KcatWriter
+from kcompact.dumps.writers.writer import Writer
+from kcompact.errors import OutputError
+
+TARGETS: dict[str, Callable[[str], Writer]] = {
+    "jsonl": lambda _: JsonLinesWriter(),
+    "csv": lambda _: CsvWriter(),
+    "avro": AvroWriter,
+    "kcat": lambda _: KcatWriter(),
+}
+"""By the name that ``--to`` takes; called with a seed that tells the inputs apart."""
+
+_SUFFIXES = {".json": "json", ".jsonl": "json", ".ndjson": "json", ".csv": "csv", ".avro": "avro"}
+_FAMILIES = {"json": "jsonl", "csv": "csv", "avro": "avro"}
+
+
+def target_named(output: str, files: tuple[DumpFile, ...]) -> str | None:
+    """The target that the suffix of ``output`` asks for; None: what the files are already, so copy bytes."""
+    name = PurePath(output)
+    suffix = PurePath(name.stem).suffix if container_of(name.name) else name.suffix
+    family = _SUFFIXES.get(suffix.lower())
+    if family is None or all(family_of(file) == family for file in files):
+        return None
+    return _FAMILIES[family]
+
+
+def family_of(file: DumpFile) -> str:
+    """The format of a file's records: "json", "csv", "avro" or "text"."""
+    return next((family for family in _FAMILIES if file.layout.startswith(family)), "text")
+
+
+def with_writers(outputs: OutputPlan, target: str | None) -> OutputPlan:
+    """The plan with a writer for every output that is not in its inputs' format. Raises OutputError.
+
+    ``target`` is what the user named with ``--to``; without it the names of the outputs decide.
+    """
+    if target is not None and (outputs.folder is not None or len(outputs.targets) != 1):
+        raise OutputError("--to makes one output", hint="name it with -o FILE, or -o - for standard output")
+    targets = []
+    for one in outputs.targets:
+        name = target or target_named(one.path.name, one.files)
+        if name is None and any(file.layout == "side_files" for file in one.files):
+            path = one.files[0].path
+            raise OutputError(f"{path}: keys and values lie in files of their own", hint=CONVERT_HINT)
+        targets.append(one if name is None else replace(one, writer=open_writer(name, one.files)))
+    return replace(outputs, targets=tuple(targets))
+
+
+def check_one_log(outputs: OutputPlan, kept_logs: list[str]) -> None:
+    """Refuse records of several logs in a format that cannot tell them apart. Raises OutputError."""
+    if len(kept_logs) > 1 and any(one.writer and one.writer.one_log for one in outputs.targets):
+        raise OutputError(
+            f"kcat produces into one topic and partition, and these are {len(kept_logs)}:"
+            f" {', '.join(kept_logs[:5])}",
+            hint="choose one with --topic and --partitions; samples/replay.py replays them all",
+        )
+
+
+def conversion_notes(outputs: OutputPlan) -> list[str]:
+    """What the user should know about outputs in another format."""
+    converted = [(one, one.writer) for one in outputs.targets if one.writer is not None]
+    lost = [
+        f"{one.path}: {', '.join(writer.losses)} of the records are not in this output"
+        for one, writer in converted
+        if writer.losses
+    ]
+    side = [file.path for one, _ in converted for file in one.files if file.layout == "side_files"]
+    together = f"{side[0]}: keys and values from files of their own are written together" if side else None
+    return [*lost, *([together] if together else [])]
+
+
+def open_writer(target: str, files: tuple[DumpFile, ...]) -> Writer:
+    """The writer for a target, for records of these files. Raises OutputError for an unknown target."""
+    if target not in TARGETS:
+        raise OutputError(f"--to {target}: no such target", hint=f"one of {', '.join(TARGETS)}")
+    return TARGETS[target]("\0".join(f"{file.path}\0{file.data_bytes}" for file in files))

@@ -1,0 +1,52 @@
+"""What a target format can do: records in, bytes out, in fragments that simply follow one another."""
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+from kcompact.dumps.record import Record
+
+CHUNK_BYTES = 1 << 20
+
+
+class Writer(Protocol):
+    """One target. Picklable: workers encode, the driver writes what stands around the fragments.
+
+    ``losses`` says what the target cannot hold (nothing: lossless), ``one_log`` whether records of several
+    partitions would be mixed up in it.
+    """
+
+    @property
+    def losses(self) -> tuple[str, ...]:
+        """What is not in the output."""
+
+    @property
+    def one_log(self) -> bool:
+        """Whether all records must be of one topic and partition."""
+
+    def begin(self) -> bytes:
+        """What the file starts with."""
+
+    def encode(self, records: Iterable[Record]) -> Iterator[bytes]:
+        """The records, in chunks. Raises OutputError for one that the target cannot hold."""
+
+    def end(self) -> bytes:
+        """What the file ends with."""
+
+
+def in_chunks(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Pieces joined until they make a chunk."""
+    chunk: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        chunk.append(piece)
+        size += len(piece)
+        if size >= CHUNK_BYTES:
+            yield b"".join(chunk)
+            chunk, size = [], 0
+    if chunk:
+        yield b"".join(chunk)
+
+
+def where(record: Record) -> str:
+    """How messages name a record."""
+    return f"{record.topic}-{record.partition} offset {record.offset}"

@@ -1,0 +1,212 @@
+"""What the user says about a dump, and keys that are not plain text."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dump_pipeline import index_all, open_one
+from kcompact.dumps.judging import judge
+from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.record import Record
+from kcompact.errors import InputError
+
+FIXTURES = Path(__file__).parent / "fixtures"
+
+
+def dump(path: Path, *records: Any) -> Path:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def records(path: Path, **options: Any) -> list[Record]:
+    with open_one(path, **options) as opened:
+        return [
+            record
+            for split in opened.splits(1 << 40)
+            for _, _, record in LAYOUTS[opened.files[0].layout].records(opened.files[split.file_id], split)
+        ]
+
+
+def envelope(offset: int, key: Any, value: Any = "v", **more: Any) -> dict[str, Any]:
+    return {
+        "topic": "t",
+        "partition": 0,
+        "offset": offset,
+        "timestamp": 1,
+        "key": key,
+        "value": value,
+        **more,
+    }
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "orders.jsonl"
+
+
+def test_a_number_is_another_key_than_its_digits(path: Path) -> None:
+    dump(path, envelope(0, 7), envelope(1, "7"), envelope(2, "seven"), envelope(3, {"a": 1, "b": 2}))
+    assert [record.key for record in records(path)] == [b"7", b'"7"', b"seven", b'{"a": 1, "b": 2}']
+
+
+def test_text_keys_are_their_bytes_where_all_keys_are_text(path: Path) -> None:
+    dump(path, envelope(0, "7"), envelope(1, "null"), envelope(2, "\u00e9"))
+    assert [record.key for record in records(path)] == [b"7", b"null", b"\xc3\xa9"]
+
+
+def test_json_keys_are_compared_as_spelt_unless_asked_otherwise(path: Path) -> None:
+    path.write_text(
+        '{"topic":"t","partition":0,"offset":0,"key":{"a":1,"b":2},"value":"v"}\n'
+        '{"topic":"t","partition":0,"offset":1,"key":{"b": 2, "a": 1},"value":"v"}\n'
+        '{"topic":"t","partition":0,"offset":2,"key":12345678901234567890123,"value":"v"}\n'
+    )
+    assert len({record.key for record in records(path)}) == 3
+    canonical = [record.key for record in records(path, canonical_keys=True)]
+    assert canonical == [b'{"a":1,"b":2}', b'{"a":1,"b":2}', b"12345678901234567890123"]
+
+
+def test_files_of_one_dump_are_read_alike(tmp_path: Path) -> None:
+    dump(tmp_path / "a.jsonl", envelope(0, "7"))
+    dump(tmp_path / "b.jsonl", envelope(1, 7))
+    with open_one(tmp_path) as opened:
+        assert index_all(opened)[0]["key"].to_pylist() == [b'"7"', b"7"]
+
+
+def test_fields_are_found_where_the_user_says(path: Path) -> None:
+    dump(path, {"meta": {"at": 5}, "id": "k", "body": {"text": "v"}, "p": 1, "t": "orders"})
+    fields = {"offset": "meta.at", "key": "id", "value": "body.text", "partition": "p", "topic": "t"}
+    (record,) = records(path, fields=fields)
+    assert record == Record("orders", 1, 5, -1, b"k", b"v")
+
+
+def test_a_field_of_the_value_can_be_the_key(path: Path) -> None:
+    dump(path, {"id": 1, "name": "a"}, {"id": 2, "name": "b"}, {"id": 1, "name": "c"})
+    found = records(path, key_field="id")
+    assert [(record.topic, record.offset, record.key) for record in found] == [
+        ("orders", 0, b"1"),
+        ("orders", 1, b"2"),
+        ("orders", 2, b"1"),
+    ]
+    assert found[0].value == b'{"id": 1, "name": "a"}'
+
+
+def test_value_only_files_of_a_sink_take_their_place_from_names() -> None:
+    path = FIXTURES / "confluent-s3"
+    with open_one(path, key_field="id") as opened:
+        (file,) = opened.files
+        assert (file.topic, file.partition, file.start_offset) == ("orders", 0, 0)
+        assert index_all(opened)[0]["key"].to_pylist() == [b"0", b"1", b"2", b"3", b"5", b"6"]
+
+
+@pytest.mark.parametrize("separator", ["\t", "|", "; "])
+def test_the_console_consumer_s_separator_is_found(tmp_path: Path, separator: str) -> None:
+    rows = [["CreateTime:5", "Partition:1", f"Offset:{n}", "k", "null" if n else "v"] for n in range(2)]
+    path = tmp_path / "out.txt"
+    path.write_text("".join(separator.join(row) + "\n" for row in rows))
+    options = {"delimiter": separator} if len(separator) > 1 else {}
+    found = records(path, **options)
+    assert [(record.partition, record.offset, record.value) for record in found] == [
+        (1, 0, b"v"),
+        (1, 1, None),
+    ]
+
+
+def test_the_key_field_is_found_in_values_that_are_json_text(path: Path) -> None:
+    kcat = {"topic": "t", "partition": 0, "offset": 0, "key": None, "payload": '{"user": {"id": "u1"}}'}
+    dump(path, kcat, kcat | {"offset": 1, "payload": "no JSON"}, kcat | {"offset": 2, "payload": "[1]"})
+    assert [record.key for record in records(path, key_field="user.id")] == [b"u1", None, None]
+
+
+@pytest.mark.parametrize(
+    ("tombstone", "values"),
+    [
+        (None, [None, None, b"", b"NULL"]),
+        ("null", [None, b"", b"", b"NULL"]),
+        ("missing", [None, None, b"", b"NULL"]),
+        ("empty", [None, None, None, b"NULL"]),
+        ("literal:NULL", [None, b"", b"", None]),
+    ],
+)
+def test_the_user_says_what_a_tombstone_is(
+    path: Path, tombstone: str | None, values: list[bytes | None]
+) -> None:
+    missing = envelope(1, "k")
+    del missing["value"]
+    dump(path, envelope(0, "k", None), missing, envelope(2, "k", ""), envelope(3, "k", "NULL"))
+    assert [record.value for record in records(path, tombstone=tombstone)] == values
+
+
+@pytest.mark.parametrize(("missing_key", "key"), [(None, None), ("null", None), ("empty", b"")])
+def test_the_user_says_what_a_missing_key_is(path: Path, missing_key: str | None, key: bytes | None) -> None:
+    rpk = {"topic": "t", "value": "v", "timestamp": 1, "partition": 0, "offset": 0}
+    dump(path, rpk, {"topic": "t", "key": "k", "value": "v", "timestamp": 1, "partition": 0, "offset": 1})
+    assert [record.key for record in records(path, missing_key=missing_key)] == [key, b"k"]
+
+
+def test_markers_say_which_values_are_base64(path: Path) -> None:
+    dump(
+        path,
+        envelope(0, "AP8=", "aGk=", key_encoding="base64", value_encoding="base64"),
+        envelope(1, "AP8=", "aGk=", key_encoding="text"),
+    )
+    found = records(path)
+    assert [(record.key, record.value) for record in found] == [(b"\x00\xff", b"hi"), (b"AP8=", b"aGk=")]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"dialect": "nonsense"}, "no such dialect"),
+        ({"dialect": "rpk-meta-only"}, "values were not exported"),
+        ({"fields": {"kex": "id"}}, "no such part"),
+        ({"tombstone": "none"}, "--tombstone none"),
+        ({"missing_key": "none"}, "--missing-key none"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(path: Path, options: dict[str, Any], said: str) -> None:
+    dump(path, envelope(0, "k"))
+    with pytest.raises(InputError, match=said):
+        records(path, **options)
+
+
+def test_a_forced_dialect_that_does_not_fit_is_noticed(path: Path) -> None:
+    dump(path, envelope(0, "not base64!"))
+    with open_one(path, dialect="plain-base64") as opened:
+        _, notes = index_all(opened)
+        with pytest.raises(InputError, match=r":1: the key is not base64"):
+            judge(opened, {split.split_id: split for split in opened.splits(1 << 40)}, notes)
+
+
+def test_ten_digits_may_be_seconds(path: Path) -> None:
+    dump(path, *(envelope(n, "k") | {"timestamp": 1_700_000_000 + n} for n in range(3)))
+    with open_one(path) as opened:
+        _, notes = index_all(opened)
+        (remark,) = judge(opened, {split.split_id: split for split in opened.splits(1 << 40)}, notes)
+    assert "are they seconds?" in remark
+
+
+def test_lone_surrogates_and_raw_bytes_are_keys_of_their_own(path: Path) -> None:
+    line = '{"topic":"t","partition":0,"offset":%d,"key":"%s","payload":"v"}\n'
+    path.write_bytes(
+        (line % (0, "\\ud800")).encode()
+        + (line % (1, "@")).encode().replace(b"@", b"\xed\xa0")
+        + (line % (2, "\\udc80")).encode()
+        + (line % (3, "@")).encode().replace(b"@", b"\x80")
+    )
+    assert [record.key for record in records(path)] == [
+        b"\xed\xa0\x80",
+        b"\xed\xa0",
+        b"\xed\xb2\x80",
+        b"\x80",
+    ]
+
+
+def test_files_without_offsets_and_order_are_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "partition=0"
+    folder.mkdir()
+    for name in ("a.jsonl", "b.jsonl"):
+        dump(folder / name, {"key": "k", "value": "v"})
+    with pytest.raises(InputError, match="which file is the later"):
+        open_one(folder, fields={"topic": "topic"})

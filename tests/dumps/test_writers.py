@@ -1,0 +1,204 @@
+from pathlib import Path
+
+import pyarrow.compute as pc
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from avro_files import PLAIN, TRIVADIS, write_avro
+from dump_pipeline import index_all, open_one
+from kcompact.dumps.assemble import Fragment, assemble
+from kcompact.dumps.dump import Dump, open_dump
+from kcompact.dumps.joining import joined
+from kcompact.dumps.judging import judge
+from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.outputs import OutputChoice, plan_outputs
+from kcompact.dumps.record import Record
+from kcompact.dumps.writers.converting import Converter, copying_for
+from kcompact.dumps.writers.targets import (
+    TARGETS,
+    check_one_log,
+    conversion_notes,
+    open_writer,
+    target_named,
+    with_writers,
+)
+from kcompact.errors import OutputError
+
+LOSSLESS = ["jsonl", "csv", "avro"]
+
+data = st.none() | st.binary(max_size=12) | st.text(max_size=8).map(str.encode)
+records = st.lists(
+    st.builds(
+        Record,
+        topic=st.sampled_from(["orders", "a.b-c_d"]),
+        partition=st.integers(0, 2**31 - 1),
+        offset=st.integers(0, 2**62),
+        timestamp_ms=st.integers(-1, 10**13),
+        key=data,
+        value=data,
+        headers=st.lists(
+            st.tuples(st.text(st.characters(exclude_categories=["Cs"]), max_size=4), data), max_size=3
+        ).map(tuple),
+        timestamp_type=st.sampled_from([None, "create", "logappend"]),
+        is_control=st.just(value=False),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+def write(folder: Path, target: str, found: list[Record]) -> Path:
+    writer = TARGETS[target]("seed")
+    fragments = [b"".join(writer.encode(found[:2])), b"".join(writer.encode(found[2:]))]
+    path = folder / f"dump.{target}"
+    path.write_bytes(writer.begin() + b"".join(fragments) + writer.end())
+    return path
+
+
+def read(dump: Dump) -> list[Record]:
+    (file,) = dump.files
+    return [r for split in dump.splits(1 << 40) for _, _, r in LAYOUTS[file.layout].records(file, split)]
+
+
+@pytest.mark.parametrize("target", LOSSLESS)
+@settings(max_examples=40, deadline=None)
+@given(found=records)
+def test_what_was_written_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory, target: str, found: list[Record]
+) -> None:
+    with open_one(write(tmp_path_factory.mktemp("dump"), target, found)) as dump:
+        assert read(dump) == found
+
+
+@pytest.mark.parametrize("source", LOSSLESS)
+@pytest.mark.parametrize("target", LOSSLESS)
+def test_conversions_keep_every_byte(tmp_path: Path, source: str, target: str) -> None:
+    found = [
+        Record("orders", 3, 7, 1_700_000_000_000, b"\xff\0\n", b'a\r\n"b",\t', (("h", b"\xfe"), ("n", None))),
+        Record("orders", 3, 8, -1, "\ufffd".encode(), b"", (("h", b""),), "create"),
+        Record("orders", 4, 0, 5, b"", None),
+        Record("orders", 4, 1, 5, None, b"null"),
+    ]
+    with open_one(write(tmp_path, source, found)) as dump:
+        table, notes = index_all(dump)
+        judge(dump, dict(enumerate(dump.splits(1 << 40))), notes)
+        converter = Converter(open_writer(target, dump.files))
+        (split,) = dump.splits(1 << 40)
+        where = [table[name].to_numpy() for name in ("position", "record_bytes")]
+        with (tmp_path / "out").open("wb") as out:
+            out.write(converter.writer.begin())
+            converter(dump.files[0], split, *where, out)
+    with open_one(tmp_path / "out") as dump:
+        assert read(dump) == found
+
+
+def test_records_without_offsets_keep_their_numbers(tmp_path: Path) -> None:
+    lines = b"".join(b'{"key":"k%d","value":"v","timestamp":5}\n' % n for n in range(6))
+    (tmp_path / "topic+0+0000000040.json").write_bytes(lines)
+    with open_one(tmp_path / "topic+0+0000000040.json") as dump:
+        rows, _ = index_all(dump)
+        (split,) = dump.splits(1 << 40)
+        odd = rows.take([1, 4])
+        where = [odd[name].to_numpy() for name in ("position", "record_bytes")]
+        with (tmp_path / "out.jsonl").open("wb") as out:
+            Converter(open_writer("jsonl", dump.files))(dump.files[0], split, *where, out)
+    with open_one(tmp_path / "out.jsonl") as dump:
+        assert [(r.offset, r.key) for r in read(dump)] == [(41, b"k1"), (44, b"k4")]
+
+
+@pytest.mark.parametrize("target", ["jsonl", "csv"])
+def test_header_names_of_odd_bytes_need_avro(tmp_path: Path, target: str) -> None:
+    found = [Record("t", 0, 0, 5, b"k", b"v", ((b"h\xff".decode("utf-8", "surrogateescape"), b"x"),))]
+    with pytest.raises(OutputError, match="no UTF-8") as caught:
+        list(TARGETS[target]("").encode(found))
+    assert "Avro" in (caught.value.hint or "")
+    with open_one(write(tmp_path, "avro", found)) as dump:
+        assert read(dump) == found
+
+
+def test_the_same_inputs_give_the_same_container(tmp_path: Path) -> None:
+    path = write_avro(tmp_path / "a.avro", TRIVADIS, [Record("t", 0, 0, 5, b"k", b"v")])
+    with open_one(path) as dump:
+        assert open_writer("avro", dump.files).begin() == open_writer("avro", dump.files).begin()
+
+
+def test_kcat_lines_are_key_tab_value() -> None:
+    found = [
+        Record("t", 0, 0, 5, b"k", b"a\tb"),
+        Record("t", 0, 1, 5, b"k", None),
+        Record("t", 0, 2, 5, None, b"v"),
+    ]
+    assert b"".join(TARGETS["kcat"]("").encode(found)) == b"k\ta\tb\nk\t\n\tv\n"
+    assert TARGETS["kcat"]("").losses
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        (b"a\tb", b"v", "the key contains a TAB"),
+        (b"a\nb", b"v", "the key contains a line end"),
+        (b"a\0b", b"v", "the key contains a zero byte"),
+        (b"k", b"a\nb", "the value contains a line end"),
+        (b"", b"v", "an empty key"),
+        (b"k", b"", "an empty value"),
+    ],
+)
+def test_what_kcat_would_misread_is_refused(key: bytes, value: bytes, message: str) -> None:
+    with pytest.raises(OutputError, match=f"t-0 offset 9: {message}") as caught:
+        list(TARGETS["kcat"]("").encode([Record("t", 0, 9, 5, key, value)]))
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ("out.avro", None),
+        ("out.jsonl", "jsonl"),
+        ("out.json.gz", "jsonl"),
+        ("out.csv.zst", "csv"),
+        ("out", None),
+    ],
+)
+def test_the_name_of_the_output_asks_for_a_format(tmp_path: Path, output: str, expected: str | None) -> None:
+    path = write_avro(tmp_path / "a.avro", PLAIN, [Record("t", 0, 0, 5, b"k", b"v")])
+    with open_one(path) as dump:
+        assert target_named(output, dump.files) == expected
+
+
+def test_files_of_several_formats_are_joined_where_they_are_converted(tmp_path: Path) -> None:
+    one = write(tmp_path, "csv", [Record("t", 0, 0, 5, b"k", b"v")])
+    two = write(tmp_path, "avro", [Record("t", 0, 1, 5, b"k", b"v")])
+    arguments = [str(one), str(two)]
+    with open_dump(arguments, ReadOptions()) as dump:
+        plan = plan_outputs(arguments, dump.files, OutputChoice(str(tmp_path / "out.jsonl")))
+        outputs = with_writers(plan, None)
+        assert joined(outputs) == dump.files
+        copying = copying_for(outputs)
+        with (tmp_path / "part").open("wb") as out:
+            for split in dump.splits(1 << 40):
+                rows = index_all(dump)[0].filter(pc.field("split_id") == split.split_id)
+                where = [rows[name].to_numpy() for name in ("position", "record_bytes")]
+                copying(dump.files[split.file_id], split, *where, out)
+            end = out.tell()
+        assemble(tmp_path / "out.jsonl", outputs.targets[0], [Fragment(0, "part", 0, end, 2)], tmp_path)
+    with open_one(tmp_path / "out.jsonl") as dump:
+        assert [record.offset for record in read(dump)] == [0, 1]
+
+
+def test_kcat_takes_records_of_one_log(tmp_path: Path) -> None:
+    path = write(tmp_path, "csv", [Record("t", 0, 0, 5, b"k", b"v")])
+    with open_one(path) as dump:
+        outputs = with_writers(plan_outputs([str(path)], dump.files, OutputChoice("-")), "kcat")
+    assert conversion_notes(outputs) == [
+        "-: offsets, timestamps, headers of the records are not in this output"
+    ]
+    check_one_log(outputs, ["t-0"])
+    with pytest.raises(OutputError, match=r"t-0, t-1"):
+        check_one_log(outputs, ["t-0", "t-1"])
+
+
+def test_an_unknown_target_is_refused() -> None:
+    with pytest.raises(OutputError, match="--to parquet"):
+        open_writer("parquet", ())
