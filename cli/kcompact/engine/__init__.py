@@ -1,0 +1,1 @@
+"""The Spark session, and dumps to and from DataFrames."""

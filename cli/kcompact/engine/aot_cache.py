@@ -1,0 +1,164 @@
+"""Java's ahead-of-time cache: classes of Spark as loaded and linked once, which halves the time to start.
+
+A cache is made once per user and per set of versions and flags, by a process in the background (see
+``aot_recording``), and kept in the user's cache folder. A cache is code: the folder is used only if it is
+ours and nobody else can write in it. A missing, stale or damaged cache means a slower start, nothing else.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import zlib
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import kcompact
+
+_CHECKED_SECONDS = 24 * 3600  # how long a checksum is believed while size, inode and times stay as they were
+_TRY_AGAIN_SECONDS = 24 * 3600  # after a recording that came to nothing
+_UNUSED_SECONDS = 30 * 24 * 3600  # caches of other versions are removed after that long without a use
+_FREE_BYTES_TO_RECORD = 2 << 30
+_SUFFIX = ".aot"
+
+
+@dataclass(frozen=True)
+class AotCache:
+    """The place of one cache: ``path`` and beside it ``.json`` (its checksum) and ``.tried``."""
+
+    path: Path
+
+    def is_usable(self) -> bool:
+        """Whether the file is there, ours, and byte for byte what was recorded.
+
+        Java maps the file without looking at its content: one flipped bit can kill it.
+        """
+        seal_path = self.path.with_suffix(".json")
+        try:
+            seal = json.loads(seal_path.read_bytes())
+            if not _is_private(self.path):
+                return False
+            fresh = time.time() - seal["checked_at"] < _CHECKED_SECONDS
+            if fresh and seal["identity"] == _identity(self.path):
+                os.utime(seal_path)  # when it was last used
+                return True
+            if seal["crc32"] != _checksum(self.path):
+                self.discard()
+                return False
+            self.seal(seal["crc32"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+        return True
+
+    def seal(self, crc32: int | None = None) -> None:
+        """Write down what the file is like now; its checksum unless given."""
+        crc32 = _checksum(self.path) if crc32 is None else crc32
+        seal = {"crc32": crc32, "identity": _identity(self.path), "checked_at": time.time()}
+        unfinished = self.path.with_suffix(f".{os.getpid()}.tmp")
+        unfinished.write_text(json.dumps(seal))
+        unfinished.replace(self.path.with_suffix(".json"))
+
+    def discard(self) -> None:
+        """Remove a cache that is no good."""
+        for path in (self.path.with_suffix(".json"), self.path):
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+
+    def record_in_background(self) -> None:
+        """Start a process of its own that makes this cache, unless something speaks against it."""
+        with suppress(OSError):  # without a cache all goes on as before
+            if _may_record() and self._is_due():
+                _make_private(self.path.parent)
+                subprocess.Popen(
+                    [sys.executable, "-m", "kcompact.recording", str(self.path)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,
+                    cwd="/",
+                    env=os.environ | {"PYTHONPATH": str(Path(kcompact.__file__).parents[1])},
+                )
+
+    def _is_due(self) -> bool:
+        if shutil.disk_usage(_nearest_existing(self.path)).free < _FREE_BYTES_TO_RECORD:
+            return False
+        tried = self.path.with_suffix(".tried")
+        return not tried.exists() or time.time() - tried.stat().st_mtime > _TRY_AGAIN_SECONDS
+
+    def remove_unused(self) -> None:
+        """Remove caches of other versions that no run has used for a month."""
+        for seal in self.path.parent.glob("*.json"):
+            with suppress(OSError):
+                if time.time() - seal.stat().st_mtime > _UNUSED_SECONDS:
+                    AotCache(seal.with_suffix(_SUFFIX)).discard()
+
+
+def aot_cache(java: Path, jars: Sequence[Path], flags: tuple[str, ...]) -> AotCache | None:
+    """The cache for one Java, its class path and one set of flags; None where it has no safe place."""
+    folder = _cache_folder()
+    if folder is None:
+        return None
+    home = java.parents[1]
+    parts = [home / "release", home / "lib" / "modules", *jars]
+    try:
+        stats = [(str(part), part.stat().st_size, part.stat().st_mtime_ns) for part in parts]
+    except OSError:
+        return None
+    key = hashlib.sha256(json.dumps([sys.platform, stats, flags]).encode()).hexdigest()[:16]
+    return AotCache(folder / f"spark-{key}{_SUFFIX}")
+
+
+def _cache_folder() -> Path | None:
+    """``kcompact`` in the user's cache folder, if that is ours; it need not exist yet."""
+    home = os.environ.get("HOME")
+    named = os.environ.get("XDG_CACHE_HOME")
+    if not home:
+        return None
+    usual = Path(home, "Library/Caches") if sys.platform == "darwin" else Path(home, ".cache")
+    folder = Path(named or usual) / "kcompact"
+    try:
+        private = _is_private(folder) if folder.exists() else _is_ours(_nearest_existing(folder))
+    except OSError:
+        return None
+    return folder if folder.is_absolute() and private else None
+
+
+def _nearest_existing(path: Path) -> Path:
+    return next(parent for parent in path.parents if parent.exists())
+
+
+def _is_ours(path: Path) -> bool:
+    return path.stat().st_uid == os.geteuid()
+
+
+def _is_private(path: Path) -> bool:
+    """Whether only we can write it, and it is no link to elsewhere."""
+    status = path.lstat()
+    return status.st_uid == os.geteuid() and not status.st_mode & 0o022 and not path.is_symlink()
+
+
+def _make_private(folder: Path) -> None:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def _may_record() -> bool:
+    """Not on a build machine: it would make a cache in every job, and throw it away."""
+    return os.environ.get("CI", "").lower() in ("", "0", "false")
+
+
+def _identity(path: Path) -> list[int]:
+    status = path.stat()
+    return [status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns]
+
+
+def _checksum(path: Path) -> int:
+    crc32 = 0
+    with path.open("rb") as file:
+        while block := file.read(4 << 20):
+            crc32 = zlib.crc32(block, crc32)
+    return crc32

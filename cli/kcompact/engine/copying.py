@@ -1,0 +1,88 @@
+"""Pass 2: survivors' original bytes, copied split by split into parts that the driver joins."""
+
+import itertools
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from kcompact.dumps.assemble import Fragment
+from kcompact.dumps.layout import DumpFile, Split
+from kcompact.dumps.layouts import LAYOUTS
+from kcompact.engine.indexing import IndexPlan
+from kcompact.errors import OutputError
+
+SPARE_BYTES = 16 << 20  # left free on the disk that parts are written to
+
+
+class Copier(Protocol):
+    """How survivors come out: as they are (``copy_bytes``), or written in another format."""
+
+    def __call__(
+        self, file: DumpFile, split: Split, positions: np.ndarray, record_bytes: np.ndarray, out: BinaryIO
+    ) -> int:
+        """Write the records at ``positions``, in that order; return the bytes written."""
+
+
+def copy_bytes(
+    file: DumpFile, split: Split, positions: np.ndarray, record_bytes: np.ndarray, out: BinaryIO
+) -> int:
+    """Copy the records as they stand in the dump."""
+    return LAYOUTS[file.layout].copy(file, split, positions, record_bytes, out)
+
+
+class Part:
+    """The part file of one task. Nothing is written if there is nowhere to copy to (a dry run)."""
+
+    def __init__(self, plan: IndexPlan, name: str, copier: Copier | None) -> None:
+        self._plan = plan
+        self._splits = plan.splits
+        self._path = Path(plan.folder) / name
+        self._copier = copier
+        self._out = self._path.open("wb") if copier else None
+
+    def copy(self, split_id: int, positions: np.ndarray, record_bytes: np.ndarray) -> Fragment:
+        """Copy one split's survivors; call once per split, with all of them in output order."""
+        split = self._splits[split_id]
+        if self._out is None or self._copier is None or not len(positions):
+            return Fragment(split_id, self._path.name, 0, 0, len(positions))
+        self._look_for_room(int(record_bytes.sum(dtype=np.int64)))
+        start = self._out.tell()
+        self._copier(self._plan.file_of(split), split, positions, record_bytes, self._out)
+        return Fragment(split_id, self._path.name, start, self._out.tell(), len(positions))
+
+    def close(self) -> None:
+        """Finish the part file."""
+        if self._out is not None:
+            self._out.close()
+
+    def _look_for_room(self, wanted_bytes: int) -> None:
+        free_bytes = shutil.disk_usage(self._path.parent).free
+        if free_bytes < wanted_bytes + SPARE_BYTES:
+            raise OutputError(
+                f"not enough room on the disk of {self._path.parent.parent}: "
+                f"{wanted_bytes:,} bytes are to be written, {free_bytes:,} are free",
+                hint="free some space, or write elsewhere with -o",
+            )
+
+
+def rows_by_split(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, pa.Table]]:
+    """All rows of a split at once, from batches sorted by their int column ``split_id``."""
+    pending: list[pa.RecordBatch] = []
+    current = -1
+    for batch in batches:
+        ids = batch.column("split_id").to_numpy()
+        cuts = np.concatenate([[0], np.flatnonzero(np.diff(ids)) + 1, [len(ids)]])
+        for start, end in itertools.pairwise(cuts):
+            if start == end:
+                continue
+            if pending and int(ids[start]) != current:
+                yield current, pa.Table.from_batches(pending)
+                pending = []
+            current = int(ids[start])
+            pending.append(batch.slice(start, end - start))
+    if pending:
+        yield current, pa.Table.from_batches(pending)

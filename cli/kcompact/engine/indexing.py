@@ -1,0 +1,142 @@
+"""Pass 1: splits of a dump become index rows, read once by Spark's Python workers."""
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import (
+    BinaryType,
+    BooleanType,
+    ByteType,
+    IntegerType,
+    LongType,
+    StructField,
+    StructType,
+)
+
+from kcompact.dumps.dump import Dump
+from kcompact.dumps.indexing import count_replacements
+from kcompact.dumps.layout import DumpFile, Split, SplitNotes
+from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.record import index_schema
+from kcompact.engine.summaries import SplitSummary, side_file, write_side_file
+
+SMALLEST_SPLIT_BYTES = 16 << 20  # below, one task: a second one costs more than it reads
+TASKS_OF_A_MIDDLING_DUMP = 8  # of some hundred MB, whatever the number of cores
+LARGEST_SPLIT_BYTES = 256 << 20  # so that a worker groups many records before the JVM sees a row
+TASK_SHIFT = 14  # a split id is (number of its task << TASK_SHIFT) + number in the task
+MOST_SPLITS_PER_TASK = 1 << TASK_SHIFT
+
+Annotate = Callable[[pa.RecordBatch], pa.RecordBatch]
+_SPARK_TYPES = {
+    pa.int8(): ByteType(),
+    pa.int32(): IntegerType(),
+    pa.int64(): LongType(),
+    pa.bool_(): BooleanType(),
+    pa.binary(): BinaryType(),
+}
+
+
+def spark_schema(schema: pa.Schema) -> StructType:
+    """What Spark calls the schema of an Arrow table; not as DDL text, whose parser takes 0.1 s to load."""
+    return StructType([StructField(field.name, _SPARK_TYPES[field.type]) for field in schema])
+
+
+@dataclass(frozen=True)
+class IndexPlan:
+    """Which task reads which splits; travels to the workers. Task ``i`` reads ``tasks[i]`` in order."""
+
+    files: tuple[DumpFile, ...]
+    tasks: tuple[tuple[Split, ...], ...]
+    folder: str  # where each task leaves its side file
+    extra: frozenset[str] = frozenset()
+
+    @property
+    def splits(self) -> dict[int, Split]:
+        """All splits by their id."""
+        return {split.split_id: split for task in self.tasks for split in task}
+
+    def file_of(self, split: Split) -> DumpFile:
+        """The file that a split is a part of."""
+        return self.files[split.file_id]
+
+
+def plan_index(
+    dump: Dump,
+    folder: Path,
+    extra: frozenset[str] = frozenset(),
+    *,
+    whole_files: bool = False,
+) -> IndexPlan:
+    """Cut a dump into tasks of similar size; small neighbours (many small files) share a task.
+
+    Split ids ascend in the order of files and records and name their task, so that what belongs to a
+    task is found without a table. Cuts depend on the dump alone, never on the machine: they show in Avro that
+    is written anew. ``whole_files``: one split per file, whatever its size.
+    """
+    dump_bytes = sum(file.data_bytes for file in dump.files)
+    wanted = dump_bytes // TASKS_OF_A_MIDDLING_DUMP + 1
+    split_bytes = min(max(wanted, SMALLEST_SPLIT_BYTES), LARGEST_SPLIT_BYTES)
+    tasks: list[list[Split]] = [[]]
+    task_bytes = 0
+    for split in dump.splits(sys.maxsize if whole_files else split_bytes):
+        size = split.end - split.start
+        full = task_bytes + size > split_bytes or len(tasks[-1]) == MOST_SPLITS_PER_TASK
+        if tasks[-1] and full:
+            tasks.append([])
+            task_bytes = 0
+        number = (len(tasks) - 1 << TASK_SHIFT) + len(tasks[-1])
+        tasks[-1].append(replace(split, split_id=number))
+        task_bytes += size
+    # Workers of a cluster run in folders of their own.
+    files = tuple(replace(file, data_path=str(Path(file.data_path).absolute())) for file in dump.files)
+    return IndexPlan(files, tuple(map(tuple, tasks)), str(folder), extra)
+
+
+def index_rows(spark: SparkSession, plan: IndexPlan, annotate: Annotate | None = None) -> DataFrame:
+    """One row per record: ``index_schema(plan.extra)``, and what ``annotate`` adds to each batch.
+
+    When a job on it has run, ``read_side_files(plan.folder)`` tells counts, notes and rejects.
+    """
+    schema = index_schema(plan.extra)
+    if annotate is not None:
+        schema = annotate(pa.RecordBatch.from_pylist([], schema=schema)).schema
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for task in batch.column(0).to_pylist():
+                yield from _index_task(plan, task, annotate)
+
+    return per_task(spark, len(plan.tasks), work, spark_schema(schema))
+
+
+def per_task(
+    spark: SparkSession,
+    tasks: int,
+    work: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
+    schema: StructType | str,
+) -> DataFrame:
+    """A DataFrame of what ``work`` yields; each of ``tasks`` calls is given one task number (``id``)."""
+    return spark.range(0, tasks, 1, tasks).mapInArrow(work, schema)
+
+
+def read_task(plan: IndexPlan, task: int) -> Iterator[pa.RecordBatch]:
+    """The index rows of one task's splits; leaves the task's side file when the last one is read."""
+    summaries = []
+    for split in plan.tasks[task]:
+        file = plan.file_of(split)
+        summary = SplitSummary(split.split_id, SplitNotes())
+        summaries.append(summary)
+        for rows in LAYOUTS[file.layout].index(file, split, plan.extra, summary.notes):
+            summary.add(rows)
+            count_replacements(rows, summary.notes)
+            yield rows
+    write_side_file(side_file(Path(plan.folder), task), summaries)
+
+
+def _index_task(plan: IndexPlan, task: int, annotate: Annotate | None) -> Iterator[pa.RecordBatch]:
+    for rows in read_task(plan, task):
+        yield rows if annotate is None else annotate(rows)

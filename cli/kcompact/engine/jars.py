@@ -1,0 +1,58 @@
+"""Which of Spark's jars are on Java's class path, and in which order."""
+
+from pathlib import Path
+
+# PySpark brings every module of Spark. What these families hold is never used here, and some make every
+# session slower: spark-mllib registers its functions in each new session, by Scala reflection (0.5 s).
+_LEFT_OUT = (
+    "arpack",
+    "blas-",
+    "breeze",
+    "datanucleus",
+    "derby",
+    "hive-",
+    "kubernetes-",
+    "lapack",
+    "spark-connect_",
+    "spark-graphx",
+    "spark-hive",
+    "spark-kubernetes",
+    "spark-mllib",
+    "spark-pipelines",
+    "spark-repl",
+    "spark-yarn",
+    "spire",
+    "vertx-",
+    "volcano",
+)
+
+# Java looks for a class in one jar after the other and has to open each: those with most classes first.
+_FIRST = (
+    "spark-core_",
+    "scala-library-",
+    "spark-catalyst_",
+    "spark-sql-api_",
+    "spark-sql_",
+    "spark-common-utils",
+    "spark-config_",
+    "spark-network-common_",
+    "spark-unsafe_",
+    "janino-",
+    "arrow-vector-",
+    "netty-common-",
+    "hadoop-client-api-",
+    "jackson-",
+    "slf4j-api-",
+    "py4j-",
+)
+
+
+def class_path(jars_folder: Path) -> tuple[Path, ...]:
+    """The jars to start Java with, in the same order every time."""
+    jars = (jar for jar in jars_folder.glob("*.jar") if not jar.name.startswith(_LEFT_OUT))
+    return tuple(sorted(jars, key=lambda jar: (_rank(jar.name), jar.name)))
+
+
+def _rank(name: str) -> int:
+    ranks = (rank for rank, prefix in enumerate(_FIRST) if name.startswith(prefix))
+    return next(ranks, len(_FIRST))

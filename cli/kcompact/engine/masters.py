@@ -1,0 +1,55 @@
+"""What ``--master`` may say, and what each kind of place needs."""
+
+import enum
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from kcompact.errors import EngineError
+
+FULL_JDK = "a full JDK of Java 17 or later, with the module jdk.incubator.vector"
+_LOCAL = re.compile(r"local(\[(\*|\d+)(,\s*\d+)?\])?")
+_LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]")
+
+
+class Place(enum.Enum):
+    """Where Spark's workers run."""
+
+    LOCAL = "local[N]: in this machine's one Java"
+    LOCAL_CLUSTER = "local-cluster[executors,cores,MiB]: in Java processes of their own on this machine"
+    STANDALONE = "spark://host:port: on a Spark cluster"
+    CONNECT = "sc://host:port: behind a Spark Connect server"
+
+
+def place_of(master: str) -> Place:
+    """The kind of place that a master names. Raises EngineError for one that is not known."""
+    if _LOCAL.fullmatch(master):
+        return Place.LOCAL
+    if _LOCAL_CLUSTER.fullmatch(master):
+        return Place.LOCAL_CLUSTER
+    if master.startswith("spark://"):
+        return Place.STANDALONE
+    if master.startswith("sc://"):
+        return Place.CONNECT
+    raise EngineError(
+        f"--master {master} is none that kcompact knows",
+        hint="local[4], local-cluster[2,1,1024], spark://host:7077 or sc://host:15002",
+    )
+
+
+def jdk_for_executors() -> Path:
+    """The JAVA_HOME that executors on this machine start with. Raises EngineError if it does not do."""
+    home = os.environ.get("JAVA_HOME")
+    hint = f"set JAVA_HOME to {FULL_JDK}; only the driver runs on the Java that kcompact brings"
+    if not home:
+        raise EngineError("executors of their own need a JDK, and JAVA_HOME is not set", hint=hint)
+    try:
+        listed = subprocess.run(
+            [str(Path(home, "bin", "java")), "--list-modules"], capture_output=True, text=True, check=True
+        ).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise EngineError(f"the Java in JAVA_HOME ({home}) does not run", hint=hint) from error
+    if "jdk.incubator.vector" not in listed:
+        raise EngineError(f"the Java in JAVA_HOME ({home}) lacks jdk.incubator.vector", hint=hint)
+    return Path(home)

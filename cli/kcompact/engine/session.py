@@ -1,0 +1,175 @@
+"""The Spark session that a run works on."""
+
+import importlib
+import logging
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kcompact.engine import jvm
+from kcompact.engine.failures import explained
+from kcompact.engine.masters import Place
+from kcompact.engine.progress import progress_shown
+from kcompact.engine.remote import connected_session
+from kcompact.engine.settings import SessionOptions, jvm_options
+from kcompact.engine.shipping import zip_package
+from kcompact.engine.workers import wake_worker
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["SessionOptions", "open_recorded_session", "open_session", "spark_started"]
+
+
+_DEFAULT = SessionOptions()
+
+
+class _OwnSpark:
+    """Our own Java, and the session in it once it is asked for."""
+
+    def __init__(self, options: SessionOptions) -> None:
+        self._place = options.place
+        self._options = jvm_options(options)
+        self._cache = jvm.aot_cache_of_java()
+        self._cached = self._cache is not None and self._cache.is_usable()
+        self.java = self._launch()
+
+    def session(self) -> "SparkSession":
+        """Build the session. Raises EngineError where Spark cannot be started."""
+        try:
+            return _connect(self.java, self._place)
+        except Exception:
+            if not self._cached or self._cache is None or not self.java.is_dead():
+                raise
+        # Once more without the cache; if that goes well, the cache was to blame.
+        self._cached = False
+        self.java.kill()
+        self.java = self._launch()
+        session = _connect(self.java, self._place)
+        self._cache.discard()
+        return session
+
+    def end(self) -> None:
+        """Be gone: at once on this machine; with a goodbye where others have processes for us."""
+        if self._place is Place.LOCAL:
+            self.java.kill()
+        else:
+            self.java.finish()
+
+    def record_cache(self) -> None:
+        """Have a cache made in the background, if this run had to do without."""
+        if self._cache is not None and not self._cached:
+            self._cache.record_in_background()
+
+    def _launch(self) -> jvm.Jvm:
+        path = self._cache.path if self._cache is not None and self._cached else None
+        return jvm.launch(replace(self._options, cache=path))
+
+
+_launched_early: list[_OwnSpark] = []  # at most one: the next ``open_session`` takes it
+
+
+@contextmanager
+def spark_started(options: SessionOptions) -> Iterator[None]:
+    """Inside, Java starts while the caller imports PySpark and reads; ``open_session`` takes it over."""
+    if _launched_early or _active_session() is not None or options.place is Place.CONNECT:
+        yield
+        return
+    _launched_early.append(_OwnSpark(options))
+    try:
+        yield
+    finally:
+        for unused in _launched_early:
+            unused.java.kill()
+        _launched_early.clear()
+
+
+@contextmanager
+def open_session(options: SessionOptions = _DEFAULT) -> Iterator["SparkSession"]:
+    """A session for one run; a session that the caller already had is borrowed and left running.
+
+    One of our own is gone at the end, with Java, its workers and their files, and nobody waits for Spark
+    to stop.
+    """
+    active = _active_session()
+    if active is not None:
+        with explained():
+            yield active
+        return
+    if options.place is Place.CONNECT:
+        with connected_session(options.master or "") as session, progress_shown(session):
+            yield session
+        return
+    spark = _launched_early.pop() if _launched_early else _OwnSpark(options)
+    quiet = logging.NullHandler()  # py4j logs a traceback when Java is gone or we are interrupted
+    logging.getLogger().addHandler(quiet)
+    try:
+        with explained(lambda: spark.java):
+            session = spark.session()
+            with progress_shown(session):
+                yield session
+    finally:
+        spark.end()
+        _forget_session()
+        logging.getLogger().removeHandler(quiet)
+    spark.record_cache()
+
+
+@contextmanager
+def open_recorded_session(options: SessionOptions, recording: Path) -> Iterator["SparkSession"]:
+    """A session whose Java writes an ahead-of-time cache to ``recording`` when it ends; waits for that."""
+    with jvm.launch(replace(jvm_options(options), recording=recording)) as java:
+        try:
+            yield _connect(java, options.place)
+        finally:
+            _forget_session()
+            java.finish()
+
+
+def _active_session() -> "SparkSession | None":
+    if "pyspark.sql.session" not in sys.modules:  # nobody can have one: do not import PySpark to ask
+        return None
+    from pyspark.sql import SparkSession
+
+    session: Any = SparkSession.getActiveSession() or SparkSession._instantiatedSession
+    return None if session is None or session._sc._jsc is None else session
+
+
+def _connect(java: jvm.Jvm, place: Place) -> "SparkSession":
+    importlib.import_module("pandas")  # mapInArrow imports it; better now, while Java starts
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    gateway = java.gateway()
+    if place is Place.LOCAL:
+        wake_worker(gateway)
+    context = SparkContext(gateway=gateway)
+    if place is Place.STANDALONE:
+        context.addPyFile(str(zip_package(java.folder)))
+    else:
+        context.pythonExec = sys.executable
+    # The server's connection breaks when Java is killed, as meant: no traceback for that.
+    accumulators: Any = context._accumulatorServer
+    accumulators.handle_error = lambda *_: None
+    # If we are killed, Java ends by itself; then it removes the folder in our place.
+    vm: Any = context._jvm
+    run_folder = vm.java.io.File(str(java.folder))
+    vm.org.apache.spark.util.ShutdownHookManager.registerShutdownDeleteDir(run_folder)
+    return SparkSession(context)
+
+
+def _forget_session() -> None:
+    """Reset PySpark's own memory of a context whose JVM is gone; its ``stop`` would ask that JVM."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    server = getattr(SparkContext._active_spark_context, "_accumulatorServer", None)
+    if server is not None:
+        # Its loop looks up every half second; nobody has to wait for that.
+        threading.Thread(target=server.shutdown, daemon=True).start()
+    SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None

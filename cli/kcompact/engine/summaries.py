@@ -1,0 +1,251 @@
+"""What a task says about the records it indexed: counts, offsets, notes, written beside the run's parts.
+
+A side file per task spares a second Spark job: rows go through Spark, figures go straight to the driver.
+"""
+
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pyarrow as pa
+
+from kcompact.dumps.layout import Reject, SplitNotes
+
+NULL_KEY_EXAMPLES = 5  # offsets of keyless records that a summary carries
+_NO_RUNS = np.empty((0, 2), dtype=np.int64)
+
+
+@dataclass
+class LogSummary:
+    """One log in one split. Timestamps in ms (-1: none seen); ``runs`` is an (n, 2) int64 array.
+
+    A run is [start, end) of consecutive offsets; runs ascend if ``ascending``.
+    """
+
+    split_id: int
+    log_id: int
+    topic: str
+    partition: int
+    records: int = 0
+    record_bytes: int = 0
+    first_offset: int = 0
+    last_offset: int = -1
+    ascending: bool = True  # strictly: no offset twice, none out of order
+    tombstones: int = 0
+    null_keys: int = 0
+    null_key_bytes: int = 0
+    null_key_offsets: list[int] = field(default_factory=list)
+    min_timestamp_ms: int = -1
+    max_timestamp_ms: int = -1
+    runs: np.ndarray = field(default_factory=_NO_RUNS.copy)
+
+
+class SplitSummary:
+    """Adds up the index rows of one split, batch by batch."""
+
+    def __init__(self, split_id: int, notes: SplitNotes) -> None:
+        self.split_id = split_id
+        self.notes = notes
+        self._logs: dict[int, LogSummary] = {}
+        self._runs: dict[int, list[np.ndarray]] = {}
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Count one batch of index rows (INDEX_SCHEMA, any extra columns)."""
+        log_ids = _column(batch, "log_id")
+        if not len(log_ids):
+            return
+        rows = _Rows.of(batch)
+        if (log_ids == log_ids[0]).all():
+            self._add_log(int(log_ids[0]), rows)
+            return
+        for log_id in np.unique(log_ids):
+            self._add_log(int(log_id), rows.only(np.flatnonzero(log_ids == log_id)))
+
+    def logs(self) -> list[LogSummary]:
+        """One summary per log seen, with its runs joined."""
+        for log_id, parts in self._runs.items():
+            self._logs[log_id].runs = _join_runs(parts)
+        return list(self._logs.values())
+
+    def _add_log(self, log_id: int, rows: "_Rows") -> None:
+        offsets = rows.offsets
+        log = self._logs.get(log_id)
+        if log is None:
+            topic, partition = self.notes.logs[log_id]
+            first = int(offsets[0])
+            log = LogSummary(
+                self.split_id, log_id, topic, partition, first_offset=first, last_offset=first - 1
+            )
+            self._logs[log_id] = log
+        steps = np.diff(offsets)
+        log.ascending = log.ascending and int(offsets[0]) > log.last_offset and bool((steps > 0).all())
+        log.first_offset = min(log.first_offset, int(offsets.min()))
+        log.last_offset = max(log.last_offset, int(offsets.max()))
+        self._runs.setdefault(log_id, []).append(_runs_of(offsets, steps))
+        _count(log, rows)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """What is counted of index rows; keys only for whether they are null (None: none is)."""
+
+    offsets: np.ndarray
+    record_bytes: np.ndarray
+    timestamps_ms: np.ndarray
+    is_tombstone: np.ndarray
+    is_keyless: np.ndarray | None
+
+    @classmethod
+    def of(cls, batch: pa.RecordBatch) -> "_Rows":
+        keys = batch.column("key")
+        is_keyless = keys.is_null().to_numpy(zero_copy_only=False) if keys.null_count else None
+        return cls(
+            _column(batch, "offset"),
+            _column(batch, "record_bytes"),
+            _column(batch, "timestamp_ms"),
+            _column(batch, "is_tombstone"),
+            is_keyless,
+        )
+
+    def only(self, numbers: np.ndarray) -> "_Rows":
+        is_keyless = None if self.is_keyless is None else self.is_keyless[numbers]
+        return _Rows(
+            self.offsets[numbers],
+            self.record_bytes[numbers],
+            self.timestamps_ms[numbers],
+            self.is_tombstone[numbers],
+            is_keyless,
+        )
+
+
+def _column(batch: pa.RecordBatch, name: str) -> np.ndarray:
+    column: np.ndarray = batch.column(name).to_numpy(zero_copy_only=False)
+    return column
+
+
+def _count(log: LogSummary, rows: _Rows) -> None:
+    log.records += len(rows.offsets)
+    log.record_bytes += int(rows.record_bytes.sum(dtype=np.int64))
+    log.tombstones += int(np.count_nonzero(rows.is_tombstone))
+    timestamps = rows.timestamps_ms
+    known = timestamps if int(timestamps.min()) >= 0 else timestamps[timestamps >= 0]
+    if len(known):
+        lowest = int(known.min())
+        log.min_timestamp_ms = lowest if log.min_timestamp_ms < 0 else min(log.min_timestamp_ms, lowest)
+        log.max_timestamp_ms = max(log.max_timestamp_ms, int(known.max()))
+    if rows.is_keyless is not None:
+        log.null_keys += int(np.count_nonzero(rows.is_keyless))
+        log.null_key_bytes += int(rows.record_bytes[rows.is_keyless].sum(dtype=np.int64))
+        room = NULL_KEY_EXAMPLES - len(log.null_key_offsets)
+        log.null_key_offsets += [int(offset) for offset in rows.offsets[rows.is_keyless][:room]]
+
+
+def _runs_of(offsets: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    cuts = np.flatnonzero(steps != 1)
+    starts = np.concatenate([offsets[:1], offsets[cuts + 1]])
+    ends = np.concatenate([offsets[cuts], offsets[-1:]]) + 1
+    return np.stack([starts, ends], axis=1)
+
+
+def _join_runs(parts: list[np.ndarray]) -> np.ndarray:
+    """Runs in the order seen, adjoining ones made one."""
+    runs = np.concatenate(parts)
+    opens = np.concatenate([[True], runs[1:, 0] != runs[:-1, 1]])
+    closes = np.concatenate([opens[1:], [True]])
+    return np.stack([runs[opens, 0], runs[closes, 1]], axis=1)
+
+
+def write_side_file(path: Path, splits: Iterable[SplitSummary]) -> None:
+    """Write the summaries of a task's splits; a task that runs again writes the same bytes again."""
+    splits = list(splits)
+    rows = [_row(log) for split in splits for log in split.logs()]
+    notes = [_notes_row(split) for split in splits]
+    table = pa.Table.from_pylist(rows, schema=_SIDE_SCHEMA)
+    table = table.replace_schema_metadata({"notes": orjson.dumps(notes)})
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    with pa.OSFile(str(unfinished), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    unfinished.replace(path)
+
+
+def side_file(folder: Path, task: int) -> Path:
+    """Where index task ``task`` leaves its summaries."""
+    return folder / f"index-{task:06}.arrow"
+
+
+def read_side_files(folder: Path) -> tuple[list[LogSummary], dict[int, SplitNotes]]:
+    """All summaries that the index tasks left in ``folder``, by split; and the notes of each split."""
+    logs: list[LogSummary] = []
+    notes: dict[int, SplitNotes] = {}
+    for path in sorted(folder.glob("index-*.arrow")):
+        logs += read_side_file(path)
+        for row in orjson.loads(_table(path).schema.metadata[b"notes"]):
+            split_id = row.pop("split_id")
+            notes[split_id] = _notes(row)
+    return sorted(logs, key=lambda log: log.split_id), dict(sorted(notes.items()))
+
+
+def read_side_file(path: Path) -> list[LogSummary]:
+    """The summaries that one index task left."""
+    return [_summary(row) for row in _table(path).to_pylist()]
+
+
+def read_log_names(folder: Path) -> dict[int, tuple[str, int]]:
+    """(topic, partition) of every log id that the index tasks met."""
+    names = {}
+    for path in sorted(folder.glob("index-*.arrow")):
+        for row in _table(path).select(["log_id", "topic", "partition"]).to_pylist():
+            names[row["log_id"]] = (row["topic"], row["partition"])
+    return names
+
+
+def _table(path: Path) -> pa.Table:
+    with pa.OSFile(str(path), "rb") as source:
+        return pa.ipc.open_file(source).read_all()
+
+
+_SIDE_SCHEMA = pa.schema(
+    [
+        ("split_id", pa.int32()),
+        ("log_id", pa.int64()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("records", pa.int64()),
+        ("record_bytes", pa.int64()),
+        ("first_offset", pa.int64()),
+        ("last_offset", pa.int64()),
+        ("ascending", pa.bool_()),
+        ("tombstones", pa.int64()),
+        ("null_keys", pa.int64()),
+        ("null_key_bytes", pa.int64()),
+        ("null_key_offsets", pa.list_(pa.int64())),
+        ("min_timestamp_ms", pa.int64()),
+        ("max_timestamp_ms", pa.int64()),
+        ("run_starts", pa.list_(pa.int64())),
+        ("run_ends", pa.list_(pa.int64())),
+    ]
+)
+
+
+def _row(log: LogSummary) -> dict[str, object]:
+    row = {name: value for name, value in vars(log).items() if name != "runs"}
+    return {**row, "run_starts": log.runs[:, 0], "run_ends": log.runs[:, 1]}
+
+
+def _summary(row: dict[str, object]) -> LogSummary:
+    starts, ends = (np.array(row.pop(name), dtype=np.int64) for name in ("run_starts", "run_ends"))
+    return LogSummary(**row, runs=np.stack([starts, ends], axis=1))  # type: ignore[arg-type]  # _SIDE_SCHEMA
+
+
+def _notes_row(split: SplitSummary) -> dict[str, object]:
+    notes = asdict(split.notes)
+    del notes["logs"]  # every log stands in its own row
+    return {"split_id": split.split_id, **notes}
+
+
+def _notes(row: dict[str, object]) -> SplitNotes:
+    rejects = [Reject(**reject) for reject in row.pop("rejects")]  # type: ignore[attr-defined]
+    return SplitNotes(rejects=rejects, **row)  # type: ignore[arg-type]

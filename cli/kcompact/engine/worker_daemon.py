@@ -1,0 +1,25 @@
+"""``pyspark.daemon``, whose workers import what ours need before their first task asks for it.
+
+Spark starts it on this machine only (``spark.python.daemon.module``); workers of a cluster are PySpark's own.
+"""
+
+import importlib
+import socket
+
+from pyspark import daemon
+
+_NEEDED_SOON = ("pyspark.worker", "pyarrow", "kcompact.engine.indexing", "kcompact.engine.grouping")
+
+_serve = daemon.worker
+
+
+def _import_and_serve(connection: socket.socket, authenticated: bool) -> int:
+    """Runs in a worker, which has just been forked: these imports start threads, no fork may follow."""
+    for module in _NEEDED_SOON:
+        importlib.import_module(module)
+    return _serve(connection, authenticated)
+
+
+if __name__ == "__main__":
+    vars(daemon)["worker"] = _import_and_serve
+    daemon.manager()

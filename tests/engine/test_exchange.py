@@ -1,0 +1,85 @@
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kcompact.engine.exchange import Outbox, receivers_by_key, take_in
+from kcompact.engine.grouping import GROUPED_SCHEMA, merge_groups
+
+SCHEMA = pa.schema([("key", pa.binary()), ("number", pa.int64())])
+
+
+def rows(*numbers: int) -> pa.Table:
+    return pa.table({"key": [str(n).encode() for n in numbers], "number": list(numbers)}, SCHEMA)
+
+
+def test_each_row_reaches_its_receiver_in_the_order_of_senders(tmp_path: Path) -> None:
+    for sender in (1, 0):
+        outbox = Outbox(tmp_path, "rows", sender, 3, SCHEMA)
+        for first in (10, 20):
+            table = rows(*range(sender * 100 + first, sender * 100 + first + 5))
+            outbox.put(table, table["number"].to_numpy() % 3)
+        outbox.close()
+
+    got = [pa.Table.from_batches(take_in(tmp_path, "rows", 2, r, 3), SCHEMA)["number"] for r in range(3)]
+
+    assert got[0].to_pylist() == [12, 21, 24, 111, 114, 120, 123]
+    assert got[1].to_pylist() == [10, 13, 22, 112, 121, 124]
+    assert got[2].to_pylist() == [11, 14, 20, 23, 110, 113, 122]
+
+
+def test_an_unfinished_outbox_is_not_seen(tmp_path: Path) -> None:
+    done = Outbox(tmp_path, "rows", 0, 1, SCHEMA)
+    done.put(rows(1), np.zeros(1, np.int64))
+    done.close()
+    again = Outbox(tmp_path, "rows", 0, 1, SCHEMA)
+    again.put(rows(2, 3), np.zeros(2, np.int64))
+
+    assert [batch.num_rows for batch in take_in(tmp_path, "rows", 1, 0, 1)] == [1]
+
+
+@given(st.lists(st.binary(max_size=40), max_size=50), st.integers(1, 9), st.integers(0, 3))
+def test_equal_keys_meet_wherever_they_stand(keys: list[bytes], receivers: int, cut: int) -> None:
+    array = pa.chunked_array([pa.array(keys, pa.binary())])
+    turned = pa.chunked_array([pa.array(keys[::-1], pa.binary())]).slice(cut)
+
+    forth = dict(zip(keys, receivers_by_key(array, receivers).tolist(), strict=True))
+    back = dict(zip(keys[::-1][cut:], receivers_by_key(turned, receivers).tolist(), strict=True))
+
+    assert all(forth[key] == receiver for key, receiver in back.items())
+    assert all(0 <= receiver < receivers for receiver in forth.values())
+
+
+def test_keys_spread_evenly_though_they_differ_in_the_middle_only() -> None:
+    keys = pa.chunked_array([pa.array([b"prefix-%06d-suffix" % n for n in range(10_000)], pa.binary())])
+
+    shares = Counter(receivers_by_key(keys, 10).tolist())
+
+    assert len(shares) == 10
+    assert max(shares.values()) < 1300
+
+
+def group(offset: int, position: int) -> pa.RecordBatch:
+    columns = [[7], [b"k"], [2], [offset - 1], [offset], [position], [position << 1]]
+    return pa.RecordBatch.from_arrays(
+        [pa.array(column, field.type) for column, field in zip(columns, GROUPED_SCHEMA, strict=True)],
+        schema=GROUPED_SCHEMA,
+    )
+
+
+def test_the_highest_offset_wins_whatever_the_order_of_groups() -> None:
+    for groups in ([group(5, 1), group(9, 2)], [group(9, 2), group(5, 1)]):
+        (row,) = merge_groups(groups).to_pylist()
+
+        assert row == {
+            "log_id": 7,
+            "key": b"k",
+            "records": 4,
+            "first_offset": 4,
+            "last_offset": 9,
+            "position": 2,
+            "place": 4,
+        }

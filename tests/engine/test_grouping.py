@@ -1,0 +1,70 @@
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kcompact.dumps.record import INDEX_SCHEMA
+from kcompact.engine import grouping
+from kcompact.engine.grouping import KeyGrouper, merge_groups
+
+records = st.lists(
+    st.tuples(st.integers(1, 3), st.sampled_from([None, b"", b"a", b"b", b"a\0"])), max_size=60
+)
+
+
+def index_batch(rows: list[tuple[int, bytes | None]], first: int) -> pa.RecordBatch:
+    numbers = range(first, first + len(rows))
+    columns = [
+        [log_id for log_id, _ in rows],
+        [n * 10 for n in numbers],
+        [key for _, key in rows],
+        [0 for _ in rows],
+        [n % 2 == 0 for n in numbers],
+        [4 for _ in rows],
+        [n * 100 for n in numbers],
+        [n + 1 for n in numbers],
+    ]
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, INDEX_SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=INDEX_SCHEMA)
+
+
+def expected(rows: list[tuple[int, bytes | None]]) -> set[tuple[object, ...]]:
+    groups: dict[tuple[int, bytes], list[int]] = {}
+    for number, (log_id, key) in enumerate(rows):
+        if key is not None:
+            groups.setdefault((log_id, key), []).append(number)
+    return {
+        (
+            *pair,
+            len(n),
+            n[0] * 10,
+            n[-1] * 10,
+            n[-1] * 100,
+            (4 << 32) | ((n[-1] + 1) << 1) | (n[-1] % 2 == 0),
+        )
+        for pair, n in groups.items()
+    }
+
+
+@pytest.fixture(params=[1, 7, 10**6])
+def limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with monkeypatch.context() as patch:
+        patch.setattr(grouping, "MOST_ROWS", request.param)
+        patch.setattr(grouping, "MOST_KEYS", request.param)
+        yield
+
+
+@pytest.mark.usefixtures("limits")
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(records, st.integers(1, 20))
+def test_groups_hold_count_first_and_latest(rows: list[tuple[int, bytes | None]], size: int) -> None:
+    grouper = KeyGrouper()
+    found: list[pa.RecordBatch] = []
+    for first in range(0, len(rows), size):
+        found += grouper.add(index_batch(rows[first : first + size], first))
+    merged = merge_groups([*found, *grouper.finish().to_batches()])
+
+    assert {tuple(row.values()) for row in merged.to_pylist()} == expected(rows)
+    assert merged.num_rows == len(expected(rows))

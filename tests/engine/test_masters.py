@@ -1,0 +1,116 @@
+"""What --master may say; and a run whose workers are in Java processes of their own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine_runs import SECONDS, is_clean, processes_of, wait_until
+from kcompact.engine.masters import Place, jdk_for_executors, place_of
+from kcompact.engine.shipping import zip_package
+from kcompact.errors import EngineError
+
+SAMPLE = Path(__file__).parents[2] / "samples" / "orders.jsonl"
+
+
+def _full_jdk() -> str | None:
+    """A JDK for executors, which pip cannot install: JAVA_HOME's, or one where Linux keeps them."""
+    homes = [Path(os.environ.get("JAVA_HOME", "/")), *Path("/usr/lib/jvm").glob("*")]
+    return next((str(home) for home in homes if (home / "jmods/jdk.incubator.vector.jmod").exists()), None)
+
+
+FULL_JDK = _full_jdk()
+
+
+@pytest.mark.parametrize(
+    ("master", "place"),
+    [
+        ("local", Place.LOCAL),
+        ("local[*]", Place.LOCAL),
+        ("local[4]", Place.LOCAL),
+        ("local[4,2]", Place.LOCAL),
+        ("local-cluster[2,1,1024]", Place.LOCAL_CLUSTER),
+        ("spark://a:7077,b:7077", Place.STANDALONE),
+        ("sc://localhost:15002/;token=x", Place.CONNECT),
+    ],
+)
+def test_masters_that_are_known(master: str, place: Place) -> None:
+    assert place_of(master) is place
+
+
+@pytest.mark.parametrize("master", ["yarn", "local[", "local[x]", "", "k8s://x", "localhost:7077"])
+def test_other_masters_are_refused_with_examples(master: str) -> None:
+    with pytest.raises(EngineError, match="--master") as caught:
+        place_of(master)
+    assert "spark://host:7077" in str(caught.value.hint)
+
+
+def test_executors_need_a_java_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    with pytest.raises(EngineError, match="JAVA_HOME is not set") as caught:
+        jdk_for_executors()
+    assert "full JDK" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("java", "words"),
+    [("exit 1", "does not run"), ("echo java.base@25", "lacks jdk.incubator.vector")],
+)
+def test_a_java_that_does_not_do_is_named(
+    java: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "java").write_text(f"#!/bin/sh\n{java}\n")
+    (tmp_path / "bin" / "java").chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(EngineError, match=words):
+        jdk_for_executors()
+
+
+def test_the_shipped_zip_can_be_imported_from(tmp_path: Path) -> None:
+    shipped = zip_package(tmp_path)
+    code = "import kcompact.dumps.layouts as it; print(it.__file__)"
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": str(shipped)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout.strip() == str(shipped / "kcompact" / "dumps" / "layouts.py")
+
+
+@pytest.mark.spark
+@pytest.mark.skipif(FULL_JDK is None, reason="executors need a full JDK, and this machine has none")
+def test_a_local_cluster_gives_the_same_bytes_and_leaves_nothing(tmp_path: Path) -> None:
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    outputs = []
+    for master in ("local[2]", "local-cluster[2,1,1024]"):
+        output = tmp_path / f"{len(outputs)}.jsonl"
+        code = "import sys; from kcompact.app import main; sys.exit(main(sys.argv[1:]))"
+        run = subprocess.run(
+            [
+                sys.executable,
+                "-c",
+                code,
+                "compact",
+                os.path.relpath(SAMPLE),
+                "-o",
+                output,
+                "--master",
+                master,
+            ],
+            env=os.environ | {"TMPDIR": str(temporary), "JAVA_HOME": str(FULL_JDK)},
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+        assert (run.returncode, run.stderr) == (0, "")
+        outputs.append(output.read_bytes())
+    assert outputs[0] == outputs[1]
+    assert wait_until(lambda: is_clean(temporary), seconds=5), processes_of(temporary)

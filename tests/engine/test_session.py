@@ -1,0 +1,72 @@
+"""The session as the commands meet it: whole processes, their output and what they leave behind."""
+
+from pathlib import Path
+
+import pytest
+
+from engine_runs import is_clean, processes_of, run_python, wait_until
+
+pytestmark = pytest.mark.spark
+
+COUNT_IN_A_WORKER = """
+from kcompact.engine.session import SessionOptions, open_session
+
+def count(batches):
+    import pyarrow as pa
+    rows = sum(batch.num_rows for batch in batches)
+    yield pa.RecordBatch.from_pydict({"rows": pa.array([rows], pa.int64())})
+
+with open_session(SessionOptions(master="local[2]")) as spark:
+    print(spark.range(7, numPartitions=1).mapInArrow(count, "rows long").toArrow().to_pylist())
+"""
+
+
+def test_a_run_prints_nothing_of_its_own_and_leaves_nothing(tmp_path: Path) -> None:
+    run = run_python(COUNT_IN_A_WORKER, tmp_path)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "[{'rows': 7}]\n", "")
+    assert wait_until(lambda: is_clean(tmp_path), seconds=0.5), processes_of(tmp_path)
+
+
+def test_spark_home_of_the_user_does_not_matter(tmp_path: Path) -> None:
+    run = run_python(COUNT_IN_A_WORKER, tmp_path, SPARK_HOME="/nonexistent", SPARK_LOCAL_DIRS="/nonexistent")
+    assert (run.returncode, run.stdout, run.stderr) == (0, "[{'rows': 7}]\n", "")
+
+
+def test_verbose_shows_sparks_log_on_stderr(tmp_path: Path) -> None:
+    run = run_python(COUNT_IN_A_WORKER.replace('"local[2]"', '"local[2]", verbose=True'), tmp_path)
+    assert run.stdout == "[{'rows': 7}]\n"
+    assert "WARN" in run.stderr
+
+
+def test_two_sessions_can_follow_each_other(tmp_path: Path) -> None:
+    twice = COUNT_IN_A_WORKER + COUNT_IN_A_WORKER[COUNT_IN_A_WORKER.index("with open_session") :]
+    run = run_python(twice, tmp_path)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "[{'rows': 7}]\n" * 2, "")
+
+
+def test_a_session_of_the_caller_is_borrowed_and_left_running(tmp_path: Path) -> None:
+    code = """
+from kcompact.engine.session import SessionOptions, open_session
+with open_session(SessionOptions(master="local[2]")) as outer:
+    with open_session(SessionOptions(master="local[1]")) as inner:
+        print(inner is outer)
+    print(outer.range(3).count())
+"""
+    run = run_python(code, tmp_path)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "True\n3\n", "")
+
+
+def test_a_heap_that_java_refuses_is_named(tmp_path: Path) -> None:
+    code = """
+from kcompact.engine.session import SessionOptions, open_session
+from kcompact.errors import EngineError
+try:
+    with open_session(SessionOptions(driver_memory="1k")):
+        pass
+except EngineError as error:
+    print(error.message)
+"""
+    run = run_python(code, tmp_path)
+    assert "Spark cannot be started" in run.stdout
+    assert "Too small maximum heap" in run.stdout
+    assert is_clean(tmp_path)
