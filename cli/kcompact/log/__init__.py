@@ -1,0 +1,1 @@
+"""The log cleaner's rules on DataFrames: no files, no printing."""

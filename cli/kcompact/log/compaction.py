@@ -1,0 +1,216 @@
+"""One compaction: choose the plain or the full form, run it, judge what it met."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from kcompact.broker.given import Given, GivenLog
+from kcompact.broker.log_names import LogName
+from kcompact.dumps.dump import Dump
+from kcompact.dumps.judging import judge, refuse_doubts
+from kcompact.dumps.layout import SplitNotes
+from kcompact.engine.copying import Copier
+from kcompact.engine.indexing import IndexPlan, plan_index
+from kcompact.engine.summaries import LogSummary, read_side_files
+from kcompact.errors import InputError
+from kcompact.log.cleaned_log import LogCleaning
+from kcompact.log.full import FullIndex, clean_index, full_index, null_key_removals, shared_keys
+from kcompact.log.full_job import FullJob
+from kcompact.log.full_totals import full_outcome
+from kcompact.log.gap_report import GAPS_BY, report_gaps
+from kcompact.log.plain import PlainJob, RenderGaps, RenderRemoved, read_copied, run_plain
+from kcompact.log.policy import Policy
+from kcompact.log.read_committed import told_by_read_committed
+from kcompact.log.removed_report import REMOVED_BY, report_removed_keys
+from kcompact.log.shared_keys import SharedKeys, read_shared_keys
+from kcompact.log.survivors import COPIED_BY, copy_survivors
+from kcompact.log.totals import Outcome, overlapping, plain_outcome, unsorted_files
+
+ROWS_PER_SHUFFLE_PARTITION = 500_000
+DUMP_BYTES_PER_MERGE_TASK = 256 << 20  # about a million records: some 100 MB of keys, were they all different
+MOST_MERGE_TASKS = 512
+TYPICAL_RECORD_BYTES = 200  # to guess the number of records before any is read
+
+
+@dataclass(frozen=True)
+class Renderings:
+    """How the workers write their parts of the report (report/ gives them; rules do not render)."""
+
+    removed_keys: RenderRemoved
+    gaps: RenderGaps
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be done with a dump. ``copier`` None: nothing is copied (a dry run).
+
+    ``plain``: nothing asks for more than the plain form. ``policy`` is that of no topic in particular.
+    """
+
+    policy: Policy
+    policy_of: Callable[[str], Policy]
+    given: Given
+    folder: Path
+    copier: Copier | None
+    renderings: Renderings
+    committed: Dump | None = None  # the read_committed dump of the same topic
+    plain: bool = True
+
+
+@dataclass
+class Compacted:
+    """What was done: figures and pieces, keys in several partitions, and what to tell the user."""
+
+    outcome: Outcome
+    shared_keys: SharedKeys
+    notes: list[str]
+    plan: IndexPlan
+    cleanings: Mapping[int, LogCleaning] = field(default_factory=dict)  # by log id; the full form's
+
+
+def is_plain(policy: Policy) -> bool:
+    """Whether the plain form can express a policy: one closed log that was never cleaned."""
+    return (
+        policy.cleanup_policy == {"compact"}
+        and policy.min_compaction_lag_ms == 0
+        and policy.segment_bytes is None
+        and policy.segment_ms is None
+        and policy.log_cleaner_dedupe_buffer_size is None
+        and policy.offset_map_limit is None
+        and policy.null_keys != "keep"
+        and not policy.respect_dirty_ratio
+    )
+
+
+def compact_dump(spark: SparkSession, dump: Dump, request: Request) -> Compacted:
+    """Compact a dump under its policies; its parts lie in ``request.folder`` afterwards."""
+    if request.plain:
+        done = _compact_plain(spark, dump, request)
+        if done is not None:
+            return done
+        for path in request.folder.iterdir():
+            path.unlink()
+    return _compact_full(spark, dump, request)
+
+
+def _compact_plain(spark: SparkSession, dump: Dump, request: Request) -> Compacted | None:
+    """None: the dump is out of order, or may hold an offset twice, which the plain form cannot tell."""
+    plan = plan_index(dump, request.folder)
+    job = PlainJob(
+        plan,
+        request.copier,
+        request.renderings.removed_keys,
+        request.renderings.gaps,
+        drop_tombstones=request.policy.drop_tombstones,
+    )
+    run_plain(spark, job, merge_tasks(dump, plan, spark_parallelism(spark)))
+    summaries, notes = read_side_files(request.folder)
+    remarks = judge(dump, plan.splits, notes)
+    _refuse_doubts(dump, plan, notes, request)
+    refuse_null_keys(summaries, request.policy, sum(part.null_keys for part in summaries))
+    file_ids = {split.split_id: split.file_id for split in plan.splits.values()}
+    if overlapping(summaries) or unsorted_files(summaries, file_ids):
+        return None
+    copied, fragments = read_copied(request.folder)
+    outcome = plain_outcome(summaries, copied, fragments, request.renderings.gaps)
+    return Compacted(outcome, read_shared_keys(request.folder), remarks, plan)
+
+
+def _compact_full(spark: SparkSession, dump: Dump, request: Request) -> Compacted:
+    index = full_index(spark, dump, request.folder)
+    _refuse_doubts(dump, index.plan, index.notes, request)
+    if not index.summaries:
+        return Compacted(Outcome([], [], [], []), SharedKeys(), index.remarks, index.plan)
+    given, assumed = _given(spark, index, request)
+    cleaning = clean_index(spark, index, given, request.policy_of)
+    refuse_null_keys(index.summaries, request.policy, null_key_removals(cleaning.logs))
+    job = FullJob(
+        index.plan,
+        request.copier,
+        request.renderings.removed_keys,
+        request.renderings.gaps,
+        index.names,
+        index.sorted_files,
+    )
+    fragments = copy_survivors(cleaning.verdicts(*COPIED_BY), job)
+    kept = report_gaps(cleaning.verdicts(*GAPS_BY), job)
+    removed = report_removed_keys(cleaning.verdicts(*REMOVED_BY), job)
+    outcome = full_outcome(index.summaries, cleaning.logs, kept, removed)
+    outcome.fragments = fragments
+    done = Compacted(
+        outcome, shared_keys(index.rows, index.names), [*index.remarks, *assumed], index.plan, cleaning.logs
+    )
+    done.notes += [_sorted_note(dump, file_id) for file_id in sorted(index.sorted_files)]
+    done.notes += [
+        f"{LogName(*index.names[i])}: {text}" for i, log in cleaning.logs.items() for text in log.notes
+    ]
+    cleaning.release()
+    index.rows.unpersist()
+    return done
+
+
+def _given(
+    spark: SparkSession, index: FullIndex, request: Request
+) -> tuple[Mapping[int, GivenLog], list[str]]:
+    """What is told about each log, by files, options and the read_committed dump; what that assumed."""
+    names = {log_id: LogName(*name) for log_id, name in index.names.items()}
+    by_name = request.given.for_logs(names.values())
+    given = {log_id: by_name[name] for log_id, name in names.items()}
+    silences = request.given.silences(names.values())
+    if request.committed is None:
+        return given, silences
+    folder = request.folder / "read-committed"
+    folder.mkdir()
+    committed = full_index(spark, request.committed, folder)
+    committed.rows.unpersist()
+    told, notes = told_by_read_committed(given, index.summaries, committed.summaries)
+    return told, [*silences, *notes]
+
+
+def _sorted_note(dump: Dump, file_id: int) -> str:
+    return f"{dump.files[file_id].path} is not in offset order: its output is, partition by partition"
+
+
+def _refuse_doubts(dump: Dump, plan: IndexPlan, notes: Mapping[int, SplitNotes], request: Request) -> None:
+    """A record without a key and one with an empty key always end differently; tombstones rarely do."""
+    reasons = {"key": "which records stay"}
+    if request.policy.drop_tombstones:
+        reasons["value"] = "--drop-tombstones"
+    refuse_doubts(dump, plan.splits, notes, reasons)
+
+
+def spark_parallelism(spark: SparkSession) -> int:
+    """How many tasks run side by side; Connect does not tell, so two are assumed there."""
+    context = getattr(spark, "_sc", None)
+    return int(context.defaultParallelism) if context is not None else 2
+
+
+def shuffle_partitions(dump: Dump, plan: IndexPlan) -> int:
+    """Enough that one partition's keys fit into a modest heap: rows / 500,000, at least 2."""
+    dump_bytes = sum(file.data_bytes for file in dump.files)
+    if len(plan.tasks) == 1:
+        return 1
+    return max(2, dump_bytes // (ROWS_PER_SHUFFLE_PARTITION * TYPICAL_RECORD_BYTES))
+
+
+def merge_tasks(dump: Dump, plan: IndexPlan, parallelism: int) -> int:
+    """How many tasks share the keys of the plain form: enough that none holds more than a modest share."""
+    if len(plan.tasks) == 1:
+        return 1
+    dump_bytes = sum(file.data_bytes for file in dump.files)
+    return min(max(parallelism, dump_bytes // DUMP_BYTES_PER_MERGE_TASK), MOST_MERGE_TASKS)
+
+
+def refuse_null_keys(summaries: list[LogSummary], policy: Policy, removals: int) -> None:
+    """Raise where records without key would be removed and the user has not said that they may (R20)."""
+    found = [summary for summary in summaries if summary.null_keys]
+    if policy.null_keys != "error" or not removals or not found:
+        return
+    first = found[0]
+    place = f"{first.topic}-{first.partition} offset {', '.join(map(str, first.null_key_offsets))}"
+    raise InputError(
+        f"{removals:,} records have no key; the first are at {place}",
+        hint="a broker's cleaner drops them: --null-keys drop does the same, --null-keys keep keeps them",
+    )

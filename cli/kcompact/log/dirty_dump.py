@@ -1,0 +1,109 @@
+"""From a dump to one scan per log: the part of ``dirty-ratio`` that runs on Spark."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from kcompact.broker.given import Given, GivenLog
+from kcompact.broker.log_names import LogName
+from kcompact.broker.segments import Segment
+from kcompact.dumps.dump import Dump
+from kcompact.errors import InputError
+from kcompact.log.cleaning import track
+from kcompact.log.compaction import shuffle_partitions
+from kcompact.log.dirtiness import ScannedLog, Setting, plan_scan
+from kcompact.log.dirty_records import scan_logs
+from kcompact.log.full import FullIndex, full_index, refuse_conflicts, repeated
+from kcompact.log.read_committed import told_by_read_committed
+
+SettingsOf = Callable[[str], Sequence[Setting]]
+"""The settings to look at a topic's logs under, the configured one first."""
+
+
+@dataclass(frozen=True)
+class ScanRequest:
+    """What is asked about a dump. ``committed`` is a read_committed dump of the same topics."""
+
+    given: Given
+    settings_of: SettingsOf
+    folder: Path
+    committed: Dump | None = None
+
+
+def scan_dump(spark: SparkSession, dump: Dump, request: ScanRequest) -> tuple[list[ScannedLog], list[str]]:
+    """Every log of the dump, by topic and partition, and notes. Raises InputError.
+
+    One Spark job reads the dump and tells which logs there are, one does all else; a read_committed dump
+    takes one more.
+    """
+    index = full_index(spark, dump, _subfolder(request.folder, "index"))
+    try:
+        told, notes = _told(spark, index, request)
+        return _scan(spark, dump, index, (request.settings_of, told)), [*index.remarks, *notes]
+    finally:
+        index.rows.unpersist()
+
+
+def _scan(
+    spark: SparkSession, dump: Dump, index: FullIndex, asked: tuple[SettingsOf, Mapping[int, GivenLog]]
+) -> list[ScannedLog]:
+    settings_of, told = asked
+    names = {log_id: LogName(*name) for log_id, name in index.names.items()}
+    settings = {log_id: settings_of(log.topic) for log_id, log in names.items()}
+    plans = {log_id: plan_scan(told[log_id], settings[log_id]) for log_id in names}
+    tracked = track(index.rows, told, {log_id: settings[log_id][0].policy for log_id in names})
+    scans = scan_logs(tracked, plans, shuffle_partitions(dump, index.plan))
+    if repeated(index.summaries):
+        refuse_conflicts(spark, index)
+    logs = [ScannedLog(log, settings[i], told[i], plans[i], scans[i]) for i, log in names.items()]
+    for one in logs:
+        _refuse_clash(one)
+    return sorted(logs, key=lambda one: one.log)
+
+
+def _told(
+    spark: SparkSession, index: FullIndex, request: ScanRequest
+) -> tuple[dict[int, GivenLog], list[str]]:
+    """What is told about each log, by log_id, and notes about what a pair of dumps tells."""
+    names = {log_id: LogName(*name) for log_id, name in index.names.items()}
+    by_name = request.given.for_logs(names.values())
+    ends = dict.fromkeys(names, 0)
+    for part in index.summaries:
+        ends[part.log_id] = max(ends[part.log_id], part.last_offset + 1)
+    told = {i: segments_from_batches(by_name[log], ends[i]) for i, log in names.items()}
+    silences = request.given.silences(names.values())
+    if request.committed is None:
+        return told, silences
+    folder = _subfolder(request.folder, "committed")
+    committed = full_index(spark, request.committed, folder)
+    committed.rows.unpersist()
+    told, notes = told_by_read_committed(told, index.summaries, committed.summaries)
+    return told, [*silences, *notes]
+
+
+def segments_from_batches(given: GivenLog, end_offset: int) -> GivenLog:
+    """Segments that only the batches tell, if they reach the dump's end: as many bytes as their batches."""
+    batches = given.batches or ()
+    if given.segments is not None or not batches or batches[-1].last_offset + 1 < end_offset:
+        return given
+    sizes: dict[int, int] = {}
+    for batch in batches:
+        if batch.segment_base_offset is None:
+            return given
+        sizes[batch.segment_base_offset] = sizes.get(batch.segment_base_offset, 0) + batch.size_bytes
+    return replace(given, segments=tuple(Segment(base, size) for base, size in sorted(sizes.items())))
+
+
+def _subfolder(folder: Path, name: str) -> Path:
+    (folder / name).mkdir(exist_ok=True)
+    return folder / name
+
+
+def _refuse_clash(one: ScannedLog) -> None:
+    if one.scan.clashing_offset >= 0:
+        raise InputError(
+            f"{one.log}: offset {one.scan.clashing_offset} stands in the dump twice, with different keys",
+            hint="are these exports of two clusters, or of a topic that was made anew?",
+        )

@@ -1,0 +1,47 @@
+"""What the workers of the full form share, and the words of its reports."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kcompact.engine.copying import Copier
+from kcompact.engine.indexing import IndexPlan
+from kcompact.log.plain import RenderGaps, RenderRemoved
+from kcompact.log.verdicts import Verdict
+
+REASON_NAMES = {
+    Verdict.SUPERSEDED: "superseded",
+    Verdict.EXPIRED_TOMBSTONE: "expired_tombstone",
+    Verdict.KEYLESS: "keyless",
+    Verdict.ABORTED: "aborted",
+    Verdict.EXPIRED: "expired",
+    Verdict.EXPIRED_MARKER: "expired_marker",
+}
+"""The words of a report. A repeated record is no removal: it is counted for itself."""
+
+
+@dataclass(frozen=True)
+class FullJob:
+    """Travels to the workers. ``names`` tells topic and partition of every log id."""
+
+    plan: IndexPlan
+    copier: Copier | None
+    render_removed: RenderRemoved
+    render_gaps: RenderGaps
+    names: Mapping[int, tuple[str, int]]
+    sorted_files: frozenset[int] = frozenset()  # files that come out in offset order
+
+    @property
+    def folder(self) -> Path:
+        """Where parts and side files are left."""
+        return Path(self.plan.folder)
+
+    def ranks(self) -> dict[int, int]:
+        """Place of each log among all, by topic and partition."""
+        ordered = sorted(self.names, key=lambda log_id: self.names[log_id])
+        return {log_id: rank for rank, log_id in enumerate(ordered)}
+
+
+def part_name(kind: str, log_id: int) -> str:
+    """The file that a log's part of a report lies in."""
+    return f"{kind}-{log_id & (1 << 64) - 1:016x}"

@@ -1,0 +1,38 @@
+"""The settings under which a log is cleaned, named after Kafka's topic and broker configs."""
+
+from dataclasses import dataclass
+
+LONG_MAX = 9223372036854775807
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Topic and broker configs (Kafka's names, units and defaults), and what only a dump needs.
+
+    ``cleanup_policy`` defaults to compact whatever a broker's default is (asking for a compaction says so).
+    ``segment_bytes`` None: no segments are simulated, each record counts as its own closed segment.
+    """
+
+    cleanup_policy: frozenset[str] = frozenset({"compact"})
+    min_cleanable_dirty_ratio: float = 0.5
+    min_compaction_lag_ms: int = 0
+    max_compaction_lag_ms: int = LONG_MAX
+    delete_retention_ms: int = 86_400_000
+    segment_bytes: int | None = None
+    segment_ms: int | None = None
+    segment_index_bytes: int = 10_485_760
+    index_interval_bytes: int = 4096
+    retention_ms: int | None = None
+    retention_bytes: int | None = None
+    message_timestamp_type: str = "CreateTime"
+    log_cleaner_threads: int = 1
+    log_cleaner_dedupe_buffer_size: int | None = None  # None: unlimited map, one round
+    log_cleaner_io_buffer_load_factor: float = 0.9
+    offset_map_limit: int | None = None  # keys; overrides the limit that buffer and threads give (tests)
+    rounds: int | None = 1  # None: until clean
+    producer_id_expiration_ms: int = 86_400_000  # a broker config without an option (R36)
+    rescan: bool = False  # clean although nothing is dirty (B15, tests)
+    respect_dirty_ratio: bool = False
+    drop_tombstones: bool = False
+    null_keys: str = "error"  # "error", "drop" or "keep"
+    now_ms: int = 0

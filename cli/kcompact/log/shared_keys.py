@@ -1,0 +1,59 @@
+"""Keys that stand in several partitions of one topic: compaction never joins them (R44)."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+
+from kcompact.engine.indexing import IndexPlan
+
+EXAMPLES = 5
+
+
+@dataclass
+class SharedKeys:
+    """How many keys stand in more than one partition of their topic, and the first few of them."""
+
+    count: int = 0
+    examples: list[tuple[str, bytes]] = field(default_factory=list)  # (topic, key), smallest first
+
+
+def find_shared_keys(keys: pa.Table, names: dict[int, tuple[str, int]]) -> SharedKeys:
+    """Shared keys among rows (log_id, key), one per log and key, that hold all logs of each key."""
+    topics = {topic: number for number, topic in enumerate(sorted({topic for topic, _ in names.values()}))}
+    if len(names) == len(topics):  # every topic has one partition here
+        return SharedKeys()
+    log_ids = keys["log_id"].to_numpy()
+    known, inverse = np.unique(log_ids, return_inverse=True)
+    topic_of = np.array([topics[names[int(log_id)][0]] for log_id in known], dtype=np.int32)
+    table = pa.table({"topic": topic_of[inverse], "key": keys["key"]})
+    counts = table.group_by(["topic", "key"], use_threads=False).aggregate([([], "count_all")])
+    shared = counts.filter(pc.greater(counts["count_all"], 1)).sort_by([("topic", "ascending")])
+    by_number = {number: topic for topic, number in topics.items()}
+    rows = sorted(zip(shared["topic"].to_pylist(), shared["key"].to_pylist(), strict=True))[:EXAMPLES]
+    return SharedKeys(shared.num_rows, [(by_number[topic], key) for topic, key in rows])
+
+
+def write_shared_keys(plan: IndexPlan, found: SharedKeys) -> None:
+    """Leave what this task found in the run's folder; a task that runs again writes the same again."""
+    if found.count:
+        context = TaskContext.get()
+        task = 0 if context is None else context.partitionId()
+        examples = [(topic, key.hex()) for topic, key in found.examples]
+        path = Path(plan.folder) / f"shared-{task:06}.json"
+        path.write_bytes(orjson.dumps({"count": found.count, "examples": examples}))
+
+
+def read_shared_keys(folder: Path) -> SharedKeys:
+    """What all tasks found, added up."""
+    total = SharedKeys()
+    for path in folder.glob("shared-*.json"):
+        task = orjson.loads(path.read_bytes())
+        total.count += task["count"]
+        total.examples += [(topic, bytes.fromhex(key)) for topic, key in task["examples"]]
+    total.examples = sorted(total.examples)[:EXAMPLES]
+    return total

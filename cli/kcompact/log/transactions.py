@@ -1,0 +1,86 @@
+"""Aborted data and the fate of transaction markers (R17, R31 to R36)."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from kcompact.broker.aborted import AbortedRange
+from kcompact.broker.batches import Batch
+
+
+def aborted_ranges(batches: Iterable[Batch]) -> list[AbortedRange]:
+    """Offsets of the data batches whose transaction ends in an abort marker, wherever that lies (R31)."""
+    undecided: dict[int, list[Batch]] = {}
+    aborted: list[AbortedRange] = []
+    for batch in batches:
+        if batch.is_control:
+            data = undecided.pop(batch.producer_id, []) if batch.marker else []
+            if batch.marker == "ABORT":
+                aborted += [AbortedRange(b.base_offset, b.last_offset) for b in data]
+        elif batch.is_transactional:
+            undecided.setdefault(batch.producer_id, []).append(batch)
+    return sorted(aborted, key=lambda found: found.first_offset)
+
+
+@dataclass(frozen=True)
+class ProducerEnd:
+    """The last thing a broker knows of a producer."""
+
+    last_data_offset: int | None  # None: nothing but markers
+    epoch: int
+
+    def is_in(self, batch: Batch) -> bool:
+        """R36: the batch that keeps this knowledge in the log."""
+        if self.last_data_offset is None:
+            return batch.is_control and batch.producer_epoch == self.epoch
+        return batch.last_offset == self.last_data_offset
+
+
+def producer_ends(batches: Sequence[Batch], now_ms: int, expiration_ms: int) -> dict[int, ProducerEnd]:
+    """R36: the producers that the broker still knows.
+
+    Those idle for ``expiration_ms`` are forgotten, unless a transaction of theirs is open.
+    """
+    ends: dict[int, ProducerEnd] = {}
+    newest_ms: dict[int, int] = {}
+    in_transaction: set[int] = set()
+    for batch in batches:
+        if batch.producer_id < 0:
+            continue
+        before = ends.get(batch.producer_id, ProducerEnd(None, -1))
+        data = before.last_data_offset if batch.is_control else batch.last_offset
+        ends[batch.producer_id] = ProducerEnd(data, batch.producer_epoch)
+        newest_ms[batch.producer_id] = batch.max_timestamp_ms
+        (in_transaction.add if _opens(batch) else in_transaction.discard)(batch.producer_id)
+    return {
+        producer: end
+        for producer, end in ends.items()
+        if producer in in_transaction or now_ms - newest_ms[producer] < expiration_ms
+    }
+
+
+def _opens(batch: Batch) -> bool:
+    return batch.is_transactional and not batch.is_control
+
+
+@dataclass
+class TransactionsSeen:
+    """What one round has met of each producer's transactions; batches come in order (R32, R33)."""
+
+    _aborted: set[int] = field(default_factory=set)
+    _committed: set[int] = field(default_factory=set)
+
+    def meet_data(self, batch: Batch, *, is_aborted: bool) -> None:
+        """A data batch; it counts as met even if all its records go in this very round."""
+        if batch.is_transactional:
+            (self._aborted if is_aborted else self._committed).add(batch.producer_id)
+
+    def marker_may_go(self, batch: Batch) -> bool:
+        """R33: nothing of the marker's transaction was met, or its record went before."""
+        if batch.record_count == 0:
+            return True
+        if batch.marker is None:
+            return False
+        seen = self._aborted if batch.marker == "ABORT" else self._committed
+        was_met = batch.producer_id in seen
+        seen.discard(batch.producer_id)
+        return not was_met

@@ -1,0 +1,76 @@
+"""What Spark's windows and scan find in many logs at once, against the same computed the slow way."""
+
+import random
+from typing import Any
+
+import pytest
+
+from kcompact.broker.delete_horizons import DeleteHorizon
+from kcompact.broker.given import GivenLog
+from kcompact.dumps.record import Record
+from kcompact.log.cleaning import track
+from kcompact.log.dirtiness import Setting, plan_scan
+from kcompact.log.dirty_records import scan_logs
+from kcompact.log.policy import Policy
+from log_frames import index_frame
+from log_scans import NOW_MS, scan
+from records import record
+
+LOGS = 60
+
+
+def random_records(chance: random.Random) -> list[Record]:
+    records, offset = [], chance.choice([0, 10])
+    for _ in range(chance.randrange(1, 60)):
+        key = chance.choice([*"abcdef", "", None])
+        value = None if chance.random() < 0.4 else "v" * chance.randrange(9)
+        time_ms = NOW_MS - chance.randrange(1000)
+        records.append(record(key, value, offset=offset, timestamp_ms=time_ms))
+        offset += chance.choice([1, 1, 3])
+    return records
+
+
+def horizons_by_offset(records: list[Record], given: GivenLog) -> dict[int, int]:
+    """The rounds' intervals spelled out: each record has the horizon of the first round that reached it."""
+    found = {}
+    for one in records:
+        reached = [h for h in given.horizons if one.offset < h.rewritten_end_offset]
+        if reached:
+            found[one.offset] = reached[0].delete_horizon_ms
+    return found
+
+
+@pytest.mark.parametrize(("remembers", "seed"), [(False, 1), (True, 2), (True, 3)])
+def test_every_log_s_scan_is_the_slow_one_s(spark: Any, remembers: bool, seed: int) -> None:
+    chance = random.Random(seed)
+    logs = {log_id: random_records(chance) for log_id in range(LOGS)}
+    given = {log_id: GivenLog() for log_id in logs}
+    if remembers:
+        for log_id, records in logs.items():
+            end_offset = chance.choice(records).offset
+            rounds = [
+                DeleteHorizon(end_offset + step, NOW_MS + chance.choice([-9, 0, 9])) for step in (1, 20)
+            ]
+            checkpoint = chance.choice([None, end_offset, records[-1].offset + 1])
+            given[log_id] = GivenLog(checkpoint_offset=checkpoint, horizons=tuple(rounds))
+    policy = Policy(now_ms=NOW_MS, min_compaction_lag_ms=500, segment_bytes=900, offset_map_limit=3)
+    plans = {log_id: plan_scan(given[log_id], [Setting(policy)]) for log_id in logs}
+    shuffled = {log_id: chance.sample(records, len(records)) for log_id, records in logs.items()}
+
+    tracked = track(index_frame(spark, shuffled), given, dict.fromkeys(logs, policy))
+    found = scan_logs(tracked, plans, 2)
+
+    for log_id, records in logs.items():
+        horizons = horizons_by_offset(records, given[log_id])
+        assert found[log_id] == scan(records, plans[log_id], horizons), log_id
+
+
+def test_a_record_that_stands_twice_counts_once(spark: Any) -> None:
+    records = [record(key, "v", offset=offset) for offset, key in enumerate("abcab")]
+    policy = Policy(now_ms=NOW_MS)
+    plan = plan_scan(GivenLog(), [Setting(policy)])
+    twice = [*records, *records[1:4]]
+
+    tracked = track(index_frame(spark, {7: twice}), {7: GivenLog()}, {7: policy})
+
+    assert scan_logs(tracked, {7: plan}, 1) == {7: scan(records, plan)}
