@@ -1,0 +1,1 @@
+"""Is one dump a compaction of another: one check a file, DataFrames in, findings out."""

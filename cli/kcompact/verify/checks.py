@@ -1,0 +1,39 @@
+"""The registry: every check of verification, in the order in which reports show them."""
+
+from kcompact.verify import (
+    aborted_left,
+    changed_record,
+    duplicate_left,
+    duplicate_offset,
+    key_resurrected,
+    keyless_left,
+    lost_above_end,
+    lost_below_first_dirty,
+    missing_key,
+    moved_offset,
+    reordered_records,
+    stale_value,
+    tombstone_too_early,
+    unexpected_record,
+)
+from kcompact.verify.check import Check
+
+ROW_CHECKS: tuple[Check, ...] = (
+    missing_key.CHECK,
+    stale_value.CHECK,
+    key_resurrected.CHECK,
+    tombstone_too_early.CHECK,
+    lost_above_end.CHECK,
+    lost_below_first_dirty.CHECK,
+    changed_record.CHECK,
+    moved_offset.CHECK,
+    unexpected_record.CHECK,
+    duplicate_offset.CHECK,
+    duplicate_left.CHECK,
+    keyless_left.CHECK,
+    aborted_left.CHECK,
+)
+"""Checks that look at one judged row."""
+
+CHECKS: tuple[Check, ...] = (*ROW_CHECKS[:9], reordered_records.CHECK, *ROW_CHECKS[9:])
+"""All of them; ``reordered-records`` looks at AFTER's files."""

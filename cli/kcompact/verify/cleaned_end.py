@@ -1,0 +1,158 @@
+"""Up to where AFTER was cleaned: given by a checkpoint, or the smallest end that justifies every removal."""
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+
+@dataclass(frozen=True)
+class LogFacts:
+    """One log, summed up before it is judged. Offsets are None where there is no such record."""
+
+    log_id: int
+    records_before: int
+    records_after: int
+    removed: int
+    before_first_offset: int | None
+    before_end_offset: int | None
+    after_first_offset: int | None
+    after_end_offset: int | None
+    repeated_before: int  # records of BEFORE at an offset that another one holds with the same content
+    differing_offset: int | None  # first offset that BEFORE holds twice, with a difference
+    first_kept_tombstone: int | None  # of those without a known horizon
+    unjustified_from: int  # removals that a round beginning at the checkpoint does not explain
+    unjustified_up_to: int  # removals that rounds ending at the checkpoint do not explain
+    after_log_bytes: int
+    checkpoint_offset: int | None
+    checkpoint_is_end: bool | None
+    uncleanable_offset: int | None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How one log is judged: what its checkpoint means, and what no round can pass.
+
+    ``is_end_given``: the checkpoint says where cleaning ended; otherwise it says where the last round began.
+    ``limit_offset``: no record at or above it can have replaced another one; None: no limit.
+    """
+
+    is_end_given: bool
+    limit_offset: int | None
+
+
+def log_facts(rows: DataFrame) -> list[LogFacts]:
+    """Sum up rows of ``with_history`` (with the columns of ``bounds_table``) into one value per log."""
+    of_log = ("log_id", "checkpoint_offset", "checkpoint_is_end", "uncleanable_offset")
+    sums = rows.groupBy(*of_log).agg(*_sums(rows))
+    return [_facts(row) for row in sums.collect()]
+
+
+def reading_of(facts: LogFacts) -> Reading:
+    """Decide how a log is judged.
+
+    A checkpoint file may have been copied before or after the cleaning: it is read in the way that explains
+    more of the removals, and as ``compact`` reads it (where the round begins) if both do.
+    """
+    checkpoint, is_end = facts.checkpoint_offset, facts.checkpoint_is_end
+    if is_end is None:
+        is_end = facts.unjustified_up_to < facts.unjustified_from
+    if checkpoint is None or not is_end:
+        return Reading(is_end_given=False, limit_offset=facts.uncleanable_offset)
+    limits = [checkpoint] + ([facts.uncleanable_offset] if facts.uncleanable_offset is not None else [])
+    return Reading(is_end_given=True, limit_offset=min(limits))
+
+
+def first_dirty_offset(facts: LogFacts, reading: Reading) -> int:
+    """Where the cleaned section begins, as far as it is known."""
+    first = facts.before_first_offset or 0
+    return first if reading.is_end_given else max(first, facts.checkpoint_offset or 0)
+
+
+def cleaned_end(facts: LogFacts, reading: Reading, needed_end_offset: int | None) -> int:
+    """Up to where the log was cleaned (exclusive): as given, or the least that what is gone needs."""
+    if reading.is_end_given and facts.checkpoint_offset is not None:
+        return facts.checkpoint_offset
+    return max(first_dirty_offset(facts, reading), needed_end_offset or 0)
+
+
+def readings_table(spark: SparkSession, facts: list[LogFacts], readings: list[Reading]) -> DataFrame:
+    """What the judgement of rows needs to know about their log; both lists in the same order."""
+    rows = [
+        (
+            of_log.log_id,
+            reading.is_end_given,
+            reading.limit_offset,
+            of_log.before_end_offset,
+            of_log.after_first_offset,
+            of_log.first_kept_tombstone,
+            of_log.after_log_bytes,
+        )
+        for of_log, reading in zip(facts, readings, strict=True)
+    ]
+    return spark.createDataFrame(
+        rows,
+        "log_id long, end_is_given boolean, limit_offset long, before_end_offset long, "
+        "after_first_offset long, first_kept_tombstone long, remaining_log_bytes long",
+    )
+
+
+def ends_table(spark: SparkSession, ends: dict[int, int]) -> DataFrame:
+    """``end_offset`` by log_id."""
+    return spark.createDataFrame(list(ends.items()), "log_id long, end_offset long")
+
+
+def _sums(rows: DataFrame) -> list[Column]:
+    before, after = F.col("in_before"), F.col("in_after")
+    gone = before & ~after
+    kept_tombstone = after & F.col("is_data") & F.col("is_tombstone") & F.col("delete_horizon_ms").isNull()
+    log_bytes = F.col("after_log_bytes") if "after_log_bytes" in rows.columns else F.lit(0)
+    return [
+        _count(before).alias("records_before"),
+        _count(after).alias("records_after"),
+        _count(gone).alias("removed"),
+        _lowest(before).alias("before_first_offset"),
+        (_highest(before) + 1).alias("before_end_offset"),
+        _lowest(after).alias("after_first_offset"),
+        (_highest(after) + 1).alias("after_end_offset"),
+        F.coalesce(F.sum(F.when(before, F.col("copies") - 1)), F.lit(0)).alias("repeated_before"),
+        _lowest(F.col("copies_differ")).alias("differing_offset"),
+        _lowest(kept_tombstone).alias("first_kept_tombstone"),
+        _count(gone & _unexplained_from_checkpoint()).alias("unjustified_from"),
+        _count(gone & _unexplained_up_to_checkpoint()).alias("unjustified_up_to"),
+        F.coalesce(F.sum(F.when(after, log_bytes)), F.lit(0)).alias("after_log_bytes"),
+    ]
+
+
+def _below_uncleanable(offset: str) -> Column:
+    return F.col("uncleanable_offset").isNull() | (F.col(offset) < F.col("uncleanable_offset"))
+
+
+def _unexplained_from_checkpoint() -> Column:
+    """A value that nothing from the checkpoint on replaces; a tombstone may be gone because it was due."""
+    replaced = F.col("dirty_offset").isNotNull() & _below_uncleanable("dirty_offset")
+    return F.col("next_offset").isNotNull() & ~F.col("is_tombstone") & ~replaced
+
+
+def _unexplained_up_to_checkpoint() -> Column:
+    """A record at or above the checkpoint, or a value that nothing below it replaces."""
+    end = F.col("checkpoint_offset")
+    is_above = F.col("offset") >= end
+    replaced_above = ~F.col("is_tombstone") & (F.col("next_offset") >= end)
+    return F.col("checkpoint_offset").isNotNull() & ~F.col("is_control") & (is_above | replaced_above)
+
+
+def _count(condition: Column) -> Column:
+    return F.count(F.when(condition, F.lit(1)))
+
+
+def _lowest(condition: Column) -> Column:
+    return F.min(F.when(condition, F.col("offset")))
+
+
+def _highest(condition: Column) -> Column:
+    return F.max(F.when(condition, F.col("offset")))
+
+
+def _facts(row: Row) -> LogFacts:
+    return LogFacts(**row.asDict())

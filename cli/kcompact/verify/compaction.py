@@ -1,0 +1,116 @@
+"""Judge a pair of dumps: is AFTER a compaction of BEFORE?"""
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from kcompact.errors import InputError
+from kcompact.verify.assumptions import assumptions
+from kcompact.verify.bounds import bounds_table
+from kcompact.verify.checks import CHECKS
+from kcompact.verify.cleaned_end import (
+    LogFacts,
+    Reading,
+    cleaned_end,
+    ends_table,
+    first_dirty_offset,
+    log_facts,
+    reading_of,
+    readings_table,
+)
+from kcompact.verify.findings import count_findings, first_findings, found_rows
+from kcompact.verify.history import with_history
+from kcompact.verify.judge import judged_rows
+from kcompact.verify.outcome import JudgedLog, Outcome
+from kcompact.verify.pair import pair
+from kcompact.verify.question import Question, kept
+from kcompact.verify.removal import needed_end_offset
+
+LOST = "lost"
+"""What the removal of a record is called that has no reason."""
+
+
+def verify_compaction(
+    spark: SparkSession, before: DataFrame, after: DataFrame, question: Question
+) -> Outcome:
+    """Compare two indexes (INDEX_SCHEMA, ``pair.EXTRA``, ``file_id``). Raises InputError.
+
+    BEFORE with one offset twice, with a difference, cannot be judged by.
+    """
+    known = bounds_table(spark, question.logs, question.bounds)
+    paired = pair(before, after, question.compared).join(F.broadcast(known), on="log_id", how="left")
+    with kept(with_history(paired)) as rows:
+        facts = sorted(log_facts(rows), key=lambda one: question.logs[one.log_id])
+        _require_one_truth(facts, question)
+        readings = [reading_of(one) for one in facts]
+        judged = judged_rows(rows, readings_table(spark, facts, readings))
+        removed = _removed(judged)
+        logs = [
+            _judged_log(question, one, reading, removed.get(one.log_id, {}))
+            for one, reading in zip(facts, readings, strict=True)
+        ]
+        ends = {one.log_id: log.cleaned_end_offset for one, log in zip(facts, logs, strict=True)}
+        with_ends = judged.join(F.broadcast(ends_table(spark, ends)), on="log_id", how="left")
+        with kept(found_rows(with_ends, (before, after), known, question)) as findings:
+            counts = count_findings(findings)
+            shown = first_findings(findings, counts, question)
+    return Outcome(
+        mode="compaction",
+        before=question.before_name,
+        after=question.after_name,
+        now_ms=question.now_ms,
+        counts=counts,
+        severities={check.name: question.severity(check) for check in CHECKS},
+        findings=shown,
+        logs=tuple(logs),
+        assumed=assumptions(question, facts, logs),
+    )
+
+
+def _require_one_truth(facts: list[LogFacts], question: Question) -> None:
+    for of_log in facts:
+        if of_log.differing_offset is not None:
+            topic, partition = question.logs[of_log.log_id]
+            raise InputError(
+                f"{', '.join(question.before_name)}: offset {of_log.differing_offset} of {topic}-{partition}"
+                " stands there twice, with a difference",
+                hint="do these files come from one topic of one cluster? give only what belongs together",
+            )
+
+
+@dataclass(frozen=True)
+class Removed:
+    """Records of a log that went for one reason, and the smallest cleaned end that lets all of them go."""
+
+    records: int
+    needed_end_offset: int | None
+
+
+def _removed(judged: DataFrame) -> dict[int, dict[str, Removed]]:
+    """By log and reason."""
+    gone = judged.where("in_before and not in_after").withColumn("why", F.coalesce("reason", F.lit(LOST)))
+    sums = gone.groupBy("log_id", "why").agg(
+        F.count("*").alias("records"), F.max(needed_end_offset()).alias("needed_end_offset")
+    )
+    found: dict[int, dict[str, Removed]] = {}
+    for row in sums.collect():
+        found.setdefault(row.log_id, {})[row.why] = Removed(row.records, row.needed_end_offset)
+    return found
+
+
+def _judged_log(
+    question: Question, facts: LogFacts, reading: Reading, removed: dict[str, Removed]
+) -> JudgedLog:
+    topic, partition = question.logs[facts.log_id]
+    needed = [one.needed_end_offset for one in removed.values() if one.needed_end_offset is not None]
+    return JudgedLog(
+        topic=topic,
+        partition=partition,
+        records_before=facts.records_before,
+        records_after=facts.records_after,
+        removed={reason: removed[reason].records for reason in sorted(removed)},
+        first_dirty_offset=first_dirty_offset(facts, reading),
+        cleaned_end_offset=cleaned_end(facts, reading, max(needed, default=None)),
+        cleaned_end_is_given=reading.is_end_given,
+    )

@@ -1,0 +1,96 @@
+"""What a verification found, as a value that every report renders."""
+
+import enum
+from collections import Counter
+from dataclasses import dataclass, field
+
+from kcompact.verify.check import Severity
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong (or, as a note, left over). ``key`` is None where the record has none."""
+
+    check: str
+    severity: Severity
+    topic: str
+    partition: int
+    offset: int | None
+    key: bytes | None
+    expected: str
+    found: str
+
+
+@dataclass(frozen=True)
+class JudgedLog:
+    """One log: what went, why, and up to where it was judged as cleaned (exclusive)."""
+
+    topic: str
+    partition: int
+    records_before: int
+    records_after: int
+    removed: dict[str, int]  # by reason; "lost" where there is none
+    first_dirty_offset: int
+    cleaned_end_offset: int
+    cleaned_end_is_given: bool
+
+
+class KeyVerdict(enum.StrEnum):
+    """What the dump holds of a key in a log."""
+
+    ABSENT = "absent"  # nothing
+    TOMBSTONE_ONLY = "tombstone-only"  # a deletion, and no value
+    VALUE_LEFT = "value-left"  # deleted, but an older value is still there
+    PRESENT = "present"  # the latest record is a value
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether no value of the key is left."""
+        return self in (KeyVerdict.ABSENT, KeyVerdict.TOMBSTONE_ONLY)
+
+
+@dataclass(frozen=True)
+class KeyEvidence:
+    """One key in one log; offsets are the last ones seen in any of the dumps, None: never seen.
+
+    ``value_left_offset`` is the last value in the dump that should not have any. ``topic`` and ``partition``
+    are None for a key that no dump has a record of.
+    """
+
+    key: bytes
+    verdict: KeyVerdict
+    topic: str | None = None
+    partition: int | None = None
+    last_value_offset: int | None = None
+    tombstone_offset: int | None = None
+    value_left_offset: int | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The answer: it holds if there is no finding. ``findings`` may be fewer than ``counts`` say."""
+
+    mode: str  # "compaction", "compacted", "state" or "absent-keys"
+    before: tuple[str, ...]
+    after: str
+    now_ms: int
+    counts: dict[str, int]  # per check, findings and notes
+    severities: dict[str, Severity]
+    findings: tuple[Finding, ...]
+    logs: tuple[JudgedLog, ...] = ()
+    assumed: tuple[str, ...] = ()
+    facts: dict[str, int] = field(default_factory=dict)
+    evidence: tuple[KeyEvidence, ...] = ()
+    sha256: dict[str, str] = field(default_factory=dict)  # of the input files, where evidence asks for it
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing was found but notes."""
+        return not self.finding_counts
+
+    @property
+    def finding_counts(self) -> Counter[str]:
+        """How often each check found something that makes the exit code 1."""
+        return Counter(
+            {name: n for name, n in self.counts.items() if n and self.severities[name] is Severity.FINDING}
+        )

@@ -1,0 +1,28 @@
+"""tombstone-too-early: a deletion that readers may not have seen yet is gone."""
+
+from pyspark.sql import Row
+from pyspark.sql import functions as F
+
+from kcompact.verify.check import Check
+from kcompact.verify.judge import is_lost_last_record
+
+
+def _expected(row: Row) -> str:
+    if row.limit_offset is not None and row.offset >= row.limit_offset:
+        return f"the tombstone: nothing from offset {row.limit_offset} on can be cleaned"
+    if row.delete_horizon_ms is not None:
+        return f"the tombstone until its delete horizon {row.delete_horizon_ms}"
+    if row.first_kept_tombstone is not None and row.first_kept_tombstone < row.offset:
+        return f"the tombstone as long as the earlier one at offset {row.first_kept_tombstone} is there"
+    return f"the tombstone until {row.timestamp_ms} + delete.retention.ms at the least"
+
+
+CHECK = Check(
+    name="tombstone-too-early",
+    title="A key's tombstone is gone although its delete.retention.ms cannot be over.",
+    finds=lambda: (
+        is_lost_last_record() & F.col("is_tombstone") & F.coalesce("kept_is_tombstone", F.lit(True))
+    ),
+    expected=_expected,
+    found="no tombstone",
+)

@@ -1,0 +1,45 @@
+"""Evidence that keys are gone."""
+
+from pyspark.sql import SparkSession
+
+from index_frames import index_frame, logs_of
+from kcompact.verify.absent_keys import AbsentQuestion, verify_absent
+from kcompact.verify.outcome import KeyEvidence, KeyVerdict
+from kcompact.verify.pair import EXTRA
+from records import record, tombstone
+
+BEFORE = [
+    record("erased", "personal", offset=0),
+    record("deleted", "personal", offset=1),
+    record("kept", "1", offset=2),
+    tombstone("erased", offset=3),
+    tombstone("deleted", offset=4),
+    record("not erased", "personal", offset=5),
+    tombstone("not erased", offset=6),
+    record("kept", "1", offset=0, partition=1),
+]
+AFTER = [*BEFORE[2:3], *BEFORE[4:]]
+KEYS = (b"erased", b"deleted", b"not erased", b"kept", b"never seen")
+
+
+def test_every_key_has_a_verdict_and_its_last_offsets(spark: SparkSession) -> None:
+    question = AbsentQuestion(KEYS, logs_of(BEFORE), ("before",), "after")
+    before, after = (index_frame(spark, records, EXTRA) for records in (BEFORE, AFTER))
+    outcome = verify_absent(spark, before, after, question)
+    assert outcome.evidence == (
+        KeyEvidence(b"erased", KeyVerdict.ABSENT, "orders", 0, 0, 3, None),
+        KeyEvidence(b"deleted", KeyVerdict.TOMBSTONE_ONLY, "orders", 0, 1, 4, None),
+        KeyEvidence(b"not erased", KeyVerdict.VALUE_LEFT, "orders", 0, 5, 6, 5),
+        KeyEvidence(b"kept", KeyVerdict.PRESENT, "orders", 0, 2, None, 2),
+        KeyEvidence(b"kept", KeyVerdict.PRESENT, "orders", 1, 0, None, 0),
+        KeyEvidence(b"never seen", KeyVerdict.ABSENT),
+    )
+    assert not outcome.holds
+    assert outcome.counts == {"present": 2, "value-left": 1}
+
+
+def test_keys_without_values_hold(spark: SparkSession) -> None:
+    question = AbsentQuestion((b"erased", b"deleted"), logs_of(AFTER), (), "after")
+    outcome = verify_absent(spark, None, index_frame(spark, AFTER, EXTRA), question)
+    assert outcome.holds
+    assert [one.verdict for one in outcome.evidence] == [KeyVerdict.ABSENT, KeyVerdict.TOMBSTONE_ONLY]

@@ -1,0 +1,71 @@
+"""Wrong pairs are found under the right name; right ones are not found fault with."""
+
+from collections import Counter
+
+import pytest
+from pyspark.sql import SparkSession
+
+from index_frames import index_frame, logs_of
+from kcompact.dumps.record import Record
+from kcompact.log.policy import Policy
+from kcompact.verify.bounds import Bounds
+from kcompact.verify.compaction import verify_compaction
+from kcompact.verify.outcome import Outcome
+from kcompact.verify.pair import EXTRA
+from kcompact.verify.question import Question
+from mutations import AFTER, BEFORE, MUTATIONS, NOW_MS, Mutation, at, ordered
+
+BOUNDS = Bounds(Policy(now_ms=NOW_MS))
+
+
+def verify(
+    spark: SparkSession, before: list[Record], after: list[Record], bounds: Bounds = BOUNDS
+) -> Outcome:
+    logs = logs_of(before, after)
+    question = Question(logs, ("before",), "after", dict.fromkeys(logs, bounds), max_findings=10_000)
+    return verify_compaction(
+        spark, index_frame(spark, before, EXTRA), index_frame(spark, after, EXTRA), question
+    )
+
+
+@pytest.fixture(scope="module")
+def mutated(spark: SparkSession) -> dict[str, Counter[str]]:
+    """All wrong pairs in one run, each as a topic of its own."""
+    before, after = [], []
+    for mutation in MUTATIONS:
+        before += [r._replace(topic=mutation.name) for r in BEFORE]
+        after += [r._replace(topic=mutation.name) for r in mutation.after()]
+    found: dict[str, Counter[str]] = {mutation.name: Counter() for mutation in MUTATIONS}
+    for finding in verify(spark, before, after).findings:
+        found[finding.topic][finding.check] += 1
+    return found
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
+def test_a_wrong_pair_is_found_under_the_right_name(
+    mutation: Mutation, mutated: dict[str, Counter[str]]
+) -> None:
+    assert mutated[mutation.name] == mutation.found
+
+
+def test_a_right_pair_holds(spark: SparkSession) -> None:
+    outcome = verify(spark, BEFORE, AFTER)
+    assert outcome.holds
+    assert outcome.findings == ()
+    first, second = outcome.logs
+    assert first.removed == {"keyless": 1, "superseded": 9, "tombstone_assumed_expired": 1}
+    assert second.removed == {"superseded": 1}
+    assert (first.records_before, first.records_after, first.cleaned_end_offset) == (20, 9, 21)
+
+
+def test_nothing_removed_holds(spark: SparkSession) -> None:
+    outcome = verify(spark, BEFORE, BEFORE)
+    assert outcome.findings == ()
+    assert [log.cleaned_end_offset for log in outcome.logs] == [0, 0]
+
+
+def test_a_duplicate_that_no_removal_shows_to_be_below_the_end_is_not_noted(spark: SparkSession) -> None:
+    # j=1 went for j deleted at 19: all ends from 20 on explain it, and 20 leaves j deleted where it is.
+    outcome = verify(spark, BEFORE, ordered([*AFTER, at(19)]))
+    assert outcome.findings == ()
+    assert outcome.logs[0].cleaned_end_offset == 20

@@ -1,0 +1,94 @@
+"""Nothing is found fault with in what a real broker left, judged by what is known of its logs."""
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+from pyspark.sql import SparkSession
+
+from golden_cases import GoldenCase, Log, golden_cases
+from golden_model import config_of
+from index_frames import index_frame, logs_of
+from kcompact.broker.given import GivenLog
+from kcompact.dumps.record import Record, log_id_of
+from kcompact.log.policy import Policy
+from kcompact.verify.bounds import Bounds
+from kcompact.verify.compaction import verify_compaction
+from kcompact.verify.outcome import Outcome
+from kcompact.verify.pair import EXTRA
+from kcompact.verify.question import Question
+from kcompact.verify.told import Told, bounds_of, with_told_columns
+
+PAIRS = [
+    (case, i) for case in golden_cases() for i in range(len(case.pairs)) if not case.name.startswith("w08b")
+]
+# Without --batches nobody can know what was aborted, and that a later horizon may come first (w31).
+NEEDS_BATCHES = ("w10-", "w10b", "w27", "w31")
+
+
+def name_of(case: GoldenCase, i: int, topic: str) -> str:
+    """The topic of a pair, so that all pairs stand side by side in one dump."""
+    return f"{case.name}/{i}/{topic}"
+
+
+@cache
+def records_of(stage_index: int) -> tuple[Record, ...]:
+    """All BEFOREs (0) or AFTERs (1)."""
+    return tuple(
+        r._replace(topic=name_of(case, i, r.topic))
+        for case, i in PAIRS
+        for r in case.records(case.pairs[i][stage_index])
+    )
+
+
+def policy_of(case: GoldenCase, i: int, log: Log) -> Policy:
+    config = config_of(case.configs(i, log[0]), offset_map_limit=case.offset_map_limit)
+    rounds = [one.now_ms for one in case.rounds(i) if one.log == log]
+    now_ms = max(rounds, default=case.facts["stages"][case.pairs[i][1]]["takenAtMs"])
+    return Policy(
+        **{name: getattr(config, name) for name in type(config).__dataclass_fields__}, now_ms=now_ms
+    )
+
+
+def given_of(case: GoldenCase, i: int, log: Log, checkpoint_stage: int) -> GivenLog:
+    stage = case.pairs[i][0]
+    told, table = case.stage_log(stage, log), case.batches(stage)
+    return GivenLog(
+        segments=told.segments,
+        batches=tuple(table[log]) if table else None,
+        log_end_offset=told.log_end_offset,
+        last_stable_offset=told.last_stable_offset,
+        checkpoint_offset=case.checkpoint(case.pairs[i][checkpoint_stage]).get(log),
+    )
+
+
+def verify(spark: SparkSession, checkpoint_stage: int | None) -> Outcome:
+    """All pairs at once, with the checkpoint of BEFORE (0) or AFTER (1); None: nothing is told."""
+    before, after = records_of(0), records_of(1)
+    logs = logs_of(before, after)
+    given, policies = dict.fromkeys(logs, GivenLog()), {}
+    for case, i in PAIRS:
+        for log in case.logs:
+            log_id = log_id_of(name_of(case, i, log[0]), log[1])
+            policies[log_id] = policy_of(case, i, log)
+            if checkpoint_stage is not None:
+                given[log_id] = given_of(case, i, log, checkpoint_stage)
+            else:
+                policies[log_id] = replace(policies[log_id], segment_bytes=None, segment_ms=None)
+    told = Told({i: given[i] for i in logs}, {i: policies[i] for i in logs})
+    rows, rows_after = (index_frame(spark, records, EXTRA | {"log_bytes"}) for records in (before, after))
+    bounds = {**{i: Bounds(policies[i]) for i in logs}, **bounds_of(rows, told)}
+    question = Question(logs, ("before",), "after", bounds, max_findings=1000)
+    return verify_compaction(spark, with_told_columns(rows, told), rows_after, question)
+
+
+@pytest.mark.parametrize("checkpoint_stage", [0, 1], ids=["checkpoint-before", "checkpoint-after"])
+def test_what_a_broker_left_holds(spark: SparkSession, checkpoint_stage: int) -> None:
+    outcome = verify(spark, checkpoint_stage)
+    assert outcome.findings == ()
+    assert sum(log.records_before - log.records_after for log in outcome.logs) > 10_000
+
+
+def test_without_anything_told_a_broker_has_the_benefit_of_the_doubt(spark: SparkSession) -> None:
+    found = [f for f in verify(spark, None).findings if not f.topic.startswith(NEEDS_BATCHES)]
+    assert [finding for finding in found if finding.severity == "finding"] == []
