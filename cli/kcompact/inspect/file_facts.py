@@ -1,0 +1,32 @@
+"""What was each file recognised as, and which of its fields are what?"""
+
+from typing import Any
+
+from kcompact.dumps.dialect import ROLES, Dialect
+from kcompact.dumps.layout import DumpFile
+from kcompact.inspect.inspection import FileFacts
+
+_AVRO = "Avro object container"
+
+
+def file_facts(file: DumpFile) -> FileFacts:
+    """The facts of one file; ``fields`` are paths in a record, or where else a part comes from."""
+    dialect: Any = file.dialect
+    fields = {role: path for role in ROLES if (path := getattr(dialect, role, None)) is not None}
+    taken = {"topic": file.topic, "partition": file.partition, "offset": file.start_offset}
+    for role, value in taken.items():
+        if role not in fields and value is not None:
+            fields[role] = f"({value}, from names)"
+    known = isinstance(dialect, Dialect)
+    return FileFacts(
+        path=file.path,
+        layout=file.layout,
+        dialect=str(getattr(dialect, "name", file.layout)),
+        tool=str(getattr(dialect, "tool", _AVRO)),
+        sure=dialect.sure if known else True,
+        file_bytes=file.data_bytes,
+        container=file.container,
+        fields=fields,
+        key_encoding=getattr(dialect, "key_encoding", None),
+        value_encoding=getattr(dialect, "value_encoding", None),
+    )

@@ -1,0 +1,68 @@
+"""Keys that people take for one and brokers for several: what is left of a key without its accidents.
+
+Folding takes off Confluent's five bytes (a zero and a schema id), blanks at the ends, and the spelling of a
+JSON object or array (order of fields, blanks). Compaction goes by bytes; this is only a hint.
+"""
+
+import enum
+
+import numpy as np
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_SCHEMA_BYTES = 5
+_LONG_BYTES = 8
+# A key that could fold to something else starts or ends like this; all others are not looked at.
+_FOLDABLE = r"^[\x00\s{\[]|\s$"
+
+
+class Accident(enum.IntFlag):
+    """What a key was relieved of."""
+
+    SCHEMA_ID = 1
+    BLANKS = 2
+    JSON_SPELLING = 4
+
+    @property
+    def words(self) -> str:
+        """What keys of one folded form differ by."""
+        names = {1: "a schema id", 2: "blanks at the ends", 4: "JSON field order or blanks"}
+        return " and ".join(text for bit, text in names.items() if self & bit)
+
+
+def fold(key: bytes) -> tuple[bytes, Accident]:
+    """The folded key, and what was taken off."""
+    taken = Accident(0)
+    # Eight bytes are a number of Java's LongSerializer, and schema ids are small.
+    if len(key) > _SCHEMA_BYTES and key[:2] == b"\0\0" and len(key) != _LONG_BYTES and any(key[2:5]):
+        key, taken = key[_SCHEMA_BYTES:], taken | Accident.SCHEMA_ID
+    stripped = key.strip()
+    if stripped != key and stripped:
+        key, taken = stripped, taken | Accident.BLANKS
+    if key[:1] in {b"{", b"["}:
+        respelt = _respelt(key)
+        if respelt != key:
+            key, taken = respelt, taken | Accident.JSON_SPELLING
+    return key, taken
+
+
+def fold_keys(keys: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Per key (binary): its folded form, null where that is the key itself; and its accidents (int8)."""
+    foldable = np.flatnonzero(pc.match_substring_regex(keys, _FOLDABLE).to_numpy(zero_copy_only=False))
+    folded: list[bytes | None] = [None] * len(keys)
+    accidents = np.zeros(len(keys), np.int8)
+    for at in foldable:
+        form, taken = fold(keys[int(at)].as_py())
+        if taken:
+            folded[at], accidents[at] = form, int(taken)
+    if not accidents.any():
+        return pa.nulls(len(keys), pa.binary()), pa.array(accidents)
+    return pa.array(folded, pa.binary()), pa.array(accidents)
+
+
+def _respelt(key: bytes) -> bytes:
+    try:
+        return orjson.dumps(orjson.loads(key), option=orjson.OPT_SORT_KEYS)
+    except orjson.JSONDecodeError:
+        return key

@@ -1,0 +1,206 @@
+"""What ``inspect`` tells: one value, whatever the rendering. Offsets are inclusive unless named ``end``."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from kcompact.inspect.distribution import Bucket
+from kcompact.inspect.findings import Finding
+from kcompact.inspect.partitioning import Change
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """One file: what it was recognised as. ``fields`` names where each part of a record stands."""
+
+    path: str
+    layout: str
+    dialect: str
+    tool: str
+    sure: bool  # nothing else writes files like this
+    file_bytes: int
+    container: str | None
+    fields: dict[str, str]
+    key_encoding: str | None
+    value_encoding: str | None
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Missing offsets, both ends inclusive."""
+
+    first_offset: int
+    last_offset: int
+    length: int
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """All gaps of a log between its first and its last record."""
+
+    count: int = 0
+    missing_offsets: int = 0
+    single_offset_gaps: int = 0  # marker-like: a transaction marker takes one offset
+    longest: tuple[Gap, ...] = ()
+
+
+@dataclass(frozen=True)
+class Values:
+    """Records by what their value is; the three that look alike in many exports apart."""
+
+    present: int = 0
+    null: int = 0  # tombstones, and records without key and value
+    empty: int = 0
+    word_null: int = 0  # the text ``null``: no tombstone
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A tenth of a log's offsets: records that are there, and keys seen for the first time."""
+
+    first_offset: int
+    records: int
+    new_keys: int
+
+
+@dataclass
+class LogFacts:
+    """One log. Bytes are bytes in the dump; timestamps in ms, -1 where there are none."""
+
+    topic: str
+    partition: int
+    records: int = 0
+    record_bytes: int = 0
+    first_offset: int = -1
+    last_offset: int = -1
+    end_minus_begin: int = 0  # offsets from the first to the last record, both included
+    repeated_offsets: int = 0  # records at an offset that another record has, too
+    in_offset_order: bool = True
+    null_keys: int = 0
+    null_key_offsets: list[int] = field(default_factory=list)  # the first few
+    keys: int = 0
+    live_keys: int = 0
+    deleted_keys: int = 0
+    single_record_keys: int = 0
+    lossy_keys: int = 0
+    late_keys: int = 0
+    delete_events: int = 0
+    unmarked_delete_keys: int = 0
+    superseded_bytes: int = 0
+    tombstones: int = 0
+    tombstone_ages: dict[str, int] = field(default_factory=dict)
+    values: Values = field(default_factory=Values)
+    min_timestamp_ms: int = -1
+    max_timestamp_ms: int = -1
+    gaps: Gaps = field(default_factory=Gaps)
+    slices: list[Slice] = field(default_factory=list)
+    dedupe_buffer_bytes: int = 0  # that the cleaner needs to clean the log in one round, with one thread
+
+
+@dataclass(frozen=True)
+class TopKey:
+    """A key that stands out."""
+
+    topic: str
+    partition: int
+    key: bytes
+    records: int
+    record_bytes: int
+    superseded_bytes: int
+    last_offset: int
+
+
+@dataclass(frozen=True)
+class LargeRecord:
+    """A record that stands out by its size."""
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    record_bytes: int
+
+
+@dataclass(frozen=True)
+class KeyPlace:
+    """A key in one of its partitions."""
+
+    partition: int
+    records: int
+    first_offset: int
+    last_offset: int
+    last_timestamp_ms: int
+    is_tombstone: bool  # its latest record here
+    is_newest: bool
+
+
+@dataclass(frozen=True)
+class SharedKey:
+    """A key in several partitions; ``severe``: deleted in one, alive in another that is not newer."""
+
+    key: bytes
+    severe: bool
+    places: tuple[KeyPlace, ...]
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A partitioner that fits, and for how many of the keys looked at only this one does."""
+
+    partitioner: str
+    clients: str
+    partitions: int
+    only_explanation_of: int
+
+
+@dataclass(frozen=True)
+class PlacementFacts:
+    """Who placed the keys of a topic: ``kind`` as in ``partitioning.Cause``."""
+
+    kind: str
+    text: str  # in a sentence
+    explained: int = 0
+    looked_at: int = 0  # keys and partitions they stand in; a sample of a large topic
+    placed: tuple[Placed, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True)
+class Lookalike:
+    """Keys that differ only by something that people do not see as a part of the key."""
+
+    differ_by: str
+    keys: tuple[bytes, ...]  # the first few
+
+
+@dataclass
+class TopicFacts:
+    """One topic: what concerns several of its partitions."""
+
+    topic: str
+    partitions: int = 0
+    shared_keys: int = 0
+    severe_keys: int = 0
+    newest_by_partition: dict[int, int] = field(default_factory=dict)
+    shared_key_examples: list[SharedKey] = field(default_factory=list)
+    placement: PlacementFacts = field(default_factory=lambda: PlacementFacts("too_few", ""))
+    lookalike_keys: dict[str, int] = field(default_factory=dict)  # by what they differ by
+    lookalike_examples: list[Lookalike] = field(default_factory=list)
+
+
+@dataclass
+class Inspection:
+    """Everything about a dump."""
+
+    verdict: str = ""
+    files: list[FileFacts] = field(default_factory=list)
+    logs: list[LogFacts] = field(default_factory=list)
+    topics: list[TopicFacts] = field(default_factory=list)
+    records_per_key: list[Bucket] = field(default_factory=list)
+    top_keys_by_records: list[TopKey] = field(default_factory=list)
+    top_keys_by_bytes: list[TopKey] = field(default_factory=list)
+    largest_records: list[LargeRecord] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    run: dict[str, Any] = field(default_factory=dict)

@@ -1,0 +1,182 @@
+"""What is remarkable about a dump, in sentences. One function per remark; none of them is an error."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from kcompact.inspect.findings import Finding, Level
+from kcompact.inspect.inspection import LogFacts, TopicFacts
+from kcompact.inspect.log_facts import DEFAULT_DEDUPE_BUFFER_BYTES
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What remarks are made about. ``byte_exact``: U+FFFD in a key is no damage done by the exporter."""
+
+    logs: Sequence[LogFacts]
+    topics: Sequence[TopicFacts]
+    byte_exact: bool = False
+
+    def total(self, name: str) -> int:
+        """A count added up over all logs."""
+        return sum(getattr(log, name) for log in self.logs)
+
+
+Remark = Callable[[Facts], Iterator[Finding]]
+
+
+def remarks_on(facts: Facts) -> list[Finding]:
+    """Every remark, the graver first."""
+    found = [finding for remark in REMARKS for finding in remark(facts)]
+    return sorted(found, key=lambda finding: -finding.level)
+
+
+def _keys_deleted_elsewhere(facts: Facts) -> Iterator[Finding]:
+    for topic in facts.topics:
+        if topic.severe_keys:
+            text = (
+                f"{topic.severe_keys:,} {_keys(topic.severe_keys)} deleted in one partition and alive in"
+                " another: the tombstone never reaches the old value, which stays for good"
+            )
+            yield Finding(Level.WARNING, "deleted-elsewhere", text, topic.topic)
+
+
+def _shared_keys(facts: Facts) -> Iterator[Finding]:
+    for topic in facts.topics:
+        if topic.shared_keys:
+            text = (
+                f"{topic.shared_keys:,} {_keys(topic.shared_keys)} in several partitions, each of which keeps"
+                f" its own latest record; likely cause: {topic.placement.text}"
+            )
+            yield Finding(Level.WARNING, "cross-partition-keys", text, topic.topic)
+
+
+def _null_keys(facts: Facts) -> Iterator[Finding]:
+    for log in facts.logs:
+        if log.null_keys:
+            first = ", ".join(map(str, log.null_key_offsets))
+            text = (
+                f"{log.null_keys:,} records without key, the first at offset {first}: brokers refuse them in"
+                " compacted topics, and cleaners drop those that were there before"
+            )
+            yield Finding(Level.WARNING, "null-keys", text, log.topic, log.partition)
+
+
+def _repeated_offsets(facts: Facts) -> Iterator[Finding]:
+    for log in facts.logs:
+        if log.repeated_offsets:
+            text = f"{log.repeated_offsets:,} records at an offset that occurs before: overlapping exports?"
+            yield Finding(Level.WARNING, "repeated-offsets", text, log.topic, log.partition)
+
+
+def _lossy_keys(facts: Facts) -> Iterator[Finding]:
+    count = facts.total("lossy_keys")
+    if count:
+        level = Level.NOTE if facts.byte_exact else Level.WARNING
+        text = f"{count:,} {_keys(count)} with U+FFFD: where an exporter put it, different keys became one"
+        yield Finding(level, "lossy-keys", text)
+
+
+def _lookalikes(facts: Facts) -> Iterator[Finding]:
+    for topic in facts.topics:
+        for differ_by, count in topic.lookalike_keys.items():
+            text = (
+                f"{count:,} keys differ from another one only by {differ_by}: to a broker they are different"
+            )
+            yield Finding(Level.WARNING, "lookalike-keys", text, topic.topic)
+
+
+def _lost_deletes(facts: Facts) -> Iterator[Finding]:
+    missing, tombstones = sum(log.gaps.missing_offsets for log in facts.logs), facts.total("tombstones")
+    if missing and not tombstones:
+        singles = all(log.gaps.count == log.gaps.single_offset_gaps for log in facts.logs)
+        text = (
+            f"{missing:,} offsets are missing and there is no tombstone: did the exporter leave out deletes?"
+        )
+        yield Finding(Level.NOTE if singles else Level.WARNING, "no-tombstones", text)
+
+
+def _unmarked_deletes(facts: Facts) -> Iterator[Finding]:
+    count = facts.total("unmarked_delete_keys")
+    if count:
+        text = (
+            f'{count:,} {_keys(count)} with a Debezium delete event (op "d") and no tombstone after it:'
+            " compaction never removes these rows (tombstones.on.delete, or an exporter that drops nulls)"
+        )
+        yield Finding(Level.WARNING, "unmarked-deletes", text)
+
+
+def _word_null(facts: Facts) -> Iterator[Finding]:
+    count = sum(log.values.word_null for log in facts.logs)
+    if count:
+        text = f"{count:,} values are the text null, which is no tombstone: they keep their keys alive"
+        yield Finding(Level.WARNING, "word-null", text)
+
+
+def _empty_values(facts: Facts) -> Iterator[Finding]:
+    count = sum(log.values.empty for log in facts.logs)
+    if count:
+        text = f"{count:,} values are empty, which is no tombstone: they keep their keys alive"
+        yield Finding(Level.NOTE, "empty-values", text)
+
+
+def _late_keys(facts: Facts) -> Iterator[Finding]:
+    count = facts.total("late_keys")
+    if count:
+        text = (
+            f"{count:,} {_keys(count)} whose latest record by offset is not the latest by timestamp;"
+            " compaction goes by offset"
+        )
+        yield Finding(Level.NOTE, "late-keys", text)
+
+
+def _offset_order(facts: Facts) -> Iterator[Finding]:
+    for log in facts.logs:
+        if not log.in_offset_order:
+            text = "the records are not in offset order in the dump"
+            yield Finding(Level.NOTE, "offset-order", text, log.topic, log.partition)
+
+
+def _gaps(facts: Facts) -> Iterator[Finding]:
+    count = sum(log.gaps.count for log in facts.logs)
+    if count:
+        missing = sum(log.gaps.missing_offsets for log in facts.logs)
+        singles = sum(log.gaps.single_offset_gaps for log in facts.logs)
+        text = (
+            f"{missing:,} offsets are missing in {count:,} gaps, {singles:,} of them a single offset as"
+            " transaction markers leave; one dump alone cannot tell why: compaction, markers, aborted"
+            " records, or loss"
+        )
+        yield Finding(Level.NOTE, "gaps", text)
+
+
+def _dedupe_buffer(facts: Facts) -> Iterator[Finding]:
+    for log in facts.logs:
+        if log.dedupe_buffer_bytes > DEFAULT_DEDUPE_BUFFER_BYTES:
+            text = (
+                f"one cleaning round needs log.cleaner.dedupe.buffer.size={log.dedupe_buffer_bytes} per"
+                f" cleaner thread; with the default {DEFAULT_DEDUPE_BUFFER_BYTES} it takes several"
+            )
+            yield Finding(Level.NOTE, "dedupe-buffer", text, log.topic, log.partition)
+
+
+REMARKS: tuple[Remark, ...] = (
+    _keys_deleted_elsewhere,
+    _shared_keys,
+    _null_keys,
+    _repeated_offsets,
+    _lossy_keys,
+    _lookalikes,
+    _lost_deletes,
+    _unmarked_deletes,
+    _word_null,
+    _empty_values,
+    _late_keys,
+    _offset_order,
+    _gaps,
+    _dedupe_buffer,
+)
+"""All remarks, the more telling first among those of one level."""
+
+
+def _keys(count: int) -> str:
+    return "key" if count == 1 else "keys"

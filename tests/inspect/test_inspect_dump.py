@@ -1,0 +1,238 @@
+"""The one pass over a dump, in one task and in several, against counts made in plain Python."""
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dump_files import write_kcat
+from inspect_sightings import BY_NAME, partitions_of
+from kcompact.dumps.dump import open_dump
+from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.record import Record
+from kcompact.engine import indexing
+from kcompact.inspect.inspect_dump import Expectations, inspect_dump
+from kcompact.inspect.inspection import Inspection, LogFacts
+from records import record, tombstone
+
+HOUR_MS = 3_600_000
+Inspect = Callable[..., Inspection]
+
+
+@pytest.fixture
+def inspect(spark: Any, tmp_path: Path) -> Inspect:
+    """Write records to a file each ``per_file`` records, and inspect them all."""
+    runs = iter(range(1_000_000))
+
+    def run(records: list[Record], per_file: int = 1_000_000) -> Inspection:
+        folder = tmp_path / str(next(runs))
+        (folder / "work").mkdir(parents=True)
+        (folder / "dump").mkdir()
+        for start in range(0, len(records), per_file):
+            write_kcat(folder / "dump" / f"{start:06}.jsonl", records[start : start + per_file])
+        with open_dump([str(folder / "dump")], ReadOptions()) as dump:
+            return inspect_dump(spark, dump, folder / "work", Expectations())
+
+    return run
+
+
+@pytest.fixture
+def many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexing, "SMALLEST_SPLIT_BYTES", 1)
+
+
+def sent(keys: list[bytes], name: str, count: int) -> list[tuple[bytes, int]]:
+    return list(zip(keys, partitions_of(keys, BY_NAME[name], count), strict=True))
+
+
+def as_records(sends: list[tuple[bytes, int]]) -> list[Record]:
+    """Records in the order sent, a second apart."""
+    ends: dict[int, int] = defaultdict(int)
+    records = []
+    for at, (key, partition) in enumerate(sends):
+        records.append(record(key, "v", offset=ends[partition], partition=partition, timestamp_ms=1000 * at))
+        ends[partition] += 1
+    return records
+
+
+def facts_of(found: Inspection, partition: int = 0) -> LogFacts:
+    return next(log for log in found.logs if log.partition == partition)
+
+
+def codes(found: Inspection) -> set[str]:
+    return {finding.code for finding in found.findings}
+
+
+ODD = [
+    record("a", "1", offset=10, timestamp_ms=5 * HOUR_MS),
+    record("a", "", offset=11, timestamp_ms=3 * HOUR_MS),
+    record("b", "null", offset=12, timestamp_ms=3 * HOUR_MS),
+    tombstone("b", offset=14, timestamp_ms=4 * HOUR_MS),
+    record(None, "keyless", offset=15, timestamp_ms=4 * HOUR_MS),
+    record("c", "x" * 500, offset=20, timestamp_ms=100 * HOUR_MS),
+]
+
+
+def test_the_facts_of_a_log(inspect: Inspect) -> None:
+    found = inspect(ODD)
+    log = facts_of(found)
+
+    assert (log.end_minus_begin, log.records, log.first_offset, log.last_offset) == (11, 6, 10, 20)
+    assert (log.keys, log.live_keys, log.deleted_keys, log.single_record_keys) == (3, 2, 1, 1)
+    assert (log.values.present, log.values.null, log.values.empty, log.values.word_null) == (3, 1, 1, 1)
+    assert (log.null_keys, log.null_key_offsets, log.tombstones, log.late_keys) == (1, [15], 1, 1)
+    assert (log.min_timestamp_ms, log.max_timestamp_ms) == (3 * HOUR_MS, 100 * HOUR_MS)
+    assert log.tombstone_ages == {"under 7 days": 1}
+    assert [(gap.first_offset, gap.last_offset) for gap in log.gaps.longest] == [(16, 19), (13, 13)]
+    assert (log.gaps.count, log.gaps.missing_offsets, log.gaps.single_offset_gaps) == (2, 5, 1)
+    assert sum(one.new_keys for one in log.slices) == 3
+    assert sum(one.records for one in log.slices) == 6
+    assert (found.largest_records[0].offset, found.largest_records[0].key) == (20, b"c")
+    assert codes(found) == {"null-keys", "word-null", "empty-values", "late-keys", "gaps"}
+    assert found.verdict.startswith("6 records, 2 live of 3 keys in 1 partition; ")
+
+
+def test_the_dedupe_buffer_is_what_the_cleaner_needs_at_its_load_factor(inspect: Inspect) -> None:
+    keys = [record(f"k{at}", "v", offset=at) for at in range(9)]
+    assert facts_of(inspect(keys)).dedupe_buffer_bytes == 10 * 24
+    assert facts_of(inspect([*keys, record("k9", "v", offset=9)])).dedupe_buffer_bytes == 12 * 24
+
+
+def test_overlapping_files_show_as_repeated_offsets(inspect: Inspect) -> None:
+    records = [record(f"k{at}", "v", offset=at) for at in range(4)]
+    found = inspect([*records, *records[2:]])
+
+    assert facts_of(found).repeated_offsets == 2
+    assert not facts_of(found).in_offset_order
+    assert {"repeated-offsets", "offset-order"} <= codes(found)
+
+
+def test_a_key_deleted_in_one_partition_and_alive_in_another_is_named(inspect: Inspect) -> None:
+    found = inspect(
+        [
+            record("moved", "old", offset=0, partition=0, timestamp_ms=1),
+            record("moved", "new", offset=0, partition=1, timestamp_ms=2),
+            record("gone", "old", offset=1, partition=0, timestamp_ms=3),
+            tombstone("gone", offset=1, partition=1, timestamp_ms=4),
+            record("back", "new", offset=2, partition=0, timestamp_ms=9),
+            tombstone("back", offset=2, partition=1, timestamp_ms=5),
+            record("home", "v", offset=3, partition=0, timestamp_ms=6),
+        ]
+    )
+    topic = found.topics[0]
+
+    assert (topic.shared_keys, topic.severe_keys) == (3, 1)
+    assert topic.newest_by_partition == {0: 1, 1: 2}
+    assert [shared.key for shared in topic.shared_key_examples] == [b"gone", b"back", b"moved"]
+    gone = topic.shared_key_examples[0]
+    assert gone.severe
+    assert [(place.is_tombstone, place.is_newest) for place in gone.places] == [(False, False), (True, True)]
+    assert {"deleted-elsewhere", "cross-partition-keys"} <= codes(found)
+
+
+def test_lookalike_keys_are_told_by_what_they_differ_by(inspect: Inspect) -> None:
+    keys = [
+        b"\0\0\0\0\x01id-1",
+        b"\0\0\0\0\x02id-1",
+        b'{"a":1,"b":2}',
+        b'{"b": 2, "a": 1}',
+        b"plain",
+        b"plain ",
+        b"alone",
+        b"\0\0\0\0\0\0\0\x2a",  # a long
+        b"\0\0\0\0\x01\0\0\x2a",  # another long
+    ]
+    found = inspect([record(key, "v", offset=at, partition=at % 2) for at, key in enumerate(keys)])
+
+    assert found.topics[0].lookalike_keys == {
+        "a schema id": 2,
+        "JSON field order or blanks": 2,
+        "blanks at the ends": 2,
+    }
+    assert len(found.topics[0].lookalike_examples) == 3
+
+
+def test_deletes_that_the_exporter_lost(inspect: Inspect) -> None:
+    event = '{"before":{"id":1},"after":null,"op":"d"}'
+    found = inspect([record("row-1", event, offset=0), record("row-2", "{}", offset=9)])
+
+    assert facts_of(found).unmarked_delete_keys == 1
+    assert {"unmarked-deletes", "no-tombstones"} <= codes(found)
+    followed = inspect([record("row-1", event, offset=0), tombstone("row-1", offset=1)])
+    assert facts_of(followed).delete_events == 1
+    assert not {"unmarked-deletes", "no-tombstones"} & codes(followed)
+
+
+@pytest.mark.usefixtures("many_tasks")
+def test_a_dump_without_any_key(inspect: Inspect) -> None:
+    found = inspect([record(None, "v", offset=at) for at in range(4)], per_file=2)
+
+    assert (facts_of(found).records, facts_of(found).keys, facts_of(found).null_keys) == (4, 0, 4)
+    assert found.topics[0].placement.kind == "too_few"
+
+
+@pytest.mark.usefixtures("many_tasks")
+@pytest.mark.parametrize("name", ["murmur2", "crc32", "fnv1a"])
+def test_the_cause_of_a_raised_partition_count_is_named_over_many_tasks(inspect: Inspect, name: str) -> None:
+    keys = [f"user-{at}".encode() for at in range(150)]
+    found = inspect(as_records(sent(keys, name, 4) + sent(keys, name, 6)), per_file=100)
+    topic = found.topics[0]
+
+    assert topic.placement.kind == "changed"
+    assert [(placed.partitioner, placed.partitions) for placed in topic.placement.placed][1] == (name, 6)
+    assert "raised from 4 to 6" in topic.placement.text
+    moved = sum(a != b for a, b in zip(sent(keys, name, 4), sent(keys, name, 6), strict=True))
+    assert topic.shared_keys == moved
+
+
+RECORDS = st.lists(
+    st.builds(
+        lambda key, value, partition, when: (key, value, partition, when),
+        st.sampled_from([None, b"", b"a", b"b", b" b", b"c\xff", b'{"x":1}', b'{"x": 1}']),
+        st.sampled_from([None, b"", b"null", b"value"]),
+        st.integers(0, 2),
+        st.integers(0, 50),
+    ),
+    min_size=1,
+    max_size=40,
+)
+
+
+@pytest.mark.usefixtures("many_tasks")
+@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=RECORDS, seed=st.integers(0, 99))
+def test_many_tasks_count_what_plain_python_counts(inspect: Inspect, rows: list[Any], seed: int) -> None:
+    ends: dict[int, int] = defaultdict(int)
+    records = []
+    for key, value, partition, when in rows:
+        ends[partition] += 1
+        made = record(key, value, offset=ends[partition], partition=partition, timestamp_ms=when * HOUR_MS)
+        records.append(made)
+    random.Random(seed).shuffle(records)
+
+    found = inspect(records, per_file=15)
+
+    for log in found.logs:
+        mine = sorted((r for r in records if r.partition == log.partition), key=lambda r: r.offset)
+        latest = {r.key: r for r in mine if r.key is not None}
+        assert log.records == len(mine)
+        assert log.keys == len(latest)
+        assert log.deleted_keys == sum(r.value is None for r in latest.values())
+        assert log.null_keys == sum(r.key is None for r in mine)
+        assert log.tombstones == sum(r.value is None for r in mine)
+        late = {r.key for r in mine if r.key in latest and r.timestamp_ms > latest[r.key].timestamp_ms}
+        assert log.late_keys == len(late)
+    per_key = Counter((r.partition, r.key) for r in records if r.key is not None)
+    assert sum(bucket.keys for bucket in found.records_per_key) == len(per_key)
+    assert sum(bucket.records for bucket in found.records_per_key) == sum(per_key.values())
+    if per_key:
+        assert found.top_keys_by_records[0].records == max(per_key.values())
+    places = Counter(key for _, key in per_key)
+    assert found.topics[0].shared_keys == sum(count > 1 for count in places.values())
+    keys = set(places)
+    assert found.topics[0].lookalike_keys.get("blanks at the ends", 0) == 2 * ({b"b", b" b"} <= keys)
