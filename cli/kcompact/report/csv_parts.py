@@ -1,0 +1,57 @@
+"""Lines of removed-keys.csv and gaps.csv, as the workers write them (they can be as large as the dump)."""
+
+import io
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv
+
+from kcompact.report.inert import csv_cell, printable_key
+
+REMOVED_KEYS_HEADER = b"topic,partition,key,records_removed,first_offset_removed,retained_offset,reason\n"
+GAPS_HEADER = b"topic,partition,first_offset,last_offset,length,missing_before,removed_by_this_run\n"
+# Not "0x..", which stands for bytes, and no blank at the end, which nobody would see.
+_HARMLESS = r"^[1-9A-Za-z_](?:[0-9A-Za-z_.:/|@#~ -]*[0-9A-Za-z_.:/|@~-])?$"
+_WRITE_OPTIONS = csv.WriteOptions(include_header=False, quoting_style="needed")
+
+
+def render_removed_keys(topic: str, partition: int, removed: pa.Table) -> bytes:
+    """CSV lines for rows of ``log.plain.REMOVED_SCHEMA``; keys printable and inert in a spreadsheet."""
+    if not removed.num_rows:
+        return b""
+    columns = [_key_cells(removed["key"]), *(removed[name] for name in removed.column_names[1:])]
+    return _lines(topic, partition, columns)
+
+
+def render_gaps(topic: str, partition: int, gaps: np.ndarray) -> bytes:
+    """CSV lines for rows (n, 3) of ``log.gaps``: both ends inclusive here, as people read them."""
+    if not len(gaps):
+        return b""
+    starts, ends, missing = gaps[:, 0], gaps[:, 1], gaps[:, 2]
+    length = ends - starts
+    return _lines(
+        topic, partition, [pa.array(c) for c in (starts, ends - 1, length, missing, length - missing)]
+    )
+
+
+def _lines(topic: str, partition: int, columns: list[pa.Array]) -> bytes:
+    rows = len(columns[0])
+    names = [str(number) for number in range(len(columns) + 2)]
+    log = [pa.repeat(csv_cell(topic), rows), pa.repeat(partition, rows)]
+    out = io.BytesIO()
+    csv.write_csv(pa.table([*log, *columns], names=names), out, _WRITE_OPTIONS)
+    return out.getvalue()
+
+
+def _key_cells(keys: pa.ChunkedArray) -> pa.Array:
+    """Most keys are plain words: only the others are looked at one by one."""
+    keys = keys.combine_chunks() if isinstance(keys, pa.ChunkedArray) else keys
+    harmless = pc.match_substring_regex(keys, _HARMLESS)
+    if pc.all(harmless).as_py():
+        return keys.cast(pa.string())
+    cells = [
+        key.decode() if plain else csv_cell(printable_key(key))
+        for key, plain in zip(keys.to_pylist(), harmless.to_pylist(), strict=True)
+    ]
+    return pa.array(cells, pa.string())

@@ -1,0 +1,92 @@
+"""Text from a dump is hostile: here it is made inert, once per medium that shows it.
+
+Keys, topics and field names are chosen by whoever produced the records. Each function takes text as it is
+(keys go through ``printable_key`` first) and returns what may be put into its medium.
+"""
+
+import json
+import re
+
+from rich.text import Text
+
+from kcompact.printable import printable_key, terminal, terminal_lines
+
+__all__ = [
+    "csv_cell",
+    "github_message",
+    "github_property",
+    "json_text",
+    "markdown",
+    "markdown_code",
+    "printable_key",
+    "rich_text",
+    "terminal",
+    "terminal_lines",
+    "xml",
+]
+
+_MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|<>~&-])")
+# Not only ASCII: spreadsheets of East Asian locales take the fullwidth forms for formulas too.
+_FORMULA_START = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_HASH_COMMAND = re.compile(r"#(?=#\w*\[)")  # in a log of GitHub, Azure or TeamCity
+
+
+def json_text(text: str) -> str:
+    """JSON with line feeds between its parts: the same values, and nothing in it that does not show.
+
+    JSON's own escapes stand for the rest, and keep a CI runner from finding ``##[command]`` in its log.
+    """
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
+    return _HASH_COMMAND.sub(r"\\u0023", text)
+
+
+def rich_text(text: str) -> Text:
+    """As ``terminal``, for rich: markup and emoji names in it are plain text, in tables too."""
+    return Text(terminal(text))
+
+
+def markdown(text: str) -> str:
+    """Text that is no markup, link, image, HTML, mention or table cell border in Markdown."""
+    quiet = _MARKDOWN_SPECIAL.sub(r"\\\1", terminal(text))
+    # A zero-width-free way to keep links and mentions from being made of plain words.
+    return quiet.replace("@", "&#64;").replace("://", ":&#47;&#47;").replace("www.", "www&#46;")
+
+
+def markdown_code(text: str) -> str:
+    """A code span, also within a table: the one place where mentions and issue numbers stay text.
+
+    GitHub looks for those in what is rendered, where no escape is left. A backtick would end the span and a
+    bar the table's cell: both are spelled out.
+    """
+    return "`" + terminal(text).replace("`", r"\x60").replace("|", r"\x7c") + "`" if text else ""
+
+
+def xml(text: str) -> str:
+    """Text for an XML element or attribute (XML 1.0 knows no control characters, not even escaped)."""
+    plain = terminal(text)
+    for char, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&apos;")):
+        plain = plain.replace(char, entity)
+    return plain
+
+
+def csv_cell(text: str) -> str:
+    """Text that a spreadsheet does not take for a formula; quoting is the CSV writer's business.
+
+    A leading apostrophe is always ours (it stands before an apostrophe, too). Where commas are decimal
+    points, spreadsheets split at semicolons, quotes or not: so these are spelled out.
+    """
+    plain = terminal(text)
+    plain = plain.replace(";", r"\x3b")
+    return f"'{plain}" if plain.startswith((*_FORMULA_START, "'")) else plain
+
+
+def github_message(text: str) -> str:
+    """The message part of a GitHub workflow command."""
+    plain = terminal(text)
+    return plain.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def github_property(text: str) -> str:
+    """A property of a GitHub workflow command (``file=``, ``title=``)."""
+    return github_message(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,66 @@
+"""What all renderings of a verification say alike: keys, places, the answer in one line."""
+
+import hashlib
+from dataclasses import dataclass
+
+from kcompact.report.inert import printable_key
+from kcompact.verify.check import Severity
+from kcompact.verify.outcome import Finding, KeyEvidence, Outcome
+
+
+@dataclass(frozen=True)
+class Keys:
+    """How keys are shown: as they are (printable), or as their SHA-256, which is no personal data to read."""
+
+    hashed: bool = False
+
+    def shown(self, key: bytes | None) -> str:
+        """A key as inert text."""
+        if self.hashed and key is not None:
+            return f"sha256:{hashlib.sha256(key).hexdigest()}"
+        return printable_key(key)
+
+
+def question(outcome: Outcome) -> str:
+    """What was asked."""
+    before = ", ".join(outcome.before)
+    if outcome.mode == "compaction":
+        return f"is {outcome.after} a compaction of {before}?"
+    if outcome.mode == "state":
+        return f"does {outcome.after} hold the same state as {before}?"
+    if outcome.mode == "compacted":
+        return f"is {outcome.after} fully compacted?"
+    return f"are these keys gone from {outcome.after}?"
+
+
+def answer(outcome: Outcome) -> str:
+    """The answer, with what speaks against it."""
+    if outcome.holds:
+        notes = _counted(outcome, Severity.NOTE)
+        return "yes" + (f" (left over: {notes})" if notes else "")
+    return f"no: {_counted(outcome, Severity.FINDING)}"
+
+
+def _counted(outcome: Outcome, severity: Severity) -> str:
+    return ", ".join(
+        f"{count:,} {name}"
+        for name, count in outcome.counts.items()
+        if count and outcome.severities[name] is severity
+    )
+
+
+def place(finding: Finding | KeyEvidence) -> str:
+    """Where something stands, as ``orders-0@17``; the topic is not made inert yet."""
+    if isinstance(finding, KeyEvidence):
+        return "-" if finding.topic is None else f"{finding.topic}-{finding.partition}"
+    offset = "" if finding.offset is None else f"@{finding.offset}"
+    return f"{finding.topic}-{finding.partition}{offset}"
+
+
+def hidden(outcome: Outcome) -> dict[str, int]:
+    """How many findings of each check are counted but not shown."""
+    shown: dict[str, int] = {}
+    for finding in outcome.findings:
+        shown[finding.check] = shown.get(finding.check, 0) + 1
+    rest = {name: count - shown.get(name, 0) for name, count in outcome.counts.items()}
+    return {name: count for name, count in rest.items() if count > 0}

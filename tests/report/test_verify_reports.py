@@ -1,0 +1,153 @@
+"""Renderings of a verification: complete, in their own syntax, and inert whatever a dump holds."""
+
+import json
+from dataclasses import replace
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from kcompact.report.verify_github import render_annotations, render_summary
+from kcompact.report.verify_json import SCHEMA_VERSION, render_json
+from kcompact.report.verify_junit import render_junit
+from kcompact.report.verify_text import render_text
+from kcompact.report.verify_words import Keys
+from kcompact.verify.check import Severity
+from kcompact.verify.outcome import Finding, JudgedLog, KeyEvidence, KeyVerdict, Outcome
+
+HOSTILE = "\x1b[31m\r\n::error::x|<b>&]]>\u202e=1+1\x00"
+
+FINDING = Finding(
+    check="missing-key",
+    severity=Severity.FINDING,
+    topic="orders",
+    partition=1,
+    offset=17,
+    key=b"k\xff",
+    expected="the key's last value, at offset 17",
+    found="no record of this key",
+)
+NOTE = replace(FINDING, check="duplicate-left", severity=Severity.NOTE, offset=3, key=b"old")
+OUTCOME = Outcome(
+    mode="compaction",
+    before=("b.jsonl",),
+    after="a.jsonl",
+    now_ms=5,
+    counts={"missing-key": 3, "stale-value": 0, "duplicate-left": 1},
+    severities={
+        "missing-key": Severity.FINDING,
+        "stale-value": Severity.FINDING,
+        "duplicate-left": Severity.NOTE,
+    },
+    findings=(FINDING, NOTE),
+    logs=(JudgedLog("orders", 1, 9, 4, {"lost": 3, "superseded": 2}, 0, 18, cleaned_end_is_given=False),),
+    assumed=("2 tombstones expired: gone, and old enough for that",),
+)
+KEYS = Keys()
+
+
+def hostile() -> Outcome:
+    finding = replace(FINDING, topic=HOSTILE, key=HOSTILE.encode())
+    log = replace(OUTCOME.logs[0], topic=HOSTILE)
+    return replace(OUTCOME, after=HOSTILE, findings=(finding,), logs=(log,), assumed=(HOSTILE,))
+
+
+def parsed(xml: str) -> ET.Element:
+    return ET.fromstring(xml)  # noqa: S314  made here, by the code under test
+
+
+def test_the_text_tells_answer_logs_assumptions_and_findings() -> None:
+    assert render_text(OUTCOME, KEYS).splitlines() == [
+        "is a.jsonl a compaction of b.jsonl?",
+        "no: 3 missing-key",
+        "  orders-1: 9 -> 4 records (3 lost, 2 superseded); cleaned up to offset 18 (assumed)",
+        "assumed: 2 tombstones expired: gone, and old enough for that",
+        "finding: missing-key  orders-1@17  key 0x6bff",
+        "    expected the key's last value, at offset 17",
+        "    found    no record of this key",
+        "note: duplicate-left  orders-1@3  key old",
+        "    expected the key's last value, at offset 17",
+        "    found    no record of this key",
+        "2 more missing-key (--max-findings shows more)",
+    ]
+
+
+def test_json_has_every_count_and_a_version() -> None:
+    told = json.loads(render_json(OUTCOME, KEYS))
+    assert (told["schema_version"], told["command"], told["holds"]) == (SCHEMA_VERSION, "verify", False)
+    assert told["counts"]["stale-value"] == {"count": 0, "severity": "finding"}
+    assert told["findings"][0] == {
+        "check": "missing-key",
+        "severity": "finding",
+        "topic": "orders",
+        "partition": 1,
+        "offset": 17,
+        "key": "0x6bff",
+        "expected": "the key's last value, at offset 17",
+        "found": "no record of this key",
+    }
+
+
+def test_junit_fails_the_checks_that_found_something() -> None:
+    suite = parsed(render_junit(OUTCOME, KEYS))
+    assert (suite.get("tests"), suite.get("failures")) == ("3", "1")
+    failed = [case.get("name") for case in suite.iter("testcase") if case.find("failure") is not None]
+    assert failed == ["missing-key"]
+    text = suite.find("testcase/failure")
+    assert text is not None
+    assert (text.text or "").splitlines()[-1] == "and 2 more"
+
+
+def test_github_shows_notes_as_notices() -> None:
+    lines = render_annotations(OUTCOME, KEYS).splitlines()
+    assert [line.split(" ")[0] for line in lines] == ["::error", "::notice", "::error"]
+    assert lines[0] == (
+        "::error file=a.jsonl,title=missing-key in orders-1@17::key 0x6bff: expected the key's last value,"
+        " at offset 17, found no record of this key"
+    )
+
+
+def test_the_summary_is_a_table() -> None:
+    rows = [line for line in render_summary(OUTCOME, KEYS).splitlines() if line.startswith("|")]
+    assert len(rows) == 4
+    assert all(row.count("|") == 6 for row in rows)
+
+
+def test_hostile_text_is_inert_everywhere() -> None:
+    outcome = hostile()
+    for text in (
+        render_text(outcome, KEYS),
+        render_junit(outcome, KEYS),
+        render_annotations(outcome, KEYS),
+        render_summary(outcome, KEYS),
+    ):
+        assert not {"\x1b", "\r", "\x00", "\u202e"} & set(text)
+    assert len(render_text(outcome, KEYS).splitlines()) == 9
+    parsed(render_junit(outcome, KEYS))
+    assert all(line.startswith("::") for line in render_annotations(outcome, KEYS).splitlines())
+    assert sum("::error::x" in line for line in render_annotations(outcome, KEYS).splitlines()) <= 2
+    assert "<b>" not in render_summary(outcome, KEYS)
+    assert json.loads(render_json(outcome, KEYS))["after"] == HOSTILE
+
+
+def test_hashed_keys_leave_no_key_behind() -> None:
+    evidence = KeyEvidence(b"person-7", KeyVerdict.PRESENT, "orders", 0, 5, None, 5)
+    finding = replace(FINDING, check="present", key=b"person-7")
+    outcome = replace(OUTCOME, mode="absent-keys", findings=(finding,), evidence=(evidence,))
+    for render in (render_text, render_json, render_junit, render_annotations, render_summary):
+        assert "person-7" not in render(outcome, Keys(hashed=True))
+
+
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [
+        ("compacted", "is a.jsonl fully compacted?"),
+        ("absent-keys", "are these keys gone from a.jsonl?"),
+    ],
+)
+def test_the_question_stands_above_the_answer(mode: str, words: str) -> None:
+    assert render_text(replace(OUTCOME, mode=mode), KEYS).startswith(words)
+
+
+def test_yes_says_what_was_left_over() -> None:
+    outcome = replace(OUTCOME, counts={**OUTCOME.counts, "missing-key": 0})
+    assert render_text(outcome, KEYS).splitlines()[1] == "yes (left over: 1 duplicate-left)"
