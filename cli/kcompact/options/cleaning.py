@@ -1,0 +1,64 @@
+"""What ``compact`` may remove, beside what Kafka's configs say."""
+
+import enum
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from kcompact.errors import PolicyError
+
+_PANEL = "Cleaning"
+
+
+class NullKeys(enum.StrEnum):
+    """What becomes of records without key that the run would remove (R20)."""
+
+    ERROR = "error"
+    DROP = "drop"
+    KEEP = "keep"
+
+
+def parse_rounds(text: str) -> int | None:
+    """``--rounds``: a number from 1, or None for ``until-clean``. Raises PolicyError."""
+    if text == "until-clean":
+        return None
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise PolicyError(
+        f"--rounds {text}: not a number of rounds", hint="write --rounds 3, or --rounds until-clean"
+    )
+
+
+@dataclass(frozen=True)
+class CleaningOptions:
+    """Decisions that a broker does not ask for."""
+
+    drop_tombstones: Annotated[
+        bool,
+        typer.Option(
+            "--drop-tombstones",
+            help="Remove latest tombstones at once, as if their horizon had passed.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = False
+    null_keys: Annotated[
+        NullKeys,
+        typer.Option(help="Records without key: a broker drops them.", rich_help_panel=_PANEL),
+    ] = NullKeys.ERROR
+    rounds: Annotated[
+        str,
+        typer.Option(
+            metavar="N|until-clean",
+            help="Cleaning rounds, where the offset map is limited.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = "1"
+    respect_dirty_ratio: Annotated[
+        bool,
+        typer.Option(
+            "--respect-dirty-ratio",
+            help="Leave alone what a broker would not clean yet.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = False

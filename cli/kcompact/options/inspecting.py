@@ -1,0 +1,99 @@
+"""The options of ``inspect`` alone: its output, and the lines that a run may not cross."""
+
+import enum
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from kcompact.inspect.findings import Level
+
+_OUTPUT = "Output"
+_EXPECT = "Expectations (exit code 1 where they are not met)"
+
+
+class InspectFormat(enum.StrEnum):
+    """How the report is shown."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+class FailOn(enum.StrEnum):
+    """From which level on a finding makes the exit code 1."""
+
+    NEVER = "never"
+    WARNING = "warning"
+    ERROR = "error"
+
+    def reached_by(self, level: Level) -> bool:
+        """Whether a finding of this level is enough."""
+        return self is not FailOn.NEVER and level >= Level[self.name]
+
+
+@dataclass(frozen=True)
+class InspectOutputOptions:
+    """Where the report goes, and how it looks."""
+
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Where the report goes; - for standard output.",
+            rich_help_panel=_OUTPUT,
+            show_default=False,
+        ),
+    ] = None
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a file that exists.", rich_help_panel=_OUTPUT)
+    ] = False
+    report_format: Annotated[
+        InspectFormat, typer.Option("--format", help="How the report is shown.", rich_help_panel=_OUTPUT)
+    ] = InspectFormat.TEXT
+
+
+@dataclass(frozen=True)
+class ExpectationOptions:
+    """Lines drawn by the user."""
+
+    max_null_keys: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=0, help="Records without key.", rich_help_panel=_EXPECT, show_default=False
+        ),
+    ] = None
+    max_cross_partition_keys: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="Keys in several partitions of a topic.",
+            rich_help_panel=_EXPECT,
+            show_default=False,
+        ),
+    ] = None
+    max_gaps: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=0, help="Gaps in the offsets.", rich_help_panel=_EXPECT, show_default=False
+        ),
+    ] = None
+    expect_end_offsets: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Log end offsets, lines of TOPIC:PARTITION:OFFSET as kafka-get-offsets.sh prints them.",
+            rich_help_panel=_EXPECT,
+            show_default=False,
+        ),
+    ] = None
+    fail_on: Annotated[
+        FailOn,
+        typer.Option(
+            help="Which findings make the exit code 1; only what is set above is an error.",
+            rich_help_panel=_EXPECT,
+        ),
+    ] = FailOn.ERROR

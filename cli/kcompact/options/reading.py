@@ -1,0 +1,104 @@
+"""The options that say how a dump is to be read, where recognition cannot know."""
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import typer
+
+from kcompact.dumps.options import ReadOptions
+from kcompact.errors import InputError
+
+_PANEL = "Reading (default: recognised)"
+
+
+def _reading_option(name: str, help_text: str, metavar: str) -> Any:
+    return typer.Option(
+        f"--{name}", help=help_text, metavar=metavar, rich_help_panel=_PANEL, show_default=False
+    )
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """ReadOptions as given on the command line, unread."""
+
+    topic: Annotated[list[str], _reading_option("topic", "Read only this topic. Repeatable.", "TOPIC")] = (
+        field(default_factory=list)
+    )
+    partitions: Annotated[
+        str | None, _reading_option("partitions", "Read only these, such as 0,3-5.", "LIST")
+    ] = None
+    dialect: Annotated[
+        str | None,
+        _reading_option("dialect", "Who wrote the dump; kcompact inspect --dialects lists them.", "NAME"),
+    ] = None
+    fields: Annotated[
+        str | None,
+        _reading_option(
+            "fields", "Where parts of a record stand: key=kafka_key,value=payload.body.", "PART=FIELD,..."
+        ),
+    ] = None
+    key_field: Annotated[
+        str | None, _reading_option("key-field", "A field of the value that stands for the key.", "FIELD")
+    ] = None
+    tombstone: Annotated[
+        str | None,
+        _reading_option("tombstone", "What a tombstone looks like.", "null|missing|empty|literal:TEXT"),
+    ] = None
+    missing_key: Annotated[
+        str | None, _reading_option("missing-key", "What a key that is not there is.", "null|empty")
+    ] = None
+    columns: Annotated[
+        str | None,
+        _reading_option("columns", "Columns of text without a header line, in order.", "NAME,..."),
+    ] = None
+    delimiter: Annotated[
+        str | None, _reading_option("delimiter", "What stands between columns; \\t for a tab.", "TEXT")
+    ] = None
+    canonical_keys: Annotated[
+        bool,
+        typer.Option(
+            "--canonical-keys",
+            help="Keys that are JSON objects or numbers are equal if their values are, however spelt.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = False
+
+
+def read_options(given: ReadingOptions) -> ReadOptions:
+    """Parse what was given. Raises InputError."""
+    return ReadOptions(
+        dialect=given.dialect,
+        fields=_fields(given.fields),
+        key_field=given.key_field,
+        tombstone=given.tombstone,
+        missing_key=given.missing_key,
+        columns=tuple(name.strip() for name in given.columns.split(",")) if given.columns else (),
+        delimiter=None if given.delimiter is None else given.delimiter.replace("\\t", "\t"),
+        canonical_keys=given.canonical_keys,
+        topics=frozenset(given.topic),
+        partitions=_partitions(given.partitions),
+    )
+
+
+def _fields(text: str | None) -> dict[str, str]:
+    fields = {}
+    for pair in text.split(",") if text else []:
+        part, equals, name = pair.partition("=")
+        if not (part.strip() and equals and name.strip()):
+            raise InputError(
+                f"--fields {pair}: not PART=FIELD", hint="as in --fields key=id,value=payload.body"
+            )
+        fields[part.strip()] = name.strip()
+    return fields
+
+
+def _partitions(text: str | None) -> frozenset[int]:
+    partitions: set[int] = set()
+    for piece in text.split(",") if text else []:
+        first, dash, last = piece.strip().partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()) or (dash and int(last) < int(first)):
+            raise InputError(
+                f"--partitions {text}: {piece!r} is no partition", hint="as in --partitions 0,3-5"
+            )
+        partitions |= set(range(int(first), int(last or first) + 1))
+    return frozenset(partitions)

@@ -1,0 +1,111 @@
+"""What is asked of ``verify``, and how it answers."""
+
+import enum
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+_PANEL = "Verification"
+_OUTPUT = "Output"
+
+
+class VerifyMode(enum.StrEnum):
+    """What is compared."""
+
+    COMPACTION = "compaction"
+    STATE = "state"
+
+
+class VerifyFormat(enum.StrEnum):
+    """How the answer is shown."""
+
+    TEXT = "text"
+    JSON = "json"
+    JUNIT = "junit"
+    GITHUB = "github"
+
+
+@dataclass(frozen=True)
+class VerifyOptions:
+    """The question."""
+
+    mode: Annotated[
+        VerifyMode,
+        typer.Option(
+            help="state: do two dumps hold the same latest live values, whatever their offsets?",
+            rich_help_panel=_PANEL,
+        ),
+    ] = VerifyMode.COMPACTION
+    ignore_partitions: Annotated[
+        bool,
+        typer.Option(
+            "--ignore-partitions",
+            help="With --mode state: a key may be in another partition.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = False
+    absent_keys: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Evidence that these keys are gone, one a line as text, or as base64:...",
+            rich_help_panel=_PANEL,
+            show_default=False,
+        ),
+    ] = None
+    hash_keys: Annotated[
+        bool,
+        typer.Option(
+            "--hash-keys", help="Show the SHA-256 of keys instead of the keys.", rich_help_panel=_PANEL
+        ),
+    ] = False
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="What was left over is a finding too.", rich_help_panel=_PANEL),
+    ] = False
+    drop_tombstones: Annotated[
+        bool,
+        typer.Option(
+            "--drop-tombstones",
+            help="The compaction may have dropped tombstones at once.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = False
+
+
+@dataclass(frozen=True)
+class AnswerOptions:
+    """Where the answer goes, and how much of it."""
+
+    answer_format: Annotated[
+        VerifyFormat,
+        typer.Option("--format", help="How the answer is shown.", rich_help_panel=_OUTPUT),
+    ] = VerifyFormat.TEXT
+    max_findings: Annotated[
+        int,
+        typer.Option(min=0, help="Findings shown of each kind; all are counted.", rich_help_panel=_OUTPUT),
+    ] = 20
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the answer to a file instead of standard output.",
+            rich_help_panel=_OUTPUT,
+            show_default=False,
+        ),
+    ] = None
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace an output that exists.", rich_help_panel=_OUTPUT)
+    ] = False
+    annotations: Annotated[
+        bool | None,
+        typer.Option(
+            "--annotations/--no-annotations",
+            help="GitHub annotations and step summary. (default: under GitHub Actions)",
+            rich_help_panel=_OUTPUT,
+            show_default=False,
+        ),
+    ] = None

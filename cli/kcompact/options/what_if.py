@@ -1,0 +1,49 @@
+"""Options given as a list: ``--segment-bytes 16MiB,64MiB`` asks what would be under each value."""
+
+from dataclasses import dataclass, fields, replace
+from itertools import product
+from typing import Any
+
+from kcompact.errors import PolicyError
+from kcompact.options.policy import PolicyOptions, config_name
+
+MOST_ROWS = 200
+_NO_LISTS = {"topic_config", "cleanup_policy"}  # what they take has commas of its own
+_ROLLED_BY = {"segment_bytes", "segment_ms"}
+
+
+@dataclass(frozen=True)
+class WhatIfOptions:
+    """One combination of listed values. ``values`` are (config name, text as given)."""
+
+    values: tuple[tuple[str, str], ...]
+    options: PolicyOptions
+    rerolls: bool  # segments that are told no longer count: the values would have made others
+
+
+def split_lists(options: PolicyOptions) -> tuple[PolicyOptions, list[WhatIfOptions]]:
+    """The options without those that are lists, and one set of options per combination of listed values.
+
+    What a list was given for keeps its value from a file, or its default, in the first. Raises PolicyError.
+    """
+    lists = {
+        option.name: [text.strip() for text in given.split(",")]
+        for option in fields(options)
+        if option.name not in _NO_LISTS and "," in (given := getattr(options, option.name) or "")
+    }
+    unsaid: dict[str, Any] = dict.fromkeys(lists)
+    plain = replace(options, **unsaid)
+    if not lists:
+        return plain, []
+    combinations = list(product(*lists.values()))
+    if len(combinations) > MOST_ROWS:
+        raise PolicyError(
+            f"the lists make {len(combinations):,} combinations, more than {MOST_ROWS}",
+            hint="give fewer values, or one list at a time",
+        )
+    return plain, [_combination(plain, dict(zip(lists, texts, strict=True))) for texts in combinations]
+
+
+def _combination(plain: PolicyOptions, values: dict[str, Any]) -> WhatIfOptions:
+    named = tuple((config_name(name), text) for name, text in values.items())
+    return WhatIfOptions(named, replace(plain, **values), bool(values.keys() & _ROLLED_BY))
