@@ -1,0 +1,51 @@
+"""Where the answer of ``verify`` goes: standard output or a file, and GitHub if it is listening."""
+
+import os
+import sys
+from pathlib import Path
+
+from kcompact.commands.report_file import check_report_file, write_report_file
+from kcompact.console import stderr
+from kcompact.dumps.sources import find_files
+from kcompact.options.verifying import AnswerOptions, VerifyFormat
+from kcompact.report.inert import terminal
+from kcompact.report.verify_github import render_annotations, render_summary
+from kcompact.report.verify_json import render_json
+from kcompact.report.verify_junit import render_junit
+from kcompact.report.verify_text import render_text
+from kcompact.report.verify_words import Keys, answer
+from kcompact.verify.outcome import Outcome
+
+RENDERINGS = {
+    VerifyFormat.TEXT: render_text,
+    VerifyFormat.JSON: render_json,
+    VerifyFormat.JUNIT: render_junit,
+    VerifyFormat.GITHUB: render_annotations,
+}
+STDOUT = "-"
+
+
+def give_answer(outcome: Outcome, options: AnswerOptions, keys: Keys, inputs: list[str]) -> None:
+    """Show the outcome as asked for. Raises OutputError."""
+    text = RENDERINGS[options.answer_format](outcome, keys)
+    if options.output is None or options.output == STDOUT:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    else:
+        path = Path(options.output)
+        check_report_file(path, find_files(inputs), overwrite=options.overwrite)
+        write_report_file(path, text)
+        stderr.print(terminal(f"{answer(outcome)}; written to {options.output}"), markup=False)
+    is_listening = os.environ.get("GITHUB_ACTIONS") == "true"
+    if is_listening if options.annotations is None else options.annotations:
+        _tell_github(outcome, options, keys)
+
+
+def _tell_github(outcome: Outcome, options: AnswerOptions, keys: Keys) -> None:
+    """Annotations go to stderr where stdout carries another format; GitHub reads both."""
+    if options.answer_format is not VerifyFormat.GITHUB or options.output is not None:
+        sys.stderr.write(render_annotations(outcome, keys))
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if summary:
+        with Path(summary).open("a", encoding="utf-8") as file:
+            file.write(render_summary(outcome, keys))

@@ -1,0 +1,46 @@
+"""``kcompact compact``: a dump goes in, the records that a broker would keep come out, with a report."""
+
+from typing import Annotated
+
+import typer
+
+from kcompact.commands.starting import spark_starting
+from kcompact.options.cleaning import CleaningOptions
+from kcompact.options.given import GivenOptions
+from kcompact.options.groups import spread_options
+from kcompact.options.output import OutputOptions, ReportFormat
+from kcompact.options.policy import PolicyOptions
+from kcompact.options.reading import ReadingOptions
+from kcompact.options.run import RunOptions
+
+
+@spread_options
+def compact(
+    dumps: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DUMP...", help="Files, folders or globs; - for standard input.", show_default=False
+        ),
+    ],
+    *,
+    output: OutputOptions,
+    report_format: Annotated[
+        ReportFormat, typer.Option("--format", help="How the report is shown.", rich_help_panel="Output")
+    ] = ReportFormat.TEXT,
+    cleaning: CleaningOptions,
+    policy: PolicyOptions,
+    given: GivenOptions,
+    reading: ReadingOptions,
+    run: RunOptions,
+) -> int:
+    """Keep the latest record of every key, at its offset, and say what was removed and why.
+
+    Example: kcompact compact samples/orders.jsonl -o orders.jsonl
+    """
+    with spark_starting(dumps, run):
+        from kcompact.dumps.sources import find_files
+
+        find_files(dumps)  # a missing file is told before Spark is imported
+        from kcompact.commands.compaction import CompactCommand
+
+        return CompactCommand(dumps, output, report_format, cleaning, policy, given, reading, run).execute()

@@ -1,0 +1,195 @@
+"""The work behind ``kcompact compact``: read, compact, prepare, publish, report."""
+
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from kcompact.broker.log_names import LogName
+from kcompact.broker.state import StateFolder, open_state
+from kcompact.commands.publishing import publish
+from kcompact.console import note, stderr, stdout
+from kcompact.dumps.describing import describe, serial_notes
+from kcompact.dumps.dump import Dump, open_dump
+from kcompact.dumps.joining import joined
+from kcompact.dumps.outputs import OutputChoice, OutputPlan, plan_outputs
+from kcompact.dumps.publish import work_folder
+from kcompact.dumps.writers.converting import copying_for
+from kcompact.dumps.writers.targets import check_one_log, conversion_notes, with_writers
+from kcompact.engine.copying import Copier
+from kcompact.engine.session import SessionOptions, open_session
+from kcompact.errors import ExitCode, PolicyError
+from kcompact.log.compaction import Compacted, Renderings, Request, compact_dump, is_plain
+from kcompact.log.policy import Policy
+from kcompact.options.cleaning import CleaningOptions, parse_rounds
+from kcompact.options.given import GivenOptions, now_ms, read_given, state_path
+from kcompact.options.output import OutputOptions, ReportFormat
+from kcompact.options.policy import Policies, PolicyOptions, policies_for, require_retention
+from kcompact.options.reading import ReadingOptions, read_options
+from kcompact.options.run import RunOptions
+from kcompact.report.compaction import CompactionReport, SharedKey
+from kcompact.report.compaction_broker_log import render_broker_log
+from kcompact.report.compaction_json import render_json
+from kcompact.report.compaction_markdown import render_markdown
+from kcompact.report.compaction_text import print_text
+from kcompact.report.csv_parts import render_gaps, render_removed_keys
+
+
+@dataclass(frozen=True)
+class _Work:
+    """The run's work folder, and how survivors get into its parts (None: not at all)."""
+
+    folder: Path
+    copier: Copier | None
+
+
+@dataclass(frozen=True)
+class CompactCommand:
+    """The command line of one ``compact``, as options groups."""
+
+    dumps: list[str]
+    output: OutputOptions
+    report_format: ReportFormat
+    cleaning: CleaningOptions
+    policy: PolicyOptions
+    given: GivenOptions
+    reading: ReadingOptions
+    run: RunOptions
+
+    def execute(self) -> int:
+        """Do it, and return the exit code."""
+        started = time.monotonic()
+        policies = policies_for(self.policy, self._base_policy())
+        with ExitStack() as stack:
+            dump = stack.enter_context(open_dump(self.dumps, read_options(self.reading)))
+            outputs = with_writers(plan_outputs(self.dumps, dump.files, self._choice()), self.output.to)
+            dump.files = joined(outputs)
+            state = self._open_state(stack, outputs)
+            folder = stack.enter_context(work_folder(None if self.output.dry_run else outputs.result))
+            work = _Work(folder, None if self.output.dry_run else copying_for(outputs))
+            done = self._compact(stack, dump, policies, state, work)
+            check_one_log(outputs, [f"{log.topic}-{log.partition}" for log in done.outcome.logs])
+            dump.check_unmoved()
+            report = self._report(dump, outputs, policies, done)
+            if state is not None:
+                report.notes += state.check_fits(report.inputs, _last_offsets(done))
+            report.run = {"seconds": round(time.monotonic() - started, 3), "now_ms": policies.base.now_ms}
+            if not self.output.dry_run:
+                publish(outputs, report, done, folder, state)
+        self._show(report, outputs)
+        return ExitCode.OK
+
+    def _open_state(self, stack: ExitStack, outputs: OutputPlan) -> StateFolder | None:
+        path = state_path(self.given)
+        if path is None:
+            return None
+        if outputs.to_stdout:
+            raise PolicyError(
+                "--state belongs to a compacted dump on disk, and -o - leaves none",
+                hint="name a file with -o",
+            )
+        return stack.enter_context(open_state(path))
+
+    def _choice(self) -> OutputChoice:
+        given = {field.name: getattr(self.output, field.name) for field in fields(OutputChoice)}
+        if self.output.dry_run:
+            given["overwrite"] = True
+        return OutputChoice(**given)
+
+    def _base_policy(self) -> Policy:
+        return Policy(
+            drop_tombstones=self.cleaning.drop_tombstones,
+            null_keys=self.cleaning.null_keys.value,
+            respect_dirty_ratio=self.cleaning.respect_dirty_ratio,
+            rounds=parse_rounds(self.cleaning.rounds),
+            now_ms=now_ms(self.given),
+        )
+
+    def _compact(
+        self, stack: ExitStack, dump: Dump, policies: Policies, state: StateFolder | None, work: _Work
+    ) -> Compacted:
+        def policy_of(topic: str) -> Policy:
+            policy = policies.for_topic(topic)
+            require_retention(topic, policy)
+            return policy
+
+        given = read_given(self.given, state.state if state else None)
+        committed = self._open_committed(stack)
+        remembers = (
+            state is not None or committed is not None or self.report_format is ReportFormat.BROKER_LOG
+        )
+        request = Request(
+            policies.base,
+            policy_of,
+            given,
+            work.folder,
+            work.copier,
+            Renderings(render_removed_keys, render_gaps),
+            committed,
+            plain=given.is_empty and not remembers and all(map(is_plain, policies.all_policies())),
+        )
+        # In the plain form Java only hands out tasks: however large the dump, there is little to optimise.
+        input_bytes = 0 if request.plain else sum(file.data_bytes for file in dump.files)
+        session = SessionOptions(self.run.master, self.run.driver_memory, self.run.verbose, input_bytes)
+        with open_session(session) as spark:
+            return compact_dump(spark, dump, request)
+
+    def _open_committed(self, stack: ExitStack) -> Dump | None:
+        path = self.given.read_committed
+        return stack.enter_context(open_dump([path], read_options(self.reading))) if path else None
+
+    def _report(
+        self, dump: Dump, outputs: OutputPlan, policies: Policies, done: Compacted
+    ) -> CompactionReport:
+        shared = [SharedKey(topic, key) for topic, key in done.shared_keys.examples]
+        notes = [*dump.notes, *conversion_notes(outputs)]
+        serial = serial_notes(dump) if self.run.verbose else []
+        warnings = []
+        if done.shared_keys.count:
+            warnings.append(_shared_warning(done.shared_keys.count))
+        return CompactionReport(
+            logs=done.outcome.logs,
+            inputs=[file.path for file in dump.files],
+            outputs=[str(path) for path in outputs.published()],
+            policies={log.topic: _policy_values(policies.for_topic(log.topic)) for log in done.outcome.logs},
+            recognised=[str(recognition) for recognition in describe(dump)],
+            notes=list(dict.fromkeys([*notes, *serial, *done.notes, *policies.notes])),
+            warnings=warnings,
+            shared_keys=done.shared_keys.count,
+            shared_key_examples=shared,
+            dry_run=self.output.dry_run,
+        )
+
+    def _show(self, report: CompactionReport, outputs: OutputPlan) -> None:
+        console = stderr if outputs.to_stdout else stdout
+        for text in report.notes:
+            note(text)
+        for text in report.warnings:
+            stderr.print(f"warning: {text}", markup=False)
+        if self.report_format is ReportFormat.JSON:
+            console.print(render_json(report).decode(), markup=False, end="")
+        elif self.report_format is ReportFormat.MARKDOWN:
+            console.print(render_markdown(report), markup=False, end="")
+        elif self.report_format is ReportFormat.BROKER_LOG:
+            console.file.write(render_broker_log(report))  # tabs and all
+        else:
+            print_text(report, console)
+
+
+def _last_offsets(done: Compacted) -> dict[LogName, int]:
+    return {LogName(log.topic, log.partition): log.last_offset for log in done.outcome.logs}
+
+
+def _shared_warning(count: int) -> str:
+    keys, stand = ("key", "stands") if count == 1 else ("keys", "stand")
+    return (
+        f"{count:,} {keys} {stand} in several partitions of a topic; each partition keeps its own latest"
+        " record (kcompact inspect tells the likely cause)"
+    )
+
+
+def _policy_values(policy: Policy) -> dict[str, Any]:
+    values = {field.name: getattr(policy, field.name) for field in fields(Policy)}
+    del values["now_ms"]  # under "run"
+    return {**values, "cleanup_policy": sorted(policy.cleanup_policy)}

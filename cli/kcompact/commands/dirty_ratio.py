@@ -1,0 +1,69 @@
+"""``kcompact dirty-ratio``: would a broker clean these logs yet, and what would that bring?"""
+
+from typing import Annotated
+
+import typer
+
+from kcompact.commands.starting import spark_starting
+from kcompact.options.given import GivenOptions
+from kcompact.options.groups import spread_options
+from kcompact.options.output import ReportFormat
+from kcompact.options.policy import PolicyOptions
+from kcompact.options.reading import ReadingOptions
+from kcompact.options.run import RunOptions
+
+
+@spread_options
+def dirty_ratio(
+    dumps: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DUMP...", help="Files, folders or globs; - for standard input.", show_default=False
+        ),
+    ],
+    *,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Where the report goes; - for standard output.",
+            rich_help_panel="Output",
+            show_default=False,
+        ),
+    ] = None,
+    report_format: Annotated[
+        ReportFormat, typer.Option("--format", help="How the report is shown.", rich_help_panel="Output")
+    ] = ReportFormat.TEXT,
+    fail_above: Annotated[
+        float | None,
+        typer.Option(
+            metavar="RATIO",
+            min=0,
+            max=1,
+            help="Exit with 1 if a log's dirty ratio is above this (without checkpoint: 1.0, never cleaned).",
+            rich_help_panel="Output",
+            show_default=False,
+        ),
+    ] = None,
+    policy: PolicyOptions,
+    given: GivenOptions,
+    reading: ReadingOptions,
+    run: RunOptions,
+) -> int:
+    """Say how dirty each log is, whether a broker would clean it yet, and what cleaning would bring.
+
+    A config given as a list (--segment-bytes 16MiB,64MiB) adds a what-if row per value.
+
+    Example: kcompact dirty-ratio samples/orders.jsonl --segment-bytes 1KiB,4KiB
+    """
+    with spark_starting(dumps, run):
+        from kcompact.dumps.sources import find_files
+
+        find_files(dumps)  # a missing file is told before Spark is imported
+        from kcompact.commands.dirtiness import DirtyRatioCommand
+
+        return DirtyRatioCommand(
+            dumps, output, report_format, fail_above, policy, given, reading, run
+        ).execute()

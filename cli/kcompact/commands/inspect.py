@@ -1,0 +1,60 @@
+"""``kcompact inspect``: what is in this dump, and what is odd about it?"""
+
+from typing import Annotated
+
+import typer
+
+from kcompact.commands.starting import spark_starting
+from kcompact.options.groups import spread_options
+from kcompact.options.inspecting import ExpectationOptions, InspectOutputOptions
+from kcompact.options.reading import ReadingOptions
+from kcompact.options.run import RunOptions
+
+
+def _show_dialects(value: bool) -> None:
+    if value:
+        from kcompact.console import stdout
+        from kcompact.dumps.dialects import DIALECTS
+        from kcompact.report.dialects_text import print_dialects
+
+        print_dialects(DIALECTS, stdout)
+        raise typer.Exit
+
+
+@spread_options
+def inspect(
+    dumps: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DUMP...", help="Files, folders or globs; - for standard input.", show_default=False
+        ),
+    ],
+    *,
+    dialects: Annotated[
+        bool,
+        typer.Option(
+            "--dialects",
+            callback=_show_dialects,
+            is_eager=True,
+            help="List the dialects that are recognised, and exit.",
+        ),
+    ] = False,
+    output: InspectOutputOptions,
+    expectations: ExpectationOptions,
+    reading: ReadingOptions,
+    run: RunOptions,
+) -> int:
+    """Say what a dump holds: records, keys, gaps, tombstones, and keys in several partitions and why.
+
+    Nothing is written but the report.
+
+    Example: kcompact inspect samples/orders.jsonl
+    """
+    del dialects
+    with spark_starting(dumps, run):
+        from kcompact.dumps.sources import find_files
+
+        find_files(dumps)  # a missing file is told before Spark is imported
+        from kcompact.commands.inspecting import InspectCommand
+
+        return InspectCommand(dumps, output, expectations, reading, run).execute()

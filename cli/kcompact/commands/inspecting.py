@@ -1,0 +1,98 @@
+"""The work behind ``kcompact inspect``: read once, ask everything, report, compare with what was expected."""
+
+import io
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from kcompact.broker.log_names import LogName
+from kcompact.commands.report_file import check_report_file, write_report_file
+from kcompact.console import note, stderr, stdout
+from kcompact.dumps.dump import open_dump
+from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.publish import work_folder
+from kcompact.engine.session import SessionOptions, open_session
+from kcompact.errors import ExitCode
+from kcompact.inspect.end_offsets import read_end_offsets
+from kcompact.inspect.inspect_dump import Expectations, inspect_dump
+from kcompact.inspect.inspection import Inspection
+from kcompact.inspect.thresholds import Thresholds
+from kcompact.options.inspecting import ExpectationOptions, InspectFormat, InspectOutputOptions
+from kcompact.options.reading import ReadingOptions, read_options
+from kcompact.options.run import RunOptions
+from kcompact.printable import terminal
+from kcompact.report.inspection_json import render_json
+from kcompact.report.inspection_markdown import render_markdown
+from kcompact.report.inspection_text import print_text
+
+_FILE_WIDTH = 200  # columns of a text report that goes to a file
+
+
+@dataclass(frozen=True)
+class InspectCommand:
+    """The command line of one ``inspect``, as options groups."""
+
+    dumps: list[str]
+    output: InspectOutputOptions
+    expectations: ExpectationOptions
+    reading: ReadingOptions
+    run: RunOptions
+
+    def execute(self) -> int:
+        """Do it, and return the exit code."""
+        started = time.monotonic()
+        options = read_options(self.reading)
+        expected = self._expected(options)
+        with open_dump(self.dumps, options) as dump:
+            if self._target is not None:
+                inputs = [file.path for file in dump.files]
+                check_report_file(self._target, inputs, overwrite=self.output.overwrite)
+            input_bytes = sum(file.data_bytes for file in dump.files)
+            session = SessionOptions(self.run.master, self.run.driver_memory, self.run.verbose, input_bytes)
+            with work_folder(None) as folder, open_session(session) as spark:
+                found = inspect_dump(spark, dump, folder, expected)
+            dump.check_unmoved()
+        found.run = {"seconds": round(time.monotonic() - started, 3)}
+        self._show(found)
+        fail_on = self.expectations.fail_on
+        failed = any(fail_on.reached_by(finding.level) for finding in found.findings)
+        return ExitCode.FINDING if failed else ExitCode.OK
+
+    @property
+    def _target(self) -> Path | None:
+        return None if self.output.output in (None, "-") else Path(str(self.output.output))
+
+    def _expected(self, options: ReadOptions) -> Expectations:
+        given = self.expectations
+        limits = Thresholds(given.max_null_keys, given.max_cross_partition_keys, given.max_gaps)
+        ends = read_end_offsets(given.expect_end_offsets) if given.expect_end_offsets else {}
+        return Expectations(limits, {log: end for log, end in ends.items() if _is_wanted(log, options)})
+
+    def _show(self, found: Inspection) -> None:
+        for text in found.notes:
+            note(text)
+        if self._target is None:
+            self._render(found, stdout)
+            sys.stdout.flush()
+            return
+        rendered = io.StringIO()
+        self._render(found, Console(file=rendered, width=_FILE_WIDTH, highlight=False, soft_wrap=True))
+        write_report_file(self._target, rendered.getvalue())
+        stderr.print(f"{terminal(found.verdict)}\nwrote {terminal(str(self._target))}", markup=False)
+
+    def _render(self, found: Inspection, console: Console) -> None:
+        if self.output.report_format is InspectFormat.JSON:
+            console.file.write(render_json(found).decode())
+        elif self.output.report_format is InspectFormat.MARKDOWN:
+            console.file.write(render_markdown(found))
+        else:
+            print_text(found, console)
+
+
+def _is_wanted(log: LogName, options: ReadOptions) -> bool:
+    """Whether the filters leave a log in: what is not read is not missed."""
+    of_topic = not options.topics or log.topic in options.topics
+    return of_topic and (not options.partitions or log.partition in options.partitions)

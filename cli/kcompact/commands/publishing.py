@@ -1,0 +1,94 @@
+"""Writing what ``compact`` leaves: report, dump, state, in this order, all or nothing."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from kcompact.broker.log_names import LogName
+from kcompact.broker.state import CleanerState, StateFolder
+from kcompact.broker.state_output import OutputFile, output_file
+from kcompact.dumps.assemble import assemble, write_joined
+from kcompact.dumps.outputs import OutputPlan
+from kcompact.dumps.publish import Publication
+from kcompact.log.compaction import Compacted
+from kcompact.log.totals import Piece, piece_bytes
+from kcompact.report.compaction import CompactionReport
+from kcompact.report.compaction_json import render_json
+from kcompact.report.compaction_markdown import render_markdown
+from kcompact.report.csv_parts import GAPS_HEADER, REMOVED_KEYS_HEADER
+
+
+def publish(
+    outputs: OutputPlan,
+    report: CompactionReport,
+    done: Compacted,
+    folder: Path,
+    state: StateFolder | None,
+) -> None:
+    """Publish report, dump and state; the parts lie in ``folder``. A dump that is there has its report."""
+    with Publication() as publication:
+        if outputs.report is not None:
+            _write_report(publication.prepare(outputs.report), report, done, folder)
+        if not outputs.to_stdout:
+            written = _write_outputs(publication, outputs, done, folder)
+            if state is not None:
+                state.prepare(_next_state(done, written))
+        publication.commit()
+        if state is not None:
+            state.publish()
+    if outputs.to_stdout:
+        write_joined(sys.stdout.buffer, outputs.targets[0], done.outcome.fragments, folder)
+        sys.stdout.buffer.flush()
+
+
+def _next_state(done: Compacted, written: Mapping[Path, Path]) -> CleanerState:
+    """What the next run has to know; files are named as they will be, measured as they are prepared."""
+    checkpoint, horizons, last_offsets = {}, {}, {}
+    for log in done.outcome.logs:
+        name, cleaning = LogName(log.topic, log.partition), done.cleanings[log.log_id]
+        horizons[name] = cleaning.horizons
+        last_offsets[name] = log.last_kept_offset
+        if cleaning.checkpoint_offset is not None:
+            checkpoint[name] = cleaning.checkpoint_offset
+    files = tuple(_named(output_file(prepared), target) for target, prepared in written.items())
+    return CleanerState(checkpoint, horizons, last_offsets, files)
+
+
+def _named(file: OutputFile, target: Path) -> OutputFile:
+    return replace(file, name=target.name)
+
+
+def _write_report(target: Path, report: CompactionReport, done: Compacted, folder: Path) -> None:
+    target.mkdir()
+    (target / "report.json").write_bytes(render_json(report))
+    (target / "report.md").write_text(render_markdown(report), encoding="utf-8")
+    _write_pieces(target / "removed-keys.csv", REMOVED_KEYS_HEADER, done.outcome.removed_keys, folder)
+    _write_pieces(target / "gaps.csv", GAPS_HEADER, done.outcome.gaps, folder)
+
+
+def _write_pieces(path: Path, header: bytes, pieces: list[Piece], folder: Path) -> None:
+    with path.open("wb") as out:
+        out.write(header)
+        for text in piece_bytes(folder, pieces):
+            out.write(text)
+
+
+def _write_outputs(
+    publication: Publication, outputs: OutputPlan, done: Compacted, folder: Path
+) -> dict[Path, Path]:
+    """Write all output files; their targets, and where each lies until then."""
+    written: dict[Path, Path] = {}
+    base = publication.prepare(outputs.folder) if outputs.folder is not None else None
+    file_of = {split.split_id: split.file_id for split in done.plan.splits.values()}
+    for target in outputs.targets:
+        if base is None or outputs.folder is None:
+            path = publication.prepare(target.path)
+        else:
+            path = base / target.path.relative_to(outputs.folder)
+            path.parent.mkdir(parents=True, exist_ok=True)
+        mine = {file.file_id for file in target.files}
+        fragments = [part for part in done.outcome.fragments if file_of[part.split_id] in mine]
+        assemble(path, target, fragments, folder)
+        written[target.path] = path
+    return written

@@ -1,0 +1,208 @@
+"""The work behind ``kcompact verify``: read the dumps, ask, answer."""
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from kcompact.broker.log_names import LogName
+from kcompact.commands.answering import give_answer
+from kcompact.commands.verify_inputs import (
+    KnownState,
+    open_after,
+    read_keys,
+    read_state,
+    sha256_of_files,
+)
+from kcompact.console import note
+from kcompact.dumps.dump import Dump, open_dump
+from kcompact.dumps.publish import work_folder
+from kcompact.engine.session import SessionOptions, open_session
+from kcompact.errors import ExitCode, PolicyError
+from kcompact.log.policy import Policy
+from kcompact.options.given import GivenOptions, now_ms, read_given
+from kcompact.options.policy import Policies, PolicyOptions, policies_for, require_retention
+from kcompact.options.reading import ReadingOptions, read_options
+from kcompact.options.run import RunOptions
+from kcompact.options.verifying import AnswerOptions, VerifyMode, VerifyOptions
+from kcompact.report.verify_words import Keys
+from kcompact.verify.absent_keys import AbsentQuestion, verify_absent
+from kcompact.verify.bounds import Bounds
+from kcompact.verify.compacted import verify_compacted
+from kcompact.verify.compaction import verify_compaction
+from kcompact.verify.indexed import Indexed, indexed, named_alike, require_offsets
+from kcompact.verify.outcome import Outcome
+from kcompact.verify.pair import EXTRA
+from kcompact.verify.question import Log, Question, shuffled_for
+from kcompact.verify.state import StateQuestion, verify_state
+from kcompact.verify.told import Told, bounds_of, with_aborted, with_told_columns
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The dumps of one verification, read. ``before`` None: AFTER stands alone."""
+
+    spark: SparkSession
+    before: Indexed | None
+    after: Indexed
+    committed: Indexed | None
+    before_dump: Dump | None
+    after_dump: Dump | None
+
+    @property
+    def judged(self) -> Indexed:
+        """The dump by whose records AFTER is judged."""
+        return self.before or self.after
+
+    @property
+    def records(self) -> int:
+        """Records of both dumps."""
+        dumps = [dump for dump in (self.before, self.after) if dump is not None]
+        return sum(part.records for dump in dumps for part in dump.summaries)
+
+    @property
+    def logs(self) -> dict[int, Log]:
+        """Logs of both dumps."""
+        return {**(self.before.logs if self.before else {}), **self.after.logs}
+
+
+@dataclass(frozen=True)
+class VerifyCommand:
+    """The command line of one ``verify``, as options groups."""
+
+    dumps: list[str]
+    verification: VerifyOptions
+    answer: AnswerOptions
+    given: GivenOptions
+    policy: PolicyOptions
+    reading: ReadingOptions
+    run: RunOptions
+
+    def execute(self) -> int:
+        """Do it, and return the exit code."""
+        self._check_grammar()
+        policies = policies_for(self.policy, self._base_policy())
+        state = read_state(self.given)
+        with ExitStack() as stack:
+            inputs = self._read(stack)
+            for text in dict.fromkeys([*inputs.judged.notes, *inputs.after.notes]):
+                note(text)
+            with shuffled_for(inputs.spark, inputs.records):
+                outcome = self._ask(inputs, policies, state)
+            for dump in (inputs.before_dump, inputs.after_dump):
+                if dump is not None:
+                    dump.check_unmoved()
+        for text in policies.notes:
+            note(text)
+        give_answer(outcome, self.answer, Keys(self.verification.hash_keys), self.dumps)
+        return ExitCode.OK if outcome.holds else ExitCode.FINDING
+
+    def _check_grammar(self) -> None:
+        if self.verification.mode is VerifyMode.STATE and len(self.dumps) != 2:  # noqa: PLR2004  A and B
+            raise PolicyError(
+                f"--mode state compares two dumps, not {len(self.dumps)}",
+                hint="a folder or a quoted glob counts as one: kcompact verify --mode state A/ B/",
+            )
+        if self.verification.ignore_partitions and self.verification.mode is not VerifyMode.STATE:
+            raise PolicyError("--ignore-partitions belongs to --mode state", hint="add --mode state")
+
+    def _base_policy(self) -> Policy:
+        return Policy(drop_tombstones=self.verification.drop_tombstones, now_ms=now_ms(self.given))
+
+    def _read(self, stack: ExitStack) -> Inputs:
+        """Open and index all dumps; they and the session live as long as ``stack``."""
+        options = read_options(self.reading)
+        after = open_after(self.dumps[-1], options)
+        before = open_dump(self.dumps[:-1], options) if self.dumps[:-1] else None
+        committed = open_dump([self.given.read_committed], options) if self.given.read_committed else None
+        dumps = (before, after, committed)
+        for dump in dumps:
+            if dump is not None:
+                stack.enter_context(dump)
+        if self.verification.mode is VerifyMode.COMPACTION and not self.verification.absent_keys and before:
+            require_offsets(before, "BEFORE")
+            require_offsets(after, "AFTER")
+        spark = stack.enter_context(open_session(self._session_options(dumps)))
+        folder = stack.enter_context(work_folder(None))
+        read = [
+            None if dump is None else stack.enter_context(indexed(spark, dump, folder / name, self._extra()))
+            for dump, name in ((before, "before"), (committed, "committed"))
+        ]
+        read_after = stack.enter_context(indexed(spark, after, folder / "after", self._extra()))
+        if read[0] is not None and self.verification.mode is VerifyMode.COMPACTION:
+            read_after = named_alike(read[0], read_after)
+        return Inputs(spark, read[0], read_after, read[1], before, after)
+
+    def _session_options(self, dumps: tuple[Dump | None, ...]) -> SessionOptions:
+        input_bytes = sum(file.data_bytes for dump in dumps if dump for file in dump.files)
+        return SessionOptions(self.run.master, self.run.driver_memory, self.run.verbose, input_bytes)
+
+    def _extra(self) -> frozenset[str]:
+        return EXTRA | {"log_bytes"}
+
+    def _ask(self, inputs: Inputs, policies: Policies, state: KnownState | None) -> Outcome:
+        if self.verification.absent_keys:
+            return self._ask_absent(inputs, self.verification.absent_keys)
+        if self.verification.mode is VerifyMode.STATE:
+            return self._ask_state(inputs)
+        return self._ask_compaction(inputs, policies, state)
+
+    def _ask_absent(self, inputs: Inputs, keys_file: str) -> Outcome:
+        dumps = (inputs.before_dump, inputs.after_dump)
+        paths = [file.path for dump in dumps if dump for file in dump.files]
+        question = AbsentQuestion(
+            read_keys(keys_file),
+            inputs.logs,
+            tuple(self.dumps[:-1]),
+            self.dumps[-1],
+            now_ms(self.given),
+            sha256_of_files([*paths, keys_file]),
+        )
+        before = inputs.before.rows if inputs.before else None
+        return verify_absent(inputs.spark, before, inputs.after.rows, question)
+
+    def _ask_state(self, inputs: Inputs) -> Outcome:
+        question = StateQuestion(
+            inputs.judged.logs,
+            inputs.after.logs,
+            ((self.dumps[0],), self.dumps[1]),
+            ignore_partitions=self.verification.ignore_partitions,
+            now_ms=now_ms(self.given),
+            max_findings=self.answer.max_findings,
+        )
+        return verify_state(inputs.spark, inputs.judged.rows, inputs.after.rows, question)
+
+    def _ask_compaction(self, inputs: Inputs, policies: Policies, state: KnownState | None) -> Outcome:
+        told = self._told(inputs, policies, state)
+        rows = with_told_columns(inputs.judged.rows, told)
+        bounds = bounds_of(inputs.judged.rows, told)
+        of_topic = policies.for_topics({topic for topic, _ in inputs.logs.values()})
+        question = Question(
+            inputs.logs,
+            tuple(self.dumps[:-1]),
+            self.dumps[-1],
+            {i: bounds.get(i, Bounds(of_topic[topic])) for i, (topic, _) in inputs.logs.items()},
+            inputs.judged.carried & inputs.after.carried,
+            now_ms=next((policy.now_ms for policy in of_topic.values()), 0),
+            is_strict=self.verification.strict,
+            max_findings=self.answer.max_findings,
+        )
+        if inputs.before is None:
+            return verify_compacted(inputs.spark, rows, question)
+        return verify_compaction(inputs.spark, rows, inputs.after.rows, question)
+
+    def _told(self, inputs: Inputs, policies: Policies, state: KnownState | None) -> Told:
+        names = {log_id: LogName(*log) for log_id, log in inputs.judged.logs.items()}
+        given = read_given(self.given, state.state if state else None).for_logs(names.values())
+        of_topic = policies.for_topics({name.topic for name in names.values()})
+        for topic, policy in of_topic.items():
+            require_retention(topic, policy)
+        is_end = state.belongs_to(inputs.before_dump, inputs.after_dump) if state else None
+        by_log = {log_id: given[name] for log_id, name in names.items()}
+        if inputs.committed is not None:
+            by_log = with_aborted(by_log, inputs.judged, inputs.committed)
+        return Told(
+            by_log,
+            {log_id: of_topic[name.topic] for log_id, name in names.items()},
+            is_end,
+        )

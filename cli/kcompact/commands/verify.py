@@ -1,0 +1,48 @@
+"""``kcompact verify``: is one dump a compaction of another, do two hold the same state, are keys gone?"""
+
+from typing import Annotated
+
+import typer
+
+from kcompact.commands.starting import spark_starting
+from kcompact.options.given import GivenOptions
+from kcompact.options.groups import spread_options
+from kcompact.options.policy import PolicyOptions
+from kcompact.options.reading import ReadingOptions
+from kcompact.options.run import RunOptions
+from kcompact.options.verifying import AnswerOptions, VerifyOptions
+
+
+@spread_options
+def verify(
+    dumps: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[BEFORE...] AFTER",
+            help="The last one is AFTER, all before it are BEFORE. One alone: is it fully compacted?",
+            show_default=False,
+        ),
+    ],
+    *,
+    verification: VerifyOptions,
+    answer: AnswerOptions,
+    given: GivenOptions,
+    policy: PolicyOptions,
+    reading: ReadingOptions,
+    run: RunOptions,
+) -> int:
+    """Prove that a compaction lost nothing: exit code 0 if it holds, 1 if not, 2 if nobody can tell.
+
+    Without the options that say how far the broker had cleaned, AFTER has the benefit of the doubt, and
+    what was assumed is said.
+
+    Example: kcompact compact samples/orders.jsonl && kcompact verify samples/orders.jsonl
+    samples/orders.compacted.jsonl
+    """
+    with spark_starting(dumps, run):
+        from kcompact.dumps.sources import find_files
+
+        find_files(dumps)  # a missing file is told before Spark is imported
+        from kcompact.commands.verification import VerifyCommand
+
+        return VerifyCommand(dumps, verification, answer, given, policy, reading, run).execute()

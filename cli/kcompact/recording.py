@@ -1,0 +1,43 @@
+"""``python -m kcompact.recording CACHE``: make Java's ahead-of-time cache (started by ``engine.aot_cache``).
+
+Nobody watches this process: it says nothing, and what goes wrong leaves no cache behind.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+from kcompact.app import main
+from kcompact.engine.aot_recording import record
+
+_RECORDS = 2_000
+_KEYS = 500
+
+
+def _train() -> None:
+    """Run each command once on a small dump, so that Java meets the classes and methods they need."""
+    with tempfile.TemporaryDirectory(prefix="kcompact-recording-") as name:
+        before, after = Path(name, "training.jsonl"), Path(name, "after.jsonl")
+        _write_dump(before)
+        for arguments in (
+            ["compact", before, "-o", after],
+            ["compact", before, "-o", after, "--overwrite"],
+            ["verify", before, after],
+            ["inspect", before],
+        ):
+            main([str(argument) for argument in arguments])
+
+
+def _write_dump(path: Path) -> None:
+    """Keys over and over, some tombstones: a dump as ``kcat -J`` writes it."""
+    with path.open("w") as out:
+        for offset in range(_RECORDS):
+            payload = "null" if offset % 7 == 0 else f'"{offset:0180}"'
+            out.write(
+                f'{{"topic":"training","partition":0,"offset":{offset},"tstype":"create",'
+                f'"ts":{1_700_000_000_000 + offset},"key":"{offset % _KEYS}","payload":{payload}}}\n'
+            )
+
+
+if __name__ == "__main__":
+    record(Path(sys.argv[1]), _train)

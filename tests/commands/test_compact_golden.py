@@ -1,0 +1,112 @@
+"""The broker's golden data through the command line, as a user would give it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conftest import Run
+from dump_files import kcat_offsets
+from golden_cases import GoldenCase, Log, golden_cases
+
+pytestmark = pytest.mark.usefixtures("spark")
+Cli = Callable[..., Run]
+
+# All of them run in the engine's own test; here those that reach every option and form.
+CHOSEN = (
+    "w01",
+    "w03",
+    "w05",
+    "w06",
+    "w07-",
+    "w10-",
+    "w12",
+    "w15",
+    "w18b",
+    "w21",
+    "w22",
+    "w25",
+    "w26",
+    "w28",
+    "w31",
+)
+PAIRS = [
+    (case, number)
+    for case in golden_cases()
+    for number in range(len(case.pairs))
+    if case.name.startswith(CHOSEN)
+]
+IDS = [f"{case.name}-{case.pairs[number][1]}" for case, number in PAIRS]
+
+
+@pytest.mark.parametrize(("case", "number"), PAIRS, ids=IDS)
+def test_the_command_line_leaves_what_the_broker_left(
+    case: GoldenCase, number: int, tmp_path: Path, kcompact: Cli
+) -> None:
+    before, after = case.pairs[number]
+    dump = tmp_path / "before.jsonl"
+    dump.write_bytes(case.dump_path(before, tmp_path).read_bytes())
+
+    run = kcompact(
+        "compact", dump, "--state", _state(case, number, tmp_path), *_options(case, number, tmp_path)
+    )
+
+    assert (run.exit_code, run.stderr if run.exit_code else "") == (0, "")
+    kept: dict[Log, list[int]] = {log: [] for log in case.logs}
+    for topic, partition, offset in kcat_offsets(tmp_path / "before.compacted.jsonl"):
+        kept[topic, partition].append(offset)
+    assert {log: sorted(offsets) for log, offsets in kept.items()} == case.offsets(after)
+    assert _entries(tmp_path / "state" / "cleaner-offset-checkpoint") == case.checkpoint(after)
+
+
+def _state(case: GoldenCase, number: int, folder: Path) -> Path:
+    """A state folder with the checkpoint that the round started from, as if copied from the broker."""
+    state = folder / "state"
+    state.mkdir()
+    entries = case.checkpoint_before(number)
+    lines = ["0", str(len(entries)), *(f"{topic} {part} {at}" for (topic, part), at in entries.items())]
+    (state / "cleaner-offset-checkpoint").write_text("\n".join(lines) + "\n")
+    return state
+
+
+def _options(case: GoldenCase, number: int, folder: Path) -> list[str]:
+    before, after = case.pairs[number]
+    options = ["--null-keys", "drop", "--respect-dirty-ratio"]
+    for topic in case.facts["topics"]:
+        path = folder / f"{topic}.properties"
+        configs = case.configs(number, topic)
+        path.write_text("".join(f"{name}={value}\n" for name, value in configs.items()))
+        options += ["--topic-config", f"{topic}={path}"]
+    lines = []
+    for topic, partition in case.logs:
+        told = case.stage_log(before, (topic, partition))
+        for name in ("log_start_offset", "log_end_offset", "last_stable_offset"):
+            options += [f"--{name.replace('_', '-')}", f"{topic}-{partition}={getattr(told, name)}"]
+        lines += [
+            f"{topic} {partition} {segment.base_offset} {segment.size_bytes} {segment.mtime_ms}"
+            for segment in told.segments
+        ]
+    (folder / "segments").write_text("\n".join(lines) + "\n")
+    options += ["--segments", str(folder / "segments")]
+    if case.path(before, "batches").exists():
+        options += ["--batches", str(case.path(before, "batches"))]
+    rounds = case.rounds(number)
+    now_ms = rounds[0].now_ms if rounds else case.facts["stages"][after]["takenAtMs"]
+    return [*options, "--now", str(now_ms), *_map_options(case)]
+
+
+def _map_options(case: GoldenCase) -> list[str]:
+    if "map" not in case.facts:
+        return []
+    told = case.facts["map"]
+    return [
+        "--log-cleaner-dedupe-buffer-size",
+        str(told["log.cleaner.dedupe.buffer.size"]),
+        "--log-cleaner-io-buffer-load-factor",
+        str(told["log.cleaner.io.buffer.load.factor"]),
+    ]
+
+
+def _entries(path: Path) -> dict[Log, int]:
+    lines = path.read_text().splitlines()[2:]
+    return {(topic, int(part)): int(offset) for topic, part, offset in map(str.split, lines)}

@@ -1,0 +1,30 @@
+"""File names that are no UTF-8 reach every report."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conftest import Run
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+ORDERS = Path(__file__).parents[2] / "samples" / "orders.jsonl"
+
+
+@pytest.mark.parametrize(
+    "arguments", [["compact", "--dry-run"], ["dirty-ratio"], ["inspect"], ["verify"]], ids=lambda a: a[0]
+)
+def test_a_file_name_of_odd_bytes_is_spelled_out_in_json(
+    arguments: list[str], kcompact: Callable[..., Run], tmp_path: Path
+) -> None:
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/odd\xff.jsonl"))
+    odd.write_bytes(b"".join(ORDERS.read_bytes().splitlines(keepends=True)[:50]))
+    dumps = [odd, odd] if arguments[0] == "verify" else [odd]
+    run = kcompact(*arguments, *dumps, "--format", "json")
+    assert run.exit_code in (0, 1), run.stderr
+    json.loads(run.stdout)
+    assert "odd" in run.stdout
+    run.stdout.encode("utf-8")

@@ -1,0 +1,245 @@
+"""``kcompact verify`` from the command line: formats, modes, options, exit codes."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+import avro_files
+from conftest import Run
+from dump_files import write_csv, write_kcat
+from golden_cases import GOLDEN
+from kcompact.dumps.record import Record
+from mutations import AFTER, BEFORE, MUTATIONS, NOW_MS, at, without
+from records import record, tombstone
+
+pytestmark = pytest.mark.usefixtures("spark")
+Cli = Callable[..., Run]
+Write = Callable[[Path, Sequence[Record]], Path]
+
+NOW = ("--now", NOW_MS)
+
+
+def write_avro(path: Path, records: Sequence[Record]) -> Path:
+    avro_files.write_avro(path, avro_files.PLAIN, records)
+    return path
+
+
+def of_all_topics(dumps: dict[str, list[Record]]) -> list[Record]:
+    return [r._replace(topic=topic) for topic, records in dumps.items() for r in records]
+
+
+@pytest.mark.parametrize(
+    ("before_name", "after_name"),
+    [("before.jsonl", "after.avro"), ("before.csv", "after.jsonl"), ("before.avro", "after.csv")],
+)
+def test_wrong_pairs_are_found_in_every_format(
+    before_name: str, after_name: str, tmp_path: Path, kcompact: Cli
+) -> None:
+    write: dict[str, Write] = {".jsonl": write_kcat, ".csv": write_csv, ".avro": write_avro}
+    has_headers = ".csv" not in before_name + after_name
+    wrong = {m.name: m for m in MUTATIONS if has_headers or "header" not in m.name}
+    before, after = tmp_path / before_name, tmp_path / after_name
+    write[before.suffix](before, of_all_topics(dict.fromkeys(wrong, BEFORE)))
+    write[after.suffix](after, of_all_topics({name: m.after() for name, m in wrong.items()}))
+
+    run = kcompact("verify", before, after, *NOW, "--format", "json", "--max-findings", 10_000)
+
+    assert (run.exit_code, run.stderr) == (1, "")
+    found: dict[str, Counter[str]] = {name: Counter() for name in wrong}
+    for finding in json.loads(run.stdout)["findings"]:
+        found[finding["topic"]][finding["check"]] += 1
+    assert found == {name: m.found for name, m in wrong.items()}
+
+
+def test_a_right_pair_holds(tmp_path: Path, kcompact: Cli) -> None:
+    before, after = write_kcat(tmp_path / "b.jsonl", BEFORE), write_avro(tmp_path / "a.avro", AFTER)
+    run = kcompact("verify", before, after, *NOW)
+    assert run.exit_code == 0
+    assert run.stdout.splitlines()[:2] == [f"is {after} a compaction of {before}?", "yes"]
+    assert "assumed: 1 tombstone expired: gone, and old enough for that" in run.stdout
+
+
+def test_what_is_left_over_is_a_finding_with_strict(tmp_path: Path, kcompact: Cli) -> None:
+    before = write_kcat(tmp_path / "b.jsonl", BEFORE)
+    after = write_kcat(tmp_path / "a.jsonl", [at(4), *AFTER])
+    assert kcompact("verify", before, after, *NOW).exit_code == 0
+    run = kcompact("verify", before, after, *NOW, "--strict")
+    assert run.exit_code == 1
+    assert "finding: duplicate-left  orders-0@4  key c" in run.stdout
+
+
+def test_an_empty_after_is_judged(tmp_path: Path, kcompact: Cli) -> None:
+    before, after = write_kcat(tmp_path / "b.jsonl", BEFORE), tmp_path / "a.jsonl"
+    after.touch()
+    run = kcompact("verify", before, after, *NOW)
+    assert run.exit_code == 1
+    assert "9 missing-key" in run.stdout
+
+
+def test_bounds_of_every_round_are_obeyed(tmp_path: Path, kcompact: Cli) -> None:
+    before = write_kcat(tmp_path / "b.jsonl", [at(n) for n in (2, 4, 5, 11, 15)])
+    after = write_kcat(tmp_path / "a.jsonl", [at(n) for n in (11, 15)])
+    segments = tmp_path / "segments"
+    segments.write_text("orders 0 0 100\norders 0 11 100\n")
+    assert kcompact("verify", before, after, *NOW).exit_code == 0
+    run = kcompact("verify", before, after, *NOW, "--segments", segments)
+    assert run.exit_code == 1
+    assert "no: 2 lost-above-end" in run.stdout
+
+
+@pytest.mark.parametrize("offset", [3, 6])
+def test_a_checkpoint_is_read_as_what_explains_more(offset: int, tmp_path: Path, kcompact: Cli) -> None:
+    records = [record("k", str(n), offset=n) for n in range(6)]
+    before = write_kcat(tmp_path / "b.jsonl", records)
+    after = write_kcat(tmp_path / "a.jsonl", records[5:])
+    checkpoint = tmp_path / "cleaner-offset-checkpoint"
+    checkpoint.write_text(f"0\n1\norders 0 {offset}\n")
+    run = kcompact("verify", before, after, *NOW, "--checkpoint", checkpoint)
+    assert run.exit_code == 0
+    assert f"the cleaning {'began' if offset == 3 else 'ended'} (1 log)" in run.stdout
+
+
+def test_records_above_the_last_stable_offset_must_be_there(tmp_path: Path, kcompact: Cli) -> None:
+    records = [record("k", str(n), offset=n) for n in range(6)]
+    before = write_kcat(tmp_path / "b.jsonl", records)
+    after = write_kcat(tmp_path / "a.jsonl", records[5:])
+    run = kcompact("verify", before, after, *NOW, "--last-stable-offset", 3)
+    assert run.exit_code == 1
+    assert "no: 3 lost-above-end" in run.stdout
+
+
+def test_the_state_folder_tells_what_a_cleaning_knew(tmp_path: Path, kcompact: Cli) -> None:
+    first = write_kcat(tmp_path / "first.jsonl", [record("a", "1", offset=0), tombstone("a", offset=1)])
+    second = write_kcat(tmp_path / "second.jsonl", [record("b", "1", offset=2)])
+    state = ("--state", tmp_path / "state", "--delete-retention-ms", 1000)
+    kcompact("compact", first, *state, "--now", NOW_MS)
+    cleaned, later = tmp_path / "first.compacted.jsonl", tmp_path / "next.jsonl"
+    kcompact("compact", cleaned, second, *state, "--now", NOW_MS + 1000, "-o", later)
+
+    run = kcompact("verify", cleaned, second, later, *state, "--now", NOW_MS + 1000)
+
+    assert (run.exit_code, run.stderr) == (0, "")
+    assert "2 -> 1 records (1 expired tombstone); cleaned up to offset 3\n" in run.stdout
+    # A second early the horizon that the state remembers is not over, whatever the tombstone's own time.
+    early = kcompact("verify", cleaned, second, later, *state, "--now", NOW_MS + 999)
+    assert early.exit_code == 1
+    assert "tombstone-too-early" in early.stdout
+    unrelated = kcompact("verify", first, cleaned, *state, "--now", NOW_MS + 1000)
+    assert unrelated.exit_code == 2
+    assert "belongs to next.jsonl, which is neither BEFORE nor AFTER" in unrelated.stderr
+
+
+@pytest.mark.parametrize(
+    ("case", "before", "after", "told"),
+    [
+        ("w04-tombstones-stay", "before", "after", ["segments", "batches"]),
+        ("w07-compact-delete", "before", "after", ["segments"]),
+        ("w10-transactions", "before", "after", ["segments", "batches"]),
+        ("w15-unkeyed", "before", "after", ["segments", "batches"]),
+        ("w29-all-expired", "before", "after", ["segments"]),
+    ],
+)
+def test_what_a_broker_left_holds_strictly(
+    case: str, before: str, after: str, told: list[str], kcompact: Cli
+) -> None:
+    folder = GOLDEN / case
+    options = [word for name in told for word in (f"--{name}", folder / f"{before}.{name}")]
+    checkpoint = ("--checkpoint", folder / "cleaner-offset-checkpoint")
+    taken_ms = json.loads((folder / "facts.json").read_text())["stages"][after]["takenAtMs"]
+    run = kcompact(
+        "verify", folder / f"{before}.jsonl", folder / f"{after}.jsonl", *options, *checkpoint,
+        "--topic-config", folder / "topic.properties", "--now", taken_ms, "--strict",
+    )  # fmt: skip
+    assert (run.exit_code, run.stdout.splitlines()[1]) == (0, "yes")
+
+
+def test_a_read_committed_dump_tells_what_was_aborted(kcompact: Cli) -> None:
+    folder = GOLDEN / "w10-transactions"
+    dumps = ("verify", folder / "before.jsonl", folder / "after.jsonl", "--strict")
+    assert kcompact(*dumps).exit_code == 1
+    run = kcompact(*dumps, "--read-committed", folder / "before.read_committed.jsonl")
+    assert run.exit_code == 0
+    assert "31 aborted" in run.stdout
+
+
+def test_one_dump_alone_is_asked_what_could_still_go(tmp_path: Path, kcompact: Cli) -> None:
+    assert kcompact("verify", write_kcat(tmp_path / "a.jsonl", AFTER), *NOW).exit_code == 0
+    run = kcompact("verify", write_kcat(tmp_path / "b.jsonl", BEFORE), *NOW)
+    assert run.exit_code == 1
+    assert "no: 10 duplicate-left, 1 keyless-left" in run.stdout
+
+
+def test_states_are_compared_whatever_the_offsets(tmp_path: Path, kcompact: Cli) -> None:
+    before = write_kcat(tmp_path / "b.jsonl", BEFORE)
+    restored = [r._replace(offset=n) for n, r in enumerate(r for r in AFTER if r.value is not None)]
+    after = write_csv(tmp_path / "a.csv", restored)
+    run = kcompact("verify", "--mode", "state", before, after)
+    assert (run.exit_code, run.stdout.splitlines()[1]) == (0, "yes")
+    changed = write_csv(tmp_path / "c.csv", [*restored[:-1], restored[-1]._replace(value=b"x")])
+    run = kcompact("verify", "--mode", "state", before, changed)
+    assert run.exit_code == 1
+    assert "different-value" in run.stdout
+
+
+def test_state_takes_exactly_two_dumps(tmp_path: Path, kcompact: Cli) -> None:
+    dump = write_kcat(tmp_path / "a.jsonl", AFTER)
+    run = kcompact("verify", "--mode", "state", dump)
+    assert run.exit_code == 2
+    assert "two dumps, not 1" in run.stderr
+
+
+def test_absent_keys_come_with_evidence_and_without_the_keys(tmp_path: Path, kcompact: Cli) -> None:
+    dump = write_kcat(tmp_path / "a.jsonl", AFTER)
+    keys = tmp_path / "keys.txt"
+    keys.write_text("i\nb\nbase64:Zg==\n")
+    run = kcompact("verify", "--absent-keys", keys, dump, "--format", "json", "--hash-keys")
+    assert run.exit_code == 1
+    told = json.loads(run.stdout)
+    assert [key["verdict"] for key in told["keys"]] == ["absent", "tombstone-only", "present"]
+    assert told["keys"][2]["key"] == "sha256:252f10c83610ebca1a059c0bae8255eba2f95be4d1d7bcfa89d7248a82d9f111"
+    assert set(told["sha256"]) == {str(dump), str(keys)}
+
+
+def test_a_dump_without_offsets_cannot_be_judged(tmp_path: Path, kcompact: Cli) -> None:
+    before, after = tmp_path / "b.csv", write_csv(tmp_path / "a.csv", AFTER)
+    before.write_text("key,value\na,1\nb,2\n")
+    run = kcompact("verify", before, after)
+    assert run.exit_code == 2
+    assert "--mode state" in run.stderr
+
+
+def test_before_that_contradicts_itself_cannot_be_judged_by(tmp_path: Path, kcompact: Cli) -> None:
+    before = write_kcat(tmp_path / "b.jsonl", [*BEFORE, at(14)._replace(value=b"other")])
+    run = kcompact("verify", before, write_kcat(tmp_path / "a.jsonl", AFTER), *NOW)
+    assert run.exit_code == 2
+    assert "offset 14 of orders-0 stands there twice, with a difference" in run.stderr
+
+
+def test_github_gets_annotations_and_a_summary(
+    tmp_path: Path, kcompact: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summary = tmp_path / "summary.md"
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    before = write_kcat(tmp_path / "b.jsonl", BEFORE)
+    after = write_kcat(tmp_path / "a.jsonl", without(14))
+    run = kcompact("verify", before, after, *NOW)
+    assert f"::error file={after},title=missing-key in orders-0@14::key f: expected" in run.stderr
+    assert "| missing\\-key | orders\\-0&#64;14 | f |" in summary.read_text()
+    quiet = kcompact("verify", before, after, *NOW, "--no-annotations")
+    assert (quiet.exit_code, quiet.stderr) == (1, "")
+
+
+def test_the_answer_goes_to_a_file_that_is_not_there_yet(tmp_path: Path, kcompact: Cli) -> None:
+    dump, answer = write_kcat(tmp_path / "a.jsonl", AFTER), tmp_path / "answer.xml"
+    command = ("verify", dump, *NOW, "--format", "junit", "-o", answer)
+    run = kcompact(*command)
+    assert (run.exit_code, run.stdout) == (0, "")
+    assert answer.read_text().startswith("<?xml")
+    assert kcompact(*command).exit_code == 2
+    assert kcompact(*command, "--overwrite").exit_code == 0
+    assert kcompact("verify", dump, *NOW, "-o", dump, "--overwrite").exit_code == 2
+    assert dump.read_bytes().startswith(b'{"topic"')

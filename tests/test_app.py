@@ -1,0 +1,32 @@
+"""The frame: what a user sees of errors that nobody foresaw."""
+
+from collections.abc import Callable
+
+import pytest
+
+from conftest import Run
+from kcompact.dumps import sources
+
+
+class _Speechless(Exception):  # noqa: N818  stands for PySpark's errors once their JVM is gone
+    def __str__(self) -> str:
+        raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [(ValueError("\x1b[31mred"), "bug: ValueError: \\x1b[31mred"), (_Speechless(), "its message is lost")],
+)
+def test_a_bug_is_a_sentence_with_exit_code_3(
+    error: Exception, words: str, kcompact: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: list[str]) -> list[str]:
+        raise error
+
+    monkeypatch.setattr(sources, "find_files", fail)
+
+    run = kcompact("compact", "x.jsonl")
+
+    assert run.exit_code == 3
+    assert words in run.stderr
+    assert "Traceback" not in run.stderr
