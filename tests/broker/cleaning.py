@@ -1,0 +1,181 @@
+"""One round of a live broker's cleaner, with all that a user could have about it before and after."""
+
+import json
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
+
+from dump_files import kcat_line
+from kcompact.dumps.record import Record
+from live_broker import LiveBroker
+from log_files import batch_lines, segment_lines
+from workloads import Workload
+
+HELD = {  # no ratio is above 1, and no record is old enough: nothing is due
+    "cleanup.policy": "compact",
+    "min.cleanable.dirty.ratio": "1.0",
+    "max.compaction.lag.ms": "9223372036854775807",
+}
+QUIET_SECONDS = 1.5  # ten turns of the cleaner
+
+
+@dataclass(frozen=True)
+class LogOffsets:
+    """Where a log starts and ends, and up to where its transactions are decided."""
+
+    start: int
+    end: int
+    stable: int
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A topic at one moment, in a folder: ``dump.jsonl``, ``segments``, ``batches``, ``checkpoint``."""
+
+    folder: Path
+    offsets: dict[int, LogOffsets]
+
+    @property
+    def dump(self) -> Path:
+        return self.folder / "dump.jsonl"
+
+
+def create(broker: LiveBroker, work: Workload) -> None:
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    topic = NewTopic(work.topic, work.partitions, 1, config={**work.created, **HELD})
+    for future in admin.create_topics([topic]).values():
+        future.result(20)
+
+
+def alter(broker: LiveBroker, topic: str, configs: dict[str, str]) -> None:
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    entries = [
+        ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+        for name, value in configs.items()
+    ]
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=entries)
+    for future in admin.incremental_alter_configs([resource]).values():
+        future.result(20)
+
+
+def take_stage(broker: LiveBroker, work: Workload, folder: Path) -> Stage:
+    """Dump the topic and copy what lies beside it."""
+    folder.mkdir(parents=True)
+    offsets = {partition: _offsets(broker, work.topic, partition) for partition in range(work.partitions)}
+    (folder / "dump.jsonl").write_bytes(_dump(broker, work.topic))
+    lines = segment_lines(broker.data, work.topic, work.partitions)
+    (folder / "segments").write_text("".join(line + "\n" for line in lines))
+    table = batch_lines(broker.data, work.topic, work.partitions)
+    (folder / "batches").write_text("".join(line + "\n" for line in table))
+    mine = [line for line in broker.checkpoint().splitlines()[2:] if line.split()[0] == work.topic]
+    (folder / "checkpoint").write_text("\n".join(["0", str(len(mine)), *mine]) + "\n")
+    return Stage(folder, offsets)
+
+
+def let_go(broker: LiveBroker, work: Workload) -> int:
+    """Let the cleaner clean the topic once, then retention, then hold both; the clock (ms) at the start.
+
+    Not both at once: a turn of the cleaner that has just looked for work in vain would expire records first.
+    """
+    released_ms = time.time_ns() // 1_000_000
+    retention = {name: value for name, value in work.configs.items() if name.startswith("retention")}
+    alter(broker, work.topic, {k: v for k, v in work.configs.items() if k not in retention})
+    _wait_until_quiet(broker, work)
+    if retention:
+        alter(broker, work.topic, {"min.cleanable.dirty.ratio": "1.0", **retention})
+        _wait_until_quiet(broker, work)
+    alter(broker, work.topic, {**HELD, "retention.ms": "-1", "retention.bytes": "-1"})
+    return released_ms
+
+
+def _wait_until_quiet(broker: LiveBroker, work: Workload) -> None:
+    quiet_since, last = time.monotonic(), _picture(broker, work)
+    while time.monotonic() - quiet_since < QUIET_SECONDS:
+        time.sleep(0.05)
+        now = _picture(broker, work)
+        if now != last:
+            quiet_since, last = time.monotonic(), now
+
+
+def _picture(broker: LiveBroker, work: Workload) -> object:
+    """What changes while the cleaner or retention is at work."""
+    folders = [broker.data / f"{work.topic}-{partition}" for partition in range(work.partitions)]
+    files = [(path.name, _size(path)) for folder in folders for path in sorted(folder.glob("*.log"))]
+    return files, broker.checkpoint(), len(broker.rounds())
+
+
+def _size(path: Path) -> int | None:
+    """None for a segment that the broker removed since it was listed."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return None
+
+
+def _offsets(broker: LiveBroker, topic: str, partition: int) -> LogOffsets:
+    found = []
+    for level in ("read_uncommitted", "read_committed"):
+        consumer = Consumer(
+            {"bootstrap.servers": broker.bootstrap, "group.id": "offsets", "isolation.level": level}
+        )
+        found.append(consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=20))
+        consumer.close()
+    return LogOffsets(found[0][0], found[0][1], found[1][1])
+
+
+def _dump(broker: LiveBroker, topic: str) -> bytes:
+    """As a user would: with kcat where it is installed, else with a client."""
+    kcat = shutil.which("kcat")
+    if kcat is None:
+        return b"".join(kcat_line(record) for record in consume(broker, topic))
+    options = ["-C", "-J", "-u", "-q", "-e", "-o", "beginning", "-X", "isolation.level=read_uncommitted"]
+    done = subprocess.run(
+        [kcat, "-b", broker.bootstrap, "-t", topic, *options], capture_output=True, check=True, timeout=60
+    )
+    return done.stdout
+
+
+def consume(broker: LiveBroker, topic: str, level: str = "read_uncommitted") -> list[Record]:
+    """All records of a topic, partition by partition."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": broker.bootstrap,
+            "group.id": "dump",
+            "isolation.level": level,
+            "enable.partition.eof": True,
+            "auto.offset.reset": "earliest",
+        }
+    )
+    partitions = consumer.list_topics(topic, 20).topics[topic].partitions
+    consumer.assign([TopicPartition(topic, partition, 0) for partition in partitions])
+    records, open_partitions = [], set(partitions)
+    while open_partitions:
+        message = consumer.poll(20)
+        if message is None:
+            raise TimeoutError(f"no end of {topic}")
+        if message.error():
+            open_partitions.discard(message.partition())
+            continue
+        headers = tuple((name, value) for name, value in message.headers() or [])
+        kind, timestamp_ms = message.timestamp()
+        del kind
+        place = (message.topic(), message.partition(), message.offset())
+        records.append(Record(*place, timestamp_ms, message.key(), message.value(), headers))
+    consumer.close()
+    return sorted(records, key=lambda record: record[:3])
+
+
+def save_as_golden(work: Workload, before: Stage, after: Stage, folder: Path, now_ms: int) -> None:
+    """Keep a case that went wrong, with all that is needed to look into it."""
+    for name, stage in (("before", before), ("after", after)):
+        for path in filter(Path.is_file, stage.folder.iterdir()):
+            target = folder / f"{name}.{path.name}"
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+    facts = {"seed": work.seed, "configs": {**work.created, **work.configs}, "nowMs": now_ms}
+    (folder / "facts.json").write_text(json.dumps(facts, indent=1) + "\n")

