@@ -1,0 +1,127 @@
+"""The README's commands print what the README shows, and every command's help has an example that works."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import Run
+
+ROOT = Path(__file__).parents[1]
+COMMANDS = ["inspect", "dirty-ratio", "compact", "verify"]
+CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
+Cli = Callable[..., Run]
+
+
+def sessions() -> Iterator[tuple[str, str]]:
+    """(command line, what it prints) of every console block of the README, in order."""
+    for block in CONSOLE.findall((ROOT / "README.md").read_text()):
+        for session in block.split("$ ")[1:]:
+            command, _, printed = session.partition("\n")
+            yield command, printed
+
+
+@pytest.mark.spark
+def test_the_readme_shows_what_its_commands_print(
+    kcompact: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: object
+) -> None:
+    del spark  # the commands borrow it
+    shutil.copytree(
+        ROOT / "samples", tmp_path / "samples", ignore=shutil.ignore_patterns("*.compacted.*", "*.report")
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    shown = list(sessions())
+
+    for command, printed in shown:
+        alone, _, head = command.partition(" | head -n ")
+        program, *arguments = shlex.split(alone)
+        if program != "kcompact":  # a line of shell that makes something for the next command
+            subprocess.run(command, shell=True, check=True)  # noqa: S602  the README's own words
+            continue
+        run = kcompact(*arguments)
+        assert "error" not in run.stderr, command
+        assert _trimmed(run.stdout)[: int(head) if head else None] == _trimmed(printed), command
+
+    assert set(COMMANDS) <= {shlex.split(command)[1] for command, _ in shown}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_example_in_the_help_works(
+    command: str, kcompact: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: object
+) -> None:
+    del spark
+    shutil.copytree(
+        ROOT / "samples", tmp_path / "samples", ignore=shutil.ignore_patterns("*.compacted.*", "*.report")
+    )
+    monkeypatch.chdir(tmp_path)
+    shutil.copyfile(
+        "samples/orders.jsonl", "samples/orders.compacted.jsonl"
+    )  # what verify's example speaks of
+    examples = [
+        " ".join(text.split()) for text in re.findall(r"Example: kcompact (.*(?:\n.+)*)", _docstring(command))
+    ]
+
+    assert examples
+    for example in " && kcompact ".join(examples).split(" && kcompact "):
+        again = ["--overwrite"] if example.startswith("compact ") else []
+        assert kcompact(*shlex.split(example), *again).exit_code == 0, example
+
+
+def _docstring(command: str) -> str:
+    from importlib import import_module
+
+    name = command.replace("-", "_")
+    text = getattr(import_module(f"kcompact.commands.{name}"), name).__doc__
+    return re.sub(r"\n {4}(?=\S)", "\n", text)
+
+
+def test_help_and_version_never_import_pyspark() -> None:
+    script = (
+        "import sys; from kcompact.app import main; main(sys.argv[1:]); assert 'pyspark' not in sys.modules"
+    )
+    for arguments in (
+        ["--help"],
+        ["--version"],
+        ["compact", "--help"],
+        ["compact", "nowhere.jsonl"],
+        ["nonsense"],
+    ):
+        subprocess.run(
+            [sys.executable, "-c", script, *arguments], check=True, capture_output=True, env=dict(os.environ)
+        )
+
+
+def test_the_wheel_installs_clean_and_holds_the_package(tmp_path: Path) -> None:
+    wheel = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--wheel-dir", str(tmp_path), str(ROOT)]
+    subprocess.run(wheel, check=True, capture_output=True)
+    (built,) = tmp_path.glob("kcompact-*.whl")
+    target = tmp_path / "site"
+    install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(target), str(built)]
+    subprocess.run(install, check=True, capture_output=True)
+
+    version = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import kcompact.app, sys; print(kcompact.__file__); kcompact.app.main(['--version'])",
+        ],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(target)},
+        cwd=tmp_path,
+    ).stdout
+    assert str(target) in version
+    assert (target / "kcompact" / "py.typed").exists()
+
+
+def _trimmed(text: str) -> list[str]:
+    return [line.rstrip() for line in text.rstrip().splitlines()]
