@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
@@ -25,6 +24,8 @@ commands.register(app)
 
 def _show_version(value: bool) -> None:
     if value:
+        from importlib.metadata import version  # some hundredths of a second that no other run needs
+
         typer.echo(f"kcompact {version('kcompact')}")
         raise typer.Exit
 

@@ -117,6 +117,7 @@ def start_broker(folder: Path) -> Iterator[LiveBroker]:
         )
         server = [*base, f"-Dbroker.log={broker_log}", "-Xmx512m", "-XX:TieredStopAtLevel=1", "kafka.Kafka"]
         process = subprocess.Popen([*server, config], stdout=output, stderr=output)
+    watch = _end_with_us(process)
     try:
         broker = LiveBroker(f"127.0.0.1:{port}", data, broker_log, process)
         deadline = time.monotonic() + START_SECONDS
@@ -132,6 +133,14 @@ def start_broker(folder: Path) -> Iterator[LiveBroker]:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        watch.kill()
+        watch.communicate()
+
+
+def _end_with_us(process: subprocess.Popen[bytes]) -> subprocess.Popen[bytes]:
+    """Kill the broker when this process is gone, however it went: then the pipe to the watcher breaks."""
+    script = 'cat >/dev/null; kill -9 "$1"'
+    return subprocess.Popen(["sh", "-c", script, "watch-broker", str(process.pid)], stdin=subprocess.PIPE)
 
 
 def find_java() -> str:
