@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-os.environ.setdefault("CI", "true")  # no test run leaves a process behind that makes Java's cache
+# No test run leaves a process behind that makes Java's cache. "tests": no real CI, which sets it itself.
+os.environ.setdefault("CI", "tests")
 
 
 @dataclass(frozen=True)

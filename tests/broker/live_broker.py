@@ -7,7 +7,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,14 +101,18 @@ class LiveBroker:
 
 
 @contextmanager
-def start_broker(folder: Path) -> Iterator[LiveBroker]:
-    """Run a broker below ``folder`` until the context ends. Raises BrokerUnavailableError."""
+def start_broker(folder: Path, configs: Mapping[str, str] | None = None) -> Iterator[LiveBroker]:
+    """Run a broker with further ``configs`` below ``folder`` until the context ends.
+
+    Raises BrokerUnavailableError.
+    """
     java, libs = find_java(), find_libs()
     port, controller = _free_port(), _free_port()
     data, broker_log = folder / "data", folder / "broker.log"
     (folder / "log4j2.properties").write_text(LOGGING)
     config = folder / "server.properties"
-    config.write_text(SERVER.format(port=port, controller=controller, data=data))
+    further = "".join(f"{name}={value}\n" for name, value in (configs or {}).items())
+    config.write_text(SERVER.format(port=port, controller=controller, data=data) + further)
     base = [java, "-cp", f"{libs}/*", f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}"]
     tool = [*base, f"-Dbroker.log={folder / 'format.log'}", "kafka.tools.StorageTool", "format"]
     with (folder / "output").open("wb") as output:

@@ -3,8 +3,10 @@
 ``KCOMPACT_BROKER_SEEDS=1000:200`` runs 200 workloads from seed 1000 on, instead of the usual ones.
 """
 
+import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,12 +15,13 @@ from cleaning import Stage, create, let_go, save_as_golden, take_stage
 from conftest import Run
 from dump_files import kcat_offsets
 from live_broker import LiveBroker
-from workloads import Workload, produce, workload
+from workloads import SMALL_MAP, Workload, produce, workload
 
 pytestmark = [pytest.mark.broker, pytest.mark.usefixtures("spark")]
 Cli = Callable[..., Run]
 
 FIRST, COUNT = map(int, os.environ.get("KCOMPACT_BROKER_SEEDS", "1:20").split(":"))
+SMALL_MAP_FIRST, SMALL_MAP_COUNT = 100_000 + FIRST, max(1, COUNT // 5)
 FAILED_CASES = Path("build/broker-cases")
 
 
@@ -26,25 +29,40 @@ FAILED_CASES = Path("build/broker-cases")
 def test_kcompact_leaves_what_the_broker_leaves(
     seed: int, broker: LiveBroker, tmp_path: Path, kcompact: Cli
 ) -> None:
-    work = workload(seed)
+    run_workload(workload(seed), broker, tmp_path, kcompact)
+
+
+@pytest.mark.parametrize("seed", range(SMALL_MAP_FIRST, SMALL_MAP_FIRST + SMALL_MAP_COUNT))
+def test_kcompact_leaves_what_rounds_with_a_full_map_leave(
+    seed: int, small_map_broker: LiveBroker, tmp_path: Path, kcompact: Cli
+) -> None:
+    work = replace(workload(seed), cleaner=SMALL_MAP)
+
+    run_workload(work, small_map_broker, tmp_path, kcompact)
+
+
+def run_workload(work: Workload, broker: LiveBroker, folder: Path, kcompact: Cli) -> None:
     create(broker, work)
     for number in range(work.rounds):
         produce(work, number, broker.bootstrap)
-        before = take_stage(broker, work, tmp_path / f"before-{number}")
+        before = take_stage(broker, work, folder / f"before-{number}")
+        earlier = len(broker.rounds())
         now_ms = let_go(broker, work)
-        after = take_stage(broker, work, tmp_path / f"after-{number}")
+        after = take_stage(broker, work, folder / f"after-{number}")
+        cleaned = [round_.log for round_ in broker.rounds()[earlier:]]
         try:
+            check_dirty_ratio(work, before, cleaned, now_ms, kcompact)
             check_compact(work, before, after, now_ms, kcompact)
             check_verify(work, before, after, now_ms, kcompact)
         except AssertionError:
-            save_as_golden(work, before, after, FAILED_CASES / f"seed-{seed}-round-{number}", now_ms)
+            save_as_golden(work, before, after, FAILED_CASES / f"seed-{work.seed}-round-{number}", now_ms)
             raise
 
 
 def options(work: Workload, stage: Stage, now_ms: int) -> list[str]:
     """What a user would have: configs, segments, batches, offsets, clock."""
     properties = stage.folder / "topic.properties"
-    configs = {**work.created, **work.configs}
+    configs = {**work.created, **work.configs, **work.cleaner}
     properties.write_text("".join(f"{name}={value}\n" for name, value in configs.items()))
     given = [f"--topic-config={work.topic}={properties}", f"--now={now_ms}"]
     given += [f"--segments={stage.folder / 'segments'}", f"--batches={stage.folder / 'batches'}"]
@@ -56,6 +74,26 @@ def options(work: Workload, stage: Stage, now_ms: int) -> list[str]:
             f"--last-stable-offset={log}={offsets.stable}",
         ]
     return given
+
+
+def known_checkpoint(stage: Stage) -> list[str]:
+    """The checkpoint as an option; a file without a line about the topic would be refused."""
+    path = stage.folder / "checkpoint"
+    return [f"--checkpoint={path}"] if checkpoint(path) else []
+
+
+def check_dirty_ratio(work: Workload, before: Stage, cleaned: list[str], now_ms: int, kcompact: Cli) -> None:
+    """The broker cleaned the logs that are said to be eligible, none dirtier than the one before it (R9)."""
+    given = [*known_checkpoint(before), *options(work, before, now_ms)]
+
+    run = kcompact("dirty-ratio", before.dump, "--format=json", *given)
+
+    assert run.exit_code == 0, f"seed {work.seed}: {run.stderr}"
+    logs = json.loads(run.stdout)["logs"]
+    ratios = {f"{log['topic']}-{log['partition']}": log["dirty_ratio"] for log in logs if log["eligible"]}
+    order = list(dict.fromkeys(cleaned))  # a full map leaves more for another round
+    assert sorted(order) == sorted(ratios), f"seed {work.seed}"
+    assert [ratios[log] for log in order] == sorted(ratios.values(), reverse=True), f"seed {work.seed}"
 
 
 def check_compact(work: Workload, before: Stage, after: Stage, now_ms: int, kcompact: Cli) -> None:
@@ -72,6 +110,7 @@ def check_compact(work: Workload, before: Stage, after: Stage, now_ms: int, kcom
         "--state",
         state,
         "--respect-dirty-ratio",
+        "--rounds=until-clean",
         *options(work, before, now_ms),
     )
 
@@ -82,10 +121,8 @@ def check_compact(work: Workload, before: Stage, after: Stage, now_ms: int, kcom
 
 def check_verify(work: Workload, before: Stage, after: Stage, now_ms: int, kcompact: Cli) -> None:
     given = options(work, before, now_ms)
-    told = before.folder / "checkpoint"
-    known = [f"--checkpoint={told}"] if checkpoint(told) else []
 
-    run = kcompact("verify", before.dump, after.dump, *known, *given)
+    run = kcompact("verify", before.dump, after.dump, *known_checkpoint(before), *given)
 
     assert run.exit_code == 0, f"seed {work.seed}: {run.stdout}{run.stderr}"
 

@@ -1,7 +1,7 @@
 """Random workloads for a live broker: a seed decides configs, producers, keys, values, batches and rounds."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from confluent_kafka import Producer
@@ -9,6 +9,10 @@ from confluent_kafka import Producer
 START_MS = 1_700_000_000_000
 SEGMENT_MS = 600_000
 RETENTION_MS = 86_400_000_000  # records of workloads with retention are either far older or far younger
+SMALL_MAP = {  # the smallest buffer that a broker starts with, and 17 keys of it
+    "log.cleaner.dedupe.buffer.size": "1048577",
+    "log.cleaner.io.buffer.load.factor": "0.0004",
+}
 KEYS = ("plain", "unicode", "binary", "few", "long")
 
 
@@ -23,7 +27,8 @@ class Workload:
     created: dict[str, str]  # from the topic's creation on
     keys: str
     producers: tuple[str, ...]
-    topic: str = field(default="")
+    topic: str = ""
+    cleaner: Mapping[str, str] = field(default_factory=dict)  # the broker's own configs
 
 
 def workload(seed: int) -> Workload:
