@@ -6,7 +6,6 @@
 import json
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from cleaning import Stage, create, let_go, save_as_golden, take_stage
 from conftest import Run
 from dump_files import kcat_offsets
 from live_broker import LiveBroker
-from workloads import SMALL_MAP, Workload, produce, workload
+from workloads import Workload, produce, with_small_map, workload
 
 pytestmark = [pytest.mark.broker, pytest.mark.usefixtures("spark")]
 Cli = Callable[..., Run]
@@ -36,9 +35,7 @@ def test_kcompact_leaves_what_the_broker_leaves(
 def test_kcompact_leaves_what_rounds_with_a_full_map_leave(
     seed: int, small_map_broker: LiveBroker, tmp_path: Path, kcompact: Cli
 ) -> None:
-    work = replace(workload(seed), cleaner=SMALL_MAP)
-
-    run_workload(work, small_map_broker, tmp_path, kcompact)
+    run_workload(with_small_map(workload(seed)), small_map_broker, tmp_path, kcompact)
 
 
 def run_workload(work: Workload, broker: LiveBroker, folder: Path, kcompact: Cli) -> None:

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from confluent_kafka import Producer
 
@@ -70,6 +70,12 @@ def workload(seed: int) -> Workload:
         producers=tuple(chance.sample(kinds, chance.randint(1, 2))),
         topic=f"w{seed}",
     )
+
+
+def with_small_map(work: Workload) -> Workload:
+    """The same for a cleaner of several rounds; without retention, which would run after each of them."""
+    configs = {name: value for name, value in work.configs.items() if not name.startswith("retention")}
+    return replace(work, cleaner=SMALL_MAP, configs={**configs, "cleanup.policy": "compact"})
 
 
 def produce(work: Workload, round_number: int, bootstrap: str) -> None:
