@@ -8,7 +8,7 @@ from pathlib import Path
 from kcompact.broker.log_names import LogName
 from kcompact.broker.state import CleanerState, StateFolder
 from kcompact.broker.state_output import OutputFile, output_file
-from kcompact.dumps.assemble import assemble, write_joined
+from kcompact.dumps.assemble import Fragment, assemble, write_joined
 from kcompact.dumps.outputs import OutputPlan
 from kcompact.dumps.publish import Publication
 from kcompact.log.compaction import Compacted
@@ -80,15 +80,23 @@ def _write_outputs(
     """Write all output files; their targets, and where each lies until then."""
     written: dict[Path, Path] = {}
     base = publication.prepare(outputs.folder) if outputs.folder is not None else None
-    file_of = {split.split_id: split.file_id for split in done.plan.splits.values()}
-    for target in outputs.targets:
+    fragments = _fragments_of(outputs, done)
+    for target, mine in zip(outputs.targets, fragments, strict=True):
         if base is None or outputs.folder is None:
             path = publication.prepare(target.path)
         else:
             path = base / target.path.relative_to(outputs.folder)
             path.parent.mkdir(parents=True, exist_ok=True)
-        mine = {file.file_id for file in target.files}
-        fragments = [part for part in done.outcome.fragments if file_of[part.split_id] in mine]
-        assemble(path, target, fragments, folder)
+        assemble(path, target, mine, folder)
         written[target.path] = path
     return written
+
+
+def _fragments_of(outputs: OutputPlan, done: Compacted) -> list[list[Fragment]]:
+    """The fragments of each target, in their order; there may be thousands of targets."""
+    target_of = {file.file_id: n for n, target in enumerate(outputs.targets) for file in target.files}
+    file_of = {split.split_id: split.file_id for split in done.plan.splits.values()}
+    fragments: list[list[Fragment]] = [[] for _ in outputs.targets]
+    for fragment in done.outcome.fragments:
+        fragments[target_of[file_of[fragment.split_id]]].append(fragment)
+    return fragments

@@ -6,6 +6,7 @@ import lzma
 import os
 import stat
 import sys
+import tempfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -141,7 +142,9 @@ def _damaged(path: str, name: str, error: Exception) -> InputError:
 
 
 def _fresh(spool: Path) -> Path:
-    return spool / f"{sum(1 for _ in spool.iterdir())}.data"
+    descriptor, path = tempfile.mkstemp(dir=spool, suffix=".data")
+    os.close(descriptor)
+    return Path(path)
 
 
 def _copy(path: str, source: BinaryIO, out: BinaryIO) -> None:
