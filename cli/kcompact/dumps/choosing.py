@@ -1,8 +1,13 @@
-"""Which dialect a sample of records is written in."""
+"""Which dialect a sample of records is written in.
+
+A dump may be ten thousand small files: what follows from the names of fields alone is worked out once for all
+files that have the same, what follows from their content for every file.
+"""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from kcompact.dumps.dialect import Dialect
@@ -17,39 +22,65 @@ from kcompact.errors import InputError
 Row = dict[str, Any]
 """One sampled record: its fields in the order of the file; CSV cells are text, or None if null."""
 
+Form = tuple[tuple[str, ...], tuple[tuple[str, tuple[str, ...]], ...]]
+"""The names in a row, in order, and those within the objects among its fields."""
+
+_FORMS_REMEMBERED = 256
+
 
 def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptions) -> Dialect:
     """The dialect of a sample, with the user's options worked in. Raises InputError."""
-    seen = {name for row in sample for name in names_of(row)}
+    forms = frozenset(map(_form_of, sample))
+    seen = _names_in(forms)
     if options.dialect is not None:
         dialect = forced(options.dialect)
     else:
-        fitting = (one for one in DIALECTS if layout in one.layouts and fits(one, seen, sample))
-        dialect = next(fitting, None) or guess_envelope(path, layout, seen, options)
+        fitting = (one for one in _fitting(layout, forms) if _decodes(one, sample))
+        dialect = next(fitting, None) or guess_envelope(path, layout, set(seen), options)
     refuse(dialect, path)
     dialect = with_options(dialect, options)
-    absent: dict[str, Any] = {role: None for role in _PLACES if getattr(dialect, role) not in seen}
-    dialect = replace(dialect, **absent)
-    return replace(
-        dialect,
-        key_encoding=_encoding_of(path, "key", dialect.key_encoding, values_at(sample, dialect.key)),
-        value_encoding=_encoding_of(path, "value", dialect.value_encoding, values_at(sample, dialect.value)),
-    )
+    changes: dict[str, str | None] = {role: None for role in _PLACES if getattr(dialect, role) not in seen}
+    for role in ("key", "value"):
+        declared, values = getattr(dialect, f"{role}_encoding"), values_at(sample, getattr(dialect, role))
+        changes[f"{role}_encoding"] = _encoding_of(path, role, declared, values)
+    return _changed(dialect, tuple(changes.items()))
+
+
+@lru_cache(_FORMS_REMEMBERED)
+def _changed(dialect: Dialect, changes: tuple[tuple[str, Any], ...]) -> Dialect:
+    """The dialect with other values; the same object for the same, which is quick to send and compare."""
+    return replace(dialect, **dict(changes))
 
 
 def _encoding_of(path: str, role: str, declared: str, sample: list[Any]) -> str:
     """The encoding of keys or values, where the dialect leaves it to the tool's user. Raises InputError."""
     if declared != "text":
         return declared
-    texts = [value for value in sample if isinstance(value, str) and value]
-    if texts and all(_JAVA_ADDRESS.fullmatch(text) for text in texts):
+    if _all_texts_match(_JAVA_ADDRESS, sample):
+        address = next(_texts(sample))
         raise InputError(
-            f"{path}: {role}s such as {texts[0]} are addresses of Java objects: the data were not exported",
+            f"{path}: {role}s such as {address} are addresses of Java objects: the data were not exported",
             hint="cast to strings or base64 before writing CSV (Spark: CAST(key AS STRING), base64(key))",
         )
-    if texts and all(_PYTHON_BYTES.fullmatch(text) for text in texts):
+    if _all_texts_match(_PYTHON_BYTES, sample):
         return "python"
-    return "json" if role == "key" and any(map(_is_json, sample)) else declared
+    return (
+        "json"
+        if role == "key" and any(_is_json(key) for key in sample if not isinstance(key, str))
+        else declared
+    )
+
+
+def _all_texts_match(pattern: re.Pattern[str], values: list[Any]) -> bool:
+    """Whether there is text that is not empty, and all of it matches."""
+    first = next(_texts(values), None)
+    if first is None or not pattern.fullmatch(first):
+        return False
+    return all(map(pattern.fullmatch, _texts(values)))
+
+
+def _texts(values: list[Any]) -> Iterator[str]:
+    return (value for value in values if isinstance(value, str) and value)
 
 
 _JAVA_ADDRESS = re.compile(r"\[B@[0-9a-f]+")
@@ -59,33 +90,52 @@ _PYTHON_BYTES = re.compile(r"b'.*'|b\".*\"", re.DOTALL)
 _PLACES = ("topic", "partition", "offset")
 
 
-def names_of(row: Row) -> list[str]:
-    """Dotted paths of a row's fields, two levels deep."""
-    nested = [(outer, value) for outer, value in row.items() if isinstance(value, dict)]
-    return list(row) + [f"{outer}.{inner}" for outer, value in nested for inner in value]
+def _form_of(row: Row) -> Form:
+    if dict not in map(type, row.values()):
+        return tuple(row), ()
+    return tuple(row), tuple((name, tuple(value)) for name, value in row.items() if isinstance(value, dict))
 
 
-def fits(dialect: Dialect, seen: set[str], sample: list[Row]) -> bool:
-    """Whether records with these fields, in this order, so encoded, can be of the dialect.
-
-    A dialect without a signature is never found, only named.
-    """
-    if not dialect.signature or not dialect.signature <= seen or dialect.lacking & seen:
-        return False
-    rank = {name: index for index, name in enumerate(dialect.order)}
-    for row in sample:
-        ranks = [rank[name] for name in row if name in rank]
-        if ranks != sorted(ranks):
-            return False
-    return _decodes(values_at(sample, dialect.key), dialect.key_encoding) and _decodes(
-        values_at(sample, dialect.value), dialect.value_encoding
+@lru_cache(_FORMS_REMEMBERED)
+def _names_in(forms: frozenset[Form]) -> frozenset[str]:
+    """Dotted paths of all fields, two levels deep."""
+    outer = {name for names, _ in forms for name in names}
+    return frozenset(
+        outer | {f"{name}.{inner}" for _, nested in forms for name, within in nested for inner in within}
     )
 
 
-def _decodes(values: Iterable[Any], encoding: str) -> bool:
-    """Whether all texts are in the encoding."""
+@lru_cache(_FORMS_REMEMBERED)
+def _fitting(layout: str, forms: frozenset[Form]) -> tuple[Dialect, ...]:
+    """The dialects that records with these fields, in this order, can be of, if they decode."""
+    seen = _names_in(forms)
+    return tuple(one for one in DIALECTS if layout in one.layouts and _fits(one, seen, forms))
+
+
+def _fits(dialect: Dialect, seen: frozenset[str], forms: Iterable[Form]) -> bool:
+    """A dialect without a signature is never found, only named."""
+    if not dialect.signature or not dialect.signature <= seen or dialect.lacking & seen:
+        return False
+    rank = {name: index for index, name in enumerate(dialect.order)}
+    for names, _ in forms:
+        ranks = [rank[name] for name in names if name in rank]
+        if ranks != sorted(ranks):
+            return False
+    return True
+
+
+def _decodes(dialect: Dialect, sample: list[Row]) -> bool:
+    """Whether keys and values are encoded as the dialect says."""
+    return _all_in(dialect.key_encoding, sample, dialect.key) and _all_in(
+        dialect.value_encoding, sample, dialect.value
+    )
+
+
+def _all_in(encoding: str, sample: list[Row], dotted: str | None) -> bool:
+    """Whether all texts at a path are in the encoding."""
     if encoding in {"text", "json"}:
         return True
+    values = values_at(sample, dotted)
     try:
         for value in values:
             if isinstance(value, str):

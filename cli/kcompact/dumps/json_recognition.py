@@ -84,7 +84,7 @@ def _lines(found: Candidate) -> Iterator[bytes]:
     lines = found.body.split(b"\n")
     if not found.whole and len(lines) > 1:
         lines.pop()
-    return (line for line in lines if line.strip() and not line.startswith(b"%"))
+    return (line for line in lines if line and not line.isspace() and not line.startswith(b"%"))
 
 
 def _objects(found: Candidate) -> Iterator[bytes]:

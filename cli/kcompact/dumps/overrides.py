@@ -46,7 +46,7 @@ def with_options(dialect: Dialect, options: ReadOptions) -> Dialect:
             changes["empty_key"] = options.missing_key
     if options.tombstone is not None:
         changes |= {**_tombstone(options.tombstone), "doubtful_value": frozenset()}
-    return replace(dialect, **changes)
+    return replace(dialect, **changes) if changes else dialect
 
 
 def _tombstone(form: str) -> dict[str, Any]:
