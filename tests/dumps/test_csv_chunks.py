@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from dump_pipeline import index_all, open_one
-from kcompact.dumps import csv_chunks, csv_lines
+from kcompact.dumps import csv_chunks, csv_lines, fast_lines
 from kcompact.errors import InputError
 
 CELLS = [
@@ -36,7 +36,7 @@ def both(path: Path, monkeypatch: pytest.MonkeyPatch, split_bytes: int, **option
     """What the exact way and the fast way tell: rows and notes, or the refusal to open."""
     told = []
     for smallest in (1 << 40, 0):
-        monkeypatch.setattr(csv_lines, "SMALLEST_FAST_BYTES", smallest)
+        monkeypatch.setattr(fast_lines, "SMALLEST_FAST_BYTES", smallest)
         try:
             with open_one(path, **options) as dump:
                 table, notes = index_all(dump, split_bytes)
@@ -91,7 +91,7 @@ def test_the_fast_way_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     def refuse(*_: object) -> None:
         raise AssertionError("read the slow way")
 
-    monkeypatch.setattr(csv_lines, "SMALLEST_FAST_BYTES", 0)
+    monkeypatch.setattr(fast_lines, "SMALLEST_FAST_BYTES", 0)
     monkeypatch.setattr(csv_lines, "CsvReader", refuse)
     with open_one(path) as dump:
         table, _ = index_all(dump)

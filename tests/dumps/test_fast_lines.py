@@ -1,7 +1,7 @@
 """Templates must never change what is read: every hostile line comes out as the exact way reads it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -24,8 +24,9 @@ from kcompact.dumps.json_lines import JsonLines
 from kcompact.dumps.json_reader import JsonReader
 from kcompact.dumps.json_rules import JsonRules
 from kcompact.dumps.json_template import covers, learn_template
-from kcompact.dumps.layout import DumpFile, Split, SplitNotes
+from kcompact.dumps.layout import DumpFile, Split, SplitNotes, SplitToIndex
 from kcompact.dumps.record import VALUE_WORD_NULL, Record, index_schema
+from kcompact.dumps.small_files import read_together
 
 KCAT, PLAIN = BY_NAME["kcat"], BY_NAME["plain"]
 
@@ -35,37 +36,43 @@ def dump_file(path: Path, data: bytes, dialect: Dialect) -> DumpFile:
     return DumpFile(0, str(path), str(path), len(data), "json_lines", dialect, TextShape(), topic="t")
 
 
-def exactly(
-    file: DumpFile, notes: SplitNotes, split: Split, extra: frozenset[str] = frozenset()
-) -> Iterator[pa.RecordBatch]:
-    layout = CsvLines() if file.layout == "csv_lines" else JsonLines()
-    return FramedLayout.index(layout, file, split, extra, notes)
+def exactly(part: SplitToIndex, extra: frozenset[str] = frozenset()) -> Iterator[pa.RecordBatch]:
+    layout = CsvLines() if part.file.layout == "csv_lines" else JsonLines()
+    return FramedLayout.index(layout, part.file, part.split, extra, part.notes)
 
 
-def both(
-    file: DumpFile, extra: frozenset[str] = frozenset()
-) -> tuple[tuple[pa.Table, SplitNotes], tuple[pa.Table, SplitNotes]]:
-    split = Split(3, 0, 0, file.data_bytes)
-    fast_notes, exact_notes = SplitNotes(), SplitNotes()
+def fast_lines(parts: list[SplitToIndex], extra: frozenset[str] = frozenset()) -> Iterator[pa.RecordBatch]:
+    file = parts[0].file
     reader = CsvReader if file.layout == "csv_lines" else JsonReader
     rules = CsvRules(file) if file.layout == "csv_lines" else JsonRules(file.dialect)
-    read = partial(reader, file, values=bool(extra))
-    fast = FastLines(rules, read, file, split, fast_notes, extra=extra)
-    rows = fast.index(partial(exactly, file, fast_notes, extra=extra))
-    exact = exactly(file, exact_notes, split, extra)
-    return (
-        (pa.Table.from_batches(rows, index_schema(extra)).combine_chunks(), fast_notes),
-        (pa.Table.from_batches(exact, index_schema(extra)).combine_chunks(), exact_notes),
-    )
+    fast = FastLines(rules, partial(reader, file, values=bool(extra)), parts, extra=extra)
+    return fast.index(partial(exactly, extra=extra))
+
+
+def whole(files: Sequence[DumpFile]) -> list[SplitToIndex]:
+    return [
+        SplitToIndex(file, Split(3 + file.file_id, file.file_id, 0, file.data_bytes), SplitNotes())
+        for file in files
+    ]
 
 
 def assert_same(file: DumpFile, extra: frozenset[str] = frozenset()) -> pa.Table:
-    (fast, fast_notes), (exact, exact_notes) = both(file, extra)
-    assert exact.to_pylist() == fast.to_pylist()
-    assert exact_notes.rejects == fast_notes.rejects
-    assert exact_notes.logs == fast_notes.logs
-    if not exact_notes.rejects:
-        assert exact_notes == fast_notes
+    return assert_same_together([file], extra)
+
+
+def assert_same_together(files: Sequence[DumpFile], extra: frozenset[str] = frozenset()) -> pa.Table:
+    """Up to the first record that cannot be read: what follows it in other files nobody will see."""
+    fast_parts, exact_parts = whole(files), whole(files)
+    fast = pa.Table.from_batches(fast_lines(fast_parts, extra), index_schema(extra)).combine_chunks()
+    exact: list[pa.RecordBatch] = []
+    for part, fast_part in zip(exact_parts, fast_parts, strict=True):
+        exact += exactly(part, extra)
+        assert part.notes.rejects == fast_part.notes.rejects
+        assert part.notes.logs == fast_part.notes.logs
+        if part.notes.rejects:
+            break
+        assert part.notes == fast_part.notes
+    assert pa.Table.from_batches(exact, index_schema(extra)).to_pylist() == fast.to_pylist()
     return fast
 
 
@@ -182,6 +189,39 @@ def test_any_lines_read_alike(tmp_path: Path, dump: list[bytes], dialect: Dialec
     assert_same(dump_file(tmp_path / "d.jsonl", b"".join(dump), dialect))
 
 
+def dump_files(folder: Path, texts: list[bytes], dialect: Dialect) -> list[DumpFile]:
+    named = ((folder / f"{number}.jsonl", text) for number, text in enumerate(texts))
+    return [replace(dump_file(path, text, dialect), file_id=n) for n, (path, text) in enumerate(named)]
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.lists(lines, max_size=6), st.booleans()), min_size=2, max_size=8))
+def test_files_read_together_read_as_one_by_one(
+    tmp_path: Path, dumps: list[tuple[list[bytes], bool]]
+) -> None:
+    """Some of them end without a newline; what one line does to its file it must not do to the next."""
+    texts = [b"".join(dump)[: -1 if cut else None] for dump, cut in dumps]
+    assert_same_together(dump_files(tmp_path, texts, KCAT))
+    assert_same_together(dump_files(tmp_path, texts, KCAT), FAST_EXTRA)
+
+
+@pytest.mark.parametrize("number", range(len(HOSTILE)))
+def test_hostile_line_in_one_of_several_files_reads_alike(tmp_path: Path, number: int) -> None:
+    regular = [kcat_line(offset, payload='"a \\" b"') for offset in range(8, 14)]
+    texts = [b"".join(regular), b"".join([*regular, HOSTILE[number]])[:-1], b"", b"".join(regular[:2])]
+    assert_same_together(dump_files(tmp_path, texts, KCAT))
+
+
+def test_files_that_read_alike_stand_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(line_window, "WINDOW_BYTES", 1000)
+    files = dump_files(tmp_path, [kcat_line(0) * lines for lines in (1, 2, 3, 30, 1, 1, 1)], KCAT)
+    files[5] = replace(files[5], topic="other")
+
+    groups = [[part.file.file_id for part in group] for group in read_together(whole(files))]
+
+    assert [[0, 1, 2], [3], [4], [5], [6]] == groups
+
+
 @pytest.fixture
 def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(line_window, "WINDOW_BYTES", 300)
@@ -219,9 +259,9 @@ def test_regular_lines_fit_a_template(tmp_path: Path) -> None:
 
     reader = partial(Counting, file, values=False)
     notes = SplitNotes()
-    split = Split(0, 0, 0, len(dump))
-    fast = FastLines(JsonRules(KCAT), reader, file, split, notes)
-    table = pa.Table.from_batches(fast.index(partial(exactly, file, notes)))
+    part = SplitToIndex(file, Split(0, 0, 0, len(dump)), notes)
+    fast = FastLines(JsonRules(KCAT), reader, [part])
+    table = pa.Table.from_batches(fast.index(exactly))
 
     assert table.num_rows == 1000
     assert table["is_tombstone"].to_pylist().count(True) == 200
@@ -328,6 +368,9 @@ def test_any_rows_read_alike(tmp_path: Path, dump: list[bytes], window_bytes: in
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(line_window, "WINDOW_BYTES", window_bytes)
         assert_same(csv_file(tmp_path / "d.csv", b"".join(dump)))
+    halves = b"".join(dump[::2]), b"".join(dump[1::2])
+    files = [csv_file(tmp_path / f"{number}.csv", half) for number, half in enumerate(halves)]
+    assert_same_together([replace(file, file_id=number) for number, file in enumerate(files)])
 
 
 def test_regular_rows_fit_a_template(tmp_path: Path) -> None:
@@ -341,9 +384,9 @@ def test_regular_rows_fit_a_template(tmp_path: Path) -> None:
             unread.append(data)
             return super().__call__(data, ordinal)
 
-    split, notes = Split(0, 0, 0, len(dump)), SplitNotes()
-    fast = FastLines(CsvRules(file), partial(Counting, file, values=False), file, split, notes)
-    table = pa.Table.from_batches(fast.index(partial(exactly, file, notes)))
+    part = SplitToIndex(file, Split(0, 0, 0, len(dump)), SplitNotes())
+    fast = FastLines(CsvRules(file), partial(Counting, file, values=False), [part])
+    table = pa.Table.from_batches(fast.index(exactly))
 
     assert table.num_rows == 1000
     assert table["is_tombstone"].to_pylist().count(True) == 200

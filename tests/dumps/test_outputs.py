@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,25 @@ def test_two_inputs_of_one_name_cannot_go_into_one_folder(tmp_path: Path) -> Non
 
     with pytest.raises(OutputError, match=r"two inputs are called x\.jsonl"):
         plan_outputs([file.path for file in files], files, OutputChoice(output=f"{tmp_path}/out/"))
+
+
+def test_a_link_in_a_folder_keeps_its_own_name(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    elsewhere = dump_files(tmp_path / "elsewhere.jsonl")[0]
+    (tmp_path / "d" / "link.jsonl").symlink_to(elsewhere.path)
+    files = (replace(elsewhere, path=str(tmp_path / "d" / "link.jsonl")),)
+
+    plan = plan_outputs([f"{tmp_path}/d/"], files, OutputChoice(output=f"{tmp_path}/out"))
+
+    assert [tmp_path / "out" / "link.jsonl"] == [target.path for target in plan.targets]
+
+
+def test_an_output_reached_by_another_way_is_still_an_input(tmp_path: Path) -> None:
+    files = dump_files(tmp_path / "d" / "a.jsonl", tmp_path / "d" / "b.jsonl")
+    (tmp_path / "way").symlink_to(tmp_path / "d")
+
+    with pytest.raises(OutputError, match="is an input"):
+        plan_outputs([file.path for file in files], files, OutputChoice(f"{tmp_path}/way/", overwrite=True))
 
 
 @pytest.mark.parametrize("overwrite", [False, True])

@@ -79,6 +79,7 @@ def _write_outputs(
 ) -> dict[Path, Path]:
     """Write all output files; their targets, and where each lies until then."""
     written: dict[Path, Path] = {}
+    made: set[Path] = set()
     base = publication.prepare(outputs.folder) if outputs.folder is not None else None
     fragments = _fragments_of(outputs, done)
     for target, mine in zip(outputs.targets, fragments, strict=True):
@@ -86,7 +87,9 @@ def _write_outputs(
             path = publication.prepare(target.path)
         else:
             path = base / target.path.relative_to(outputs.folder)
-            path.parent.mkdir(parents=True, exist_ok=True)
+            if path.parent not in made:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                made.add(path.parent)
         assemble(path, target, mine, folder)
         written[target.path] = path
     return written

@@ -4,7 +4,7 @@ A record's position is where its block starts in the split, times 2**32, plus wh
 block; ``record_bytes`` are its bytes there.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from mmap import mmap
@@ -33,9 +33,10 @@ from kcompact.dumps.avro_schema import wire_schema
 from kcompact.dumps.dialect import Dialect
 from kcompact.dumps.framed import UnreadableError
 from kcompact.dumps.indexing import Found, index_rows
-from kcompact.dumps.layout import DumpFile, Reject, Split, SplitNotes
+from kcompact.dumps.layout import DumpFile, Reject, Split, SplitNotes, SplitToIndex
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.record import Record
+from kcompact.dumps.small_files import one_by_one
 from kcompact.errors import InputError
 
 BLOCK_SHIFT = 32
@@ -77,6 +78,12 @@ class Avro:
             yield from _indexed(file, split, extra, notes)
         except BadBlock as bad:
             notes.rejects.append(Reject(split.split_id, bad.position, bad.reason, bad.hint))
+
+    def index_together(
+        self, parts: Sequence[SplitToIndex], extra: frozenset[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """One part after another."""
+        yield from one_by_one(self, parts, extra)
 
     def records(self, file: DumpFile, split: Split) -> Iterator[Found]:
         """Every record, decoded in full. Raises InputError."""

@@ -1,6 +1,6 @@
 """CSV, with or without a header line; a record may span lines inside quotes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,10 +11,10 @@ from kcompact.dumps.console_consumer import NOISE
 from kcompact.dumps.csv_chunks import chunks_of_records, rows_of_chunk, suits
 from kcompact.dumps.csv_reader import CsvReader, CsvShape
 from kcompact.dumps.csv_rules import CsvRules, covers
-from kcompact.dumps.fast_lines import SMALLEST_FAST_BYTES, FastLines
+from kcompact.dumps.fast_lines import FastLines, are_few_bytes
 from kcompact.dumps.framed import Frame, FramedLayout, ReadRecord, UnreadableError, count_noise
 from kcompact.dumps.json_scan import chunks_of
-from kcompact.dumps.layout import DumpFile, Split, SplitNotes
+from kcompact.dumps.layout import DumpFile, Split, SplitNotes, SplitToIndex
 from kcompact.dumps.lines import cut_at_lines, lines_of
 
 _PROBE_BYTES = 64 << 10
@@ -59,17 +59,26 @@ class CsvLines(FramedLayout):
         self, file: DumpFile, split: Split, extra: frozenset[str], notes: SplitNotes
     ) -> Iterator[pa.RecordBatch]:
         """Many lines at once where their dialect allows it: by templates, where quotes stand by Arrow."""
-        if extra or split.end - split.start < SMALLEST_FAST_BYTES:
-            yield from super().index(file, split, extra, notes)
-        elif covers(file) and not (suits(file) and _quotes_early(file, split)):
-            reader = partial(CsvReader, file, values=False)
-            fast = FastLines(CsvRules(file), reader, file, split, notes)
-            yield from fast.index(partial(self._by_chunks, file, notes))
-        else:
-            yield from self._by_chunks(file, notes, split)
+        yield from self.index_together([SplitToIndex(file, split, notes)], extra)
 
-    def _by_chunks(self, file: DumpFile, notes: SplitNotes, split: Split) -> Iterator[pa.RecordBatch]:
+    def index_together(
+        self, parts: Sequence[SplitToIndex], extra: frozenset[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """Likewise, across the ends of files."""
+        file = parts[0].file
+        if extra or are_few_bytes(parts):
+            for part in parts:
+                yield from super().index(part.file, part.split, extra, part.notes)
+        elif covers(file) and not (suits(file) and any(map(_quotes_early, parts))):
+            reader = partial(CsvReader, file, values=False)
+            yield from FastLines(CsvRules(file), reader, parts).index(self._by_chunks)
+        else:
+            for part in parts:
+                yield from self._by_chunks(part)
+
+    def _by_chunks(self, part: SplitToIndex) -> Iterator[pa.RecordBatch]:
         """Parsed by Arrow where that reads the same, else exactly."""
+        file, split, notes = part
         if not suits(file):
             yield from super().index(file, split, frozenset(), notes)
             return
@@ -78,8 +87,8 @@ class CsvLines(FramedLayout):
             if rows is not None:
                 yield rows
                 continue
-            part = replace(split, start=chunk.start, end=chunk.start + len(chunk.data))
-            yield from super().index(file, part, frozenset(), notes)
+            within = replace(split, start=chunk.start, end=chunk.start + len(chunk.data))
+            yield from super().index(file, within, frozenset(), notes)
             if notes.rejects:
                 return
 
@@ -88,11 +97,11 @@ class CsvLines(FramedLayout):
         return CsvReader(file, notes, values=values)
 
 
-def _quotes_early(file: DumpFile, split: Split) -> bool:
+def _quotes_early(part: SplitToIndex) -> bool:
     """Whether quotes are usual in a split: templates do not cover them."""
-    with Path(file.data_path).open("rb") as source:
-        source.seek(split.start)
-        return b'"' in source.read(min(_PROBE_BYTES, split.end - split.start))
+    with Path(part.file.data_path).open("rb") as source:
+        source.seek(part.split.start)
+        return b'"' in source.read(min(_PROBE_BYTES, part.split.end - part.split.start))
 
 
 def quotes_in(data: bytes, quoting: str) -> int:

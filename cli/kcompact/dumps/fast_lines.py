@@ -4,7 +4,7 @@ The rows are those of the exact way (``FramedLayout.index``): a line counts as f
 proves that the exact way would read the same.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -12,12 +12,11 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.dumps.framed import ReadRecord, UnreadableError
-from kcompact.dumps.indexing import EXTRA
-from kcompact.dumps.layout import DumpFile, Reject, Split, SplitNotes
-from kcompact.dumps.line_keys import gather_keys, replace_keys
+from kcompact.dumps.layout import Reject, SplitNotes, SplitToIndex
 from kcompact.dumps.line_template import LineTemplate, match
-from kcompact.dumps.line_window import LineWindow, windows_of
-from kcompact.dumps.record import VALUE_NULL, VALUE_PRESENT, Record, index_schema, log_id_of
+from kcompact.dumps.line_window import ByteRange, LineWindow, windows_of
+from kcompact.dumps.record import Record, log_id_of
+from kcompact.dumps.window_rows import WindowRows, index_batch
 
 FAST_EXTRA = frozenset({"value_kind", "is_debezium_delete"})
 """Columns of EXTRA_FIELDS that most lines need not be decoded for."""
@@ -53,8 +52,8 @@ class LineRules(Protocol):
         """Note what the exact way would have noted of lines that fit, ``nulls`` of them with null values."""
 
 
-Exactly = Callable[[Split], Iterator[pa.RecordBatch]]
-"""Index rows of a split, read record by record."""
+Exactly = Callable[[SplitToIndex], Iterator[pa.RecordBatch]]
+"""Index rows of a part, read record by record."""
 
 
 @dataclass(frozen=True)
@@ -65,48 +64,24 @@ class Scan:
     marks: int  # how many watched bytes there are, in all lines
 
 
-@dataclass
-class WindowRows:
-    """Columns of a window's lines. ``fits`` lines came from templates; the others from ``records``."""
-
-    log_ids: np.ndarray
-    offsets: np.ndarray
-    timestamps_ms: np.ndarray
-    is_null: np.ndarray
-    key_starts: np.ndarray
-    key_bytes: np.ndarray
-    fits: np.ndarray
-    marks: np.ndarray
-    records: dict[int, Record]
-
-    @classmethod
-    def of(cls, lines: int) -> "WindowRows":
-        """Room for so many lines."""
-        log_ids, offsets, timestamps, starts, lengths, marks = (np.zeros(lines, np.int64) for _ in range(6))
-        flags = [np.zeros(lines, bool) for _ in range(2)]
-        return cls(log_ids, offsets, timestamps, flags[0], starts, lengths, flags[1], marks, {})
-
-
 class FastLines:
-    """Indexes one split."""
+    """Indexes one part, or several small ones that are alike in one window."""
 
     def __init__(
         self,
         rules: LineRules,
         reader: Callable[[SplitNotes], ReadRecord],
-        file: DumpFile,
-        split: Split,
-        notes: SplitNotes,
+        parts: Sequence[SplitToIndex],
         *,
         extra: frozenset[str] = frozenset(),
     ) -> None:
         self._rules = rules
         self._extra = extra
-        self._read = reader(notes)
+        self._reader = reader
+        self._readers: dict[int, ReadRecord] = {}  # by the number of the part
         self._try_to_read = reader(SplitNotes())  # the line will be counted when it is read for good
-        self._file = file
-        self._split = split
-        self._notes = notes
+        self._parts = parts
+        self._file = parts[0].file
         self._templates: list[LineTemplate] = []
         self._hopeless = 0
         self._logs: dict[tuple[str, int], int] = {}
@@ -114,12 +89,17 @@ class FastLines:
     def index(self, exactly: Exactly) -> Iterator[pa.RecordBatch]:
         """Rows of ``index_schema(extra)``; stops at the first record that cannot be read.
 
-        ``exactly`` reads the rest of the split where records span lines.
+        ``exactly`` reads the rest of a part where records span lines.
         """
-        for window in windows_of(self._file.data_path, self._split.start, self._split.end):
+        for window in windows_of([ByteRange(f.data_path, s.start, s.end) for f, s, _ in self._parts]):
             scan = self._rules.scan(window)
             if scan is None or self._hopeless == _HOPELESS_WINDOWS:
-                yield from exactly(replace(self._split, start=window.base + window.first))
+                for stretch in window.stretches:
+                    part = self._parts[stretch.range_number]
+                    rest = replace(part.split, start=window.position(stretch.first))
+                    yield from exactly(part._replace(split=rest))
+                    if part.notes.rejects:
+                        return
                 return
             rows = WindowRows.of(len(window.starts))
             if self._extra:
@@ -129,11 +109,21 @@ class FastLines:
             self._hopeless = 0 if mostly else self._hopeless + 1
             reject = self._read_others(window, rows)
             last = len(rows.fits) if reject is None else reject
-            nulls = int(np.count_nonzero(rows.is_null[:last] & rows.fits[:last]))
-            self._rules.count(self._notes, int(np.count_nonzero(rows.fits[:last])), nulls)
-            yield from self._batches(window, rows, last)
+            self._count(window, rows, last)
+            kept = self._kept(window, rows, last)
+            if len(kept):
+                yield index_batch(window, rows, kept, self._parts, self._extra)
             if reject is not None:
                 return
+
+    def _count(self, window: LineWindow, rows: WindowRows, last: int) -> None:
+        """Note of each part what the exact way would have noted of its lines before ``last`` that fit."""
+        for stretch in window.stretches:
+            lines = slice(stretch.first, min(stretch.last, last))
+            fits = rows.fits[lines]
+            nulls = int(np.count_nonzero(rows.is_null[lines] & fits))
+            notes = self._parts[stretch.range_number].notes
+            self._rules.count(notes, int(np.count_nonzero(fits)), nulls)
 
     def _fit(self, window: LineWindow, rows: WindowRows, scan: Scan) -> None:
         """Fill in the lines that fit a template, known or learned here."""
@@ -226,17 +216,15 @@ class FastLines:
     def _read_others(self, window: LineWindow, rows: WindowRows) -> int | None:
         """Read the lines that fit nothing; the number of the line at which it ends, if one is unreadable."""
         for number in np.flatnonzero(~rows.fits).tolist():
-            line = window.line(number)
-            if not self._rules.holds_record(line, self._notes):
+            line, part_number = window.line(number), window.stretch_of(number).range_number
+            _, split, notes = self._parts[part_number]
+            if not self._rules.holds_record(line, notes):
                 continue
             try:
-                record = self._read(line, 0)
+                record = self._reader_of(part_number)(line, 0)
             except UnreadableError as unreadable:
-                position = unreadable.position
-                if position is None:
-                    position = window.base + int(window.starts[number])
-                reject = Reject(self._split.split_id, position, str(unreadable), unreadable.hint)
-                self._notes.rejects.append(reject)
+                position = window.position(number) if unreadable.position is None else unreadable.position
+                notes.rejects.append(Reject(split.split_id, position, str(unreadable), unreadable.hint))
                 return int(number)
             rows.records[number] = record
             rows.log_ids[number] = self._log_id(record.topic, record.partition)
@@ -245,45 +233,22 @@ class FastLines:
             rows.is_null[number] = record.value is None
         return None
 
-    def _batches(self, window: LineWindow, rows: WindowRows, last: int) -> Iterator[pa.RecordBatch]:
+    def _reader_of(self, part_number: int) -> ReadRecord:
+        if part_number not in self._readers:
+            self._readers[part_number] = self._reader(self._parts[part_number].notes)
+        return self._readers[part_number]
+
+    def _kept(self, window: LineWindow, rows: WindowRows, last: int) -> np.ndarray:
+        """The lines before ``last`` that become index rows; notes learn their logs."""
         is_row = rows.fits.copy()
         is_row[list(rows.records)] = True
         is_row[last:] = False
         if not (is_row.all() and self._wants_all()):
             is_row &= self._wanted(rows.log_ids)
-        kept = np.flatnonzero(is_row)
-        if not len(kept):
-            return
-        chosen: Callable[[np.ndarray], np.ndarray] = (
-            (lambda column: column) if len(kept) == len(is_row) else (lambda column: column[kept])
-        )
-        log_ids, starts = chosen(rows.log_ids), chosen(window.starts)
-        self._note_logs(log_ids)
-        positions = starts + window.base
-        record_bytes = chosen(window.ends) + 1 - starts
-        # The newline that the last line of a file was given does not count.
-        record_bytes[-1] = min(record_bytes[-1], self._split.end - positions[-1])
-        columns = [
-            log_ids,
-            chosen(rows.offsets),
-            self._keys(window, rows, kept),
-            chosen(rows.timestamps_ms),
-            chosen(rows.is_null),
-            np.full(len(kept), self._split.split_id, np.int32),
-            positions,
-            record_bytes.astype(np.int32),
-        ]
-        schema = index_schema(self._extra)
-        columns += [_extra_column(name, rows)[kept] for name in schema.names[len(columns) :]]
-        arrays = [c if isinstance(c, pa.Array) else pa.array(c) for c in columns]
-        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-    def _keys(self, window: LineWindow, rows: WindowRows, kept: np.ndarray) -> pa.Array:
-        whole = len(kept) == len(rows.fits)
-        starts = rows.key_starts if whole else rows.key_starts[kept]
-        lengths = rows.key_bytes if whole else rows.key_bytes[kept]
-        keys = gather_keys(window, starts, lengths)
-        return replace_keys(keys, kept, {n: record.key for n, record in rows.records.items()})
+        for stretch in window.stretches:
+            lines = slice(stretch.first, stretch.last)
+            self._note_logs(self._parts[stretch.range_number].notes, rows.log_ids[lines][is_row[lines]])
+        return np.flatnonzero(is_row)
 
     def _wants_all(self) -> bool:
         return not self._file.topics and not self._file.partitions
@@ -292,21 +257,15 @@ class FastLines:
         unwanted = [log_id for log, log_id in self._logs.items() if not self._file.wants(*log)]
         return ~np.isin(log_ids, unwanted)
 
-    def _note_logs(self, log_ids: np.ndarray) -> None:
-        if len(self._notes.logs) == len(self._logs):
+    def _note_logs(self, notes: SplitNotes, log_ids: np.ndarray) -> None:
+        if len(notes.logs) == len(self._logs):
             return
         present = set(np.unique(log_ids).tolist())
         for log, log_id in self._logs.items():
             if log_id in present:
-                self._notes.logs[log_id] = log
+                notes.logs[log_id] = log
 
 
-def _extra_column(name: str, rows: WindowRows) -> np.ndarray:
-    """A column of FAST_EXTRA: what lines that fit say, and what the others were read to say."""
-    if name == "value_kind":
-        column = np.where(rows.is_null, VALUE_NULL, VALUE_PRESENT).astype(np.int8)
-    else:
-        column = np.zeros(len(rows.fits), bool)
-    for number, record in rows.records.items():
-        column[number] = EXTRA[name](record)
-    return column
+def are_few_bytes(parts: Sequence[SplitToIndex]) -> bool:
+    """Whether templates would save nothing."""
+    return sum(part.split.end - part.split.start for part in parts) < SMALLEST_FAST_BYTES

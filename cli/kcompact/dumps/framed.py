@@ -1,6 +1,6 @@
 """Layouts whose records are byte ranges that can be read one by one: all JSON, CSV and text."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from kcompact.dumps.copying import copy_ranges, read_ranges
 from kcompact.dumps.indexing import Found, index_rows
-from kcompact.dumps.layout import DumpFile, Reject, Split, SplitNotes
+from kcompact.dumps.layout import DumpFile, Reject, Split, SplitNotes, SplitToIndex
 from kcompact.dumps.record import Record
+from kcompact.dumps.small_files import one_by_one
 from kcompact.errors import InputError
 
 
@@ -75,6 +76,12 @@ class FramedLayout:
         """Rows of ``index_schema(extra)``; stops at the first record that cannot be read."""
         found = self._found(file, split, notes, values=bool(extra))
         yield from index_rows(_until_reject(found, split, notes), split.split_id, extra, notes)
+
+    def index_together(
+        self, parts: Sequence[SplitToIndex], extra: frozenset[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """Record by record, one part after another."""
+        yield from one_by_one(self, parts, extra)
 
     def records(self, file: DumpFile, split: Split) -> Iterator[Found]:
         """Every record, decoded in full. Raises InputError."""

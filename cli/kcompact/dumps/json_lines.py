@@ -1,16 +1,16 @@
 """One JSON object per line: kcat -J, and most others."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import pyarrow as pa
 
-from kcompact.dumps.fast_lines import FAST_EXTRA, SMALLEST_FAST_BYTES, FastLines
+from kcompact.dumps.fast_lines import FAST_EXTRA, FastLines, are_few_bytes
 from kcompact.dumps.framed import Frame, FramedLayout, ReadRecord
 from kcompact.dumps.json_reader import JsonReader
 from kcompact.dumps.json_rules import JsonRules, holds_record
 from kcompact.dumps.json_template import covers
-from kcompact.dumps.layout import DumpFile, Split, SplitNotes
+from kcompact.dumps.layout import DumpFile, Split, SplitNotes, SplitToIndex
 from kcompact.dumps.lines import cut_at_lines, lines_of
 
 
@@ -33,17 +33,23 @@ class JsonLines(FramedLayout):
         self, file: DumpFile, split: Split, extra: frozenset[str], notes: SplitNotes
     ) -> Iterator[pa.RecordBatch]:
         """Many lines at once where their dialect allows it."""
-        if not _is_fast(file, extra) or split.end - split.start < SMALLEST_FAST_BYTES:
-            yield from self._exactly(file, notes, split, extra=extra)
-        else:
-            rules, reader = JsonRules(file.dialect), partial(JsonReader, file, values=bool(extra))
-            fast = FastLines(rules, reader, file, split, notes, extra=extra)
-            yield from fast.index(partial(self._exactly, file, notes, extra=extra))
+        yield from self.index_together([SplitToIndex(file, split, notes)], extra)
 
-    def _exactly(
-        self, file: DumpFile, notes: SplitNotes, split: Split, *, extra: frozenset[str] = frozenset()
+    def index_together(
+        self, parts: Sequence[SplitToIndex], extra: frozenset[str]
     ) -> Iterator[pa.RecordBatch]:
-        return super().index(file, split, extra, notes)
+        """Likewise, across the ends of files."""
+        file = parts[0].file
+        exactly = partial(self._exactly, extra=extra)
+        if not _is_fast(file, extra) or are_few_bytes(parts):
+            for part in parts:
+                yield from exactly(part)
+        else:
+            reader = partial(JsonReader, file, values=bool(extra))
+            yield from FastLines(JsonRules(file.dialect), reader, parts, extra=extra).index(exactly)
+
+    def _exactly(self, part: SplitToIndex, *, extra: frozenset[str]) -> Iterator[pa.RecordBatch]:
+        return super().index(part.file, part.split, extra, part.notes)
 
     def reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
         """Read JSON."""

@@ -1,8 +1,8 @@
 """What a layout does: how records lie in a file, and how survivors are copied out of it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -75,6 +75,14 @@ class SplitNotes:
     examples: dict[str, list[str]] = field(default_factory=dict)
 
 
+class SplitToIndex(NamedTuple):
+    """A split, the file it is a part of, and where to note what is found beside its rows."""
+
+    file: DumpFile
+    split: Split
+    notes: SplitNotes
+
+
 class Layout(Protocol):
     """One way in which records lie in a file. One module per layout, registered in ``LAYOUTS``."""
 
@@ -85,6 +93,14 @@ class Layout(Protocol):
         self, file: DumpFile, split: Split, extra: frozenset[str], notes: SplitNotes
     ) -> Iterator[pa.RecordBatch]:
         """Rows of ``index_schema(extra)`` in the order of the split's records, a few MB each."""
+
+    def index_together(
+        self, parts: Sequence[SplitToIndex], extra: frozenset[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """As ``index`` of one after another, for small parts of files that are alike (``small_files.py``).
+
+        A batch may hold rows of several parts. After a reject nothing more may come.
+        """
 
     def records(self, file: DumpFile, split: Split) -> Iterator[tuple[int, int, Record]]:
         """(position, record_bytes, record) of every record, decoded in full. Raises InputError."""

@@ -1,8 +1,10 @@
 """Some MB of whole lines at once, as numpy sees them."""
 
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,16 +16,33 @@ _FIRST_PRINTABLE = 32
 _REPLACEMENT = "\ufffd".encode()
 
 
+class ByteRange(NamedTuple):
+    """A range of a file that starts and ends at a line."""
+
+    path: str
+    start: int
+    end: int
+
+
+class Stretch(NamedTuple):
+    """The lines [first, last) of a window come from one range."""
+
+    range_number: int
+    base: int  # position in the file of the window's data[0], were it from there
+    first: int
+    last: int
+
+
 @dataclass(frozen=True)
 class LineWindow:
     """Whole lines. ``starts`` and ``ends`` are indexes into ``data``; ``ends`` are those of the newlines.
 
     ``odd`` marks lines with other control characters than a line end. The data are overwritten by the next
-    window.
+    window. ``stretches`` cover all lines, in order.
     """
 
     data: np.ndarray  # uint8, with PAD_BYTES on either side
-    base: int  # position in the file of data[0]
+    stretches: tuple[Stretch, ...]
     starts: np.ndarray
     ends: np.ndarray
     odd: np.ndarray
@@ -37,6 +56,18 @@ class LineWindow:
     def last(self) -> int:
         """Index after the last line's newline."""
         return int(self.ends[-1]) + 1
+
+    def stretch_of(self, number: int) -> Stretch:
+        """Where a line is from."""
+        return self.stretches[bisect_right(self.stretches, number, key=lambda stretch: stretch.first) - 1]
+
+    def position(self, number: int) -> int:
+        """Where a line starts in its file."""
+        return self.stretch_of(number).base + int(self.starts[number])
+
+    def per_line(self, values: Sequence[int]) -> np.ndarray:
+        """A value of each stretch, for each of its lines."""
+        return np.repeat(values, [stretch.last - stretch.first for stretch in self.stretches])
 
     def line(self, number: int) -> bytes:
         """A line without its line end."""
@@ -74,11 +105,43 @@ class LineWindow:
         return total
 
 
-def windows_of(path: str, start: int, end: int) -> Iterator[LineWindow]:
-    """The lines of a byte range that starts and ends at a line; a last line without a newline is given one.
+def windows_of(ranges: Sequence[ByteRange]) -> Iterator[LineWindow]:
+    """The lines of one range, or of several in one window; a last line without a newline is given one.
 
-    Raises EOFError where the file is shorter than that.
+    Raises EOFError where a file is shorter than its range.
     """
+    if len(ranges) == 1:
+        yield from _windows_of_one(*ranges[0])
+        return
+    window = _window_of_all(ranges)
+    if window is not None:
+        yield window
+
+
+def _window_of_all(ranges: Sequence[ByteRange]) -> LineWindow | None:
+    """None: there is no line in any of them."""
+    data = np.zeros(sum(end - start + 1 for _, start, end in ranges) + 2 * PAD_BYTES, np.uint8)
+    filled, begins, bases = PAD_BYTES, [], []
+    for path, start, end in ranges:
+        begins.append(filled)
+        bases.append(start - filled)
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            filled, _ = _fill(descriptor, data, filled, start, end)
+        finally:
+            os.close(descriptor)
+        if end > start and data[filled - 1] != NEWLINE:
+            data[filled] = NEWLINE
+            filled += 1
+    window = _cut(data, filled, 0) if filled > PAD_BYTES else None
+    if window is None:
+        return None
+    firsts = np.searchsorted(window.starts, begins).tolist()
+    found = enumerate(zip(bases, firsts, [*firsts[1:], len(window.starts)], strict=True))
+    return replace(window, stretches=tuple(Stretch(n, *lines) for n, lines in found if lines[1] < lines[2]))
+
+
+def _windows_of_one(path: str, start: int, end: int) -> Iterator[LineWindow]:
     descriptor = os.open(path, os.O_RDONLY)
     try:
         data = np.zeros(min(WINDOW_BYTES, end - start + 1) + 2 * PAD_BYTES, np.uint8)
@@ -128,7 +191,7 @@ def _cut(data: np.ndarray, filled: int, base: int) -> LineWindow | None:
         others = others[(data[others] != RETURN) | (data[others + 1] != NEWLINE)]
         lines = np.searchsorted(ends, others)
         odd[lines[lines < len(ends)]] = True
-    return LineWindow(data, base, starts, ends, odd)
+    return LineWindow(data, (Stretch(0, base, 0, len(ends)),), starts, ends, odd)
 
 
 def _controls(data: np.ndarray, first: int, last: int) -> np.ndarray:

@@ -86,7 +86,7 @@ def _without_report(arguments: list[str], files: tuple[DumpFile, ...], options: 
         return _named(arguments, files, output)
     if len(arguments) == 1 and Path(arguments[0]).is_dir():
         folder = Path(arguments[0].rstrip("/") or "/").resolve()
-        return _in_folder(files, folder.with_name(f"{folder.name}.compacted"), folder)
+        return _in_folder(files, folder.with_name(f"{folder.name}.compacted"), Path(arguments[0]))
     if len(arguments) == 1 and len(files) == 1 and Path(arguments[0]).is_file():
         path = Path(arguments[0])
         stem, suffixes = split_suffixes(path.name)
@@ -101,7 +101,7 @@ def _without_report(arguments: list[str], files: tuple[DumpFile, ...], options: 
 def _named(arguments: list[str], files: tuple[DumpFile, ...], output: str) -> OutputPlan:
     path = Path(output)
     if output.endswith("/") or path.is_dir() or (len(arguments) == 1 and Path(arguments[0]).is_dir()):
-        base = Path(arguments[0]).resolve() if len(arguments) == 1 and Path(arguments[0]).is_dir() else None
+        base = Path(arguments[0]) if len(arguments) == 1 and Path(arguments[0]).is_dir() else None
         return _in_folder(files, path, base)
     return OutputPlan((Target(path, files),))
 
@@ -110,7 +110,7 @@ def _in_folder(files: tuple[DumpFile, ...], folder: Path, base: Path | None) -> 
     """One output per input, under the input's name (below ``base``, its path there)."""
     targets: dict[Path, DumpFile] = {}
     for file in files:
-        name = Path(file.path).resolve().relative_to(base) if base else Path(Path(file.path).name)
+        name = Path(file.path).relative_to(base) if base else Path(Path(file.path).name)
         if name in targets:
             raise OutputError(
                 f"two inputs are called {name}: {targets[name].path} and {file.path}",
@@ -132,13 +132,27 @@ def _report_folder(plan: OutputPlan, options: OutputChoice) -> Path | None:
 
 
 def _refuse_inputs(plan: OutputPlan, arguments: list[str], files: tuple[DumpFile, ...]) -> None:
-    inputs = {
-        os.path.realpath(path) for path in [*arguments, *(file.path for file in files)] if path != STDIO
-    }
+    real = _RealPaths()
+    inputs = {real[path] for path in [*arguments, *(file.path for file in files)] if path != STDIO}
     outputs = [target.path for target in plan.targets if not plan.to_stdout] + plan.published()
     for path in outputs:
-        if os.path.realpath(path) in inputs:
+        if real[str(path)] in inputs:
             raise OutputError(f"{path} is an input of this run", hint="name another output with -o")
+
+
+class _RealPaths:
+    """``os.path.realpath`` of many paths: of each folder it is found out once."""
+
+    def __init__(self) -> None:
+        self._folders: dict[str, str] = {}
+
+    def __getitem__(self, path: str) -> str:
+        folder, name = os.path.split(path)
+        if name in {"", ".", ".."} or os.path.islink(path):  # noqa: PTH114  ten times as fast as Path
+            return os.path.realpath(path)
+        if folder not in self._folders:
+            self._folders[folder] = os.path.realpath(folder)
+        return f"{self._folders[folder].rstrip('/')}/{name}"
 
 
 def _refuse_existing(plan: OutputPlan) -> None:

@@ -1,7 +1,7 @@
 """Keys, values and headers in files of their own, as Confluent's sinks write them: row i with row i."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path, PurePath
@@ -16,9 +16,10 @@ from kcompact.dumps.containers import unpack
 from kcompact.dumps.dialect import Dialect
 from kcompact.dumps.headers import decode_headers
 from kcompact.dumps.indexing import Found, index_rows
-from kcompact.dumps.layout import DumpFile, Reject, Split, SplitNotes
+from kcompact.dumps.layout import DumpFile, Reject, Split, SplitNotes, SplitToIndex
 from kcompact.dumps.record import Record
 from kcompact.dumps.side_rows import BadRow, Row, SidePart, headers_in, rows_of
+from kcompact.dumps.small_files import one_by_one
 from kcompact.errors import InputError, OutputError
 
 CONFLUENT = Dialect(
@@ -137,6 +138,12 @@ class SideFiles:
             yield from index_rows(_found(file, notes, as_text=bool(extra)), split.split_id, extra, notes)
         except BadRow as bad:
             notes.rejects.append(Reject(split.split_id, 0, bad.reason, bad.hint))
+
+    def index_together(
+        self, parts: Sequence[SplitToIndex], extra: frozenset[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """One part after another."""
+        yield from one_by_one(self, parts, extra)
 
     def records(self, file: DumpFile, split: Split) -> Iterator[Found]:
         """Every record, decoded in full. Raises InputError."""

@@ -1,12 +1,15 @@
 """Which files a command line names: files, folders, globs, in natural order."""
 
 import glob
+import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from kcompact.errors import InputError
 
 STDIN = "-"
+_HIDDEN = (".", "_")
 
 
 def find_files(arguments: list[str]) -> list[str]:
@@ -35,7 +38,7 @@ def _files_of(argument: str) -> list[str]:
     if path.is_file():
         return [argument]
     if path.is_dir():
-        found = [str(entry) for entry in path.rglob("*") if _counts(entry, path)]
+        found = [file.removeprefix("./") for file in _files_in(str(path))]
         if not found:
             raise InputError(f"{argument}: no dump files in this folder")
         return sorted(found, key=natural_order)
@@ -50,7 +53,19 @@ def _files_of(argument: str) -> list[str]:
     return sorted(found, key=natural_order)
 
 
+def _files_in(folder: str) -> Iterator[str]:
+    """All files of a folder that count, at any depth; links to folders are not followed."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(_HIDDEN):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                yield from _files_in(entry.path)
+            elif entry.is_file() and entry.stat().st_size > 0:
+                yield entry.path
+
+
 def _counts(path: Path, folder: Path) -> bool:
     inside = path.relative_to(folder).parts
-    hidden = any(part.startswith((".", "_")) for part in inside)
+    hidden = any(part.startswith(_HIDDEN) for part in inside)
     return not hidden and path.is_file() and path.stat().st_size > 0

@@ -1,10 +1,12 @@
 """Pass 1: splits of a dump become index rows, read once by Spark's Python workers."""
 
+import itertools
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import (
@@ -19,9 +21,10 @@ from pyspark.sql.types import (
 
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.indexing import count_replacements
-from kcompact.dumps.layout import DumpFile, Split, SplitNotes
+from kcompact.dumps.layout import DumpFile, Split, SplitNotes, SplitToIndex
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.record import index_schema
+from kcompact.dumps.small_files import read_together
 from kcompact.engine.summaries import SplitSummary, side_file, write_side_file
 
 SMALLEST_SPLIT_BYTES = 16 << 20  # below, one task: a second one costs more than it reads
@@ -125,16 +128,27 @@ def per_task(
 
 def read_task(plan: IndexPlan, task: int) -> Iterator[pa.RecordBatch]:
     """The index rows of one task's splits; leaves the task's side file when the last one is read."""
-    summaries = []
-    for split in plan.tasks[task]:
-        file = plan.file_of(split)
-        summary = SplitSummary(split.split_id, SplitNotes())
-        summaries.append(summary)
-        for rows in LAYOUTS[file.layout].index(file, split, plan.extra, summary.notes):
-            summary.add(rows)
-            count_replacements(rows, summary.notes)
+    splits = plan.tasks[task]
+    summaries = {split.split_id: SplitSummary(split.split_id, SplitNotes()) for split in splits}
+    parts = (SplitToIndex(plan.file_of(one), one, summaries[one.split_id].notes) for one in splits)
+    for group in read_together(parts):
+        for rows in LAYOUTS[group[0].file.layout].index_together(group, plan.extra):
+            _add_up(rows, summaries)
             yield rows
-    write_side_file(side_file(Path(plan.folder), task), summaries)
+    write_side_file(side_file(Path(plan.folder), task), summaries.values())
+
+
+def _add_up(rows: pa.RecordBatch, summaries: Mapping[int, SplitSummary]) -> None:
+    """Count index rows, which may be of several splits, in the summary of each."""
+    if not rows.num_rows:
+        return
+    split_ids = rows.column("split_id").to_numpy()
+    cuts = np.flatnonzero(np.diff(split_ids)) + 1
+    for start, end in itertools.pairwise([0, *cuts.tolist(), len(split_ids)]):
+        summary = summaries[int(split_ids[start])]
+        mine = rows.slice(start, end - start)
+        summary.add(mine)
+        count_replacements(mine, summary.notes)
 
 
 def _index_task(plan: IndexPlan, task: int, annotate: Annotate | None) -> Iterator[pa.RecordBatch]:

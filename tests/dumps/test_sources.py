@@ -1,0 +1,51 @@
+"""Which files a folder holds: those that a person would name."""
+
+from pathlib import Path
+
+import pytest
+
+from kcompact.dumps.sources import find_files
+from kcompact.errors import InputError
+
+COUNT = ["part-2.jsonl", "part-10.jsonl", "deep/er/x.jsonl"]
+DO_NOT = [".hidden", "_SUCCESS", "_temporary/part-0.jsonl", "deep/.crc", "empty.jsonl"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in [*COUNT, *DO_NOT]:
+        path = tmp_path / "d" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("" if name.startswith("empty") else "x")
+    return tmp_path / "d"
+
+
+@pytest.mark.parametrize("spelt", ["{}", "{}/", "{}//"])
+def test_a_folder_holds_what_is_no_mark_and_not_empty(folder: Path, spelt: str) -> None:
+    found = find_files([spelt.format(folder)])
+
+    assert [f"{folder}/deep/er/x.jsonl", f"{folder}/part-2.jsonl", f"{folder}/part-10.jsonl"] == found
+
+
+def test_the_folder_one_is_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+
+    assert ["deep/er/x.jsonl", "part-2.jsonl", "part-10.jsonl"] == find_files(["."])
+
+
+def test_links_to_files_count_and_links_to_folders_do_not(folder: Path) -> None:
+    (folder / "link.jsonl").symlink_to(folder / "part-2.jsonl")
+    (folder / "again").symlink_to(folder)
+    (folder / "broken.jsonl").symlink_to(folder / "nowhere")
+
+    found = find_files([str(folder)])
+
+    assert f"{folder}/link.jsonl" in found
+    assert len(COUNT) + 1 == len(found)
+
+
+def test_a_folder_of_marks_alone_is_no_dump(tmp_path: Path) -> None:
+    (tmp_path / "_SUCCESS").write_text("x")
+
+    with pytest.raises(InputError, match="no dump files in this folder"):
+        find_files([str(tmp_path)])
