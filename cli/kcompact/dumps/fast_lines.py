@@ -11,10 +11,10 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from kcompact.dumps.framed import ReadRecord, UnreadableError
+from kcompact.dumps.framed import TOO_LARGE, TOO_LARGE_HINT, ReadRecord, UnreadableError
 from kcompact.dumps.layout import Reject, SplitNotes, SplitToIndex
 from kcompact.dumps.line_template import LineTemplate, match
-from kcompact.dumps.line_window import ByteRange, LineWindow, windows_of
+from kcompact.dumps.line_window import ByteRange, LineWindow, LongLineError, windows_of
 from kcompact.dumps.record import Record, log_id_of
 from kcompact.dumps.window_rows import WindowRows, index_batch
 
@@ -24,6 +24,7 @@ FAST_EXTRA = frozenset({"value_kind", "is_debezium_delete"})
 SMALLEST_FAST_BYTES = 256 << 10  # below, templates save nothing
 MOST_TEMPLATES = 64
 _LEARNED_PER_WINDOW = 8
+_LONGEST_LEARNED_BYTES = 1 << 20  # a longer line is rather matched than learned from, or read just once
 _HOPELESS_WINDOWS = 3  # after as many in which most lines fitted nothing, templates are no longer tried
 
 
@@ -91,7 +92,7 @@ class FastLines:
 
         ``exactly`` reads the rest of a part where records span lines.
         """
-        for window in windows_of([ByteRange(f.data_path, s.start, s.end) for f, s, _ in self._parts]):
+        for window in self._windows():
             scan = self._rules.scan(window)
             if scan is None or self._hopeless == _HOPELESS_WINDOWS:
                 for stretch in window.stretches:
@@ -116,6 +117,13 @@ class FastLines:
             if reject is not None:
                 return
 
+    def _windows(self) -> Iterator[LineWindow]:
+        try:
+            yield from windows_of([ByteRange(f.data_path, s.start, s.end) for f, s, _ in self._parts])
+        except LongLineError as long:  # only a part that is read alone may be so large
+            _, split, notes = self._parts[0]
+            notes.rejects.append(Reject(split.split_id, long.position, TOO_LARGE, TOO_LARGE_HINT))
+
     def _count(self, window: LineWindow, rows: WindowRows, last: int) -> None:
         """Note of each part what the exact way would have noted of its lines before ``last`` that fit."""
         for stretch in window.stretches:
@@ -134,7 +142,7 @@ class FastLines:
             left = self._apply(template, window, rows, left, scan)
             fitting[template] = before - len(left)
         for _ in range(_LEARNED_PER_WINDOW):
-            learned = self._learn(window, int(left[0])) if len(left) else None
+            learned = self._learn(window, left)
             if learned is None or len(fitting) == MOST_TEMPLATES:
                 break
             before = len(left)
@@ -146,7 +154,11 @@ class FastLines:
         self._templates = sorted(fitting, key=fitting.__getitem__, reverse=True)
         self._prove(window, rows, scan)
 
-    def _learn(self, window: LineWindow, number: int) -> LineTemplate | None:
+    def _learn(self, window: LineWindow, lines: np.ndarray) -> LineTemplate | None:
+        short = lines[window.ends[lines] - window.starts[lines] <= _LONGEST_LEARNED_BYTES]
+        if not len(short):
+            return None
+        number = int(short[0])
         line = window.data[window.starts[number] : window.ends[number]].tobytes()
         try:
             record = self._try_to_read(line.removesuffix(b"\r"), 0)

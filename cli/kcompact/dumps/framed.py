@@ -11,7 +11,7 @@ import pyarrow as pa
 from kcompact.dumps.copying import copy_ranges, read_ranges
 from kcompact.dumps.indexing import Found, index_rows
 from kcompact.dumps.layout import DumpFile, Reject, Split, SplitNotes, SplitToIndex
-from kcompact.dumps.record import Record
+from kcompact.dumps.record import LARGEST_RECORD_BYTES, Record
 from kcompact.dumps.small_files import one_by_one
 from kcompact.errors import InputError
 
@@ -22,6 +22,14 @@ class Frame(NamedTuple):
     position: int
     record_bytes: int
     data: bytes
+
+
+TOO_LARGE = (
+    f"no end of the record within {LARGEST_RECORD_BYTES:,} bytes, the most that Kafka's own sizes can say"
+)
+TOO_LARGE_HINT = (
+    "is a line end missing? No broker holds such a record; leave it out, or export the dump again"
+)
 
 
 class UnreadableError(ValueError):
@@ -96,6 +104,7 @@ class FramedLayout:
         try:
             for ordinal, frame in enumerate(self.frames(file, split.start, split.end, notes)):
                 position = frame.position
+                _refuse_too_large(frame)
                 record = read(frame.data, ordinal)
                 if file.wants(record.topic, record.partition):
                     yield frame.position, frame.record_bytes, record
@@ -156,6 +165,11 @@ def copy_separated(file: DumpFile, positions: np.ndarray, record_bytes: np.ndarr
         written += out.write(separator) + out.write(record)
         separator = file.shape.between
     return written
+
+
+def _refuse_too_large(frame: Frame) -> None:
+    if frame.record_bytes > LARGEST_RECORD_BYTES:
+        raise UnreadableError(TOO_LARGE, TOO_LARGE_HINT)
 
 
 class _At(Exception):  # noqa: N818  never leaves this module

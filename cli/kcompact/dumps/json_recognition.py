@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from kcompact.dumps.choosing import choose_dialect
-from kcompact.dumps.framed import TextShape
+from kcompact.dumps.framed import TOO_LARGE, TOO_LARGE_HINT, TextShape
 from kcompact.dumps.json_array import array_texts
 from kcompact.dumps.json_reader import why_not_json
-from kcompact.dumps.json_scan import CLOSE, OPEN, items_of
+from kcompact.dumps.json_scan import CLOSE, OPEN, end_of_first, items_of
 from kcompact.dumps.json_text import ParsedJson
 from kcompact.dumps.json_wrapper import LARGEST_BYTES, wrapper_shape
 from kcompact.dumps.lines import newline_of
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.recognition import HEAD_BYTES, Candidate, Recognised, after_noise, first_byte
+from kcompact.dumps.record import LARGEST_RECORD_BYTES
 from kcompact.errors import InputError
 
 SAMPLE_RECORDS = 200
@@ -28,8 +29,8 @@ def recognise_json(found: Candidate, options: ReadOptions) -> Recognised:
         sample = _parsed(found, _elements(found))
         return _recognised(found, "json_array", _array_shape(found), sample, options)
     shape = TextShape(start=found.start, begin=found.head[: found.start], newline=newline_of(found.body))
-    is_lines = _is_lines(found)
-    sample = _parsed(found, _lines(found) if is_lines else _objects(found))
+    is_lines, records = _records_in(found)
+    sample = _parsed(found, records)
     if isinstance(sample[0], dict) and "records" in sample[0] and found.data_bytes <= LARGEST_BYTES:
         wrapper = wrapper_shape(Path(found.data_path).read_bytes(), found.start)
         if wrapper is not None:
@@ -62,11 +63,33 @@ def _as_row(value: Any) -> dict[str, Any] | None:
     return None
 
 
+def _records_in(found: Candidate) -> tuple[bool, Iterator[bytes]]:
+    """Whether records are lines; and the first of them. Raises InputError."""
+    start = found.start + after_noise(found.body)
+    if not found.whole and b"\n" not in found.head[start:]:
+        return _records_in_long_line(found, start)
+    is_lines = _is_lines(found)
+    return is_lines, _lines(found) if is_lines else _objects(found)
+
+
+def _records_in_long_line(found: Candidate, start: int) -> tuple[bool, Iterator[bytes]]:
+    """As ``_records_in``, where a line is longer than the head: one huge record, or many side by side."""
+    end = end_of_first(found.data_path, start, min(found.data_bytes, start + LARGEST_RECORD_BYTES))
+    if end is None and found.data_bytes - start > LARGEST_RECORD_BYTES:
+        raise InputError(f"{found.path}: byte {start}: {TOO_LARGE}", hint=TOO_LARGE_HINT)
+    if end is None:
+        return True, _lines(found)  # it is cut off, which the index tells
+    with Path(found.data_path).open("rb") as source:
+        source.seek(start)
+        first, following = source.read(end - start), source.read(2)
+    if following.startswith((b"\n", b"\r\n")) or not following:
+        return True, iter([first])
+    return False, _objects(found)
+
+
 def _is_lines(found: Candidate) -> bool:
     """Whether the first object ends where its line does."""
-    line, newline, rest = found.body[after_noise(found.body) :].partition(b"\n")
-    if not newline and not found.whole:
-        return True  # a line longer than the head; nobody indents by a megabyte
+    line, _, rest = found.body[after_noise(found.body) :].partition(b"\n")
     try:
         ParsedJson(line)
     except ValueError:

@@ -117,6 +117,17 @@ def items_of(path: str, start: int, end: int, *, commas: bool, inside: bool = Fa
     yield Item(position, b"".join(pieces), opened, None)
 
 
+def end_of_first(path: str, start: int, end: int) -> int | None:
+    """Where the first object or array of a range ends; None if it does not end within the range."""
+    scanner = Scanner()
+    for chunk_start, chunk in chunks_of(path, start, end):
+        positions, kinds, depths = scanner.feed(chunk)
+        ends = positions[(kinds == CLOSE) & (depths == 0)]
+        if len(ends):
+            return chunk_start + int(ends[0]) + 1
+    return None
+
+
 def cuts_of(path: str, start: int, end: int, split_bytes: int, *, commas: bool) -> list[int]:
     """Where a range can be cut, about every ``split_bytes``: after a comma, else after a bracket.
 

@@ -8,12 +8,22 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kcompact.dumps.record import LARGEST_RECORD_BYTES
+
 WINDOW_BYTES = 4 << 20
 PAD_BYTES = 1024  # readable bytes before the first and after the last line: gathers may run over
 _BLOCK_BYTES = 512 << 10  # scans go block by block, so that what they make stays in the processor's cache
 NEWLINE, RETURN, QUOTE, BACKSLASH = b'\n\r"\\'
 _FIRST_PRINTABLE = 32
 _REPLACEMENT = "\ufffd".encode()
+
+
+class LongLineError(ValueError):
+    """A line longer than LARGEST_RECORD_BYTES starts at ``position`` of a file."""
+
+    def __init__(self, position: int) -> None:
+        super().__init__(position)
+        self.position = position
 
 
 class ByteRange(NamedTuple):
@@ -108,7 +118,7 @@ class LineWindow:
 def windows_of(ranges: Sequence[ByteRange]) -> Iterator[LineWindow]:
     """The lines of one range, or of several in one window; a last line without a newline is given one.
 
-    Raises EOFError where a file is shorter than its range.
+    Raises EOFError where a file is shorter than its range, LongLineError.
     """
     if len(ranges) == 1:
         yield from _windows_of_one(*ranges[0])
@@ -154,7 +164,7 @@ def _windows_of_one(path: str, start: int, end: int) -> Iterator[LineWindow]:
                 filled += 1
             window = _cut(data, filled, base)
             if window is None:  # one line longer than the window
-                data = np.concatenate([data, np.zeros(len(data), np.uint8)])
+                data = _twice_as_long(data, position=base + PAD_BYTES)
                 continue
             yield window
             rest = filled - window.last
@@ -162,6 +172,16 @@ def _windows_of_one(path: str, start: int, end: int) -> Iterator[LineWindow]:
             filled = PAD_BYTES + rest
     finally:
         os.close(descriptor)
+
+
+def _twice_as_long(data: np.ndarray, position: int) -> np.ndarray:
+    """A longer window for a line, at ``position`` in its file, that does not fit into ``data``."""
+    longest = LARGEST_RECORD_BYTES + 1 + 2 * PAD_BYTES
+    if len(data) >= longest:
+        raise LongLineError(position)
+    longer = np.zeros(min(2 * len(data), longest), np.uint8)
+    longer[: len(data)] = data
+    return longer
 
 
 def _fill(descriptor: int, data: np.ndarray, filled: int, position: int, end: int) -> tuple[int, int]:

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from kcompact.dumps.framed import Frame
+from kcompact.dumps.framed import TOO_LARGE, TOO_LARGE_HINT, Frame, UnreadableError
+from kcompact.dumps.record import LARGEST_RECORD_BYTES
 
 CHUNK_BYTES = 4 << 20
 _PROBE_BYTES = 64 << 10
@@ -37,18 +38,29 @@ def _after_newline(source: BinaryIO, position: int, end: int) -> int:
 
 
 def lines_of(path: str, start: int, end: int) -> Iterator[Frame]:
-    """The lines of a range, blank ones included; ``data`` is without the line end (LF or CR LF)."""
+    """The lines of a range, blank ones included; ``data`` is without the line end (LF or CR LF).
+
+    Raises UnreadableError for one that goes on for more than LARGEST_RECORD_BYTES.
+    """
     with Path(path).open("rb") as source:
         source.seek(start)
-        rest, position = b"", start
-        while position + len(rest) < end:
-            chunk = source.read(min(CHUNK_BYTES, end - position - len(rest)))
+        position, read_to = start, start
+        begun: list[bytes] = []  # a line that has not ended yet
+        while read_to < end:
+            chunk = source.read(min(CHUNK_BYTES, end - read_to))
             if not chunk:
                 raise EOFError(path)
-            *whole, rest = (rest + chunk).split(b"\n")
-            for line in whole:
-                yield Frame(position, len(line) + 1, line.removesuffix(b"\r"))
-                position += len(line) + 1
+            read_to += len(chunk)
+            first, *others = chunk.split(b"\n")
+            begun.append(first)
+            if others:
+                for line in (b"".join(begun), *others[:-1]):
+                    yield Frame(position, len(line) + 1, line.removesuffix(b"\r"))
+                    position += len(line) + 1
+                begun = [others[-1]]
+            elif read_to - position > LARGEST_RECORD_BYTES:
+                raise UnreadableError(TOO_LARGE, TOO_LARGE_HINT, position=position)
+        rest = b"".join(begun)
         if rest:
             yield Frame(position, len(rest), rest.removesuffix(b"\r"))
 

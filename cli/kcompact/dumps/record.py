@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+LARGEST_RECORD_BYTES = 2**31 - 1  # Kafka's sizes, and our columns of them, are 32 bits
+
 
 class Record(NamedTuple):
     """One record as its dump tells it, decoded: keys, values and header values are the bytes they stand for.
