@@ -4,6 +4,8 @@ from kcompact.log.totals import LogOutcome
 from kcompact.report.compaction import CompactionReport
 from kcompact.report.inert import markdown, printable_key
 
+_MOST_FILES = 20
+
 
 def render_markdown(report: CompactionReport) -> str:
     """The report as Markdown; text from the dump is inert in it."""
@@ -20,7 +22,9 @@ def render_markdown(report: CompactionReport) -> str:
 
 def _files(report: CompactionReport) -> str:
     written = "Would write" if report.dry_run else "Written"
-    lines = [f"* Read: {markdown(path)}" for path in report.inputs]
+    lines = [f"* Read: {markdown(path)}" for path in report.inputs[:_MOST_FILES]]
+    if len(report.inputs) > _MOST_FILES:
+        lines.append(f"* Read: {len(report.inputs) - _MOST_FILES:,} more, which report.json names")
     lines += [f"* Recognised: {markdown(text)}" for text in report.recognised]
     lines += [f"* {written}: {markdown(path)}" for path in report.outputs]
     return "\n".join(lines)
