@@ -10,6 +10,8 @@ from kcompact.dumps.containers import open_packed, output_container
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.outputs import Target
 
+_FEW_BYTES = 128 << 10  # through our own buffer they are where they belong as soon
+
 
 @dataclass(frozen=True)
 class Fragment:
@@ -59,7 +61,7 @@ def copy_range(source: BinaryIO, start: int, length: int, out: BinaryIO) -> None
     """Append a range of a file; by the kernel where both are plain files and it can."""
     left = length
     source.seek(start)
-    if hasattr(os, "copy_file_range") and _is_plain(out):
+    if length > _FEW_BYTES and hasattr(os, "copy_file_range") and _is_plain(out):
         out.flush()
         while left:
             done = os.copy_file_range(source.fileno(), out.fileno(), left)

@@ -39,14 +39,13 @@ class Part:
 
     def __init__(self, plan: IndexPlan, name: str, copier: Copier | None) -> None:
         self._plan = plan
-        self._splits = plan.splits
         self._path = Path(plan.folder) / name
         self._copier = copier
         self._out = self._path.open("wb") if copier else None
 
     def copy(self, split_id: int, positions: np.ndarray, record_bytes: np.ndarray) -> Fragment:
         """Copy one split's survivors; call once per split, with all of them in output order."""
-        split = self._splits[split_id]
+        split = self._plan.split(split_id)
         if self._out is None or self._copier is None or not len(positions):
             return Fragment(split_id, self._path.name, 0, 0, len(positions))
         self._look_for_room(int(record_bytes.sum(dtype=np.int64)))

@@ -62,6 +62,10 @@ class IndexPlan:
         """All splits by their id."""
         return {split.split_id: split for task in self.tasks for split in task}
 
+    def split(self, split_id: int) -> Split:
+        """The split that an id names."""
+        return self.tasks[split_id >> TASK_SHIFT][split_id & MOST_SPLITS_PER_TASK - 1]
+
     def file_of(self, split: Split) -> DumpFile:
         """The file that a split is a part of."""
         return self.files[split.file_id]

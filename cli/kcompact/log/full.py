@@ -1,5 +1,6 @@
 """The full form: Kafka's cleaner on an ungrouped index, for whatever the plain form does not cover."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,8 +48,8 @@ class FullIndex:
 def full_index(spark: SparkSession, dump: Dump, folder: Path) -> FullIndex:
     """Read a dump into an index; a second time, file by file, where one is out of order and was cut."""
     found = _index(spark, dump, plan_index(dump, folder, FULL_EXTRA))
-    splits = [split.file_id for split in found.plan.splits.values()]
-    if not any(splits.count(file_id) > 1 for file_id in found.sorted_files):
+    splits = Counter(split.file_id for split in found.plan.splits.values())
+    if not any(splits[file_id] > 1 for file_id in found.sorted_files):
         return found
     found.rows.unpersist()
     for path in folder.glob("index-*.arrow"):

@@ -46,7 +46,7 @@ def _copy_work(job: FullJob) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa
 
 def _in_output_order(job: FullJob, split_id: int, rows: pa.Table) -> pa.Table:
     """As in the input, or by topic, partition and offset where the input is out of order."""
-    if job.plan.splits[split_id].file_id not in job.sorted_files:
+    if job.plan.split(split_id).file_id not in job.sorted_files:
         return rows
     ranks = job.ranks()
     known, inverse = np.unique(rows["log_id"].to_numpy(), return_inverse=True)
