@@ -22,14 +22,17 @@ def labelled_columns(lines: list[bytes], separator: bytes) -> Columns | None:
     What follows the labels is headers, key, value; key, value; or the value alone. Kafka 2.5 and 2.6
     printed a bare partition after the value.
     """
-    rows = [line.split(separator) for line in lines if not NOISE.match(line)]
-    labels = [_labels_of(row) for row in rows]
-    if not rows or not labels[0] or any(label != labels[0] for label in labels):
+    lines = [line for line in lines if not NOISE.match(line)]
+    labels = _labels_of(lines[0].split(separator)) if lines else ()
+    if not labels:  # as in nearly every file: the other lines need not be looked at
         return None
-    rests = [row[len(labels[0]) :] for row in rows]
+    rows = [line.split(separator) for line in lines]
+    if any(_labels_of(row) != labels for row in rows):
+        return None
+    rests = [row[len(labels) :] for row in rows]
     [(width, _)] = Counter(map(len, rests)).most_common(1)
-    rest = _rest_columns([rest for rest in rests if len(rest) == width], width, "partition" in labels[0])
-    return None if rest is None else labels[0] + rest
+    rest = _rest_columns([rest for rest in rests if len(rest) == width], width, "partition" in labels)
+    return None if rest is None else labels + rest
 
 
 def _labels_of(row: list[bytes]) -> Columns:

@@ -72,7 +72,7 @@ def _labelled(found: Candidate, options: ReadOptions) -> Recognised | None:
     """What the console consumer prints; None if it is something else."""
     lines = [line.removesuffix(b"\r") for line in _whole_lines(found.body, found.whole)]
     separators = [options.delimiter] if options.delimiter else list(_SEPARATORS)
-    read = [(separator, labelled_columns(lines, separator.encode())) for separator in separators]
+    read = ((separator, labelled_columns(lines, separator.encode())) for separator in separators)
     separator, columns = next(((text, names) for text, names in read if names is not None), ("", None))
     if columns is None:
         return None
