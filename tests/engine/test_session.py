@@ -27,6 +27,35 @@ def test_a_run_prints_nothing_of_its_own_and_leaves_nothing(tmp_path: Path) -> N
     assert wait_until(lambda: is_clean(tmp_path), seconds=0.5), processes_of(tmp_path)
 
 
+def test_the_first_task_finds_a_worker_awake(tmp_path: Path) -> None:
+    code = """
+import os, sys, threading
+from pathlib import Path
+sys.path.insert(0, TESTS)
+from engine_runs import processes_of, wait_until
+from kcompact.engine.session import SessionOptions, open_session
+
+def workers():
+    running = processes_of(Path(os.environ["TMPDIR"]))
+    return sorted(pid for pid, command in running.items() if "-m kcompact.engine.worker_daemon" in command)
+
+def process_id(batches):
+    import os
+    import pyarrow as pa
+    yield pa.RecordBatch.from_pydict({"id": pa.array([os.getpid() for _ in batches], pa.int64())})
+
+with open_session(SessionOptions(master="local[2]")) as spark:
+    wait_until(lambda: "wake-worker" not in [thread.name for thread in threading.enumerate()])
+    before = workers()  # the daemon and its first child
+    used = spark.range(1, numPartitions=1).mapInArrow(process_id, "id long").toArrow().to_pylist()[0]["id"]
+    print(len(before), used in before, workers() == before)
+""".replace("TESTS", repr(str(Path(__file__).parents[1])))
+
+    run = run_python(code, tmp_path)
+
+    assert (run.returncode, run.stdout, run.stderr) == (0, "2 True True\n", "")
+
+
 def test_spark_home_of_the_user_does_not_matter(tmp_path: Path) -> None:
     run = run_python(COUNT_IN_A_WORKER, tmp_path, SPARK_HOME="/nonexistent", SPARK_LOCAL_DIRS="/nonexistent")
     assert (run.returncode, run.stdout, run.stderr) == (0, "[{'rows': 7}]\n", "")
