@@ -1,9 +1,12 @@
 """Pass 1: splits of a dump become index rows, read once by Spark's Python workers."""
 
+import hashlib
 import itertools
+import pickle
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +35,8 @@ TASKS_OF_A_MIDDLING_DUMP = 8  # of some hundred MB, whatever the number of cores
 LARGEST_SPLIT_BYTES = 256 << 20  # so that a worker groups many records before the JVM sees a row
 TASK_SHIFT = 14  # a split id is (number of its task << TASK_SHIFT) + number in the task
 MOST_SPLITS_PER_TASK = 1 << TASK_SHIFT
+MOST_FILES_SENT = 100  # with every task
+_PLANS_REMEMBERED = 2
 
 Annotate = Callable[[pa.RecordBatch], pa.RecordBatch]
 _SPARK_TYPES = {
@@ -50,12 +55,26 @@ def spark_schema(schema: pa.Schema) -> StructType:
 
 @dataclass(frozen=True)
 class IndexPlan:
-    """Which task reads which splits; travels to the workers. Task ``i`` reads ``tasks[i]`` in order."""
+    """Which task reads which splits; travels to the workers. Task ``i`` reads ``tasks[i]`` in order.
+
+    Of many files it travels as a file in the run's folder, which a worker reads once, not with every task.
+    """
 
     files: tuple[DumpFile, ...]
     tasks: tuple[tuple[Split, ...], ...]
     folder: str  # where each task leaves its side file
     extra: frozenset[str] = frozenset()
+
+    def __reduce__(self) -> tuple[Callable[..., "IndexPlan"], tuple[object, ...]]:
+        """What pickles in place of the plan."""
+        values = (self.files, self.tasks, self.folder, self.extra)
+        if len(self.files) <= MOST_FILES_SENT:
+            return IndexPlan, values
+        pickled = pickle.dumps(values)
+        path = Path(self.folder) / f"plan-{hashlib.sha256(pickled).hexdigest()}.pickle"
+        if not path.exists():
+            path.write_bytes(pickled)
+        return _read_plan, (str(path),)
 
     @property
     def splits(self) -> dict[int, Split]:
@@ -69,6 +88,11 @@ class IndexPlan:
     def file_of(self, split: Split) -> DumpFile:
         """The file that a split is a part of."""
         return self.files[split.file_id]
+
+
+@lru_cache(_PLANS_REMEMBERED)
+def _read_plan(path: str) -> IndexPlan:
+    return IndexPlan(*pickle.loads(Path(path).read_bytes()))  # noqa: S301  written by us, in our own folder
 
 
 def plan_index(

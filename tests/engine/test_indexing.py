@@ -1,0 +1,38 @@
+"""How the plan of an index travels to the workers."""
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from kcompact.dumps.dump import open_dump
+from kcompact.dumps.options import ReadOptions
+from kcompact.engine.indexing import MOST_FILES_SENT, IndexPlan, plan_index
+
+LINE = b'{"topic":"t","partition":0,"offset":%d,"ts":1,"broker":0,"key":"k","payload":"v"}\n'
+
+
+def plan_of(folder: Path, files: int) -> IndexPlan:
+    (folder / "dump").mkdir()
+    (folder / "run").mkdir()
+    for number in range(files):
+        (folder / "dump" / f"{number}.jsonl").write_bytes(LINE % number)
+    return plan_index(open_dump([str(folder / "dump")], ReadOptions()), folder / "run")
+
+
+@pytest.mark.parametrize("files", [1, MOST_FILES_SENT, MOST_FILES_SENT + 1])
+def test_a_plan_arrives_as_it_was_sent(tmp_path: Path, files: int) -> None:
+    plan = plan_of(tmp_path, files)
+
+    arrived = pickle.loads(pickle.dumps(plan))  # noqa: S301  our own
+
+    assert arrived == plan
+    assert files == len(arrived.files)
+    assert all(arrived.split(split_id) == split for split_id, split in plan.splits.items())
+
+
+def test_a_plan_of_many_files_is_as_short_as_one_of_few(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, 10 * MOST_FILES_SENT)
+
+    assert len(pickle.dumps(plan)) < 500
+    assert 1 == len(list((tmp_path / "run").iterdir()))
