@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from avro_files import SHAPES, SYNC, avro_bytes, write_avro
 from dump_pipeline import index_all, open_one
 from kcompact.dumps import avro, avro_lanes
+from kcompact.dumps.contents import CONTENT_EXTRA
 from kcompact.dumps.layout import SplitNotes
 from kcompact.dumps.record import Record
 
@@ -33,27 +34,30 @@ def some_records(count: int, seed: int) -> list[Record]:
     ]
 
 
-def rows_and_notes(path: Path, **options: Any) -> tuple[list[dict[str, Any]], SplitNotes]:
+def rows_and_notes(
+    path: Path, extra: frozenset[str] = frozenset(), **options: Any
+) -> tuple[list[dict[str, Any]], SplitNotes]:
     with open_one(path, **options) as dump:
-        table, notes = index_all(dump)
+        table, notes = index_all(dump, extra=extra)
     return table.to_pylist(), notes[0]
 
 
 def both_ways(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> list[dict[str, Any]]:
     """The rows, which must be the same in lanes and record by record."""
-    in_lanes = rows_and_notes(path, **options)
-    with monkeypatch.context() as patched:
-        patched.setattr(avro_lanes, "FEWEST_LANES", MANY)
-        one_by_one = rows_and_notes(path, **options)
-    assert in_lanes[0] == one_by_one[0]
-    assert in_lanes[1] == one_by_one[1]
+    for extra in (CONTENT_EXTRA, frozenset()):
+        in_lanes = rows_and_notes(path, extra, **options)
+        with monkeypatch.context() as patched:
+            patched.setattr(avro_lanes, "FEWEST_LANES", MANY)
+            one_by_one = rows_and_notes(path, extra, **options)
+        assert in_lanes[0] == one_by_one[0]
+        assert in_lanes[1] == one_by_one[1]
     return in_lanes[0]
 
 
-def fits_in_lanes(path: Path) -> bool:
+def fits_in_lanes(path: Path, extra: frozenset[str] = frozenset()) -> bool:
     with open_one(path) as dump:
         (split,) = dump.splits(1 << 40)
-        reader = avro_lanes.LaneReader(dump.files[0], split, SplitNotes())
+        reader = avro_lanes.LaneReader(dump.files[0], split, SplitNotes(), extra)
         with avro.map_file(dump.files[0].data_path) as data:
             return all(reader.read(chunk) is not None for chunk in avro._chunks(data, dump.files[0], split))
 
@@ -70,6 +74,7 @@ def test_lanes_give_what_reading_one_by_one_gives(
     assert [row["offset"] for row in rows] == [record.offset for record in records]
     assert [row["key"] for row in rows] == [record.key for record in records]
     assert fits_in_lanes(path)
+    assert fits_in_lanes(path, CONTENT_EXTRA)
 
 
 def test_chunks_follow_one_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

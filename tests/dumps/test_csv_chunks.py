@@ -9,6 +9,7 @@ import pytest
 
 from dump_pipeline import index_all, open_one
 from kcompact.dumps import csv_chunks, csv_lines, fast_lines
+from kcompact.dumps.contents import CONTENT_EXTRA
 from kcompact.errors import InputError
 
 CELLS = [
@@ -30,6 +31,8 @@ CELLS = [
 ]
 RARE = ["\ufeff", "\ufffd", '"open', '"a"b', "\r", "+5", "007", '"8"', "1e3", "99999999999999999999", "-1"]
 HEADERS = ["topic,partition,offset,timestamp,key,value", "offset,key,value", "key;value;offset;timestamp;x"]
+HEADERS.append("offset,headers,key,value")
+KINDS_OF_HEADERS = ["", "", "a=b", "a:1", '"a=b,c=NULL"', '""', "x", "7"]
 
 
 def both(path: Path, monkeypatch: pytest.MonkeyPatch, split_bytes: int, **options: Any) -> list[Any]:
@@ -40,9 +43,10 @@ def both(path: Path, monkeypatch: pytest.MonkeyPatch, split_bytes: int, **option
         try:
             with open_one(path, **options) as dump:
                 table, notes = index_all(dump, split_bytes)
-                told.append((table, notes))
+                contents, _ = index_all(dump, split_bytes, extra=CONTENT_EXTRA)
+                told.append((table, notes, contents))
         except InputError as error:
-            told.append((error.message, None))
+            told.append((error.message, None, None))
     return told
 
 
@@ -59,6 +63,8 @@ def test_any_cells_read_alike(seed: int, tmp_path: Path, monkeypatch: pytest.Mon
             return rng.choice(RARE)
         if name in {"offset", "timestamp"}:
             return rng.choice(["", str(1_700_000_000 + number)]) if name == "timestamp" else str(number)
+        if name == "headers":
+            return rng.choice(KINDS_OF_HEADERS)
         return rng.choice(plain.get(name, CELLS[:12] if rng.random() < 0.97 else CELLS))
 
     newline = rng.choice(["\n", "\n", "\r\n"])
@@ -94,6 +100,7 @@ def test_the_fast_way_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(fast_lines, "SMALLEST_FAST_BYTES", 0)
     monkeypatch.setattr(csv_lines, "CsvReader", refuse)
     with open_one(path) as dump:
+        index_all(dump, extra=CONTENT_EXTRA)
         table, _ = index_all(dump)
     assert table["offset"].to_pylist() == list(range(100))
     assert table["key"].type == pa.binary()

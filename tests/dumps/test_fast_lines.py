@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kcompact.dumps import line_window
+from kcompact.dumps.contents import CONTENT_EXTRA
 from kcompact.dumps.csv_lines import CsvLines
 from kcompact.dumps.csv_reader import CsvReader, CsvShape
 from kcompact.dumps.csv_rules import CsvRules
@@ -25,7 +26,7 @@ from kcompact.dumps.json_reader import JsonReader
 from kcompact.dumps.json_rules import JsonRules
 from kcompact.dumps.json_template import covers, learn_template
 from kcompact.dumps.layout import DumpFile, Split, SplitNotes, SplitToIndex
-from kcompact.dumps.record import VALUE_WORD_NULL, Record, index_schema
+from kcompact.dumps.record import VALUE_WORD_NULL, Record, index_schema, value_hash
 from kcompact.dumps.small_files import read_together
 
 KCAT, PLAIN = BY_NAME["kcat"], BY_NAME["plain"]
@@ -61,6 +62,12 @@ def assert_same(file: DumpFile, extra: frozenset[str] = frozenset()) -> pa.Table
 
 
 def assert_same_together(files: Sequence[DumpFile], extra: frozenset[str] = frozenset()) -> pa.Table:
+    """The table without values; with their hashes and the headers', fast and exact are compared too."""
+    assert_same_with(files, extra | CONTENT_EXTRA)
+    return assert_same_with(files, extra)
+
+
+def assert_same_with(files: Sequence[DumpFile], extra: frozenset[str]) -> pa.Table:
     """Up to the first record that cannot be read: what follows it in other files nobody will see."""
     fast_parts, exact_parts = whole(files), whole(files)
     fast = pa.Table.from_batches(fast_lines(fast_parts, extra), index_schema(extra)).combine_chunks()
@@ -131,6 +138,12 @@ HOSTILE = [
     kcat_line(5).replace(b'"t"', b'"other"'),
     kcat_line(5).replace(b'"topic":"t",', b""),
     kcat_line(5).replace(b'"broker":0', b'"broker":0,"headers":["a","b\\"c"]'),
+    kcat_line(5).replace(b'"broker":0', b'"broker":0,"headers":["a","b","c",null]'),
+    kcat_line(5).replace(b'"broker":0', b'"broker":0,"headers":0'),
+    kcat_line(5).replace(b'"broker":0', b'"broker":0,"headers":7'),
+    kcat_line(5, payload='"\\udc80 \\ud83d\\ude00 \\/\\n"'),
+    kcat_line(5, payload='"a\\\\b"').replace(b'"k"', b'"\xff"'),
+    kcat_line(5).replace(b'"v"', b'"\\n\xff"'),
     b'{"key":"k","topic":"t","partition":0,"offset":6,"payload":"v"}\n',
     b'{"payload":"v","key":"k","topic":"t","partition":0,"offset":6}\n',
     b'{"key":"k","payload":"v","topic":"t","partition":0,"offset":61,"ts":5}\n',
@@ -246,7 +259,8 @@ def test_filters_are_obeyed(tmp_path: Path) -> None:
     assert table.num_rows == 10
 
 
-def test_regular_lines_fit_a_template(tmp_path: Path) -> None:
+@pytest.mark.parametrize("extra", [frozenset(), CONTENT_EXTRA], ids=["rows", "contents"])
+def test_regular_lines_fit_a_template(tmp_path: Path, extra: frozenset[str]) -> None:
     """Otherwise all of the above would compare the exact way with itself."""
     dump = b"".join(kcat_line(n, payload="null" if n % 5 == 0 else '"v \\"q\\""') for n in range(1000))
     file = dump_file(tmp_path / "d.jsonl", dump, KCAT)
@@ -257,10 +271,10 @@ def test_regular_lines_fit_a_template(tmp_path: Path) -> None:
             unread.append(data)
             return super().__call__(data, ordinal)
 
-    reader = partial(Counting, file, values=False)
+    reader = partial(Counting, file, values=bool(extra))
     notes = SplitNotes()
     part = SplitToIndex(file, Split(0, 0, 0, len(dump)), notes)
-    fast = FastLines(JsonRules(KCAT), reader, [part])
+    fast = FastLines(JsonRules(KCAT), reader, [part], extra=extra)
     table = pa.Table.from_batches(fast.index(exactly))
 
     assert table.num_rows == 1000
@@ -292,6 +306,40 @@ def test_what_values_are_is_told_as_the_exact_way_tells_it(
     assert table["is_debezium_delete"].to_pylist() == [value == DELETE for value in values]
 
 
+HEADERS = ['["a","b"]', '["a",null]', "[]", "null", '["a","\\u00e9","a","x"]', '{"a":1}', '{"a":17}']
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(HEADERS), st.one_of(st.none(), st.text(max_size=9))),
+        min_size=1,
+        max_size=40,
+    )
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_headers_and_values_are_hashed_as_the_exact_way_hashes_them(
+    tmp_path: Path, told: list[tuple[str, str | None]]
+) -> None:
+    lines = [
+        kcat_line(at, payload=json.dumps(value)).replace(b'"key"', f'"headers":{headers},"key"'.encode())
+        for at, (headers, value) in enumerate(told)
+    ]
+    table = assert_same_with([dump_file(tmp_path / "d.jsonl", b"".join(lines), KCAT)], CONTENT_EXTRA)
+    values = [None if value is None else value.encode() for _, value in told]
+    assert table["value_hash"].to_pylist() == list(map(value_hash, values))
+
+
+@pytest.mark.parametrize("encoding", ["base64", "hex"])
+def test_encoded_values_are_hashed_as_the_exact_way_hashes_them(tmp_path: Path, encoding: str) -> None:
+    spelt = ['"YWI="', '"6162"', '"YWI"', '"61\\u0036\\u0032"', "null", '""', '"YWI\\u003d"', '"!"']
+    for last in spelt:
+        lines = [
+            kcat_line(at, payload=payload) for at, payload in enumerate([spelt[encoding == "hex"], last])
+        ]
+        dialect = replace(KCAT, value_encoding=encoding)
+        assert_same(dump_file(tmp_path / "d.jsonl", b"".join(lines), dialect))
+
+
 def test_words_that_are_spelt_with_escapes_are_still_told(tmp_path: Path) -> None:
     payloads = ['"v"', '"\\u006eull"', json.dumps(DELETE).replace("op", "\\u006fp"), '"v"']
     lines = [kcat_line(at, payload=payload) for at, payload in enumerate(payloads)]
@@ -301,6 +349,7 @@ def test_words_that_are_spelt_with_escapes_are_still_told(tmp_path: Path) -> Non
 
 
 COLUMNS = ("topic", "partition", "offset", "timestamp", "key", "value")
+WITH_HEADERS = (*COLUMNS, "headers")
 CSV_HOSTILE = [
     b"t,0,5,17,k,\n",
     b"t,0,5,17,k,a,b\n",
@@ -325,6 +374,7 @@ CSV_HOSTILE = [
     b"t,0,5,17,k\tx,v\ty\n",
     b"t,0,5,17,k,v\rw\n",
     b"t,0,5,17,k,v\r\n",
+    b"t,0,5,17,k,\r\n",
     b"t,0,5,17,k,\\N\n",
     b"t,0,5,17,\xff,\xfe\n",
     "t,0,5,17,\ufffd,v\n".encode(),
@@ -373,7 +423,16 @@ def test_any_rows_read_alike(tmp_path: Path, dump: list[bytes], window_bytes: in
     assert_same_together([replace(file, file_id=number) for number, file in enumerate(files)])
 
 
-def test_regular_rows_fit_a_template(tmp_path: Path) -> None:
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.lists(st.sampled_from([b"", b"a=b", b"a:1", b"a:17", b"7", b"12", b"x"]), max_size=30))
+def test_headers_in_cells_read_alike(tmp_path: Path, cells: list[bytes]) -> None:
+    dump = b"".join(b"t,0,%d,17,k,v,%s\n" % (at, cell) for at, cell in enumerate(cells))
+    file = csv_file(tmp_path / "d.csv", dump)
+    assert_same(replace(file, shape=replace(file.shape, columns=WITH_HEADERS)))
+
+
+@pytest.mark.parametrize("extra", [frozenset(), CONTENT_EXTRA], ids=["rows", "contents"])
+def test_regular_rows_fit_a_template(tmp_path: Path, extra: frozenset[str]) -> None:
     """Otherwise the comparisons above would compare the exact way with itself."""
     dump = b"".join(b"t,%d,%d,17,k-%d,%s\n" % (n % 3, n, n, b"" if n % 5 == 0 else b"v") for n in range(1000))
     file = csv_file(tmp_path / "d.csv", dump)
@@ -385,7 +444,7 @@ def test_regular_rows_fit_a_template(tmp_path: Path) -> None:
             return super().__call__(data, ordinal)
 
     part = SplitToIndex(file, Split(0, 0, 0, len(dump)), SplitNotes())
-    fast = FastLines(CsvRules(file), partial(Counting, file, values=False), [part])
+    fast = FastLines(CsvRules(file), partial(Counting, file, values=bool(extra)), [part], extra=extra)
     table = pa.Table.from_batches(fast.index(exactly))
 
     assert table.num_rows == 1000

@@ -142,10 +142,10 @@ def _indexed(
 ) -> Iterator[pa.RecordBatch]:
     """All rows of a split: chunks in lanes where that is possible, else record by record. Raises BadBlock."""
     exact = _ExactReader(file, split, notes, values=bool(extra))
-    lanes = LaneReader(file, split, notes)
+    lanes = LaneReader(file, split, notes, extra)
     with map_file(file.data_path) as data:
         for chunk in _chunks(data, file, split):
-            found = None if extra else lanes.read(chunk)
+            found = lanes.read(chunk)
             yield from index_rows(exact.read(chunk), split.split_id, extra, notes) if found is None else found
 
 

@@ -12,16 +12,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcompact.dumps.avro_container import Block
-from kcompact.dumps.avro_reader import AvroReader
+from kcompact.dumps.avro_reader import AvroHeaders, AvroReader
+from kcompact.dumps.avro_records import DAMAGE
 from kcompact.dumps.avro_steps import ABSENT, PADDING_BYTES, Array, Lanes, Misfit, Step, compile_steps
+from kcompact.dumps.contents import CONTENT_EXTRA, Contents, hashes_of_ranges, lengths_of
 from kcompact.dumps.dialect import Dialect
 from kcompact.dumps.layout import DumpFile, Split, SplitNotes
 from kcompact.dumps.reading import REPLACEMENT
-from kcompact.dumps.record import INDEX_SCHEMA, log_id_of
+from kcompact.dumps.record import INDEX_SCHEMA, index_schema, log_id_of
 
 FEWEST_LANES = 48  # with fewer, an array operation is mostly overhead
 BATCH_ROWS = 65_536
 _ROLES = ("topic", "partition", "offset", "timestamp", "key", "value")
+_CONTENT_ROLES = (*_ROLES, "headers")
 _LARGEST_PARTITION = 2**31 - 1
 _PER_MS = {"ms": 1, "us": 1000, "ns": 1_000_000}
 _SMALLEST_US, _SMALLEST_NS = 10**14, 10**17
@@ -39,19 +42,25 @@ class Chunk:
 class LaneReader:
     """Reads chunks of one split. ``steps`` None: this file's schema cannot be read so."""
 
-    def __init__(self, file: DumpFile, split: Split, notes: SplitNotes) -> None:
+    def __init__(
+        self, file: DumpFile, split: Split, notes: SplitNotes, extra: frozenset[str] = frozenset()
+    ) -> None:
         self._file, self._split, self._notes = file, split, notes
+        self._schema = index_schema(extra)
         self._dialect: Dialect = file.dialect
         self.steps: Step | None = None
         dialect = self._dialect
         ruled = dialect.null_literal or "null" in (dialect.empty_key, dialect.empty_value)
-        if dialect.offset is not None and not ruled and dialect.timestamp_unit in {"auto", *_PER_MS}:
+        told = not extra or (extra <= CONTENT_EXTRA and dialect.value != "")
+        if told and dialect.offset is not None and not ruled and dialect.timestamp_unit in {"auto", *_PER_MS}:
             reader = AvroReader(file, SplitNotes(), values=False)
-            paths = {role: path for role, path in reader.paths.items() if role in _ROLES and path}
+            roles = _CONTENT_ROLES if extra else _ROLES
+            paths = {role: path for role, path in reader.paths.items() if role in roles and path}
+            self._headers = AvroHeaders(reader)
             nested = any(
                 one != two and one == two[: len(one)] for one in paths.values() for two in paths.values()
             )
-            self.steps = None if nested else compile_steps(reader.wire, paths)
+            self.steps = None if nested else compile_steps(reader.wire, paths, contents=bool(extra))
 
     def read(self, chunk: Chunk) -> list[pa.RecordBatch] | None:
         """The rows of a chunk, in the order of its records; None: read them one by one."""
@@ -59,7 +68,7 @@ class LaneReader:
             return None
         try:
             return self._batches(chunk, *_walk(self.steps, chunk))
-        except (Misfit, IndexError):  # IndexError: a length that points out of the chunk
+        except (Misfit, *DAMAGE):  # such as a length that points out of the chunk
             return None
 
     def _batches(self, chunk: Chunk, lanes: Lanes, starts: Array) -> list[pa.RecordBatch]:
@@ -69,21 +78,40 @@ class LaneReader:
         bases = np.array([block.position - self._split.start for block in chunk.blocks], dtype=np.int64) << 32
         sizes = np.array([len(data) for data in chunk.unpacked], dtype=np.int64)
         lane_starts = np.cumsum(sizes) - sizes
+        keys = self._keys(lanes)
+        contents = self._contents(lanes, keys)
         columns = [
             logs,
             _required(lanes, "offset"),
-            self._keys(lanes),
+            keys,
             self._timestamps(lanes),
-            lanes.column("value.there", int(self._dialect.value == "")) == 0,
+            self._is_null(lanes),
             np.full(rows, self._split.split_id, dtype=np.int32),
             np.repeat(bases - lane_starts, counts) + starts[:rows],
             np.diff(starts).astype(np.int32),
+            *contents,
         ]
         for name in ("record", "key", "value"):
             self._notes.fields_seen[name] = self._notes.fields_seen.get(name, 0) + rows
-        batch = pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=INDEX_SCHEMA)
+        batch = pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=self._schema)
         batch = batch if wanted is None else batch.filter(pa.array(wanted))
         return [batch.slice(first, BATCH_ROWS) for first in range(0, batch.num_rows, BATCH_ROWS)]
+
+    def _is_null(self, lanes: Lanes) -> Array:
+        if len(self._schema) > len(INDEX_SCHEMA):
+            return lanes.column("value.length", ABSENT) < 0
+        return lanes.column("value.there", int(self._dialect.value == "")) == 0
+
+    def _contents(self, lanes: Lanes, keys: pa.Array) -> list[pa.Array]:
+        """The columns behind INDEX_SCHEMA."""
+        names = self._schema.names[len(INDEX_SCHEMA) :]
+        if not names:
+            return []
+        starts, lengths = lanes.column("value.start", 0), lanes.column("value.length", ABSENT)
+        hashes = hashes_of_ranges(lanes.data.data, starts, lengths)
+        headers, codes = self._headers.of(_gathered(lanes, "headers"))
+        contents = Contents(lengths_of(keys), lengths, hashes, headers, codes)
+        return [contents.column(name) for name in names]
 
     def _timestamps(self, lanes: Lanes) -> Array:
         """Milliseconds, by the rules of timestamps.timestamp_ms; counted as reading.FieldRules counts."""

@@ -4,7 +4,9 @@ import io
 from typing import Any
 
 import fastavro
+import numpy as np
 import orjson
+import pyarrow as pa
 
 from kcompact.dumps.avro_records import Datum, RecordReader, branch_bytes
 from kcompact.dumps.avro_schema import Path, WireSchema, branches, is_bytes, is_integer, wire_schema
@@ -30,6 +32,9 @@ class AvroReader:
         if file.dialect.value == "":
             self.paths["value"] = ()
         self._exact = frozenset(self.paths[role] for role in ("key", "value") if role in self.paths)
+        headers = self.paths.get("headers", ())
+        if any(path[:-1] == headers for path, _ in self.wire.leaves(self._exact)) and headers:
+            self._exact |= {headers}  # a record with a field per header, wanted as one
         self._kinds = {role: self._kind(role) for role in ("key", "value")}
         self._text_schema: Any = None
 
@@ -116,6 +121,28 @@ class AvroReader:
             text = wire_schema(self._schema, text=True)
             self._text_schema = text.parsed(_without_null(self.type_at(text, self.paths["value"])))
         return as_json(fastavro.schemaless_reader(io.BytesIO(raw), self._text_schema, None))
+
+
+class AvroHeaders:
+    """Decodes headers from the bytes that they take in a block, without a union's branch."""
+
+    def __init__(self, reader: AvroReader) -> None:
+        path = reader.paths.get("headers")
+        kind = None if path is None else branches(reader.type_at(reader.wire, path))
+        self._schema: Any = reader.wire.parsed(kind[0]) if kind is not None and len(kind) == 1 else None
+
+    def of(self, encoded: pa.Array) -> tuple[list[Headers], np.ndarray]:
+        """The different headers, and which of them each record has; null is none. Raises DAMAGE."""
+        numbered = encoded.fill_null(b"").dictionary_encode()
+        return list(map(self._decoded, numbered.dictionary.to_pylist())), numbered.indices.to_numpy()
+
+    def _decoded(self, encoded: bytes) -> Headers:
+        if not encoded:
+            return ()
+        stream = io.BytesIO(encoded)
+        return headers_of(
+            fastavro.schemaless_reader(stream, self._schema, None, handle_unicode_errors="surrogateescape")
+        )
 
 
 def _without_null(kind: Any) -> Any:

@@ -200,10 +200,14 @@ def _items(lanes: Lanes, at: Array, left: tuple[Array, Array], item: Step) -> No
         live, counts = live[counts > 0], counts[counts > 0]
 
 
-def compile_steps(wire: WireSchema, paths: dict[str, Path]) -> Step | None:
-    """The steps over one record, keeping what ``paths`` name; None for what steps cannot express."""
+def compile_steps(wire: WireSchema, paths: dict[str, Path], *, contents: bool = False) -> Step | None:
+    """The steps over one record, keeping what ``paths`` name; None for what steps cannot express.
+
+    ``contents``: not only whether there is a value is kept, but where it and the headers lie.
+    """
+    roles = {path: role for role, path in paths.items()}
     try:
-        return _Compiler(wire, {path: role for role, path in paths.items()}).step((), wire.type, frozenset())
+        return _Compiler(wire, roles, contents).step((), wire.type, frozenset())
     except Misfit:
         return None
 
@@ -212,6 +216,7 @@ def compile_steps(wire: WireSchema, paths: dict[str, Path]) -> Step | None:
 class _Compiler:
     wire: WireSchema
     roles: dict[Path, str]
+    contents: bool
 
     def step(self, path: Path | None, kind: Any, above: frozenset[str]) -> Step:
         """The step over a field; ``path`` None is inside of arrays and maps. Raises Misfit."""
@@ -248,15 +253,17 @@ class _Compiler:
         return record(children)
 
     def _kept(self, role: str, kind: Any, above: frozenset[str]) -> Step:
-        if role == "value":
+        if role == "value" and not self.contents:
             return self._each_branch(kind, above, lambda step, _: keep_present("value", step))
+        if role == "value" and not is_bytes(self.wire, kind):
+            raise Misfit  # told as text that only the exact reader writes
         if is_integer(kind) and role != "topic":
             return self._each_branch(kind, above, lambda _step, _: keep_long(role))
-        if role in ("topic", "key") and is_bytes(self.wire, kind):
+        if role in ("topic", "key", "value") and is_bytes(self.wire, kind):
             return self._each_branch(
                 kind, above, lambda step, branch: keep_range(role, step, sized=branch == "bytes")
             )
-        if role == "key" and len(branches(kind)) == 1:
+        if role in ("key", "headers") and len(branches(kind)) == 1:
             return self._each_branch(kind, above, lambda step, _: keep_range(role, step, sized=False))
         raise Misfit
 

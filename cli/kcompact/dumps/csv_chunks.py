@@ -12,11 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from kcompact.dumps.contents import Contents, hashes_of_array, lengths_of
 from kcompact.dumps.csv_reader import CsvShape
 from kcompact.dumps.dialect import Dialect
+from kcompact.dumps.framed import UnreadableError
 from kcompact.dumps.layout import DumpFile, Split, SplitNotes
-from kcompact.dumps.reading import REPLACEMENT
-from kcompact.dumps.record import INDEX_SCHEMA, log_id_of
+from kcompact.dumps.reading import REPLACEMENT, FieldRules
+from kcompact.dumps.record import INDEX_SCHEMA, index_schema, log_id_of
 
 CHUNK_BYTES = 4 << 20
 _BOM = b"\xef\xbb\xbf"
@@ -93,12 +95,17 @@ def _record_ends(data: bytes, *, quoted: bool) -> tuple[np.ndarray, np.ndarray]:
     return newlines + 1, quotes
 
 
-def rows_of_chunk(file: DumpFile, split_id: int, chunk: Chunk, notes: SplitNotes) -> pa.RecordBatch | None:
-    """Rows of INDEX_SCHEMA; None (and no notes) where the exact way might say anything else."""
+def rows_of_chunk(
+    file: DumpFile, split_id: int, chunk: Chunk, notes: SplitNotes, extra: frozenset[str] = frozenset()
+) -> pa.RecordBatch | None:
+    """Rows of ``index_schema(extra)``; None (and no notes) where the exact way might say anything else.
+
+    ``extra`` are columns of CONTENT_EXTRA.
+    """
     if not _is_regular(file, chunk):
         return None
     try:
-        table = _parsed(file, chunk.data)
+        table = _parsed(file, chunk.data, headers=bool(extra))
     except pa.ArrowInvalid:
         return None
     if table.num_rows != len(chunk.starts):
@@ -106,8 +113,14 @@ def rows_of_chunk(file: DumpFile, split_id: int, chunk: Chunk, notes: SplitNotes
     columns = _Columns(file, table)
     if not columns.are_plain():
         return None
+    try:
+        contents = columns.contents() if extra else None
+    except UnreadableError:
+        return None
     columns.count(notes, _rows_with_quotes(file, chunk))
-    return columns.batch(split_id, chunk, notes)
+    schema = index_schema(extra)
+    added = [contents.column(name) for name in schema.names[len(INDEX_SCHEMA) :]] if contents else []
+    return columns.batch(split_id, chunk, notes, added, schema)
 
 
 def _is_regular(file: DumpFile, chunk: Chunk) -> bool:
@@ -140,7 +153,7 @@ def _rows_with_quotes(file: DumpFile, chunk: Chunk) -> int:
     return int(np.count_nonzero(np.bincount(rows[opening])))
 
 
-def _parsed(file: DumpFile, data: bytes) -> pa.Table:
+def _parsed(file: DumpFile, data: bytes, *, headers: bool) -> pa.Table:
     dialect, shape = file.dialect, file.shape
     types: dict[str, pa.DataType] = {dialect.offset: pa.int64()}
     for role, kind in (
@@ -149,8 +162,9 @@ def _parsed(file: DumpFile, data: bytes) -> pa.Table:
         ("topic", pa.binary()),
         ("key", pa.binary()),
         ("value", pa.binary()),
+        ("headers", pa.binary()),
     ):
-        if getattr(dialect, role) in shape.columns:
+        if getattr(dialect, role) in shape.columns and (headers or role != "headers"):
             types[getattr(dialect, role)] = kind
     # Arrow takes an empty last cell without a line end for quoted, if a cell of its row is.
     data = data if data.endswith(b"\n") else data + b"\n"
@@ -181,7 +195,7 @@ class _Columns:
         self._file = file
         self._rows = table.num_rows
         self._by_role: dict[str, pa.Array] = {}
-        for role in ("topic", "partition", "offset", "timestamp", "key", "value"):
+        for role in ("topic", "partition", "offset", "timestamp", "key", "value", "headers"):
             name = getattr(file.dialect, role)
             if name in table.column_names:
                 self._by_role[role] = pa.concat_arrays(table.column(name).chunks)
@@ -224,8 +238,22 @@ class _Columns:
         short = (column >= _TEN_DIGITS[0]) & (column < _TEN_DIGITS[1])
         return {"timestamps": len(column), "ten_digit_timestamps": int(np.count_nonzero(short))}
 
-    def batch(self, split_id: int, chunk: Chunk, notes: SplitNotes) -> pa.RecordBatch:
-        """Rows of the logs that are wanted."""
+    def contents(self) -> Contents:
+        """Values and headers. Raises UnreadableError."""
+        key, value = self._by_role["key"], self._by_role["value"]
+        sizes = lengths_of(key), lengths_of(value)
+        if not self._has("headers"):
+            return Contents(*sizes, hashes_of_array(value))
+        cells = self._by_role["headers"].fill_null(b"").dictionary_encode()
+        rules = FieldRules(self._file, SplitNotes())
+        texts = [cell.decode("utf-8", "surrogateescape") for cell in cells.dictionary.to_pylist()]
+        headers = [rules.to_headers(text, "surrogateescape") for text in texts]
+        return Contents(*sizes, hashes_of_array(value), headers, cells.indices.to_numpy())
+
+    def batch(
+        self, split_id: int, chunk: Chunk, notes: SplitNotes, added: list[pa.Array], schema: pa.Schema
+    ) -> pa.RecordBatch:
+        """Rows of the logs that are wanted; ``added`` are the columns of ``schema`` behind INDEX_SCHEMA."""
         log_ids, wanted = self._log_ids(notes)
         columns: list[Any] = [
             log_ids,
@@ -236,9 +264,10 @@ class _Columns:
             np.full(self._rows, split_id, np.int32),
             chunk.starts + chunk.start,
             chunk.lengths.astype(np.int32),
+            *added,
         ]
         arrays = [column if isinstance(column, pa.Array) else pa.array(column) for column in columns]
-        rows = pa.RecordBatch.from_arrays(arrays, schema=INDEX_SCHEMA)
+        rows = pa.RecordBatch.from_arrays(arrays, schema=schema)
         return rows if wanted is None else rows.filter(pa.array(wanted))
 
     def _timestamps(self) -> np.ndarray:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from kcompact.dumps.console_consumer import NOISE
+from kcompact.dumps.contents import CONTENT_EXTRA
 from kcompact.dumps.csv_chunks import chunks_of_records, rows_of_chunk, suits
 from kcompact.dumps.csv_reader import CsvReader, CsvShape
 from kcompact.dumps.csv_rules import CsvRules, covers
@@ -66,29 +67,30 @@ class CsvLines(FramedLayout):
     ) -> Iterator[pa.RecordBatch]:
         """Likewise, across the ends of files."""
         file = parts[0].file
-        if extra or are_few_bytes(parts):
+        if not extra <= CONTENT_EXTRA or are_few_bytes(parts):
             for part in parts:
                 yield from super().index(part.file, part.split, extra, part.notes)
         elif covers(file) and not (suits(file) and any(map(_quotes_early, parts))):
-            reader = partial(CsvReader, file, values=False)
-            yield from FastLines(CsvRules(file), reader, parts).index(self._by_chunks)
+            reader = partial(CsvReader, file, values=bool(extra))
+            fast = FastLines(CsvRules(file), reader, parts, extra=extra)
+            yield from fast.index(partial(self._by_chunks, extra=extra))
         else:
             for part in parts:
-                yield from self._by_chunks(part)
+                yield from self._by_chunks(part, extra=extra)
 
-    def _by_chunks(self, part: SplitToIndex) -> Iterator[pa.RecordBatch]:
+    def _by_chunks(self, part: SplitToIndex, *, extra: frozenset[str]) -> Iterator[pa.RecordBatch]:
         """Parsed by Arrow where that reads the same, else exactly."""
         file, split, notes = part
         if not suits(file):
-            yield from super().index(file, split, frozenset(), notes)
+            yield from super().index(file, split, extra, notes)
             return
         for chunk in chunks_of_records(file, split):
-            rows = rows_of_chunk(file, split.split_id, chunk, notes)
+            rows = rows_of_chunk(file, split.split_id, chunk, notes, extra)
             if rows is not None:
                 yield rows
                 continue
             within = replace(split, start=chunk.start, end=chunk.start + len(chunk.data))
-            yield from super().index(file, within, frozenset(), notes)
+            yield from super().index(file, within, extra, notes)
             if notes.rejects:
                 return
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from kcompact.dumps.csv_reader import CsvShape
 from kcompact.dumps.dialect import Dialect
+from kcompact.dumps.encodings import ENCODINGS
 from kcompact.dumps.fast_lines import Scan
 from kcompact.dumps.fixed_text import Digits, FixedText, is_number
 from kcompact.dumps.framed import count_noise
@@ -38,6 +39,7 @@ class CsvRules:
     def __init__(self, file: DumpFile) -> None:
         self._dialect: Dialect = file.dialect
         self._shape: CsvShape = file.shape
+        self._decoder = ENCODINGS[self._dialect.value_encoding]
         self._delimiter = self._shape.delimiter.encode()
         self._spelling = Spelling(key_end=self._delimiter[0], quote=b"", null=b"")
 
@@ -69,7 +71,7 @@ class CsvRules:
         numbers = [
             (roles.get(name), start, end)
             for name, (start, end) in cells.items()
-            if is_number(line[start:end])
+            if is_number(line[start:end]) and name != self._dialect.headers
         ]
         texts = []
         for first, last in [(0, key[0]), (key[1], value[0]), (value[1], len(line))]:
@@ -81,7 +83,7 @@ class CsvRules:
             return None
         head, middle, tail = texts
         marks = len(cells) - 1
-        constants = record.topic, record.partition, record.timestamp_ms
+        constants = record.topic, record.partition, record.timestamp_ms, record.headers
         return LineTemplate(self._spelling, head, middle, tail, True, marks, *constants)
 
     def marks_in(self, line: bytes) -> int:
@@ -91,6 +93,10 @@ class CsvRules:
     def telling(self) -> tuple[bytes, ...]:
         """Values are not looked into here."""
         return ()
+
+    def unspelt(self, value: bytes) -> bytes:
+        """Decoded; nothing is escaped."""
+        return self._decoder(value)
 
     def count(self, notes: SplitNotes, rows: int, nulls: int) -> None:
         """All columns stand in a line that fits; an empty value is a missing one."""

@@ -11,15 +11,16 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
+from kcompact.dumps.contents import ABSENT, CONTENT_EXTRA
 from kcompact.dumps.framed import TOO_LARGE, TOO_LARGE_HINT, ReadRecord, UnreadableError
 from kcompact.dumps.layout import Reject, SplitNotes, SplitToIndex
 from kcompact.dumps.line_template import LineTemplate, match
 from kcompact.dumps.line_window import ByteRange, LineWindow, LongLineError, windows_of
 from kcompact.dumps.record import Record, log_id_of
-from kcompact.dumps.window_rows import WindowRows, index_batch
+from kcompact.dumps.window_rows import KIND_EXTRA, WindowRows, index_batch
 
-FAST_EXTRA = frozenset({"value_kind", "is_debezium_delete"})
-"""Columns of EXTRA_FIELDS that most lines need not be decoded for."""
+FAST_EXTRA = KIND_EXTRA | CONTENT_EXTRA
+"""All that lines which fit a template can be asked for."""
 
 SMALLEST_FAST_BYTES = 256 << 10  # below, templates save nothing
 MOST_TEMPLATES = 64
@@ -47,7 +48,10 @@ class LineRules(Protocol):
         """How many of the watched bytes (unescaped quotes, delimiters) a line holds."""
 
     def telling(self) -> tuple[bytes, ...]:
-        """Without any of these a line holds no value that FAST_EXTRA tells apart from any other."""
+        """Without any of these a line holds no value that KIND_EXTRA tells apart from any other."""
+
+    def unspelt(self, value: bytes) -> bytes:
+        """The bytes that a value stands for. Raises ValueError where only the exact way can tell."""
 
     def count(self, notes: SplitNotes, rows: int, nulls: int) -> None:
         """Note what the exact way would have noted of lines that fit, ``nulls`` of them with null values."""
@@ -103,9 +107,12 @@ class FastLines:
                         return
                 return
             rows = WindowRows.of(len(window.starts))
-            if self._extra:
+            if self._extra & KIND_EXTRA:
                 window.mark_odd(self._rules.telling())
             self._fit(window, rows, scan)
+            if self._extra & CONTENT_EXTRA:
+                hidden = rows.values.decode(window, np.flatnonzero(rows.fits), self._rules.unspelt)
+                rows.fits[hidden] = False
             mostly = 2 * int(np.count_nonzero(rows.fits)) > len(rows.fits)
             self._hopeless = 0 if mostly else self._hopeless + 1
             reject = self._read_others(window, rows)
@@ -190,6 +197,10 @@ class FastLines:
         rows.is_null[target] = is_null
         rows.key_starts[target] = chosen(found.key_starts)
         rows.key_bytes[target] = chosen(found.key_bytes)
+        if self._extra & CONTENT_EXTRA:
+            lengths = np.where(is_null, ABSENT, chosen(found.value_bytes))
+            rows.values.set(target, chosen(found.value_starts), lengths)
+            rows.values.set_headers(target, template.headers)
         rows.marks[target] = template.marks + 2 * len(template.spelling.quote) * ~is_null
         rows.fits[target] = True
         return lines[:0] if every else lines[~found.fits]
@@ -243,6 +254,7 @@ class FastLines:
             rows.offsets[number] = record.offset
             rows.timestamps_ms[number] = record.timestamp_ms
             rows.is_null[number] = record.value is None
+            rows.values.read(number, record)
         return None
 
     def _reader_of(self, part_number: int) -> ReadRecord:

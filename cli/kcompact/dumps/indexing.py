@@ -9,6 +9,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcompact.dumps.headers import Headers
 from kcompact.dumps.layout import SplitNotes
 from kcompact.dumps.record import (
     VALUE_EMPTY,
@@ -26,8 +27,8 @@ from kcompact.dumps.record import (
 REPLACEMENT = "\ufffd".encode()
 Found = tuple[int, int, Record]  # position, record_bytes, record
 _BATCH_ROWS = 16_384
-_BATCH_OVERHEAD_BYTES = 61  # R40: of a batch, whatever is in it
-_RECORD_OVERHEAD_BYTES = 3  # attributes, timestamp delta and offset delta of a batch's first record
+BATCH_OVERHEAD_BYTES = 61  # R40: of a batch, whatever is in it
+RECORD_OVERHEAD_BYTES = 3  # attributes, timestamp delta and offset delta of a batch's first record
 _DEBEZIUM_DELETE = re.compile(rb'"op"\s*:\s*"d"')
 _TIMESTAMP_TYPES = {"create": 0, "logappend": 1}
 
@@ -71,11 +72,15 @@ def _fixed_columns(chunk: list[Found], split_id: int) -> list[list[Any]]:
 
 def log_bytes(record: Record) -> int:
     """Size of the record alone in an uncompressed v2 batch (R40)."""
-    body = _RECORD_OVERHEAD_BYTES + _sized(record.key) + _sized(record.value)
-    body += _varint_bytes(len(record.headers))
-    for name, value in record.headers:
-        body += _sized(name.encode("utf-8", "surrogateescape")) + _sized(value)
-    return _BATCH_OVERHEAD_BYTES + _varint_bytes(body) + body
+    body = RECORD_OVERHEAD_BYTES + _sized(record.key) + _sized(record.value)
+    body += headers_log_bytes(record.headers)
+    return BATCH_OVERHEAD_BYTES + _varint_bytes(body) + body
+
+
+def headers_log_bytes(headers: Headers) -> int:
+    """Size of a record's headers and their count in a v2 batch."""
+    sizes = (_sized(name.encode("utf-8", "surrogateescape")) + _sized(value) for name, value in headers)
+    return _varint_bytes(len(headers)) + sum(sizes)
 
 
 def _sized(data: bytes | None) -> int:

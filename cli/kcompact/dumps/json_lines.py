@@ -12,6 +12,7 @@ from kcompact.dumps.json_rules import JsonRules, holds_record
 from kcompact.dumps.json_template import covers
 from kcompact.dumps.layout import DumpFile, Split, SplitNotes, SplitToIndex
 from kcompact.dumps.lines import cut_at_lines, lines_of
+from kcompact.dumps.window_rows import KIND_EXTRA
 
 
 class JsonLines(FramedLayout):
@@ -58,5 +59,5 @@ class JsonLines(FramedLayout):
 
 def _is_fast(file: DumpFile, extra: frozenset[str]) -> bool:
     """Whether templates tell all that is asked for; of values only what stands there as it is."""
-    means_itself = not extra or (extra <= FAST_EXTRA and file.dialect.value_encoding == "text")
-    return means_itself and covers(file.dialect)
+    means_itself = not extra & KIND_EXTRA or file.dialect.value_encoding == "text"
+    return extra <= FAST_EXTRA and means_itself and covers(file.dialect)

@@ -1,6 +1,9 @@
 """What fast_lines.py must know of JSON lines."""
 
+import orjson
+
 from kcompact.dumps.dialect import Dialect
+from kcompact.dumps.encodings import ENCODINGS
 from kcompact.dumps.fast_lines import Scan
 from kcompact.dumps.framed import count_noise
 from kcompact.dumps.json_template import escapes_in, learn_template, unescaped_quotes
@@ -23,6 +26,7 @@ class JsonRules:
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
+        self._decoder = ENCODINGS[dialect.value_encoding]
 
     def holds_record(self, line: bytes, notes: SplitNotes) -> bool:
         """Blank lines and noise hold none."""
@@ -46,6 +50,10 @@ class JsonRules:
     def telling(self) -> tuple[bytes, ...]:
         """The text null, the name op within a value, and escapes that may spell either."""
         return (b'"null"', b'\\"op\\"', b"\\u00")
+
+    def unspelt(self, value: bytes) -> bytes:
+        """Without escapes, and decoded."""
+        return self._decoder(orjson.loads(b'"%b"' % value).encode() if b"\\" in value else value)
 
     def count(self, notes: SplitNotes, rows: int, nulls: int) -> None:
         """All fields stand in a line that fits."""

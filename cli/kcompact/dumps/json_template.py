@@ -47,15 +47,23 @@ def learn_template(line: bytes, record: Record, dialect: Dialect) -> LineTemplat
     quote = 1 if has_key else 0
     key_end = key[1] - quote
     bounds = [(0, key[0] + 1 if has_key else key_end), (key_end, value[0]), (value[1], len(line))]
-    roles = {getattr(dialect, role): role for role in ("offset", "partition", "timestamp")}
-    numbers = [(roles.get(name), start, end) for name, start, end in members if is_number(line[start:end])]
+    numbers = _numbers(line, members, dialect)
     head, middle, tail = texts = [_fixed(line, bound, numbers) for bound in bounds]
     if not all(map(is_manageable, texts)) or "offset" not in {n.role for t in texts for n in t.numbers}:
         return None
     marks = sum(unescaped_quotes(text.text) for text in texts)
-    return LineTemplate(
-        SPELLING, head, middle, tail, has_key, marks, record.topic, record.partition, record.timestamp_ms
-    )
+    constants = record.topic, record.partition, record.timestamp_ms, record.headers
+    return LineTemplate(SPELLING, head, middle, tail, has_key, marks, *constants)
+
+
+def _numbers(line: bytes, members: list[Member], dialect: Dialect) -> list[tuple[str | None, int, int]]:
+    """Numbers, whose digits may be others in other lines: their role, start and end."""
+    roles = {getattr(dialect, role): role for role in ("offset", "partition", "timestamp")}
+    return [
+        (roles.get(name), start, end)
+        for name, start, end in members
+        if is_number(line[start:end]) and name != dialect.headers
+    ]
 
 
 def _members(line: bytes) -> list[Member]:

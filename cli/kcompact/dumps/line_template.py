@@ -6,7 +6,8 @@ import numpy as np
 
 from kcompact.dumps.dialect import Dialect
 from kcompact.dumps.fixed_text import FixedText, can_parse, is_number
-from kcompact.dumps.line_window import BACKSLASH, PAD_BYTES, LineWindow
+from kcompact.dumps.headers import Headers
+from kcompact.dumps.line_window import BACKSLASH, PAD_BYTES, RETURN, LineWindow
 
 LONGEST_TEXT = PAD_BYTES // 2
 _LONGEST_KEY = 256
@@ -42,6 +43,7 @@ class LineTemplate:
     topic: str
     partition: int  # unless a number says it
     timestamp_ms: int  # likewise
+    headers: Headers = ()
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ class Matches:
     key_starts: np.ndarray
     key_bytes: np.ndarray
     is_null: np.ndarray
+    value_starts: np.ndarray
+    value_bytes: np.ndarray  # as they are spelt; meaningless where the value is null
 
 
 def match(template: LineTemplate, window: LineWindow, lines: np.ndarray, *, escapes: bool) -> Matches:
@@ -73,9 +77,11 @@ def match(template: LineTemplate, window: LineWindow, lines: np.ndarray, *, esca
     middle_fits, more = template.middle.fits(window, middles)
     tails = ends - template.tail.width
     tail_fits, last = template.tail.fits(window, tails)
-    is_null, is_value = _value_forms(template, window, middles + template.middle.width, tails)
+    values = middles + template.middle.width
+    is_null, is_value = _value_forms(template, window, values, tails)
     fits &= middle_fits & tail_fits & (is_null | is_value)
-    return Matches(fits, numbers | more | last, key_starts, key_bytes, is_null)
+    numbers, quote = numbers | more | last, len(template.spelling.quote)
+    return Matches(fits, numbers, key_starts, key_bytes, is_null, values + quote, tails - values - 2 * quote)
 
 
 def _key_bytes(
@@ -128,6 +134,8 @@ def _value_forms(
         opens, closes = window.data[np.minimum(starts, ends)], window.data[ends - 1]
         # A quote after a backslash may be escaped: left to those who look closer.
         is_value &= (opens == quote[0]) & (closes == quote[0]) & (window.data[ends - 2] != BACKSLASH)
+    else:  # the line end of a line that has two bytes of it, unlike the template's
+        is_value &= window.data[ends - 1] != RETURN
     return is_null, is_value
 
 

@@ -56,6 +56,8 @@ EXTRA_FIELDS = {
 }
 """Columns that a caller may ask for beside INDEX_SCHEMA, in this order."""
 
+HASH_BYTES = 16
+
 VALUE_PRESENT, VALUE_NULL, VALUE_EMPTY, VALUE_WORD_NULL = 0, 1, 2, 3
 
 
@@ -90,7 +92,7 @@ def _parts(headers: tuple[tuple[str, bytes | None], ...]) -> list[bytes | None]:
 
 
 def _hash_of(parts: list[bytes | None]) -> bytes:
-    digest = hashlib.blake2b(digest_size=16)
+    digest = hashlib.blake2b(digest_size=HASH_BYTES)
     for part in parts:
         # The length first, so that no two lists of parts spell the same bytes.
         digest.update(b"-" if part is None else str(len(part)).encode() + b":" + part)

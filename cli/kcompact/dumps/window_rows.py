@@ -2,15 +2,20 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from kcompact.dumps.indexing import EXTRA
 from kcompact.dumps.layout import SplitToIndex
+from kcompact.dumps.line_contents import LineValues
 from kcompact.dumps.line_keys import gather_keys, replace_keys
 from kcompact.dumps.line_window import LineWindow
-from kcompact.dumps.record import VALUE_NULL, VALUE_PRESENT, Record, index_schema
+from kcompact.dumps.record import INDEX_SCHEMA, VALUE_NULL, VALUE_PRESENT, Record, index_schema
+
+KIND_EXTRA = frozenset({"value_kind", "is_debezium_delete"})
+"""Columns of EXTRA_FIELDS that most lines need not be decoded for."""
 
 
 @dataclass
@@ -26,13 +31,16 @@ class WindowRows:
     fits: np.ndarray
     marks: np.ndarray
     records: dict[int, Record]
+    values: LineValues
 
     @classmethod
     def of(cls, lines: int) -> "WindowRows":
         """Room for so many lines."""
         log_ids, offsets, timestamps, starts, lengths, marks = (np.zeros(lines, np.int64) for _ in range(6))
         flags = [np.zeros(lines, bool) for _ in range(2)]
-        return cls(log_ids, offsets, timestamps, flags[0], starts, lengths, flags[1], marks, {})
+        return cls(
+            log_ids, offsets, timestamps, flags[0], starts, lengths, flags[1], marks, {}, LineValues.of(lines)
+        )
 
 
 def index_batch(
@@ -51,20 +59,20 @@ def index_batch(
     positions = starts + chosen(window.per_line([stretch.base for stretch in window.stretches]))
     # The newline that the last line of a file was given does not count.
     room = chosen(window.per_line([split.end for split in splits])) - positions
+    keys = _keys(window, rows, kept)
     columns = [
         chosen(rows.log_ids),
         chosen(rows.offsets),
-        _keys(window, rows, kept),
+        keys,
         chosen(rows.timestamps_ms),
         chosen(rows.is_null),
         chosen(window.per_line([split.split_id for split in splits])).astype(np.int32),
         positions,
         np.minimum(chosen(window.ends) + 1 - starts, room).astype(np.int32),
     ]
-    schema = index_schema(extra)
-    columns += [chosen(_extra_column(name, rows)) for name in schema.names[len(columns) :]]
+    columns += _extra_columns(rows, kept, keys, extra)
     arrays = [c if isinstance(c, pa.Array) else pa.array(c) for c in columns]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    return pa.RecordBatch.from_arrays(arrays, schema=index_schema(extra))
 
 
 def _keys(window: LineWindow, rows: WindowRows, kept: np.ndarray) -> pa.Array:
@@ -75,8 +83,17 @@ def _keys(window: LineWindow, rows: WindowRows, kept: np.ndarray) -> pa.Array:
     return replace_keys(keys, kept, {n: record.key for n, record in rows.records.items()})
 
 
-def _extra_column(name: str, rows: WindowRows) -> np.ndarray:
-    """A column of FAST_EXTRA: what lines that fit say, and what the others were read to say."""
+def _extra_columns(rows: WindowRows, kept: np.ndarray, keys: pa.Array, extra: frozenset[str]) -> list[Any]:
+    """The columns behind INDEX_SCHEMA, in their order."""
+    columns: dict[str, Any] = {name: _kinds(name, rows)[kept] for name in extra & KIND_EXTRA}
+    if asked := extra & CONTENT_EXTRA:
+        contents = rows.values.contents(keys, kept)
+        columns |= {name: contents.column(name) for name in asked}
+    return [columns[name] for name in index_schema(extra).names[len(INDEX_SCHEMA) :]]
+
+
+def _kinds(name: str, rows: WindowRows) -> np.ndarray:
+    """A column of KIND_EXTRA: what lines that fit say, and what the others were read to say."""
     if name == "value_kind":
         column = np.where(rows.is_null, VALUE_NULL, VALUE_PRESENT).astype(np.int8)
     else:
