@@ -30,10 +30,11 @@ from kcompact.verify.absent_keys import AbsentQuestion, verify_absent
 from kcompact.verify.bounds import Bounds
 from kcompact.verify.compacted import verify_compacted
 from kcompact.verify.compaction import verify_compaction
-from kcompact.verify.indexed import Indexed, indexed, named_alike, require_offsets
+from kcompact.verify.indexed import Indexed, indexed, named_alike, receivers_for, require_offsets
 from kcompact.verify.outcome import Outcome
 from kcompact.verify.pair import EXTRA
 from kcompact.verify.question import Log, Question, shuffled_for
+from kcompact.verify.settled import rules_alone, rules_of, unsettled
 from kcompact.verify.state import StateQuestion, verify_state
 from kcompact.verify.told import Told, bounds_of, with_aborted, with_told_columns
 
@@ -124,21 +125,19 @@ class VerifyCommand:
             require_offsets(after, "AFTER")
         spark = stack.enter_context(open_session(self._session_options(dumps)))
         folder = stack.enter_context(work_folder(None))
+        extra, receivers = EXTRA | {"log_bytes"}, receivers_for((before, after))
         read = [
-            None if dump is None else stack.enter_context(indexed(spark, dump, folder / name, self._extra()))
-            for dump, name in ((before, "before"), (committed, "committed"))
+            None if dump is None else indexed(spark, dump, folder / name, columns, receivers)
+            for dump, name, columns in ((before, "before", extra), (committed, "committed", frozenset[str]()))
         ]
-        read_after = stack.enter_context(indexed(spark, after, folder / "after", self._extra()))
+        read_after = indexed(spark, after, folder / "after", extra, receivers)
         if read[0] is not None and self.verification.mode is VerifyMode.COMPACTION:
-            read_after = named_alike(read[0], read_after)
+            read_after = named_alike(spark, read[0], read_after)
         return Inputs(spark, read[0], read_after, read[1], before, after)
 
     def _session_options(self, dumps: tuple[Dump | None, ...]) -> SessionOptions:
         input_bytes = sum(file.data_bytes for dump in dumps if dump for file in dump.files)
         return SessionOptions(self.run.master, self.run.driver_memory, self.run.verbose, input_bytes)
-
-    def _extra(self) -> frozenset[str]:
-        return EXTRA | {"log_bytes"}
 
     def _ask(self, inputs: Inputs, policies: Policies, state: KnownState | None) -> Outcome:
         if self.verification.absent_keys:
@@ -174,7 +173,6 @@ class VerifyCommand:
 
     def _ask_compaction(self, inputs: Inputs, policies: Policies, state: KnownState | None) -> Outcome:
         told = self._told(inputs, policies, state)
-        rows = with_told_columns(inputs.judged.rows, told)
         bounds = bounds_of(inputs.judged.rows, told)
         of_topic = policies.for_topics({topic for topic, _ in inputs.logs.values()})
         question = Question(
@@ -187,9 +185,15 @@ class VerifyCommand:
             is_strict=self.verification.strict,
             max_findings=self.answer.max_findings,
         )
+        is_in_order = inputs.after.is_in_order
         if inputs.before is None:
-            return verify_compacted(inputs.spark, rows, question)
-        return verify_compaction(inputs.spark, rows, inputs.after.rows, question)
+            rules = rules_alone(question, told.lookups)
+            left = unsettled(inputs.spark, inputs.after, inputs.after, rules)
+            rows = with_told_columns(left.after, told)
+            return verify_compacted(inputs.spark, rows, question, left.logs, is_in_order=is_in_order)
+        left = unsettled(inputs.spark, inputs.before, inputs.after, rules_of(question, told.lookups))
+        rows = with_told_columns(left.before, told)
+        return verify_compaction(inputs.spark, rows, left.after, question, left.logs, is_in_order=is_in_order)
 
     def _told(self, inputs: Inputs, policies: Policies, state: KnownState | None) -> Told:
         names = {log_id: LogName(*log) for log_id, log in inputs.judged.logs.items()}

@@ -95,3 +95,15 @@ def _sized(lengths: np.ndarray) -> np.ndarray:
 def _varint_bytes(values: np.ndarray) -> np.ndarray:
     """Bytes of a zigzag varint of values that are not negative and below 2**34."""
     return 1 + np.searchsorted(_VARINT_STEPS, values, side="right")
+
+
+def as_words(hashes: pa.ChunkedArray) -> np.ndarray:
+    """Hashes as int64 of shape (rows, HASH_BYTES / 8)."""
+    parts = [_words_of(chunk) for chunk in hashes.chunks]
+    return np.concatenate(parts) if parts else np.empty((0, HASH_BYTES // 8), np.int64)
+
+
+def _words_of(hashes: pa.Array) -> np.ndarray:
+    data = np.frombuffer(hashes.buffers()[2] or b"", np.uint8)
+    first = int(np.frombuffer(hashes.buffers()[1], np.int32)[hashes.offset])
+    return data[first : first + len(hashes) * HASH_BYTES].copy().view(np.int64).reshape(len(hashes), -1)

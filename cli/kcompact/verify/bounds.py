@@ -1,10 +1,13 @@
 """What is known about each log before it is judged: policy, checkpoint, bounds of every round."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
 
 from kcompact.log.policy import Policy
+from kcompact.log.verdicts import UNKNOWN_HORIZON_MS
+from kcompact.verify.settling import ALWAYS, Replaceable
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,37 @@ class Bounds:
     checkpoint_is_end: bool | None = (
         None  # whether the checkpoint was taken after the cleaning; None: unknown
     )
+
+    @property
+    def cleaned_before_offset(self) -> int | None:
+        """What bounds every round: a log that is not compacted has no cleanable section at all."""
+        return self.uncleanable_offset if "compact" in self.policy.cleanup_policy else 0
+
+    @property
+    def replaceable(self) -> Replaceable | None:
+        """Which records can have replaced others; None: what is gone has to tell, or retention took some."""
+        is_open = self.checkpoint_offset is not None and self.checkpoint_is_end is None
+        if is_open or self.log_start_offset is not None or "delete" in self.policy.cleanup_policy:
+            return None
+        ends = [one for one in (self.cleaned_before_offset,) if one is not None]
+        if self.checkpoint_offset is None:
+            return Replaceable(end_offset=min(ends, default=ALWAYS))
+        if self.checkpoint_is_end:
+            return Replaceable(end_offset=min([*ends, self.checkpoint_offset]))
+        return Replaceable(self.checkpoint_offset, min(ends, default=ALWAYS))
+
+    def is_due(self, tombstone: Sequence[int], first_kept_tombstone: int | None) -> bool:
+        """Whether a tombstone may have gone by itself, by the rules of ``removal.is_too_early``.
+
+        It is a row of ``SettledLog.tombstones``.
+        """
+        offset, _, timestamp_ms, horizon_ms = tombstone
+        if self.policy.drop_tombstones:
+            return True
+        if horizon_ms != UNKNOWN_HORIZON_MS:
+            return horizon_ms <= self.policy.now_ms
+        by_order = first_kept_tombstone is not None and offset > first_kept_tombstone
+        return not by_order and timestamp_ms <= self.policy.now_ms - self.policy.delete_retention_ms
 
 
 def bounds_table(
@@ -48,8 +82,7 @@ def _known(bounds: Bounds) -> tuple[int | bool | None, ...]:
     return (
         bounds.checkpoint_offset,
         bounds.checkpoint_is_end,
-        # A log that is not compacted has no cleanable section at all.
-        bounds.uncleanable_offset if "compact" in policy.cleanup_policy else 0,
+        bounds.cleaned_before_offset,
         bounds.log_start_offset,
         policy.now_ms,
         policy.drop_tombstones,

@@ -1,9 +1,13 @@
 """Up to where AFTER was cleaned: given by a checkpoint, or the smallest end that justifies every removal."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
+
+from kcompact.verify.bounds import Bounds
+from kcompact.verify.settling import SettledLog
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,42 @@ def log_facts(rows: DataFrame) -> list[LogFacts]:
     of_log = ("log_id", "checkpoint_offset", "checkpoint_is_end", "uncleanable_offset")
     sums = rows.groupBy(*of_log).agg(*_sums(rows))
     return [_facts(row) for row in sums.collect()]
+
+
+def with_settled(
+    facts: Sequence[LogFacts], settled: Mapping[int, SettledLog], bounds: Mapping[int, Bounds]
+) -> list[LogFacts]:
+    """The facts of all records, given those of the rows that were left to be judged."""
+    known = {one.log_id: one for one in facts}
+    for log_id, log in settled.items():
+        known[log_id] = _plus(known.get(log_id) or _nothing(log_id, bounds.get(log_id, Bounds())), log)
+    return list(known.values())
+
+
+def _plus(facts: LogFacts, log: SettledLog) -> LogFacts:
+    """Offsets of ends are behind the last one."""
+    return replace(
+        facts,
+        records_before=facts.records_before + log.records_before,
+        records_after=facts.records_after + log.records_after,
+        removed=facts.removed + log.removed,
+        before_first_offset=_least(facts.before_first_offset, log.first_offset),
+        before_end_offset=max(facts.before_end_offset or 0, log.last_offset + 1),
+        after_first_offset=_least(facts.after_first_offset, log.after_first_offset),
+        after_end_offset=max(facts.after_end_offset or 0, log.after_last_offset + 1),
+        first_kept_tombstone=_least(facts.first_kept_tombstone, log.first_kept_tombstone),
+        after_log_bytes=facts.after_log_bytes + log.after_log_bytes,
+    )
+
+
+def _least(one: int | None, other: int | None) -> int | None:
+    return min((offset for offset in (one, other) if offset is not None), default=None)
+
+
+def _nothing(log_id: int, bounds: Bounds) -> LogFacts:
+    """Of a log none of whose rows is left."""
+    checkpoint = bounds.checkpoint_offset, bounds.checkpoint_is_end, bounds.cleaned_before_offset
+    return LogFacts(log_id, 0, 0, 0, None, None, None, None, 0, None, None, 0, 0, 0, *checkpoint)
 
 
 def reading_of(facts: LogFacts) -> Reading:

@@ -1,6 +1,6 @@
 """Judge one dump: is it fully compacted, and what could still go?"""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -8,29 +8,39 @@ from pyspark.sql import functions as F
 
 from kcompact.verify.bounds import bounds_table
 from kcompact.verify.checks import CHECKS
-from kcompact.verify.cleaned_end import LogFacts, Reading, ends_table, log_facts, readings_table
+from kcompact.verify.cleaned_end import LogFacts, Reading, ends_table, log_facts, readings_table, with_settled
 from kcompact.verify.findings import count_findings, first_findings, found_rows
 from kcompact.verify.history import with_history
 from kcompact.verify.judge import is_last_record, judged_rows
 from kcompact.verify.outcome import JudgedLog, Outcome
 from kcompact.verify.pair import alone
 from kcompact.verify.question import Question, kept
+from kcompact.verify.settling import NONE_SETTLED, SettledLog
 
 
-def verify_compacted(spark: SparkSession, after: DataFrame, question: Question) -> Outcome:
-    """Whether nothing could go any more below the cleaned end; ``after`` as in ``verify_compaction``.
+def verify_compacted(
+    spark: SparkSession,
+    after: DataFrame,
+    question: Question,
+    settled: Mapping[int, SettledLog] = NONE_SETTLED,
+    *,
+    is_in_order: bool = False,
+) -> Outcome:
+    """Whether nothing could go any more below the cleaned end; parameters as in ``verify_compaction``.
 
     The end is the checkpoint if there is one, else whatever bounds every round, else the end of the log.
     """
     question = replace(question, is_strict=True)
+    dumps = None if is_in_order else (None, after)
     known = bounds_table(spark, question.logs, question.bounds)
     with kept(with_history(alone(after).join(F.broadcast(known), on="log_id", how="left"))) as rows:
-        facts = sorted(log_facts(rows), key=lambda one: question.logs[one.log_id])
+        facts = with_settled(log_facts(rows), settled, question.bounds)
+        facts.sort(key=lambda one: question.logs[one.log_id])
         ends = {one.log_id: _end(one) for one in facts}
         readings = [Reading(is_end_given=True, limit_offset=ends[one.log_id]) for one in facts]
         judged = judged_rows(rows, readings_table(spark, facts, readings))
         judged = judged.join(F.broadcast(ends_table(spark, ends)), on="log_id", how="left")
-        with kept(found_rows(judged, (None, after), known, question)) as findings:
+        with kept(found_rows(judged, dumps, known, question)) as findings:
             counts = count_findings(findings)
             shown = first_findings(findings, counts, question)
         assumed = tuple(_later(_left(judged)))

@@ -1,5 +1,6 @@
 """Judge a pair of dumps: is AFTER a compaction of BEFORE?"""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
@@ -7,7 +8,7 @@ from pyspark.sql import functions as F
 
 from kcompact.errors import InputError
 from kcompact.verify.assumptions import assumptions
-from kcompact.verify.bounds import bounds_table
+from kcompact.verify.bounds import Bounds, bounds_table
 from kcompact.verify.checks import CHECKS
 from kcompact.verify.cleaned_end import (
     LogFacts,
@@ -18,6 +19,7 @@ from kcompact.verify.cleaned_end import (
     log_facts,
     reading_of,
     readings_table,
+    with_settled,
 )
 from kcompact.verify.findings import count_findings, first_findings, found_rows
 from kcompact.verify.history import with_history
@@ -25,34 +27,47 @@ from kcompact.verify.judge import judged_rows
 from kcompact.verify.outcome import JudgedLog, Outcome
 from kcompact.verify.pair import pair
 from kcompact.verify.question import Question, kept
-from kcompact.verify.removal import needed_end_offset
+from kcompact.verify.removal import SUPERSEDED, needed_end_offset
+from kcompact.verify.settling import NONE_SETTLED, SettledLog
 
 LOST = "lost"
 """What the removal of a record is called that has no reason."""
 
 
 def verify_compaction(
-    spark: SparkSession, before: DataFrame, after: DataFrame, question: Question
+    spark: SparkSession,
+    before: DataFrame,
+    after: DataFrame,
+    question: Question,
+    settled: Mapping[int, SettledLog] = NONE_SETTLED,
+    *,
+    is_in_order: bool = False,
 ) -> Outcome:
     """Compare two indexes (INDEX_SCHEMA, ``pair.EXTRA``, ``file_id``). Raises InputError.
 
-    BEFORE with one offset twice, with a difference, cannot be judged by.
+    BEFORE with one offset twice, with a difference, cannot be judged by. Rows of keys that are ``settled``
+    are left out. ``is_in_order``: that AFTER's records are, is known.
     """
+    dumps = None if is_in_order else (before, after)
     known = bounds_table(spark, question.logs, question.bounds)
     paired = pair(before, after, question.compared).join(F.broadcast(known), on="log_id", how="left")
     with kept(with_history(paired)) as rows:
-        facts = sorted(log_facts(rows), key=lambda one: question.logs[one.log_id])
+        facts = with_settled(log_facts(rows), settled, question.bounds)
+        facts.sort(key=lambda one: question.logs[one.log_id])
         _require_one_truth(facts, question)
         readings = [reading_of(one) for one in facts]
         judged = judged_rows(rows, readings_table(spark, facts, readings))
         removed = _removed(judged)
+        for one in facts:
+            if one.log_id in settled:
+                _add_settled(removed.setdefault(one.log_id, {}), settled[one.log_id], one, question)
         logs = [
             _judged_log(question, one, reading, removed.get(one.log_id, {}))
             for one, reading in zip(facts, readings, strict=True)
         ]
         ends = {one.log_id: log.cleaned_end_offset for one, log in zip(facts, logs, strict=True)}
         with_ends = judged.join(F.broadcast(ends_table(spark, ends)), on="log_id", how="left")
-        with kept(found_rows(with_ends, (before, after), known, question)) as findings:
+        with kept(found_rows(with_ends, dumps, known, question)) as findings:
             counts = count_findings(findings)
             shown = first_findings(findings, counts, question)
     return Outcome(
@@ -97,6 +112,22 @@ def _removed(judged: DataFrame) -> dict[int, dict[str, Removed]]:
     for row in sums.collect():
         found.setdefault(row.log_id, {})[row.why] = Removed(row.records, row.needed_end_offset)
     return found
+
+
+def _add_settled(
+    removed: dict[str, Removed], settled: SettledLog, facts: LogFacts, question: Question
+) -> None:
+    """Add what went of settled keys: all of it because later records replace it."""
+    if not settled.removed:
+        return
+    bounds = question.bounds.get(facts.log_id, Bounds())
+    needed = [
+        (row[0] if bounds.is_due(row, facts.first_kept_tombstone) else row[1]) + 1
+        for row in settled.tombstones
+    ]
+    known = removed.get(SUPERSEDED, Removed(0, None))
+    needed += [one for one in (known.needed_end_offset, settled.needed_end_offset) if one is not None]
+    removed[SUPERSEDED] = Removed(known.records + settled.removed, max(needed, default=None))
 
 
 def _judged_log(

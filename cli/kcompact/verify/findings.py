@@ -15,12 +15,18 @@ from kcompact.verify.reordered_records import reordered
 
 
 def found_rows(
-    judged: DataFrame, dumps: tuple[DataFrame | None, DataFrame], known: DataFrame, question: Question
+    judged: DataFrame,
+    dumps: tuple[DataFrame | None, DataFrame] | None,
+    known: DataFrame,
+    question: Question,
 ) -> DataFrame:
     """One row per finding: a judged row (or a record out of order) and the ``check`` that found it.
 
-    ``dumps`` are the index rows of BEFORE (None: AFTER stands alone) and AFTER, ``known`` the bounds_table.
+    ``dumps`` are the index rows of BEFORE (None: AFTER stands alone) and AFTER; None where AFTER is known
+    to be in order. ``known`` is the bounds_table.
     """
+    if dumps is None:
+        return _row_findings(judged, question.compared)
     out_of_order = reordered(*dumps).withColumn("check", F.lit(REORDERED.name))
     numbers = F.broadcast(known.select("log_id", "log_number"))
     return _row_findings(judged, question.compared).unionByName(

@@ -1,13 +1,11 @@
-"""A dump as verification sees it: index rows that Spark keeps, its logs, and what its format carries."""
+"""A dump as verification sees it: index rows, its logs, and what its format carries."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from kcompact.dumps.csv_reader import CsvShape
 from kcompact.dumps.dialect import Dialect
@@ -15,12 +13,16 @@ from kcompact.dumps.dump import Dump
 from kcompact.dumps.judging import judge, refuse_doubts
 from kcompact.dumps.layout import DumpFile
 from kcompact.dumps.record import index_schema, log_id_of
-from kcompact.engine.indexing import IndexPlan, index_rows, plan_index, spark_schema
+from kcompact.engine.indexing import IndexPlan, plan_index, spark_schema
 from kcompact.engine.summaries import LogSummary, read_side_files
 from kcompact.errors import InputError
+from kcompact.log.compaction import MOST_MERGE_TASKS
+from kcompact.log.totals import overlapping, unsorted_files
 from kcompact.verify.pair import CONTENT
 from kcompact.verify.question import Log
+from kcompact.verify.row_files import RowFiles, leave_rows
 
+DUMP_BYTES_PER_TASK = 128 << 20  # of both dumps: some 500,000 records
 FILE_ID = pa.field("file_id", pa.int32(), nullable=False)
 _DOUBTS = {"key": "what verify finds", "value": "what verify finds"}
 
@@ -38,6 +40,8 @@ class Indexed:
     notes: tuple[str, ...] = ()
     summaries: tuple[LogSummary, ...] = ()
     is_named_by_file: bool = False
+    files: RowFiles | None = None  # where ``rows`` come from; None: a dump without records
+    is_in_order: bool = False  # surely: no offset of a log twice, none after a larger one of its file
 
     @property
     def topics(self) -> set[str]:
@@ -45,44 +49,56 @@ class Indexed:
         return {topic for topic, _ in self.logs.values()}
 
 
-@contextmanager
-def indexed(spark: SparkSession, dump: Dump | None, folder: Path, extra: frozenset[str]) -> Iterator[Indexed]:
+def indexed(
+    spark: SparkSession, dump: Dump | None, folder: Path, extra: frozenset[str], receivers: int = 1
+) -> Indexed:
     """Read a dump once; ``dump`` None is one without records. Raises InputError, also for doubtful nulls.
 
-    ``folder`` takes what the tasks leave beside the rows.
+    ``folder`` takes the rows, and what the tasks leave beside them. Rows of a key go to one of ``receivers``.
     """
     if dump is None:
-        yield Indexed(_no_rows(spark, extra), {}, frozenset(CONTENT))
-        return
+        return Indexed(_no_rows(spark, extra), {}, frozenset(CONTENT))
     folder.mkdir()
     plan = plan_index(dump, folder, extra)
-    rows = index_rows(spark, plan, _with_file_id(plan)).persist()
-    try:
-        rows.agg(F.count("*")).toArrow()
-        summaries, notes = read_side_files(folder)
-        remarks = judge(dump, plan.splits, notes)
-        refuse_doubts(dump, plan.splits, notes, _DOUBTS)
-        logs = {one.log_id: (one.topic, one.partition) for one in summaries}
-        by_file = any(getattr(file.dialect, "topic", "topic") is None for file in dump.files)
-        carried = _carried(dump.files, summaries)
-        yield Indexed(rows, logs, carried, (*dump.notes, *remarks), tuple(summaries), by_file)
-    finally:
-        rows.unpersist()
+    schema = pa.schema([*index_schema(extra), FILE_ID])
+    files = RowFiles(folder, "rows", len(plan.tasks), receivers, schema)
+    leave_rows(spark, plan, _with_file_id(plan), files)
+    summaries, notes = read_side_files(folder)
+    remarks = judge(dump, plan.splits, notes)
+    refuse_doubts(dump, plan.splits, notes, _DOUBTS)
+    file_ids = {split_id: split.file_id for split_id, split in plan.splits.items()}
+    return Indexed(
+        files.frame(spark),
+        {one.log_id: (one.topic, one.partition) for one in summaries},
+        _carried(dump.files, summaries),
+        (*dump.notes, *remarks),
+        tuple(summaries),
+        any(getattr(file.dialect, "topic", "topic") is None for file in dump.files),
+        files,
+        not overlapping(summaries) and not unsorted_files(summaries, file_ids),
+    )
 
 
-def named_alike(before: Indexed, after: Indexed) -> Indexed:
+def receivers_for(dumps: Iterable[Dump | None]) -> int:
+    """How many tasks share the keys of some dumps: enough that none holds more than a modest share."""
+    dump_bytes = sum(file.data_bytes for dump in dumps if dump is not None for file in dump.files)
+    return min(1 + dump_bytes // DUMP_BYTES_PER_TASK, MOST_MERGE_TASKS)
+
+
+def named_alike(spark: SparkSession, before: Indexed, after: Indexed) -> Indexed:
     """AFTER under BEFORE's topic, where each holds one and one has it only from the name of its file."""
     is_doubtful = before.is_named_by_file or after.is_named_by_file
     if not is_doubtful or len(before.topics) != 1 or len(after.topics) != 1 or before.topics == after.topics:
         return after
     (topic,), (other,) = before.topics, after.topics
     renamed = {log_id: (topic, partition) for log_id, (_, partition) in after.logs.items()}
-    new_id = F.col("log_id")
-    for log_id, log in renamed.items():
-        new_id = F.when(F.col("log_id") == log_id, F.lit(log_id_of(*log))).otherwise(new_id)
+    files = after.files
+    if files is not None:
+        files = replace(files, renamed={log_id: log_id_of(*log) for log_id, log in renamed.items()})
     return replace(
         after,
-        rows=after.rows.withColumn("log_id", new_id),
+        rows=after.rows if files is None else files.frame(spark),
+        files=files,
         logs={log_id_of(*log): log for log in renamed.values()},
         notes=(*after.notes, f"{other} of AFTER is taken for {topic} of BEFORE: a file's name is no topic's"),
     )

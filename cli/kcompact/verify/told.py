@@ -10,7 +10,7 @@ from pyspark.sql.types import StructType
 
 from kcompact.broker.given import GivenLog
 from kcompact.log.cleaning import LOOKED_UP_FIELDS, surveyed_cases, track
-from kcompact.log.lookups import look_up, lookup_for
+from kcompact.log.lookups import Lookup, look_up, lookup_for
 from kcompact.log.policy import Policy
 from kcompact.log.read_committed import told_by_read_committed
 from kcompact.log.segments import is_rolled
@@ -18,6 +18,7 @@ from kcompact.log.survey import survey
 from kcompact.log.verdicts import UNKNOWN_HORIZON_MS
 from kcompact.verify.bounds import Bounds
 from kcompact.verify.indexed import Indexed
+from kcompact.verify.pair import with_optional_columns
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,11 @@ class Told:
     given: Mapping[int, GivenLog]
     policies: Mapping[int, Policy]
     checkpoint_is_end: bool | None = None  # None: to be found out
+
+    @property
+    def lookups(self) -> dict[int, Lookup]:
+        """What is told about single records."""
+        return {log_id: lookup_for(self.given[log_id], policy) for log_id, policy in self.policies.items()}
 
     @property
     def bounds_rounds(self) -> bool:
@@ -53,7 +59,9 @@ def with_aborted(given: Mapping[int, GivenLog], before: Indexed, committed: Inde
 
 def with_told_columns(rows: DataFrame, told: Told) -> DataFrame:
     """Index rows with ``aborted`` and ``delete_horizon_ms`` (null: unknown)."""
-    lookups = {log_id: lookup_for(told.given[log_id], policy) for log_id, policy in told.policies.items()}
+    lookups = told.lookups
+    if not any(one.tells_single_records for one in lookups.values()):
+        return with_optional_columns(rows)
 
     def add(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
