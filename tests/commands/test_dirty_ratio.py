@@ -242,6 +242,23 @@ def test_the_report_may_go_to_a_file(kcompact: Kcompact, tmp_path: Path) -> None
     assert json.loads((tmp_path / "report.json").read_text())["command"] == "dirty-ratio"
 
 
+def test_a_file_that_exists_is_replaced_only_if_asked(kcompact: Kcompact, tmp_path: Path) -> None:
+    report = tmp_path / "report.txt"
+    report.write_text("mine")
+    refused = kcompact("dirty-ratio", ORDERS, "-o", report)
+    assert (refused.exit_code, report.read_text()) == (2, "mine")
+    assert "add --overwrite" in refused.stderr
+    run = kcompact("dirty-ratio", ORDERS, "-o", report, "--overwrite")
+    assert (run.exit_code, report.read_text()[:11]) == (0, "Dirty ratio")
+
+
+def test_a_dump_is_never_replaced_by_its_report(kcompact: Kcompact, tmp_path: Path) -> None:
+    dump = tmp_path / "orders.jsonl"
+    dump.write_bytes(ORDERS.read_bytes())
+    run = kcompact("dirty-ratio", dump, "-o", dump, "--overwrite")
+    assert (run.exit_code, dump.read_bytes()) == (2, ORDERS.read_bytes())
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

@@ -228,7 +228,7 @@ def test_github_gets_annotations_and_a_summary(
     after = write_kcat(tmp_path / "a.jsonl", without(14))
     run = kcompact("verify", before, after, *NOW)
     assert f"::error file={after},title=missing-key in orders-0@14::key f: expected" in run.stderr
-    assert "| missing\\-key | orders\\-0&#64;14 | f |" in summary.read_text()
+    assert "| missing-key | `orders-0@14` | `f` |" in summary.read_text()
     quiet = kcompact("verify", before, after, *NOW, "--no-annotations")
     assert (quiet.exit_code, quiet.stderr) == (1, "")
 

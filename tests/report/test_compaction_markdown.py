@@ -12,13 +12,13 @@ def report_of(files: int) -> CompactionReport:
 def test_every_file_is_named_where_they_are_few() -> None:
     text = render_markdown(report_of(20))
 
-    assert "* Read: d/part19\n" in text
+    assert "* Read: `d/part19`\n" in text
     assert "more" not in text
 
 
 def test_some_files_are_named_where_they_are_many() -> None:
     text = render_markdown(report_of(10_000))
 
-    assert "* Read: d/part0\n" in text
-    assert "d/part20\n" not in text
+    assert "* Read: `d/part0`\n" in text
+    assert "d/part20`" not in text
     assert "* Read: 9,980 more, which report.json names\n" in text

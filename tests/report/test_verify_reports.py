@@ -1,11 +1,15 @@
 """Renderings of a verification: complete, in their own syntax, and inert whatever a dump holds."""
 
+import hashlib
 import json
+import re
+from collections.abc import Callable
 from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
 
+from kcompact.printable import printable_key
 from kcompact.report.verify_github import render_annotations, render_summary
 from kcompact.report.verify_json import SCHEMA_VERSION, render_json
 from kcompact.report.verify_junit import render_junit
@@ -14,6 +18,7 @@ from kcompact.report.verify_words import Keys
 from kcompact.verify.check import Severity
 from kcompact.verify.outcome import Finding, JudgedLog, KeyEvidence, KeyVerdict, Outcome
 
+Render = Callable[[Outcome, Keys], str]
 HOSTILE = "\x1b[31m\r\n::error::x|<b>&]]>\u202e=1+1\x00"
 
 FINDING = Finding(
@@ -87,6 +92,19 @@ def test_json_has_every_count_and_a_version() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "render", [render_text, render_json, render_junit, render_annotations, render_summary]
+)
+def test_the_key_that_stands_instead_is_shown_as_keys_are(render: Render) -> None:
+    changed = replace(FINDING, found="another key", found_key=(b"per|son\xff",))
+    outcome = replace(OUTCOME, findings=(changed,))
+    shown = printable_key(b"per|son\xff")
+    assert shown in render(outcome, KEYS)
+    hashed = render(outcome, Keys(hashed=True))
+    assert hashlib.sha256(b"per|son\xff").hexdigest() in hashed
+    assert shown not in hashed
+
+
 def test_junit_fails_the_checks_that_found_something() -> None:
     suite = parsed(render_junit(OUTCOME, KEYS))
     assert (suite.get("tests"), suite.get("failures")) == ("3", "1")
@@ -125,7 +143,9 @@ def test_hostile_text_is_inert_everywhere() -> None:
     parsed(render_junit(outcome, KEYS))
     assert all(line.startswith("::") for line in render_annotations(outcome, KEYS).splitlines())
     assert sum("::error::x" in line for line in render_annotations(outcome, KEYS).splitlines()) <= 2
-    assert "<b>" not in render_summary(outcome, KEYS)
+    outside_of_code = re.sub(r"`[^`\n]*`", "", render_summary(outcome, KEYS))
+    assert "<b>" not in outside_of_code
+    assert "`" not in outside_of_code
     assert json.loads(render_json(outcome, KEYS))["after"] == HOSTILE
 
 

@@ -11,11 +11,12 @@ from rich.console import Console
 
 from kcompact.broker.given import Given
 from kcompact.broker.state import StateFolder, open_state
+from kcompact.commands.report_file import check_report_file, write_report_file
 from kcompact.console import note, stderr, stdout
 from kcompact.dumps.dump import Dump, open_dump
 from kcompact.dumps.publish import work_folder
 from kcompact.engine.session import SessionOptions, open_session
-from kcompact.errors import ExitCode, InputError, OutputError
+from kcompact.errors import ExitCode, InputError
 from kcompact.log.dirtiness import ScannedLog, Setting
 from kcompact.log.dirty_dump import ScanRequest, scan_dump
 from kcompact.log.policy import Policy
@@ -52,6 +53,7 @@ class DirtyRatioCommand:
 
     dumps: list[str]
     output: str | None
+    overwrite: bool
     report_format: ReportFormat
     fail_above: float | None
     policy: PolicyOptions
@@ -67,6 +69,9 @@ class DirtyRatioCommand:
             state = self._state(stack)
             given = read_given(self.given, state.state if state else None)
             dump = stack.enter_context(open_dump(self.dumps, read_options(self.reading)))
+            if self._target is not None:
+                inputs = [file.path for file in dump.files]
+                check_report_file(self._target, inputs, overwrite=self.overwrite)
             logs, notes = self._scan(dump, given, asked)
             dump.check_unmoved()
             if state:
@@ -79,6 +84,10 @@ class DirtyRatioCommand:
         }
         self._show(report)
         return self._exit_code(report)
+
+    @property
+    def _target(self) -> Path | None:
+        return None if self.output in (None, "-") else Path(str(self.output))
 
     def _asked(self) -> _Asked:
         base = Policy(now_ms=now_ms(self.given))
@@ -123,15 +132,12 @@ class DirtyRatioCommand:
     def _show(self, report: DirtyRatioReport) -> None:
         for text in report.notes:
             note(text)
-        if self.output in (None, "-"):
+        if self._target is None:
             self._render(report, stdout)
             return
         rendered = io.StringIO()
         self._render(report, Console(file=rendered, width=200, highlight=False, soft_wrap=True))
-        try:
-            Path(str(self.output)).write_text(rendered.getvalue(), encoding="utf-8")
-        except OSError as error:
-            raise OutputError(f"{self.output}: cannot be written: {error.strerror}") from error
+        write_report_file(self._target, rendered.getvalue())
 
     def _render(self, report: DirtyRatioReport, console: Console) -> None:
         if self.report_format is ReportFormat.TEXT:

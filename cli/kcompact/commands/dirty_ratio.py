@@ -33,6 +33,10 @@ def dirty_ratio(
             show_default=False,
         ),
     ] = None,
+    overwrite: Annotated[
+        bool,
+        typer.Option("--overwrite", help="Replace an output that exists.", rich_help_panel="Output"),
+    ] = False,
     report_format: Annotated[
         ReportFormat, typer.Option("--format", help="How the report is shown.", rich_help_panel="Output")
     ] = ReportFormat.TEXT,
@@ -65,5 +69,5 @@ def dirty_ratio(
         from kcompact.commands.dirtiness import DirtyRatioCommand
 
         return DirtyRatioCommand(
-            dumps, output, report_format, fail_above, policy, given, reading, run
+            dumps, output, overwrite, report_format, fail_above, policy, given, reading, run
         ).execute()

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from kcompact.dumps.contents import CONTENT_EXTRA
 from kcompact.dumps.indexing import EXTRA
 from kcompact.dumps.layout import SplitToIndex
 from kcompact.dumps.line_contents import LineValues

@@ -2,7 +2,7 @@
 
 from kcompact.log.totals import LogOutcome
 from kcompact.report.compaction import CompactionReport
-from kcompact.report.inert import markdown, printable_key
+from kcompact.report.inert import markdown, markdown_code, printable_key
 
 _MOST_FILES = 20
 
@@ -22,11 +22,11 @@ def render_markdown(report: CompactionReport) -> str:
 
 def _files(report: CompactionReport) -> str:
     written = "Would write" if report.dry_run else "Written"
-    lines = [f"* Read: {markdown(path)}" for path in report.inputs[:_MOST_FILES]]
+    lines = [f"* Read: {markdown_code(path)}" for path in report.inputs[:_MOST_FILES]]
     if len(report.inputs) > _MOST_FILES:
         lines.append(f"* Read: {len(report.inputs) - _MOST_FILES:,} more, which report.json names")
     lines += [f"* Recognised: {markdown(text)}" for text in report.recognised]
-    lines += [f"* {written}: {markdown(path)}" for path in report.outputs]
+    lines += [f"* {written}: {markdown_code(path)}" for path in report.outputs]
     return "\n".join(lines)
 
 
@@ -59,7 +59,7 @@ def _cells(log: LogOutcome, reasons: list[str]) -> list[str]:
         log.keys,
     ]
     figures += [log.gaps, log.record_bytes, log.kept_bytes]
-    return [markdown(f"{log.topic}-{log.partition}"), *(f"{figure:,}" for figure in figures)]
+    return [markdown_code(f"{log.topic}-{log.partition}"), *(f"{figure:,}" for figure in figures)]
 
 
 def _row(cells: list[str]) -> str:
@@ -73,6 +73,9 @@ def _list(title: str, texts: list[str]) -> str:
 def _shared(report: CompactionReport) -> str:
     if not report.shared_keys:
         return ""
-    lines = [f"* {markdown(s.topic)}: {markdown(printable_key(s.key))}" for s in report.shared_key_examples]
+    lines = [
+        f"* {markdown_code(shared.topic)}: {markdown_code(printable_key(shared.key))}"
+        for shared in report.shared_key_examples
+    ]
     head = f"{report.shared_keys:,} keys; compaction is per partition, so each keeps its own latest record."
     return "\n".join(["## Keys in several partitions", "", head, "", *lines])

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kcompact.report.inert import github_message, github_property, markdown
+from kcompact.report.inert import github_message, github_property, markdown, markdown_code
 from kcompact.report.verify_words import Keys, answer, hidden, place, question
 from kcompact.verify.check import Severity
 from kcompact.verify.outcome import Finding, Outcome
@@ -31,7 +31,7 @@ def _annotations(outcome: Outcome, keys: Keys) -> Iterator[str]:
 def _annotation(level: str, outcome: Outcome, finding: Finding, keys: Keys) -> str:
     title = github_property(f"{finding.check} in {place(finding)}")
     said = github_message(
-        f"key {keys.shown(finding.key)}: expected {finding.expected}, found {finding.found}"
+        f"key {keys.shown(finding.key)}: expected {finding.expected}, found {keys.found(finding)}"
     )
     return f"::{level} file={github_property(outcome.after)},title={title}::{said}"
 
@@ -53,7 +53,7 @@ def _summary(outcome: Outcome, keys: Keys) -> Iterator[str]:
         yield "| finding | where | key | expected | found |"
         yield "| --- | --- | --- | --- | --- |"
     for finding in outcome.findings:
-        cells = (finding.check, place(finding), keys.shown(finding.key), finding.expected, finding.found)
-        yield "| " + " | ".join(markdown(cell) for cell in cells) + " |"
+        cells = (place(finding), keys.shown(finding.key), finding.expected, keys.found(finding))
+        yield f"| {finding.check} | {' | '.join(map(markdown_code, cells))} |"
     for name, count in hidden(outcome).items():
         yield f"\n{count:,} more {markdown(name)}"

@@ -38,7 +38,9 @@ def _as_dict(outcome: Outcome, keys: Keys) -> dict[str, Any]:
 
 
 def _finding(finding: Finding, keys: Keys) -> dict[str, Any]:
-    return {**asdict(finding), "severity": finding.severity.value, "key": keys.shown(finding.key)}
+    said = {name: value for name, value in asdict(finding).items() if name != "found_key"}
+    shown = {"key": keys.shown(finding.key), "found": keys.found(finding)}
+    return {**said, "severity": finding.severity.value, **shown}
 
 
 def _evidence(evidence: KeyEvidence, keys: Keys) -> dict[str, Any]:

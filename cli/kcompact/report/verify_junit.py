@@ -45,7 +45,7 @@ def _texts(outcome: Outcome, name: str, keys: Keys) -> Iterator[str]:
         if finding.check == name:
             yield terminal(
                 f"{place(finding)} key {keys.shown(finding.key)}: expected {finding.expected},"
-                f" found {finding.found}"
+                f" found {keys.found(finding)}"
             )
     if more := hidden(outcome).get(name):
         yield f"and {more:,} more"

@@ -69,4 +69,4 @@ def _evidence(evidence: KeyEvidence, keys: Keys) -> str:
 def _finding(finding: Finding, keys: Keys) -> Iterator[str]:
     yield f"{finding.severity.value}: {finding.check}  {place(finding)}  key {keys.shown(finding.key)}"
     yield f"    expected {finding.expected}"
-    yield f"    found    {finding.found}"
+    yield f"    found    {keys.found(finding)}"

@@ -20,6 +20,12 @@ class Keys:
             return f"sha256:{hashlib.sha256(key).hexdigest()}"
         return printable_key(key)
 
+    def found(self, finding: Finding) -> str:
+        """What was found, with the key that stands there instead of the expected one."""
+        if finding.found_key is None:
+            return finding.found
+        return f"{finding.found}: key {self.shown(finding.found_key[0])} for {self.shown(finding.key)}"
+
 
 def question(outcome: Outcome) -> str:
     """What was asked."""

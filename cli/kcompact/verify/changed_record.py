@@ -7,10 +7,12 @@ from kcompact.verify.check import Check
 
 
 def _found(row: Row) -> str:
-    if row.is_tombstone == row.after_is_tombstone:
-        return f"another {row.changed}"
-    became = "a tombstone became a value" if row.is_tombstone else "a value became null"
-    return f"another {row.changed} ({became})"
+    details = []
+    if "timestamp" in row.changed:
+        details.append(f"timestamp {row.after_timestamp_ms} for {row.timestamp_ms}")
+    if row.is_tombstone != row.after_is_tombstone:
+        details.append("a tombstone became a value" if row.is_tombstone else "a value became null")
+    return f"another {row.changed}" + (f" ({'; '.join(details)})" if details else "")
 
 
 CHECK = Check(

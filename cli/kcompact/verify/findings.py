@@ -5,6 +5,7 @@ from functools import reduce
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
+from kcompact.verify.changed_record import CHECK as CHANGED
 from kcompact.verify.check import Check
 from kcompact.verify.checks import CHECKS, ROW_CHECKS
 from kcompact.verify.moved_offset import with_moves
@@ -85,7 +86,15 @@ def _finding(check: Check, row: Row, question: Question) -> Finding:
         key=_key(row),
         expected=expected,
         found=found,
+        found_key=_found_key(row) if check is CHANGED else None,
     )
+
+
+def _found_key(row: Row) -> tuple[bytes | None] | None:
+    """The other key, where a record has become one of another key."""
+    if row["key"] == row["after_key"]:
+        return None
+    return (None if row["after_key"] is None else bytes(row["after_key"]),)
 
 
 def _key(row: Row) -> bytes | None:

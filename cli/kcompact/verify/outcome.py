@@ -9,7 +9,10 @@ from kcompact.verify.check import Severity
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong (or, as a note, left over). ``key`` is None where the record has none."""
+    """One thing that is wrong (or, as a note, left over). ``key`` is None where the record has none.
+
+    ``found_key`` is a one-element tuple with the key that AFTER has instead, where that is what is wrong.
+    """
 
     check: str
     severity: Severity
@@ -19,6 +22,7 @@ class Finding:
     key: bytes | None
     expected: str
     found: str
+    found_key: tuple[bytes | None] | None = None
 
 
 @dataclass(frozen=True)
