@@ -14,7 +14,7 @@ from kcompact.dumps.record import Record, log_id_of
 from kcompact.log.policy import Policy
 from kcompact.verify.bounds import Bounds
 from kcompact.verify.compacted import verify_compacted
-from kcompact.verify.compaction import verify_compaction
+from kcompact.verify.compaction import settled_compaction, verify_compaction
 from kcompact.verify.outcome import Outcome
 from kcompact.verify.pair import EXTRA
 from kcompact.verify.question import Question
@@ -170,3 +170,27 @@ def test_a_right_pair_leaves_nothing_to_judge() -> None:
     assert not chosen.rest_after.any()
     (log,) = chosen.logs.values()
     assert (log.records_before, log.records_after, log.needed_end_offset) == (7, 4, 7)
+    outcome = settled_compaction(question, chosen.logs)
+    assert outcome.holds
+    (judged,) = outcome.logs
+    assert (judged.removed, judged.cleaned_end_offset) == ({"superseded": 3}, 7)
+
+
+def test_without_rules_the_answer_is_theirs(spark: SparkSession) -> None:
+    before, after = [], []
+    for number in range(100):
+        rng = random.Random(number)
+        log = [
+            record(rng.choice("abc"), rng.choice(["1", "2", None]), offset=at * 3, topic=f"t{number:03}")
+            for at in range(rng.randrange(1, 20))
+        ]
+        latest = {r.key: r for r in log}
+        before += log
+        after += [r for r in log if latest[r.key] is r]
+    logs = logs_of(before)
+    policy = Policy(now_ms=NOW_MS, delete_retention_ms=1000)
+    question = Question(logs, ("b",), "a", dict.fromkeys(logs, Bounds(policy)))
+    chosen = settled(before, after, rules_of(question, {}))
+    assert not chosen.rest_before.any()
+    frames = [index_frame(spark, records, COLUMNS) for records in (before, after)]
+    same(settled_compaction(question, chosen.logs), verify_compaction(spark, *frames, question))

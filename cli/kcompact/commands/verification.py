@@ -29,7 +29,7 @@ from kcompact.report.verify_words import Keys
 from kcompact.verify.absent_keys import AbsentQuestion, verify_absent
 from kcompact.verify.bounds import Bounds
 from kcompact.verify.compacted import verify_compacted
-from kcompact.verify.compaction import verify_compaction
+from kcompact.verify.compaction import settled_compaction, verify_compaction
 from kcompact.verify.indexed import Indexed, indexed, named_alike, receivers_for, require_offsets
 from kcompact.verify.outcome import Outcome
 from kcompact.verify.pair import EXTRA
@@ -192,6 +192,8 @@ class VerifyCommand:
             rows = with_told_columns(left.after, told)
             return verify_compacted(inputs.spark, rows, question, left.logs, is_in_order=is_in_order)
         left = unsettled(inputs.spark, inputs.before, inputs.after, rules_of(question, told.lookups))
+        if left.is_nothing:
+            return settled_compaction(question, left.logs)
         rows = with_told_columns(left.before, told)
         return verify_compaction(inputs.spark, rows, left.after, question, left.logs, is_in_order=is_in_order)
 

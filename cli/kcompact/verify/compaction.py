@@ -24,7 +24,7 @@ from kcompact.verify.cleaned_end import (
 from kcompact.verify.findings import count_findings, first_findings, found_rows
 from kcompact.verify.history import with_history
 from kcompact.verify.judge import judged_rows
-from kcompact.verify.outcome import JudgedLog, Outcome
+from kcompact.verify.outcome import Finding, JudgedLog, Outcome
 from kcompact.verify.pair import pair
 from kcompact.verify.question import Question, kept
 from kcompact.verify.removal import SUPERSEDED, needed_end_offset
@@ -52,24 +52,36 @@ def verify_compaction(
     known = bounds_table(spark, question.logs, question.bounds)
     paired = pair(before, after, question.compared).join(F.broadcast(known), on="log_id", how="left")
     with kept(with_history(paired)) as rows:
-        facts = with_settled(log_facts(rows), settled, question.bounds)
-        facts.sort(key=lambda one: question.logs[one.log_id])
+        facts = _all_facts(log_facts(rows), settled, question)
         _require_one_truth(facts, question)
         readings = [reading_of(one) for one in facts]
         judged = judged_rows(rows, readings_table(spark, facts, readings))
-        removed = _removed(judged)
-        for one in facts:
-            if one.log_id in settled:
-                _add_settled(removed.setdefault(one.log_id, {}), settled[one.log_id], one, question)
-        logs = [
-            _judged_log(question, one, reading, removed.get(one.log_id, {}))
-            for one, reading in zip(facts, readings, strict=True)
-        ]
+        logs = _judged_logs(
+            question, facts, readings, _with_settled(_removed(judged), settled, facts, question)
+        )
         ends = {one.log_id: log.cleaned_end_offset for one, log in zip(facts, logs, strict=True)}
         with_ends = judged.join(F.broadcast(ends_table(spark, ends)), on="log_id", how="left")
         with kept(found_rows(with_ends, dumps, known, question)) as findings:
             counts = count_findings(findings)
             shown = first_findings(findings, counts, question)
+    return _outcome(question, facts, logs, counts, shown)
+
+
+def settled_compaction(question: Question, settled: Mapping[int, SettledLog]) -> Outcome:
+    """The answer where all keys are settled: the rules need not be asked."""
+    facts = _all_facts([], settled, question)
+    readings = [reading_of(one) for one in facts]
+    logs = _judged_logs(question, facts, readings, _with_settled({}, settled, facts, question))
+    return _outcome(question, facts, logs, dict.fromkeys([check.name for check in CHECKS], 0), ())
+
+
+def _outcome(
+    question: Question,
+    facts: list[LogFacts],
+    logs: list[JudgedLog],
+    counts: dict[str, int],
+    shown: tuple[Finding, ...],
+) -> Outcome:
     return Outcome(
         mode="compaction",
         before=question.before_name,
@@ -81,6 +93,14 @@ def verify_compaction(
         logs=tuple(logs),
         assumed=assumptions(question, facts, logs),
     )
+
+
+def _all_facts(
+    facts: list[LogFacts], settled: Mapping[int, SettledLog], question: Question
+) -> list[LogFacts]:
+    """In the order of topics and partitions."""
+    together = with_settled(facts, settled, question.bounds)
+    return sorted(together, key=lambda one: question.logs[one.log_id])
 
 
 def _require_one_truth(facts: list[LogFacts], question: Question) -> None:
@@ -114,20 +134,37 @@ def _removed(judged: DataFrame) -> dict[int, dict[str, Removed]]:
     return found
 
 
-def _add_settled(
-    removed: dict[str, Removed], settled: SettledLog, facts: LogFacts, question: Question
-) -> None:
+def _with_settled(
+    removed: dict[int, dict[str, Removed]],
+    settled: Mapping[int, SettledLog],
+    facts: list[LogFacts],
+    question: Question,
+) -> dict[int, dict[str, Removed]]:
     """Add what went of settled keys: all of it because later records replace it."""
-    if not settled.removed:
-        return
-    bounds = question.bounds.get(facts.log_id, Bounds())
-    needed = [
-        (row[0] if bounds.is_due(row, facts.first_kept_tombstone) else row[1]) + 1
-        for row in settled.tombstones
+    for one in facts:
+        log = settled.get(one.log_id)
+        if log is None or not log.removed:
+            continue
+        bounds = question.bounds.get(one.log_id, Bounds())
+        due = [bounds.is_due(row, one.first_kept_tombstone) for row in log.tombstones]
+        ends = [row[0 if gone else 1] + 1 for row, gone in zip(log.tombstones, due, strict=True)]
+        of_log = removed.setdefault(one.log_id, {})
+        known = of_log.get(SUPERSEDED, Removed(0, None))
+        ends += [end for end in (known.needed_end_offset, log.needed_end_offset) if end is not None]
+        of_log[SUPERSEDED] = Removed(known.records + log.removed, max(ends, default=None))
+    return removed
+
+
+def _judged_logs(
+    question: Question,
+    facts: list[LogFacts],
+    readings: list[Reading],
+    removed: dict[int, dict[str, Removed]],
+) -> list[JudgedLog]:
+    return [
+        _judged_log(question, one, reading, removed.get(one.log_id, {}))
+        for one, reading in zip(facts, readings, strict=True)
     ]
-    known = removed.get(SUPERSEDED, Removed(0, None))
-    needed += [one for one in (known.needed_end_offset, settled.needed_end_offset) if one is not None]
-    removed[SUPERSEDED] = Removed(known.records + settled.removed, max(needed, default=None))
 
 
 def _judged_log(

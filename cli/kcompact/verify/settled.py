@@ -17,7 +17,7 @@ from kcompact.verify.row_files import RowFiles
 from kcompact.verify.settling import Replaceable, Rules, Settled, SettledLog, settle
 
 _ARRIVALS = pa.schema([("log_id", pa.int64()), ("offset", pa.int64())])
-_FOUND = pa.schema([("arrivals", pa.int64())])
+_FOUND = pa.schema([("arrivals", pa.int64()), ("rows", pa.int64())])
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class Unsettled:
     before: DataFrame
     after: DataFrame
     logs: Mapping[int, SettledLog]
+    is_nothing: bool = False  # whether no row is left
 
 
 def rules_of(question: Question, lookups: Mapping[int, Lookup]) -> Rules:
@@ -50,13 +51,13 @@ def unsettled(spark: SparkSession, before: Indexed, after: Indexed, rules: Rules
     folder = after.files.folder / "unsettled"
     folder.mkdir()
     job = _Job(before.files, after.files, rules, folder)
-    if job.run(spark, arrivals_known=False):
+    arrivals, rows = job.run(spark, arrivals_known=False)
+    if arrivals:
         # A key that BEFORE has where AFTER has another one is not settled: once more, knowing them.
-        job.run(spark, arrivals_known=True)
-    figures = [orjson.loads(path.read_bytes()) for path in folder.glob("*.json")]
-    return Unsettled(
-        job.rest(before.files).frame(spark), job.rest(after.files).frame(spark), _merged(figures)
-    )
+        _, rows = job.run(spark, arrivals_known=True)
+    figures = _merged(orjson.loads(path.read_bytes()) for path in folder.glob("*.json"))
+    rest = [job.rest(files).frame(spark) for files in (before.files, after.files)]
+    return Unsettled(rest[0], rest[1], figures, is_nothing=not rows and bool(figures))
 
 
 @dataclass(frozen=True)
@@ -68,17 +69,17 @@ class _Job:
     rules: Rules
     folder: Path
 
-    def run(self, spark: SparkSession, *, arrivals_known: bool) -> int:
-        """Settle the keys of all tasks; return the number of arrivals."""
+    def run(self, spark: SparkSession, *, arrivals_known: bool) -> tuple[int, int]:
+        """Settle the keys of all tasks; return the number of arrivals and of rows that are left."""
 
         def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
                 for task in batch.column(0).to_pylist():
                     found = self._settle(task, arrivals_known=arrivals_known)
-                    yield pa.RecordBatch.from_arrays([pa.array([found])], schema=_FOUND)
+                    yield pa.RecordBatch.from_pylist([found], schema=_FOUND)
 
         table = per_task(spark, self.before.receivers, work, spark_schema(_FOUND)).toArrow()
-        return sum(table.column(0).to_pylist())
+        return sum(table["arrivals"].to_pylist()), sum(table["rows"].to_pylist())
 
     def rest(self, files: RowFiles) -> RowFiles:
         """Where the rows are that are left of a dump."""
@@ -86,7 +87,7 @@ class _Job:
         tasks = files.receivers
         return replace(files, folder=self.folder, name=name, senders=tasks, renamed={})
 
-    def _settle(self, task: int, *, arrivals_known: bool) -> int:
+    def _settle(self, task: int, *, arrivals_known: bool) -> dict[str, int]:
         before, after = self.before.take(task), self.after.take(task)
         arrivals = _read_arrivals(self.folder) if arrivals_known else None
         found = settle(before, after, self.rules, arrivals)
@@ -95,7 +96,8 @@ class _Job:
         _leave(self.rest(self.before), task, before.filter(pa.array(found.rest_before)))
         _leave(self.rest(self.after), task, after.filter(pa.array(found.rest_after)))
         self._write_figures(task, found)
-        return len(found.arrivals)
+        rows = int(found.rest_before.sum() + found.rest_after.sum())
+        return {"arrivals": len(found.arrivals), "rows": rows}
 
     def _write_figures(self, task: int, found: Settled) -> None:
         logs = {str(log_id): asdict(log) for log_id, log in found.logs.items()}
