@@ -37,7 +37,9 @@ def compact(
 
     Example: kcompact compact samples/orders.jsonl -o orders.jsonl
     """
-    with spark_starting(dumps, run):
+    # Nothing is told about the log or its policy: most likely it takes the plain form.
+    told_nothing = (policy, given, report_format) == (PolicyOptions(), GivenOptions(), ReportFormat.TEXT)
+    with spark_starting(dumps, run, light=told_nothing):
         from kcompact.dumps.sources import find_files
 
         find_files(dumps)  # a missing file is told before Spark is imported

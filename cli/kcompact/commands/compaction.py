@@ -129,9 +129,10 @@ class CompactCommand:
             committed,
             plain=given.is_empty and not remembers and all(map(is_plain, policies.all_policies())),
         )
-        # In the plain form Java only hands out tasks: however large the dump, there is little to optimise.
-        input_bytes = 0 if request.plain else sum(file.data_bytes for file in dump.files)
-        session = SessionOptions(self.run.master, self.run.driver_memory, self.run.verbose, input_bytes)
+        input_bytes = sum(file.data_bytes for file in dump.files)
+        session = SessionOptions(
+            self.run.master, self.run.driver_memory, self.run.verbose, input_bytes, light=request.plain
+        )
         with open_session(session) as spark:
             return compact_dump(spark, dump, request)
 

@@ -20,6 +20,7 @@ class SessionOptions:
     driver_memory: str | None = None
     verbose: bool = False
     input_bytes: int = 0  # sizes the JVM: small inputs start quicker
+    light: bool = False  # Java only hands out tasks, however large the input
 
     @property
     def place(self) -> Place:
@@ -31,7 +32,7 @@ def jvm_options(options: SessionOptions) -> JvmOptions:
     """How to start Java for these options."""
     return JvmOptions(
         heap=options.driver_memory or "1g",
-        quick=options.input_bytes <= _SMALL_INPUT_BYTES,
+        quick=options.light or options.input_bytes <= _SMALL_INPUT_BYTES,
         verbose=options.verbose,
         properties=_properties(options),
         environment=_environment(options.place),
