@@ -1,3 +1,4 @@
+import itertools
 from collections import Counter
 from pathlib import Path
 
@@ -6,7 +7,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcompact.engine.exchange import Outbox, receivers_by_key, take_in
+from kcompact.engine.exchange import Outbox, receivers_by_key, shares_by_key, take_in
 from kcompact.engine.grouping import GROUPED_SCHEMA, merge_groups
 
 SCHEMA = pa.schema([("key", pa.binary()), ("number", pa.int64())])
@@ -51,6 +52,21 @@ def test_equal_keys_meet_wherever_they_stand(keys: list[bytes], receivers: int, 
 
     assert all(forth[key] == receiver for key, receiver in back.items())
     assert all(0 <= receiver < receivers for receiver in forth.values())
+
+
+@given(st.lists(st.lists(st.integers(0, 30), max_size=8), max_size=5), st.integers(1, 3), st.integers(1, 5))
+def test_a_share_holds_all_rows_of_its_keys(numbers: list[list[int]], receivers: int, shares: int) -> None:
+    batches = [rows(*some).combine_chunks().to_batches() for some in numbers]
+    mine = [batch for some in batches for batch in some]
+
+    found = [
+        pa.Table.from_batches(share, SCHEMA)["number"].to_pylist()
+        for share in shares_by_key(mine, receivers, shares)
+    ]
+
+    assert len(found) == shares
+    assert sorted(itertools.chain(*found)) == sorted(itertools.chain(*numbers))
+    assert sum(len(set(share)) for share in found) == len(set(itertools.chain(*numbers)))
 
 
 def test_keys_spread_evenly_though_they_differ_in_the_middle_only() -> None:

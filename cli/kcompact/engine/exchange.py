@@ -5,6 +5,7 @@ grouping and sorting the rows does. A file per sender holds one batch per receiv
 """
 
 import os
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -57,7 +58,31 @@ def take_in(folder: Path, name: str, senders: int, receiver: int, receivers: int
     return batches
 
 
-def receivers_by_key(keys: pa.ChunkedArray, receivers: int) -> np.ndarray:
+def discard(folder: Path, name: str, senders: int) -> None:
+    """Remove what all senders left, once every receiver is done: it may be as large as the dump."""
+    for sender in range(senders):
+        _path(folder, name, sender).unlink(missing_ok=True)
+
+
+def shares_by_key(
+    batches: list[pa.RecordBatch], receivers: int, shares: int
+) -> Iterator[list[pa.RecordBatch]]:
+    """One receiver's rows (``take_in``) in as many shares, one after the other: equal keys share one.
+
+    ``receivers`` is what ``receivers_by_key`` sent them by.
+    """
+    if shares == 1:
+        yield batches
+        return
+    share_of = [
+        (receivers_by_key(batch.column("key"), receivers * shares) // receivers).astype(np.uint32)
+        for batch in batches
+    ]
+    for share in range(shares):
+        yield [batch.filter(pa.array(of == share)) for batch, of in zip(batches, share_of, strict=True)]
+
+
+def receivers_by_key(keys: pa.ChunkedArray | pa.Array, receivers: int) -> np.ndarray:
     """A receiver for each binary key, by a hash of all its bytes: equal keys meet."""
     array = keys.combine_chunks() if isinstance(keys, pa.ChunkedArray) else keys
     if not len(array):

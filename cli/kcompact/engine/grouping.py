@@ -8,9 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-MOST_ROWS = 1_000_000  # index rows that wait to be grouped: in one pass, as a rule all of a task
-MOST_BYTES = 256 << 20
-MOST_KEYS = 2_000_000  # groups held by a worker; beyond, they go on to the disk
+# What one pass looks at, so that a worker's memory does not grow with the dump. Passes of a million rows take
+# no less time per row, and four times the memory.
+MOST_ROWS = 1 << 18
+MOST_BYTES = 32 << 20
+MOST_KEYS = 1 << 18  # groups held by a worker; beyond, they go on to the disk
 
 GROUPED_SCHEMA = pa.schema(
     [
@@ -23,13 +25,6 @@ GROUPED_SCHEMA = pa.schema(
         pa.field("place", pa.int64()),  # of the latest record: place_of(split, bytes, tombstone)
     ]
 )
-_MERGE = [
-    ("records", "sum"),
-    ("first_offset", "min"),
-    ("last_offset", "last"),
-    ("position", "last"),
-    ("place", "last"),
-]
 
 
 def place_of(split_id: np.ndarray, record_bytes: np.ndarray, is_tombstone: np.ndarray) -> np.ndarray:
@@ -62,11 +57,17 @@ class KeyGrouper:
     def add(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Take index rows in; give groups out only where they grow too many to hold."""
         self._rows.add(pa.Table.from_batches([_keyed(batch)]))
-        if self._rows.is_full():
-            self._groups.add(_group(self._rows.take()))
+        if not self._rows.is_full():
+            return
+        rows = self._rows.rows
+        groups = _merge(self._rows.take())
+        if 2 * groups.num_rows > rows:  # hardly any key came twice: the next rows will not bring it either
+            yield from groups.to_batches()
+            return
+        self._groups.add(groups)
         if self._groups.is_full():
             merged = _merge(self._groups.take())
-            if merged.num_rows > MOST_KEYS // 2:
+            if 2 * merged.num_rows > MOST_KEYS:
                 yield from merged.to_batches()
             else:
                 self._groups.add(merged)
@@ -74,7 +75,7 @@ class KeyGrouper:
     def finish(self) -> pa.Table:
         """The groups that are left, in GROUPED_SCHEMA."""
         if self._rows.rows:
-            self._groups.add(_group(self._rows.take()))
+            self._groups.add(_merge(self._rows.take()))
         if not self._groups.rows:
             return GROUPED_SCHEMA.empty_table()
         several = len(self._groups.tables) > 1
@@ -105,55 +106,53 @@ class _Pending:
         return table
 
 
+def passes_for(batches: list[pa.RecordBatch]) -> int:
+    """In how many passes so many rows are to be looked at; one at least."""
+    rows, size = sum(batch.num_rows for batch in batches), sum(batch.nbytes for batch in batches)
+    return max(-(-rows // MOST_ROWS), -(-size // MOST_BYTES), 1)
+
+
 def merge_groups(groups: list[pa.RecordBatch]) -> pa.Table:
     """One row per (log, key) of rows in GROUPED_SCHEMA, whatever their order."""
-    table = pa.Table.from_batches(groups, GROUPED_SCHEMA)
-    merged = table.group_by(["log_id", "key"], use_threads=False).aggregate([*_MERGE, ("last_offset", "max")])
-    *_, last_offset, _, _, highest = merged.columns
-    if last_offset != highest:  # files whose offsets descend: their order is not that of the records
-        return _merge(table.sort_by("last_offset"))
-    return merged.drop_columns(["last_offset_max"]).rename_columns(GROUPED_SCHEMA.names)
-
-
-def _merge(table: pa.Table) -> pa.Table:
-    """One row per (log, key); the last row of a key is its latest."""
-    merged = table.group_by(["log_id", "key"], use_threads=False).aggregate(_MERGE)
-    return merged.rename_columns(GROUPED_SCHEMA.names)
+    return _merge(pa.Table.from_batches(groups, GROUPED_SCHEMA))
 
 
 def _keyed(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """What grouping needs of index rows that have a key."""
+    """Index rows that have a key as groups of one record each."""
     if batch.column("key").null_count:
         batch = batch.filter(batch.column("key").is_valid())
     place = place_of(*(_numpy(batch, name) for name in ("split_id", "record_bytes", "is_tombstone")))
-    names = ["log_id", "key", "offset", "position"]
-    return pa.RecordBatch.from_arrays(
-        [*(batch.column(name) for name in names), pa.array(place)], [*names, "place"]
-    )
+    offset = batch.column("offset")
+    arrays = [
+        batch.column("log_id"),
+        batch.column("key"),
+        pa.array(np.ones(batch.num_rows, np.int64)),
+        offset,
+        offset,
+        batch.column("position"),
+        pa.array(place),
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=GROUPED_SCHEMA)
 
 
-def _group(rows: pa.Table) -> pa.Table:
-    """Rows of ``_keyed`` to groups, by numbers that an encoding gives the keys, twice as fast."""
+def _merge(rows: pa.Table) -> pa.Table:
+    """One row per (log, key), by numbers that an encoding gives the keys: a group_by takes twice as long."""
     if not rows.num_rows:
         return GROUPED_SCHEMA.empty_table()
     keys = pa.concat_arrays(rows["key"].chunks)
-    groups = _numbered(keys, rows["log_id"].to_numpy())
-    number = np.arange(len(groups))
-    records = np.bincount(groups)
-    first, last = np.empty(len(records), np.int64), np.empty(len(records), np.int64)
-    # Of several assignments to one place the last one stays.
-    first[groups[::-1]] = number[::-1]
-    last[groups] = number
-    columns = {name: rows[name].to_numpy() for name in ("log_id", "offset", "position", "place")}
-    arrays = [
-        columns["log_id"][last],
-        keys.take(pa.array(last)),
-        records,
-        columns["offset"][first],
-        columns["offset"][last],
-        columns["position"][last],
-        columns["place"][last],
-    ]
+    columns = {name: rows[name].to_numpy() for name in GROUPED_SCHEMA.names if name != "key"}
+    groups = _numbered(keys, columns["log_id"])
+    last = np.empty(int(groups.max()) + 1, np.int64)
+    last[groups] = np.arange(len(groups))  # of several assignments to one place the last one stays
+    offsets = columns["last_offset"]
+    if (offsets[last][groups] < offsets).any():
+        # Files whose offsets descend, or rows of several passes: their order is not that of the records.
+        return _merge(rows.sort_by("last_offset"))
+    records, first = np.zeros(len(last), np.int64), columns["first_offset"][last]
+    np.add.at(records, groups, columns["records"])
+    np.minimum.at(first, groups, columns["first_offset"])
+    others = [columns[name][last] for name in ("last_offset", "position", "place")]
+    arrays = [columns["log_id"][last], keys.take(pa.array(last)), records, first, *others]
     return pa.table(arrays, schema=GROUPED_SCHEMA)
 
 

@@ -4,7 +4,7 @@ A side file per task spares a second Spark job: rows go through Spark, figures g
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -176,21 +176,37 @@ def side_file(folder: Path, task: int) -> Path:
     return folder / f"index-{task:06}.arrow"
 
 
-def read_side_files(folder: Path) -> tuple[list[LogSummary], dict[int, SplitNotes]]:
-    """All summaries that the index tasks left in ``folder``, by split; and the notes of each split."""
+def read_side_files(
+    folder: Path, *, with_runs: bool = True
+) -> tuple[list[LogSummary], dict[int, SplitNotes]]:
+    """All summaries that the index tasks left in ``folder``, by split; and the notes of each split.
+
+    Runs can be as many as the records: without them, little is read of a large dump.
+    """
     logs: list[LogSummary] = []
     notes: dict[int, SplitNotes] = {}
     for path in sorted(folder.glob("index-*.arrow")):
-        logs += read_side_file(path)
+        logs += read_side_file(path, with_runs=with_runs)
         for row in orjson.loads(_table(path).schema.metadata[b"notes"]):
             split_id = row.pop("split_id")
             notes[split_id] = _notes(row)
     return sorted(logs, key=lambda log: log.split_id), dict(sorted(notes.items()))
 
 
-def read_side_file(path: Path) -> list[LogSummary]:
+def read_side_file(path: Path, *, with_runs: bool = True) -> list[LogSummary]:
     """The summaries that one index task left."""
-    return [_summary(row) for row in _table(path).to_pylist()]
+    table = _table(path)
+    rows = table.drop_columns(_RUN_COLUMNS).to_pylist()
+    if not with_runs:
+        return [LogSummary(**row) for row in rows]
+    starts, ends = (_arrays(table[name]) for name in _RUN_COLUMNS)
+    runs = (np.stack(pair, axis=1) for pair in zip(starts, ends, strict=True))
+    return [LogSummary(**row, runs=mine) for row, mine in zip(rows, runs, strict=True)]
+
+
+def _arrays(lists: pa.ChunkedArray) -> Iterator[np.ndarray]:
+    for one in lists:
+        yield one.values.to_numpy()
 
 
 def read_log_names(folder: Path) -> dict[int, tuple[str, int]]:
@@ -203,10 +219,11 @@ def read_log_names(folder: Path) -> dict[int, tuple[str, int]]:
 
 
 def _table(path: Path) -> pa.Table:
-    with pa.OSFile(str(path), "rb") as source:
+    with pa.memory_map(str(path)) as source:  # what is not looked at is not read
         return pa.ipc.open_file(source).read_all()
 
 
+_RUN_COLUMNS = ["run_starts", "run_ends"]
 _SIDE_SCHEMA = pa.schema(
     [
         ("split_id", pa.int32()),
@@ -233,11 +250,6 @@ _SIDE_SCHEMA = pa.schema(
 def _row(log: LogSummary) -> dict[str, object]:
     row = {name: value for name, value in vars(log).items() if name != "runs"}
     return {**row, "run_starts": log.runs[:, 0], "run_ends": log.runs[:, 1]}
-
-
-def _summary(row: dict[str, object]) -> LogSummary:
-    starts, ends = (np.array(row.pop(name), dtype=np.int64) for name in ("run_starts", "run_ends"))
-    return LogSummary(**row, runs=np.stack([starts, ends], axis=1))  # type: ignore[arg-type]  # _SIDE_SCHEMA
 
 
 def _notes_row(split: SplitSummary) -> dict[str, object]:

@@ -20,7 +20,8 @@ from kcompact.log.full import FullIndex, clean_index, full_index, null_key_remov
 from kcompact.log.full_job import FullJob
 from kcompact.log.full_totals import full_outcome
 from kcompact.log.gap_report import GAPS_BY, report_gaps
-from kcompact.log.plain import PlainJob, RenderGaps, RenderRemoved, read_copied, run_plain
+from kcompact.log.plain import run_plain
+from kcompact.log.plain_copying import PlainJob, RenderGaps, RenderRemoved, read_copied
 from kcompact.log.policy import Policy
 from kcompact.log.read_committed import told_by_read_committed
 from kcompact.log.removed_report import REMOVED_BY, report_removed_keys
@@ -29,8 +30,9 @@ from kcompact.log.survivors import COPIED_BY, copy_survivors
 from kcompact.log.totals import Outcome, overlapping, plain_outcome, unsorted_files
 
 ROWS_PER_SHUFFLE_PARTITION = 500_000
-DUMP_BYTES_PER_MERGE_TASK = 256 << 20  # about a million records: some 100 MB of keys, were they all different
+DUMP_BYTES_PER_MERGE_TASK = 256 << 20  # each reads its share in as many passes as it takes
 MOST_MERGE_TASKS = 512
+LARGEST_SINGLE_TASK_BYTES = 64 << 20  # of a dump that cannot be cut: its task holds all keys
 TYPICAL_RECORD_BYTES = 200  # to guess the number of records before any is read
 
 
@@ -106,7 +108,7 @@ def _compact_plain(spark: SparkSession, dump: Dump, request: Request) -> Compact
         drop_tombstones=request.policy.drop_tombstones,
     )
     run_plain(spark, job, merge_tasks(dump, plan, spark_parallelism(spark)))
-    summaries, notes = read_side_files(request.folder)
+    summaries, notes = read_side_files(request.folder, with_runs=False)
     remarks = judge(dump, plan.splits, notes)
     _refuse_doubts(dump, plan, notes, request)
     refuse_null_keys(summaries, request.policy, sum(part.null_keys for part in summaries))
@@ -196,11 +198,11 @@ def shuffle_partitions(dump: Dump, plan: IndexPlan) -> int:
 
 
 def merge_tasks(dump: Dump, plan: IndexPlan, parallelism: int) -> int:
-    """How many tasks share the keys of the plain form: enough that none holds more than a modest share."""
-    if len(plan.tasks) == 1:
-        return 1
+    """How many tasks share the keys of the plain form; 1 where it need not even be cut into jobs."""
     dump_bytes = sum(file.data_bytes for file in dump.files)
-    return min(max(parallelism, dump_bytes // DUMP_BYTES_PER_MERGE_TASK), MOST_MERGE_TASKS)
+    if len(plan.tasks) == 1 and dump_bytes <= LARGEST_SINGLE_TASK_BYTES:
+        return 1
+    return min(max(parallelism, 2, dump_bytes // DUMP_BYTES_PER_MERGE_TASK), MOST_MERGE_TASKS)
 
 
 def refuse_null_keys(summaries: list[LogSummary], policy: Policy, removals: int) -> None:

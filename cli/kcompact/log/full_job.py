@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kcompact.engine.copying import Copier
 from kcompact.engine.indexing import IndexPlan
-from kcompact.log.plain import RenderGaps, RenderRemoved
+from kcompact.log.plain_copying import RenderGaps, RenderRemoved
 from kcompact.log.verdicts import Verdict
 
 REASON_NAMES = {

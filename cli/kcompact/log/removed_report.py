@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from kcompact.log.full_job import REASON_NAMES, FullJob, part_name
-from kcompact.log.plain import REMOVED_SCHEMA
+from kcompact.log.plain_copying import REMOVED_SCHEMA
 from kcompact.log.verdicts import Verdict
 
 

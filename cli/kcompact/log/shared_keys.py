@@ -1,5 +1,6 @@
 """Keys that stand in several partitions of one topic: compaction never joins them (R44)."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -7,7 +8,6 @@ import numpy as np
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark import TaskContext
 
 from kcompact.engine.indexing import IndexPlan
 
@@ -25,12 +25,13 @@ class SharedKeys:
 def find_shared_keys(keys: pa.Table, names: dict[int, tuple[str, int]]) -> SharedKeys:
     """Shared keys among rows (log_id, key), one per log and key, that hold all logs of each key."""
     topics = {topic: number for number, topic in enumerate(sorted({topic for topic, _ in names.values()}))}
-    if len(names) == len(topics):  # every topic has one partition here
+    if len(names) == len(topics) or not keys.num_rows:  # every topic has one partition here
         return SharedKeys()
-    log_ids = keys["log_id"].to_numpy()
-    known, inverse = np.unique(log_ids, return_inverse=True)
-    topic_of = np.array([topics[names[int(log_id)][0]] for log_id in known], dtype=np.int32)
-    table = pa.table({"topic": topic_of[inverse], "key": keys["key"]})
+    numbers = pa.concat_arrays(keys["key"].chunks).dictionary_encode().indices.to_numpy()
+    # Most keys stand in one row alone: only the others are looked at topic by topic.
+    keys = keys.select(["log_id", "key"]).filter(pa.array(np.bincount(numbers)[numbers] > 1))
+    topic_of = [topics[names[log_id][0]] for log_id in keys["log_id"].to_pylist()]
+    table = pa.table({"topic": pa.array(topic_of, pa.int32()), "key": keys["key"]})
     counts = table.group_by(["topic", "key"], use_threads=False).aggregate([([], "count_all")])
     shared = counts.filter(pc.greater(counts["count_all"], 1)).sort_by([("topic", "ascending")])
     by_number = {number: topic for topic, number in topics.items()}
@@ -38,11 +39,18 @@ def find_shared_keys(keys: pa.Table, names: dict[int, tuple[str, int]]) -> Share
     return SharedKeys(shared.num_rows, [(by_number[topic], key) for topic, key in rows])
 
 
-def write_shared_keys(plan: IndexPlan, found: SharedKeys) -> None:
+def together(parts: Iterable[SharedKeys]) -> SharedKeys:
+    """What was found in several shares of all keys."""
+    total = SharedKeys()
+    for part in parts:
+        total.count += part.count
+        total.examples = sorted([*total.examples, *part.examples])[:EXAMPLES]
+    return total
+
+
+def write_shared_keys(plan: IndexPlan, task: int, found: SharedKeys) -> None:
     """Leave what this task found in the run's folder; a task that runs again writes the same again."""
     if found.count:
-        context = TaskContext.get()
-        task = 0 if context is None else context.partitionId()
         examples = [(topic, key.hex()) for topic, key in found.examples]
         path = Path(plan.folder) / f"shared-{task:06}.json"
         path.write_bytes(orjson.dumps({"count": found.count, "examples": examples}))
@@ -50,10 +58,9 @@ def write_shared_keys(plan: IndexPlan, found: SharedKeys) -> None:
 
 def read_shared_keys(folder: Path) -> SharedKeys:
     """What all tasks found, added up."""
-    total = SharedKeys()
-    for path in folder.glob("shared-*.json"):
-        task = orjson.loads(path.read_bytes())
-        total.count += task["count"]
-        total.examples += [(topic, bytes.fromhex(key)) for topic, key in task["examples"]]
-    total.examples = sorted(total.examples)[:EXAMPLES]
-    return total
+    return together(_read(path) for path in folder.glob("shared-*.json"))
+
+
+def _read(path: Path) -> SharedKeys:
+    task = orjson.loads(path.read_bytes())
+    return SharedKeys(task["count"], [(topic, bytes.fromhex(key)) for topic, key in task["examples"]])

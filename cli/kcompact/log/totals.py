@@ -11,8 +11,7 @@ import numpy as np
 
 from kcompact.dumps.assemble import Fragment
 from kcompact.engine.summaries import LogSummary
-from kcompact.log.gaps import Presence, gap_rows
-from kcompact.log.plain import CopiedLog, RenderGaps
+from kcompact.log.plain_copying import CopiedLog, RenderGaps
 
 REASONS = ("superseded", "expired_tombstone", "keyless", "aborted", "expired", "expired_marker")
 """Why a record goes; "expired" is retention. Reports list all of them, zeros included."""
@@ -163,36 +162,40 @@ def _removed_pieces(parts: list[CopiedLog]) -> Iterator[Piece]:
 
 
 def _by_offset(parts: list[CopiedLog]) -> list[CopiedLog]:
-    return sorted(parts, key=lambda part: (part.first_kept, part.split_id))
+    return sorted(parts, key=lambda part: part.first_offset)
 
 
 def _gap_pieces(
     log: LogOutcome, summaries: list[LogSummary], parts: list[CopiedLog], render_gaps: RenderGaps
 ) -> list[Piece]:
-    """The gaps within splits, as their tasks wrote them, and between, before and after them."""
-    runs = np.concatenate([summary.runs for summary in summaries])
-    presence = Presence(runs[np.argsort(runs[:, 0])])
+    """The gaps within stretches, as their tasks wrote them, and between, before and after them."""
+    below, records = {}, 0  # split_id -> records of the log in splits of lower offsets
+    for summary in sorted(summaries, key=lambda summary: summary.first_offset):
+        below[summary.split_id] = records
+        records += summary.records
     pieces: list[Piece] = []
-    start = log.first_offset
+    start, present = log.first_offset, 0
     for part in _by_offset([part for part in parts if part.kept]):
-        pieces += _one_gap(log, start, part.first_kept, presence, render_gaps)
+        there = below[part.split_id] + part.records_before - present
+        pieces += _one_gap(log, start, part.first_kept, there, render_gaps)
         pieces.append(PartRange(f"gaps-{part.task}", *part.gaps_range))
-        start = part.last_kept + 1
+        start, present = part.last_kept + 1, below[part.split_id] + part.records_through
         log.first_kept_offset = part.first_kept if log.first_kept_offset < 0 else log.first_kept_offset
         log.last_kept_offset = part.last_kept
-    return pieces + _one_gap(log, start, log.last_offset + 1, presence, render_gaps)
+    return pieces + _one_gap(log, start, log.last_offset + 1, records - present, render_gaps)
 
 
 def _one_gap(
-    log: LogOutcome, start: int, end_offset: int, presence: Presence, render_gaps: RenderGaps
+    log: LogOutcome, start: int, end_offset: int, records: int, render_gaps: RenderGaps
 ) -> list[Piece]:
+    """The gap [start, end_offset), where so many records were, if it is one."""
     if start >= end_offset:
         return []
-    rows = gap_rows(np.array([start]), np.array([end_offset]), presence)
+    missing = end_offset - start - records
     log.gaps += 1
     log.gap_offsets += end_offset - start
-    log.gap_offsets_missing_before += int(rows[0, 2])
-    return [render_gaps(log.topic, log.partition, rows)]
+    log.gap_offsets_missing_before += missing
+    return [render_gaps(log.topic, log.partition, np.array([[start, end_offset, missing]]))]
 
 
 def piece_bytes(folder: Path, pieces: list[Piece]) -> Iterator[bytes]:

@@ -1,0 +1,271 @@
+"""Pass 2 of the plain form: survivors are copied, and every key and gap that a task meets is told.
+
+It goes stretch by stretch, so that keys and lines of a report never lie in memory for a whole task.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import orjson
+import pyarrow as pa
+
+from kcompact.dumps.assemble import Fragment
+from kcompact.engine.copying import Copier, Part, rows_by_split
+from kcompact.engine.grouping import GROUPED_SCHEMA, is_tombstone_of, passes_for, record_bytes_of, split_of
+from kcompact.engine.indexing import IndexPlan
+from kcompact.engine.summaries import LogSummary, read_side_file, side_file
+from kcompact.log.gaps import Presence, gaps_between
+
+_SAMPLED = 16  # one row in so many tells where to cut stretches
+RenderRemoved = Callable[[str, int, pa.Table], bytes]
+RenderGaps = Callable[[str, int, np.ndarray], bytes]
+REMOVED_SCHEMA = pa.schema(
+    [
+        pa.field("key", pa.binary()),
+        pa.field("records_removed", pa.int64()),
+        pa.field("first_offset_removed", pa.int64()),
+        pa.field("retained_offset", pa.int64()),  # null: the key is gone
+        pa.field("reason", pa.string()),  # why the key is gone; null where a record stays
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedLog:
+    """What a stretch of one split left of one log; ranges are bytes of the task's ``removed`` and ``gaps``.
+
+    Rows are of one split and one log, and stretches of a log do not overlap.
+    """
+
+    split_id: int
+    log_id: int
+    task: str
+    first_offset: int  # of the latest records, dropped ones too
+    keys: int
+    kept: int
+    kept_bytes: int
+    tombstones_kept: int
+    tombstones_dropped: int
+    first_kept: int
+    last_kept: int
+    records_before: int  # of this log in the split, below the first kept record
+    records_through: int  # likewise, up to the last kept record
+    removed_keys: int
+    removed_range: tuple[int, int]
+    gaps: int
+    gap_offsets: int
+    gap_missing_before: int
+    gaps_range: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class PlainJob:
+    """What the workers of the plain form need; travels to them."""
+
+    plan: IndexPlan
+    copier: Copier | None
+    render_removed: RenderRemoved
+    render_gaps: RenderGaps
+    drop_tombstones: bool = False
+
+
+def read_copied(folder: Path) -> tuple[list[CopiedLog], list[Fragment]]:
+    """What the copy tasks left: per split and log, and the fragments of the output, both by split."""
+    copied: list[CopiedLog] = []
+    fragments: list[Fragment] = []
+    for path in sorted(folder.glob("copied-*.json")):
+        task = orjson.loads(path.read_bytes())
+        copied += [_copied_log(row) for row in task["logs"]]
+        fragments += [Fragment(**row) for row in task["fragments"]]
+    copied.sort(key=lambda log: log.split_id)
+    fragments.sort(key=lambda fragment: fragment.split_id)
+    return copied, fragments
+
+
+def copy_latest(job: PlainJob, task: int, latest: list[pa.RecordBatch]) -> None:
+    """Do pass 2 of one task; ``latest`` (GROUPED_SCHEMA, any order) keys whose last record it read."""
+    if not sum(batch.num_rows for batch in latest):
+        return
+    copying = _CopyTask(job, task)
+    for rows in _stretches(latest):
+        for split_id, survivors in rows_by_split(iter(rows.to_batches())):
+            copying.add(split_id, survivors)
+    copying.finish()
+
+
+def _stretches(latest: list[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """All rows in the order of their records, with a column ``split_id``, so many at a time.
+
+    Where the cuts lie shows nowhere: every stretch of a report follows the last one.
+    """
+    places = [_Places.of(batch) for batch in latest]
+    cuts = _cuts(places, passes_for(latest))
+    for start, end in itertools.pairwise([None, *cuts, None]):
+        found = []
+        for batch, place in zip(latest, places, strict=True):
+            inside = place.between(start, end)
+            found.append(batch if inside is None else batch.filter(pa.array(inside)))
+        rows = pa.Table.from_batches(found, GROUPED_SCHEMA).combine_chunks()
+        split_ids, positions = split_of(rows["place"].to_numpy()), rows["position"].to_numpy()
+        order = pa.array(np.lexsort((positions, split_ids)))
+        yield rows.append_column("split_id", pa.array(split_ids)).take(order).combine_chunks()
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where records lie: splits and positions in them."""
+
+    split_ids: np.ndarray
+    positions: np.ndarray
+
+    @classmethod
+    def of(cls, batch: pa.RecordBatch) -> "_Places":
+        split_ids = split_of(batch.column("place").to_numpy()).astype(np.int32)
+        return cls(split_ids, batch.column("position").to_numpy())
+
+    def between(self, start: tuple[int, int] | None, end: tuple[int, int] | None) -> np.ndarray | None:
+        """Which lie at or behind ``start`` and before ``end``; None: all, as there are no bounds."""
+        if start is None:
+            return None if end is None else ~self._from(*end)
+        return self._from(*start) if end is None else self._from(*start) & ~self._from(*end)
+
+    def _from(self, split_id: int, position: int) -> np.ndarray:
+        here = (self.split_ids == split_id) & (self.positions >= position)
+        return here | (self.split_ids > split_id)
+
+
+def _cuts(places: list[_Places], stretches: int) -> list[tuple[int, int]]:
+    """Places that cut all into stretches of about the same number of records."""
+    if stretches == 1:
+        return []
+    split_ids = np.concatenate([place.split_ids[::_SAMPLED] for place in places])
+    positions = np.concatenate([place.positions[::_SAMPLED] for place in places])
+    order = np.lexsort((positions, split_ids))
+    chosen = order[np.arange(1, stretches) * len(order) // stretches]
+    return list(zip(split_ids[chosen].tolist(), positions[chosen].tolist(), strict=True))
+
+
+class _Survivors:
+    """What is to be copied of one split, gathered until all of it is there."""
+
+    def __init__(self, split_id: int) -> None:
+        self.split_id = split_id
+        self._positions: list[np.ndarray] = []
+        self._record_bytes: list[np.ndarray] = []
+
+    def add(self, positions: np.ndarray, record_bytes: np.ndarray) -> None:
+        self._positions.append(positions)
+        self._record_bytes.append(record_bytes.astype(np.int32))
+
+    def copy(self, part: Part) -> Fragment:
+        return part.copy(self.split_id, np.concatenate(self._positions), np.concatenate(self._record_bytes))
+
+
+class _CopyTask:
+    """One task of the second pass: its part of the output, of removed-keys.csv and of gaps.csv."""
+
+    def __init__(self, job: PlainJob, number: int) -> None:
+        folder = Path(job.plan.folder)
+        name = f"{number:06}"
+        self._job = job
+        self._summaries: dict[int, dict[int, LogSummary]] = {}  # split_id -> log_id -> summary
+        for log in read_side_file(side_file(folder, number)):
+            self._summaries.setdefault(log.split_id, {})[log.log_id] = log
+        self._name = name
+        self._part = Part(job.plan, f"part-{name}", job.copier)
+        self._removed = (folder / f"removed-{name}").open("wb")
+        self._gaps = (folder / f"gaps-{name}").open("wb")
+        self._survivors: _Survivors | None = None
+        self._logs: list[CopiedLog] = []
+        self._fragments: list[Fragment] = []
+
+    def add(self, split_id: int, rows: pa.Table) -> None:
+        """Take in the next rows, which are of one split."""
+        place = rows["place"].to_numpy()
+        dropped = is_tombstone_of(place) & self._job.drop_tombstones
+        kept = ~dropped
+        if self._survivors is None or self._survivors.split_id != split_id:
+            self._copy_survivors()
+            self._survivors = _Survivors(split_id)
+        self._survivors.add(rows["position"].to_numpy()[kept], record_bytes_of(place)[kept])
+        rows = rows.append_column("dropped", pa.array(dropped))
+        summaries = self._summaries[split_id]
+        log_ids = rows["log_id"].to_numpy()
+        for log_id in np.unique(log_ids):
+            mine = rows if len(summaries) == 1 else rows.take(np.flatnonzero(log_ids == log_id))
+            self._logs.append(self._report_log(split_id, summaries[int(log_id)], mine))
+
+    def finish(self) -> None:
+        self._copy_survivors()
+        for file in (self._part, self._removed, self._gaps):
+            file.close()
+        done = {"logs": list(map(asdict, self._logs)), "fragments": list(map(asdict, self._fragments))}
+        path = Path(self._job.plan.folder) / f"copied-{self._name}.json"
+        path.write_bytes(orjson.dumps(done))
+
+    def _copy_survivors(self) -> None:
+        if self._survivors is not None:
+            self._fragments.append(self._survivors.copy(self._part))
+
+    def _report_log(self, split_id: int, log: LogSummary, rows: pa.Table) -> CopiedLog:
+        place, dropped = rows["place"].to_numpy(), rows["dropped"].to_numpy()
+        tombstones, kept = is_tombstone_of(place), ~dropped
+        latest = rows["last_offset"].to_numpy()
+        kept_offsets = np.sort(latest[kept])
+        presence = Presence(log.runs)
+        gaps = gaps_between(kept_offsets, presence)
+        removed = removed_rows(rows)
+        first, last = (int(kept_offsets[i]) if len(kept_offsets) else -1 for i in (0, -1))
+        before, through = presence.count_below(np.array([first, last + 1])).tolist()
+        return CopiedLog(
+            split_id=split_id,
+            log_id=log.log_id,
+            task=self._name,
+            first_offset=int(latest.min()),
+            keys=len(place),
+            kept=len(kept_offsets),
+            kept_bytes=int(record_bytes_of(place)[kept].sum()),
+            tombstones_kept=int((tombstones & kept).sum()),
+            tombstones_dropped=int(dropped.sum()),
+            first_kept=first,
+            last_kept=last,
+            records_before=before,
+            records_through=through,
+            removed_keys=removed.num_rows,
+            removed_range=_append(self._removed, self._job.render_removed(log.topic, log.partition, removed)),
+            gaps=len(gaps),
+            gap_offsets=int((gaps[:, 1] - gaps[:, 0]).sum()),
+            gap_missing_before=int(gaps[:, 2].sum()),
+            gaps_range=_append(self._gaps, self._job.render_gaps(log.topic, log.partition, gaps)),
+        )
+
+
+def removed_rows(rows: pa.Table) -> pa.Table:
+    """REMOVED_SCHEMA rows of the keys that lost records, from merged rows with a column ``dropped``."""
+    records, dropped = rows["records"].to_numpy(), rows["dropped"].to_numpy()
+    lost = np.flatnonzero((records > 1) | dropped)
+    rows, records, dropped = rows.take(lost), records[lost], dropped[lost]
+    return pa.table(
+        {
+            "key": rows["key"],
+            "records_removed": records - ~dropped,
+            "first_offset_removed": rows["first_offset"],
+            "retained_offset": pa.array(rows["last_offset"].to_numpy(), mask=dropped),
+            "reason": pa.array(np.where(dropped, "expired_tombstone", ""), mask=~dropped, type=pa.string()),
+        },
+        schema=REMOVED_SCHEMA,
+    )
+
+
+def _append(file: BinaryIO, text: bytes) -> tuple[int, int]:
+    start = file.tell()
+    file.write(text)
+    return start, start + len(text)
+
+
+def _copied_log(row: dict[str, object]) -> CopiedLog:
+    return CopiedLog(**row)  # type: ignore[arg-type]  # written by asdict above

@@ -1,0 +1,108 @@
+"""The plain form's tasks, run one after the other in this process: passes show nowhere in what they leave."""
+
+import random
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from dump_files import write_kcat
+from kcompact.dumps.dump import open_dump
+from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.record import Record
+from kcompact.engine import grouping, indexing
+from kcompact.engine.copying import copy_bytes
+from kcompact.engine.indexing import plan_index
+from kcompact.engine.summaries import read_side_files
+from kcompact.log import plain_copying
+from kcompact.log.plain import plain_jobs
+from kcompact.log.plain_copying import PlainJob, read_copied
+from kcompact.log.shared_keys import read_shared_keys
+from kcompact.log.totals import Outcome, piece_bytes, plain_outcome
+from kcompact.report.csv_parts import render_gaps, render_removed_keys
+
+RECORDS = 400
+SPLIT_BYTES = 9_000
+
+
+def records(seed: int, keys: int) -> list[Record]:
+    """Three partitions of a topic, with holes between their offsets and some keys in several of them."""
+    rng = random.Random(seed)
+    offsets = [0, 5, 9]
+    made = []
+    for number in range(RECORDS):
+        partition = rng.randrange(3)
+        offsets[partition] += rng.choice([1, 1, 1, 2, 40])
+        key = f"key-{rng.randrange(keys)}".encode()
+        value = None if rng.random() < 0.2 else f"value-{number}".encode()
+        made.append(Record("orders", partition, offsets[partition], number, key, value))
+    return made
+
+
+def run(path: Path, folder: Path, merge_tasks: int, *, drop_tombstones: bool = False) -> Outcome:
+    """Every job of the plain form; its parts lie in ``folder``."""
+    folder.mkdir()
+    with open_dump([str(path)], ReadOptions()) as dump:
+        job = PlainJob(
+            plan_index(dump, folder), copy_bytes, render_removed_keys, render_gaps, drop_tombstones
+        )
+        for tasks, do in plain_jobs(job, merge_tasks):
+            for task in range(tasks):
+                do(task)
+    summaries, _ = read_side_files(folder, with_runs=False)
+    return plain_outcome(summaries, *read_copied(folder), render_gaps)
+
+
+def left(folder: Path, outcome: Outcome) -> tuple[bytes, list[bytes], list[object]]:
+    """The survivors' bytes, both reports, and the figures."""
+    parts = [(folder / part.part).read_bytes()[part.start : part.end] for part in outcome.fragments]
+    reports = [b"".join(piece_bytes(folder, pieces)) for pieces in (outcome.removed_keys, outcome.gaps)]
+    return b"".join(parts), reports, [asdict(log) for log in outcome.logs]
+
+
+@pytest.fixture
+def small_passes(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Many tasks, and passes and stretches of a few rows."""
+    monkeypatch.setattr(indexing, "SMALLEST_SPLIT_BYTES", SPLIT_BYTES)
+    monkeypatch.setattr(grouping, "MOST_ROWS", 7)
+    monkeypatch.setattr(grouping, "MOST_KEYS", 7)
+    monkeypatch.setattr(plain_copying, "_SAMPLED", 2)
+    return monkeypatch
+
+
+@pytest.mark.parametrize("keys", [3, 60, 100_000])
+@pytest.mark.parametrize("drop_tombstones", [False, True])
+def test_passes_and_stretches_show_nowhere(
+    tmp_path: Path, small_passes: pytest.MonkeyPatch, keys: int, *, drop_tombstones: bool
+) -> None:
+    path = write_kcat(tmp_path / "dump.jsonl", records(keys, keys))
+    several = run(path, tmp_path / "several", 3, drop_tombstones=drop_tombstones)
+    small_passes.undo()
+    whole = run(path, tmp_path / "whole", 1, drop_tombstones=drop_tombstones)
+
+    assert len(list((tmp_path / "several").glob("index-*"))) > 1
+    assert left(tmp_path / "several", several) == left(tmp_path / "whole", whole)
+    shared = [read_shared_keys(tmp_path / name) for name in ("several", "whole")]
+    assert shared[0] == shared[1]
+    assert (shared[0].count > 0) == (keys < 100_000)
+
+
+@pytest.mark.usefixtures("small_passes")
+def test_every_missing_offset_is_counted_where_it_was_missing(tmp_path: Path) -> None:
+    made = records(1, 40)
+    outcome = run(write_kcat(tmp_path / "dump.jsonl", made), tmp_path / "work", 2)
+
+    for log in outcome.logs:
+        present = {record.offset for record in made if record.partition == log.partition}
+        latest = {record.key: record.offset for record in made if record.partition == log.partition}
+        span = set(range(min(present), max(present) + 1))
+        assert log.gap_offsets == len(span - set(latest.values()))
+        assert log.gap_offsets_missing_before == len(span - present)
+
+
+@pytest.mark.usefixtures("small_passes")
+def test_a_dump_of_one_task_is_merged_in_a_job_of_its_own_where_that_is_asked_for(tmp_path: Path) -> None:
+    path = write_kcat(tmp_path / "dump.jsonl", records(2, 50)[:100])
+    by_three_jobs, at_once = (run(path, tmp_path / str(merging), merging) for merging in (2, 1))
+
+    assert left(tmp_path / "2", by_three_jobs) == left(tmp_path / "1", at_once)
