@@ -5,7 +5,7 @@ It goes stretch by stretch, so that keys and lines of a report never lie in memo
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,11 +14,11 @@ import orjson
 import pyarrow as pa
 
 from kcompact.dumps.assemble import Fragment
-from kcompact.engine.copying import Copier, Part, rows_by_split
+from kcompact.engine.copying import Copier, Part
 from kcompact.engine.grouping import GROUPED_SCHEMA, is_tombstone_of, passes_for, record_bytes_of, split_of
 from kcompact.engine.indexing import IndexPlan
 from kcompact.engine.summaries import LogSummary, read_side_file, side_file
-from kcompact.log.gaps import Presence, gaps_between
+from kcompact.log.split_figures import SplitFigures, Splits, bounds_of, lost_records
 
 _SAMPLED = 16  # one row in so many tells where to cut stretches
 RenderRemoved = Callable[[str, int, pa.Table], bytes]
@@ -92,8 +92,7 @@ def copy_latest(job: PlainJob, task: int, latest: list[pa.RecordBatch]) -> None:
         return
     copying = _CopyTask(job, task)
     for rows in _stretches(latest):
-        for split_id, survivors in rows_by_split(iter(rows.to_batches())):
-            copying.add(split_id, survivors)
+        copying.add(rows)
     copying.finish()
 
 
@@ -183,27 +182,33 @@ class _CopyTask:
         self._logs: list[CopiedLog] = []
         self._fragments: list[Fragment] = []
 
-    def add(self, split_id: int, rows: pa.Table) -> None:
-        """Take in the next rows, which are of one split."""
+    def add(self, rows: pa.Table) -> None:
+        """Take in the next rows, of one split or of many."""
         place = rows["place"].to_numpy()
         dropped = is_tombstone_of(place) & self._job.drop_tombstones
-        kept = ~dropped
-        if self._survivors is None or self._survivors.split_id != split_id:
-            self._copy_survivors()
-            self._survivors = _Survivors(split_id)
-        self._survivors.add(rows["position"].to_numpy()[kept], record_bytes_of(place)[kept])
+        self._gather_survivors(rows, record_bytes_of(place), ~dropped)
         rows = rows.append_column("dropped", pa.array(dropped))
-        summaries = self._summaries[split_id]
         log_ids = rows["log_id"].to_numpy()
-        for log_id in np.unique(log_ids):
-            mine = rows if len(summaries) == 1 else rows.take(np.flatnonzero(log_ids == log_id))
-            self._logs.append(self._report_log(split_id, summaries[int(log_id)], mine))
+        known = np.unique(log_ids).tolist()
+        for log_id in known:
+            mine = rows if len(known) == 1 else rows.take(np.flatnonzero(log_ids == log_id))
+            self._report_log(log_id, mine)
+
+    def _gather_survivors(self, rows: pa.Table, record_bytes: np.ndarray, kept: np.ndarray) -> None:
+        positions = rows["position"].to_numpy()
+        splits = Splits.of(rows["split_id"].to_numpy())
+        for split_id, bounds in zip(splits.ids.tolist(), itertools.pairwise(splits.bounds), strict=True):
+            if self._survivors is None or self._survivors.split_id != split_id:
+                self._copy_survivors()
+                self._survivors = _Survivors(split_id)
+            mine = slice(*bounds)
+            self._survivors.add(positions[mine][kept[mine]], record_bytes[mine][kept[mine]])
 
     def finish(self) -> None:
         self._copy_survivors()
         for file in (self._part, self._removed, self._gaps):
             file.close()
-        done = {"logs": list(map(asdict, self._logs)), "fragments": list(map(asdict, self._fragments))}
+        done = {"logs": self._logs, "fragments": self._fragments}
         path = Path(self._job.plan.folder) / f"copied-{self._name}.json"
         path.write_bytes(orjson.dumps(done))
 
@@ -211,43 +216,32 @@ class _CopyTask:
         if self._survivors is not None:
             self._fragments.append(self._survivors.copy(self._part))
 
-    def _report_log(self, split_id: int, log: LogSummary, rows: pa.Table) -> CopiedLog:
-        place, dropped = rows["place"].to_numpy(), rows["dropped"].to_numpy()
-        tombstones, kept = is_tombstone_of(place), ~dropped
-        latest = rows["last_offset"].to_numpy()
-        kept_offsets = np.sort(latest[kept])
-        presence = Presence(log.runs)
-        gaps = gaps_between(kept_offsets, presence)
-        removed = removed_rows(rows)
-        first, last = (int(kept_offsets[i]) if len(kept_offsets) else -1 for i in (0, -1))
-        before, through = presence.count_below(np.array([first, last + 1])).tolist()
-        return CopiedLog(
-            split_id=split_id,
-            log_id=log.log_id,
-            task=self._name,
-            first_offset=int(latest.min()),
-            keys=len(place),
-            kept=len(kept_offsets),
-            kept_bytes=int(record_bytes_of(place)[kept].sum()),
-            tombstones_kept=int((tombstones & kept).sum()),
-            tombstones_dropped=int(dropped.sum()),
-            first_kept=first,
-            last_kept=last,
-            records_before=before,
-            records_through=through,
-            removed_keys=removed.num_rows,
-            removed_range=_append(self._removed, self._job.render_removed(log.topic, log.partition, removed)),
-            gaps=len(gaps),
-            gap_offsets=int((gaps[:, 1] - gaps[:, 0]).sum()),
-            gap_missing_before=int(gaps[:, 2].sum()),
-            gaps_range=_append(self._gaps, self._job.render_gaps(log.topic, log.partition, gaps)),
-        )
+    def _report_log(self, log_id: int, rows: pa.Table) -> None:
+        """Tell of one log's removed keys and gaps, and of what each split leaves of it."""
+        splits = Splits.of(rows["split_id"].to_numpy())
+        logs = [self._summaries[split_id][log_id] for split_id in splits.ids.tolist()]
+        figures = SplitFigures.of(rows, splits, logs)
+        columns, name = figures.columns, (logs[0].topic, logs[0].partition)
+        removed = self._job.render_removed(*name, removed_rows(rows))
+        removed_ranges = _append(self._removed, removed, columns["removed_keys"])
+        gaps_ranges = _append(self._gaps, self._job.render_gaps(*name, figures.gaps), columns["gaps"])
+        numbers = zip(*(column.tolist() for column in columns.values()), strict=True)
+        for row, removed_range, gaps_range in zip(numbers, removed_ranges, gaps_ranges, strict=True):
+            self._logs.append(
+                CopiedLog(
+                    log_id=log_id,
+                    task=self._name,
+                    removed_range=removed_range,
+                    gaps_range=gaps_range,
+                    **dict(zip(columns, row, strict=True)),
+                )
+            )
 
 
 def removed_rows(rows: pa.Table) -> pa.Table:
     """REMOVED_SCHEMA rows of the keys that lost records, from merged rows with a column ``dropped``."""
     records, dropped = rows["records"].to_numpy(), rows["dropped"].to_numpy()
-    lost = np.flatnonzero((records > 1) | dropped)
+    lost = np.flatnonzero(lost_records(rows))
     rows, records, dropped = rows.take(lost), records[lost], dropped[lost]
     return pa.table(
         {
@@ -261,10 +255,13 @@ def removed_rows(rows: pa.Table) -> pa.Table:
     )
 
 
-def _append(file: BinaryIO, text: bytes) -> tuple[int, int]:
+def _append(file: BinaryIO, text: bytes, lines: np.ndarray) -> list[tuple[int, int]]:
+    """Write text of so many lines for each split; where each split's lie in the file."""
     start = file.tell()
     file.write(text)
-    return start, start + len(text)
+    ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n")) + 1
+    bounds = start + np.concatenate([[0], ends])[bounds_of(lines)]
+    return list(itertools.pairwise(bounds.tolist()))
 
 
 def _copied_log(row: dict[str, object]) -> CopiedLog:

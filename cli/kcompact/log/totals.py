@@ -174,28 +174,35 @@ def _gap_pieces(
         below[summary.split_id] = records
         records += summary.records
     pieces: list[Piece] = []
+    gaps: list[tuple[int, int, int]] = []  # as rows of ``gap_rows``
+    places: list[int] = []  # of each of these gaps' lines among the pieces
+
+    def add_gap(start: int, end_offset: int, records: int) -> None:
+        if start < end_offset:
+            gaps.append((start, end_offset, end_offset - start - records))
+            places.append(len(pieces))
+            pieces.append(b"")
+
     start, present = log.first_offset, 0
     for part in _by_offset([part for part in parts if part.kept]):
-        there = below[part.split_id] + part.records_before - present
-        pieces += _one_gap(log, start, part.first_kept, there, render_gaps)
+        add_gap(start, part.first_kept, below[part.split_id] + part.records_before - present)
         pieces.append(PartRange(f"gaps-{part.task}", *part.gaps_range))
         start, present = part.last_kept + 1, below[part.split_id] + part.records_through
         log.first_kept_offset = part.first_kept if log.first_kept_offset < 0 else log.first_kept_offset
         log.last_kept_offset = part.last_kept
-    return pieces + _one_gap(log, start, log.last_offset + 1, records - present, render_gaps)
+    add_gap(start, log.last_offset + 1, records - present)
+    _count_gaps(log, gaps)
+    # All at once: where files are small there are thousands.
+    lines = render_gaps(log.topic, log.partition, np.array(gaps, np.int64).reshape(-1, 3))
+    for place, line in zip(places, lines.splitlines(keepends=True), strict=True):
+        pieces[place] = line
+    return pieces
 
 
-def _one_gap(
-    log: LogOutcome, start: int, end_offset: int, records: int, render_gaps: RenderGaps
-) -> list[Piece]:
-    """The gap [start, end_offset), where so many records were, if it is one."""
-    if start >= end_offset:
-        return []
-    missing = end_offset - start - records
-    log.gaps += 1
-    log.gap_offsets += end_offset - start
-    log.gap_offsets_missing_before += missing
-    return [render_gaps(log.topic, log.partition, np.array([[start, end_offset, missing]]))]
+def _count_gaps(log: LogOutcome, gaps: list[tuple[int, int, int]]) -> None:
+    log.gaps += len(gaps)
+    log.gap_offsets += sum(end_offset - start for start, end_offset, _ in gaps)
+    log.gap_offsets_missing_before += sum(missing for *_, missing in gaps)
 
 
 def piece_bytes(folder: Path, pieces: list[Piece]) -> Iterator[bytes]:
