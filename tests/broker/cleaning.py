@@ -21,7 +21,8 @@ HELD = {  # no ratio is above 1, and no record is old enough: nothing is due
     "min.cleanable.dirty.ratio": "1.0",
     "max.compaction.lag.ms": "9223372036854775807",
 }
-QUIET_SECONDS = 1.5  # ten turns of the cleaner
+IDLE_TURNS = 4  # of the cleaner in which nothing changes
+MOST_CHANGES = 100
 
 
 @dataclass(frozen=True)
@@ -46,20 +47,26 @@ class Stage:
 
 
 def create(broker: LiveBroker, work: Workload) -> None:
-    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
     topic = NewTopic(work.topic, work.partitions, 1, config={**work.created, **HELD})
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
     for future in admin.create_topics([topic]).values():
         future.result(20)
 
 
 def alter(broker: LiveBroker, topic: str, configs: dict[str, str]) -> None:
-    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
     entries = [
         ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
         for name, value in configs.items()
     ]
     resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=entries)
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
     for future in admin.incremental_alter_configs([resource]).values():
+        future.result(20)
+
+
+def delete(broker: LiveBroker, work: Workload) -> None:
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    for future in admin.delete_topics([work.topic]).values():
         future.result(20)
 
 
@@ -84,29 +91,41 @@ def let_go(broker: LiveBroker, work: Workload) -> int:
     """
     released_ms = time.time_ns() // 1_000_000
     retention = {name: value for name, value in work.configs.items() if name.startswith("retention")}
-    alter(broker, work.topic, {k: v for k, v in work.configs.items() if k not in retention})
-    _wait_until_quiet(broker, work)
+    _change(broker, work, {k: v for k, v in work.configs.items() if k not in retention})
     if retention:
-        alter(broker, work.topic, {"min.cleanable.dirty.ratio": "1.0", **retention})
-        _wait_until_quiet(broker, work)
-    alter(broker, work.topic, {**HELD, "retention.ms": "-1", "retention.bytes": "-1"})
+        _change(broker, work, {"min.cleanable.dirty.ratio": "1.0", **retention})
+    _change(broker, work, {**HELD, "retention.ms": "-1", "retention.bytes": "-1"})
     return released_ms
 
 
-def _wait_until_quiet(broker: LiveBroker, work: Workload) -> None:
-    quiet_since, last = time.monotonic(), _picture(broker, work)
-    while time.monotonic() - quiet_since < QUIET_SECONDS:
-        time.sleep(0.05)
-        now = _picture(broker, work)
-        if now != last:
-            quiet_since, last = time.monotonic(), now
+def _change(broker: LiveBroker, work: Workload, configs: dict[str, str]) -> None:
+    """Change configs and wait until they are in force and the cleaner has nothing to do any more.
+
+    However slow the machine is, the broker's own log tells: of the change, and of every turn of the cleaner.
+    """
+    broker.look()
+    earlier = broker.reconfigured[work.topic]
+    alter(broker, work.topic, configs)
+    broker.wait_for(f"{work.topic}'s configs", lambda: broker.reconfigured[work.topic] > earlier)
+    for _ in range(MOST_CHANGES):
+        before = _picture(broker, work)
+        _wait_for_turns(broker, work)
+        if _picture(broker, work) == before:
+            return
+    raise TimeoutError(f"{work.topic}: the cleaner finds no end")
+
+
+def _wait_for_turns(broker: LiveBroker, work: Workload) -> None:
+    logs = [f"{work.topic}-{partition}" for partition in range(work.partitions)]
+    wanted = {log: broker.considered[log] + IDLE_TURNS for log in logs}
+    broker.wait_for("the cleaner's turns", lambda: all(broker.considered[log] >= wanted[log] for log in logs))
 
 
 def _picture(broker: LiveBroker, work: Workload) -> object:
     """What changes while the cleaner or retention is at work."""
     folders = [broker.data / f"{work.topic}-{partition}" for partition in range(work.partitions)]
     files = [(path.name, _size(path)) for folder in folders for path in sorted(folder.glob("*.log"))]
-    return files, broker.checkpoint(), len(broker.rounds())
+    return files, broker.checkpoint(), len(broker.rounds)
 
 
 def _size(path: Path) -> int | None:

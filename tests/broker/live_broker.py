@@ -7,9 +7,10 @@ import shutil
 import socket
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -17,7 +18,8 @@ CLUSTER_ID = "AAAAAAAAQACAAAAAAAAAAQ"
 START_SECONDS = 60
 WAIT_SECONDS = 60
 _CLEANED = re.compile(r"cleaned log (?P<log>\S+) \(dirty section = \[(?P<first>\d+), (?P<next>\d+)\]")
-_BEGINNING = re.compile(r"^\[(?P<time>[^\]]+)\] INFO .*Beginning cleaning of log (?P<log>\S+)", re.MULTILINE)
+_RECONFIGURED = re.compile(r"Updating topic (?P<topic>\S+) with new configuration")
+_CONSIDERED = re.compile(r"Finding range of cleanable offsets for log=(?P<log>\S+)\. Last")
 
 SERVER = """
 process.roles=broker,controller
@@ -44,6 +46,8 @@ LOGGING = """
 rootLogger.level = INFO
 rootLogger.appenderRefs = f
 rootLogger.appenderRef.f.ref = F
+logger.turns.name = kafka.log.LogCleaner
+logger.turns.level = DEBUG
 appender.f.type = File
 appender.f.name = F
 appender.f.fileName = ${sys:broker.log}
@@ -67,22 +71,30 @@ class CleanedRound:
 
 @dataclass
 class LiveBroker:
-    """A running broker."""
+    """A running broker. What it has logged so far is read by ``look``."""
 
     bootstrap: str
     data: Path
     log_path: Path
     process: subprocess.Popen[bytes]
+    rounds: list[CleanedRound] = field(default_factory=list)  # all that are finished
+    reconfigured: Counter[str] = field(default_factory=Counter)  # topic -> changes that are in force
+    considered: Counter[str] = field(default_factory=Counter)  # log -> turns of the cleaner that looked at it
+    _read_bytes: int = 0
 
-    def rounds(self) -> list[CleanedRound]:
-        """All rounds that are finished so far."""
-        found = _CLEANED.finditer(self.log_path.read_text(errors="replace"))
-        return [CleanedRound(m["log"], int(m["first"]), int(m["next"])) for m in found]
-
-    def round_starts_ms(self, log: str) -> list[int]:
-        """When the rounds of a log began, by the broker's own log."""
-        found = _BEGINNING.finditer(self.log_path.read_text(errors="replace"))
-        return [_epoch_ms(m["time"]) for m in found if m["log"].rstrip(".,") == log]
+    def look(self) -> None:
+        """Read on in the broker's log."""
+        with self.log_path.open("rb") as log:
+            log.seek(self._read_bytes)
+            news = log.read()
+        whole = news[: news.rfind(b"\n") + 1]
+        self._read_bytes += len(whole)
+        text = whole.decode(errors="replace")
+        self.rounds += [
+            CleanedRound(m["log"], int(m["first"]), int(m["next"])) for m in _CLEANED.finditer(text)
+        ]
+        self.reconfigured.update(m["topic"] for m in _RECONFIGURED.finditer(text))
+        self.considered.update(m["log"] for m in _CONSIDERED.finditer(text))
 
     def checkpoint(self) -> str:
         """The text of the cleaner's checkpoint file."""
@@ -90,14 +102,16 @@ class LiveBroker:
         return path.read_text() if path.exists() else "0\n0\n"
 
     def wait_for(self, what: str, holds: Callable[[], bool]) -> None:
-        """Wait until something holds, for a bounded time."""
+        """Look until something holds, for a bounded time."""
         deadline = time.monotonic() + WAIT_SECONDS
+        self.look()
         while not holds():
             if self.process.poll() is not None:
                 raise RuntimeError(f"the broker ended: {self.log_path.read_text(errors='replace')[-2000:]}")
             if time.monotonic() > deadline:
                 raise TimeoutError(f"waited {WAIT_SECONDS} s for {what}")
             time.sleep(0.05)
+            self.look()
 
 
 @contextmanager
@@ -184,9 +198,3 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def _epoch_ms(text: str) -> int:
-    """The broker's local time as ms since the epoch."""
-    seconds, _, millis = text.replace(".", ",").partition(",")
-    return int(time.mktime(time.strptime(seconds, "%Y-%m-%d %H:%M:%S"))) * 1000 + int(millis or 0)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cleaning import Stage, create, let_go, save_as_golden, take_stage
+from cleaning import Stage, create, delete, let_go, save_as_golden, take_stage
 from conftest import Run
 from dump_files import kcat_offsets
 from live_broker import LiveBroker
@@ -43,10 +43,10 @@ def run_workload(work: Workload, broker: LiveBroker, folder: Path, kcompact: Cli
     for number in range(work.rounds):
         produce(work, number, broker.bootstrap)
         before = take_stage(broker, work, folder / f"before-{number}")
-        earlier = len(broker.rounds())
+        earlier = len(broker.rounds)
         now_ms = let_go(broker, work)
         after = take_stage(broker, work, folder / f"after-{number}")
-        cleaned = [round_.log for round_ in broker.rounds()[earlier:]]
+        cleaned = [round_.log for round_ in broker.rounds[earlier:]]
         try:
             check_dirty_ratio(work, before, cleaned, now_ms, kcompact)
             check_compact(work, before, after, now_ms, kcompact)
@@ -54,6 +54,7 @@ def run_workload(work: Workload, broker: LiveBroker, folder: Path, kcompact: Cli
         except AssertionError:
             save_as_golden(work, before, after, FAILED_CASES / f"seed-{work.seed}-round-{number}", now_ms)
             raise
+    delete(broker, work)
 
 
 def options(work: Workload, stage: Stage, now_ms: int) -> list[str]:
@@ -107,7 +108,7 @@ def check_compact(work: Workload, before: Stage, after: Stage, now_ms: int, kcom
         "--state",
         state,
         "--respect-dirty-ratio",
-        "--rounds=until-clean",
+        *(["--rounds=until-clean"] if work.cleaner else []),
         *options(work, before, now_ms),
     )
 

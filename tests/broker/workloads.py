@@ -54,6 +54,9 @@ def workload(seed: int) -> Workload:
     elif chance.random() < 0.1:
         configs["cleanup.policy"] = "compact,delete"
         configs["retention.bytes"] = str(chance.choice([1500, 6000]))
+        created["compression.type"] = (
+            "uncompressed"  # else the bytes of what was written anew are an estimate
+        )
     if chance.random() < 0.15:
         configs["max.compaction.lag.ms"] = str(chance.choice([86_400_001, 172_800_000]))
     kinds = ["plain", "idempotent", "transactional"]
