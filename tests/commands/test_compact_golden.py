@@ -7,7 +7,7 @@ import pytest
 
 from conftest import Run
 from dump_files import kcat_offsets
-from golden_cases import GoldenCase, Log, golden_cases
+from golden_cases import GOLDEN, GoldenCase, Log, golden_cases
 
 pytestmark = pytest.mark.usefixtures("spark")
 Cli = Callable[..., Run]
@@ -57,6 +57,23 @@ def test_the_command_line_leaves_what_the_broker_left(
         kept[topic, partition].append(offset)
     assert {log: sorted(offsets) for log, offsets in kept.items()} == case.offsets(after)
     assert _entries(tmp_path / "state" / "cleaner-offset-checkpoint") == case.checkpoint(after)
+
+
+@pytest.mark.parametrize(("policy", "is_said"), [("compact", False), ("compact,delete", True)])
+def test_bytes_that_only_the_broker_can_tell_are_called_an_estimate(
+    policy: str, is_said: bool, tmp_path: Path, kcompact: Cli
+) -> None:
+    compressed = GOLDEN / "w09-batches-compressed"
+    told = [f"--segments={compressed / 'before.segments'}", f"--batches={compressed / 'before.batches'}"]
+    limit = ["--retention-bytes=1GiB"] if is_said else []
+
+    run = kcompact(
+        *("compact", compressed / "before.jsonl", "-o", tmp_path / "out.jsonl", *told),
+        *(f"--cleanup-policy={policy}", *limit),
+    )
+
+    assert run.exit_code == 0, run.stderr
+    assert ("that were written anew are estimated" in run.stderr) == is_said
 
 
 def _state(case: GoldenCase, number: int, folder: Path) -> Path:

@@ -53,3 +53,13 @@ def batch_notes(unseen_records: int, records_alone: int) -> Iterator[str]:
         )
     if records_alone:
         yield f"{records_alone:,} records are in no told batch: each counts as a batch of its own"
+
+
+def estimate_note(policy: Policy, batches_recompressed: int) -> Iterator[str]:
+    """``retention.bytes`` counts bytes that only the broker's own compressor could tell (R39, R53)."""
+    limit_bytes = policy.retention_bytes
+    if batches_recompressed and limit_bytes is not None and limit_bytes >= 0:
+        yield (
+            f"the bytes of {batches_recompressed:,} compressed batches that were written anew are estimated:"
+            " retention.bytes may take a segment more or less than a broker's"
+        )

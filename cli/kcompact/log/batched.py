@@ -12,7 +12,7 @@ import numpy as np
 
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.broker.given import GivenLog
-from kcompact.log.assumptions import batch_notes, range_notes
+from kcompact.log.assumptions import batch_notes, estimate_note, range_notes
 from kcompact.log.capacity import map_limit, utilization
 from kcompact.log.cleaned_log import LogCleaning, Round, checkpoint_after
 from kcompact.log.decisions import Plan
@@ -45,6 +45,7 @@ class BatchedLog:
     spans: list[RoundSpan] = field(default_factory=list)
     rounds: list[Round] = field(default_factory=list)
     markers: dict[int, int] = field(default_factory=dict)  # offset -> round in which it went
+    batches_recompressed: int = 0
 
     def states(self) -> list[SegmentState]:
         """The segments now."""
@@ -99,6 +100,7 @@ def _notes(log: BatchedLog, records: LogRows) -> Iterator[str]:
         if not batch.is_control and batch.base_offset not in log.aborted:
             unseen += batch.record_count - (at.stop - at.start)
     yield from batch_notes(unseen, len(records.rows) - in_batches)
+    yield from estimate_note(log.policy, log.batches_recompressed)
 
 
 def _opened(given: GivenLog, policy: Policy, records: LogRows) -> BatchedLog:
@@ -151,6 +153,7 @@ def _play_round(log: BatchedLog, cleanable: CleanableRange) -> None:
     )
     before = log.files
     log.files = _rewritten(log, rewriting, cleanable.first_uncleanable_offset)
+    log.batches_recompressed += rewriting.counts.batches_recompressed
     log.markers |= dict.fromkeys(rewriting.counts.markers_gone, number)
     log.checkpoint_offset = next_offset
     log.rounds.append(_figures(log, rewriting.counts, before))

@@ -69,6 +69,7 @@ class Counts:
     tombstones_kept: int = 0
     tombstones_stamped: int = 0
     markers_gone: list[int] = field(default_factory=list)  # offsets
+    batches_recompressed: int = 0  # their new bytes are an estimate
 
 
 @dataclass
@@ -132,6 +133,7 @@ class Rewriting:
             first_ms = int(self.log.timestamp_ms[at][here][0])
             plain = BATCH_HEADER_BYTES + self._record_bytes(batch, at, here, first_ms)
             size = round(batch.size_bytes * size / plain)  # as well as it compressed before
+            self.counts.batches_recompressed += 1
         newest_ms = int(timestamps_ms.max()) if batch.timestamp_type == "create" else batch.max_timestamp_ms
         return replace(
             batch,
