@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.broker, pytest.mark.usefixtures("spark")]
 Cli = Callable[..., Run]
 
 FIRST, COUNT = map(int, os.environ.get("KCOMPACT_BROKER_SEEDS", "1:20").split(":"))
-SMALL_MAP_FIRST, SMALL_MAP_COUNT = 100_000 + FIRST, max(1, COUNT // 5)
+SMALL_MAP_FIRST, SMALL_MAP_COUNT = 100_000 + FIRST, max(1, COUNT // 10)
 FAILED_CASES = Path("build/broker-cases")
 
 

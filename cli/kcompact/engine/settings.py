@@ -50,6 +50,7 @@ def _properties(options: SessionOptions) -> dict[str, str]:
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.adaptive.enabled": "false",
+        "spark.sql.codegen.cache.maxEntries": "1000",  # verify's plans alone generate more than the usual 100
     }
     if options.place is Place.LOCAL:
         properties["spark.python.daemon.module"] = DAEMON_MODULE
