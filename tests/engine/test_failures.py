@@ -13,7 +13,8 @@ pytestmark = pytest.mark.spark
 
 # A job whose worker tells its process id and then hangs, run as main() runs a command.
 _HANGING_JOB = """
-import os, sys, time
+import os, signal, sys, time
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which a test run under nohup ignores
 from kcompact import commands
 from kcompact.app import app, main
 from kcompact.engine.session import SessionOptions, open_session
