@@ -172,7 +172,7 @@ def main() -> None:
             match.contestants.pop(name, None)
         if options.only and match.name not in options.only:
             continue
-        results["matches"].append(play(match, options.scratch))  # type: ignore[attr-defined]
+        results["matches"].append(play(match, options.scratch))  # type: ignore[attr-defined]  # a list
         if not options.keep_dumps:
             remove(options.scratch / f"{match.name}.{SUFFIX[match.spec.layout]}")
         options.results.write_text(json.dumps(results, indent=1) + "\n")

@@ -17,7 +17,7 @@ ONE_SPLIT = 1 << 40
 
 def open_one(path: Path, **options: object) -> Dump:
     """Open a dump of one file or folder."""
-    return open_dump([str(path)], ReadOptions(**options))  # type: ignore[arg-type]
+    return open_dump([str(path)], ReadOptions(**options))  # type: ignore[arg-type]  # of many types
 
 
 def index_all(

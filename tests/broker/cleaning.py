@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 
 from dump_files import kcat_line
 from kcompact.dumps.record import Record
-from live_broker import LiveBroker
+from live_broker import CLIENT_SECONDS, LiveBroker
 from log_files import batch_lines, segment_lines
 from workloads import Workload
 
@@ -50,7 +50,7 @@ def create(broker: LiveBroker, work: Workload) -> None:
     topic = NewTopic(work.topic, work.partitions, 1, config={**work.created, **HELD})
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
     for future in admin.create_topics([topic]).values():
-        future.result(20)
+        future.result(CLIENT_SECONDS)
 
 
 def alter(broker: LiveBroker, topic: str, configs: dict[str, str]) -> None:
@@ -61,13 +61,13 @@ def alter(broker: LiveBroker, topic: str, configs: dict[str, str]) -> None:
     resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=entries)
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
     for future in admin.incremental_alter_configs([resource]).values():
-        future.result(20)
+        future.result(CLIENT_SECONDS)
 
 
 def delete(broker: LiveBroker, work: Workload) -> None:
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
     for future in admin.delete_topics([work.topic]).values():
-        future.result(20)
+        future.result(CLIENT_SECONDS)
 
 
 def take_stage(broker: LiveBroker, work: Workload, folder: Path) -> Stage:
@@ -142,7 +142,7 @@ def _offsets(broker: LiveBroker, topic: str, partition: int) -> LogOffsets:
         consumer = Consumer(
             {"bootstrap.servers": broker.bootstrap, "group.id": "offsets", "isolation.level": level}
         )
-        found.append(consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=20))
+        found.append(consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=CLIENT_SECONDS))
         consumer.close()
     return LogOffsets(found[0][0], found[0][1], found[1][1])
 
@@ -154,7 +154,10 @@ def _dump(broker: LiveBroker, topic: str) -> bytes:
         return b"".join(kcat_line(record) for record in consume(broker, topic))
     options = ["-C", "-J", "-u", "-q", "-e", "-o", "beginning", "-X", "isolation.level=read_uncommitted"]
     done = subprocess.run(
-        [kcat, "-b", broker.bootstrap, "-t", topic, *options], capture_output=True, check=True, timeout=60
+        [kcat, "-b", broker.bootstrap, "-t", topic, *options],
+        capture_output=True,
+        check=True,
+        timeout=CLIENT_SECONDS,
     )
     return done.stdout
 
@@ -170,11 +173,11 @@ def consume(broker: LiveBroker, topic: str, level: str = "read_uncommitted") -> 
             "auto.offset.reset": "earliest",
         }
     )
-    partitions = consumer.list_topics(topic, 20).topics[topic].partitions
+    partitions = consumer.list_topics(topic, CLIENT_SECONDS).topics[topic].partitions
     consumer.assign([TopicPartition(topic, partition, 0) for partition in partitions])
     records, open_partitions = [], set(partitions)
     while open_partitions:
-        message = consumer.poll(20)
+        message = consumer.poll(CLIENT_SECONDS)
         if message is None:
             raise TimeoutError(f"no end of {topic}")
         if message.error():

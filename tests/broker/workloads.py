@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 
 from confluent_kafka import Producer
 
+from live_broker import CLIENT_SECONDS
+
 START_MS = 1_700_000_000_000
 SEGMENT_MS = 600_000
 RETENTION_MS = 86_400_000_000  # records of workloads with retention are either far older or far younger
@@ -104,18 +106,24 @@ def produce(work: Workload, round_number: int, bootstrap: str) -> None:
                 headers=[("trace", chance.randbytes(4)), ("", None)] if chance.random() < 0.1 else None,
             )
             if chance.random() < 0.3:
-                producer.flush(10)
+                _flush(producer)
         if transactional:
             _end(producer, chance)
-        producer.flush(10)
+        _flush(producer)
+
+
+def _flush(producer: Producer) -> None:
+    waiting = producer.flush(CLIENT_SECONDS)
+    if waiting:
+        raise TimeoutError(f"{waiting} records did not reach the broker")
 
 
 def _end(producer: Producer, chance: random.Random) -> None:
-    producer.flush(10)
+    _flush(producer)
     finish: Callable[[float], None] = (
         producer.abort_transaction if chance.random() < 0.35 else producer.commit_transaction
     )
-    finish(20)
+    finish(CLIENT_SECONDS)
 
 
 def _producer(kind: str, work: Workload, bootstrap: str) -> tuple[str, Producer]:
@@ -134,7 +142,7 @@ def _producer(kind: str, work: Workload, bootstrap: str) -> tuple[str, Producer]
         config["transactional.id"] = f"{work.topic}-tx"
     producer = Producer(config)
     if kind == "transactional":
-        producer.init_transactions(20)
+        producer.init_transactions(CLIENT_SECONDS)
     return kind, producer
 
 

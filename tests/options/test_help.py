@@ -5,7 +5,7 @@ import typer
 
 from kcompact.app import app
 
-COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]  # a group
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))

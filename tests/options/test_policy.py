@@ -24,7 +24,7 @@ FROM_FILES_ONLY = {
 
 
 def policies(**options: object) -> Policies:
-    return policies_for(PolicyOptions(**options), Policy(now_ms=5))  # type: ignore[arg-type]
+    return policies_for(PolicyOptions(**options), Policy(now_ms=5))  # type: ignore[arg-type]  # of many types
 
 
 def test_options_are_the_fields_of_the_policy() -> None:

@@ -14,10 +14,10 @@ from kcompact.options.run import RunOptions
 def _show_dialects(value: bool) -> None:
     if value:
         from kcompact.console import stdout
-        from kcompact.dumps.dialects import DIALECTS
+        from kcompact.dumps.describing import dialect_rows
         from kcompact.report.dialects_text import print_dialects
 
-        print_dialects(DIALECTS, stdout)
+        print_dialects(dialect_rows(), stdout)
         raise typer.Exit
 
 

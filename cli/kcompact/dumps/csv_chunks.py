@@ -60,7 +60,7 @@ class Chunk:
         lengths = ends - starts
         view = np.frombuffer(data, np.uint8)
         blank = (lengths == 1) & (view[starts] == _NEWLINE)
-        blank |= (lengths == 2) & (view[starts] == _RETURN) & (view[ends - 1] == _NEWLINE)  # noqa: PLR2004
+        blank |= (lengths == 2) & (view[starts] == _RETURN) & (view[ends - 1] == _NEWLINE)  # noqa: PLR2004  CR LF
         self.starts, self.lengths = starts[~blank], lengths[~blank]
 
 

@@ -36,7 +36,6 @@ class LogSummary:
     ascending: bool = True  # strictly: no offset twice, none out of order
     tombstones: int = 0
     null_keys: int = 0
-    null_key_bytes: int = 0
     null_key_offsets: list[int] = field(default_factory=list)
     min_timestamp_ms: int = -1
     max_timestamp_ms: int = -1
@@ -138,7 +137,6 @@ def _count(log: LogSummary, rows: _Rows) -> None:
         log.max_timestamp_ms = max(log.max_timestamp_ms, int(known.max()))
     if rows.is_keyless is not None:
         log.null_keys += int(np.count_nonzero(rows.is_keyless))
-        log.null_key_bytes += int(rows.record_bytes[rows.is_keyless].sum(dtype=np.int64))
         room = NULL_KEY_EXAMPLES - len(log.null_key_offsets)
         log.null_key_offsets += [int(offset) for offset in rows.offsets[rows.is_keyless][:room]]
 
@@ -237,7 +235,6 @@ _SIDE_SCHEMA = pa.schema(
         ("ascending", pa.bool_()),
         ("tombstones", pa.int64()),
         ("null_keys", pa.int64()),
-        ("null_key_bytes", pa.int64()),
         ("null_key_offsets", pa.list_(pa.int64())),
         ("min_timestamp_ms", pa.int64()),
         ("max_timestamp_ms", pa.int64()),
@@ -259,5 +256,5 @@ def _notes_row(split: SplitSummary) -> dict[str, object]:
 
 
 def _notes(row: dict[str, object]) -> SplitNotes:
-    rejects = [Reject(**reject) for reject in row.pop("rejects")]  # type: ignore[attr-defined]
-    return SplitNotes(rejects=rejects, **row)  # type: ignore[arg-type]
+    rejects = [Reject(**reject) for reject in row.pop("rejects")]  # type: ignore[attr-defined]  # see _notes_row
+    return SplitNotes(rejects=rejects, **row)  # type: ignore[arg-type]  # see _notes_row

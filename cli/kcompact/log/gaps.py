@@ -20,17 +20,11 @@ class Presence:
         return before[run] - np.where(run > 0, inside, 0)
 
 
-def gaps_between(kept: np.ndarray, presence: Presence) -> np.ndarray:
-    """Gaps between neighbouring kept offsets (ascending int64).
+def gap_rows(starts: np.ndarray, ends: np.ndarray, presence: Presence) -> np.ndarray:
+    """Gaps from ``starts`` to ``ends`` (exclusive; int64) between neighbouring kept offsets.
 
     Rows (n, 3): first missing offset, end offset (exclusive), how many of them were missing before.
     """
-    wide = np.flatnonzero(np.diff(kept) > 1)
-    return gap_rows(kept[wide] + 1, kept[wide + 1], presence)
-
-
-def gap_rows(starts: np.ndarray, ends: np.ndarray, presence: Presence) -> np.ndarray:
-    """Rows as ``gaps_between`` gives them, for gaps whose bounds are known (``ends`` exclusive)."""
     if not len(starts):
         return np.empty((0, 3), dtype=np.int64)
     present = presence.count_below(ends) - presence.count_below(starts)

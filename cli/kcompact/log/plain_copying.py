@@ -265,4 +265,4 @@ def _append(file: BinaryIO, text: bytes, lines: np.ndarray) -> list[tuple[int, i
 
 
 def _copied_log(row: dict[str, object]) -> CopiedLog:
-    return CopiedLog(**row)  # type: ignore[arg-type]  # written by asdict above
+    return CopiedLog(**row)  # type: ignore[arg-type]  # written by _CopyTask.finish

@@ -22,13 +22,7 @@ CHECK = Check(
     title="A record is gone that lies above the cleaned end, or that only a record above it replaces.",
     finds=lambda: (
         is_lost()
-        & (
-            (F.col("offset") >= F.col("limit_offset"))
-            | (
-                F.when(F.col("end_is_given"), F.col("next_offset")).otherwise(F.col("dirty_offset"))
-                >= F.col("limit_offset")
-            )
-        )
+        & ((F.col("offset") >= F.col("limit_offset")) | (_replacing_offset() >= F.col("limit_offset")))
     ),
     expected=_expected,
     found="no record",
