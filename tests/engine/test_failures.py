@@ -18,28 +18,32 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which a test run under nohup ign
 from kcompact import commands
 from kcompact.app import app, main
 from kcompact.engine.session import SessionOptions, open_session
+from kcompact.engine.tasks import run_tasks
 
-def hang(batches):
+def hang(given):
     with open(os.environ["WORKER_FILE"] + ".new", "w") as file:
         file.write(str(os.getpid()))
     os.rename(os.environ["WORKER_FILE"] + ".new", os.environ["WORKER_FILE"])
     time.sleep(600)
-    yield from batches
+    yield given
 
 @app.command("hang")
 def _hang():
     with open_session(SessionOptions(master="local[2]")) as spark:
-        spark.range(1, numPartitions=1).mapInArrow(hang, "id long").collect()
+        JOB
 
 sys.exit(main(["hang"]))
 """
+_TASK = "run_tasks(spark, 1, lambda task: list(hang(task)))"
+_QUERY = 'spark.range(1, numPartitions=1).mapInArrow(hang, "id long").collect()'
+either = pytest.mark.parametrize("job", [_TASK, _QUERY], ids=["task", "query"])
 
 
-def start_hanging(folder: Path) -> tuple[subprocess.Popen[str], int, Path]:
+def start_hanging(folder: Path, job: str) -> tuple[subprocess.Popen[str], int, Path]:
     """The process, the id of its worker, and the folder of all its temporary files."""
     temporary, worker = folder / "tmp", folder / "worker"
     temporary.mkdir()
-    process = start_python(_HANGING_JOB, temporary, WORKER_FILE=str(worker))
+    process = start_python(_HANGING_JOB.replace("JOB", job), temporary, WORKER_FILE=str(worker))
     assert wait_until(worker.exists)
     return process, int(worker.read_text()), temporary
 
@@ -50,23 +54,27 @@ def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     return process.returncode, out, err
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_signal_ends_the_run_with_nothing_left(tmp_path: Path, number: signal.Signals) -> None:
-    process, _worker, temporary = start_hanging(tmp_path)
+@pytest.mark.parametrize(
+    ("number", "job"),
+    [(signal.SIGTERM, _TASK), (signal.SIGINT, _TASK), (signal.SIGINT, _QUERY), (signal.SIGHUP, _TASK)],
+)
+def test_a_signal_ends_the_run_with_nothing_left(tmp_path: Path, number: signal.Signals, job: str) -> None:
+    process, _worker, temporary = start_hanging(tmp_path, job)
     process.send_signal(number)
     assert finish(process) == (130, "", "")
     assert wait_until(lambda: is_clean(temporary), seconds=0.5), processes_of(temporary)
 
 
 def test_a_killed_run_takes_java_and_workers_with_it(tmp_path: Path) -> None:
-    process, _worker, temporary = start_hanging(tmp_path)
+    process, _worker, temporary = start_hanging(tmp_path, _TASK)
     process.kill()
     finish(process)
     assert wait_until(lambda: is_clean(temporary), seconds=20), processes_of(temporary)
 
 
-def test_a_killed_worker_is_explained(tmp_path: Path) -> None:
-    process, worker, temporary = start_hanging(tmp_path)
+@either
+def test_a_killed_worker_is_explained(tmp_path: Path, job: str) -> None:
+    process, worker, temporary = start_hanging(tmp_path, job)
     os.kill(worker, signal.SIGKILL)
     code, out, err = finish(process)
     assert (code, out) == (2, "")
@@ -75,8 +83,9 @@ def test_a_killed_worker_is_explained(tmp_path: Path) -> None:
     assert wait_until(lambda: is_clean(temporary), seconds=0.5), processes_of(temporary)
 
 
-def test_a_killed_java_is_explained(tmp_path: Path) -> None:
-    process, _worker, temporary = start_hanging(tmp_path)
+@either
+def test_a_killed_java_is_explained(tmp_path: Path, job: str) -> None:
+    process, _worker, temporary = start_hanging(tmp_path, job)
     java = [pid for pid, command in processes_of(temporary).items() if "PythonGatewayServer" in command]
     assert len(java) == 1
     os.kill(java[0], signal.SIGKILL)

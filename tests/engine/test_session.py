@@ -27,33 +27,40 @@ def test_a_run_prints_nothing_of_its_own_and_leaves_nothing(tmp_path: Path) -> N
     assert wait_until(lambda: is_clean(tmp_path), seconds=0.5), processes_of(tmp_path)
 
 
-def test_the_first_task_finds_a_worker_awake(tmp_path: Path) -> None:
+def test_the_first_task_finds_a_worker_awake_and_so_does_a_query(tmp_path: Path) -> None:
     code = """
 import os, sys, threading
 from pathlib import Path
 sys.path.insert(0, TESTS)
 from engine_runs import processes_of, wait_until
 from kcompact.engine.session import SessionOptions, open_session
+from kcompact.engine.tasks import run_tasks
+
+def id_of_a_task(spark):
+    return run_tasks(spark, 1, lambda _: os.getpid())[0]
+
+def id_of_a_query(spark):
+    def process_id(batches):
+        import os
+        import pyarrow as pa
+        yield pa.RecordBatch.from_pydict({"id": pa.array([os.getpid() for _ in batches], pa.int64())})
+
+    return spark.range(1, numPartitions=1).mapInArrow(process_id, "id long").toArrow().to_pylist()[0]["id"]
 
 def workers():
     running = processes_of(Path(os.environ["TMPDIR"]))
     return sorted(pid for pid, command in running.items() if "-m kcompact.engine.worker_daemon" in command)
 
-def process_id(batches):
-    import os
-    import pyarrow as pa
-    yield pa.RecordBatch.from_pydict({"id": pa.array([os.getpid() for _ in batches], pa.int64())})
-
 with open_session(SessionOptions(master="local[2]")) as spark:
     wait_until(lambda: "wake-worker" not in [thread.name for thread in threading.enumerate()])
     before = workers()
-    used = spark.range(1, numPartitions=1).mapInArrow(process_id, "id long").toArrow().to_pylist()[0]["id"]
-    print(used in before, workers() == before)
+    used = [id_of_a_task(spark), id_of_a_query(spark)]
+    print(used[0] in before, used[0] == used[1], workers() == before)
 """.replace("TESTS", repr(str(Path(__file__).parents[1])))
 
     run = run_python(code, tmp_path)
 
-    assert (run.returncode, run.stdout, run.stderr) == (0, "True True\n", "")
+    assert (run.returncode, run.stdout, run.stderr) == (0, "True True True\n", "")
 
 
 def test_spark_home_of_the_user_does_not_matter(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from kcompact.broker.log_names import LogName
 from kcompact.commands.answering import give_answer
@@ -54,6 +54,10 @@ class Inputs:
     def judged(self) -> Indexed:
         """The dump by whose records AFTER is judged."""
         return self.before or self.after
+
+    def rows(self, dump: Indexed) -> DataFrame:
+        """The index rows of one of them."""
+        return dump.files.frame(self.spark)
 
     @property
     def records(self) -> int:
@@ -132,7 +136,7 @@ class VerifyCommand:
         ]
         read_after = indexed(spark, after, folder / "after", extra, receivers)
         if read[0] is not None and self.verification.mode is VerifyMode.COMPACTION:
-            read_after = named_alike(spark, read[0], read_after)
+            read_after = named_alike(read[0], read_after)
         return Inputs(spark, read[0], read_after, read[1], before, after)
 
     def _session_options(self, dumps: tuple[Dump | None, ...]) -> SessionOptions:
@@ -157,8 +161,8 @@ class VerifyCommand:
             now_ms(self.given),
             sha256_of_files([*paths, keys_file]),
         )
-        before = inputs.before.rows if inputs.before else None
-        return verify_absent(inputs.spark, before, inputs.after.rows, question)
+        before = inputs.rows(inputs.before) if inputs.before else None
+        return verify_absent(inputs.spark, before, inputs.rows(inputs.after), question)
 
     def _ask_state(self, inputs: Inputs) -> Outcome:
         question = StateQuestion(
@@ -169,11 +173,12 @@ class VerifyCommand:
             now_ms=now_ms(self.given),
             max_findings=self.answer.max_findings,
         )
-        return verify_state(inputs.spark, inputs.judged.rows, inputs.after.rows, question)
+        rows = [inputs.rows(dump) for dump in (inputs.judged, inputs.after)]
+        return verify_state(inputs.spark, rows[0], rows[1], question)
 
     def _ask_compaction(self, inputs: Inputs, policies: Policies, state: KnownState | None) -> Outcome:
         told = self._told(inputs, policies, state)
-        bounds = bounds_of(inputs.judged.rows, told)
+        bounds = bounds_of(inputs.rows(inputs.judged), told) if told.bounds_rounds else told.unbounded
         of_topic = policies.for_topics({topic for topic, _ in inputs.logs.values()})
         question = Question(
             inputs.logs,
@@ -186,16 +191,17 @@ class VerifyCommand:
             max_findings=self.answer.max_findings,
         )
         is_in_order = inputs.after.is_in_order
+        spark = inputs.spark
         if inputs.before is None:
-            rules = rules_alone(question, told.lookups)
-            left = unsettled(inputs.spark, inputs.after, inputs.after, rules)
-            rows = with_told_columns(left.after, told)
-            return verify_compacted(inputs.spark, rows, question, left.logs, is_in_order=is_in_order)
-        left = unsettled(inputs.spark, inputs.before, inputs.after, rules_of(question, told.lookups))
+            left = unsettled(spark, inputs.after, inputs.after, rules_alone(question, told.lookups))
+            alone = with_told_columns(left.after.frame(spark), told)
+            return verify_compacted(spark, alone, question, left.logs, is_in_order=is_in_order)
+        left = unsettled(spark, inputs.before, inputs.after, rules_of(question, told.lookups))
         if left.is_nothing:
             return settled_compaction(question, left.logs)
-        rows = with_told_columns(left.before, told)
-        return verify_compaction(inputs.spark, rows, left.after, question, left.logs, is_in_order=is_in_order)
+        before = with_told_columns(left.before.frame(spark), told)
+        after = left.after.frame(spark)
+        return verify_compaction(spark, before, after, question, left.logs, is_in_order=is_in_order)
 
     def _told(self, inputs: Inputs, policies: Policies, state: KnownState | None) -> Told:
         names = {log_id: LogName(*log) for log_id, log in inputs.judged.logs.items()}

@@ -29,6 +29,7 @@ from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.record import index_schema
 from kcompact.dumps.small_files import read_together
 from kcompact.engine.summaries import SplitSummary, side_file, write_side_file
+from kcompact.engine.tasks import per_task
 
 SMALLEST_SPLIT_BYTES = 16 << 20  # below, one task: a second one costs more than it reads
 TASKS_OF_A_MIDDLING_DUMP = 8  # of some hundred MB, whatever the number of cores
@@ -142,16 +143,6 @@ def index_rows(spark: SparkSession, plan: IndexPlan, annotate: Annotate | None =
                 yield from _index_task(plan, task, annotate)
 
     return per_task(spark, len(plan.tasks), work, spark_schema(schema))
-
-
-def per_task(
-    spark: SparkSession,
-    tasks: int,
-    work: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
-    schema: StructType | str,
-) -> DataFrame:
-    """A DataFrame of what ``work`` yields; each of ``tasks`` calls is given one task number (``id``)."""
-    return spark.range(0, tasks, 1, tasks).mapInArrow(work, schema)
 
 
 def read_task(plan: IndexPlan, task: int) -> Iterator[pa.RecordBatch]:

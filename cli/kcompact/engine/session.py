@@ -32,8 +32,7 @@ class _OwnSpark:
     """Our own Java, and the session in it once it is asked for."""
 
     def __init__(self, options: SessionOptions) -> None:
-        self._place = options.place
-        self._options = jvm_options(options)
+        self._options = options
         self._cache = jvm.aot_cache_of_java()
         self._cached = self._cache is not None and self._cache.is_usable()
         self.java = self._launch()
@@ -41,7 +40,7 @@ class _OwnSpark:
     def session(self) -> "SparkSession":
         """Build the session. Raises EngineError where Spark cannot be started."""
         try:
-            return _connect(self.java, self._place)
+            return _connect(self.java, self._options)
         except Exception:
             if not self._cached or self._cache is None or not self.java.is_dead():
                 raise
@@ -49,13 +48,13 @@ class _OwnSpark:
         self._cached = False
         self.java.kill()
         self.java = self._launch()
-        session = _connect(self.java, self._place)
+        session = _connect(self.java, self._options)
         self._cache.discard()
         return session
 
     def end(self) -> None:
         """Be gone: at once on this machine; with a goodbye where others have processes for us."""
-        if self._place is Place.LOCAL:
+        if self._options.place is Place.LOCAL:
             self.java.kill()
         else:
             self.java.finish()
@@ -67,7 +66,7 @@ class _OwnSpark:
 
     def _launch(self) -> jvm.Jvm:
         path = self._cache.path if self._cache is not None and self._cached else None
-        return jvm.launch(replace(self._options, cache=path))
+        return jvm.launch(replace(jvm_options(self._options), cache=path))
 
 
 _launched_early: list[_OwnSpark] = []  # at most one: the next ``open_session`` takes it
@@ -124,7 +123,7 @@ def open_recorded_session(options: SessionOptions, recording: Path) -> Iterator[
     """A session whose Java writes an ahead-of-time cache to ``recording`` when it ends; waits for that."""
     with jvm.launch(replace(jvm_options(options), recording=recording)) as java:
         try:
-            yield _connect(java, options.place)
+            yield _connect(java, options)
         finally:
             _forget_session()
             java.finish()
@@ -139,8 +138,10 @@ def _active_session() -> "SparkSession | None":
     return None if session is None or session._sc._jsc is None else session
 
 
-def _connect(java: jvm.Jvm, place: Place) -> "SparkSession":
-    importlib.import_module("pandas")  # mapInArrow imports it; better now, while Java starts
+def _connect(java: jvm.Jvm, options: SessionOptions) -> "SparkSession":
+    place = options.place
+    if not options.light:
+        importlib.import_module("pandas")  # mapInArrow imports it; better now, while Java starts
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 

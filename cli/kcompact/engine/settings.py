@@ -50,6 +50,8 @@ def _properties(options: SessionOptions) -> dict[str, str]:
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.adaptive.enabled": "false",
+        # DataFrames share the workers of RDDs where both have the same environment.
+        "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
         "spark.sql.codegen.cache.maxEntries": "1000",  # verify's plans alone generate more than the usual 100
     }
     if options.place is Place.LOCAL:

@@ -1,7 +1,7 @@
 """Waking the first Python worker while Spark still starts: it takes as long to come up as Spark's context.
 
-Spark keeps idle workers by their environment. The one given here is what its SQL engine asks for (as of
-Spark 4.3, ``BasePythonRunner.compute``); if it ever differs, the worker is simply not used.
+Spark keeps idle workers by their environment. The one given here is what tasks ask for (as of Spark 4.3,
+``BasePythonRunner.compute``); if it ever differs, the worker is simply not used.
 """
 
 import sys
@@ -25,7 +25,6 @@ _ENVIRONMENT = {
     "SPARK_JOB_ARTIFACT_UUID": "default",
     "SPARK_PYTHON_RUNTIME": "PYTHON_WORKER",
     "SPARK_REUSE_WORKER": "1",
-    "SPARK_SIMPLIFIED_TRACEBACK": "1",
 }
 
 

@@ -1,13 +1,14 @@
 """One pass over a dump, in one Spark job: index, key rows, and every question's answer of every task."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from kcompact.engine.indexing import IndexPlan, per_task, read_task, spark_schema
+from kcompact.engine.indexing import IndexPlan, read_task, spark_schema
+from kcompact.engine.tasks import per_task, run_tasks
 from kcompact.inspect import distribution, key_counts, lookalikes, new_keys, sample, shared_keys, top_keys
 from kcompact.inspect.key_rows import (
     FOLDED_KEY_ROW,
@@ -71,31 +72,33 @@ class Answers:
 
 def ask_all(spark: SparkSession, plan: IndexPlan, partitions: int) -> Answers:
     """Run the job. Side files and tallies lie in the plan's folder afterwards."""
-    single = len(plan.tasks) == 1
-    rows = _key_rows(spark, plan, single=single)
-    found = rows if single else merge_key_rows(rows, partitions).mapInArrow(_asking(plan), _FOUND)
-    return _merged(found.toArrow())
+    if len(plan.tasks) == 1:
+        return _merged(run_tasks(spark, 1, lambda task: _all_of(plan, task)))
+    found = merge_key_rows(_key_rows(spark, plan), partitions).mapInArrow(_asking(plan), _FOUND)
+    return _merged(found.toArrow().to_batches())
 
 
 def answer(keys: Keys) -> Answers:
     """The answers about keys at hand, without Spark."""
-    return _merged(pa.Table.from_batches([_found(keys)], _FOUND_SCHEMA))
+    return _merged([_found(keys)])
 
 
-def _key_rows(spark: SparkSession, plan: IndexPlan, *, single: bool) -> DataFrame:
-    """Rows of FOLDED_KEY_ROW; where one task reads all, the answers at once."""
+def _all_of(plan: IndexPlan, task: int) -> pa.RecordBatch:
+    """The answers, where one task reads all."""
+    rows = regrouped(_rows_of_task(plan, task))
+    return _found(Keys(rows, read_spans(Path(plan.folder))))
+
+
+def _key_rows(spark: SparkSession, plan: IndexPlan) -> DataFrame:
+    """Rows of FOLDED_KEY_ROW."""
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for task in batch.column(0).to_pylist():
-                if single:
-                    rows = regrouped(_rows_of_task(plan, task))
-                    yield _found(Keys(rows, read_spans(Path(plan.folder))))
-                else:
-                    for rows in _rows_of_task(plan, task):
-                        yield from rows.to_batches()
+                for rows in _rows_of_task(plan, task):
+                    yield from rows.to_batches()
 
-    return per_task(spark, len(plan.tasks), work, _FOUND if single else spark_schema(FOLDED_KEY_ROW))
+    return per_task(spark, len(plan.tasks), work, spark_schema(FOLDED_KEY_ROW))
 
 
 def _rows_of_task(plan: IndexPlan, task: int) -> Iterator[pa.Table]:
@@ -133,11 +136,11 @@ def _packed(table: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
-def _merged(found: pa.Table) -> Answers:
+def _merged(found: Iterable[pa.RecordBatch]) -> Answers:
     """Tables of all tasks, joined to those about no keys at all: no task may have seen one."""
-    nothing = pa.Table.from_batches([_found(Keys(FOLDED_KEY_ROW.empty_table(), {}))])
+    nothing = _found(Keys(FOLDED_KEY_ROW.empty_table(), {}))
     parts: dict[str, list[pa.Table]] = {}
-    for row in [*nothing.to_pylist(), *found.to_pylist()]:
+    for row in (row for batch in (nothing, *found) for row in batch.to_pylist()):
         with pa.ipc.open_stream(row["rows"]) as reader:
             parts.setdefault(row["question"], []).append(reader.read_all())
     tables = {

@@ -15,21 +15,20 @@ from pyspark.sql import SparkSession
 
 from kcompact.engine.exchange import Outbox, discard, receivers_by_key, shares_by_key, take_in
 from kcompact.engine.grouping import GROUPED_SCHEMA, KeyGrouper, merge_groups, passes_for, split_of
-from kcompact.engine.indexing import TASK_SHIFT, per_task, read_task, spark_schema
+from kcompact.engine.indexing import TASK_SHIFT, read_task
 from kcompact.engine.summaries import read_log_names
+from kcompact.engine.tasks import run_tasks
 from kcompact.log.plain_copying import PlainJob, copy_latest
 from kcompact.log.shared_keys import find_shared_keys, together, write_shared_keys
 
 LogNames = dict[int, tuple[str, int]]
 """Topic and partition of every log id."""
 
-_NOTHING = pa.schema([("done", pa.int64())])  # tasks leave files; no row comes back
-
 
 def run_plain(spark: SparkSession, job: PlainJob, merge_tasks: int) -> None:
     """Do it all; what was found lies in the plan's folder (``read_side_files``, ``read_copied``)."""
     for tasks, do in plain_jobs(job, merge_tasks):
-        _run(spark, tasks, do)
+        run_tasks(spark, tasks, do)
 
 
 def plain_jobs(job: PlainJob, merge_tasks: int) -> Iterator[tuple[int, Callable[[int], None]]]:
@@ -44,18 +43,6 @@ def plain_jobs(job: PlainJob, merge_tasks: int) -> Iterator[tuple[int, Callable[
     discard(Path(job.plan.folder), "groups", tasks)
     yield tasks, _copy_task(job, merge_tasks)
     discard(Path(job.plan.folder), "latest", merge_tasks)
-
-
-def _run(spark: SparkSession, tasks: int, do: Callable[[int], None]) -> None:
-    """Call ``do`` with each task's number, in Spark's workers."""
-
-    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for task in batch.column(0).to_pylist():
-                do(task)
-        yield pa.RecordBatch.from_pylist([], schema=_NOTHING)
-
-    per_task(spark, tasks, work, spark_schema(_NOTHING)).toArrow()
 
 
 def _compact_task(job: PlainJob) -> Callable[[int], None]:

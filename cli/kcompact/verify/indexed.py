@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from kcompact.dumps.csv_reader import CsvShape
 from kcompact.dumps.dialect import Dialect
@@ -13,7 +13,7 @@ from kcompact.dumps.dump import Dump
 from kcompact.dumps.judging import judge, refuse_doubts
 from kcompact.dumps.layout import DumpFile
 from kcompact.dumps.record import index_schema, log_id_of
-from kcompact.engine.indexing import IndexPlan, plan_index, spark_schema
+from kcompact.engine.indexing import IndexPlan, plan_index
 from kcompact.engine.summaries import LogSummary, read_side_files
 from kcompact.errors import InputError
 from kcompact.log.compaction import MOST_MERGE_TASKS
@@ -34,13 +34,12 @@ class Indexed:
     ``is_named_by_file``: its records do not say their topic.
     """
 
-    rows: DataFrame
+    files: RowFiles
     logs: dict[int, Log]
     carried: frozenset[str]
     notes: tuple[str, ...] = ()
     summaries: tuple[LogSummary, ...] = ()
     is_named_by_file: bool = False
-    files: RowFiles | None = None  # where ``rows`` come from; None: a dump without records
     is_in_order: bool = False  # surely: no offset of a log twice, none after a larger one of its file
 
     @property
@@ -56,11 +55,11 @@ def indexed(
 
     ``folder`` takes the rows, and what the tasks leave beside them. Rows of a key go to one of ``receivers``.
     """
+    schema = pa.schema([*index_schema(extra), FILE_ID])
     if dump is None:
-        return Indexed(_no_rows(spark, extra), {}, frozenset(CONTENT))
+        return Indexed(RowFiles(folder, "rows", 0, receivers, schema), {}, frozenset(CONTENT))
     folder.mkdir()
     plan = plan_index(dump, folder, extra)
-    schema = pa.schema([*index_schema(extra), FILE_ID])
     files = RowFiles(folder, "rows", len(plan.tasks), receivers, schema)
     leave_rows(spark, plan, _with_file_id(plan), files)
     summaries, notes = read_side_files(folder)
@@ -68,13 +67,12 @@ def indexed(
     refuse_doubts(dump, plan.splits, notes, _DOUBTS)
     file_ids = {split_id: split.file_id for split_id, split in plan.splits.items()}
     return Indexed(
-        files.frame(spark),
+        files,
         {one.log_id: (one.topic, one.partition) for one in summaries},
         _carried(dump.files, summaries),
         (*dump.notes, *remarks),
         tuple(summaries),
         any(getattr(file.dialect, "topic", "topic") is None for file in dump.files),
-        files,
         not overlapping(summaries) and not unsorted_files(summaries, file_ids),
     )
 
@@ -85,20 +83,16 @@ def receivers_for(dumps: Iterable[Dump | None]) -> int:
     return min(1 + dump_bytes // DUMP_BYTES_PER_TASK, MOST_MERGE_TASKS)
 
 
-def named_alike(spark: SparkSession, before: Indexed, after: Indexed) -> Indexed:
+def named_alike(before: Indexed, after: Indexed) -> Indexed:
     """AFTER under BEFORE's topic, where each holds one and one has it only from the name of its file."""
     is_doubtful = before.is_named_by_file or after.is_named_by_file
     if not is_doubtful or len(before.topics) != 1 or len(after.topics) != 1 or before.topics == after.topics:
         return after
     (topic,), (other,) = before.topics, after.topics
     renamed = {log_id: (topic, partition) for log_id, (_, partition) in after.logs.items()}
-    files = after.files
-    if files is not None:
-        files = replace(files, renamed={log_id: log_id_of(*log) for log_id, log in renamed.items()})
     return replace(
         after,
-        rows=after.rows if files is None else files.frame(spark),
-        files=files,
+        files=replace(after.files, renamed={log_id: log_id_of(*log) for log_id, log in renamed.items()}),
         logs={log_id_of(*log): log for log in renamed.values()},
         notes=(*after.notes, f"{other} of AFTER is taken for {topic} of BEFORE: a file's name is no topic's"),
     )
@@ -123,10 +117,6 @@ def _with_file_id(plan: IndexPlan) -> Callable[[pa.RecordBatch], pa.RecordBatch]
         return pa.RecordBatch.from_arrays(columns, schema=pa.schema([*rows.schema, FILE_ID]))
 
     return annotate
-
-
-def _no_rows(spark: SparkSession, extra: frozenset[str]) -> DataFrame:
-    return spark.createDataFrame([], spark_schema(pa.schema([*index_schema(extra), FILE_ID])))
 
 
 def _carried(files: tuple[DumpFile, ...], summaries: list[LogSummary]) -> frozenset[str]:

@@ -9,9 +9,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from kcompact.engine.exchange import Outbox, receivers_by_key, take_in
-from kcompact.engine.indexing import Annotate, IndexPlan, per_task, read_task, spark_schema
+from kcompact.engine.indexing import Annotate, IndexPlan, read_task, spark_schema
+from kcompact.engine.tasks import per_task, run_tasks
 
-_NOTHING = pa.schema([("done", pa.int64())])  # tasks leave files; no row comes back
 _ROWS_PER_BATCH = 250_000
 
 
@@ -48,8 +48,9 @@ class RowFiles:
         """All rows, read anew by every query."""
 
         def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for task in _tasks(batches):
-                yield from self.take(task).to_batches()
+            for batch in batches:
+                for task in batch.column(0).to_pylist():
+                    yield from self.take(task).to_batches()
 
         return per_task(spark, self.receivers, work, spark_schema(self.schema))
 
@@ -57,20 +58,13 @@ class RowFiles:
 def leave_rows(spark: SparkSession, plan: IndexPlan, annotate: Annotate, files: RowFiles) -> None:
     """Index a dump into ``files``; ``read_side_files(plan.folder)`` tells the rest."""
 
-    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for task in _tasks(batches):
-            outbox = files.outbox(task)
-            for rows in _joined(map(annotate, read_task(plan, task)), files.schema):
-                outbox.put(rows, _receivers(rows, files.receivers))
-            outbox.close()
-        yield pa.RecordBatch.from_pylist([], schema=_NOTHING)
+    def do(task: int) -> None:
+        outbox = files.outbox(task)
+        for rows in _joined(map(annotate, read_task(plan, task)), files.schema):
+            outbox.put(rows, _receivers(rows, files.receivers))
+        outbox.close()
 
-    per_task(spark, files.senders, work, spark_schema(_NOTHING)).toArrow()
-
-
-def _tasks(batches: Iterator[pa.RecordBatch]) -> Iterator[int]:
-    for batch in batches:
-        yield from batch.column(0).to_pylist()
+    run_tasks(spark, files.senders, do)
 
 
 def _joined(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:

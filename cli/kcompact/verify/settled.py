@@ -1,15 +1,15 @@
 """Keys settled in Spark's workers, so that the rules are only asked about the others."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import orjson
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
-from kcompact.engine.indexing import per_task, spark_schema
+from kcompact.engine.tasks import run_tasks
 from kcompact.log.lookups import Lookup
 from kcompact.verify.indexed import Indexed
 from kcompact.verify.question import Question
@@ -17,15 +17,14 @@ from kcompact.verify.row_files import RowFiles
 from kcompact.verify.settling import Replaceable, Rules, Settled, SettledLog, settle
 
 _ARRIVALS = pa.schema([("log_id", pa.int64()), ("offset", pa.int64())])
-_FOUND = pa.schema([("arrivals", pa.int64()), ("rows", pa.int64())])
 
 
 @dataclass(frozen=True)
 class Unsettled:
-    """What is left to be judged: rows of both dumps, and the figures of what is not, by log."""
+    """Where the rows of both dumps are that are left to be judged; figures of the others, by log."""
 
-    before: DataFrame
-    after: DataFrame
+    before: RowFiles
+    after: RowFiles
     logs: Mapping[int, SettledLog]
     is_nothing: bool = False  # whether no row is left
 
@@ -46,8 +45,8 @@ def rules_alone(question: Question, lookups: Mapping[int, Lookup]) -> Rules:
 
 def unsettled(spark: SparkSession, before: Indexed, after: Indexed, rules: Rules) -> Unsettled:
     """Settle what can be; all rows are left where an offset may stand twice in a dump."""
-    if before.files is None or after.files is None or not (before.is_in_order and after.is_in_order):
-        return Unsettled(before.rows, after.rows, {})
+    if not (before.is_in_order and after.is_in_order):
+        return Unsettled(before.files, after.files, {})
     folder = after.files.folder / "unsettled"
     folder.mkdir()
     job = _Job(before.files, after.files, rules, folder)
@@ -56,8 +55,9 @@ def unsettled(spark: SparkSession, before: Indexed, after: Indexed, rules: Rules
         # A key that BEFORE has where AFTER has another one is not settled: once more, knowing them.
         _, rows = job.run(spark, arrivals_known=True)
     figures = _merged(orjson.loads(path.read_bytes()) for path in folder.glob("*.json"))
-    rest = [job.rest(files).frame(spark) for files in (before.files, after.files)]
-    return Unsettled(rest[0], rest[1], figures, is_nothing=not rows and bool(figures))
+    return Unsettled(
+        job.rest(before.files), job.rest(after.files), figures, is_nothing=not rows and bool(figures)
+    )
 
 
 @dataclass(frozen=True)
@@ -72,14 +72,11 @@ class _Job:
     def run(self, spark: SparkSession, *, arrivals_known: bool) -> tuple[int, int]:
         """Settle the keys of all tasks; return the number of arrivals and of rows that are left."""
 
-        def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for batch in batches:
-                for task in batch.column(0).to_pylist():
-                    found = self._settle(task, arrivals_known=arrivals_known)
-                    yield pa.RecordBatch.from_pylist([found], schema=_FOUND)
+        def do(task: int) -> tuple[int, int]:
+            return self._settle(task, arrivals_known=arrivals_known)
 
-        table = per_task(spark, self.before.receivers, work, spark_schema(_FOUND)).toArrow()
-        return sum(table["arrivals"].to_pylist()), sum(table["rows"].to_pylist())
+        found = run_tasks(spark, self.before.receivers, do)
+        return sum(arrivals for arrivals, _ in found), sum(rows for _, rows in found)
 
     def rest(self, files: RowFiles) -> RowFiles:
         """Where the rows are that are left of a dump."""
@@ -87,7 +84,7 @@ class _Job:
         tasks = files.receivers
         return replace(files, folder=self.folder, name=name, senders=tasks, renamed={})
 
-    def _settle(self, task: int, *, arrivals_known: bool) -> dict[str, int]:
+    def _settle(self, task: int, *, arrivals_known: bool) -> tuple[int, int]:
         before, after = self.before.take(task), self.after.take(task)
         arrivals = _read_arrivals(self.folder) if arrivals_known else None
         found = settle(before, after, self.rules, arrivals)
@@ -97,7 +94,7 @@ class _Job:
         _leave(self.rest(self.after), task, after.filter(pa.array(found.rest_after)))
         self._write_figures(task, found)
         rows = int(found.rest_before.sum() + found.rest_after.sum())
-        return {"arrivals": len(found.arrivals), "rows": rows}
+        return len(found.arrivals), rows
 
     def _write_figures(self, task: int, found: Settled) -> None:
         logs = {str(log_id): asdict(log) for log_id, log in found.logs.items()}

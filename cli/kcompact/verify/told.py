@@ -35,6 +35,11 @@ class Told:
         return {log_id: lookup_for(self.given[log_id], policy) for log_id, policy in self.policies.items()}
 
     @property
+    def unbounded(self) -> dict[int, Bounds]:
+        """The bounds of every log where nothing keeps a round from its end."""
+        return {log_id: Bounds(policy) for log_id, policy in self.policies.items()}
+
+    @property
     def bounds_rounds(self) -> bool:
         """Whether something may keep a round from reaching the end of a log."""
         return any(map(_bounds_rounds, self.given.values())) or any(
@@ -77,12 +82,10 @@ def with_told_columns(rows: DataFrame, told: Told) -> DataFrame:
 
 
 def bounds_of(rows: DataFrame, told: Told) -> dict[int, Bounds]:
-    """The bounds of every log, by the rules that ``compact`` follows (R1 to R3).
+    """The bounds of every log, by the rules that ``compact`` follows (R1 to R3), where any are told.
 
-    ``rows`` have log_bytes and is_control; they are looked at only if something is told that bounds rounds.
+    ``rows`` have log_bytes and is_control.
     """
-    if not told.bounds_rounds:
-        return {log_id: Bounds(policy) for log_id, policy in told.policies.items()}
     tracked = track(rows, told.given, told.policies)
     cases = surveyed_cases(tracked, survey(tracked), told.given, told.policies)
     bounds = {}
