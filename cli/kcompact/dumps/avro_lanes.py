@@ -184,8 +184,7 @@ def _walk(steps: Step, chunk: Chunk) -> tuple[Lanes, Array]:
     """Take all records of all lanes. The second result: where each record starts, and where the last ends."""
     counts = np.array([block.count for block in chunk.blocks])
     sizes = np.array([len(data) for data in chunk.unpacked], dtype=np.int64)
-    data = np.frombuffer(b"".join([*chunk.unpacked, bytes(PADDING_BYTES)]), dtype=np.uint8)
-    lanes = Lanes(data, int(counts.sum()))
+    lanes = Lanes(_joined(chunk.unpacked, int(sizes.sum())), int(counts.sum()))
     order = np.argsort(-counts, kind="stable")  # lanes that still have records are always the first ones
     first_rows = (np.cumsum(counts) - counts)[order]
     ends = np.cumsum(sizes)
@@ -203,6 +202,20 @@ def _walk(steps: Step, chunk: Chunk) -> tuple[Lanes, Array]:
     if not np.array_equal(at, lane_ends):
         raise Misfit
     return lanes, starts
+
+
+def _joined(parts: Sequence[bytes], size: int) -> Array:
+    """All parts, one behind the other, and the padding. Joined as bytes they take twice as long.
+
+    The system gives numpy's large arrays large pages.
+    """
+    data = np.empty(size + PADDING_BYTES, dtype=np.uint8)
+    view, at = data.data, 0
+    for part in parts:
+        view[at : at + len(part)] = part
+        at += len(part)
+    data[at:] = 0
+    return data
 
 
 def _required(lanes: Lanes, name: str) -> Array:

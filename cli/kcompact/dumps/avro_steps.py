@@ -54,7 +54,7 @@ class Lanes:
 
     def checked(self, at: Array) -> Array:
         """``at``, if it lies within the blocks. Raises Misfit."""
-        if len(at) and (int(at.max()) > self.end or int(at.min()) < 0):
+        if len(at) and int(at.view(np.uint64).max()) > self.end:  # as such, negative ones are the largest
             raise Misfit
         return at
 
@@ -117,20 +117,31 @@ def skip_bytes(lanes: Lanes, at: Array, _rows: Array) -> Array:
     return lanes.checked(at + lengths)
 
 
-def keep_range(name: str, step: Step, *, sized: bool) -> Step:
-    """Where a field lies, into the columns ``NAME.start`` and ``NAME.length`` (ABSENT: null).
-
-    ``sized``: it is bytes, and the length before them is not part of it.
-    """
+def keep_range(name: str, step: Step) -> Step:
+    """Where a field lies, into the columns ``NAME.start`` and ``NAME.length`` (ABSENT: null)."""
 
     def keep(lanes: Lanes, at: Array, rows: Array) -> Array:
-        start = lanes.longs(at)[1] if sized else at.copy()  # steps may write into what they are given
+        start = at.copy()  # steps may write into what they are given
         end = step(lanes, at, rows)
         lanes.column(f"{name}.start", 0)[rows] = start
         lanes.column(f"{name}.length", ABSENT)[rows] = end - start
         return end
 
     return keep
+
+
+def keep_bytes(name: str) -> Step:
+    """Where bytes lie, without the length before them, into columns as ``keep_range`` has them."""
+
+    def step(lanes: Lanes, at: Array, rows: Array) -> Array:
+        lengths, start = lanes.longs(at)
+        if int(lengths.min()) < 0:
+            raise Misfit
+        lanes.column(f"{name}.start", 0)[rows] = start
+        lanes.column(f"{name}.length", ABSENT)[rows] = lengths
+        return lanes.checked(start + lengths)
+
+    return step
 
 
 def keep_present(name: str, step: Step) -> Step:
@@ -200,6 +211,10 @@ def _items(lanes: Lanes, at: Array, left: tuple[Array, Array], item: Step) -> No
         live, counts = live[counts > 0], counts[counts > 0]
 
 
+def _kept_bytes(role: str, step: Step, branch: Any) -> Step:
+    return keep_bytes(role) if branch == "bytes" else keep_range(role, step)
+
+
 def compile_steps(wire: WireSchema, paths: dict[str, Path], *, contents: bool = False) -> Step | None:
     """The steps over one record, keeping what ``paths`` name; None for what steps cannot express.
 
@@ -260,11 +275,9 @@ class _Compiler:
         if is_integer(kind) and role != "topic":
             return self._each_branch(kind, above, lambda _step, _: keep_long(role))
         if role in ("topic", "key", "value") and is_bytes(self.wire, kind):
-            return self._each_branch(
-                kind, above, lambda step, branch: keep_range(role, step, sized=branch == "bytes")
-            )
+            return self._each_branch(kind, above, lambda step, branch: _kept_bytes(role, step, branch))
         if role in ("key", "headers") and len(branches(kind)) == 1:
-            return self._each_branch(kind, above, lambda step, _: keep_range(role, step, sized=False))
+            return self._each_branch(kind, above, lambda step, _: keep_range(role, step))
         raise Misfit
 
     def _each_branch(self, kind: Any, above: frozenset[str], keep: Callable[[Step, Any], Step]) -> Step:
