@@ -50,7 +50,7 @@ class CsvRules:
 
     def scan(self, window: LineWindow) -> Scan | None:
         """None where a quoted cell may go on in the next line."""
-        if self._shape.quoting != "none" and window.count(QUOTE):
+        if self._shape.quoting != "none" and window.holds(QUOTE):
             at = np.flatnonzero(window.data[window.first : window.last] == QUOTE) + window.first
             lines = np.searchsorted(window.ends, at)
             if self._shape.quoting != "rfc4180" or bool((np.bincount(lines) % 2).any()):

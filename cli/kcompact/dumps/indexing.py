@@ -130,6 +130,9 @@ EXTRA: dict[str, Callable[[Record], Any]] = {
 def count_replacements(rows: pa.RecordBatch, notes: SplitNotes) -> None:
     """Count keys with U+FFFD (a rewriting tool between the exporter and us may have put it there)."""
     keys = rows.column("key")
-    found = pc.sum(pc.match_substring(keys, REPLACEMENT)).as_py() if len(keys) else None
+    data = keys.buffers()[2]  # of all keys of the batch that this one may be a slice of
+    if data is None or REPLACEMENT not in data.to_pybytes():
+        return
+    found = pc.sum(pc.match_substring(keys, REPLACEMENT)).as_py()
     if found:
         notes.counts["replacement_keys"] = notes.counts.get("replacement_keys", 0) + found

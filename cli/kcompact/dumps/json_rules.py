@@ -37,7 +37,7 @@ class JsonRules:
         backslashes, escaped = escapes_in(window)
         if not self._dialect.byte_exact:
             mark_replacements(window)
-        return Scan(backslashes > 0, window.count(QUOTE) - escaped)
+        return Scan(backslashes, window.count(QUOTE) - escaped)
 
     def learn(self, line: bytes, record: Record) -> LineTemplate | None:
         """From a line without another line's oddities."""

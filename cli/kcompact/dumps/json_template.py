@@ -114,14 +114,13 @@ def unescaped_quotes(line: bytes) -> int:
     return (_ESCAPE.sub(b"", line) if b"\\" in line else line).count(b'"')
 
 
-def escapes_in(window: LineWindow) -> tuple[int, int]:
-    """How many backslashes there are, and how many quotes they escape.
+def escapes_in(window: LineWindow) -> tuple[bool, int]:
+    """Whether there are backslashes, and how many quotes they escape.
 
     Lines are marked as odd in which a backslash escapes what JSON does not let it.
     """
-    backslashes = window.count(BACKSLASH)
-    if not backslashes:
-        return 0, 0
+    if not window.holds(BACKSLASH):
+        return False, 0
     data = window.data
     at = np.flatnonzero(data[window.first : window.last] == BACKSLASH) + window.first
     if len(at) > 1 and bool((np.diff(at) == 1).any()):
@@ -133,7 +132,7 @@ def escapes_in(window: LineWindow) -> tuple[int, int]:
         digits = _HEX[data[unicode_at[:, None] + np.arange(2, 6)]].all(axis=1)
         wrong = np.concatenate([wrong, unicode_at[~digits]])
     window.odd[np.searchsorted(window.ends, wrong)] = True
-    return backslashes, int(np.count_nonzero(escaped == QUOTE))
+    return True, int(np.count_nonzero(escaped == QUOTE))
 
 
 def _is_first_of_pair(at: np.ndarray) -> np.ndarray:

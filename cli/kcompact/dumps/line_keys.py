@@ -7,18 +7,21 @@ from kcompact.dumps.line_window import LineWindow
 
 
 def gather_keys(window: LineWindow, starts: np.ndarray, lengths: np.ndarray) -> pa.Array:
-    """The bytes from ``starts`` on as a binary array; a length of -1 is null."""
-    sizes = np.maximum(lengths, 0)
-    offsets = np.zeros(len(lengths) + 1, np.int32)
-    np.cumsum(sizes, out=offsets[1:])
-    width = -(-int(sizes.max(initial=1)) // 8) * 8
-    cells = window.gather(starts, width).view(np.uint8).reshape(len(starts), width)
-    data = cells[np.arange(width) < sizes[:, None]]
-    is_null = lengths < 0
-    nulls = int(np.count_nonzero(is_null))
-    valid = pa.py_buffer(np.packbits(~is_null, bitorder="little")) if nulls else None
-    buffers = [valid, pa.py_buffer(offsets), pa.py_buffer(data)]
-    return pa.Array.from_buffers(pa.binary(), len(lengths), buffers, nulls)
+    """The bytes from ``starts`` on as a binary array; a length of -1 is null.
+
+    Starts ascend, but for lengths that are not positive. Arrow copies: seen as an array of keys and what lies
+    between them, every second element is wanted.
+    """
+    if not len(starts):
+        return pa.array([], pa.binary())
+    bounds = np.empty(2 * len(starts) + 1, np.int64)
+    bounds[:-1:2] = np.maximum.accumulate(starts)
+    bounds[1::2] = bounds[:-1:2] + np.maximum(lengths, 0)
+    bounds[-1] = bounds[-2]
+    buffers = [None, pa.py_buffer(bounds), pa.py_buffer(window.data)]
+    ranges = pa.Array.from_buffers(pa.large_binary(), 2 * len(starts), buffers)
+    wanted = pa.array(np.arange(0, 2 * len(starts), 2), mask=lengths < 0)
+    return ranges.take(wanted).cast(pa.binary())
 
 
 def replace_keys(keys: pa.Array, lines: np.ndarray, others: dict[int, bytes | None]) -> pa.Array:

@@ -104,6 +104,11 @@ class LineWindow:
                 self.odd[number] = True
                 at = text.find(word, int(self.ends[number]) - self.first)
 
+    def holds(self, byte: int) -> bool:
+        """Whether a byte occurs at all: a search that takes a third of the time of a count."""
+        memory: bytearray = self.data.base.obj  # type: ignore[union-attr]  # see _room
+        return memory.find(byte, self.first, self.last) >= 0
+
     def count(self, byte: int) -> int:
         """How often a byte occurs."""
         flags = np.empty(_BLOCK_BYTES, bool)
@@ -128,9 +133,14 @@ def windows_of(ranges: Sequence[ByteRange]) -> Iterator[LineWindow]:
         yield window
 
 
+def _room(size: int) -> np.ndarray:
+    """Zeros, as a view of a bytearray."""
+    return np.frombuffer(bytearray(size), np.uint8)
+
+
 def _window_of_all(ranges: Sequence[ByteRange]) -> LineWindow | None:
     """None: there is no line in any of them."""
-    data = np.zeros(sum(end - start + 1 for _, start, end in ranges) + 2 * PAD_BYTES, np.uint8)
+    data = _room(sum(end - start + 1 for _, start, end in ranges) + 2 * PAD_BYTES)
     filled, begins, bases = PAD_BYTES, [], []
     for path, start, end in ranges:
         begins.append(filled)
@@ -154,7 +164,7 @@ def _window_of_all(ranges: Sequence[ByteRange]) -> LineWindow | None:
 def _windows_of_one(path: str, start: int, end: int) -> Iterator[LineWindow]:
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        data = np.zeros(min(WINDOW_BYTES, end - start + 1) + 2 * PAD_BYTES, np.uint8)
+        data = _room(min(WINDOW_BYTES, end - start + 1) + 2 * PAD_BYTES)
         position, filled = start, PAD_BYTES  # of the next byte to read; of the next byte to fill
         while position < end:
             filled, position = _fill(descriptor, data, filled, position, end)
@@ -179,7 +189,7 @@ def _twice_as_long(data: np.ndarray, position: int) -> np.ndarray:
     longest = LARGEST_RECORD_BYTES + 1 + 2 * PAD_BYTES
     if len(data) >= longest:
         raise LongLineError(position)
-    longer = np.zeros(min(2 * len(data), longest), np.uint8)
+    longer = _room(min(2 * len(data), longest))
     longer[: len(data)] = data
     return longer
 
@@ -227,7 +237,7 @@ def _controls(data: np.ndarray, first: int, last: int) -> np.ndarray:
 
 def mark_replacements(window: LineWindow) -> None:
     """Mark lines as odd in which bytes were lost (U+FFFD): they may have been a key's."""
-    if not window.count(_REPLACEMENT[0]):
+    if not window.holds(_REPLACEMENT[0]):
         return
     at = np.flatnonzero(window.data[window.first : window.last] == _REPLACEMENT[0]) + window.first
     following = window.data[at[:, None] + np.arange(len(_REPLACEMENT))]
