@@ -1,6 +1,8 @@
 """Survivors of an Avro container as the bytes they are, in blocks of the input's making."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from mmap import mmap
 from typing import BinaryIO
 
@@ -63,28 +65,53 @@ def copy_records(source: Source, chosen: Chosen, out: BinaryIO) -> int:
 
 def _copy_ascending(source: Source, chosen: Chosen, out: BinaryIO) -> int:
     data, header, target = source.data, source.header, source.target
-    offsets = chosen.positions >> BLOCK_SHIFT
-    firsts = np.flatnonzero(np.diff(offsets, prepend=-1))
-    lasts = np.append(firsts[1:], len(offsets))
-    inside = chosen.positions & _IN_BLOCK
-    ends = inside + chosen.record_bytes
+    runs = _Runs.of(chosen)
     written = 0
-    for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True):
-        block = block_at(data, chosen.start + int(offsets[first]))
-        if last - first == block.count and header.codec == target.codec:
+    for offset, records, ranges in runs.by_block():
+        block = block_at(data, chosen.start + offset)
+        if records == block.count and header.codec == target.codec:
             written += out.write(data[block.position : block.end] + target.sync)  # all of it: as it is packed
             continue
         unpacked = unpack(data, block, header.codec)
-        kept = b"".join(unpacked[start:end] for start, end in _merged(inside[first:last], ends[first:last]))
-        written += out.write(pack_block(last - first, kept, target))
+        kept = b"".join([unpacked[start:end] for start, end in ranges])
+        written += out.write(pack_block(records, kept, target))
     return written
 
 
-def _merged(starts: np.ndarray, ends: np.ndarray) -> list[tuple[int, int]]:
-    """Ranges that touch made one."""
-    opens = np.flatnonzero(np.append(True, starts[1:] != ends[:-1]))
-    closes = np.append(opens[1:], len(starts)) - 1
-    return list(zip(starts[opens].tolist(), ends[closes].tolist(), strict=True))
+@dataclass(frozen=True)
+class _Runs:
+    """Chosen records that touch, as one range each. All arrays have an entry per run."""
+
+    offsets: np.ndarray  # of its block, from the start of the split
+    firsts: np.ndarray  # the number of its first record among the chosen ones
+    starts: np.ndarray  # in the unpacked block
+    ends: np.ndarray
+    records: int  # of all runs
+
+    @classmethod
+    def of(cls, chosen: Chosen) -> "_Runs":
+        """The runs of records that ascend."""
+        positions, behind = chosen.positions, chosen.positions + chosen.record_bytes
+        firsts = np.flatnonzero(
+            np.append(True, positions[1:] != behind[:-1])
+        )  # none reaches into a next block
+        lasts = np.append(firsts[1:], len(positions)) - 1
+        return cls(
+            positions[firsts] >> BLOCK_SHIFT,
+            firsts,
+            positions[firsts] & _IN_BLOCK,
+            behind[lasts] & _IN_BLOCK,
+            len(positions),
+        )
+
+    def by_block(self) -> Iterator[tuple[int, int, Iterator[tuple[int, int]]]]:
+        """Of each block: its offset, how many records are chosen, and their ranges."""
+        opens = np.flatnonzero(np.diff(self.offsets, prepend=-1))
+        counts = np.diff(np.append(self.firsts[opens], self.records)).tolist()
+        starts, ends = self.starts.tolist(), self.ends.tolist()
+        bounds = pairwise([*opens.tolist(), len(starts)])
+        for offset, count, (first, last) in zip(self.offsets[opens].tolist(), counts, bounds, strict=True):
+            yield offset, count, zip(starts[first:last], ends[first:last], strict=True)
 
 
 def _copy_in_order(source: Source, chosen: Chosen, out: BinaryIO) -> int:
