@@ -14,7 +14,9 @@ from kcompact.verify.outcome import Outcome
 from kcompact.verify.pair import EXTRA
 from kcompact.verify.question import Question
 from mutations import AFTER, BEFORE, MUTATIONS, NOW_MS, Mutation, at, ordered
+from records import record
 
+COLUMNS = EXTRA | {"log_bytes"}
 BOUNDS = Bounds(Policy(now_ms=NOW_MS))
 
 
@@ -24,7 +26,7 @@ def verify(
     logs = logs_of(before, after)
     question = Question(logs, ("before",), "after", dict.fromkeys(logs, bounds), max_findings=10_000)
     return verify_compaction(
-        spark, index_frame(spark, before, EXTRA), index_frame(spark, after, EXTRA), question
+        spark, index_frame(spark, before, COLUMNS), index_frame(spark, after, EXTRA), question
     )
 
 
@@ -69,3 +71,17 @@ def test_a_duplicate_that_no_removal_shows_to_be_below_the_end_is_not_noted(spar
     outcome = verify(spark, BEFORE, ordered([*AFTER, at(19)]))
     assert outcome.findings == ()
     assert outcome.logs[0].cleaned_end_offset == 20
+
+
+@pytest.mark.parametrize(("retention_bytes", "lost"), [(1_500, 0), (3_000, 8)])
+def test_retention_saw_the_log_before_it_was_cleaned(
+    spark: SparkSession, retention_bytes: int, lost: int
+) -> None:
+    # 12 records of some 170 bytes stood behind the 8 that are gone; cleaning has left three of them.
+    before = [record(f"k{n}", "v" * 100, offset=n) for n in range(10)]
+    before += [record("x", "v" * 100, offset=n) for n in range(10, 20)]
+    policy = Policy(
+        now_ms=NOW_MS, cleanup_policy=frozenset({"compact", "delete"}), retention_bytes=retention_bytes
+    )
+    outcome = verify(spark, before, [*before[8:10], before[19]], Bounds(policy))
+    assert Counter(finding.check for finding in outcome.findings)["missing-key"] == lost

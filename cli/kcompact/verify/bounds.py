@@ -27,6 +27,11 @@ class Bounds:
     )
 
     @property
+    def limits_bytes(self) -> bool:
+        """Whether ``retention.bytes`` may have taken records from the front."""
+        return "delete" in self.policy.cleanup_policy and _limit(self.policy.retention_bytes) is not None
+
+    @property
     def cleaned_before_offset(self) -> int | None:
         """What bounds every round: a log that is not compacted has no cleanable section at all."""
         return self.uncleanable_offset if "compact" in self.policy.cleanup_policy else 0

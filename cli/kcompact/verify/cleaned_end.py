@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
@@ -27,7 +28,6 @@ class LogFacts:
     first_kept_tombstone: int | None  # of those without a known horizon
     unjustified_from: int  # removals that a round beginning at the checkpoint does not explain
     unjustified_up_to: int  # removals that rounds ending at the checkpoint do not explain
-    after_log_bytes: int
     checkpoint_offset: int | None
     checkpoint_is_end: bool | None
     uncleanable_offset: int | None
@@ -48,7 +48,7 @@ class Reading:
 def log_facts(rows: DataFrame) -> list[LogFacts]:
     """Sum up rows of ``with_history`` (with the columns of ``bounds_table``) into one value per log."""
     of_log = ("log_id", "checkpoint_offset", "checkpoint_is_end", "uncleanable_offset")
-    sums = rows.groupBy(*of_log).agg(*_sums(rows))
+    sums = rows.groupBy(*of_log).agg(*_sums())
     return [_facts(row) for row in sums.collect()]
 
 
@@ -74,7 +74,6 @@ def _plus(facts: LogFacts, log: SettledLog) -> LogFacts:
         after_first_offset=_least(facts.after_first_offset, log.after_first_offset),
         after_end_offset=max(facts.after_end_offset or 0, log.after_last_offset + 1),
         first_kept_tombstone=_least(facts.first_kept_tombstone, log.first_kept_tombstone),
-        after_log_bytes=facts.after_log_bytes + log.after_log_bytes,
     )
 
 
@@ -85,7 +84,7 @@ def _least(one: int | None, other: int | None) -> int | None:
 def _nothing(log_id: int, bounds: Bounds) -> LogFacts:
     """Of a log none of whose rows is left."""
     checkpoint = bounds.checkpoint_offset, bounds.checkpoint_is_end, bounds.cleaned_before_offset
-    return LogFacts(log_id, 0, 0, 0, None, None, None, None, 0, None, None, 0, 0, 0, *checkpoint)
+    return LogFacts(log_id, 0, 0, 0, None, None, None, None, 0, None, None, 0, 0, *checkpoint)
 
 
 def reading_of(facts: LogFacts) -> Reading:
@@ -116,8 +115,16 @@ def cleaned_end(facts: LogFacts, reading: Reading, needed_end_offset: int | None
     return max(first_dirty_offset(facts, reading), needed_end_offset or 0)
 
 
-def readings_table(spark: SparkSession, facts: list[LogFacts], readings: list[Reading]) -> DataFrame:
-    """What the judgement of rows needs to know about their log; both lists in the same order."""
+def readings_table(
+    spark: SparkSession,
+    facts: list[LogFacts],
+    readings: list[Reading],
+    retained_bytes: Mapping[int, int] = MappingProxyType({}),
+) -> DataFrame:
+    """What the judgement of rows needs to know about their log; both lists in the same order.
+
+    ``retained_bytes``: what retention can have left, where ``retention.bytes`` limits a log.
+    """
     rows = [
         (
             of_log.log_id,
@@ -126,14 +133,14 @@ def readings_table(spark: SparkSession, facts: list[LogFacts], readings: list[Re
             of_log.before_end_offset,
             of_log.after_first_offset,
             of_log.first_kept_tombstone,
-            of_log.after_log_bytes,
+            retained_bytes.get(of_log.log_id),
         )
         for of_log, reading in zip(facts, readings, strict=True)
     ]
     return spark.createDataFrame(
         rows,
         "log_id long, end_is_given boolean, limit_offset long, before_end_offset long, "
-        "after_first_offset long, first_kept_tombstone long, remaining_log_bytes long",
+        "after_first_offset long, first_kept_tombstone long, retained_bytes long",
     )
 
 
@@ -142,11 +149,10 @@ def ends_table(spark: SparkSession, ends: dict[int, int]) -> DataFrame:
     return spark.createDataFrame(list(ends.items()), "log_id long, end_offset long")
 
 
-def _sums(rows: DataFrame) -> list[Column]:
+def _sums() -> list[Column]:
     before, after = F.col("in_before"), F.col("in_after")
     gone = before & ~after
     kept_tombstone = after & F.col("is_data") & F.col("is_tombstone") & F.col("delete_horizon_ms").isNull()
-    log_bytes = F.col("after_log_bytes") if "after_log_bytes" in rows.columns else F.lit(0)
     return [
         _count(before).alias("records_before"),
         _count(after).alias("records_after"),
@@ -160,7 +166,6 @@ def _sums(rows: DataFrame) -> list[Column]:
         _lowest(kept_tombstone).alias("first_kept_tombstone"),
         _count(gone & _unexplained_from_checkpoint()).alias("unjustified_from"),
         _count(gone & _unexplained_up_to_checkpoint()).alias("unjustified_up_to"),
-        F.coalesce(F.sum(F.when(after, log_bytes)), F.lit(0)).alias("after_log_bytes"),
     ]
 
 

@@ -28,6 +28,7 @@ from kcompact.verify.outcome import Finding, JudgedLog, Outcome
 from kcompact.verify.pair import pair
 from kcompact.verify.question import Question, kept
 from kcompact.verify.removal import SUPERSEDED, needed_end_offset
+from kcompact.verify.retained_bytes import retained_bytes
 from kcompact.verify.settling import NONE_SETTLED, SettledLog
 
 LOST = "lost"
@@ -55,7 +56,8 @@ def verify_compaction(
         facts = _all_facts(log_facts(rows), settled, question)
         _require_one_truth(facts, question)
         readings = [reading_of(one) for one in facts]
-        judged = judged_rows(rows, readings_table(spark, facts, readings))
+        retained = retained_bytes(spark, rows, facts, question.bounds)
+        judged = judged_rows(rows, readings_table(spark, facts, readings, retained))
         logs = _judged_logs(
             question, facts, readings, _with_settled(_removed(judged), settled, facts, question)
         )

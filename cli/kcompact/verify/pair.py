@@ -17,7 +17,7 @@ def pair(before: DataFrame, after: DataFrame, compared: frozenset[str] = frozens
     """Join two indexes by log and offset.
 
     ``before`` and ``after`` have INDEX_SCHEMA and EXTRA; ``before`` also ``aborted`` (bool) and
-    ``delete_horizon_ms`` (null: unknown) where they are known, ``after`` log_bytes where they are needed.
+    ``delete_horizon_ms`` (null: unknown) where they are known, and log_bytes where they are needed.
     AFTER's columns get the prefix ``after_``. Added: ``in_before``, ``in_after``, ``copies`` and
     ``after_copies`` (how often the offset stands there), ``copies_differ``, ``changed`` (the words for the
     parts of ``compared`` that differ, null if none does).
@@ -38,8 +38,6 @@ def alone(after: DataFrame) -> DataFrame:
     """One index paired with itself, in the columns of ``pair``."""
     once = _once(with_optional_columns(after))
     same = {f"after_{name}": F.col(name) for name in (*_CARRIED, "copies")}
-    if "log_bytes" in after.columns:
-        same["after_log_bytes"] = F.col("log_bytes")
     both = {"in_before": F.lit(True), "in_after": F.lit(True), "changed": F.lit(None).cast("string")}
     return once.withColumns({**same, **both})
 

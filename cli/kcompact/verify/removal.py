@@ -87,9 +87,10 @@ def is_expired() -> Column:
     """Whether retention may have taken a record: only from the front of the log, and only what is old enough.
 
     A segment goes when its youngest record is older than ``retention.ms``, so each of its records is; or
-    when what stays is at least ``retention.bytes`` (R53). Segment bounds can only make it go later.
+    when what stays is at least ``retention.bytes`` (R53), which may have been cleaned since then. Segment
+    bounds can only make it go later.
     """
     is_front = F.col("after_first_offset").isNull() | (F.col("offset") < F.col("after_first_offset"))
     old_enough = F.col("timestamp_ms") < F.col("records_expired_ms")
-    enough_stays = F.col("remaining_log_bytes") >= F.col("retention_bytes")
+    enough_stays = F.col("retained_bytes") >= F.col("retention_bytes")
     return is_front & (F.coalesce(old_enough, F.lit(False)) | F.coalesce(enough_stays, F.lit(False)))

@@ -58,7 +58,6 @@ class SettledLog:
     last_offset: int
     after_first_offset: int
     after_last_offset: int
-    after_log_bytes: int
     first_kept_tombstone: int | None
     needed_end_offset: int | None
     tombstones: list[list[int]]
@@ -74,7 +73,6 @@ class SettledLog:
             last_offset=max(self.last_offset, other.last_offset),
             after_first_offset=min(self.after_first_offset, other.after_first_offset),
             after_last_offset=max(self.after_last_offset, other.after_last_offset),
-            after_log_bytes=self.after_log_bytes + other.after_log_bytes,
             first_kept_tombstone=min(kept, default=None),
             needed_end_offset=max(needed, default=None),
             tombstones=self.tombstones + other.tombstones,
@@ -134,7 +132,6 @@ class _Rows:
     is_tombstone: np.ndarray
     is_odd: np.ndarray  # no key, a marker, aborted, or of a log that is not settled
     horizon_ms: Longs
-    log_bytes: Longs
     content: Longs  # (rows, words) that are equal where the content is, the timestamp apart
 
     @classmethod
@@ -162,7 +159,6 @@ class _Rows:
             columns["is_tombstone"][order],
             odd[order],
             columns["delete_horizon_ms"][order],
-            columns["log_bytes"][order],
             np.concatenate([part.view(np.int64) for part in content], axis=1)[order],
         )
 
@@ -217,7 +213,7 @@ def _bounds(log_ids: Longs, rules: Rules) -> tuple[Longs, Longs]:
 
 def _looked_up(rows: pa.Table, rules: Rules) -> dict[str, Any]:
     """Columns by name, and what is told about single records: of AFTER's it is not asked."""
-    names = ["log_id", "offset", "timestamp_ms", "is_tombstone", "is_control", "log_bytes"]
+    names = ["log_id", "offset", "timestamp_ms", "is_tombstone", "is_control"]
     columns = {name: rows[name].to_numpy() for name in names}
     told = any(one.tells_single_records for one in rules.lookups.values())
     whole = rows.select(names).combine_chunks().to_batches() if told else []
@@ -281,7 +277,6 @@ def _figures_of(rows: _Rows, keys: _Keys, mine: Longs) -> SettledLog:
         last_offset=int(rows.offset[before].max()),
         after_first_offset=int(rows.offset[after].min()),
         after_last_offset=int(rows.offset[after].max()),
-        after_log_bytes=int(rows.log_bytes[after].sum()),
         first_kept_tombstone=int(rows.offset[kept].min()) if len(kept) else None,
         needed_end_offset=needed if needed > NEVER + 1 else None,
         tombstones=np.stack(tombstones, axis=1).tolist(),
