@@ -106,3 +106,21 @@ except EngineError as error:
     assert "Spark cannot be started" in run.stdout
     assert "Too small maximum heap" in run.stdout
     assert is_clean(tmp_path)
+
+
+def test_a_light_run_imports_no_pandas_here_or_in_its_workers(tmp_path: Path) -> None:
+    code = """
+import sys
+from kcompact.engine.session import SessionOptions, open_session
+from kcompact.engine.tasks import run_tasks
+
+def has_pandas(_):
+    import sys
+    import pyarrow as pa
+    return pa.array([1, 2]).to_pylist(), "pandas" in sys.modules
+
+with open_session(SessionOptions(master="local[1]", light=True)) as spark:
+    print(run_tasks(spark, 1, has_pandas), "pandas" in sys.modules)
+"""
+    run = run_python(code, tmp_path)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "[([1, 2], False)] False\n", "")

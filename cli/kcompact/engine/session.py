@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kcompact.engine import jvm
 from kcompact.engine.failures import explained
 from kcompact.engine.masters import Place
+from kcompact.engine.no_pandas import drop_numpy_converters, keep_pandas_out
 from kcompact.engine.progress import progress_shown
 from kcompact.engine.remote import connected_session
 from kcompact.engine.settings import SessionOptions, jvm_options
@@ -140,11 +141,14 @@ def _active_session() -> "SparkSession | None":
 
 def _connect(java: jvm.Jvm, options: SessionOptions) -> "SparkSession":
     place = options.place
-    if not options.light:
+    if options.light:
+        keep_pandas_out()
+    else:
         importlib.import_module("pandas")  # mapInArrow imports it; better now, while Java starts
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+    drop_numpy_converters()
     gateway = java.gateway()
     if place is Place.LOCAL:
         wake_worker(gateway)

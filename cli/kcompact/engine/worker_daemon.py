@@ -9,6 +9,8 @@ from typing import Any
 
 from pyspark import daemon
 
+from kcompact.engine.no_pandas import keep_pandas_out
+
 _NEEDED_SOON = ("pyspark.worker", "pyarrow", "kcompact.engine.indexing", "kcompact.engine.grouping")
 
 _serve = daemon.worker
@@ -18,6 +20,7 @@ def _import_and_serve(connection: socket.socket, authenticated: bool) -> int:
     """Runs in a worker, which has just been forked: these imports start threads, no fork may follow."""
     for module in _NEEDED_SOON:
         importlib.import_module(module)
+    keep_pandas_out()
     arrow: Any = importlib.import_module("pyarrow")
     # Arrow's own pool keeps what it once had: 100 MB more for each worker, and no time saved.
     arrow.set_memory_pool(arrow.system_memory_pool())

@@ -1,0 +1,45 @@
+"""pyarrow and PySpark without pandas, whose import takes 0.3 s and more.
+
+pyarrow imports it for the first array that it makes, to see whether what it is given is pandas' own. PySpark
+imports it (with unittest and its own test utilities) for the first value that it hands to Java, to see
+whether that is numpy's. Nobody here has anything of either kind.
+"""
+
+import sys
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+
+class _NoPandas(MetaPathFinder):
+    """Finds that there is no pandas."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        del path, target
+        if fullname == "pandas":
+            raise ModuleNotFoundError(fullname)
+        return None
+
+
+def keep_pandas_out() -> None:
+    """Have pyarrow look for pandas now, for the only time, and find none; others may still import it."""
+    import pyarrow as pa
+
+    finder = _NoPandas()
+    sys.meta_path.insert(0, finder)
+    try:
+        pa.array(())
+    finally:
+        sys.meta_path.remove(finder)
+
+
+def drop_numpy_converters() -> None:
+    """Have PySpark hand values to Java without asking whether they are numpy's (as of PySpark 4.3)."""
+    from py4j.protocol import INPUT_CONVERTER
+    from pyspark.sql.types import NumpyArrayConverter, NumpyScalarConverter
+
+    numpys = (NumpyArrayConverter, NumpyScalarConverter)
+    INPUT_CONVERTER[:] = [one for one in INPUT_CONVERTER if not isinstance(one, numpys)]
