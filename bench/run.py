@@ -166,6 +166,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=HERE / "results.json")
     options = parser.parse_args()
     options.scratch.mkdir(parents=True, exist_ok=True)
+    published = json.loads(options.results.read_text()) if options.results.exists() else None
     results: dict[str, object] = {"machine": machine(), "matches": []}
     for match in matches(options.records, options.runs):
         for name in options.without:
@@ -176,7 +177,7 @@ def main() -> None:
         if not options.keep_dumps:
             remove(options.scratch / f"{match.name}.{SUFFIX[match.spec.layout]}")
         options.results.write_text(json.dumps(results, indent=1) + "\n")
-    text = markdown(results)
+    text = markdown(results, published)
     options.results.with_suffix(".md").write_text(text)
     print(text)
 

@@ -9,8 +9,12 @@ from pathlib import Path
 from typing import Any
 
 
-def markdown(results: dict[str, Any]) -> str:
-    """One table for all matches, and what it was measured on."""
+def markdown(results: dict[str, Any], published: dict[str, Any] | None = None) -> str:
+    """One table for all matches, and what it was measured on.
+
+    A ratio is said to have moved where its range does not meet that of the ``published`` results.
+    """
+    known = {match["name"]: match["contestants"] for match in (published or {"matches": []})["matches"]}
     lines = [
         "| dump | contestant | wall s (range) | ratio (range) | CPU s | peak memory MB |",
         "| --- | --- | ---: | ---: | ---: | ---: |",
@@ -18,16 +22,25 @@ def markdown(results: dict[str, Any]) -> str:
     for match in results["matches"]:
         title = f"{match['title']}, {match['survivors']:,} survivors"
         for name, found in match["contestants"].items():
-            lines.append(f"| {title} | {row(name, found, match['baseline'])} |")
+            moved = moved_from(found, known.get(match["name"], {}).get(name))
+            lines.append(f"| {title} | {row(name, found, match['baseline'], moved)} |")
             title = ""
     return "\n".join([*lines, "", described(results["machine"]), ""])
 
 
-def row(name: str, found: dict[str, Any], baseline: str) -> str:
+def moved_from(found: dict[str, Any], before: dict[str, Any] | None) -> str:
+    """What to say of a ratio that moved by more than its spread; nothing of others."""
+    if before is None:
+        return ""
+    (low, high), (low_before, high_before) = found["ratio_range"], before["ratio_range"]
+    return f", moved from {before['ratio']:.2f}" if low > high_before or high < low_before else ""
+
+
+def row(name: str, found: dict[str, Any], baseline: str, moved: str) -> str:
     low, high = found["wall_s_range"]
     wall = f"{found['wall_s']:.2f}" + (f" ({low:.2f} to {high:.2f})" if len(found["runs"]) > 1 else "")
     low, high = found["ratio_range"]
-    ratio = "1" if name == baseline else f"{found['ratio']:.2f} ({low:.2f} to {high:.2f})"
+    ratio = "1" if name == baseline else f"{found['ratio']:.2f} ({low:.2f} to {high:.2f}){moved}"
     shown = f"**{name}**" if name == "kcompact" else name
     return f"{shown} | {wall} | {ratio} | {found['cpu_s']:.1f} | {found['memory_bytes'] / 1e6:,.0f}"
 
