@@ -28,7 +28,7 @@ def one_dump(**shape: object) -> Callable[[Path, int], Path]:
     def make(folder: Path, size_bytes: int) -> Path:
         records = size_bytes // LINE_BYTES
         fields: dict[str, object] = {"layout": "kcat", "records": records, "keys": records // 10, **shape}
-        return write_dump(DumpSpec(**fields), folder / "dump.jsonl")  # type: ignore[arg-type]  # one dict
+        return write_dump(DumpSpec(**fields), folder / "dump.jsonl")  # type: ignore[arg-type]  # of many types
 
     return make
 

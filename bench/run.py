@@ -167,13 +167,14 @@ def main() -> None:
     options = parser.parse_args()
     options.scratch.mkdir(parents=True, exist_ok=True)
     published = json.loads(options.results.read_text()) if options.results.exists() else None
-    results: dict[str, object] = {"machine": machine(), "matches": []}
+    played: list[dict[str, object]] = []
+    results = {"machine": machine(), "matches": played}
     for match in matches(options.records, options.runs):
         for name in options.without:
             match.contestants.pop(name, None)
         if options.only and match.name not in options.only:
             continue
-        results["matches"].append(play(match, options.scratch))  # type: ignore[attr-defined]  # a list
+        played.append(play(match, options.scratch))
         if not options.keep_dumps:
             remove(options.scratch / f"{match.name}.{SUFFIX[match.spec.layout]}")
         options.results.write_text(json.dumps(results, indent=1) + "\n")

@@ -5,7 +5,7 @@ import typer
 
 from kcompact.app import app
 
-COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]  # a group
+COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]  # ours has commands
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))

@@ -173,8 +173,8 @@ class VerifyCommand:
             now_ms=now_ms(self.given),
             max_findings=self.answer.max_findings,
         )
-        rows = [inputs.rows(dump) for dump in (inputs.judged, inputs.after)]
-        return verify_state(inputs.spark, rows[0], rows[1], question)
+        one, other = inputs.rows(inputs.judged), inputs.rows(inputs.after)
+        return verify_state(inputs.spark, one, other, question)
 
     def _ask_compaction(self, inputs: Inputs, policies: Policies, state: KnownState | None) -> Outcome:
         told = self._told(inputs, policies, state)

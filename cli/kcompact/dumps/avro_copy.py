@@ -92,9 +92,8 @@ class _Runs:
     def of(cls, chosen: Chosen) -> "_Runs":
         """The runs of records that ascend."""
         positions, behind = chosen.positions, chosen.positions + chosen.record_bytes
-        firsts = np.flatnonzero(
-            np.append(True, positions[1:] != behind[:-1])
-        )  # none reaches into a next block
+        # Blocks are told apart by higher bits: no run reaches into the next one.
+        firsts = np.flatnonzero(np.append(True, positions[1:] != behind[:-1]))
         lasts = np.append(firsts[1:], len(positions)) - 1
         return cls(
             positions[firsts] >> BLOCK_SHIFT,

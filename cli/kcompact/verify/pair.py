@@ -23,7 +23,7 @@ def pair(before: DataFrame, after: DataFrame, compared: frozenset[str] = frozens
     parts of ``compared`` that differ, null if none does).
     """
     left = _once(with_optional_columns(before)).withColumn("in_before", F.lit(True))
-    right = _once(after)
+    right = _once(after).drop("log_bytes")
     right = right.select(*PLACE, *[F.col(n).alias(f"after_{n}") for n in right.columns if n not in PLACE])
     joined = left.join(right.withColumn("in_after", F.lit(True)), on=list(PLACE), how="full")
     return joined.withColumns(

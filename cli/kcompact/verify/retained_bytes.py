@@ -14,7 +14,8 @@ def retained_bytes(
 ) -> dict[int, int]:
     """By log id, of the logs that ``retention.bytes`` limits; nothing is computed where it limits none.
 
-    ``rows`` are paired rows with BEFORE's ``log_bytes``. It counts what stood there before the cleaning: the
+    ``rows`` are paired rows with BEFORE's ``log_bytes`` (estimates, R40): all rows of such a log, as none of
+    its keys is ever settled (``Bounds.replaceable``). It counts what stood there before the cleaning: the
     cleaner's threads clean logs and delete segments in turn (``CleanerThread.cleanFilthiestLog``), so that
     retention may have seen all of it, and cleaning may have left less than ``retention.bytes``.
     """
