@@ -47,7 +47,7 @@ class Stage:
 
 
 def create(broker: LiveBroker, work: Workload) -> None:
-    topic = NewTopic(work.topic, work.partitions, 1, config={**work.created, **HELD})
+    topic = NewTopic(work.topic, work.partitions, 1, config={**HELD, **work.created})
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
     for future in admin.create_topics([topic]).values():
         future.result(CLIENT_SECONDS)

@@ -12,7 +12,8 @@ from cleaning import consume, create, take_stage
 from conftest import Run
 from dump_files import write_kcat
 from live_broker import LiveBroker
-from workloads import Workload, produce, workload
+from producing import produce
+from workloads import Workload, workload
 
 pytestmark = [pytest.mark.broker, pytest.mark.usefixtures("spark")]
 ROOT = Path(__file__).parents[2]

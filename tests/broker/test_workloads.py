@@ -5,7 +5,9 @@
 
 import json
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -14,31 +16,75 @@ from cleaning import Stage, create, delete, let_go, save_as_golden, take_stage
 from conftest import Run
 from dump_files import kcat_offsets
 from live_broker import LiveBroker
-from workloads import Workload, produce, with_small_map, workload
+from producing import produce
+from workloads import Workload, with_small_map, workload
 
 pytestmark = [pytest.mark.broker, pytest.mark.usefixtures("spark")]
 Cli = Callable[..., Run]
 
 FIRST, COUNT = map(int, os.environ.get("KCOMPACT_BROKER_SEEDS", "1:20").split(":"))
 SMALL_MAP_FIRST, SMALL_MAP_COUNT = 100_000 + FIRST, max(1, COUNT // 10)
+TOGETHER = 10  # workloads that one `verify` judges: most of what it takes are Spark's plans
 FAILED_CASES = Path("build/broker-cases")
 
 
-@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
+@dataclass(frozen=True)
+class CleanedTopic:
+    """A workload's topic before and after a round (from 0) that the cleaner did at ``now_ms``."""
+
+    work: Workload
+    number: int
+    before: Stage
+    after: Stage
+    cleaned: list[str]  # logs in the order in which they were
+    now_ms: int
+
+    def save(self) -> None:
+        """Keep a case that went wrong."""
+        folder = FAILED_CASES / f"seed-{self.work.seed}-round-{self.number}"
+        save_as_golden(self.work, self.before, self.after, folder, self.now_ms)
+
+
+def batches_of(first: int, count: int) -> list[range]:
+    end = first + count
+    return [range(seed, min(seed + TOGETHER, end)) for seed in range(first, end, TOGETHER)]
+
+
+def name_of(seeds: range) -> str:
+    return f"{seeds.start}-{seeds[-1]}"
+
+
+@pytest.mark.parametrize("seeds", batches_of(FIRST, COUNT), ids=name_of)
 def test_kcompact_leaves_what_the_broker_leaves(
-    seed: int, broker: LiveBroker, tmp_path: Path, kcompact: Cli
+    seeds: range, broker: LiveBroker, tmp_path: Path, kcompact: Cli, subtests: pytest.Subtests
 ) -> None:
-    run_workload(workload(seed), broker, tmp_path, kcompact)
+    judge(map(workload, seeds), broker, tmp_path, kcompact, subtests)
 
 
-@pytest.mark.parametrize("seed", range(SMALL_MAP_FIRST, SMALL_MAP_FIRST + SMALL_MAP_COUNT))
+@pytest.mark.parametrize("seeds", batches_of(SMALL_MAP_FIRST, SMALL_MAP_COUNT), ids=name_of)
 def test_kcompact_leaves_what_rounds_with_a_full_map_leave(
-    seed: int, small_map_broker: LiveBroker, tmp_path: Path, kcompact: Cli
+    seeds: range, small_map_broker: LiveBroker, tmp_path: Path, kcompact: Cli, subtests: pytest.Subtests
 ) -> None:
-    run_workload(with_small_map(workload(seed)), small_map_broker, tmp_path, kcompact)
+    judge(map(with_small_map, map(workload, seeds)), small_map_broker, tmp_path, kcompact, subtests)
 
 
-def run_workload(work: Workload, broker: LiveBroker, folder: Path, kcompact: Cli) -> None:
+def judge(
+    works: Iterable[Workload], broker: LiveBroker, folder: Path, kcompact: Cli, subtests: pytest.Subtests
+) -> None:
+    topics = []
+    for work in works:
+        with subtests.test(seed=work.seed):
+            for topic in cleaned_topics(work, broker, folder / work.topic):
+                topics.append(topic)
+                check_compaction(topic, kcompact)
+    for number in sorted({topic.number for topic in topics}):
+        with subtests.test(verified_round=number):
+            together = [topic for topic in topics if topic.number == number]
+            check_verify(together, folder / f"round-{number}", kcompact)
+
+
+def cleaned_topics(work: Workload, broker: LiveBroker, folder: Path) -> Iterator[CleanedTopic]:
+    """Each round of a workload."""
     create(broker, work)
     for number in range(work.rounds):
         produce(work, number, broker.bootstrap)
@@ -47,23 +93,26 @@ def run_workload(work: Workload, broker: LiveBroker, folder: Path, kcompact: Cli
         now_ms = let_go(broker, work)
         after = take_stage(broker, work, folder / f"after-{number}")
         cleaned = [round_.log for round_ in broker.rounds[earlier:]]
-        try:
-            check_dirty_ratio(work, before, cleaned, now_ms, kcompact)
-            check_compact(work, before, after, now_ms, kcompact)
-            check_verify(work, before, after, now_ms, kcompact)
-        except AssertionError:
-            save_as_golden(work, before, after, FAILED_CASES / f"seed-{work.seed}-round-{number}", now_ms)
-            raise
+        yield CleanedTopic(work, number, before, after, cleaned, now_ms)
     delete(broker, work)
 
 
-def options(work: Workload, stage: Stage, now_ms: int) -> list[str]:
-    """What a user would have: configs, segments, batches, offsets, clock."""
+def check_compaction(topic: CleanedTopic, kcompact: Cli) -> None:
+    try:
+        check_dirty_ratio(topic, kcompact)
+        check_compact(topic, kcompact)
+    except AssertionError:
+        topic.save()
+        raise
+
+
+def options(topic: CleanedTopic) -> list[str]:
+    """What a user would have: configs, offsets."""
+    work, stage = topic.work, topic.before
     properties = stage.folder / "topic.properties"
     configs = {**work.created, **work.configs, **work.cleaner}
     properties.write_text("".join(f"{name}={value}\n" for name, value in configs.items()))
-    given = [f"--topic-config={work.topic}={properties}", f"--now={now_ms}"]
-    given += [f"--segments={stage.folder / 'segments'}", f"--batches={stage.folder / 'batches'}"]
+    given = [f"--topic-config={work.topic}={properties}"]
     for partition, offsets in stage.offsets.items():
         log = f"{work.topic}-{partition}"
         given += [
@@ -74,55 +123,86 @@ def options(work: Workload, stage: Stage, now_ms: int) -> list[str]:
     return given
 
 
-def known_checkpoint(stage: Stage) -> list[str]:
+def files(folder: Path, now_ms: int) -> list[str]:
+    """What a user would have beside it: segments, batches, clock."""
+    return [f"--segments={folder / 'segments'}", f"--batches={folder / 'batches'}", f"--now={now_ms}"]
+
+
+def known_checkpoint(folder: Path) -> list[str]:
     """The checkpoint as an option; a file without a line about the topic would be refused."""
-    path = stage.folder / "checkpoint"
+    path = folder / "checkpoint"
     return [f"--checkpoint={path}"] if checkpoint(path) else []
 
 
-def check_dirty_ratio(work: Workload, before: Stage, cleaned: list[str], now_ms: int, kcompact: Cli) -> None:
+def check_dirty_ratio(topic: CleanedTopic, kcompact: Cli) -> None:
     """The broker cleaned the logs that are said to be eligible, none dirtier than the one before it (R9)."""
-    given = [*known_checkpoint(before), *options(work, before, now_ms)]
+    stage, seed = topic.before, topic.work.seed
+    given = [*known_checkpoint(stage.folder), *options(topic), *files(stage.folder, topic.now_ms)]
 
-    run = kcompact("dirty-ratio", before.dump, "--format=json", *given)
+    run = kcompact("dirty-ratio", stage.dump, "--format=json", *given)
 
-    assert run.exit_code == 0, f"seed {work.seed}: {run.stderr}"
+    assert run.exit_code == 0, f"seed {seed}: {run.stderr}"
     logs = json.loads(run.stdout)["logs"]
     ratios = {f"{log['topic']}-{log['partition']}": log["dirty_ratio"] for log in logs if log["eligible"]}
-    order = list(dict.fromkeys(cleaned))  # a full map leaves more for another round
-    assert sorted(order) == sorted(ratios), f"seed {work.seed}"
-    assert [ratios[log] for log in order] == sorted(ratios.values(), reverse=True), f"seed {work.seed}"
+    order = list(dict.fromkeys(topic.cleaned))  # a full map leaves more for another round
+    assert sorted(order) == sorted(ratios), f"seed {seed}"
+    assert [ratios[log] for log in order] == sorted(ratios.values(), reverse=True), f"seed {seed}"
 
 
-def check_compact(work: Workload, before: Stage, after: Stage, now_ms: int, kcompact: Cli) -> None:
-    state = before.folder / "state"
+def check_compact(topic: CleanedTopic, kcompact: Cli) -> None:
+    stage, seed = topic.before, topic.work.seed
+    state = stage.folder / "state"
     state.mkdir()
-    (state / "cleaner-offset-checkpoint").write_text((before.folder / "checkpoint").read_text())
-    output = before.folder / "compacted.jsonl"
+    (state / "cleaner-offset-checkpoint").write_text((stage.folder / "checkpoint").read_text())
+    output = stage.folder / "compacted.jsonl"
 
     run = kcompact(
         "compact",
-        before.dump,
+        stage.dump,
         "-o",
         output,
         "--state",
         state,
         "--respect-dirty-ratio",
-        *(["--rounds=until-clean"] if work.cleaner else []),
-        *options(work, before, now_ms),
+        "--null-keys=drop",
+        *(["--rounds=until-clean"] if topic.work.cleaner else []),
+        *options(topic),
+        *files(stage.folder, topic.now_ms),
     )
 
-    assert (run.exit_code, run.stderr if run.exit_code else "") == (0, ""), f"seed {work.seed}"
-    assert sorted(kcat_offsets(output)) == sorted(kcat_offsets(after.dump)), f"seed {work.seed}"
-    assert checkpoint(state / "cleaner-offset-checkpoint") == checkpoint(after.folder / "checkpoint")
+    assert (run.exit_code, run.stderr if run.exit_code else "") == (0, ""), f"seed {seed}"
+    assert sorted(kcat_offsets(output)) == sorted(kcat_offsets(topic.after.dump)), f"seed {seed}"
+    assert checkpoint(state / "cleaner-offset-checkpoint") == checkpoint(topic.after.folder / "checkpoint")
 
 
-def check_verify(work: Workload, before: Stage, after: Stage, now_ms: int, kcompact: Cli) -> None:
-    given = options(work, before, now_ms)
+def check_verify(topics: list[CleanedTopic], folder: Path, kcompact: Cli) -> None:
+    """Topics of the same round as one pair of dumps, as of a whole cluster."""
+    for name, stages in (("before", [t.before for t in topics]), ("after", [t.after for t in topics])):
+        (folder / name).mkdir(parents=True)
+        for topic, stage in zip(topics, stages, strict=True):
+            shutil.copyfile(stage.dump, folder / name / f"{topic.work.topic}.jsonl")
+    join_files([topic.before.folder for topic in topics], folder)
+    given = [argument for topic in topics for argument in options(topic)]
+    given += [*known_checkpoint(folder), *files(folder, max(topic.now_ms for topic in topics))]
 
-    run = kcompact("verify", before.dump, after.dump, *known_checkpoint(before), *given)
+    run = kcompact("verify", folder / "before", folder / "after", *given)
 
-    assert run.exit_code == 0, f"seed {work.seed}: {run.stdout}{run.stderr}"
+    for topic in topics:
+        if run.exit_code and f"{topic.work.topic}-" in run.stdout:
+            topic.save()
+    assert run.exit_code == 0, run.stdout + run.stderr
+
+
+def join_files(folders: list[Path], target: Path) -> None:
+    """Segments, batches and checkpoints of several topics as one file each."""
+    (target / "segments").write_text("".join((folder / "segments").read_text() for folder in folders))
+    tables = [(folder / "batches").read_text().splitlines(keepends=True) for folder in folders]
+    (target / "batches").write_text(
+        "".join([*tables[0][:1], *(row for table in tables for row in table[1:])])
+    )
+    entries = {log: offset for folder in folders for log, offset in checkpoint(folder / "checkpoint").items()}
+    lines = [f"{topic} {partition} {offset}\n" for (topic, partition), offset in entries.items()]
+    (target / "checkpoint").write_text("".join(["0\n", f"{len(lines)}\n", *lines]))
 
 
 def checkpoint(path: Path) -> dict[tuple[str, int], int]:

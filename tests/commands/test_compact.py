@@ -121,7 +121,7 @@ def test_records_without_key_are_an_error_that_names_them(tmp_path: Path, kcompa
     run = kcompact("compact", dump)
 
     assert run.exit_code == 2
-    assert "2 records have no key" in run.stderr
+    assert "records without a key: 2, of which 2 would be removed" in run.stderr
     assert "offset 20, 22" in run.stderr
     assert "--null-keys drop" in run.stderr
     assert names(tmp_path) == ["d.jsonl"]

@@ -210,9 +210,10 @@ def refuse_null_keys(summaries: list[LogSummary], policy: Policy, removals: int)
     found = [summary for summary in summaries if summary.null_keys]
     if policy.null_keys != "error" or not removals or not found:
         return
-    first = found[0]
+    first, records = found[0], sum(summary.null_keys for summary in found)
     place = f"{first.topic}-{first.partition} offset {', '.join(map(str, first.null_key_offsets))}"
     raise InputError(
-        f"{removals:,} records have no key; the first are at {place}",
+        f"records without a key: {records:,}, of which {removals:,} would be removed;"
+        f" the first are at {place}",
         hint="a broker's cleaner drops them: --null-keys drop does the same, --null-keys keep keeps them",
     )
