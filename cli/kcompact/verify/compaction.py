@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -21,7 +22,7 @@ from kcompact.verify.cleaned_end import (
     readings_table,
     with_settled,
 )
-from kcompact.verify.findings import count_findings, first_findings, found_rows
+from kcompact.verify.findings import count_findings, doubtful_from_offset, first_findings, found_rows
 from kcompact.verify.history import with_history
 from kcompact.verify.judge import judged_rows
 from kcompact.verify.outcome import Finding, JudgedLog, Outcome
@@ -33,6 +34,8 @@ from kcompact.verify.settling import NONE_SETTLED, SettledLog
 
 LOST = "lost"
 """What the removal of a record is called that has no reason."""
+
+NO_FINDINGS: Mapping[str, int] = MappingProxyType({check.name: 0 for check in CHECKS})
 
 
 def verify_compaction(
@@ -58,10 +61,11 @@ def verify_compaction(
         readings = [reading_of(one) for one in facts]
         retained = retained_bytes(spark, rows, facts, question.bounds)
         judged = judged_rows(rows, readings_table(spark, facts, readings, retained))
-        logs = _judged_logs(
-            question, facts, readings, _with_settled(_removed(judged), settled, facts, question)
-        )
+        removed, doubtful_from = _summed(judged)
+        logs = _judged_logs(question, facts, readings, _with_settled(removed, settled, facts, question))
         ends = {one.log_id: log.cleaned_end_offset for one, log in zip(facts, logs, strict=True)}
+        if dumps is None and all(offset >= ends[log_id] for log_id, offset in doubtful_from.items()):
+            return _outcome(question, facts, logs, NO_FINDINGS, ())  # without the plans that would find none
         with_ends = judged.join(F.broadcast(ends_table(spark, ends)), on="log_id", how="left")
         with kept(found_rows(with_ends, dumps, known, question)) as findings:
             counts = count_findings(findings)
@@ -74,14 +78,14 @@ def settled_compaction(question: Question, settled: Mapping[int, SettledLog]) ->
     facts = _all_facts([], settled, question)
     readings = [reading_of(one) for one in facts]
     logs = _judged_logs(question, facts, readings, _with_settled({}, settled, facts, question))
-    return _outcome(question, facts, logs, dict.fromkeys([check.name for check in CHECKS], 0), ())
+    return _outcome(question, facts, logs, NO_FINDINGS, ())
 
 
 def _outcome(
     question: Question,
     facts: list[LogFacts],
     logs: list[JudgedLog],
-    counts: dict[str, int],
+    counts: Mapping[str, int],
     shown: tuple[Finding, ...],
 ) -> Outcome:
     return Outcome(
@@ -124,16 +128,24 @@ class Removed:
     needed_end_offset: int | None
 
 
-def _removed(judged: DataFrame) -> dict[int, dict[str, Removed]]:
-    """By log and reason."""
-    gone = judged.where("in_before and not in_after").withColumn("why", F.coalesce("reason", F.lit(LOST)))
-    sums = gone.groupBy("log_id", "why").agg(
-        F.count("*").alias("records"), F.max(needed_end_offset()).alias("needed_end_offset")
+def _summed(judged: DataFrame) -> tuple[dict[int, dict[str, Removed]], dict[int, int]]:
+    """What went, by log and reason; the cleaned end above which a log can have findings, by log."""
+    is_gone = F.col("in_before") & ~F.col("in_after")
+    why = F.when(is_gone, F.coalesce("reason", F.lit(LOST)))
+    sums = judged.groupBy("log_id", why.alias("why")).agg(
+        F.count("*").alias("records"),
+        F.max(needed_end_offset()).alias("needed_end_offset"),
+        F.min(doubtful_from_offset()).alias("doubtful_from_offset"),
     )
-    found: dict[int, dict[str, Removed]] = {}
+    removed: dict[int, dict[str, Removed]] = {}
+    doubtful_from: dict[int, int] = {}
     for row in sums.collect():
-        found.setdefault(row.log_id, {})[row.why] = Removed(row.records, row.needed_end_offset)
-    return found
+        if row.why is not None:
+            removed.setdefault(row.log_id, {})[row.why] = Removed(row.records, row.needed_end_offset)
+        if row.doubtful_from_offset is not None:
+            known = doubtful_from.get(row.log_id, row.doubtful_from_offset)
+            doubtful_from[row.log_id] = min(known, row.doubtful_from_offset)
+    return removed, doubtful_from
 
 
 def _with_settled(

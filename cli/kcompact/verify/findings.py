@@ -2,7 +2,7 @@
 
 from functools import reduce
 
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 from kcompact.verify.changed_record import CHECK as CHANGED
@@ -35,14 +35,20 @@ def found_rows(
     )
 
 
-def _row_findings(judged: DataFrame, compared: frozenset[str]) -> DataFrame:
-    replaced = F.col("in_after") & F.col("superseded_at_offset").isNotNull()
-    left_over = F.col("in_after") & (F.col("key").isNull() | F.col("aborted"))
+def doubtful_from_offset() -> Column:
+    """A judged row can be a finding if its log's cleaned end is above this offset; null: it cannot be one.
+
+    What the end does not excuse is doubtful from -1 on.
+    """
     arrived = F.col("in_after") & (~F.col("in_before") | F.col("changed").isNotNull())
-    repeated = F.col("after_copies") > 1
-    suspects = with_moves(
-        judged.where(replaced | left_over | arrived | repeated | F.col("is_lost")), compared
-    )
+    anyhow = arrived | F.col("is_lost") | (F.col("after_copies") > 1)
+    replaced = F.when(F.col("offset") < F.col("kept_offset"), F.col("superseded_at_offset"))
+    dropped = F.when(F.col("key").isNull() | F.col("aborted"), F.col("offset"))
+    return F.when(anyhow, F.lit(-1)).otherwise(F.when(F.col("in_after"), F.least(replaced, dropped)))
+
+
+def _row_findings(judged: DataFrame, compared: frozenset[str]) -> DataFrame:
+    suspects = with_moves(judged.where(doubtful_from_offset() < F.col("end_offset")), compared)
     names = F.array_compact(F.array(*[F.when(check.finds(), F.lit(check.name)) for check in ROW_CHECKS]))
     return suspects.withColumn("check", F.explode(names))
 

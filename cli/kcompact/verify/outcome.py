@@ -2,6 +2,7 @@
 
 import enum
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kcompact.verify.check import Severity
@@ -78,7 +79,7 @@ class Outcome:
     before: tuple[str, ...]
     after: str
     now_ms: int
-    counts: dict[str, int]  # per check, findings and notes
+    counts: Mapping[str, int]  # per check, findings and notes
     severities: dict[str, Severity]
     findings: tuple[Finding, ...]
     logs: tuple[JudgedLog, ...] = ()
