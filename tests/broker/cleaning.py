@@ -1,6 +1,7 @@
 """One round of a live broker's cleaner, with all that a user could have about it before and after."""
 
 import json
+import random
 import shutil
 import subprocess
 import time
@@ -62,6 +63,19 @@ def alter(broker: LiveBroker, topic: str, configs: dict[str, str]) -> None:
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
     for future in admin.incremental_alter_configs([resource]).values():
         future.result(CLIENT_SECONDS)
+
+
+def delete_records(broker: LiveBroker, work: Workload, round_number: int) -> None:
+    """Move a log's start, as a user can where the policy is not compaction alone; segments below it go."""
+    chance = random.Random(work.seed * 1000 + round_number)
+    partition = chance.randrange(work.partitions)
+    offsets = _offsets(broker, work.topic, partition)
+    start = TopicPartition(work.topic, partition, chance.randint(offsets.start, offsets.stable))
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    _change(broker, work, {"cleanup.policy": "compact,delete"})
+    for future in admin.delete_records([start]).values():
+        future.result(CLIENT_SECONDS)
+    _change(broker, work, HELD)
 
 
 def delete(broker: LiveBroker, work: Workload) -> None:

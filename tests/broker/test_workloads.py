@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cleaning import Stage, create, delete, let_go, save_as_golden, take_stage
+from cleaning import Stage, create, delete, delete_records, let_go, save_as_golden, take_stage
 from conftest import Run
 from dump_files import kcat_offsets
 from live_broker import LiveBroker
@@ -88,6 +88,8 @@ def cleaned_topics(work: Workload, broker: LiveBroker, folder: Path) -> Iterator
     create(broker, work)
     for number in range(work.rounds):
         produce(work, number, broker.bootstrap)
+        if work.deletes_records:
+            delete_records(broker, work, number)
         before = take_stage(broker, work, folder / f"before-{number}")
         earlier = len(broker.rounds)
         now_ms = let_go(broker, work)

@@ -30,6 +30,7 @@ class Workload:
     topic: str = ""
     cleaner: Mapping[str, str] = field(default_factory=dict)  # the broker's own configs
     codec: str = "none"  # of the producers
+    deletes_records: bool = False  # from the front of a log, before each cleaning
     started_ms: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
 
     @property
@@ -62,6 +63,7 @@ def workload(seed: int) -> Workload:
         producers=tuple(chance.sample(PRODUCERS, chance.randint(1, 3))),
         topic=f"w{seed}",
         codec=chance.choice(CODECS),
+        deletes_records="cleanup.policy" not in created and chance.random() < 0.15,
     )
 
 
