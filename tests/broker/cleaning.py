@@ -70,7 +70,8 @@ def delete_records(broker: LiveBroker, work: Workload, round_number: int) -> Non
     chance = random.Random(work.seed * 1000 + round_number)
     partition = chance.randrange(work.partitions)
     offsets = _offsets(broker, work.topic, partition)
-    start = TopicPartition(work.topic, partition, chance.randint(offsets.start, offsets.stable))
+    last = max(offsets.start, offsets.stable - 1)  # an empty dump would be refused
+    start = TopicPartition(work.topic, partition, chance.randint(offsets.start, last))
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
     _change(broker, work, {"cleanup.policy": "compact,delete"})
     for future in admin.delete_records([start]).values():
@@ -106,8 +107,8 @@ def let_go(broker: LiveBroker, work: Workload) -> int:
     released_ms = time.time_ns() // 1_000_000
     retention = {name: value for name, value in work.configs.items() if name.startswith("retention")}
     _change(broker, work, {k: v for k, v in work.configs.items() if k not in retention})
-    if retention:
-        _change(broker, work, {"min.cleanable.dirty.ratio": "1.0", **retention})
+    if retention:  # holding the cleaner, for which what retention leaves may be due at once
+        _change(broker, work, {**HELD, "cleanup.policy": work.configs["cleanup.policy"], **retention})
     _change(broker, work, {**HELD, "retention.ms": "-1", "retention.bytes": "-1"})
     return released_ms
 
