@@ -11,6 +11,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from contestants import remove
 from process_tree import run
@@ -22,13 +23,13 @@ LINE_BYTES = 368  # of a regular record
 FILES = 10_000
 
 
-def one_dump(**shape: object) -> Callable[[Path, int], Path]:
+def one_dump(**shape: Any) -> Callable[[Path, int], Path]:
     """A single file of regular records but for ``shape`` (fields of DumpSpec)."""
 
     def make(folder: Path, size_bytes: int) -> Path:
         records = size_bytes // LINE_BYTES
-        fields: dict[str, object] = {"layout": "kcat", "records": records, "keys": records // 10, **shape}
-        return write_dump(DumpSpec(**fields), folder / "dump.jsonl")  # type: ignore[arg-type]  # of many types
+        fields: dict[str, Any] = {"layout": "kcat", "records": records, "keys": records // 10, **shape}
+        return write_dump(DumpSpec(**fields), folder / "dump.jsonl")
 
     return make
 

@@ -53,7 +53,7 @@ def produce(work: Workload, round_number: int, bootstrap: str) -> None:
     chance = random.Random(work.seed * 1000 + round_number)
     clock = _clock(work, round_number, chance)
     senders = [_sender(kind, work, bootstrap) for kind in work.producers]
-    without_keys = work.is_deleted_first and round_number == 0
+    without_keys = work.begins_as_delete and round_number == 0
     for timestamp_ms in clock:
         sender = chance.choice(senders)
         sender.begin()
@@ -77,7 +77,7 @@ def _clock(work: Workload, round_number: int, chance: random.Random) -> Iterator
     """When (ms) each group of a round is from: soon after the one before, a segment later, or half a day."""
     first_ms = work.started_ms - int(FIRST_DAYS_AGO * DAY_MS)
     groups = chance.randint(8, 30)
-    leaps = sorted(chance.randrange(groups) for _ in range(chance.randrange(LEAPS_A_ROUND)))
+    leaps = [chance.randrange(groups) for _ in range(chance.randrange(LEAPS_A_ROUND))]
     since_ms = 0
     for group in range(groups):
         if chance.random() < 0.25:

@@ -199,9 +199,8 @@ def join_files(folders: list[Path], target: Path) -> None:
     """Segments, batches and checkpoints of several topics as one file each."""
     (target / "segments").write_text("".join((folder / "segments").read_text() for folder in folders))
     tables = [(folder / "batches").read_text().splitlines(keepends=True) for folder in folders]
-    (target / "batches").write_text(
-        "".join([*tables[0][:1], *(row for table in tables for row in table[1:])])
-    )
+    rows = [row for table in tables for row in table[1:]]
+    (target / "batches").write_text("".join([tables[0][0], *rows]))
     entries = {log: offset for folder in folders for log, offset in checkpoint(folder / "checkpoint").items()}
     lines = [f"{topic} {partition} {offset}\n" for (topic, partition), offset in entries.items()]
     (target / "checkpoint").write_text("".join(["0\n", f"{len(lines)}\n", *lines]))

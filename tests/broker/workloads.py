@@ -34,7 +34,7 @@ class Workload:
     started_ms: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
 
     @property
-    def is_deleted_first(self) -> bool:
+    def begins_as_delete(self) -> bool:
         """Whether the first round is produced before compaction is turned on: without keys, too."""
         return self.created.get("cleanup.policy") == "delete"
 

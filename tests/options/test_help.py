@@ -5,7 +5,9 @@ import typer
 
 from kcompact.app import app
 
-COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]  # ours has commands
+GROUP = typer.main.get_command(app)
+assert isinstance(GROUP, typer.core.TyperGroup)
+COMMANDS = GROUP.commands
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
