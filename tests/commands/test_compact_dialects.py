@@ -1,5 +1,6 @@
 """``kcompact compact`` on what other tools write: each layout keeps its form, and the same records stay."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -56,6 +57,21 @@ def test_every_layout_compacts_to_the_same_records(
     with open_one(source) as before, open_one(output) as after:
         assert {file.layout for file in before.files} == {file.layout for file in after.files}
         assert {file.topic for file in before.files} == {file.topic for file in after.files}
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", ""])
+def test_a_tombstone_in_the_last_column_is_converted_to_a_tombstone(
+    line_end: str, tmp_path: Path, kcompact: Callable[..., Run]
+) -> None:
+    rows = ["topic,partition,offset,key,value", "t,0,0,a,x", 't,0,1,b,"y"', "t,0,2,a,"]
+    source, output = tmp_path / "a.csv", tmp_path / "a.jsonl"
+    source.write_bytes(((line_end or "\n").join(rows) + line_end).encode())
+
+    run = kcompact("compact", source, "-o", output)
+
+    assert run.exit_code == 0, run.stderr
+    records = [json.loads(line) for line in output.read_text().splitlines()]
+    assert [(record["key"], record["value"]) for record in records] == [("b", "y"), ("a", None)]
 
 
 def test_a_doubtful_null_is_refused_only_where_it_counts(

@@ -16,7 +16,7 @@ from kcompact.dumps.fast_lines import FastLines, are_few_bytes
 from kcompact.dumps.framed import Frame, FramedLayout, ReadRecord, UnreadableError, count_noise
 from kcompact.dumps.json_scan import chunks_of
 from kcompact.dumps.layout import DumpFile, Split, SplitNotes, SplitToIndex
-from kcompact.dumps.lines import cut_at_lines, lines_of
+from kcompact.dumps.lines import cut_at_lines, lines_of, without_line_end
 
 _PROBE_BYTES = 64 << 10
 _UNFINISHED = "a quoted field does not end before the file does"
@@ -36,14 +36,15 @@ class CsvLines(FramedLayout):
         return ranges if uncut or shape.quoting == "none" else _outside_quotes(file, ranges)
 
     def frames(self, file: DumpFile, start: int, end: int, notes: SplitNotes) -> Iterator[Frame]:
-        """Rows, without their line end; blank lines are skipped."""
+        """Rows; blank lines are skipped."""
         shape: CsvShape = file.shape
         lines: list[Frame] = []
         position, open_quotes = start, False
         for line in lines_of(file.data_path, start, end):
             if not open_quotes:
-                if not line.data or (file.dialect.labelled and NOISE.match(line.data)):
-                    count_noise(notes, 1 if line.data else 0)
+                text = without_line_end(line.data)
+                if not text or (file.dialect.labelled and NOISE.match(text)):
+                    count_noise(notes, 1 if text else 0)
                     continue
                 position, lines = line.position, []
             open_quotes ^= quotes_in(line.data, shape.quoting) % 2 == 1
@@ -52,7 +53,7 @@ class CsvLines(FramedLayout):
                 continue
             lines.append(line)
             if not open_quotes:
-                yield _joined(lines)
+                yield Frame(position, b"".join(part.data for part in lines))
         if open_quotes:
             raise UnreadableError(_UNFINISHED, _UNFINISHED_HINT, position=position)
 
@@ -94,6 +95,10 @@ class CsvLines(FramedLayout):
             if notes.rejects:
                 return
 
+    def content(self, data: bytes) -> bytes:
+        """The row without its line end."""
+        return without_line_end(data)
+
     def reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
         """Read cells."""
         return CsvReader(file, notes, values=values)
@@ -114,13 +119,6 @@ def quotes_in(data: bytes, quoting: str) -> int:
     if quoting == "backslash" and b"\\" in data:
         quotes -= data.replace(b"\\\\", b"").count(b'\\"')
     return quotes
-
-
-def _joined(lines: list[Frame]) -> Frame:
-    """One record of several lines, each with the line end that it had, but for the last."""
-    ends = [line.record_bytes - len(line.data) for line in lines]  # 2 for CR LF, 1 for LF
-    data = [line.data + b"\r\n"[2 - end :] for line, end in zip(lines[:-1], ends, strict=False)]
-    return Frame(lines[0].position, sum(line.record_bytes for line in lines), b"".join(data) + lines[-1].data)
 
 
 def _outside_quotes(file: DumpFile, ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -19,7 +19,7 @@ _RECORD = re.compile(
     rb" (?P<type>\w+): (?P<timestamp>-?\d+)(?: isvalid: \w+)?"
     rb" keySize: (?P<key_size>-?\d+) valueSize: (?P<value_size>-?\d+)"
     rb"(?: magic: .*?)?(?: sequence: -?\d+)?"
-    rb"(?: headerKeys: \[(?P<headers>.*?)\](?= key: | payload: | endTxnMarker: |$))?",
+    rb"(?: headerKeys: \[(?P<headers>.*?)\](?= key: | payload: | endTxnMarker: |\s*\Z))?",
     re.IGNORECASE,
 )
 _CONTROL = (b" endTxnMarker: ", b" LeaderChange: ", b" SnapshotHeader ", b" KRaftVersion ", b" KRaftVoters ")
@@ -50,6 +50,10 @@ class DumpLog(FramedLayout):
                 )
         yield from _finished(pending, notes)
 
+    def content(self, data: bytes) -> bytes:
+        """The lines without the last line end; a CR before it may be the payload's, as its size tells."""
+        return data.removesuffix(b"\n")
+
     def reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
         """Read a record's line."""
         del values
@@ -57,7 +61,14 @@ class DumpLog(FramedLayout):
 
         def read(data: bytes, ordinal: int) -> Record:
             del ordinal
-            return _record(data, rules)
+            try:
+                return _record(data, rules)
+            except UnreadableError:
+                if b"\r" not in data:
+                    raise
+                return _record(
+                    data.replace(b"\r\n", b"\n").removesuffix(b"\r"), rules
+                )  # line ends of Windows
 
         return read
 
@@ -69,23 +80,21 @@ def _finished(pending: list[Frame], notes: SplitNotes) -> Iterator[Frame]:
     if any(mark in first.data for mark in _CONTROL) and b" payload: " not in first.data:
         notes.counts["skipped_control_records"] = notes.counts.get("skipped_control_records", 0) + 1
         return
-    data = b"\n".join(line.data for line in pending)
-    yield Frame(first.position, sum(line.record_bytes for line in pending), data)
+    yield Frame(first.position, b"".join(line.data for line in pending))
 
 
 def _record(data: bytes, rules: FieldRules) -> Record:
     match = _RECORD.match(data)
     if match is None:
         raise UnreadableError("not a record of kafka-dump-log", "print with --print-data-log")
-    rules.see("record")
     rest = data[match.end() :]
     offset = int(match["offset"])
     key, rest = _sized(rest, b" key: ", int(match["key_size"]), b" payload: ")
     value, rest = _sized(rest, b" payload: ", int(match["value_size"]), b"")
     if rest.strip():
         raise UnreadableError("more bytes than keySize and valueSize tell", "was the output edited?")
-    rules.see("key")
-    rules.see("value")
+    for role in ("record", "key", "value"):
+        rules.see(role)
     if key:
         rules.check_key(key, offset)
     names = match["headers"] or b""
@@ -114,23 +123,28 @@ def _sized(rest: bytes, label: bytes, size: int, following: bytes) -> tuple[byte
             "print with --print-data-log, and with kafka-dump-log of Kafka 2.4 or later (KAFKA-8745)",
         )
     text = rest[len(label) :]
-    if len(text) == size or text[size:].startswith(following or b"\0"):
-        return text[:size], text[size:]
+    after = text[size:]
+    if len(text) >= size and (not after.strip(b"\n") or (following and after.startswith(following))):
+        return text[:size], after
     # Bytes that are no UTF-8 were replaced, so sizes do not fit: the rest is found by its label.
-    found, label_after, after = text.partition(following) if following else (text, b"", b"")
+    found, label_after, others = text.partition(following) if following else (text, b"", b"")
     if b"\xef\xbf\xbd" not in found:
         raise UnreadableError(f"not the {size} bytes that the line tells", "was the output edited or cut?")
-    return found, label_after + after
+    return found, label_after + others
 
 
-def dump_log_facts(body: bytes) -> tuple[TextShape, str | None, int | None] | None:
-    """Shape, topic and partition of such a file, from its beginning; None if it is none."""
+def dump_log_facts(head: bytes, start: int) -> tuple[TextShape, str | None, int | None] | None:
+    """Shape, topic and partition of such a file, from its beginning; None if it is none.
+
+    The first ``start`` bytes of ``head`` are a byte order mark.
+    """
+    body = head[start:]
     records = re.search(rb"^(?:baseOffset: |\| offset: |offset: \d+ )", body, re.MULTILINE)
     dumping = re.match(rb"Dumping (\S+)", body)
     if records is None or not (dumping or body.startswith(RECORD_STARTS + _OTHER_STARTS)):
         return None
-    start = records.start()
-    shape = TextShape(start=start, begin=body[:start], splittable=False)
+    start += records.start()
+    shape = TextShape(start=start, begin=head[:start], splittable=False)
     if dumping is None:
         return shape, None, None
     folder = PurePath(dumping[1].decode("utf-8", "replace")).parent.name

@@ -17,11 +17,15 @@ from kcompact.errors import InputError
 
 
 class Frame(NamedTuple):
-    """One record as it lies in the file. ``record_bytes`` may count a line end that ``data`` lacks."""
+    """One record as it lies in the file; ``data`` are all of its bytes, a line end included."""
 
     position: int
-    record_bytes: int
     data: bytes
+
+    @property
+    def record_bytes(self) -> int:
+        """How many bytes of the file belong to the record."""
+        return len(self.data)
 
 
 TOO_LARGE = (
@@ -60,7 +64,7 @@ def count_noise(notes: SplitNotes, lines: int) -> None:
 
 
 ReadRecord = Callable[[bytes, int], Record]
-"""Bytes of a record and its number in the split to a Record. Raises UnreadableError."""
+"""A record's content and its number in the split to a Record. Raises UnreadableError."""
 
 
 class FramedLayout:
@@ -74,8 +78,12 @@ class FramedLayout:
         """The records of a byte range. Raises UnreadableError where the range does not fall into records."""
         raise NotImplementedError
 
+    def content(self, data: bytes) -> bytes:
+        """The part of a record's bytes that a reader is given: without a line end, where there may be one."""
+        return data
+
     def reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
-        """How to read one record; without ``values``, a value may come out as any bytes or None."""
+        """How to read a record's content; without ``values``, a value may come out as any bytes or None."""
         raise NotImplementedError
 
     def index(
@@ -105,7 +113,7 @@ class FramedLayout:
             for ordinal, frame in enumerate(self.frames(file, split.start, split.end, notes)):
                 position = frame.position
                 _refuse_too_large(frame)
-                record = read(frame.data, ordinal)
+                record = read(self.content(frame.data), ordinal)
                 if file.wants(record.topic, record.partition):
                     yield frame.position, frame.record_bytes, record
         except UnreadableError as unreadable:
@@ -124,7 +132,7 @@ class FramedLayout:
             return
         read = self.reader(file, SplitNotes(), values=True)
         for ordinal, data in enumerate(read_ranges(file.data_path, positions, record_bytes)):
-            yield read(bytes(data), ordinal)
+            yield read(self.content(bytes(data)), ordinal)
 
     def begin(self, file: DumpFile) -> bytes:
         """BOM, header line, opening bracket."""

@@ -42,7 +42,7 @@ class JsonArray(FramedLayout):
                     )
             elif _is_record(item, data, notes):
                 lead = len(item.data) - len(item.data.lstrip(_BLANKS))
-                yield Frame(item.position + lead, len(data), data)
+                yield Frame(item.position + lead, data)
 
     def reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
         """Read JSON."""

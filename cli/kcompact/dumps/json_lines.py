@@ -11,7 +11,7 @@ from kcompact.dumps.json_reader import JsonReader
 from kcompact.dumps.json_rules import JsonRules, holds_record
 from kcompact.dumps.json_template import covers
 from kcompact.dumps.layout import DumpFile, Split, SplitNotes, SplitToIndex
-from kcompact.dumps.lines import cut_at_lines, lines_of
+from kcompact.dumps.lines import cut_at_lines, lines_of, without_line_end
 from kcompact.dumps.window_rows import KIND_EXTRA
 
 
@@ -51,6 +51,10 @@ class JsonLines(FramedLayout):
 
     def _exactly(self, part: SplitToIndex, *, extra: frozenset[str]) -> Iterator[pa.RecordBatch]:
         return super().index(part.file, part.split, extra, part.notes)
+
+    def content(self, data: bytes) -> bytes:
+        """The line without its line end."""
+        return without_line_end(data)
 
     def reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
         """Read JSON."""

@@ -49,7 +49,11 @@ class JsonObjects(FramedLayout):
                     )
                 record = None
             else:
-                record = Frame(item.position - 1, len(item.data) + 2, b"{" + item.data + b"}")
+                record = Frame(item.position - 1, b"{" + item.data + b"}")
+
+    def content(self, data: bytes) -> bytes:
+        """The object without the blanks after it."""
+        return data.rstrip(BLANKS)
 
     def reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
         """Read JSON."""
@@ -89,4 +93,4 @@ def _with_blanks(record: Frame, after: Item, notes: SplitNotes) -> Frame:
     blanks = after.data[: len(after.data) - len(after.data.lstrip(BLANKS))]
     if len(blanks) < len(after.data):
         blanks = blanks[: blanks.find(b"\n") + 1]
-    return record._replace(record_bytes=record.record_bytes + len(blanks))
+    return record._replace(data=record.data + blanks)

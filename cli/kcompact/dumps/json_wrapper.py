@@ -42,7 +42,7 @@ class JsonWrapper(FramedLayout):
             at = past_blanks(text, opening)
             while at < closing:
                 _, stop = _DECODER.raw_decode(text, at)
-                yield Frame(at, stop - at, text[at:stop].encode("latin-1"))
+                yield Frame(at, text[at:stop].encode("latin-1"))
                 at = past_blanks(text, stop)
                 at = past_blanks(text, at + 1) if text[at] == "," else closing
 

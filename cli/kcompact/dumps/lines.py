@@ -38,7 +38,7 @@ def _after_newline(source: BinaryIO, position: int, end: int) -> int:
 
 
 def lines_of(path: str, start: int, end: int) -> Iterator[Frame]:
-    """The lines of a range, blank ones included; ``data`` is without the line end (LF or CR LF).
+    """The lines of a range, blank ones included, each with its line end; the last may have none.
 
     Raises UnreadableError for one that goes on for more than LARGEST_RECORD_BYTES.
     """
@@ -55,14 +55,19 @@ def lines_of(path: str, start: int, end: int) -> Iterator[Frame]:
             begun.append(first)
             if others:
                 for line in (b"".join(begun), *others[:-1]):
-                    yield Frame(position, len(line) + 1, line.removesuffix(b"\r"))
+                    yield Frame(position, line + b"\n")
                     position += len(line) + 1
                 begun = [others[-1]]
             elif read_to - position > LARGEST_RECORD_BYTES:
                 raise UnreadableError(TOO_LARGE, TOO_LARGE_HINT, position=position)
         rest = b"".join(begun)
         if rest:
-            yield Frame(position, len(rest), rest.removesuffix(b"\r"))
+            yield Frame(position, rest)
+
+
+def without_line_end(line: bytes) -> bytes:
+    """A line without its LF or CR LF; a CR at the end of a file is one, too."""
+    return line.removesuffix(b"\n").removesuffix(b"\r")
 
 
 def newline_of(head: bytes) -> bytes:

@@ -53,14 +53,14 @@ def _json_rows(part: SidePart) -> Iterator[Row]:
     number = 0
     for line in lines_of(part.data_path, 0, file_bytes(part.data_path)):
         number += 1
-        if not line.data or line.data.isspace():
+        if line.data.isspace():
             continue
         try:
             parsed = ParsedJson(line.data)
         except ValueError as error:
             reason = f"line {number} is not JSON"
             raise BadRow(part.path, reason, "export the file again, or remove what is no record") from error
-        yield Row(line.record_bytes, parsed.value, _json_bytes(parsed))
+        yield Row(len(line.data), parsed.value, _json_bytes(parsed))
 
 
 def _json_bytes(parsed: ParsedJson) -> bytes | None:

@@ -35,7 +35,7 @@ def recognise_text(found: Candidate, options: ReadOptions) -> Recognised:
     if found.body.startswith(_KARAPACE_V2):
         dialect = with_options(BY_NAME["karapace-v2"], options)
         return _csv(found, dialect, dialect.columns, "\t", found.start + len(_KARAPACE_V2))
-    dump_log = dump_log_facts(found.body)
+    dump_log = dump_log_facts(found.head, found.start)
     if dump_log is not None:
         shape, topic, partition = dump_log
         dialect = with_options(BY_NAME["dump-log"], options)

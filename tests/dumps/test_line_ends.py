@@ -1,0 +1,116 @@
+"""A line end belongs to its record's bytes, never to what the record's last cell holds."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dump_pipeline import index_all, open_one
+from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.record import Record
+
+LABELS = "CreateTime:5\tPartition:0\tOffset:{}\tNO_HEADERS\t{}\n"
+DUMP_LOG = "Dumping /data/t-0/00000000000000000000.log\nLog starting offset: 0\n" + "".join(
+    f"| offset: {offset} CreateTime: 5 keySize: {key_size} valueSize: {size} headerKeys: []{rest}\n"
+    for offset, key_size, size, rest in [
+        (0, 1, 1, " key: a payload: x"),
+        (1, 1, -1, " key: b"),
+        (2, 3, 5, " key: c\nd payload: y\n\nz\n"),
+        (3, -1, -1, ""),
+    ]
+)
+KCAT = (
+    '{"topic":"t","partition":0,"offset":0,"key":"a","payload":"x"}\n'
+    '{"topic":"t","partition":0,"offset":1,"key":"b","payload":null}\n'
+)
+Expected = list[tuple[bytes | None, bytes | None]]
+CASES: dict[str, tuple[str, Expected, Mapping[str, Any]]] = {
+    "value last": (
+        'topic,partition,offset,key,value\nt,0,0,a,x\nt,0,1,b,\nt,0,2,c,"y\nz"\nt,0,3,d,""\n',
+        [(b"a", b"x"), (b"b", None), (b"c", b"y\nz"), (b"d", b"")],
+        {},
+    ),
+    "value last, nothing quoted": (
+        "topic,partition,offset,key,value\nt,0,0,a,x\nt,0,1,b,\n",
+        [(b"a", b"x"), (b"b", None)],
+        {},
+    ),
+    "key last": (
+        "topic,partition,offset,value,key\nt,0,0,x,a\nt,0,1,,b\nt,0,2,y,\n",
+        [(b"a", b"x"), (b"b", None), (None, b"y")],
+        {},
+    ),
+    "semicolons": (
+        "topic;partition;offset;key;value\nt;0;0;a;x\nt;0;1;b;\n",
+        [(b"a", b"x"), (b"b", None)],
+        {},
+    ),
+    "console consumer": (
+        LABELS.format(0, "a\tx") + LABELS.format(1, "b\tnull"),
+        [(b"a", b"x"), (b"b", None)],
+        {"tombstone": "literal:null"},
+    ),
+    "kcat -f": (
+        "t,0,0,a,x\nt,0,1,b,NULL\n",
+        [(b"a", b"x"), (b"b", None)],
+        {"columns": ("topic", "partition", "offset", "key", "value"), "tombstone": "literal:NULL"},
+    ),
+    "dump-log": (DUMP_LOG, [(b"a", b"x"), (b"b", None), (b"c\nd", b"y\n\nz\n"), (None, None)], {}),
+    "kcat -J": (
+        KCAT,
+        [(b"a", b"x"), (b"b", None)],
+        {},
+    ),
+    "kcat -J -D '\\0'": (
+        KCAT.replace("\n", "\0"),
+        [(b"a", b"x"), (b"b", None)],
+        {},
+    ),
+}
+SPELLINGS = {
+    "LF": lambda text: text.encode(),
+    "CR LF": lambda text: text.replace("\n", "\r\n").encode(),
+    "no final line end": lambda text: text.removesuffix("\n").encode(),
+    "CR LF, no final line end": lambda text: text.removesuffix("\n").replace("\n", "\r\n").encode(),
+    "blank lines at the end": lambda text: f"{text}\n\n".encode(),
+    "byte order mark": lambda text: text.encode("utf-8-sig"),
+    "UTF-16": lambda text: text.encode("utf-16"),
+}
+
+
+def at_their_positions(path: Path, options: Mapping[str, Any]) -> list[Record]:
+    """All records as a conversion reads them: found by the index, decoded from their bytes alone."""
+    with open_one(path, **options) as dump:
+        (split,) = dump.splits(1 << 40)
+        table, notes = index_all(dump)
+        assert not notes[split.split_id].rejects
+        positions = table["position"].to_numpy().astype(np.int64)
+        sizes = table["record_bytes"].to_numpy().astype(np.int64)
+        file = dump.files[0]
+        return list(LAYOUTS[file.layout].decode(file, split, positions, sizes))
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("name", CASES)
+def test_cells_hold_no_line_end(tmp_path: Path, name: str, spelling: str) -> None:
+    text, expected, options = CASES[name]
+    path = tmp_path / "t-0.dump"
+    path.write_bytes(SPELLINGS[spelling](text))
+
+    found = at_their_positions(path, options)
+
+    within = b"\r\n" if spelling.startswith("CR LF") and name == "value last" else b"\n"
+    expected = [(key, value and value.replace(b"\n", within)) for key, value in expected]
+    assert [(record.key, record.value) for record in found] == expected
+
+
+def test_a_payload_may_end_in_a_carriage_return(tmp_path: Path) -> None:
+    path = tmp_path / "t-0.dump"
+    text = DUMP_LOG.replace("valueSize: 1", "valueSize: 4").replace("payload: x", "payload: x\r\ny")
+    path.write_bytes(text.replace("valueSize: 5", "valueSize: 6").replace("z\n", "z\n\r").encode())
+
+    values = [record.value for record in at_their_positions(path, {})]
+
+    assert values == [b"x\r\ny", None, b"y\n\nz\n\r", None]
