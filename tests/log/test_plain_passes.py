@@ -7,17 +7,16 @@ from pathlib import Path
 import pytest
 
 from dump_files import write_kcat
+from in_process_shuffle import send_in_process
 from kcompact.dumps.dump import open_dump
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.record import Record
 from kcompact.engine import grouping, indexing
 from kcompact.engine.copying import copy_bytes
 from kcompact.engine.indexing import plan_index
-from kcompact.engine.summaries import read_side_files
 from kcompact.log import plain_copying
-from kcompact.log.plain import plain_jobs
-from kcompact.log.plain_copying import PlainJob, read_copied
-from kcompact.log.shared_keys import read_shared_keys
+from kcompact.log.plain import PlainRun, compact_alone, merge_and_copy, send_groups
+from kcompact.log.plain_copying import PlainJob
 from kcompact.log.totals import Outcome, piece_bytes, plain_outcome
 from kcompact.report.csv_parts import render_gaps, render_removed_keys
 
@@ -39,22 +38,29 @@ def records(seed: int, keys: int) -> list[Record]:
     return made
 
 
-def run(path: Path, folder: Path, merge_tasks: int, *, drop_tombstones: bool = False) -> Outcome:
-    """Every job of the plain form; its parts lie in ``folder``."""
+def run(path: Path, folder: Path, merge_tasks: int, *, drop_tombstones: bool = False) -> PlainRun:
+    """Every stage of the plain form; its parts lie in ``folder``."""
     folder.mkdir()
     with open_dump([str(path)], ReadOptions()) as dump:
         job = PlainJob(
             plan_index(dump, folder), copy_bytes, render_removed_keys, render_gaps, drop_tombstones
         )
-        for tasks, do in plain_jobs(job, merge_tasks):
-            for task in range(tasks):
-                do(task)
-    summaries, _ = read_side_files(folder, with_runs=False)
-    return plain_outcome(summaries, *read_copied(folder), render_gaps)
+        tasks = len(job.plan.tasks)
+        if tasks == merge_tasks == 1:
+            return compact_alone(job, 0)
+        sent = send_in_process(tasks, merge_tasks, lambda task: send_groups(job, task, merge_tasks))
+        done = merge_and_copy(job, sent, merge_tasks, lambda scan: bool(scan.summaries))
+    assert done is not None
+    return done
 
 
-def left(folder: Path, outcome: Outcome) -> tuple[bytes, list[bytes], list[object]]:
+def outcome_of(done: PlainRun) -> Outcome:
+    return plain_outcome(done.scan.summaries, done.copied, done.fragments, render_gaps)
+
+
+def left(folder: Path, done: PlainRun) -> tuple[bytes, list[bytes], list[object]]:
     """The survivors' bytes, both reports, and the figures."""
+    outcome = outcome_of(done)
     parts = [(folder / part.part).read_bytes()[part.start : part.end] for part in outcome.fragments]
     reports = [b"".join(piece_bytes(folder, pieces)) for pieces in (outcome.removed_keys, outcome.gaps)]
     return b"".join(parts), reports, [asdict(log) for log in outcome.logs]
@@ -80,19 +86,19 @@ def test_passes_and_stretches_show_nowhere(
     small_passes.undo()
     whole = run(path, tmp_path / "whole", 1, drop_tombstones=drop_tombstones)
 
-    assert len(list((tmp_path / "several").glob("index-*"))) > 1
+    assert len(several.scan.notes) > 1
+    assert several.scan.notes.keys() != whole.scan.notes.keys()
     assert left(tmp_path / "several", several) == left(tmp_path / "whole", whole)
-    shared = [read_shared_keys(tmp_path / name) for name in ("several", "whole")]
-    assert shared[0] == shared[1]
-    assert (shared[0].count > 0) == (keys < 100_000)
+    assert several.shared_keys == whole.shared_keys
+    assert (several.shared_keys.count > 0) == (keys < 100_000)
 
 
 @pytest.mark.usefixtures("small_passes")
 def test_every_missing_offset_is_counted_where_it_was_missing(tmp_path: Path) -> None:
     made = records(1, 40)
-    outcome = run(write_kcat(tmp_path / "dump.jsonl", made), tmp_path / "work", 2)
+    done = run(write_kcat(tmp_path / "dump.jsonl", made), tmp_path / "work", 2)
 
-    for log in outcome.logs:
+    for log in outcome_of(done).logs:
         present = {record.offset for record in made if record.partition == log.partition}
         latest = {record.key: record.offset for record in made if record.partition == log.partition}
         span = set(range(min(present), max(present) + 1))
@@ -103,6 +109,6 @@ def test_every_missing_offset_is_counted_where_it_was_missing(tmp_path: Path) ->
 @pytest.mark.usefixtures("small_passes")
 def test_a_dump_of_one_task_is_merged_in_a_job_of_its_own_where_that_is_asked_for(tmp_path: Path) -> None:
     path = write_kcat(tmp_path / "dump.jsonl", records(2, 50)[:100])
-    by_three_jobs, at_once = (run(path, tmp_path / str(merging), merging) for merging in (2, 1))
+    by_three_stages, at_once = (run(path, tmp_path / str(merging), merging) for merging in (2, 1))
 
-    assert left(tmp_path / "2", by_three_jobs) == left(tmp_path / "1", at_once)
+    assert left(tmp_path / "2", by_three_stages) == left(tmp_path / "1", at_once)

@@ -1,6 +1,5 @@
 """Pass 1: splits of a dump become index rows, read once by Spark's Python workers."""
 
-import hashlib
 import itertools
 import pickle
 import sys
@@ -36,7 +35,7 @@ TASKS_OF_A_MIDDLING_DUMP = 8  # of some hundred MB, whatever the number of cores
 LARGEST_SPLIT_BYTES = 256 << 20  # so that a worker groups many records before the JVM sees a row
 TASK_SHIFT = 14  # a split id is (number of its task << TASK_SHIFT) + number in the task
 MOST_SPLITS_PER_TASK = 1 << TASK_SHIFT
-MOST_FILES_SENT = 100  # with every task
+FEW_FILES = 100  # so many are read anew with every task
 _PLANS_REMEMBERED = 2
 
 Annotate = Callable[[pa.RecordBatch], pa.RecordBatch]
@@ -56,10 +55,7 @@ def spark_schema(schema: pa.Schema) -> StructType:
 
 @dataclass(frozen=True)
 class IndexPlan:
-    """Which task reads which splits; travels to the workers. Task ``i`` reads ``tasks[i]`` in order.
-
-    Of many files it travels as a file in the run's folder, which a worker reads once, not with every task.
-    """
+    """Which task reads which splits; travels to the workers. Task ``i`` reads ``tasks[i]`` in order."""
 
     files: tuple[DumpFile, ...]
     tasks: tuple[tuple[Split, ...], ...]
@@ -67,15 +63,11 @@ class IndexPlan:
     extra: frozenset[str] = frozenset()
 
     def __reduce__(self) -> tuple[Callable[..., "IndexPlan"], tuple[object, ...]]:
-        """What pickles in place of the plan."""
+        """Pickled once for all tasks: a worker that has read a plan knows it by its bytes."""
         values = (self.files, self.tasks, self.folder, self.extra)
-        if len(self.files) <= MOST_FILES_SENT:
+        if len(self.files) <= FEW_FILES:
             return IndexPlan, values
-        pickled = pickle.dumps(values)
-        path = Path(self.folder) / f"plan-{hashlib.sha256(pickled).hexdigest()}.pickle"
-        if not path.exists():
-            path.write_bytes(pickled)
-        return _read_plan, (str(path),)
+        return _plan_in, (pickle.dumps(values),)
 
     @property
     def splits(self) -> dict[int, Split]:
@@ -92,8 +84,8 @@ class IndexPlan:
 
 
 @lru_cache(_PLANS_REMEMBERED)
-def _read_plan(path: str) -> IndexPlan:
-    return IndexPlan(*pickle.loads(Path(path).read_bytes()))  # noqa: S301  written by us, in our own folder
+def _plan_in(pickled: bytes) -> IndexPlan:
+    return IndexPlan(*pickle.loads(pickled))  # noqa: S301  pickled by ``IndexPlan.__reduce__``
 
 
 def plan_index(
@@ -145,16 +137,31 @@ def index_rows(spark: SparkSession, plan: IndexPlan, annotate: Annotate | None =
     return per_task(spark, len(plan.tasks), work, spark_schema(schema))
 
 
+class TaskReader:
+    """The splits of one task, read once; afterwards ``summaries`` (by split id) say what they hold."""
+
+    def __init__(self, plan: IndexPlan, task: int) -> None:
+        self._plan = plan
+        self._splits = plan.tasks[task]
+        self.summaries = {one.split_id: SplitSummary(one.split_id, SplitNotes()) for one in self._splits}
+
+    def rows(self) -> Iterator[pa.RecordBatch]:
+        """The index rows of all splits, in their order."""
+        parts = (
+            SplitToIndex(self._plan.file_of(one), one, self.summaries[one.split_id].notes)
+            for one in self._splits
+        )
+        for group in read_together(parts):
+            for rows in LAYOUTS[group[0].file.layout].index_together(group, self._plan.extra):
+                _add_up(rows, self.summaries)
+                yield rows
+
+
 def read_task(plan: IndexPlan, task: int) -> Iterator[pa.RecordBatch]:
     """The index rows of one task's splits; leaves the task's side file when the last one is read."""
-    splits = plan.tasks[task]
-    summaries = {split.split_id: SplitSummary(split.split_id, SplitNotes()) for split in splits}
-    parts = (SplitToIndex(plan.file_of(one), one, summaries[one.split_id].notes) for one in splits)
-    for group in read_together(parts):
-        for rows in LAYOUTS[group[0].file.layout].index_together(group, plan.extra):
-            _add_up(rows, summaries)
-            yield rows
-    write_side_file(side_file(Path(plan.folder), task), summaries.values())
+    reader = TaskReader(plan, task)
+    yield from reader.rows()
+    write_side_file(side_file(Path(plan.folder), task), reader.summaries.values())
 
 
 def _add_up(rows: pa.RecordBatch, summaries: Mapping[int, SplitSummary]) -> None:

@@ -5,7 +5,7 @@ A side file per task spares a second Spark job: rows go through Spark, figures g
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -156,16 +156,35 @@ def _join_runs(parts: list[np.ndarray]) -> np.ndarray:
     return np.stack([runs[opens, 0], runs[closes, 1]], axis=1)
 
 
-def write_side_file(path: Path, splits: Iterable[SplitSummary]) -> None:
-    """Write the summaries of a task's splits; a task that runs again writes the same bytes again."""
+def packed(splits: Iterable[SplitSummary], *, with_runs: bool = True) -> bytes:
+    """The summaries of a task's splits as bytes (``unpacked``). Runs can be as many as the records."""
     splits = list(splits)
-    rows = [_row(log) for split in splits for log in split.logs()]
+    logs = [log for split in splits for log in split.logs()]
+    rows = [_row(log if with_runs else replace(log, runs=_NO_RUNS)) for log in logs]
     notes = [_notes_row(split) for split in splits]
     table = pa.Table.from_pylist(rows, schema=_SIDE_SCHEMA)
     table = table.replace_schema_metadata({"notes": orjson.dumps(notes)})
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    with pa.OSFile(str(unfinished), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def unpacked(contents: Iterable[bytes]) -> tuple[list[LogSummary], dict[int, SplitNotes]]:
+    """The summaries of some tasks' splits, and the notes of each split, both by split."""
+    logs: list[LogSummary] = []
+    notes: dict[int, SplitNotes] = {}
+    for content in contents:
+        table = pa.ipc.open_file(content).read_all()
+        logs += _summaries_in(table, with_runs=True)
+        notes |= _notes_in(table)
+    return sorted(logs, key=lambda log: log.split_id), dict(sorted(notes.items()))
+
+
+def write_side_file(path: Path, splits: Iterable[SplitSummary]) -> None:
+    """Write the summaries of a task's splits; a task that runs again writes the same bytes again."""
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    unfinished.write_bytes(packed(splits))
     unfinished.replace(path)
 
 
@@ -184,36 +203,29 @@ def read_side_files(
     logs: list[LogSummary] = []
     notes: dict[int, SplitNotes] = {}
     for path in sorted(folder.glob("index-*.arrow")):
-        logs += read_side_file(path, with_runs=with_runs)
-        for row in orjson.loads(_table(path).schema.metadata[b"notes"]):
-            split_id = row.pop("split_id")
-            notes[split_id] = _notes(row)
+        table = _table(path)
+        logs += _summaries_in(table, with_runs=with_runs)
+        notes |= _notes_in(table)
     return sorted(logs, key=lambda log: log.split_id), dict(sorted(notes.items()))
 
 
-def read_side_file(path: Path, *, with_runs: bool = True) -> list[LogSummary]:
-    """The summaries that one index task left."""
-    table = _table(path)
+def _notes_in(table: pa.Table) -> dict[int, SplitNotes]:
+    rows = orjson.loads(table.schema.metadata[b"notes"])
+    return {row.pop("split_id"): _notes(row) for row in rows}
+
+
+def _summaries_in(table: pa.Table, *, with_runs: bool) -> list[LogSummary]:
     rows = table.drop_columns(_RUN_COLUMNS).to_pylist()
     if not with_runs:
         return [LogSummary(**row) for row in rows]
     starts, ends = (_arrays(table[name]) for name in _RUN_COLUMNS)
     runs = (np.stack(pair, axis=1) for pair in zip(starts, ends, strict=True))
-    return [LogSummary(**row, runs=mine) for row, mine in zip(rows, runs, strict=True)]
+    return [LogSummary(**row, runs=of_log) for row, of_log in zip(rows, runs, strict=True)]
 
 
 def _arrays(lists: pa.ChunkedArray) -> Iterator[np.ndarray]:
     for one in lists:
         yield one.values.to_numpy()
-
-
-def read_log_names(folder: Path) -> dict[int, tuple[str, int]]:
-    """(topic, partition) of every log id that the index tasks met."""
-    names = {}
-    for path in sorted(folder.glob("index-*.arrow")):
-        for row in _table(path).select(["log_id", "topic", "partition"]).to_pylist():
-            names[row["log_id"]] = (row["topic"], row["partition"])
-    return names
 
 
 def _table(path: Path) -> pa.Table:

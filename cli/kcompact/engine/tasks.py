@@ -1,4 +1,4 @@
-"""Tasks that are given their number alone and return next to nothing: what they make lies in files.
+"""Tasks that are given their number alone, and what they return.
 
 They run as an RDD. The same job as a DataFrame costs Java another second of CPU time, for a query's session,
 plan and generated code that nothing here needs.
@@ -6,32 +6,62 @@ plan and generated code that nothing here needs.
 
 import pickle
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from kcompact.errors import KcompactError
+
 Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Failed:
+    """What a task returns in place of an error of ours: one that is raised would be tried again by Spark."""
+
+    error: KcompactError
+
+
+def result_of(work: Callable[[], Result]) -> Result | Failed:
+    """What ``work`` returns, or the error of ours that it ends with."""
+    try:
+        return work()
+    except KcompactError as error:
+        return Failed(error)
+
+
+def value_of(result: Any) -> Any:
+    """A task's result on the driver. Raises the error that is in its place."""
+    if isinstance(result, Failed):
+        raise result.error
+    return result
 
 
 def run_tasks(spark: SparkSession, tasks: int, do: Callable[[int], Result]) -> list[Result]:
     """Call ``do`` in Spark's workers with each number below ``tasks``; its results, in that order."""
     if not tasks:
         return []
+
+    def attempt(task: int) -> Result | Failed:
+        return result_of(lambda: do(task))
+
     context = getattr(spark, "_sc", None)
     if context is not None:
-        found: list[Result] = context.range(0, tasks, 1, tasks).map(do).collect()
-        return found
+        return [value_of(result) for result in context.range(0, tasks, 1, tasks).map(attempt).collect()]
 
     # Spark Connect has no RDDs.
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            rows = [{"task": task, "result": pickle.dumps(do(task))} for task in batch.column(0).to_pylist()]
+            rows = [
+                {"task": task, "result": pickle.dumps(attempt(task))} for task in batch.column(0).to_pylist()
+            ]
             yield pa.RecordBatch.from_pylist(rows, pa.schema([("task", pa.int64()), ("result", pa.binary())]))
 
     rows = per_task(spark, tasks, work, "task long, result binary").toArrow().sort_by("task")
-    return [pickle.loads(result) for result in rows["result"].to_pylist()]  # noqa: S301  pickled above
+    return [value_of(pickle.loads(result)) for result in rows["result"].to_pylist()]  # noqa: S301  pickled above
 
 
 def per_task(

@@ -13,19 +13,19 @@ from kcompact.dumps.judging import judge, refuse_doubts
 from kcompact.dumps.layout import SplitNotes
 from kcompact.engine.copying import Copier
 from kcompact.engine.indexing import IndexPlan, plan_index
-from kcompact.engine.summaries import LogSummary, read_side_files
+from kcompact.engine.summaries import LogSummary
 from kcompact.errors import InputError
 from kcompact.log.cleaned_log import LogCleaning
 from kcompact.log.full import FullIndex, clean_index, full_index, null_key_removals, shared_keys
 from kcompact.log.full_job import FullJob
 from kcompact.log.full_totals import full_outcome
 from kcompact.log.gap_report import GAPS_BY, report_gaps
-from kcompact.log.plain import run_plain
-from kcompact.log.plain_copying import PlainJob, RenderGaps, RenderRemoved, read_copied
+from kcompact.log.plain import PlainScan, run_plain
+from kcompact.log.plain_copying import PlainJob, RenderGaps, RenderRemoved
 from kcompact.log.policy import Policy
 from kcompact.log.read_committed import told_by_read_committed
 from kcompact.log.removed_report import REMOVED_BY, report_removed_keys
-from kcompact.log.shared_keys import SharedKeys, read_shared_keys
+from kcompact.log.shared_keys import SharedKeys
 from kcompact.log.survivors import COPIED_BY, copy_survivors
 from kcompact.log.totals import Outcome, overlapping, plain_outcome, unsorted_files
 
@@ -107,17 +107,21 @@ def _compact_plain(spark: SparkSession, dump: Dump, request: Request) -> Compact
         request.renderings.gaps,
         drop_tombstones=request.policy.drop_tombstones,
     )
-    run_plain(spark, job, merge_tasks(dump, plan, spark_parallelism(spark)))
-    summaries, notes = read_side_files(request.folder, with_runs=False)
-    remarks = judge(dump, plan.splits, notes)
-    _refuse_doubts(dump, plan, notes, request)
-    refuse_null_keys(summaries, request.policy, sum(part.null_keys for part in summaries))
-    file_ids = {split.split_id: split.file_id for split in plan.splits.values()}
-    if overlapping(summaries) or unsorted_files(summaries, file_ids):
+    remarks: list[str] = []
+
+    def is_in_order(scan: PlainScan) -> bool:
+        remarks.extend(judge(dump, plan.splits, scan.notes))
+        _refuse_doubts(dump, plan, scan.notes, request)
+        null_keys = sum(part.null_keys for part in scan.summaries)
+        refuse_null_keys(scan.summaries, request.policy, null_keys)
+        file_ids = {split.split_id: split.file_id for split in plan.splits.values()}
+        return not overlapping(scan.summaries) and not unsorted_files(scan.summaries, file_ids)
+
+    run = run_plain(spark, job, merge_tasks(dump, plan, spark_parallelism(spark)), is_in_order)
+    if run is None:
         return None
-    copied, fragments = read_copied(request.folder)
-    outcome = plain_outcome(summaries, copied, fragments, request.renderings.gaps)
-    return Compacted(outcome, read_shared_keys(request.folder), remarks, plan)
+    outcome = plain_outcome(run.scan.summaries, run.copied, run.fragments, request.renderings.gaps)
+    return Compacted(outcome, run.shared_keys, remarks, plan)
 
 
 def _compact_full(spark: SparkSession, dump: Dump, request: Request) -> Compacted:

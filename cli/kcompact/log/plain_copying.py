@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-import orjson
 import pyarrow as pa
 
 from kcompact.dumps.assemble import Fragment
 from kcompact.engine.copying import Copier, Part
 from kcompact.engine.grouping import GROUPED_SCHEMA, is_tombstone_of, passes_for, record_bytes_of, split_of
 from kcompact.engine.indexing import IndexPlan
-from kcompact.engine.summaries import LogSummary, read_side_file, side_file
+from kcompact.engine.summaries import LogSummary
 from kcompact.log.split_figures import SplitFigures, Splits, bounds_of, lost_records
 
 _SAMPLED = 16  # one row in so many tells where to cut stretches
@@ -73,27 +72,20 @@ class PlainJob:
     drop_tombstones: bool = False
 
 
-def read_copied(folder: Path) -> tuple[list[CopiedLog], list[Fragment]]:
-    """What the copy tasks left: per split and log, and the fragments of the output, both by split."""
-    copied: list[CopiedLog] = []
-    fragments: list[Fragment] = []
-    for path in sorted(folder.glob("copied-*.json")):
-        task = orjson.loads(path.read_bytes())
-        copied += [_copied_log(row) for row in task["logs"]]
-        fragments += [Fragment(**row) for row in task["fragments"]]
-    copied.sort(key=lambda log: log.split_id)
-    fragments.sort(key=lambda fragment: fragment.split_id)
-    return copied, fragments
+def copy_latest(
+    job: PlainJob, task: int, latest: list[pa.RecordBatch], summaries: list[LogSummary]
+) -> tuple[list[CopiedLog], list[Fragment]]:
+    """Do pass 2 of one task; what it leaves of each log, and the fragments of its part, both by split.
 
-
-def copy_latest(job: PlainJob, task: int, latest: list[pa.RecordBatch]) -> None:
-    """Do pass 2 of one task; ``latest`` (GROUPED_SCHEMA, any order) keys whose last record it read."""
+    ``latest`` (GROUPED_SCHEMA, any order) are keys whose last record the task read, ``summaries`` (with runs)
+    those of its splits.
+    """
     if not sum(batch.num_rows for batch in latest):
-        return
-    copying = _CopyTask(job, task)
+        return [], []
+    copying = _CopyTask(job, task, summaries)
     for rows in _stretches(latest):
         copying.add(rows)
-    copying.finish()
+    return copying.finish()
 
 
 def _stretches(latest: list[pa.RecordBatch]) -> Iterator[pa.Table]:
@@ -167,12 +159,12 @@ class _Survivors:
 class _CopyTask:
     """One task of the second pass: its part of the output, of removed-keys.csv and of gaps.csv."""
 
-    def __init__(self, job: PlainJob, number: int) -> None:
+    def __init__(self, job: PlainJob, number: int, summaries: list[LogSummary]) -> None:
         folder = Path(job.plan.folder)
         name = f"{number:06}"
         self._job = job
         self._summaries: dict[int, dict[int, LogSummary]] = {}  # split_id -> log_id -> summary
-        for log in read_side_file(side_file(folder, number)):
+        for log in summaries:
             self._summaries.setdefault(log.split_id, {})[log.log_id] = log
         self._name = name
         self._part = Part(job.plan, f"part-{name}", job.copier)
@@ -204,13 +196,11 @@ class _CopyTask:
             mine = slice(*bounds)
             self._survivors.add(positions[mine][kept[mine]], record_bytes[mine][kept[mine]])
 
-    def finish(self) -> None:
+    def finish(self) -> tuple[list[CopiedLog], list[Fragment]]:
         self._copy_survivors()
         for file in (self._part, self._removed, self._gaps):
             file.close()
-        done = {"logs": self._logs, "fragments": self._fragments}
-        path = Path(self._job.plan.folder) / f"copied-{self._name}.json"
-        path.write_bytes(orjson.dumps(done))
+        return sorted(self._logs, key=lambda log: log.split_id), self._fragments
 
     def _copy_survivors(self) -> None:
         if self._survivors is not None:
@@ -262,7 +252,3 @@ def _append(file: BinaryIO, text: bytes, lines: np.ndarray) -> list[tuple[int, i
     ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n")) + 1
     bounds = start + np.concatenate([[0], ends])[bounds_of(lines)]
     return list(itertools.pairwise(bounds.tolist()))
-
-
-def _copied_log(row: dict[str, object]) -> CopiedLog:
-    return CopiedLog(**row)  # type: ignore[arg-type]  # written by _CopyTask.finish

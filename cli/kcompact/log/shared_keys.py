@@ -1,15 +1,11 @@
 """Keys that stand in several partitions of one topic: compaction never joins them (R44)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
-import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from kcompact.engine.indexing import IndexPlan
 
 EXAMPLES = 5
 
@@ -22,7 +18,7 @@ class SharedKeys:
     examples: list[tuple[str, bytes]] = field(default_factory=list)  # (topic, key), smallest first
 
 
-def find_shared_keys(keys: pa.Table, names: dict[int, tuple[str, int]]) -> SharedKeys:
+def find_shared_keys(keys: pa.Table, names: Mapping[int, tuple[str, int]]) -> SharedKeys:
     """Shared keys among rows (log_id, key), one per log and key, that hold all logs of each key."""
     topics = {topic: number for number, topic in enumerate(sorted({topic for topic, _ in names.values()}))}
     if len(names) == len(topics) or not keys.num_rows:  # every topic has one partition here
@@ -46,21 +42,3 @@ def together(parts: Iterable[SharedKeys]) -> SharedKeys:
         total.count += part.count
         total.examples = sorted([*total.examples, *part.examples])[:EXAMPLES]
     return total
-
-
-def write_shared_keys(plan: IndexPlan, task: int, found: SharedKeys) -> None:
-    """Leave what this task found in the run's folder; a task that runs again writes the same again."""
-    if found.count:
-        examples = [(topic, key.hex()) for topic, key in found.examples]
-        path = Path(plan.folder) / f"shared-{task:06}.json"
-        path.write_bytes(orjson.dumps({"count": found.count, "examples": examples}))
-
-
-def read_shared_keys(folder: Path) -> SharedKeys:
-    """What all tasks found, added up."""
-    return together(_read(path) for path in folder.glob("shared-*.json"))
-
-
-def _read(path: Path) -> SharedKeys:
-    task = orjson.loads(path.read_bytes())
-    return SharedKeys(task["count"], [(topic, bytes.fromhex(key)) for topic, key in task["examples"]])

@@ -1,0 +1,42 @@
+"""Arrow rows as blocks of a shuffle: cut by receiver on the one side, put together again on the other."""
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from kcompact.engine.shuffle import Block
+
+_RADIX_SORTED = 1 << 16  # numpy sorts numbers of two bytes in one pass
+
+
+def row_blocks(kind: str, rows: pa.Table, receiver_of: np.ndarray) -> Iterator[tuple[int, Block]]:
+    """A block for each receiver (int64, one per row) that any row goes to; rows keep their order."""
+    if not rows.num_rows:
+        return
+    small = receiver_of.astype(np.uint16) if receiver_of.max() < _RADIX_SORTED else receiver_of
+    order = np.argsort(small, kind="stable")
+    ordered = receiver_of[order]
+    batch = rows.take(pa.array(order)).combine_chunks()
+    cuts = np.flatnonzero(np.diff(ordered)) + 1
+    for start, end in pairwise([0, *cuts.tolist(), len(ordered)]):
+        yield int(ordered[start]), Block(kind, _packed(batch.slice(start, end - start)))
+
+
+def rows_in(blocks: Iterable[Block], kind: str) -> list[pa.RecordBatch]:
+    """The rows of the blocks of one kind, in their order; none is empty."""
+    return [
+        batch
+        for block in blocks
+        if block.kind == kind
+        for batch in pa.ipc.open_stream(block.content)
+        if batch.num_rows
+    ]
+
+
+def _packed(rows: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows)
+    return bytes(sink.getvalue())

@@ -1,0 +1,211 @@
+"""Blocks of bytes that the tasks of one stage send to those of the next, carried by Spark's own shuffle.
+
+A block is a stretch of Arrow or pickled bytes, at most some megabytes: Spark's own rows cost microseconds
+each, its shuffle of blocks next to nothing, and it spills, survives a lost worker, and needs no common file
+system. On classic Spark the blocks are an RDD's; behind Spark Connect, which has no RDDs, a DataFrame's.
+"""
+
+import itertools
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from kcompact.engine.tasks import result_of, value_of
+from kcompact.errors import KcompactError
+
+Result = TypeVar("Result")
+
+DRIVER = -1
+"""The receiver of blocks that the driver reads (``Stage.driver_blocks``)."""
+
+_ROWS_PER_ARROW_BATCH = 16  # of blocks on their way to a worker behind Connect
+_FAILED = "failed"
+
+
+class Block(NamedTuple):
+    """Bytes, and what kind of bytes they are (a receiver may be sent several kinds)."""
+
+    kind: str
+    content: bytes
+
+
+Sent = Iterable[tuple[int, Block]]
+"""Blocks with the number of the task that each goes to, or DRIVER."""
+
+
+class Stage(Protocol):
+    """Tasks that send blocks. They run when first asked for, and once, however often that is.
+
+    Blocks reach a receiver in the order of their senders, each sender's in the order sent. An error of ours
+    (KcompactError) in a task is raised by the call that meets it first; Spark does not try it again.
+    """
+
+    def driver_blocks(self) -> list[Block]:
+        """Run the stage; the blocks sent to the driver."""
+
+    def then(self, receivers: int, work: Callable[[int, list[Block]], Sent]) -> "Stage":
+        """The next stage: ``work`` is given each receiver's number and blocks, and sends to ``receivers``."""
+
+    def results(self, work: Callable[[int, list[Block]], Result]) -> tuple[list[Result], list[Block]]:
+        """The last stage: what ``work`` makes of each receiver's blocks; and the driver's blocks."""
+
+
+class Message(NamedTuple):
+    """A block on its way. Messages of one receiver sort by sender and number."""
+
+    receiver: int
+    sender: int
+    number: int
+    kind: str
+    content: bytes
+
+
+def send(spark: SparkSession, tasks: int, receivers: int, work: Callable[[int], Sent]) -> Stage:
+    """The first stage: ``work`` is given each number below ``tasks``, and sends to ``receivers``."""
+    context = getattr(spark, "_sc", None)
+    if context is not None:
+        numbers = context.range(0, tasks, 1, tasks)
+        return _RddStage(numbers.flatMap(lambda task: messages_of(task, receivers, work(task))), receivers)
+
+    def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for task in batch.column(0).to_pylist():
+                yield from map(_row_of, messages_of(task, receivers, work(task)))
+
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(_ROWS_PER_ARROW_BATCH))
+    return _FrameStage(spark.range(0, tasks, 1, tasks).mapInArrow(rows, _MESSAGE_COLUMNS), receivers)
+
+
+def messages_of(sender: int, receivers: int, sent: Sent) -> Iterator[Message]:
+    """One task's messages, the last one an error of ours that it ended with. The driver receives last."""
+    number = 0
+    try:
+        for number, (receiver, block) in enumerate(sent):
+            yield Message(receivers if receiver == DRIVER else receiver, sender, number, *block)
+    except KcompactError as error:
+        yield Message(receivers, sender, number + 1, _FAILED, pickle.dumps(error))
+
+
+def blocks_of(messages: Iterable[Message]) -> list[Block]:
+    """One receiver's blocks in their order."""
+    ordered = sorted(messages, key=lambda message: (message.sender, message.number))
+    return [Block(message.kind, message.content) for message in ordered]
+
+
+def for_the_driver(messages: Iterable[Message]) -> list[Block]:
+    """The driver's blocks in their order. Raises the first error of ours that a task ended with."""
+    blocks = blocks_of(messages)
+    for block in blocks:
+        if block.kind == _FAILED:
+            raise pickle.loads(block.content)  # noqa: S301  pickled by messages_of
+    return blocks
+
+
+class _RddStage:
+    """On classic Spark. Its last partition is the driver's."""
+
+    def __init__(self, messages: Any, receivers: int) -> None:
+        self._receivers = receivers
+        keyed = messages.map(lambda message: (message.receiver, message))
+        self._received = keyed.partitionBy(receivers + 1, _as_it_is)
+
+    def driver_blocks(self) -> list[Block]:
+        context = self._received.context
+        # One partition of this stage: what the tasks of the stage before wrote for all others is kept.
+        return for_the_driver(context.runJob(self._received, _values, [self._receivers]))
+
+    def then(self, receivers: int, work: Callable[[int, list[Block]], Sent]) -> "_RddStage":
+        driver = self._receivers
+
+        def do(receiver: int, pairs: Iterator[tuple[int, Message]]) -> Iterator[Message]:
+            if receiver == driver:
+                return iter(())
+            return messages_of(receiver, receivers, work(receiver, blocks_of(_values(pairs))))
+
+        return _RddStage(self._received.mapPartitionsWithIndex(do), receivers)
+
+    def results(self, work: Callable[[int, list[Block]], Result]) -> tuple[list[Result], list[Block]]:
+        driver = self._receivers
+
+        def do(receiver: int, pairs: Iterator[tuple[int, Message]]) -> Iterator[object]:
+            messages = list(_values(pairs))
+            yield messages if receiver == driver else result_of(lambda: work(receiver, blocks_of(messages)))
+
+        *results, messages = self._received.mapPartitionsWithIndex(do).collect()
+        return [value_of(result) for result in results], for_the_driver(messages)
+
+
+def _as_it_is(receiver: int) -> int:
+    return receiver
+
+
+def _values(pairs: Iterable[tuple[int, Message]]) -> Iterator[Message]:
+    return (message for _, message in pairs)
+
+
+_MESSAGE_COLUMNS = "receiver int, sender int, number int, kind string, content binary"
+_MESSAGES = pa.schema(
+    [
+        ("receiver", pa.int32()),
+        ("sender", pa.int32()),
+        ("number", pa.int32()),
+        ("kind", pa.string()),
+        ("content", pa.binary()),
+    ]
+)
+
+
+class _FrameStage:
+    """Behind Spark Connect. Its last partition is the driver's."""
+
+    def __init__(self, rows: Any, receivers: int) -> None:
+        self._receivers = receivers
+        self._received = rows.repartitionById(receivers + 1, "receiver").persist()
+
+    def driver_blocks(self) -> list[Block]:
+        rows = self._received.where(f"receiver = {self._receivers}").toArrow()
+        return for_the_driver(_messages_in(rows.to_batches()))
+
+    def then(self, receivers: int, work: Callable[[int, list[Block]], Sent]) -> "_FrameStage":
+        driver = self._receivers
+
+        def do(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            receiver = _partition()
+            if receiver != driver:
+                blocks = blocks_of(_messages_in(batches))
+                yield from map(_row_of, messages_of(receiver, receivers, work(receiver, blocks)))
+
+        return _FrameStage(self._received.mapInArrow(do, _MESSAGE_COLUMNS), receivers)
+
+    def results(self, work: Callable[[int, list[Block]], Result]) -> tuple[list[Result], list[Block]]:
+        driver = self._receivers
+
+        def do(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            receiver, messages = _partition(), list(_messages_in(batches))
+            done = messages if receiver == driver else result_of(lambda: work(receiver, blocks_of(messages)))
+            yield _row_of(Message(receiver, receiver, 0, "", pickle.dumps(done)))
+
+        rows = self._received.mapInArrow(do, _MESSAGE_COLUMNS).toArrow().sort_by("receiver")
+        *results, messages = (pickle.loads(content) for content in rows["content"].to_pylist())  # noqa: S301
+        return [value_of(result) for result in results], for_the_driver(messages)
+
+
+def _partition() -> int:
+    from pyspark import TaskContext  # known to a task only
+
+    context = TaskContext.get()
+    assert context is not None  # noqa: S101  this is called by tasks
+    return context.partitionId()
+
+
+def _row_of(message: Message) -> pa.RecordBatch:
+    arrays = [pa.array([value], field.type) for value, field in zip(message, _MESSAGES, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=_MESSAGES)
+
+
+def _messages_in(batches: Iterable[pa.RecordBatch]) -> Iterator[Message]:
+    for row in itertools.chain.from_iterable(batch.to_pylist() for batch in batches):
+        yield Message(**row)
