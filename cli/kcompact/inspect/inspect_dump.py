@@ -11,7 +11,6 @@ from kcompact.broker.log_names import LogName
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.judging import look_over
 from kcompact.engine.indexing import plan_index
-from kcompact.engine.summaries import read_side_files
 from kcompact.inspect.distribution import distribution
 from kcompact.inspect.end_offsets import check_end_offsets
 from kcompact.inspect.file_facts import file_facts
@@ -21,7 +20,6 @@ from kcompact.inspect.key_rows import EXTRA
 from kcompact.inspect.log_facts import log_facts
 from kcompact.inspect.one_pass import Answers, ask_all
 from kcompact.inspect.remarks import Facts, remarks_on
-from kcompact.inspect.tallies import read_tallies
 from kcompact.inspect.thresholds import Thresholds, check_thresholds
 from kcompact.inspect.topic_facts import topic_facts
 from kcompact.inspect.verdict import verdict
@@ -39,11 +37,9 @@ class Expectations:
 def inspect_dump(spark: SparkSession, dump: Dump, folder: Path, expected: Expectations) -> Inspection:
     """Everything about a dump. Raises InputError for records that cannot be read, and for nothing else."""
     plan = plan_index(dump, folder, EXTRA)
-    answers = ask_all(spark, plan, shuffle_partitions(dump, plan))
-    summaries, notes = read_side_files(folder)
-    remarks, problems = look_over(dump, plan.splits, notes)
-    tallies = read_tallies(folder)
-    logs = log_facts(summaries, answers, tallies)
+    reading, answers = ask_all(spark, plan, shuffle_partitions(dump, plan))
+    remarks, problems = look_over(dump, plan.splits, reading.notes)
+    logs = log_facts(reading.summaries, answers, reading.tallies)
     found = Inspection(
         files=[file_facts(file) for file in dump.files],
         logs=list(logs.values()),
@@ -51,7 +47,7 @@ def inspect_dump(spark: SparkSession, dump: Dump, folder: Path, expected: Expect
         records_per_key=distribution(answers["distribution", ""]),
         top_keys_by_records=_top_keys(answers, "records", logs),
         top_keys_by_bytes=_top_keys(answers, "record_bytes", logs),
-        largest_records=_largest(tallies["largest"], logs),
+        largest_records=_largest(reading.tallies["largest"], logs),
         notes=[*dump.notes, *remarks],
     )
     exact = all(getattr(file.dialect, "byte_exact", True) for file in dump.files)

@@ -1,6 +1,6 @@
 """Key rows: all that the questions need to know about a key of a log, in one row.
 
-They are made in the worker, batch by batch, and merged by Spark where a key occurs in several tasks.
+They are made in the worker, batch by batch, and merged where the rows of a key from all tasks meet.
 """
 
 from collections.abc import Iterable, Iterator
@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from kcompact.inspect.folding import fold_keys
 
@@ -45,7 +43,7 @@ _MERGE = [
     ("last_timestamp_ms", "last"),  # rows come sorted by last_offset
     ("latest", "last"),
 ]
-_MOST_KEYS = 2_000_000  # rows held by a worker; beyond, they go on to Spark, which merges and spills
+_MOST_KEYS = 2_000_000  # rows held by a worker; beyond, they go on to the task that merges them
 
 
 class KeyGrouper:
@@ -72,12 +70,10 @@ class KeyGrouper:
         return with_folded(_merged(pa.concat_tables([KEY_ROW.empty_table(), *pending])))
 
 
-def regrouped(tables: Iterable[pa.Table]) -> pa.Table:
-    """FOLDED_KEY_ROW tables of one worker as one, with one row per (log, key)."""
-    many = [table for table in tables if table.num_rows]
-    if len(many) == 1:
-        return many[0]
-    rows = pa.concat_tables([FOLDED_KEY_ROW.empty_table(), *many]).select(KEY_ROW.names)
+def regrouped(batches: Iterable[pa.RecordBatch]) -> pa.Table:
+    """FOLDED_KEY_ROW rows, in any order, as one table with one row per (log, key)."""
+    tables = [pa.Table.from_batches([batch]) for batch in batches]
+    rows = pa.concat_tables([FOLDED_KEY_ROW.empty_table(), *tables]).select(KEY_ROW.names)
     return with_folded(_merged(rows))
 
 
@@ -85,27 +81,6 @@ def with_folded(rows: pa.Table) -> pa.Table:
     """KEY_ROW rows with the two columns of FOLDED_KEY_ROW."""
     folded, accidents = fold_keys(rows["key"].combine_chunks())
     return pa.table([*rows.columns, folded, accidents], schema=FOLDED_KEY_ROW)
-
-
-def merge_key_rows(rows: DataFrame, partitions: int) -> DataFrame:
-    """One row per (log, key), and all rows whose keys fold alike in one task, whatever their log."""
-    together = F.xxhash64(F.coalesce("folded", "key"))
-    grouped = rows.withColumn("together", together).repartition(partitions, "together")
-    return (
-        grouped.groupBy("together", "log_id", "key")
-        .agg(
-            F.sum("records").alias("records"),
-            F.sum("record_bytes").alias("record_bytes"),
-            F.min("first_offset").alias("first_offset"),
-            F.max("max_timestamp_ms").alias("max_timestamp_ms"),
-            F.max("last_tombstone_offset").alias("last_tombstone_offset"),
-            F.max("last_delete_offset").alias("last_delete_offset"),
-            F.max_by("last_timestamp_ms", "last_offset").alias("last_timestamp_ms"),
-            F.max_by("latest", "last_offset").alias("latest"),
-            F.max("last_offset").alias("last_offset"),
-        )
-        .select(*KEY_ROW.names)
-    )
 
 
 def _one_row_each(batch: pa.RecordBatch) -> pa.Table:

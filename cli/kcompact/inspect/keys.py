@@ -1,14 +1,15 @@
 """The key rows of one task, as the questions look at them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+
+from kcompact.engine.summaries import LogSummary
 
 Longs = NDArray[np.int64]
 
@@ -59,17 +60,14 @@ class Keys:
         return np.array([values[int(log_id)] for log_id in log_ids], np.int64)[where]
 
 
-def read_spans(folder: Path) -> dict[int, LogSpan]:
-    """The spans of all logs, from what the index tasks left in ``folder``."""
+def spans_of(summaries: Iterable[LogSummary]) -> dict[int, LogSpan]:
+    """The span of each log over all splits, by log id."""
     spans: dict[int, LogSpan] = {}
-    names = ["log_id", "topic", "partition", "first_offset", "last_offset"]
-    for path in sorted(folder.glob("index-*.arrow")):
-        with pa.OSFile(str(path), "rb") as source:
-            table = pa.ipc.open_file(source).read_all()
-        rows = zip(*(table[name].to_pylist() for name in names), strict=True)
-        for log_id, topic, partition, first, last in rows:
-            known = spans.get(log_id, LogSpan(topic, partition, first, last + 1))
-            spans[log_id] = known._replace(
-                first_offset=min(first, known.first_offset), end_offset=max(last + 1, known.end_offset)
-            )
+    for part in summaries:
+        own = LogSpan(part.topic, part.partition, part.first_offset, part.last_offset + 1)
+        known = spans.get(part.log_id, own)
+        spans[part.log_id] = known._replace(
+            first_offset=min(own.first_offset, known.first_offset),
+            end_offset=max(own.end_offset, known.end_offset),
+        )
     return spans

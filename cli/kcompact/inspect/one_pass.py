@@ -1,27 +1,26 @@
-"""One pass over a dump, in one Spark job: index, key rows, and every question's answer of every task."""
+"""One pass over a dump: index, key rows, and every question's answer of every task that shares the keys."""
 
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+import pyarrow.compute as pc
+from pyspark.sql import SparkSession
 
-from kcompact.engine.indexing import IndexPlan, read_task, spark_schema
-from kcompact.engine.tasks import per_task, run_tasks
+from kcompact.dumps.layout import SplitNotes
+from kcompact.engine.blocks import row_blocks, rows_in
+from kcompact.engine.exchange import receivers_by_key
+from kcompact.engine.indexing import IndexPlan, TaskReader
+from kcompact.engine.shuffle import DRIVER, Block, Sent, send
+from kcompact.engine.summaries import LogSummary, packed, unpacked
+from kcompact.engine.tasks import run_tasks
 from kcompact.inspect import distribution, key_counts, lookalikes, new_keys, sample, shared_keys, top_keys
-from kcompact.inspect.key_rows import (
-    FOLDED_KEY_ROW,
-    KEY_ROW,
-    KeyGrouper,
-    merge_key_rows,
-    regrouped,
-    with_folded,
-)
-from kcompact.inspect.keys import Keys, read_spans
-from kcompact.inspect.tallies import Tallies
+from kcompact.inspect.key_rows import FOLDED_KEY_ROW, KeyGrouper, regrouped
+from kcompact.inspect.keys import Keys, LogSpan, spans_of
+from kcompact.inspect.tallies import Tallies, added_up
 
-_FOUND = "question string, rows binary"
+_KEY_ROWS, _READING = "key rows", "reading"
 _FOUND_SCHEMA = pa.schema([("question", pa.string()), ("rows", pa.binary())])
 
 
@@ -70,12 +69,30 @@ class Answers:
         return self.tables[name]
 
 
-def ask_all(spark: SparkSession, plan: IndexPlan, partitions: int) -> Answers:
-    """Run the job. Side files and tallies lie in the plan's folder afterwards."""
+@dataclass(frozen=True)
+class Reading:
+    """What reading the dump tells beside its keys: summaries and notes by split, tallies by name."""
+
+    summaries: list[LogSummary]
+    notes: dict[int, SplitNotes]
+    tallies: Mapping[str, pa.Table]
+
+    @property
+    def spans(self) -> dict[int, LogSpan]:
+        """The offsets of each log, by log id."""
+        return spans_of(self.summaries)
+
+
+def ask_all(spark: SparkSession, plan: IndexPlan, partitions: int) -> tuple[Reading, Answers]:
+    """Read the dump, bring each key's rows together in one of ``partitions`` tasks, and ask."""
     if len(plan.tasks) == 1:
-        return _merged(run_tasks(spark, 1, lambda task: _all_of(plan, task)))
-    found = merge_key_rows(_key_rows(spark, plan), partitions).mapInArrow(_asking(plan), _FOUND)
-    return _merged(found.toArrow().to_batches())
+        ((reading, found),) = run_tasks(spark, 1, lambda task: _read_alone(plan, task))
+        return reading, _merged([found])
+    sent = send(spark, len(plan.tasks), partitions, lambda task: _send_key_rows(plan, task, partitions))
+    reading = _together(pickle.loads(block.content) for block in sent.driver_blocks())  # noqa: S301  by a task
+    spans = reading.spans
+    found, _ = sent.results(lambda _, blocks: _found(Keys(regrouped(rows_in(blocks, _KEY_ROWS)), spans)))
+    return reading, _merged(found)
 
 
 def answer(keys: Keys) -> Answers:
@@ -83,40 +100,40 @@ def answer(keys: Keys) -> Answers:
     return _merged([_found(keys)])
 
 
-def _all_of(plan: IndexPlan, task: int) -> pa.RecordBatch:
-    """The answers, where one task reads all."""
-    rows = regrouped(_rows_of_task(plan, task))
-    return _found(Keys(rows, read_spans(Path(plan.folder))))
+_TaskReading = tuple[bytes, Mapping[str, pa.Table]]
+"""A task's packed summaries and its tallies."""
 
 
-def _key_rows(spark: SparkSession, plan: IndexPlan) -> DataFrame:
-    """Rows of FOLDED_KEY_ROW."""
-
-    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for task in batch.column(0).to_pylist():
-                for rows in _rows_of_task(plan, task):
-                    yield from rows.to_batches()
-
-    return per_task(spark, len(plan.tasks), work, spark_schema(FOLDED_KEY_ROW))
+def _read_alone(plan: IndexPlan, task: int) -> tuple[Reading, pa.RecordBatch]:
+    """Everything, where one task reads all."""
+    readings: list[_TaskReading] = []
+    rows = regrouped(batch for table in _rows_of_task(plan, task, readings) for batch in table.to_batches())
+    reading = _together(readings)
+    return reading, _found(Keys(rows, reading.spans))
 
 
-def _rows_of_task(plan: IndexPlan, task: int) -> Iterator[pa.Table]:
-    grouper, tallies = KeyGrouper(), Tallies()
-    for index in read_task(plan, task):
+def _send_key_rows(plan: IndexPlan, task: int, partitions: int) -> Sent:
+    """Rows of FOLDED_KEY_ROW: those whose keys fold alike to one task, whatever their log."""
+    readings: list[_TaskReading] = []
+    for rows in _rows_of_task(plan, task, readings):
+        together = pc.coalesce(rows["folded"], rows["key"])
+        yield from row_blocks(_KEY_ROWS, rows, receivers_by_key(together, partitions))
+    yield DRIVER, Block(_READING, pickle.dumps(readings[0]))
+
+
+def _rows_of_task(plan: IndexPlan, task: int, readings: list[_TaskReading]) -> Iterator[pa.Table]:
+    """Rows of FOLDED_KEY_ROW; the reading of the task is added to ``readings`` at the end."""
+    reader, grouper, tallies = TaskReader(plan, task), KeyGrouper(), Tallies()
+    for index in reader.rows():
         tallies.add(index)
         yield from grouper.add(index)
-    tallies.write(Path(plan.folder), task)
     yield grouper.finish()
+    readings.append((packed(reader.summaries.values()), tallies.tables))
 
 
-def _asking(plan: IndexPlan) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        rows = pa.Table.from_batches(batches, KEY_ROW)
-        if rows.num_rows:
-            yield _found(Keys(with_folded(rows), read_spans(Path(plan.folder))))
-
-    return work
+def _together(readings: Iterable[_TaskReading]) -> Reading:
+    summaries, tallies = zip(*readings, strict=True)
+    return Reading(*unpacked(summaries), added_up(tallies))
 
 
 def _found(keys: Keys) -> pa.RecordBatch:

@@ -1,10 +1,9 @@
 """What is counted record by record while a dump is indexed: kinds of values, ages of tombstones, big records.
 
-A task leaves its tallies beside its other side files; they are small whatever the size of the dump.
+A task sends its tallies to the driver; they are small whatever the size of the dump.
 """
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -44,25 +43,18 @@ class Tallies:
             new = part.rename_columns(_SCHEMAS[name].names).cast(_SCHEMAS[name])
             self._parts[name] = _merge(name, pa.concat_tables([self._parts[name], new]))
 
-    def write(self, folder: Path, task: int) -> None:
-        """Leave the tallies of a task; a task that runs again writes the same again."""
-        for name, table in self._parts.items():
-            path = str(folder / f"tally-{name}-{task:06}.arrow")
-            with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
-                writer.write_table(table)
+    @property
+    def tables(self) -> Mapping[str, pa.Table]:
+        """The tallies so far, by name."""
+        return self._parts
 
 
-def read_tallies(folder: Path) -> Mapping[str, pa.Table]:
-    """The tallies of all tasks, added up, by name."""
-    return {name: _merge(name, _read(folder, name)) for name in _SCHEMAS}
-
-
-def _read(folder: Path, name: str) -> pa.Table:
-    tables = [_SCHEMAS[name].empty_table()]
-    for path in sorted(folder.glob(f"tally-{name}-*.arrow")):
-        with pa.OSFile(str(path), "rb") as source:
-            tables.append(pa.ipc.open_file(source).read_all())
-    return pa.concat_tables(tables)
+def added_up(tallies: Sequence[Mapping[str, pa.Table]]) -> Mapping[str, pa.Table]:
+    """The tallies of some tasks as one."""
+    return {
+        name: _merge(name, pa.concat_tables([schema.empty_table(), *(tables[name] for tables in tallies)]))
+        for name, schema in _SCHEMAS.items()
+    }
 
 
 def _counted(rows: pa.Table) -> pa.Table:
