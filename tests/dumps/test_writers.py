@@ -57,6 +57,15 @@ def write(folder: Path, target: str, found: list[Record]) -> Path:
     return path
 
 
+def written(folder: Path, name: str) -> Path:
+    """One of the files of WRITTEN, or the same as Avro."""
+    path = folder / name
+    if path.suffix == ".avro":
+        return write_avro(path, PLAIN, [Record("t", 0, 0, 5, b"k", b"v")])
+    path.write_text(WRITTEN[name])
+    return path
+
+
 def read(dump: Dump) -> list[Record]:
     (file,) = dump.files
     return [r for split in dump.splits(1 << 40) for _, _, r in LAYOUTS[file.layout].records(file, split)]
@@ -151,20 +160,71 @@ def test_what_kcat_would_misread_is_refused(key: bytes, value: bytes, message: s
     assert caught.value.hint
 
 
+KCAT = '{"topic":"t","partition":0,"offset":0,"key":"k","payload":"v"}'
+WRITTEN = {
+    "lines.jsonl": KCAT,
+    "array.json": f"[{KCAT}]",
+    "array.jsonl": f"[{KCAT}]",
+    "pretty.json": KCAT.replace("{", "{\n").replace("}", "\n}"),
+    "header.csv": "topic,partition,offset,key,value\nt,0,0,k,v\n",
+    "tabs.tsv": "topic\tpartition\toffset\tkey\tvalue\nt\t0\t0\tk\tv\n",
+    "console.txt": "CreateTime:5\tPartition:0\tOffset:0\tNO_HEADERS\tk\tv\n",
+    "partition_0": KCAT,
+    "export.1": KCAT,
+}
+
+
 @pytest.mark.parametrize(
-    ("output", "expected"),
+    ("source", "output", "expected"),
     [
-        ("out.avro", None),
-        ("out.jsonl", "jsonl"),
-        ("out.json.gz", "jsonl"),
-        ("out.csv.zst", "csv"),
-        ("out", None),
+        ("lines.jsonl", "out.jsonl", None),
+        ("lines.jsonl", "OUT.JSON", None),
+        ("lines.jsonl", "out.ndjson.gz", None),
+        ("lines.jsonl", "out.txt", None),
+        ("lines.jsonl", "out.csv.zst", "csv"),
+        ("lines.jsonl", "out", None),
+        ("lines.jsonl", "out.gz", None),
+        ("array.json", "out.json", None),
+        ("array.json", "out.jsonl", "jsonl"),
+        ("array.jsonl", "out.jsonl", None),
+        ("pretty.json", "out.jsonl", "jsonl"),
+        ("header.csv", "out.csv", None),
+        ("header.csv", "out.json.gz", "jsonl"),
+        ("tabs.tsv", "out.tsv", None),
+        ("tabs.tsv", "out.csv", "csv"),
+        ("console.txt", "out.txt", None),
+        ("console.txt", "out.csv", "csv"),
+        ("console.txt", "out.avro", "avro"),
+        ("partition_0", "partition_0.compacted", None),
+        ("export.1", "out.1", None),
+        ("plain.avro", "out.avro", None),
+        ("plain.avro", "out.jsonl", "jsonl"),
+        ("plain.avro", "out", None),
     ],
 )
-def test_the_name_of_the_output_asks_for_a_format(tmp_path: Path, output: str, expected: str | None) -> None:
-    path = write_avro(tmp_path / "a.avro", PLAIN, [Record("t", 0, 0, 5, b"k", b"v")])
-    with open_one(path) as dump:
+def test_the_name_of_the_output_asks_for_a_format(
+    tmp_path: Path, source: str, output: str, expected: str | None
+) -> None:
+    with open_one(written(tmp_path, source)) as dump:
         assert target_named(output, dump.files) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "output"),
+    [
+        ("lines.jsonl", "out.parquet"),
+        ("lines.jsonl", "out.parquet.gz"),
+        ("lines.jsonl", "out.jsonl.zip"),
+        ("lines.jsonl", "out.1"),
+        ("plain.avro", "out.txt"),
+    ],
+)
+def test_a_name_that_promises_what_is_not_written_is_refused(
+    tmp_path: Path, source: str, output: str
+) -> None:
+    with open_one(written(tmp_path, source)) as dump, pytest.raises(OutputError, match=output) as caught:
+        target_named(output, dump.files)
+    assert ".json, .jsonl, .ndjson, .csv, .avro" in (caught.value.hint or "")
 
 
 def test_files_of_several_formats_are_joined_where_they_are_converted(tmp_path: Path) -> None:

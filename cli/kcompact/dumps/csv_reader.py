@@ -20,6 +20,13 @@ class CsvShape(TextShape):
     delimiter: str = ","
     quoting: str = "rfc4180"
 
+    @property
+    def has_header(self) -> bool:
+        """Whether the file begins with a line that names the columns."""
+        line = self.begin.decode("utf-8-sig", "replace").strip().replace('"', "")
+        names = self.delimiter.join(self.columns).replace('"', "")
+        return [name.strip() for name in line.split(self.delimiter)] == names.split(self.delimiter)
+
 
 class CsvReader:
     """Callable on a row's bytes (without the line end)."""

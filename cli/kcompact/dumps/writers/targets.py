@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from kcompact.dumps.containers import container_of
+from kcompact.dumps.csv_reader import CsvShape
 from kcompact.dumps.layout import DumpFile
 from kcompact.dumps.outputs import OutputPlan
 from kcompact.dumps.side_files import CONVERT_HINT
@@ -23,23 +24,58 @@ TARGETS: dict[str, Callable[[str], Writer]] = {
 }
 """By the name that ``--to`` takes; called with a seed that tells the inputs apart."""
 
-_SUFFIXES = {".json": "json", ".jsonl": "json", ".ndjson": "json", ".csv": "csv", ".avro": "avro"}
-_FAMILIES = {"json": "jsonl", "csv": "csv", "avro": "avro"}
+_FORMATS = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".avro": "avro"}
+"""What a suffix promises: any JSON, JSON lines, CSV with a header line, Avro."""
+
+_TEXT_SUFFIXES = {".txt", ".log", ".tsv", ".dump"}
+"""What a suffix says that promises no format: text as it is."""
+
+_OURS = ".compacted"  # before the suffix, where there is one
+_CSV_DELIMITERS = {",", ";"}
 
 
 def target_named(output: str, files: tuple[DumpFile, ...]) -> str | None:
-    """The target that the suffix of ``output`` asks for; None: what the files are already, so copy bytes."""
-    name = PurePath(output)
-    suffix = PurePath(name.stem).suffix if container_of(name.name) else name.suffix
-    family = _SUFFIXES.get(suffix.lower())
-    if family is None or all(family_of(file) == family for file in files):
+    """The target that the suffix of ``output`` asks for; None: what the files are already, so copy bytes.
+
+    Under the suffix that the inputs have, whatever is in them, nothing is asked for. Raises OutputError for a
+    suffix that says nothing about a format that can be written.
+    """
+    suffix = data_suffix(output)
+    formats = [_formats_of(file) for file in files]
+    if suffix in {"", _OURS} or _are_named(files, suffix):
         return None
-    return _FAMILIES[family]
+    asked = _FORMATS.get(suffix)
+    if asked is None:
+        if suffix in _TEXT_SUFFIXES and not any("avro" in of_file for of_file in formats):
+            return None
+        raise OutputError(
+            f"{output}: nothing is known that {suffix} files hold, or this dump cannot be written so",
+            hint=f"a name ends in {', '.join(_FORMATS)}, in the input's own suffix, or in none (the input's"
+            " format); or say the format with --to",
+        )
+    if all(asked in of_file for of_file in formats):
+        return None
+    return "jsonl" if asked == "json" else asked
 
 
-def family_of(file: DumpFile) -> str:
-    """The format of a file's records: "json", "csv", "avro" or "text"."""
-    return next((family for family in _FAMILIES if file.layout.startswith(family)), "text")
+def _are_named(files: tuple[DumpFile, ...], suffix: str) -> bool:
+    """Whether all files have a suffix, and can be copied at all."""
+    return all(data_suffix(file.path) == suffix and file.layout != "side_files" for file in files)
+
+
+def data_suffix(path: str) -> str:
+    """The suffix that says what a file holds, below that of a container; in small letters."""
+    name = PurePath(path)
+    return (PurePath(name.stem).suffix if container_of(name.name) else name.suffix).lower()
+
+
+def _formats_of(file: DumpFile) -> set[str]:
+    """What a copy of the file's records may be called."""
+    if file.layout.startswith("json"):
+        return {"json", "jsonl"} if file.layout == "json_lines" else {"json"}
+    if isinstance(file.shape, CsvShape):
+        return {"csv"} if file.shape.has_header and file.shape.delimiter in _CSV_DELIMITERS else {"text"}
+    return {"avro"} if file.layout == "avro" else {"text"}
 
 
 def with_writers(outputs: OutputPlan, target: str | None) -> OutputPlan:
@@ -51,7 +87,7 @@ def with_writers(outputs: OutputPlan, target: str | None) -> OutputPlan:
         raise OutputError("--to makes one output", hint="name it with -o FILE, or -o - for standard output")
     targets = []
     for one in outputs.targets:
-        name = target or target_named(one.path.name, one.files)
+        name = target or (None if outputs.folder else target_named(str(one.path), one.files))
         if name is None and any(file.layout == "side_files" for file in one.files):
             path = one.files[0].path
             raise OutputError(f"{path}: keys and values lie in files of their own", hint=CONVERT_HINT)
