@@ -16,6 +16,8 @@ from kcompact.commands.verify_inputs import (
 )
 from kcompact.console import note
 from kcompact.dumps.dump import Dump, open_dump
+from kcompact.dumps.filters import refuse_unmatched
+from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.publish import work_folder
 from kcompact.engine.session import SessionOptions, open_session
 from kcompact.errors import ExitCode, PolicyError
@@ -135,6 +137,7 @@ class VerifyCommand:
             for dump, name, columns in ((before, "before", extra), (committed, "committed", frozenset[str]()))
         ]
         read_after = indexed(spark, after, folder / "after", extra, receivers)
+        _refuse_unmatched(options, [read[0], read_after])
         if read[0] is not None and self.verification.mode is VerifyMode.COMPACTION:
             read_after = named_alike(read[0], read_after)
         return Inputs(spark, read[0], read_after, read[1], before, after)
@@ -218,3 +221,10 @@ class VerifyCommand:
             {log_id: of_topic[name.topic] for log_id, name in names.items()},
             is_end,
         )
+
+
+def _refuse_unmatched(options: ReadOptions, dumps: list[Indexed | None]) -> None:
+    """A topic that only one of the dumps holds is a finding, one that neither holds is a slip."""
+    there = [dump for dump in dumps if dump is not None]
+    logs = {log for dump in there for log in dump.logs.values()}
+    refuse_unmatched(options, logs, {log for dump in there for log in dump.left_out})

@@ -184,7 +184,7 @@ class _ExactReader:
     """Reads the records of a split's chunks one by one."""
 
     def __init__(self, file: DumpFile, split: Split, notes: SplitNotes, *, values: bool) -> None:
-        self._file, self._split = file, split
+        self._file, self._split, self._notes = file, split, notes
         self._reader = AvroReader(file, notes, values=values)
         self._datums = self._reader.records()
         self._ordinal = 0
@@ -197,6 +197,8 @@ class _ExactReader:
                 record = self._record(block, datum)
                 if self._file.wants(record.topic, record.partition):
                     yield base | datum.position, datum.record_bytes, record
+                else:
+                    self._notes.left_out.add((record.topic, record.partition))
 
     def _record(self, block: Block, datum: Datum) -> Record:
         try:

@@ -162,6 +162,8 @@ class LaneReader:
             table[code], wants[code] = log_id_of(*log), self._file.wants(*log)
             if wants[code]:
                 self._notes.logs[int(table[code])] = log
+            else:
+                self._notes.left_out.add(log)
         return table[both], None if wants.all() else wants[both]
 
     def _topics(self, lanes: Lanes) -> tuple[list[str], Array]:

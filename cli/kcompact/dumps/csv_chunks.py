@@ -293,4 +293,5 @@ class _Columns:
         ids = np.array([log_id_of(*log) for log in logs], np.int64)
         wanted = np.array([self._file.wants(*log) for log in logs])
         notes.logs.update({int(ids[n]): log for n, log in enumerate(logs) if wanted[n]})
+        notes.left_out.update(log for n, log in enumerate(logs) if not wanted[n])
         return ids[codes], None if wanted.all() else wanted[codes]

@@ -278,8 +278,9 @@ class FastLines:
         return not self._file.topics and not self._file.partitions
 
     def _wanted(self, log_ids: np.ndarray) -> np.ndarray:
-        unwanted = [log_id for log, log_id in self._logs.items() if not self._file.wants(*log)]
-        return ~np.isin(log_ids, unwanted)
+        unwanted = {log: log_id for log, log_id in self._logs.items() if not self._file.wants(*log)}
+        self._parts[0].notes.left_out.update(unwanted)  # whichever part they are in, of the same dump
+        return ~np.isin(log_ids, list(unwanted.values()))
 
     def _note_logs(self, notes: SplitNotes, log_ids: np.ndarray) -> None:
         if len(notes.logs) == len(self._logs):

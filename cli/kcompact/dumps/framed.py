@@ -116,6 +116,8 @@ class FramedLayout:
                 record = read(self.content(frame.data), ordinal)
                 if file.wants(record.topic, record.partition):
                     yield frame.position, frame.record_bytes, record
+                else:
+                    notes.left_out.add((record.topic, record.partition))
         except UnreadableError as unreadable:
             where = position if unreadable.position is None else unreadable.position
             raise _At(where, unreadable) from unreadable

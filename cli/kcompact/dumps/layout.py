@@ -69,6 +69,7 @@ class SplitNotes:
     """
 
     logs: dict[int, tuple[str, int]] = field(default_factory=dict)  # log_id -> (topic, partition)
+    left_out: set[tuple[str, int]] = field(default_factory=set)  # logs whose records were not asked for
     rejects: list[Reject] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     fields_seen: dict[str, int] = field(default_factory=dict)  # records in which key, value, ... stood

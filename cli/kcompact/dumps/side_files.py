@@ -213,6 +213,8 @@ def _found(file: DumpFile, notes: SplitNotes, *, as_text: bool) -> Iterator[Foun
         record = _record(file, number, by_role)
         if file.wants(record.topic, record.partition):
             yield number, sum(row.record_bytes for row in rows), record
+        else:
+            notes.left_out.add((record.topic, record.partition))
 
 
 def _longest(rows: tuple[Row | None, ...]) -> int:

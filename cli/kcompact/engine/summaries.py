@@ -209,6 +209,11 @@ def read_side_files(
     return sorted(logs, key=lambda log: log.split_id), dict(sorted(notes.items()))
 
 
+def log_names(summaries: Iterable[LogSummary]) -> set[tuple[str, int]]:
+    """Topic and partition of every log with a record."""
+    return {(one.topic, one.partition) for one in summaries}
+
+
 def _notes_in(table: pa.Table) -> dict[int, SplitNotes]:
     rows = orjson.loads(table.schema.metadata[b"notes"])
     return {row.pop("split_id"): _notes(row) for row in rows}
@@ -264,9 +269,10 @@ def _row(log: LogSummary) -> dict[str, object]:
 def _notes_row(split: SplitSummary) -> dict[str, object]:
     notes = asdict(split.notes)
     del notes["logs"]  # every log stands in its own row
-    return {"split_id": split.split_id, **notes}
+    return {"split_id": split.split_id, **notes, "left_out": sorted(split.notes.left_out)}
 
 
 def _notes(row: dict[str, object]) -> SplitNotes:
     rejects = [Reject(**reject) for reject in row.pop("rejects")]  # type: ignore[attr-defined]  # see _notes_row
-    return SplitNotes(rejects=rejects, **row)  # type: ignore[arg-type]  # see _notes_row
+    left_out = {(topic, partition) for topic, partition in row.pop("left_out")}  # type: ignore[attr-defined]
+    return SplitNotes(rejects=rejects, left_out=left_out, **row)  # type: ignore[arg-type]  # see _notes_row

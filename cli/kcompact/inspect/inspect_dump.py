@@ -9,8 +9,10 @@ from pyspark.sql import SparkSession
 
 from kcompact.broker.log_names import LogName
 from kcompact.dumps.dump import Dump
+from kcompact.dumps.filters import logs_left_out, refuse_unmatched
 from kcompact.dumps.judging import look_over
 from kcompact.engine.indexing import plan_index
+from kcompact.engine.summaries import log_names
 from kcompact.inspect.distribution import distribution
 from kcompact.inspect.end_offsets import check_end_offsets
 from kcompact.inspect.file_facts import file_facts
@@ -35,10 +37,11 @@ class Expectations:
 
 
 def inspect_dump(spark: SparkSession, dump: Dump, folder: Path, expected: Expectations) -> Inspection:
-    """Everything about a dump. Raises InputError for records that cannot be read, and for nothing else."""
+    """Everything about a dump. Raises InputError for records that cannot be read or that nobody asked for."""
     plan = plan_index(dump, folder, EXTRA)
     reading, answers = ask_all(spark, plan, shuffle_partitions(dump, plan))
     remarks, problems = look_over(dump, plan.splits, reading.notes)
+    refuse_unmatched(dump.options, log_names(reading.summaries), logs_left_out(reading.notes.values()))
     logs = log_facts(reading.summaries, answers, reading.tallies)
     found = Inspection(
         files=[file_facts(file) for file in dump.files],

@@ -9,11 +9,12 @@ from pyspark.sql import SparkSession
 from kcompact.broker.given import Given, GivenLog
 from kcompact.broker.log_names import LogName
 from kcompact.dumps.dump import Dump
+from kcompact.dumps.filters import logs_left_out, refuse_unmatched
 from kcompact.dumps.judging import judge, refuse_doubts
 from kcompact.dumps.layout import SplitNotes
 from kcompact.engine.copying import Copier
 from kcompact.engine.indexing import IndexPlan, plan_index
-from kcompact.engine.summaries import LogSummary
+from kcompact.engine.summaries import LogSummary, log_names
 from kcompact.errors import InputError
 from kcompact.log.cleaned_log import LogCleaning
 from kcompact.log.full import FullIndex, clean_index, full_index, null_key_removals, shared_keys
@@ -111,6 +112,7 @@ def _compact_plain(spark: SparkSession, dump: Dump, request: Request) -> Compact
 
     def is_in_order(scan: PlainScan) -> bool:
         remarks.extend(judge(dump, plan.splits, scan.notes))
+        refuse_unmatched(dump.options, log_names(scan.summaries), logs_left_out(scan.notes.values()))
         _refuse_doubts(dump, plan, scan.notes, request)
         null_keys = sum(part.null_keys for part in scan.summaries)
         refuse_null_keys(scan.summaries, request.policy, null_keys)

@@ -12,10 +12,11 @@ from pyspark.sql import functions as F
 from kcompact.broker.given import GivenLog
 from kcompact.broker.log_names import LogName
 from kcompact.dumps.dump import Dump
+from kcompact.dumps.filters import logs_left_out, refuse_unmatched
 from kcompact.dumps.judging import judge
 from kcompact.dumps.layout import SplitNotes
 from kcompact.engine.indexing import IndexPlan, index_rows, plan_index
-from kcompact.engine.summaries import LogSummary, read_side_files
+from kcompact.engine.summaries import LogSummary, log_names, read_side_files
 from kcompact.errors import InputError
 from kcompact.log.cleaned_log import LogCleaning
 from kcompact.log.cleaning import Cleaning, clean
@@ -62,6 +63,7 @@ def _index(spark: SparkSession, dump: Dump, plan: IndexPlan) -> FullIndex:
     rows.count()
     summaries, notes = read_side_files(Path(plan.folder))
     remarks = judge(dump, plan.splits, notes)
+    refuse_unmatched(dump.options, log_names(summaries), logs_left_out(notes.values()))
     file_ids = {split.split_id: split.file_id for split in plan.splits.values()}
     return FullIndex(plan, rows, summaries, notes, remarks, unsorted_files(summaries, file_ids))
 

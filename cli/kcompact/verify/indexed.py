@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from kcompact.dumps.csv_reader import CsvShape
 from kcompact.dumps.dialect import Dialect
 from kcompact.dumps.dump import Dump
+from kcompact.dumps.filters import logs_left_out
 from kcompact.dumps.judging import judge, refuse_doubts
 from kcompact.dumps.layout import DumpFile
 from kcompact.dumps.record import index_schema, log_id_of
@@ -40,6 +41,7 @@ class Indexed:
     notes: tuple[str, ...] = ()
     summaries: tuple[LogSummary, ...] = ()
     is_named_by_file: bool = False
+    left_out: frozenset[Log] = frozenset()  # logs that --topic and --partitions left out
     is_in_order: bool = False  # surely: no offset of a log twice, none after a larger one of its file
 
     @property
@@ -73,6 +75,7 @@ def indexed(
         (*dump.notes, *remarks),
         tuple(summaries),
         any(getattr(file.dialect, "topic", "topic") is None for file in dump.files),
+        frozenset(logs_left_out(notes.values())),
         not overlapping(summaries) and not unsorted_files(summaries, file_ids),
     )
 
