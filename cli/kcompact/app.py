@@ -1,62 +1,24 @@
-"""The command line's frame: ``main`` is the only place that catches KcompactError."""
+"""One command line from beginning to end: ``main`` is the only place that catches KcompactError."""
 
+import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated
 
-import typer
-
-from kcompact import commands
-from kcompact.console import stderr
-from kcompact.engine.signals import stopped_by_signals
 from kcompact.errors import ExitCode, KcompactError
-from kcompact.printable import terminal, terminal_lines
+from kcompact.printable import terminal
+from kcompact.short_help import asked_for
 
-app = typer.Typer(
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=True,
-    help="Compact an exported Kafka topic dump exactly as the broker's log cleaner would.",
-    epilog="Exit codes: 0 fine, 1 finding, 2 could not do the job, 3 a bug of ours, 130 interrupted.",
-)
-commands.register(app)
-
-
-def _show_version(value: bool) -> None:
-    if value:
-        from importlib.metadata import version  # some hundredths of a second that no other run needs
-
-        typer.echo(f"kcompact {version('kcompact')}")
-        raise typer.Exit
-
-
-@app.callback()
-def _frame(
-    ctx: typer.Context,
-    *,
-    show_version: Annotated[
-        bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
-    ] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an unexpected error.")
-    ] = False,
-) -> None:
-    del show_version
-    ctx.obj = {"debug": debug}
+_COMPLETES = "_KCOMPACT_COMPLETE"  # set by a shell that wants to know how a word may go on
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code (the console script passes it to ``sys.exit``)."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        with stopped_by_signals():
-            return _exit_code(app(arguments, prog_name="kcompact", standalone_mode=False))
+        help_text = None if _COMPLETES in os.environ else asked_for(arguments)
+        return _run(arguments) if help_text is None else _show(help_text, failed=not arguments)
     except KcompactError as error:
-        stderr.print(f"error: {terminal_lines(error.message)}", markup=False)
-        if error.hint:
-            stderr.print(f"hint: {terminal_lines(error.hint)}", markup=False)
-        return error.exit_code
+        return _failed(error)
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
@@ -65,8 +27,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _unexpected(error, "--debug" in arguments)
 
 
-def _exit_code(result: object) -> int:
+def _show(help_text: str, failed: bool) -> int:
+    sys.stdout.write(help_text)
+    sys.stdout.flush()
+    return ExitCode.FAILED if failed else ExitCode.OK
+
+
+def _run(arguments: list[str]) -> int:
+    from kcompact.engine.signals import stopped_by_signals
+
+    with stopped_by_signals():
+        from kcompact.frame import app
+
+        result = app(arguments, prog_name="kcompact", standalone_mode=False)
     return result if isinstance(result, int) else ExitCode.OK
+
+
+def _failed(error: KcompactError) -> int:
+    from kcompact.console import say
+
+    say("error", error.message)
+    if error.hint:
+        say("hint", error.hint)
+    return error.exit_code
 
 
 def _quiet_pipe() -> int:
@@ -76,14 +59,15 @@ def _quiet_pipe() -> int:
 
 
 def _unexpected(error: Exception, debug: bool) -> int:
-    code = getattr(error, "exit_code", None)
-    if code is not None and hasattr(error, "show"):  # Typer's own usage errors
-        error.show()
-        return int(code)
+    from kcompact.console import say, stderr
+    from kcompact.usage_errors import is_usage_error, said_plainly
+
+    if is_usage_error(error):
+        return _failed(said_plainly(error))
     if debug:
         stderr.print_exception()
-    stderr.print(f"bug: {type(error).__name__}: {_words(error)}", markup=False)
-    stderr.print("hint: please report it, with the output of --debug", markup=False)
+    say("bug", f"{type(error).__name__}: {_words(error)}")
+    say("hint", "please report it, with the output of --debug")
     return ExitCode.BUG
 
 

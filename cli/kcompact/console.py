@@ -1,8 +1,21 @@
 """The two consoles: results go to stdout, everything else to stderr."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from rich.console import Console
+from rich.text import Text
 
 from kcompact.printable import terminal_lines
+
+_STYLES = {
+    "error": "bold red",
+    "bug": "bold red",
+    "finding": "red",
+    "warning": "yellow",
+    "hint": "cyan",
+    "note": "dim",
+}
 
 
 class _OurConsole(Console):
@@ -14,8 +27,29 @@ class _OurConsole(Console):
 
 stdout = _OurConsole(highlight=False, soft_wrap=True)
 stderr = _OurConsole(stderr=True, highlight=False, soft_wrap=True)
+_alarm = _OurConsole(stderr=True, highlight=False, soft_wrap=True)  # heard in spite of --quiet
+
+
+@contextmanager
+def quietly(quiet: bool) -> Iterator[None]:
+    """Inside, if ``quiet``, both consoles print nothing; errors and warnings are said all the same."""
+    before = stdout.quiet, stderr.quiet
+    stdout.quiet = stderr.quiet = quiet
+    try:
+        yield
+    finally:
+        stdout.quiet, stderr.quiet = before
+
+
+def say(level: str, text: str) -> None:
+    """Print ``level: text`` to stderr, the level in its colour on a terminal; ``text`` is inert."""
+    _alarm.print(_line(level, text))
 
 
 def note(text: str) -> None:
-    """Print one note to stderr; ``text`` is shown as it is, without markup."""
-    stderr.print(f"note: {terminal_lines(text)}", markup=False)
+    """Print one note to stderr."""
+    stderr.print(_line("note", text))
+
+
+def _line(level: str, text: str) -> Text:
+    return Text.assemble((f"{level}: ", _STYLES[level]), terminal_lines(text))

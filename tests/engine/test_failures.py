@@ -16,7 +16,8 @@ _HANGING_JOB = """
 import os, signal, sys, time
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which a test run under nohup ignores
 from kcompact import commands
-from kcompact.app import app, main
+from kcompact.app import main
+from kcompact.frame import app
 from kcompact.engine.session import SessionOptions, open_session
 from kcompact.engine.tasks import run_tasks
 

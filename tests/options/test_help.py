@@ -1,23 +1,171 @@
+"""Help: short where people ask first, complete where they ask for all, nothing cut on a narrow terminal."""
+
+import os
 import re
+import subprocess
+import sys
+from collections.abc import Callable
 
 import pytest
 import typer
 
-from kcompact.app import app
+from conftest import Run
+from kcompact.frame import app
+from kcompact.short_help import HELP, help_of
 
 GROUP = typer.main.get_command(app)
 assert isinstance(GROUP, typer.core.TyperGroup)
 COMMANDS = GROUP.commands
+Cli = Callable[..., Run]
+each_command = pytest.mark.parametrize("name", sorted(COMMANDS))
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS))
-def test_every_option_says_what_it_does_and_nothing_of_it_is_taken_for_markup(name: str) -> None:
+def options_of(name: str) -> set[str]:
+    return {
+        word for parameter in COMMANDS[name].params for word in (*parameter.opts, *parameter.secondary_opts)
+    }
+
+
+@each_command
+def test_every_option_says_what_it_does(name: str) -> None:
     for parameter in COMMANDS[name].params:
-        text = getattr(parameter, "help", None)
-        assert text, parameter.name
-        assert not re.search(r"\[[a-z#/@]", text), text
+        assert getattr(parameter, "help", None), parameter.name
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS))
-def test_every_command_shows_an_example_on_the_samples(name: str) -> None:
-    assert re.search(rf"Example: .*kcompact {name} .*samples/", COMMANDS[name].help)
+def test_every_command_has_a_short_help() -> None:
+    assert set(HELP) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", [None, *sorted(COMMANDS)])
+def test_the_short_help_fits_a_screen_of_80_columns_and_has_three_examples(name: str | None) -> None:
+    lines = help_of(name).splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 80
+    assert len(re.findall(r"^  kcompact .*(?:samples|build)/.*$", help_of(name), re.MULTILINE)) == 3
+
+
+@each_command
+def test_the_short_help_names_options_that_the_command_has(name: str) -> None:
+    listed = re.findall(r"^ {2}(-.*?) {2,}", HELP[name], re.MULTILINE)
+    words = {word for line in listed for word in re.findall(r"(?<!\S)--?[a-z-]+", line)}
+    assert 10 <= len(listed) <= 12
+    assert words <= options_of(name)
+
+
+@each_command
+def test_the_short_help_names_every_format(name: str, kcompact: Cli) -> None:
+    (line,) = re.findall(r"--format FORMAT(.*)", HELP[name])
+    offered = (
+        kcompact(name, "x", "--format", "?").stderr.partition("not one of ")[2].splitlines()[0].split(", ")
+    )
+    assert set(offered) <= set(re.findall(r"[a-z-]+", line))
+
+
+@each_command
+@pytest.mark.parametrize("word", ["--help", "-h"])
+def test_both_words_show_the_short_help(name: str, word: str, kcompact: Cli) -> None:
+    assert kcompact(name, word).stdout == help_of(name)
+    run = kcompact(name, "x.jsonl", "--overwrite", word)
+    assert (run.exit_code, run.stdout, run.stderr) == (0, help_of(name), "")
+
+
+@each_command
+def test_help_all_names_every_option_whole_at_80_columns(
+    name: str, kcompact: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = kcompact(name, "--help-all").stdout
+    assert options_of(name) - {str(COMMANDS[name].params[0].name)} <= set(
+        re.findall(r"(?<!\S)--?[a-z-]+", text)
+    )
+    assert max(map(len, text.splitlines())) <= 80
+    assert not re.search("…|<bool>|{", text)
+
+
+def test_a_file_may_be_named_like_the_word_for_help(kcompact: Cli) -> None:
+    assert kcompact("inspect", "--", "-h").stderr == "error: -h: no such file or folder\n"
+
+
+def test_without_arguments_the_help_is_shown_as_a_failure(kcompact: Cli) -> None:
+    run = kcompact()
+    assert (run.exit_code, run.stdout) == (2, help_of(None))
+
+
+def test_help_needs_no_library() -> None:
+    script = (
+        "import sys; from kcompact.app import main; main(['compact', '-h']);"
+        "assert not {'typer', 'rich', 'pyspark', 'numpy'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        (
+            ["inspect", "x", "--format", "yaml"],
+            "--format yaml: not one of text, json, markdown",
+            "inspect --help",
+        ),
+        (["inspect", "x", "--max-gaps", "-3"], "--max-gaps -3: must be at least 0", "inspect --help"),
+        (["inspect", "x", "--max-gaps", "few"], "--max-gaps few: not a whole number", "inspect --help"),
+        (
+            ["dirty-ratio", "x", "--fail-above", "3"],
+            "--fail-above 3: must be at most 1",
+            "dirty-ratio --help",
+        ),
+        (["dirty-ratio", "x", "--fail-above", "x"], "--fail-above x: not a number", "dirty-ratio --help"),
+        (["compact"], "DUMP... is missing", "compact --help"),
+        (["verify", "x", "--outptu"], "no such option: --outptu", "did you mean --output?"),
+        (["compat", "x"], "no such command 'compat'. Did you mean 'compact'?", "kcompact --help"),
+        (["compact", "x", "-o"], "option '-o' requires an argument", "--help"),
+    ],
+)
+def test_a_wrong_command_line_is_told_in_the_words_of_its_options(
+    arguments: list[str], message: str, hint: str, kcompact: Cli
+) -> None:
+    run = kcompact(*arguments)
+    assert (run.exit_code, run.stdout) == (2, "")
+    error, advice = run.stderr.splitlines()
+    assert error.startswith(f"error: {message}")
+    assert advice.startswith("hint: ")
+    assert hint in advice
+
+
+def complete(*words: str) -> list[str]:
+    """What bash would offer for the last word."""
+    environment = {
+        **os.environ,
+        "_KCOMPACT_COMPLETE": "complete_bash",
+        "COMP_WORDS": " ".join(words),
+        "COMP_CWORD": str(len(words) - 1),
+    }
+    program = [sys.executable, "-c", "from kcompact.app import main; main([])"]
+    run = subprocess.run(program, env=environment, check=True, capture_output=True, text=True)
+    return run.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["kcompact", "co"], {"compact"}),
+        (["kcompact", "compact", "x", "--dialect", "kca"], {"kcat", "kcat-base64"}),
+        (["kcompact", "compact", "x", "--to", ""], {"jsonl", "csv", "avro", "kcat"}),
+        (["kcompact", "verify", "x", "--format", "j"], {"json", "junit"}),
+        (["kcompact", "inspect", "samples/orders.jsonl", "--topic", "o"], {"orders"}),
+        (["kcompact", "inspect", "samples/orders.avro", "--topic", ""], {"orders"}),
+        (["kcompact", "inspect", "nowhere.jsonl", "--topic", ""], set()),
+    ],
+)
+def test_a_shell_completes_commands_dialects_formats_and_topics(words: list[str], offered: set[str]) -> None:
+    assert set(complete(*words)) == offered
+
+
+@pytest.mark.parametrize(
+    ("shell", "word"), [("bash", "complete -o default"), ("zsh", "compdef"), ("fish", "complete --command")]
+)
+def test_the_completion_script_is_that_of_the_shell_asked_for(shell: str, word: str, kcompact: Cli) -> None:
+    run = kcompact("--completion", shell)
+    assert run.exit_code == 0
+    assert word in run.stdout
+    assert "_KCOMPACT_COMPLETE" in run.stdout

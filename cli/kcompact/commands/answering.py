@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from kcompact.commands.report_file import check_report_file, write_report_file
-from kcompact.console import stderr
+from kcompact.console import stderr, stdout
 from kcompact.dumps.sources import find_files
 from kcompact.options.verifying import AnswerOptions, VerifyFormat
 from kcompact.report.inert import terminal
@@ -29,8 +29,9 @@ def give_answer(outcome: Outcome, options: AnswerOptions, keys: Keys, inputs: li
     """Show the outcome as asked for. Raises OutputError."""
     text = RENDERINGS[options.answer_format](outcome, keys)
     if options.output is None or options.output == STDOUT:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        if not (stdout.quiet and options.answer_format is VerifyFormat.TEXT):
+            sys.stdout.write(text)
+            sys.stdout.flush()
     else:
         path = Path(options.output)
         check_report_file(path, find_files(inputs), overwrite=options.overwrite)

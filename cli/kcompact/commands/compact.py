@@ -33,10 +33,7 @@ def compact(
     reading: ReadingOptions,
     run: RunOptions,
 ) -> int:
-    """Keep the latest record of every key, at its offset, and say what was removed and why.
-
-    Example: kcompact compact samples/orders.jsonl -o orders.jsonl
-    """
+    """Keep the latest record of every key, at its offset, and say what was removed and why."""
     # Nothing is told about the log or its policy: most likely it takes the plain form.
     told_nothing = (policy, given, report_format) == (PolicyOptions(), GivenOptions(), ReportFormat.TEXT)
     with spark_starting(dumps, run, light=told_nothing):

@@ -9,7 +9,7 @@ from typing import Any
 from kcompact.broker.log_names import LogName
 from kcompact.broker.state import StateFolder, open_state
 from kcompact.commands.publishing import publish
-from kcompact.console import note, stderr, stdout
+from kcompact.console import note, say, stderr, stdout
 from kcompact.dumps.describing import describe, serial_notes
 from kcompact.dumps.dump import Dump, open_dump
 from kcompact.dumps.joining import joined
@@ -167,11 +167,11 @@ class CompactCommand:
         for text in report.notes:
             note(text)
         for text in report.warnings:
-            stderr.print(f"warning: {text}", markup=False)
+            say("warning", text)
         if self.report_format is ReportFormat.JSON:
-            console.print(render_json(report).decode(), markup=False, end="")
+            console.file.write(render_json(report).decode())
         elif self.report_format is ReportFormat.MARKDOWN:
-            console.print(render_markdown(report), markup=False, end="")
+            console.file.write(render_markdown(report))
         elif self.report_format is ReportFormat.BROKER_LOG:
             console.file.write(render_broker_log(report))  # tabs and all
         else:

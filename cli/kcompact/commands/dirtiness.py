@@ -12,7 +12,7 @@ from rich.console import Console
 from kcompact.broker.given import Given
 from kcompact.broker.state import StateFolder, open_state
 from kcompact.commands.report_file import check_report_file, write_report_file
-from kcompact.console import note, stderr, stdout
+from kcompact.console import note, say, stdout
 from kcompact.dumps.dump import Dump, open_dump
 from kcompact.dumps.publish import work_folder
 from kcompact.engine.session import SessionOptions, open_session
@@ -26,7 +26,6 @@ from kcompact.options.policy import Policies, PolicyOptions, policies_for
 from kcompact.options.reading import ReadingOptions, read_options
 from kcompact.options.run import RunOptions
 from kcompact.options.what_if import WhatIfOptions, split_lists
-from kcompact.printable import terminal
 from kcompact.report.dirty_ratio import DirtyRatioReport, in_cleaner_order, remarks, report_log
 from kcompact.report.dirty_ratio_broker_log import render_broker_log
 from kcompact.report.dirty_ratio_json import render_json
@@ -158,5 +157,5 @@ class DirtyRatioCommand:
             why = "; no checkpoint is given, so it counts as never cleaned" if log.estimate else ""
             ratio = log.found.ratio.ratio
             text = f"{log.log}: dirty ratio {ratio:.4f} is above {self.fail_above:g}{why}"
-            stderr.print(terminal(text), markup=False)
+            say("finding", text)
         return ExitCode.FINDING if above else ExitCode.OK

@@ -59,8 +59,6 @@ def dirty_ratio(
     """Say how dirty each log is, whether a broker would clean it yet, and what cleaning would bring.
 
     A config given as a list (--segment-bytes 16MiB,64MiB) adds a what-if row per value.
-
-    Example: kcompact dirty-ratio samples/orders.jsonl --segment-bytes 1KiB,4KiB
     """
     with spark_starting(dumps, run):
         from kcompact.dumps.sources import find_files

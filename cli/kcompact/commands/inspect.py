@@ -37,6 +37,7 @@ def inspect(
             callback=_show_dialects,
             is_eager=True,
             help="List the dialects that are recognised, and exit.",
+            rich_help_panel="Output",
         ),
     ] = False,
     output: InspectOutputOptions,
@@ -47,8 +48,6 @@ def inspect(
     """Say what a dump holds: records, keys, gaps, tombstones, and keys in several partitions and why.
 
     Nothing is written but the report.
-
-    Example: kcompact inspect samples/orders.jsonl
     """
     del dialects
     with spark_starting(dumps, run):

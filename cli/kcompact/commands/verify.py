@@ -35,9 +35,6 @@ def verify(
 
     Without the options that say how far the broker had cleaned, AFTER has the benefit of the doubt, and
     what was assumed is said.
-
-    Example: kcompact compact samples/orders.jsonl && kcompact verify samples/orders.jsonl
-    samples/orders.compacted.jsonl
     """
     with spark_starting(dumps, run):
         from kcompact.dumps.sources import find_files

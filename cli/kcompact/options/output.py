@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from kcompact.options.completion import target_names
+
 _PANEL = "Output"
 
 
@@ -36,6 +38,7 @@ class OutputOptions:
             " default: what the suffix of -o says.",
             rich_help_panel=_PANEL,
             show_default=False,
+            autocompletion=target_names,
         ),
     ] = None
     report: Annotated[

@@ -7,13 +7,19 @@ import typer
 
 from kcompact.dumps.options import ReadOptions
 from kcompact.errors import InputError
+from kcompact.options.completion import dialect_names, topic_names
 
 _PANEL = "Reading (default: recognised)"
 
 
-def _reading_option(name: str, help_text: str, metavar: str) -> Any:
+def _reading_option(name: str, help_text: str, metavar: str, complete: Any = None) -> Any:
     return typer.Option(
-        f"--{name}", help=help_text, metavar=metavar, rich_help_panel=_PANEL, show_default=False
+        f"--{name}",
+        help=help_text,
+        metavar=metavar,
+        rich_help_panel=_PANEL,
+        show_default=False,
+        autocompletion=complete,
     )
 
 
@@ -21,15 +27,20 @@ def _reading_option(name: str, help_text: str, metavar: str) -> Any:
 class ReadingOptions:
     """ReadOptions as given on the command line, unread."""
 
-    topic: Annotated[list[str], _reading_option("topic", "Read only this topic. Repeatable.", "TOPIC")] = (
-        field(default_factory=list)
-    )
+    topic: Annotated[
+        list[str], _reading_option("topic", "Read only this topic. Repeatable.", "TOPIC", topic_names)
+    ] = field(default_factory=list)
     partitions: Annotated[
         str | None, _reading_option("partitions", "Read only these, such as 0,3-5.", "LIST")
     ] = None
     dialect: Annotated[
         str | None,
-        _reading_option("dialect", "Who wrote the dump; kcompact inspect --dialects lists them.", "NAME"),
+        _reading_option(
+            "dialect",
+            "Who wrote the dump; kcompact inspect --dialects lists them.",
+            "NAME",
+            dialect_names,
+        ),
     ] = None
     fields: Annotated[
         str | None,

@@ -1,11 +1,11 @@
-"""How Spark is run: ``--master``, ``--driver-memory``, ``--verbose``."""
+"""How a command runs: ``--master``, ``--driver-memory``, ``--verbose``, ``--quiet``."""
 
 from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
-_PANEL = "Spark"
+_PANEL = "Running"
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,15 @@ class RunOptions:
         typer.Option(
             "--verbose",
             help="Show Spark's own log on stderr, and name files that cannot be read in parallel.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = False
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            "--quiet",
+            "-q",
+            help="No notes, no progress, no text report: only errors, warnings and files.",
             rich_help_panel=_PANEL,
         ),
     ] = False

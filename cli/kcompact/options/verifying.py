@@ -84,7 +84,9 @@ class AnswerOptions:
     ] = VerifyFormat.TEXT
     max_findings: Annotated[
         int,
-        typer.Option(min=0, help="Findings shown of each kind; all are counted.", rich_help_panel=_OUTPUT),
+        typer.Option(
+            metavar="N", min=0, help="Findings shown of each kind; all are counted.", rich_help_panel=_OUTPUT
+        ),
     ] = 20
     output: Annotated[
         str | None,

@@ -1,0 +1,63 @@
+"""A command line that cannot be understood, in the words of its options.
+
+Typer says these errors in the words of the library that reads values; its classes are told apart by what
+they carry, as Typer does not publish them.
+"""
+
+from typing import Any
+
+from kcompact.errors import KcompactError
+
+_LIMITS = {"greater_than_equal": ("ge", "at least"), "less_than_equal": ("le", "at most")}
+_KINDS = {"int_parsing": "a whole number", "float_parsing": "a number"}
+
+
+def is_usage_error(error: Exception) -> bool:
+    """Whether Typer raised it about the command line."""
+    return hasattr(error, "format_message")
+
+
+def said_plainly(error: Any) -> KcompactError:
+    """A usage error of Typer as one of ours."""
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "kcompact"
+    hint = f"{command} --help shows how it is called"
+    possibilities = getattr(error, "possibilities", None)
+    if possibilities:
+        hint = f"did you mean {' or '.join(sorted(possibilities))}? {command} --help-all lists all options"
+    return KcompactError(_sentence(error), hint=hint)
+
+
+def _sentence(error: Any) -> str:
+    parameter = getattr(error, "param", None)
+    if parameter is None:
+        text = error.format_message().partition(" (Possible options")[0].rstrip(".")
+        return text[:1].lower() + text[1:]
+    name = parameter.opts[0] if parameter.param_type_name == "option" else str(parameter.metavar)
+    if hasattr(error, "param_type"):  # only an error about a parameter that is missing has it
+        return f"{name} is missing"
+    return f"{name}{_value_and_why(error, parameter)}"
+
+
+def _value_and_why(error: Any, parameter: Any) -> str:
+    """``" yaml: not one of text, json, markdown"``."""
+    details = _details(error)
+    kind = details.get("type", "")
+    given = details.get("input")
+    value = f" {given}" if isinstance(given, str) else ""
+    choices = parameter.type_descriptor.choices
+    if choices:
+        return f"{value}: not one of {', '.join(str(choice.value) for choice in choices)}"
+    if kind in _LIMITS:
+        limit, words = _LIMITS[kind]
+        return f"{value}: must be {words} {details['ctx'][limit]:g}"
+    if kind in _KINDS:
+        return f"{value}: not {_KINDS[kind]}"
+    return f"{value}: {error.message.removeprefix('Value error, ')}"
+
+
+def _details(error: Any) -> dict[str, Any]:
+    """What pydantic found, with the value as it was given."""
+    cause = error.__cause__
+    found = cause.errors() if hasattr(cause, "errors") else []
+    return dict(found[0]) if found else {}
