@@ -76,7 +76,7 @@ def test_any_cells_read_alike(seed: int, tmp_path: Path, monkeypatch: pytest.Mon
     path = tmp_path / "dump.csv"
     path.write_text(newline.join([header, *rows]) + rng.choice(["", newline]), newline="")
     monkeypatch.setattr(csv_chunks, "CHUNK_BYTES", rng.choice([64, 300, 1 << 20]))
-    options = {"partitions": frozenset({1})} if rng.random() < 0.2 else {}
+    options = {"partitions": (range(1, 2),)} if rng.random() < 0.2 else {}
     exact, fast = both(path, monkeypatch, rng.choice([200, 1 << 40]), **options)
     assert fast == exact
 

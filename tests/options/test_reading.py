@@ -22,7 +22,7 @@ def test_lists_are_parsed() -> None:
         )
     )
     assert options.topics == {"a", "b"}
-    assert options.partitions == {0, 3, 4, 5}
+    assert options.partitions == (range(1), range(3, 6))
     assert options.fields == {"key": "kafka_key", "value": "payload.body"}
     assert options.columns == ("offset", "key")
     assert options.delimiter == "\t"
@@ -35,6 +35,9 @@ def test_lists_are_parsed() -> None:
         ReadingOptions(partitions="5-3"),
         ReadingOptions(partitions="1,"),
         ReadingOptions(partitions="-1"),
+        ReadingOptions(partitions="²"),
+        ReadingOptions(partitions="0-4000000000"),
+        ReadingOptions(partitions="0-" + "9" * 5_000),
         ReadingOptions(fields="key"),
         ReadingOptions(fields="=x"),
     ],

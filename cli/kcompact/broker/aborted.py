@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kcompact.broker.lines import fields_of_lines, whole_number
+from kcompact.broker.lines import fields_of_lines, number_in, partition_in
 from kcompact.broker.log_names import LogName, PerLog
 from kcompact.errors import InputError
 
@@ -18,8 +18,9 @@ class AbortedRange:
 def read_aborted(path: str) -> PerLog[tuple[AbortedRange, ...]]:
     """Ranges by log, ascending, from ``topic partition first_offset last_offset``. Raises InputError."""
     found: dict[LogName, list[AbortedRange]] = {}
-    for number, (topic, *fields) in fields_of_lines(path, "topic partition first_offset last_offset"):
-        partition, first_offset, last_offset = (whole_number(field, path, number) for field in fields)
+    for number, (topic, which, *fields) in fields_of_lines(path, "topic partition first_offset last_offset"):
+        partition = partition_in(which, path, number)
+        first_offset, last_offset = (number_in(field, path, number) for field in fields)
         if last_offset < first_offset:
             raise InputError(f"{path}:{number}: the last offset, {last_offset}, is below the first")
         found.setdefault(LogName(topic, partition), []).append(AbortedRange(first_offset, last_offset))

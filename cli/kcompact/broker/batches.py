@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from pathlib import PurePosixPath
 
-from kcompact.broker.lines import numbered_lines, whole_number
+from kcompact.broker.lines import number_in, numbered_lines, partition_in
 from kcompact.broker.log_names import LogName, PerLog, parse_log_name
 from kcompact.errors import InputError
 
@@ -39,12 +39,12 @@ Lines = Iterator[tuple[int, str]]
 LoggedBatch = tuple[LogName | None, Batch]
 
 _REQUIRED_COLUMNS = ("topic", "partition", "baseOffset", "lastOffset", "count", "bytes")
-_DUMPING = re.compile(r"Dumping (?P<path>.*?(?P<base>\d{20})\.log)\s*")
-_BATCH_LINE = re.compile(r"baseOffset: \d+ lastOffset: \d+ count: .* isvalid: (?:true|false)\s*")
+_DUMPING = re.compile(r"Dumping (?P<path>.*?(?P<base>[0-9]{20})\.log)\s*")
+_BATCH_LINE = re.compile(r"baseOffset: [0-9]+ lastOffset: [0-9]+ count: .* isvalid: (?:true|false)\s*")
 _PAIR = re.compile(r"(\w+): (\S+)")
-_RECORD_LINE = re.compile(r"\s*\| offset: \d+ .*")
+_RECORD_LINE = re.compile(r"\s*\| offset: [0-9]+ .*")
 _MARKER = re.compile(r" endTxnMarker: (?P<marker>COMMIT|ABORT)\b")
-_HORIZON = re.compile(r"OptionalLong\[(\d+)\]")
+_HORIZON = re.compile(r"OptionalLong\[([0-9]+)\]")
 _TIMESTAMP_TYPES = {"CreateTime": "create", "LogAppendTime": "logappend"}
 
 
@@ -86,13 +86,15 @@ def _table(path: str, lines: Lines) -> Iterator[LoggedBatch]:
         if len(cells) != len(names):
             raise InputError(f"{path}:{number}: {len(cells)} columns, the header has {len(names)}")
         row = {name: cell for name, cell in zip(names, cells, strict=True) if cell != "-"}
-        log = LogName(row["topic"], whole_number(row["partition"], path, number))
+        if not row.keys() >= {"topic", "partition"}:
+            raise InputError(f"{path}:{number}: a batch without topic and partition")
+        log = LogName(row["topic"], partition_in(row["partition"], path, number))
         yield log, _table_batch(path, number, row)
 
 
 def _table_batch(path: str, number: int, row: dict[str, str]) -> Batch:
     def whole(name: str, default: int = -1) -> int:
-        return whole_number(row[name], path, number, least=-1) if name in row else default
+        return number_in(row[name], path, number, least=-1) if name in row else default
 
     return Batch(
         base_offset=whole("baseOffset"),
@@ -127,7 +129,7 @@ def _dump_log(path: str, lines: Lines) -> Iterator[LoggedBatch]:
             batch, waits_at = None, 0
         if dumping:
             log = parse_log_name(PurePosixPath(dumping["path"].replace("\\", "/")).parent.name)
-            segment_base_offset = int(dumping["base"])
+            segment_base_offset = number_in(dumping["base"], path, number)
         elif header:
             batch = _header_batch(path, number, line, segment_base_offset)
             waits_at = number if batch.is_control and batch.record_count else 0
@@ -152,23 +154,27 @@ def _header_batch(path: str, number: int, line: str, segment_base_offset: int | 
     pairs = dict(_PAIR.findall(line))
     if pairs["isvalid"] != "true":
         raise InputError(f"{path}:{number}: the batch at offset {pairs['baseOffset']} is corrupt (isvalid)")
+
+    def whole(name: str | None, default: str = "-1") -> int:
+        return number_in(pairs.get(name or "", default), path, number, least=-1)
+
     horizon = _HORIZON.fullmatch(pairs.get("deleteHorizonMs", ""))
     timestamp_type = next((name for name in _TIMESTAMP_TYPES if name in pairs), None)
     return Batch(
-        base_offset=int(pairs["baseOffset"]),
-        last_offset=int(pairs["lastOffset"]),
-        record_count=int(pairs["count"]),
-        size_bytes=int(pairs.get("size", -1)),
+        base_offset=whole("baseOffset"),
+        last_offset=whole("lastOffset"),
+        record_count=whole("count", ""),
+        size_bytes=whole("size"),
         segment_base_offset=segment_base_offset,
         codec=pairs.get("compresscodec", "none").lower(),
         timestamp_type=_TIMESTAMP_TYPES[timestamp_type] if timestamp_type else "create",
-        max_timestamp_ms=int(pairs[timestamp_type]) if timestamp_type else -1,
-        producer_id=int(pairs.get("producerId", -1)),
-        producer_epoch=int(pairs.get("producerEpoch", -1)),
-        base_sequence=int(pairs.get("baseSequence", -1)),
+        max_timestamp_ms=whole(timestamp_type),
+        producer_id=whole("producerId"),
+        producer_epoch=whole("producerEpoch"),
+        base_sequence=whole("baseSequence"),
         is_transactional=pairs.get("isTransactional") == "true",
         is_control=pairs.get("isControl") == "true",
-        delete_horizon_ms=int(horizon[1]) if horizon else None,
+        delete_horizon_ms=number_in(horizon[1], path, number) if horizon else None,
     )
 
 

@@ -7,19 +7,17 @@ Everything below it has been cleaned once (R48). Files are read and refused as t
 import re
 from collections.abc import Mapping
 
-from kcompact.broker.lines import read_text
+from kcompact.broker.lines import read_text, shown
 from kcompact.broker.log_names import LogName
+from kcompact.digits import INT_MAX, LONG_MAX, whole_number
 from kcompact.errors import InputError
 
 CHECKPOINT_NAME = "cleaner-offset-checkpoint"
 
-_INT_MAX = 2**31 - 1
-_LONG_MAX = 2**63 - 1
 _FIELDS_PER_ENTRY = 3
 # What Java calls white space in a pattern is ASCII only, and a line ends at \n, \r or both.
 _BLANKS = re.compile(r"[ \t\n\x0b\f\r]+")
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_WHOLE_NUMBER = re.compile(r"[+-]?\d+")
 
 
 def read_checkpoint(path: str) -> dict[LogName, int]:
@@ -32,18 +30,18 @@ def read_checkpoint(path: str) -> dict[LogName, int]:
         lines.pop()
     if not lines:
         return {}
-    version = _whole(lines[0], _INT_MAX)
+    version = _whole(lines[0], INT_MAX)
     if version is None:
-        raise _malformed(path, 1, f"'{lines[0]}' is not a version number")
+        raise _malformed(path, 1, f"'{shown(lines[0])}' is not a version number")
     if version != 0:
         raise _malformed(path, 1, f"version {version}; only version 0 is known")
     return _read_entries(path, lines[1:]) if len(lines) > 1 else {}
 
 
 def _read_entries(path: str, lines: list[str]) -> dict[LogName, int]:
-    expected = _whole(lines[0], _INT_MAX)
+    expected = _whole(lines[0], INT_MAX)
     if expected is None:
-        raise _malformed(path, 2, f"'{lines[0]}' is not a number of entries")
+        raise _malformed(path, 2, f"'{shown(lines[0])}' is not a number of entries")
     if expected < 0:
         raise _malformed(path, 2, f"a negative number of entries, {expected}")
     entries = [_entry(path, number, line) for number, line in enumerate(lines[1:], start=3)]
@@ -57,19 +55,19 @@ def _entry(path: str, number: int, line: str) -> tuple[LogName, int]:
     while fields and fields[-1] == "":  # a trailing blank is forgiven, a leading one is not
         fields.pop()
     if len(fields) != _FIELDS_PER_ENTRY:
-        raise _malformed(path, number, f"'{line}' is not 'topic partition offset'")
-    partition, offset = _whole(fields[1], _INT_MAX), _whole(fields[2], _LONG_MAX)
+        raise _malformed(path, number, f"'{shown(line)}' is not 'topic partition offset'")
+    partition, offset = _whole(fields[1], INT_MAX), _whole(fields[2], LONG_MAX)
     if partition is None or offset is None:
-        raise _malformed(path, number, f"'{line}' has a partition or offset that is not a whole number")
+        raise _malformed(
+            path, number, f"'{shown(line)}' has a partition or offset that is not a whole number"
+        )
     return LogName(fields[0], partition), offset
 
 
 def _whole(text: str, largest: int) -> int | None:
     """A number as Java's parseInt and parseLong take it: a sign and digits, no blanks, within range."""
-    if not _WHOLE_NUMBER.fullmatch(text):
-        return None
-    number = int(text)
-    return number if -largest - 1 <= number <= largest else None
+    number = whole_number(text)
+    return number if number is not None and -largest - 1 <= number <= largest else None
 
 
 def _malformed(path: str, line: int, reason: str) -> InputError:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from kcompact.broker.lines import shown
 from kcompact.broker.quantities import parse_duration_ms, parse_size_bytes
 
 INT_MAX = 2**31 - 1
@@ -34,16 +35,16 @@ def _whole(text: str) -> int:
     try:
         return int(text)
     except ValueError as error:
-        raise ValueError(f"'{text}' is not a whole number") from error
+        raise ValueError(f"'{shown(text)}' is not a whole number") from error
 
 
 def _decimal(text: str) -> float:
     try:
         number = float(text)
     except ValueError as error:
-        raise ValueError(f"'{text}' is not a number") from error
+        raise ValueError(f"'{shown(text)}' is not a number") from error
     if not math.isfinite(number):
-        raise ValueError(f"'{text}' is not a number")
+        raise ValueError(f"'{shown(text)}' is not a number")
     return number
 
 
@@ -127,7 +128,7 @@ def parse_config(name: str, text: str) -> ConfigValue:
     words = value if isinstance(value, frozenset) else {value}
     within = words <= config.words if config.words else config.low <= _number(value) <= config.high
     if not within:
-        raise ValueError(f"{name}={text.strip()} is out of range: accepted is {config.range_text()}")
+        raise ValueError(f"{name}={shown(text)} is out of range: accepted is {config.range_text()}")
     return value
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from kcompact.broker.lines import fields_of_lines, whole_number
+from kcompact.broker.lines import fields_of_lines, number_in, partition_in
 from kcompact.broker.log_names import LogName
 from kcompact.errors import InputError
 
@@ -32,8 +32,9 @@ class HorizonInterval:
 def read_delete_horizons(path: str) -> dict[LogName, tuple[DeleteHorizon, ...]]:
     """Horizons by log in the order of the rounds. Raises InputError naming the line."""
     found: dict[LogName, list[DeleteHorizon]] = {}
-    for number, (topic, *fields) in fields_of_lines(path, _LINE):
-        partition, end_offset, horizon_ms = (whole_number(field, path, number) for field in fields)
+    for number, (topic, which, *fields) in fields_of_lines(path, _LINE):
+        partition = partition_in(which, path, number)
+        end_offset, horizon_ms = (number_in(field, path, number) for field in fields)
         of_log = found.setdefault(LogName(topic, partition), [])
         if of_log and end_offset <= of_log[-1].rewritten_end_offset:
             raise InputError(

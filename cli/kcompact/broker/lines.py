@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from kcompact.digits import INT_MAX, LONG_MAX, whole_number
 from kcompact.errors import InputError
 
 LONGEST_QUOTE = 60
@@ -58,12 +59,21 @@ def shown(line: str) -> str:
     return text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}..."
 
 
-def whole_number(text: str, path: str, number: int, *, least: int = 0) -> int:
-    """A field that holds a whole number. Raises InputError naming the line."""
-    try:
-        value = int(text)
-    except ValueError as error:
-        raise InputError(f"{path}:{number}: '{text}' is not a whole number") from error
+def number_in(text: str, path: str, number: int, *, least: int = 0) -> int:
+    """A field that holds a whole number of 64 bits. Raises InputError naming the line."""
+    value = whole_number(text)
+    if value is None:
+        raise InputError(f"{path}:{number}: '{shown(text)}' is not a whole number")
     if value < least:
-        raise InputError(f"{path}:{number}: {value} is below {least}")
+        raise InputError(f"{path}:{number}: {shown(text)} is below {least}")
+    if value > LONG_MAX:
+        raise InputError(f"{path}:{number}: {shown(text)} is more than 64 bits can say")
+    return value
+
+
+def partition_in(text: str, path: str, number: int) -> int:
+    """A field that holds the number of a partition. Raises InputError naming the line."""
+    value = number_in(text, path, number)
+    if value > INT_MAX:
+        raise InputError(f"{path}:{number}: {value} is no partition: they end at {INT_MAX}")
     return value

@@ -5,11 +5,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
+from kcompact.digits import INT_MAX
 from kcompact.errors import InputError
 
 T = TypeVar("T")
 
-_DIRECTORY = re.compile(r"(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>\d+)")
+_DIRECTORY = re.compile(r"(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>[0-9]{1,10})")
 
 
 class LogName(NamedTuple):
@@ -25,7 +26,8 @@ class LogName(NamedTuple):
 def parse_log_name(text: str) -> LogName | None:
     """``orders-0`` as a log; None if the text is not ``TOPIC-PARTITION``."""
     match = _DIRECTORY.fullmatch(text)
-    return LogName(match["topic"], int(match["partition"])) if match else None
+    partition = int(match["partition"]) if match else INT_MAX + 1
+    return LogName(match["topic"], partition) if match and partition <= INT_MAX else None
 
 
 @dataclass

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable
 
+from kcompact.broker.lines import shown
 from kcompact.broker.log_names import PerLog, parse_log_name
+from kcompact.digits import LONG_MAX, whole_number
 from kcompact.errors import PolicyError
 
 
@@ -12,15 +14,17 @@ def parse_log_offsets(option: str, arguments: Iterable[str]) -> PerLog[int]:
     for argument in arguments:
         name, equals, text = argument.rpartition("=")
         log = parse_log_name(name)
-        if not text.isdecimal() or (equals and log is None):
+        offset = whole_number(text)
+        if offset is None or not 0 <= offset <= LONG_MAX or (equals and log is None):
             raise PolicyError(
-                f"{option} {argument}: not an offset", hint=f"write {option} 303, or {option} orders-0=303"
+                f"{option} {shown(argument)}: not an offset",
+                hint=f"write {option} 303, or {option} orders-0=303",
             )
         said_before = offsets.unnamed if log is None else offsets.by_log.get(log)
-        if said_before not in (None, int(text)):
-            raise PolicyError(f"{option} is given twice for {log or 'the log'}: {said_before} and {text}")
+        if said_before not in (None, offset):
+            raise PolicyError(f"{option} is given twice for {log or 'the log'}: {said_before} and {offset}")
         if log is None:
-            offsets.unnamed = int(text)
+            offsets.unnamed = offset
         else:
-            offsets.by_log[log] = int(text)
+            offsets.by_log[log] = offset
     return offsets

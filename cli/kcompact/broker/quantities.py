@@ -3,6 +3,9 @@
 import re
 from datetime import UTC, datetime
 
+from kcompact.broker.lines import shown
+from kcompact.digits import LONG_MAX, whole_number
+
 _MS_PER_UNIT = {
     "ms": 1,
     "s": 1000,
@@ -18,7 +21,7 @@ _BYTES_PER_UNIT = {"B": 1} | {
     for suffix, base in (("iB", 1024), ("B", 1000))
 }
 _BYTES_PER_UNIT["kB"] = 1000
-_QUANTITY = re.compile(r"(?P<number>[+-]?\d+(?P<fraction>\.\d+)?)\s*(?P<unit>[a-zA-Z]*)")
+_QUANTITY = re.compile(r"(?P<number>[+-]?[0-9]+(?P<fraction>\.[0-9]+)?)\s*(?P<unit>[a-zA-Z]*)")
 
 
 def parse_duration_ms(text: str) -> int:
@@ -38,25 +41,35 @@ def parse_size_bytes(text: str) -> int:
 
 def parse_moment_ms(text: str) -> int:
     """Milliseconds since 1970, or an ISO 8601 time with its offset from UTC. Raises ValueError."""
-    if re.fullmatch(r"-?\d+", text):
-        return int(text)
+    if re.fullmatch(r"-?[0-9]+", text):
+        return _whole(text)
     wanted = "milliseconds since 1970, or a time such as 2026-01-31T12:00:00Z"
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        raise ValueError(f"'{text}' is not a moment; wanted: {wanted}") from error
+        raise ValueError(f"'{shown(text)}' is not a moment; wanted: {wanted}") from error
     if moment.tzinfo is None:
-        raise ValueError(f"'{text}' does not say its time zone; wanted: {wanted}")
-    since_1970 = moment.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)
+        raise ValueError(f"'{shown(text)}' does not say its time zone; wanted: {wanted}")
+    since_1970 = moment - datetime(1970, 1, 1, tzinfo=UTC)
     return (since_1970.days * 86_400 + since_1970.seconds) * 1000 + since_1970.microseconds // 1000
+
+
+def _whole(text: str) -> int:
+    number = whole_number(text)
+    if number is None or abs(number) > LONG_MAX:
+        raise ValueError(f"'{shown(text)}' is more than 64 bits can say")
+    return number
 
 
 def _parse(text: str, factors: dict[str, int], wanted: str) -> int:
     match = _QUANTITY.fullmatch(text.strip())
     unit = match["unit"] if match else ""
     if match is None or (unit and unit not in factors) or (match["fraction"] and not unit):
-        raise ValueError(f"'{text}' is not {wanted}")
+        raise ValueError(f"'{shown(text)}' is not {wanted}")
     factor = factors[unit] if unit else 1
     if not match["fraction"]:
-        return int(match["number"]) * factor
-    return round(float(match["number"]) * factor)
+        return _whole(match["number"]) * factor
+    fraction = float(match["number"]) * factor
+    if not abs(fraction) <= LONG_MAX:
+        raise ValueError(f"'{shown(text)}' is more than 64 bits can say")
+    return round(fraction)

@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import pairwise
 from pathlib import PurePosixPath
 
-from kcompact.broker.lines import fields_of_lines, numbered_lines, whole_number
+from kcompact.broker.lines import fields_of_lines, number_in, numbered_lines, partition_in
 from kcompact.broker.log_names import LogName, PerLog, parse_log_name
 from kcompact.errors import InputError
 
@@ -21,12 +21,14 @@ class Segment:
 
 
 _TABLE = "topic partition base-offset bytes [mtime_ms]"
-_SEGMENT_FILE = re.compile(r"(?:^|\s)(?P<path>\S*?(?P<base>\d{20})\.log)$")
+_SEGMENT_FILE = re.compile(r"(?:^|\s)(?P<path>\S*?(?P<base>[0-9]{20})\.log)$")
 _DIRECTORY_TITLE = re.compile(r"(?P<path>\S+):")
 _FILE_MODE = re.compile(r"[-dlbcps][-rwxsStT]{9}[.+@]?")
 _SIZE_AFTER_MODE = 4  # mode, links, owner, group, size
-_ISO_TIME = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(\.\d{3})?\d* ([+-]\d{4})")
-_EPOCH_SECONDS = re.compile(r"\d{9,11}(?:\.\d+)?")
+_ISO_TIME = re.compile(
+    r"([0-9]{4}-[0-9][0-9]-[0-9][0-9]) ([0-9][0-9]:[0-9][0-9]:[0-9][0-9])(\.[0-9]{3})?[0-9]* ([+-][0-9]{4})"
+)
+_EPOCH_SECONDS = re.compile(r"[0-9]{9,11}(?:\.[0-9]+)?")
 
 
 def read_segments(path: str) -> PerLog[tuple[Segment, ...]]:
@@ -54,8 +56,9 @@ def read_segments(path: str) -> PerLog[tuple[Segment, ...]]:
 
 def _read_table(path: str) -> dict[LogName | None, list[Segment]]:
     found: dict[LogName | None, list[Segment]] = {}
-    for number, (topic, *fields) in fields_of_lines(path, _TABLE):
-        partition, base_offset, size_bytes, *mtime_ms = (whole_number(f, path, number) for f in fields)
+    for number, (topic, which, *fields) in fields_of_lines(path, _TABLE):
+        partition = partition_in(which, path, number)
+        base_offset, size_bytes, *mtime_ms = (number_in(field, path, number) for field in fields)
         segment = Segment(base_offset, size_bytes, *mtime_ms)
         found.setdefault(LogName(topic, partition), []).append(segment)
     return found
@@ -75,12 +78,12 @@ def _read_listing(path: str, lines: list[tuple[int, str]]) -> dict[LogName | Non
             folder = parse_log_name(PurePosixPath(title["path"]).name)
         elif match:
             parent = parse_log_name(PurePosixPath(match["path"]).parent.name)
-            segment = _listed_segment(path, number, line[: match.start("path")], int(match["base"]))
+            segment = _listed_segment(path, number, line[: match.start("path")], match["base"])
             found.setdefault(parent or folder, []).append(segment)
     return found
 
 
-def _listed_segment(path: str, number: int, before_name: str, base_offset: int) -> Segment:
+def _listed_segment(path: str, number: int, before_name: str, base: str) -> Segment:
     fields = before_name.split()
     mode_at = next((i for i, field in enumerate(fields) if _FILE_MODE.fullmatch(field)), None)
     size_at = 0 if mode_at is None else mode_at + _SIZE_AFTER_MODE
@@ -89,7 +92,8 @@ def _listed_segment(path: str, number: int, before_name: str, base_offset: int) 
             f"{path}:{number}: no size in bytes before the file's name",
             hint="list with: find . -name '*.log' -printf '%s %T@ %p\\n', or ls -l --full-time (not -h)",
         )
-    return Segment(base_offset, int(fields[size_at]), _listed_mtime_ms(fields[size_at + 1 :]))
+    size_bytes = number_in(fields[size_at], path, number)
+    return Segment(number_in(base, path, number), size_bytes, _listed_mtime_ms(fields[size_at + 1 :]))
 
 
 def _listed_mtime_ms(fields: list[str]) -> int | None:
@@ -97,7 +101,10 @@ def _listed_mtime_ms(fields: list[str]) -> int | None:
     iso = _ISO_TIME.search(" ".join(fields))
     if iso:
         day, time, fraction, zone = iso.groups()
-        moment = datetime.fromisoformat(f"{day}T{time}{fraction or ''}{zone[:3]}:{zone[3:]}")
+        try:
+            moment = datetime.fromisoformat(f"{day}T{time}{fraction or ''}{zone[:3]}:{zone[3:]}")
+        except ValueError:  # the 30th of February
+            return None
         return round(moment.timestamp() * 1000)
     if len(fields) == 1 and _EPOCH_SECONDS.fullmatch(fields[0]):
         seconds, _, fraction = fields[0].partition(".")

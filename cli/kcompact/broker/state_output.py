@@ -5,13 +5,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from kcompact.broker.lines import shown
 from kcompact.broker.log_names import LogName
 from kcompact.errors import InputError
 
 OUTPUT_NAME = "output.json"
 SCHEMA_VERSION = 1
+T = TypeVar("T")
 START_ANEW = (
     "give the inputs that the state belongs to, or start a new --state folder: nothing is lost by that,"
     " tombstones only stay longer"
@@ -55,16 +57,29 @@ def read_output(path: Path) -> StateOutput | None:
     try:
         said = json.loads(path.read_text(encoding="utf-8"))
         return _output({SCHEMA_VERSION: said}[said["schema_version"]])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: not written by kcompact: {error}", hint=START_ANEW) from error
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(f"{path}: not written by kcompact: {shown(str(error))}", hint=START_ANEW) from error
 
 
 def _output(said: dict[str, Any]) -> StateOutput:
+    """Raises ValueError and the like for any value of another type than ``format_output`` writes."""
     return StateOutput(
-        tuple(OutputFile(**one) for one in said["files"]),
-        {LogName(topic, partition): last for topic, partition, last in said["last_offsets"]},
-        dict(said["sha256"]),
+        tuple(
+            OutputFile(_of(str, one["name"]), _of(int, one["size_bytes"]), _of(str, one["sha256"]))
+            for one in said["files"]
+        ),
+        {
+            LogName(_of(str, topic), _of(int, partition)): _of(int, last)
+            for topic, partition, last in said["last_offsets"]
+        },
+        {_of(str, name): _of(str, digest) for name, digest in said["sha256"].items()},
     )
+
+
+def _of(kind: type[T], value: Any) -> T:
+    if type(value) is not kind:
+        raise ValueError(f"{type(value).__name__} where {kind.__name__} is expected")
+    return value
 
 
 def format_output(output: StateOutput) -> str:

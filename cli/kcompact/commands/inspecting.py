@@ -95,4 +95,4 @@ class InspectCommand:
 def _is_wanted(log: LogName, options: ReadOptions) -> bool:
     """Whether the filters leave a log in: what is not read is not missed."""
     of_topic = not options.topics or log.topic in options.topics
-    return of_topic and (not options.partitions or log.partition in options.partitions)
+    return of_topic and (not options.partitions or any(log.partition in some for some in options.partitions))

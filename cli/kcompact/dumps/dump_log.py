@@ -4,12 +4,14 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
+from kcompact.digits import whole_number
 from kcompact.dumps.file_names import name_facts
 from kcompact.dumps.framed import Frame, FramedLayout, ReadRecord, TextShape, UnreadableError
 from kcompact.dumps.layout import DumpFile, SplitNotes
 from kcompact.dumps.lines import lines_of
 from kcompact.dumps.reading import FieldRules
-from kcompact.dumps.record import Record
+from kcompact.dumps.record import LARGEST_RECORD_BYTES, Record
+from kcompact.dumps.shown import shown
 from kcompact.dumps.timestamps import timestamp_type
 
 RECORD_STARTS = (b"| offset: ", b"offset: ")
@@ -88,9 +90,9 @@ def _record(data: bytes, rules: FieldRules) -> Record:
     if match is None:
         raise UnreadableError("not a record of kafka-dump-log", "print with --print-data-log")
     rest = data[match.end() :]
-    offset = int(match["offset"])
-    key, rest = _sized(rest, b" key: ", int(match["key_size"]), b" payload: ")
-    value, rest = _sized(rest, b" payload: ", int(match["value_size"]), b"")
+    offset = rules.to_offset(match["offset"].decode(), 0)
+    key, rest = _sized(rest, b" key: ", match["key_size"], b" payload: ")
+    value, rest = _sized(rest, b" payload: ", match["value_size"], b"")
     if rest.strip():
         raise UnreadableError("more bytes than keySize and valueSize tell", "was the output edited?")
     for role in ("record", "key", "value"):
@@ -103,7 +105,7 @@ def _record(data: bytes, rules: FieldRules) -> Record:
         rules.to_topic(None),
         rules.to_partition(None),
         offset,
-        int(match["timestamp"]),
+        rules.to_timestamp_ms(match["timestamp"].decode()),
         key,
         value,
         headers,
@@ -111,8 +113,11 @@ def _record(data: bytes, rules: FieldRules) -> Record:
     )
 
 
-def _sized(rest: bytes, label: bytes, size: int, following: bytes) -> tuple[bytes | None, bytes]:
+def _sized(rest: bytes, label: bytes, told: bytes, following: bytes) -> tuple[bytes | None, bytes]:
     """A key or payload of the size that the line told, and what comes after it."""
+    size = whole_number(told.decode())
+    if size is None or size > LARGEST_RECORD_BYTES:
+        raise UnreadableError(f"a size of {shown(told.decode())} bytes", "was the output edited?")
     if size < 0:
         return None, rest
     if not rest.startswith(label):

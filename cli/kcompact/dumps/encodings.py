@@ -36,9 +36,11 @@ def _python(text: bytes) -> bytes:
         raise ValueError("not a bytes literal")
     try:
         value = ast.literal_eval(text.decode("ascii"))
-    except SyntaxError as error:
+    except (SyntaxError, TypeError, MemoryError, RecursionError) as error:
         raise ValueError("not a bytes literal") from error
-    return bytes(value)
+    if isinstance(value, bytes):
+        return value
+    raise ValueError("not a bytes literal")
 
 
 ENCODINGS: dict[str, Callable[[bytes], bytes]] = {

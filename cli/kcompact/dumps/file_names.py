@@ -4,22 +4,22 @@ import re
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from kcompact.digits import INT_MAX, LONG_MAX, whole_number
 from kcompact.dumps.containers import STDIN
 from kcompact.dumps.outputs import CONTAINER_SUFFIXES, DATA_SUFFIXES
 
 _EXTENSIONS = r"(?:\.[A-Za-z][A-Za-z0-9_]*)*$"  # .json.gz, .snappy.avro
 _FILE_PATTERNS = [
     # Confluent's sinks: topic+partition+start(+end)
-    re.compile(r"^(?P<topic>.+?)\+(?P<partition>\d+)\+(?P<start>\d+)(?:\+\d+)?" + _EXTENSIONS),
+    re.compile(r"^(?P<topic>.+?)\+(?P<partition>[0-9]+)\+(?P<start>[0-9]+)(?:\+[0-9]+)?" + _EXTENSIONS),
     # Aiven's sinks: topic-partition-start
-    re.compile(r"^(?P<topic>.+)-(?P<partition>\d+)-(?P<start>\d+)" + _EXTENSIONS),
+    re.compile(r"^(?P<topic>.+)-(?P<partition>[0-9]+)-(?P<start>[0-9]+)" + _EXTENSIONS),
     # esque writes partition_3, kafka_exporter_importer topic_partition_3
-    re.compile(r"^(?:(?P<topic>.+)_)?partition_(?P<partition>\d+)" + _EXTENSIONS),
+    re.compile(r"^(?:(?P<topic>.+)_)?partition_(?P<partition>[0-9]+)" + _EXTENSIONS),
     # DenktMit and many others: topic-partition
-    re.compile(r"^(?P<topic>.+)-(?P<partition>\d+)" + _EXTENSIONS),
+    re.compile(r"^(?P<topic>.+)-(?P<partition>[0-9]+)" + _EXTENSIONS),
 ]
-_LENSES = re.compile(r"^(?P<end>\d+)_\d+_\d+" + _EXTENSIONS)
-_LARGEST_PARTITION = 2**31 - 1
+_LENSES = re.compile(r"^(?P<end>[0-9]+)_\d+_\d+" + _EXTENSIONS)
 
 
 @dataclass(frozen=True)
@@ -41,19 +41,23 @@ def name_facts(path: str) -> NameFacts:
     from_folders = _folder_facts(folders)
     for pattern in _FILE_PATTERNS:
         match = pattern.match(name)
-        if match and int(match["partition"]) <= _LARGEST_PARTITION:
-            found = match.groupdict()
-            start = found.get("start")
-            return NameFacts(
-                found["topic"] or from_folders.topic,
-                int(found["partition"]),
-                int(start) if start is not None else None,
-            )
-    if _LENSES.match(name) and folders and folders[-1].isdigit():
+        found = match.groupdict() if match else {}
+        partition = _within(found.get("partition"), INT_MAX)
+        start = _within(found.get("start", "0"), LONG_MAX)
+        if partition is not None and start is not None:
+            topic = found["topic"] or from_folders.topic
+            return NameFacts(topic, partition, start if "start" in found else None)
+    if _LENSES.match(name) and folders and _within(folders[-1], INT_MAX) is not None:
         # Lenses: topic/partition/lastOffset_earliest_latest: its last offset orders files as well.
         topic = folders[-2] if len(folders) > 1 else None
         return NameFacts(topic, int(folders[-1]), None)
     return from_folders
+
+
+def _within(text: str | None, largest: int) -> int | None:
+    """The number, if it is one from 0 to ``largest``."""
+    number = None if text is None else whole_number(text)
+    return number if number is not None and 0 <= number <= largest else None
 
 
 def topic_of(path: str) -> str:
@@ -93,7 +97,7 @@ def _folder_facts(folders: tuple[str, ...]) -> NameFacts:
         if folder.startswith("topic="):
             topic = folder.removeprefix("topic=")
         number = folder.removeprefix("partition=")
-        if number != folder and number.isdigit():
+        if number != folder and _within(number, INT_MAX) is not None:
             partition = int(number)
             if topic is None and index and "=" not in folders[index - 1]:
                 topic = folders[index - 1]

@@ -104,7 +104,7 @@ class FramedLayout:
         try:
             yield from self._found(file, split, SplitNotes(), values=True)
         except _At as at:
-            raise InputError(f"{file.path}: byte {at.position}: {at.cause}", hint=at.cause.hint) from at.cause
+            raise _input_error(file, at.position, at.cause) from at.cause
 
     def _found(self, file: DumpFile, split: Split, notes: SplitNotes, *, values: bool) -> Iterator[Found]:
         read = self.reader(file, notes, values=values)
@@ -128,13 +128,17 @@ class FramedLayout:
         """The records at the given positions. Without offsets, all are read, for their numbers."""
         if file.dialect.offset is None:
             wanted = set(positions.tolist())
-            found = self._found(file, split, SplitNotes(), values=True)
+            found = self.records(file, split)
             by_position = {position: record for position, _, record in found if position in wanted}
             yield from (by_position[position] for position in positions.tolist())
             return
         read = self.reader(file, SplitNotes(), values=True)
         for ordinal, data in enumerate(read_ranges(file.data_path, positions, record_bytes)):
-            yield read(self.content(bytes(data)), ordinal)
+            try:
+                record = read(self.content(bytes(data)), ordinal)
+            except UnreadableError as error:  # in what the index did not look at
+                raise _input_error(file, int(positions[ordinal]), error) from error
+            yield record
 
     def begin(self, file: DumpFile) -> bytes:
         """BOM, header line, opening bracket."""
@@ -175,6 +179,10 @@ def copy_separated(file: DumpFile, positions: np.ndarray, record_bytes: np.ndarr
         written += out.write(separator) + out.write(record)
         separator = file.shape.between
     return written
+
+
+def _input_error(file: DumpFile, position: int, cause: UnreadableError) -> InputError:
+    return InputError(f"{file.path}: byte {position}: {cause}", hint=cause.hint)
 
 
 def _refuse_too_large(frame: Frame) -> None:

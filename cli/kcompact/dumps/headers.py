@@ -9,6 +9,7 @@ import orjson
 from kcompact.dumps.encodings import ENCODINGS
 
 Headers = tuple[tuple[str, bytes | None], ...]
+ToBytes = Callable[[Any], bytes | None]
 
 
 def decode_headers(raw: Any, encoding: str = "text", errors: str = "surrogatepass") -> Headers:
@@ -16,7 +17,20 @@ def decode_headers(raw: Any, encoding: str = "text", errors: str = "surrogatepas
 
     ``encoding`` is that of the header values, ``errors`` the codec error handler of the text around them.
     """
-    to_bytes = _value_decoder(encoding, errors)
+    headers = _by_shape(raw, _value_decoder(encoding, errors))
+    for name, _ in headers:
+        name.encode("utf-8", "surrogateescape")  # half a character is no name
+    return headers
+
+
+def bytes_of_numbers(numbers: Any) -> bytes:
+    """The bytes of ``{"type": "Buffer", "data": [...]}``. Raises ValueError."""
+    if not isinstance(numbers, list) or not all(type(number) is int for number in numbers):
+        raise ValueError("not a list of bytes")
+    return bytes(numbers)
+
+
+def _by_shape(raw: Any, to_bytes: ToBytes) -> Headers:
     if not raw:
         return ()
     if isinstance(raw, str):
@@ -28,7 +42,7 @@ def decode_headers(raw: Any, encoding: str = "text", errors: str = "surrogatepas
     raise ValueError(f"{type(raw).__name__} is no shape of headers")
 
 
-def _value_decoder(encoding: str, errors: str) -> Callable[[Any], bytes | None]:
+def _value_decoder(encoding: str, errors: str) -> ToBytes:
     """What turns one header value into bytes."""
     decoder = ENCODINGS[encoding]
 
@@ -40,7 +54,7 @@ def _value_decoder(encoding: str, errors: str) -> Callable[[Any], bytes | None]:
         if isinstance(value, list):  # byte numbers, as AWS Lambda writes them; Java's are signed
             return bytes(number & 0xFF for number in value)
         if isinstance(value, dict) and value.get("type") == "Buffer":
-            return bytes(value["data"])
+            return bytes_of_numbers(value["data"])
         if isinstance(value, dict) and "payload" in value:  # Redpanda Console
             return None if value.get("isPayloadNull") else to_bytes(value["payload"])
         return orjson.dumps(value)
@@ -48,7 +62,7 @@ def _value_decoder(encoding: str, errors: str) -> Callable[[Any], bytes | None]:
     return to_bytes
 
 
-def _from_cell(text: str, to_bytes: Callable[[Any], bytes | None]) -> Headers:
+def _from_cell(text: str, to_bytes: ToBytes) -> Headers:
     if text == "NO_HEADERS":
         return ()
     if text[0] in "[{":
@@ -62,7 +76,7 @@ def _from_cell(text: str, to_bytes: Callable[[Any], bytes | None]) -> Headers:
     return tuple((name, None if value == "NULL" else to_bytes(value)) for name, _, value in pairs)
 
 
-def _from_list(raw: list[Any], to_bytes: Callable[[Any], bytes | None]) -> Headers:
+def _from_list(raw: list[Any], to_bytes: ToBytes) -> Headers:
     if all(isinstance(item, dict) for item in raw):
         return tuple(pair for item in raw for pair in _from_object(item, to_bytes))
     if all(isinstance(item, list) for item in raw):  # Python clients: pairs
@@ -72,9 +86,7 @@ def _from_list(raw: list[Any], to_bytes: Callable[[Any], bytes | None]) -> Heade
     raise ValueError("a list of headers with a name too many")
 
 
-def _from_object(
-    item: dict[str, Any], to_bytes: Callable[[Any], bytes | None]
-) -> list[tuple[str, bytes | None]]:
+def _from_object(item: dict[str, Any], to_bytes: ToBytes) -> list[tuple[str, bytes | None]]:
     if "key" in item:
         value = item.get("value")
         if item.get("encoding") == "base64" and isinstance(value, str):  # the plain envelope's own mark

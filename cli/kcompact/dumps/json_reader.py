@@ -2,16 +2,19 @@
 
 import base64
 import re
+from collections.abc import Callable
 from typing import Any
 
 import orjson
 
 from kcompact.dumps.dialect import Dialect
 from kcompact.dumps.framed import UnreadableError
+from kcompact.dumps.headers import bytes_of_numbers
 from kcompact.dumps.json_text import ParsedJson, canonical
 from kcompact.dumps.layout import DumpFile, SplitNotes
-from kcompact.dumps.reading import MISSING, REPLACEMENT, FieldRules
+from kcompact.dumps.reading import DAMAGED_HINT, MISSING, REPLACEMENT, FieldRules
 from kcompact.dumps.record import Record
+from kcompact.dumps.shown import shown
 
 Path = tuple[str, ...]
 _JAVA_MAP = re.compile(rb"\s*\{\w+=")
@@ -31,7 +34,14 @@ class JsonReader:
 
     def __call__(self, data: bytes, ordinal: int) -> Record:
         """Read one record, the ``ordinal``-th of its split. Raises UnreadableError."""
-        parsed = self._parsed(data)
+        try:
+            return self._record(self._parsed(data), ordinal)
+        except RecursionError as error:
+            raise UnreadableError("the record is nested too deeply", DAMAGED_HINT) from error
+        except (UnicodeEncodeError, orjson.JSONEncodeError) as error:
+            raise UnreadableError(f"a string of the record is no text ({error})", DAMAGED_HINT) from error
+
+    def _record(self, parsed: ParsedJson, ordinal: int) -> Record:
         rules, paths = self._rules, self._paths
         rules.see("record")
         offset = rules.to_offset(self._get(parsed, paths["offset"]), ordinal)
@@ -120,7 +130,7 @@ class JsonReader:
             return self._text(parsed, raw, role)
         if type(raw) is dict:
             if raw.get("type") == "Buffer" and isinstance(raw.get("data"), list):  # Node's JSON.stringify
-                return bytes(raw["data"])
+                return self._raw_bytes(bytes_of_numbers, raw["data"], role)
             if "payload" in raw and "isPayloadNull" in raw:
                 return self._console(parsed, raw, role)
         return self._spelling(parsed, role, ())
@@ -180,10 +190,16 @@ class JsonReader:
         if raw["isPayloadNull"]:
             return None
         if raw.get("rawPayload") is not None:
-            return base64.b64decode(raw["rawPayload"])
+            return self._raw_bytes(base64.b64decode, raw["rawPayload"], role)
         if isinstance(raw["payload"], str):
             return self._text(parsed, raw["payload"], role)
         return self._spelling(parsed, role, ("payload",))
+
+    def _raw_bytes(self, decode: Callable[[Any], bytes], raw: Any, role: str) -> bytes:
+        try:
+            return decode(raw)
+        except (ValueError, TypeError) as error:
+            raise UnreadableError(f"the {role}'s bytes cannot be read: {shown(raw)}", DAMAGED_HINT) from error
 
     def _refuse_error(self, parsed: ParsedJson, field: str | None, role: str) -> None:
         if field is None:
@@ -191,7 +207,7 @@ class JsonReader:
         error = self._get(parsed, _path(field))
         if error is not MISSING and error is not None:
             raise UnreadableError(
-                f"{field}: {str(error)[:120]}: the {role} is null only because it could not be decoded",
+                f"{field}: {shown(error)}: the {role} is null only because it could not be decoded",
                 f"export again without decoding (kcat: leave out -s {role}=...)",
             )
 

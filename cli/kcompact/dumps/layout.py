@@ -31,12 +31,12 @@ class DumpFile:
     start_offset: int | None = None
     notes: tuple[str, ...] = ()  # what was assumed; shown to the user once
     topics: frozenset[str] = frozenset()  # ReadOptions.topics: records of others are not indexed; empty: all
-    partitions: frozenset[int] = frozenset()  # likewise
+    partitions: tuple[range, ...] = ()  # likewise
 
     def wants(self, topic: str, partition: int) -> bool:
         """Whether the user asked for records of this log (``--topic``, ``--partitions``)."""
         return (not self.topics or topic in self.topics) and (
-            not self.partitions or partition in self.partitions
+            not self.partitions or any(partition in some for some in self.partitions)
         )
 
 

@@ -16,4 +16,4 @@ class ReadOptions:
     delimiter: str | None = None
     canonical_keys: bool = False
     topics: frozenset[str] = frozenset()  # empty: all
-    partitions: frozenset[int] = frozenset()  # empty: all
+    partitions: tuple[range, ...] = ()  # empty: all

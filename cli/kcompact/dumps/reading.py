@@ -3,11 +3,13 @@
 import re
 from typing import Any
 
+from kcompact.digits import INT_MAX, LONG_MAX, whole_number
 from kcompact.dumps.dialect import Dialect
 from kcompact.dumps.encodings import ENCODINGS
 from kcompact.dumps.framed import UnreadableError
 from kcompact.dumps.headers import Headers, decode_headers
 from kcompact.dumps.layout import DumpFile, SplitNotes
+from kcompact.dumps.shown import shown
 from kcompact.dumps.timestamps import prefixed_type, timestamp_ms, timestamp_type
 
 _LARGE_NUMBER = re.compile(rb"\d{16}|\d[eE]\+")  # from 2**53 on, not every integer is a double
@@ -15,8 +17,8 @@ REPLACEMENT = "\ufffd".encode()
 EXAMPLES = 3
 _DIGITS_OF_SECONDS = 10
 _SMALLEST_US = 10**14
-LARGEST_INT64 = 2**63 - 1
-_LARGEST_PARTITION = 2**31 - 1
+_SURROGATE = re.compile("[\ud800-\udfff]")  # bytes that are no UTF-8, or half a character
+DAMAGED_HINT = "the record was damaged or edited: export the dump again, or leave the record out"
 
 
 class Missing:
@@ -57,15 +59,21 @@ class FieldRules:
         """The topic a record names, else the file's."""
         if raw is MISSING or raw is None:
             if self.topic is None:
-                raise UnreadableError(f"no {self.dialect.topic or 'topic'} in the record")
+                raise UnreadableError(
+                    f"no {self.dialect.topic or 'topic'} in the record",
+                    "name the field with --fields topic=FIELD, if it has another name here",
+                )
             return self.topic
-        return raw if isinstance(raw, str) else str(raw)
+        topic = str(raw) if type(raw) is int else raw
+        if not isinstance(topic, str) or _SURROGATE.search(topic):
+            raise UnreadableError(f"{shown(raw)} is not the name of a topic", DAMAGED_HINT)
+        return topic
 
     def to_partition(self, raw: Any) -> int:
         """The partition a record names, else the file's, else 0."""
         if raw is MISSING or raw is None:
             return self.partition
-        return _whole_number(raw, "partition", _LARGEST_PARTITION)
+        return _whole_number(raw, "partition", INT_MAX)
 
     def to_offset(self, raw: Any, ordinal: int) -> int:
         """The offset a record names; in a dump without offsets, its number in the file."""
@@ -76,7 +84,7 @@ class FieldRules:
                 f"no {self.dialect.offset} in the record",
                 "name the field with --fields offset=FIELD, if it has another name here",
             )
-        return _whole_number(raw, "offset", LARGEST_INT64)
+        return _whole_number(raw, "offset", LONG_MAX)
 
     def to_timestamp_ms(self, raw: Any) -> int:
         """Milliseconds since the epoch; -1 where there is none."""
@@ -84,16 +92,16 @@ class FieldRules:
             return -1
         if self.dialect.timestamp_unit == "auto" and raw is not None:
             self.count("timestamps")
-            if len(str(raw)) == _DIGITS_OF_SECONDS and str(raw).isdigit():
+            if _is_ten_digits(raw):
                 self.count("ten_digit_timestamps")
         if type(raw) is int and 0 <= raw < _SMALLEST_US and self.dialect.timestamp_unit in {"ms", "auto"}:
             return raw
         try:
             found = timestamp_ms(raw, self.dialect.timestamp_unit)
         except (ValueError, OverflowError) as error:
-            raise UnreadableError(f"{raw!r} is not a timestamp") from error
-        if found > LARGEST_INT64:
-            raise UnreadableError(f"timestamp {raw!r} is out of range")
+            raise UnreadableError(f"{shown(raw)} is not a timestamp", DAMAGED_HINT) from error
+        if abs(found) > LONG_MAX:
+            raise UnreadableError(f"timestamp {shown(raw)} is out of range", DAMAGED_HINT)
         return found
 
     def to_timestamp_type(self, raw: Any, timestamp: Any) -> str | None:
@@ -107,7 +115,7 @@ class FieldRules:
         try:
             return decode_headers(raw, self.dialect.headers_encoding, errors)
         except (ValueError, KeyError, TypeError) as error:
-            raise UnreadableError(f"headers cannot be read: {error}") from error
+            raise UnreadableError(f"headers cannot be read: {shown(raw)}", DAMAGED_HINT) from error
 
     def key_or_null(self, form: str) -> bytes | None:
         """What a "missing" or "empty" key stands for."""
@@ -152,11 +160,14 @@ class FieldRules:
 
 
 def _whole_number(raw: Any, role: str, largest: int) -> int:
-    number = raw
-    if isinstance(raw, str) and raw.strip().isdigit():
-        number = int(raw)
+    number = whole_number(raw.strip()) if isinstance(raw, str) else raw
     if type(number) is not int:
-        raise UnreadableError(f"{raw!r} is not {'an' if role == 'offset' else 'a'} {role}")
+        raise UnreadableError(f"{shown(raw)} is not {'an' if role == 'offset' else 'a'} {role}", DAMAGED_HINT)
     if not 0 <= number <= largest:
-        raise UnreadableError(f"{role} {number} is out of range")
+        raise UnreadableError(f"{role} {shown(raw)} is out of range", DAMAGED_HINT)
     return number
+
+
+def _is_ten_digits(raw: Any) -> bool:
+    """Whether a timestamp has as many digits as one in seconds has."""
+    return isinstance(raw, int | str) and len(str(raw)) == _DIGITS_OF_SECONDS and str(raw).isdigit()

@@ -1,13 +1,17 @@
 """Timestamps as dumps spell them, as milliseconds since the epoch; -1 is "none"."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+from kcompact.digits import whole_number
 
 NO_TIMESTAMP = -1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 _SMALLEST_US = 10**14  # whole numbers from here on cannot be milliseconds (year 5138)
 _SMALLEST_NS = 10**17
+_SECONDS = re.compile(r"([0-9]{1,19})\.([0-9]{1,400})")
 _PREFIXES = {"CreateTime": "create", "LogAppendTime": "logappend"}
 _TYPES = {
     "create": "create",
@@ -43,7 +47,7 @@ def timestamp_ms(raw: Any, unit: str = "auto") -> int:
 
 def timestamp_type(raw: Any) -> str | None:
     """Either "create" or "logappend", however it is spelt, or None."""
-    return _TYPES.get(str(raw).lower())
+    return _TYPES.get(str(raw).lower()) if isinstance(raw, str | int) else None
 
 
 def prefixed_type(raw: Any) -> str | None:
@@ -67,13 +71,11 @@ def _from_text(text: str, unit: str) -> int:
     if text in {"", "NO_TIMESTAMP", "null"}:
         return NO_TIMESTAMP
     prefix, colon, rest = text.partition(":")
-    if colon and prefix in _PREFIXES:
-        return _from_integer(int(rest), unit)
-    if text.lstrip("-").isdigit():
-        return _from_integer(int(text), unit)
-    if text.replace(".", "", 1).isdigit():
-        whole, _, fraction = text.partition(".")
-        return int(whole) * 1000 + int(fraction[:3].ljust(3, "0"))
+    number = whole_number(rest if colon and prefix in _PREFIXES else text)
+    if number is not None:
+        return _from_integer(number, unit)
+    if seconds := _SECONDS.fullmatch(text):
+        return int(seconds[1]) * 1000 + int(seconds[2][:3].ljust(3, "0"))
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)

@@ -3,14 +3,14 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from kcompact.broker.lines import read_text
+from kcompact.broker.lines import number_in, partition_in, read_text, shown
 from kcompact.broker.log_names import LogName
 from kcompact.errors import InputError
 from kcompact.inspect.findings import Finding, Level
 from kcompact.inspect.inspection import LogFacts
 
 # ``orders:0:1199`` as kafka-get-offsets.sh prints it, or the same three apart by blanks.
-_LINE = re.compile(r"(?P<topic>[a-zA-Z0-9._-]+)[:\s]\s*(?P<partition>\d+)[:\s]\s*(?P<end>\d+)")
+_LINE = re.compile(r"(?P<topic>[a-zA-Z0-9._-]+)[:\s]\s*(?P<partition>[0-9]+)[:\s]\s*(?P<end>[0-9]+)")
 
 
 def read_end_offsets(path: str) -> dict[LogName, int]:
@@ -23,10 +23,11 @@ def read_end_offsets(path: str) -> dict[LogName, int]:
         match = _LINE.fullmatch(text)
         if match is None:
             raise InputError(
-                f"{path}:{number}: not TOPIC:PARTITION:END_OFFSET: {text}",
+                f"{path}:{number}: not TOPIC:PARTITION:END_OFFSET: {shown(text)}",
                 hint="kafka-get-offsets.sh --time latest prints such lines",
             )
-        ends[LogName(match["topic"], int(match["partition"]))] = int(match["end"])
+        log = LogName(match["topic"], partition_in(match["partition"], path, number))
+        ends[log] = number_in(match["end"], path, number)
     return ends
 
 

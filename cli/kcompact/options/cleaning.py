@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from kcompact.digits import INT_MAX, whole_number
 from kcompact.errors import PolicyError
 
 _PANEL = "Cleaning"
@@ -23,8 +24,9 @@ def parse_rounds(text: str) -> int | None:
     """``--rounds``: a number from 1, or None for ``until-clean``. Raises PolicyError."""
     if text == "until-clean":
         return None
-    if text.isdecimal() and int(text) > 0:
-        return int(text)
+    rounds = whole_number(text)
+    if rounds is not None and 0 < rounds <= INT_MAX:
+        return rounds
     raise PolicyError(
         f"--rounds {text}: not a number of rounds", hint="write --rounds 3, or --rounds until-clean"
     )

@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
+from kcompact.broker.lines import shown
+from kcompact.digits import INT_MAX, whole_number
 from kcompact.dumps.options import ReadOptions
 from kcompact.errors import InputError
 from kcompact.options.completion import dialect_names, topic_names
@@ -103,13 +105,15 @@ def _fields(text: str | None) -> dict[str, str]:
     return fields
 
 
-def _partitions(text: str | None) -> frozenset[int]:
-    partitions: set[int] = set()
+def _partitions(text: str | None) -> tuple[range, ...]:
+    partitions: list[range] = []
     for piece in text.split(",") if text else []:
         first, dash, last = piece.strip().partition("-")
-        if not first.isdecimal() or (dash and not last.isdecimal()) or (dash and int(last) < int(first)):
+        low, high = whole_number(first), whole_number(last if dash else first)
+        if low is None or high is None or not 0 <= low <= high <= INT_MAX:
             raise InputError(
-                f"--partitions {text}: {piece!r} is no partition", hint="as in --partitions 0,3-5"
+                f"--partitions {shown(text or '')}: {shown(piece)!r} is no partition",
+                hint=f"as in --partitions 0,3-5; they end at {INT_MAX}",
             )
-        partitions |= set(range(int(first), int(last or first) + 1))
-    return frozenset(partitions)
+        partitions.append(range(low, high + 1))
+    return tuple(partitions)

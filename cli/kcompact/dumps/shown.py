@@ -1,0 +1,21 @@
+"""Values of a dump as messages quote them: of a length that fits a line, whatever they are."""
+
+from typing import Any
+
+LONGEST = 60
+
+
+def shown(raw: Any) -> str:
+    """A parsed value, cut where it is long."""
+    try:
+        text = repr(raw[:LONGEST] if isinstance(raw, str | bytes) else raw)
+    except (ValueError, RecursionError):  # thousands of digits; nested too deeply
+        return f"a {type(raw).__name__}"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def some(names: list[str], most: int = 20) -> str:
+    """The first of many names, each cut where it is long."""
+    few = [name if len(name) <= LONGEST else f"{name[:LONGEST]}..." for name in names[:most]]
+    more = f", and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(few) + more
