@@ -10,6 +10,7 @@ from kcompact.dumps.dump import Dump, open_dump
 from kcompact.dumps.layout import DumpFile, Split, SplitNotes
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.outputs import OutputChoice, OutputPlan, name_outputs
 from kcompact.dumps.record import index_schema
 
 ONE_SPLIT = 1 << 40
@@ -64,3 +65,9 @@ def _fragment(file: DumpFile, split: Split, rows: list[dict[str, int]]) -> bytes
     written = LAYOUTS[file.layout].copy(file, split, positions, record_bytes, out)
     assert written == len(out.getvalue())
     return out.getvalue()
+
+
+def planned(dump: Dump, arguments: list[str], output: str | Path) -> OutputPlan:
+    """Where a dump's survivors go with ``-o``."""
+    names = name_outputs(arguments, [file.path for file in dump.files], OutputChoice(str(output)))
+    return names.plan(dump.files)

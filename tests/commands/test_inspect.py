@@ -229,7 +229,7 @@ def test_the_report_goes_to_a_file_that_is_not_overwritten_unasked(dump: Path, k
     assert dump.read_bytes().startswith(b'{"topic"')
     folder = kcompact("inspect", dump, "-o", dump.parent, "--overwrite")
     assert folder.exit_code == 2
-    assert "is a folder" in folder.stderr
+    assert "holds" in folder.stderr
     assert target.exists()
 
 

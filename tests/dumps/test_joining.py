@@ -3,11 +3,10 @@ from pathlib import Path
 import pytest
 
 from avro_files import PLAIN, TRIVADIS, read_rows, write_avro
-from dump_pipeline import copied, index_all
+from dump_pipeline import copied, index_all, planned
 from kcompact.dumps.dump import Dump, open_dump
 from kcompact.dumps.joining import joined
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.outputs import OutputChoice, plan_outputs
 from kcompact.dumps.record import Record
 from kcompact.errors import OutputError
 
@@ -19,7 +18,7 @@ KCAT = b'{"topic":"t","partition":0,"offset":1,"tstype":"create","ts":5,"broker"
 def join(paths: list[Path], output: str) -> Dump:
     arguments = [str(path) for path in paths]
     dump = open_dump(arguments, ReadOptions())
-    dump.files = joined(plan_outputs(arguments, dump.files, OutputChoice(output)))
+    dump.files = joined(planned(dump, arguments, output))
     return dump
 
 

@@ -1,20 +1,16 @@
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from kcompact.dumps.layout import DumpFile
-from kcompact.dumps.outputs import OutputChoice, plan_outputs, split_suffixes
+from kcompact.dumps.outputs import OutputChoice, name_outputs, split_suffixes
 from kcompact.errors import OutputError
 
 
-def dump_files(*paths: Path) -> tuple[DumpFile, ...]:
+def dump_files(*paths: Path) -> list[str]:
     for path in paths:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"{}\n")
-    return tuple(
-        DumpFile(number, str(path), str(path), 3, "json-lines", None) for number, path in enumerate(paths)
-    )
+    return [str(path) for path in paths]
 
 
 @pytest.mark.parametrize(
@@ -35,88 +31,82 @@ def test_extensions_are_a_container_and_a_format(name: str, parts: tuple[str, st
 def test_one_file_is_written_beside_itself_with_a_report_folder(tmp_path: Path) -> None:
     files = dump_files(tmp_path / "x.jsonl.gz")
 
-    plan = plan_outputs([files[0].path], files, OutputChoice())
+    names = name_outputs(files, files, OutputChoice())
 
-    assert [tmp_path / "x.compacted.jsonl.gz"] == [target.path for target in plan.targets]
-    assert tmp_path / "x.compacted.report" == plan.report
+    assert (tmp_path / "x.compacted.jsonl.gz",) == names.paths
+    assert tmp_path / "x.compacted.report" == names.report
 
 
 def test_a_folder_keeps_the_names_inside(tmp_path: Path) -> None:
     files = dump_files(tmp_path / "d" / "a.jsonl", tmp_path / "d" / "sub" / "b.jsonl")
 
-    plan = plan_outputs([f"{tmp_path}/d/"], files, OutputChoice())
+    names = name_outputs([f"{tmp_path}/d/"], files, OutputChoice())
 
-    assert tmp_path / "d.compacted" == plan.folder
+    assert tmp_path / "d.compacted" == names.folder
     assert ["a.jsonl", "sub/b.jsonl"] == [
-        str(target.path.relative_to(tmp_path / "d.compacted")) for target in plan.targets
+        str(path.relative_to(tmp_path / "d.compacted")) for path in names.paths
     ]
-    assert tmp_path / "d.compacted.report" == plan.report
+    assert tmp_path / "d.compacted.report" == names.report
 
 
 def test_several_files_need_a_name_and_the_hint_says_which_command_to_type(tmp_path: Path) -> None:
     files = dump_files(tmp_path / "a.jsonl", tmp_path / "b.jsonl")
 
     with pytest.raises(OutputError) as caught:
-        plan_outputs([file.path for file in files], files, OutputChoice())
+        name_outputs(files, files, OutputChoice())
 
-    assert f"kcompact compact {files[0].path} {files[1].path} -o" in str(caught.value.hint)
+    assert f"kcompact compact {files[0]} {files[1]} -o" in str(caught.value.hint)
 
 
 def test_several_files_into_one(tmp_path: Path) -> None:
     files = dump_files(tmp_path / "a.jsonl", tmp_path / "b.jsonl")
 
-    plan = plan_outputs([file.path for file in files], files, OutputChoice(output=str(tmp_path / "o.jsonl")))
+    names = name_outputs(files, files, OutputChoice(output=str(tmp_path / "o.jsonl")))
 
-    assert [files] == [target.files for target in plan.targets]
+    assert (tmp_path / "o.jsonl",) == names.paths
+    assert names.folder is None
 
 
 def test_two_inputs_of_one_name_cannot_go_into_one_folder(tmp_path: Path) -> None:
     files = dump_files(tmp_path / "a" / "x.jsonl", tmp_path / "b" / "x.jsonl")
 
     with pytest.raises(OutputError, match=r"two inputs are called x\.jsonl"):
-        plan_outputs([file.path for file in files], files, OutputChoice(output=f"{tmp_path}/out/"))
+        name_outputs(files, files, OutputChoice(output=f"{tmp_path}/out/"))
 
 
 def test_a_link_in_a_folder_keeps_its_own_name(tmp_path: Path) -> None:
+    files = dump_files(tmp_path / "elsewhere.jsonl")
     (tmp_path / "d").mkdir()
-    elsewhere = dump_files(tmp_path / "elsewhere.jsonl")[0]
-    (tmp_path / "d" / "link.jsonl").symlink_to(elsewhere.path)
-    files = (replace(elsewhere, path=str(tmp_path / "d" / "link.jsonl")),)
+    (tmp_path / "d" / "link.jsonl").symlink_to(files[0])
 
-    plan = plan_outputs([f"{tmp_path}/d/"], files, OutputChoice(output=f"{tmp_path}/out"))
+    names = name_outputs(
+        [f"{tmp_path}/d/"], [f"{tmp_path}/d/link.jsonl"], OutputChoice(output=f"{tmp_path}/out")
+    )
 
-    assert [tmp_path / "out" / "link.jsonl"] == [target.path for target in plan.targets]
-
-
-def test_an_output_reached_by_another_way_is_still_an_input(tmp_path: Path) -> None:
-    files = dump_files(tmp_path / "d" / "a.jsonl", tmp_path / "d" / "b.jsonl")
-    (tmp_path / "way").symlink_to(tmp_path / "d")
-
-    with pytest.raises(OutputError, match="is an input"):
-        plan_outputs([file.path for file in files], files, OutputChoice(f"{tmp_path}/way/", overwrite=True))
-
-
-@pytest.mark.parametrize("overwrite", [False, True])
-def test_an_input_is_never_an_output(tmp_path: Path, overwrite: bool) -> None:
-    files = dump_files(tmp_path / "a.jsonl")
-    link = tmp_path / "link.jsonl"
-    link.symlink_to(files[0].path)
-
-    with pytest.raises(OutputError, match="is an input"):
-        plan_outputs([files[0].path], files, OutputChoice(output=str(link), overwrite=overwrite))
-
-
-def test_what_exists_is_replaced_only_when_asked(tmp_path: Path) -> None:
-    files = dump_files(tmp_path / "a.jsonl")
-    (tmp_path / "a.compacted.jsonl").write_text("precious")
-
-    with pytest.raises(OutputError, match="exists already"):
-        plan_outputs([files[0].path], files, OutputChoice())
-    plan_outputs([files[0].path], files, OutputChoice(overwrite=True))
+    assert (tmp_path / "out" / "link.jsonl",) == names.paths
 
 
 def test_standard_input_goes_to_standard_output_without_a_report() -> None:
-    plan = plan_outputs(["-"], (), OutputChoice())
+    names = name_outputs(["-"], ["-"], OutputChoice())
 
-    assert plan.to_stdout
-    assert plan.report is None
+    assert names.to_stdout
+    assert names.report is None
+
+
+def test_a_dot_is_the_folder_it_stands_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here" / "below").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "here" / "below")
+    files = dump_files(tmp_path / "x.jsonl")
+
+    names = name_outputs(files, files, OutputChoice(output=".."))
+
+    assert tmp_path / "here" == names.folder
+    assert tmp_path / "here.report" == names.report
+
+
+@pytest.mark.parametrize(("output", "words"), [("", "names nothing"), ("/", "root folder"), ("/..", "root")])
+def test_a_place_without_a_name_is_refused(tmp_path: Path, output: str, words: str) -> None:
+    files = dump_files(tmp_path / "x.jsonl")
+
+    with pytest.raises(OutputError, match=words):
+        name_outputs(files, files, OutputChoice(output=output))

@@ -7,14 +7,13 @@ from typing import Any
 import fastavro
 import pytest
 
-from dump_pipeline import index_all, open_one
+from dump_pipeline import index_all, open_one, planned
 from kcompact.dumps.describing import describe
 from kcompact.dumps.dump import open_dump
 from kcompact.dumps.joining import joined
 from kcompact.dumps.judging import judge
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.outputs import OutputChoice, plan_outputs
 from kcompact.dumps.record import EXTRA_FIELDS, Record, content_hash
 from kcompact.dumps.writers.converting import copying_for
 from kcompact.dumps.writers.targets import conversion_notes, with_writers
@@ -111,7 +110,7 @@ def test_survivors_are_written_as_the_plain_envelope(tmp_path: Path, target: str
     folder_of(tmp_path, KINDS["avro"])
     arguments = [str(tmp_path / "topics")]
     with open_dump(arguments, ReadOptions()) as dump:
-        plan = plan_outputs([*arguments, "another"], dump.files, OutputChoice(str(tmp_path / target)))
+        plan = planned(dump, [*arguments, "another"], tmp_path / target)
         outputs = with_writers(plan, None)
         assert "written together" in conversion_notes(outputs)[0]
         writer = outputs.targets[0].writer
@@ -133,7 +132,7 @@ def test_an_output_of_no_format_is_refused(tmp_path: Path) -> None:
     folder_of(tmp_path, KINDS["avro"])
     arguments = [str(tmp_path / "topics")]
     with open_dump(arguments, ReadOptions()) as dump:
-        plan = plan_outputs([*arguments, "x"], dump.files, OutputChoice(str(tmp_path / "out")))
+        plan = planned(dump, [*arguments, "x"], tmp_path / "out")
         with pytest.raises(OutputError, match="files of their own") as caught:
             with_writers(plan, None)
     assert ".jsonl" in (caught.value.hint or "")

@@ -6,14 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from avro_files import PLAIN, TRIVADIS, write_avro
-from dump_pipeline import index_all, open_one
+from dump_pipeline import index_all, open_one, planned
 from kcompact.dumps.assemble import Fragment, assemble
 from kcompact.dumps.dump import Dump, open_dump
 from kcompact.dumps.joining import joined
 from kcompact.dumps.judging import judge
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.outputs import OutputChoice, plan_outputs
 from kcompact.dumps.record import Record
 from kcompact.dumps.writers.converting import Converter, copying_for
 from kcompact.dumps.writers.targets import (
@@ -232,7 +231,7 @@ def test_files_of_several_formats_are_joined_where_they_are_converted(tmp_path: 
     two = write(tmp_path, "avro", [Record("t", 0, 1, 5, b"k", b"v")])
     arguments = [str(one), str(two)]
     with open_dump(arguments, ReadOptions()) as dump:
-        plan = plan_outputs(arguments, dump.files, OutputChoice(str(tmp_path / "out.jsonl")))
+        plan = planned(dump, arguments, tmp_path / "out.jsonl")
         outputs = with_writers(plan, None)
         assert joined(outputs) == dump.files
         copying = copying_for(outputs)
@@ -250,7 +249,10 @@ def test_files_of_several_formats_are_joined_where_they_are_converted(tmp_path: 
 def test_kcat_takes_records_of_one_log(tmp_path: Path) -> None:
     path = write(tmp_path, "csv", [Record("t", 0, 0, 5, b"k", b"v")])
     with open_one(path) as dump:
-        outputs = with_writers(plan_outputs([str(path)], dump.files, OutputChoice("-")), "kcat")
+        outputs = with_writers(
+            planned(dump, [str(path)], "-"),
+            "kcat",
+        )
     assert conversion_notes(outputs) == [
         "-: offsets, timestamps, headers of the records are not in this output"
     ]

@@ -2,11 +2,11 @@
 
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
-from kcompact.commands.report_file import check_report_file, write_report_file
+from kcompact.commands.report_file import check_report_file, report_target, write_report_file
 from kcompact.console import stderr, stdout
-from kcompact.dumps.sources import find_files
 from kcompact.options.verifying import AnswerOptions, VerifyFormat
 from kcompact.report.inert import terminal
 from kcompact.report.verify_github import render_annotations, render_summary
@@ -22,20 +22,23 @@ RENDERINGS = {
     VerifyFormat.JUNIT: render_junit,
     VerifyFormat.GITHUB: render_annotations,
 }
-STDOUT = "-"
 
 
-def give_answer(outcome: Outcome, options: AnswerOptions, keys: Keys, inputs: list[str]) -> None:
+def check_answer_file(options: AnswerOptions, dumps: Iterable[str], others: Iterable[str | None]) -> None:
+    """Before the work: raise OutputError if the answer may not be written where it is to go."""
+    check_report_file(report_target(options.output), dumps, others, overwrite=options.overwrite)
+
+
+def give_answer(outcome: Outcome, options: AnswerOptions, keys: Keys) -> None:
     """Show the outcome as asked for. Raises OutputError."""
     text = RENDERINGS[options.answer_format](outcome, keys)
-    if options.output is None or options.output == STDOUT:
+    target = report_target(options.output)
+    if target is None:
         if not (stdout.quiet and options.answer_format is VerifyFormat.TEXT):
             sys.stdout.write(text)
             sys.stdout.flush()
     else:
-        path = Path(options.output)
-        check_report_file(path, find_files(inputs), overwrite=options.overwrite)
-        write_report_file(path, text)
+        write_report_file(target, text)
         stderr.print(terminal(f"{answer(outcome)}; written to {options.output}"), markup=False)
     is_listening = os.environ.get("GITHUB_ACTIONS") == "true"
     if is_listening if options.annotations is None else options.annotations:

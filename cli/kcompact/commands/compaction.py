@@ -8,12 +8,13 @@ from typing import Any
 
 from kcompact.broker.log_names import LogName
 from kcompact.broker.state import StateFolder, open_state
+from kcompact.commands.path_checks import check_paths, files_named
 from kcompact.commands.publishing import publish
 from kcompact.console import note, say, stderr, stdout
 from kcompact.dumps.describing import describe, serial_notes
 from kcompact.dumps.dump import Dump, open_dump
 from kcompact.dumps.joining import joined
-from kcompact.dumps.outputs import OutputChoice, OutputPlan, plan_outputs
+from kcompact.dumps.outputs import OutputChoice, OutputNames, OutputPlan, name_outputs
 from kcompact.dumps.publish import work_folder
 from kcompact.dumps.writers.converting import copying_for
 from kcompact.dumps.writers.targets import check_one_log, conversion_notes, with_writers
@@ -23,9 +24,9 @@ from kcompact.errors import ExitCode, PolicyError
 from kcompact.log.compaction import Compacted, Renderings, Request, compact_dump, is_plain
 from kcompact.log.policy import Policy
 from kcompact.options.cleaning import CleaningOptions, parse_rounds
-from kcompact.options.given import GivenOptions, now_ms, read_given, state_path
+from kcompact.options.given import GivenOptions, given_files, now_ms, read_given, state_path
 from kcompact.options.output import OutputOptions, ReportFormat
-from kcompact.options.policy import Policies, PolicyOptions, policies_for, require_retention
+from kcompact.options.policy import Policies, PolicyOptions, config_files, policies_for, require_retention
 from kcompact.options.reading import ReadingOptions, read_options
 from kcompact.options.run import RunOptions
 from kcompact.report.compaction import CompactionReport, SharedKey
@@ -34,6 +35,7 @@ from kcompact.report.compaction_json import render_json
 from kcompact.report.compaction_markdown import render_markdown
 from kcompact.report.compaction_text import print_text
 from kcompact.report.csv_parts import render_gaps, render_removed_keys
+from kcompact.storage.apart import WrittenPath
 
 
 @dataclass(frozen=True)
@@ -60,10 +62,11 @@ class CompactCommand:
     def execute(self) -> int:
         """Do it, and return the exit code."""
         started = time.monotonic()
+        names = self._names()
         policies = policies_for(self.policy, self._base_policy())
         with ExitStack() as stack:
             dump = stack.enter_context(open_dump(self.dumps, read_options(self.reading)))
-            outputs = with_writers(plan_outputs(self.dumps, dump.files, self._choice()), self.output.to)
+            outputs = with_writers(names.plan(dump.files), self.output.to)
             dump.files = joined(outputs)
             state = self._open_state(stack, outputs)
             folder = stack.enter_context(work_folder(None if self.output.dry_run else outputs.result))
@@ -91,11 +94,20 @@ class CompactCommand:
             )
         return stack.enter_context(open_state(path))
 
-    def _choice(self) -> OutputChoice:
-        given = {field.name: getattr(self.output, field.name) for field in fields(OutputChoice)}
-        if self.output.dry_run:
-            given["overwrite"] = True
-        return OutputChoice(**given)
+    def _names(self) -> OutputNames:
+        """Where everything will go, once it is sure that nothing is lost by that."""
+        choice = OutputChoice(self.output.output, self.output.report, self.output.no_report)
+        names = name_outputs(self.dumps, files_named(self.dumps), choice)
+        written = [
+            names.result and WrittenPath(names.result, "-o", replaces_input=self.output.overwrite),
+            names.report and WrittenPath(names.report, "--report"),
+            (state := state_path(self.given)) and WrittenPath(state, "--state"),
+        ]
+        others = [*given_files(self.given), *config_files(self.policy)]
+        check_paths(self.dumps, others, [path for path in written if path])
+        if not self.output.dry_run:
+            names.check_replaceable(overwrite=self.output.overwrite)
+        return names
 
     def _base_policy(self) -> Policy:
         return Policy(

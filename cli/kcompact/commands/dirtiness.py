@@ -11,7 +11,7 @@ from rich.console import Console
 
 from kcompact.broker.given import Given
 from kcompact.broker.state import StateFolder, open_state
-from kcompact.commands.report_file import check_report_file, write_report_file
+from kcompact.commands.report_file import check_report_file, report_target, write_report_file
 from kcompact.console import note, say, stdout
 from kcompact.dumps.dump import Dump, open_dump
 from kcompact.dumps.publish import work_folder
@@ -20,9 +20,9 @@ from kcompact.errors import ExitCode, InputError
 from kcompact.log.dirtiness import ScannedLog, Setting
 from kcompact.log.dirty_dump import ScanRequest, scan_dump
 from kcompact.log.policy import Policy
-from kcompact.options.given import GivenOptions, now_ms, read_given, state_path
+from kcompact.options.given import GivenOptions, given_files, now_ms, read_given, state_path
 from kcompact.options.output import ReportFormat
-from kcompact.options.policy import Policies, PolicyOptions, policies_for
+from kcompact.options.policy import Policies, PolicyOptions, config_files, policies_for
 from kcompact.options.reading import ReadingOptions, read_options
 from kcompact.options.run import RunOptions
 from kcompact.options.what_if import WhatIfOptions, split_lists
@@ -64,13 +64,11 @@ class DirtyRatioCommand:
         """Do it, and return the exit code."""
         started = time.monotonic()
         asked = self._asked()
+        self._check_paths()
         with ExitStack() as stack:
             state = self._state(stack)
             given = read_given(self.given, state.state if state else None)
             dump = stack.enter_context(open_dump(self.dumps, read_options(self.reading)))
-            if self._target is not None:
-                inputs = [file.path for file in dump.files]
-                check_report_file(self._target, inputs, overwrite=self.overwrite)
             logs, notes = self._scan(dump, given, asked)
             dump.check_unmoved()
             if state:
@@ -86,7 +84,11 @@ class DirtyRatioCommand:
 
     @property
     def _target(self) -> Path | None:
-        return None if self.output in (None, "-") else Path(str(self.output))
+        return report_target(self.output)
+
+    def _check_paths(self) -> None:
+        others = [*given_files(self.given), self.given.state, *config_files(self.policy)]
+        check_report_file(self._target, self.dumps, others, overwrite=self.overwrite)
 
     def _asked(self) -> _Asked:
         base = Policy(now_ms=now_ms(self.given))

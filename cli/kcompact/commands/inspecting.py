@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from kcompact.broker.log_names import LogName
-from kcompact.commands.report_file import check_report_file, write_report_file
+from kcompact.commands.report_file import check_report_file, report_target, write_report_file
 from kcompact.console import note, stderr, stdout
 from kcompact.dumps.dump import open_dump
 from kcompact.dumps.options import ReadOptions
@@ -46,10 +46,9 @@ class InspectCommand:
         started = time.monotonic()
         options = read_options(self.reading)
         expected = self._expected(options)
+        others = [self.expectations.expect_end_offsets]
+        check_report_file(self._target, self.dumps, others, overwrite=self.output.overwrite)
         with open_dump(self.dumps, options) as dump:
-            if self._target is not None:
-                inputs = [file.path for file in dump.files]
-                check_report_file(self._target, inputs, overwrite=self.output.overwrite)
             input_bytes = sum(file.data_bytes for file in dump.files)
             session = SessionOptions(self.run.master, self.run.driver_memory, self.run.verbose, input_bytes)
             with work_folder(None) as folder, open_session(session) as spark:
@@ -63,7 +62,7 @@ class InspectCommand:
 
     @property
     def _target(self) -> Path | None:
-        return None if self.output.output in (None, "-") else Path(str(self.output.output))
+        return report_target(self.output.output)
 
     def _expected(self, options: ReadOptions) -> Expectations:
         given = self.expectations

@@ -3,20 +3,32 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from kcompact.commands.path_checks import check_paths
 from kcompact.dumps.publish import Publication
 from kcompact.errors import OutputError
+from kcompact.storage.apart import WrittenPath
+from kcompact.storage.replacing import check_replaceable
+
+STDOUT = "-"
 
 
-def check_report_file(path: Path, inputs: Iterable[str], *, overwrite: bool) -> None:
-    """Before the work, not after it: raise OutputError if a report may not be written to ``path``."""
-    if path.is_dir():
-        raise OutputError(f"{path} is a folder", hint="name a file with -o")
-    if not path.exists():
-        return
-    if any(Path(one).exists() and path.samefile(one) for one in inputs):
-        raise OutputError(f"{path} is one of the dumps", hint="write the report elsewhere with -o")
-    if not overwrite:
-        raise OutputError(f"{path} exists", hint="add --overwrite, or choose another file with -o")
+def report_target(output: str | None) -> Path | None:
+    """The file of ``-o``; None for standard output. Raises OutputError for an empty name."""
+    if output == "":
+        raise OutputError("-o names nothing", hint="is a variable empty? -o - is standard output")
+    return None if output is None or output == STDOUT else Path(output)
+
+
+def check_report_file(
+    target: Path | None, dumps: Iterable[str], others: Iterable[str | None], *, overwrite: bool
+) -> None:
+    """Before the work, not after it: raise OutputError if a report may not be written to ``target``.
+
+    ``dumps`` and ``others`` are what the command reads, as ``check_paths`` takes them.
+    """
+    check_paths(dumps, others, [] if target is None else [WrittenPath(target, "-o")])
+    if target is not None:
+        check_replaceable(target, overwrite=overwrite)
 
 
 def write_report_file(path: Path, text: str) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 
 from kcompact.broker.log_names import LogName
-from kcompact.commands.answering import give_answer
+from kcompact.commands.answering import check_answer_file, give_answer
 from kcompact.commands.verify_inputs import (
     KnownState,
     open_after,
@@ -22,8 +22,8 @@ from kcompact.dumps.publish import work_folder
 from kcompact.engine.session import SessionOptions, open_session
 from kcompact.errors import ExitCode, PolicyError
 from kcompact.log.policy import Policy
-from kcompact.options.given import GivenOptions, now_ms, read_given
-from kcompact.options.policy import Policies, PolicyOptions, policies_for, require_retention
+from kcompact.options.given import GivenOptions, given_files, now_ms, read_given
+from kcompact.options.policy import Policies, PolicyOptions, config_files, policies_for, require_retention
 from kcompact.options.reading import ReadingOptions, read_options
 from kcompact.options.run import RunOptions
 from kcompact.options.verifying import AnswerOptions, VerifyMode, VerifyOptions
@@ -88,6 +88,7 @@ class VerifyCommand:
     def execute(self) -> int:
         """Do it, and return the exit code."""
         self._check_grammar()
+        self._check_paths()
         policies = policies_for(self.policy, self._base_policy())
         state = read_state(self.given)
         with ExitStack() as stack:
@@ -101,7 +102,7 @@ class VerifyCommand:
                     dump.check_unmoved()
         for text in policies.notes:
             note(text)
-        give_answer(outcome, self.answer, Keys(self.verification.hash_keys), self.dumps)
+        give_answer(outcome, self.answer, Keys(self.verification.hash_keys))
         return ExitCode.OK if outcome.holds else ExitCode.FINDING
 
     def _check_grammar(self) -> None:
@@ -112,6 +113,10 @@ class VerifyCommand:
             )
         if self.verification.ignore_partitions and self.verification.mode is not VerifyMode.STATE:
             raise PolicyError("--ignore-partitions belongs to --mode state", hint="add --mode state")
+
+    def _check_paths(self) -> None:
+        given = [*given_files(self.given), self.given.state, *config_files(self.policy)]
+        check_answer_file(self.answer, self.dumps, [*given, self.verification.absent_keys])
 
     def _base_policy(self) -> Policy:
         return Policy(drop_tombstones=self.verification.drop_tombstones, now_ms=now_ms(self.given))

@@ -1,14 +1,16 @@
 """Which files a run writes, decided before any work: names, refusals, the report folder."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from kcompact.dumps.layout import DumpFile
 from kcompact.dumps.writers.writer import Writer
 from kcompact.errors import OutputError
+from kcompact.storage.replacing import check_replaceable
 
 STDIO = "-"
+REPORT_FILES = ("report.json", "report.md", "removed-keys.csv", "gaps.csv")
 DATA_SUFFIXES = {".json", ".jsonl", ".ndjson", ".avro", ".csv", ".tsv", ".txt", ".log", ".dump"}
 CONTAINER_SUFFIXES = {".gz", ".bz2", ".zst", ".zstd", ".xz", ".lz4"}
 
@@ -45,23 +47,47 @@ class OutputPlan:
 
 
 @dataclass(frozen=True)
+class OutputNames:
+    """The plan before any dump is opened: a path for each input if they go to a folder, else one for all."""
+
+    paths: tuple[Path, ...]
+    folder: Path | None = None
+    to_stdout: bool = False
+    report: Path | None = None
+
+    @property
+    def result(self) -> Path | None:
+        """The file or folder that will hold the survivors; None for standard output."""
+        return None if self.to_stdout else self.folder or self.paths[0]
+
+    def plan(self, files: tuple[DumpFile, ...]) -> OutputPlan:
+        """The same for the dump's files, once they are opened."""
+        groups = [(file,) for file in files] if self.folder is not None else [files]
+        targets = [Target(path, group) for path, group in zip(self.paths, groups, strict=True)]
+        return OutputPlan(tuple(targets), self.folder, self.to_stdout, self.report)
+
+    def check_replaceable(self, *, overwrite: bool) -> None:
+        """Raise OutputError where something is in the way, or would be lost."""
+        if self.result is not None:
+            inside = [str(path.relative_to(self.folder)) for path in self.paths] if self.folder else None
+            check_replaceable(self.result, overwrite=overwrite, names=inside)
+        if self.report is not None:
+            check_replaceable(self.report, overwrite=overwrite, option="--report", names=REPORT_FILES)
+
+
+@dataclass(frozen=True)
 class OutputChoice:
-    """What the user said about the output: ``-o``, ``--overwrite``, ``--report``, ``--no-report``."""
+    """What the user said about the output: ``-o``, ``--report``, ``--no-report``."""
 
     output: str | None = None
-    overwrite: bool = False
     report: str | None = None
     no_report: bool = False
 
 
-def plan_outputs(arguments: list[str], files: tuple[DumpFile, ...], options: OutputChoice) -> OutputPlan:
-    """Decide all output paths; OutputError where one is missing, in the way, or an input."""
-    plan = _without_report(arguments, files, options)
-    plan = OutputPlan(plan.targets, plan.folder, plan.to_stdout, _report_folder(plan, options))
-    _refuse_inputs(plan, arguments, files)
-    if not options.overwrite:
-        _refuse_existing(plan)
-    return plan
+def name_outputs(arguments: list[str], files: list[str], choice: OutputChoice) -> OutputNames:
+    """Decide all output paths for dumps named by ``arguments``, found as ``files``. Raises OutputError."""
+    names = _without_report(arguments, files, choice)
+    return replace(names, report=_report_folder(names, choice))
 
 
 def split_suffixes(name: str) -> tuple[str, str]:
@@ -76,21 +102,21 @@ def split_suffixes(name: str) -> tuple[str, str]:
     return stem.removesuffix(suffix), suffix + container
 
 
-def _without_report(arguments: list[str], files: tuple[DumpFile, ...], options: OutputChoice) -> OutputPlan:
-    output = options.output
+def _without_report(arguments: list[str], files: list[str], choice: OutputChoice) -> OutputNames:
+    output = choice.output
     if output is None and arguments == [STDIO]:
         output = STDIO
     if output == STDIO:
-        return OutputPlan((Target(Path(STDIO), files),), to_stdout=True)
+        return OutputNames((Path(STDIO),), to_stdout=True)
     if output is not None:
         return _named(arguments, files, output)
     if len(arguments) == 1 and Path(arguments[0]).is_dir():
-        folder = Path(arguments[0].rstrip("/") or "/").resolve()
+        folder = Path(os.path.realpath(arguments[0]))
         return _in_folder(files, folder.with_name(f"{folder.name}.compacted"), Path(arguments[0]))
     if len(arguments) == 1 and len(files) == 1 and Path(arguments[0]).is_file():
         path = Path(arguments[0])
         stem, suffixes = split_suffixes(path.name)
-        return OutputPlan((Target(path.with_name(f"{stem}.compacted{suffixes}"), files),))
+        return OutputNames((path.with_name(f"{stem}.compacted{suffixes}"),))
     typed = " ".join(arguments)
     raise OutputError(
         f"{len(files)} input files and no output named",
@@ -98,66 +124,46 @@ def _without_report(arguments: list[str], files: tuple[DumpFile, ...], options: 
     )
 
 
-def _named(arguments: list[str], files: tuple[DumpFile, ...], output: str) -> OutputPlan:
-    path = Path(output)
+def _named(arguments: list[str], files: list[str], output: str) -> OutputNames:
+    path = Path(_whole_name("-o", output))
     if output.endswith("/") or path.is_dir() or (len(arguments) == 1 and Path(arguments[0]).is_dir()):
         base = Path(arguments[0]) if len(arguments) == 1 and Path(arguments[0]).is_dir() else None
         return _in_folder(files, path, base)
-    return OutputPlan((Target(path, files),))
+    return OutputNames((path,))
 
 
-def _in_folder(files: tuple[DumpFile, ...], folder: Path, base: Path | None) -> OutputPlan:
+def _in_folder(files: list[str], folder: Path, base: Path | None) -> OutputNames:
     """One output per input, under the input's name (below ``base``, its path there)."""
-    targets: dict[Path, DumpFile] = {}
+    targets: dict[Path, str] = {}
     for file in files:
-        name = Path(file.path).relative_to(base) if base else Path(Path(file.path).name)
+        name = Path(file).relative_to(base) if base else Path(Path(file).name)
         if name in targets:
             raise OutputError(
-                f"two inputs are called {name}: {targets[name].path} and {file.path}",
+                f"two inputs are called {name}: {targets[name]} and {file}",
                 hint="compact them in two runs, or join them into one file with -o FILE",
             )
         targets[name] = file
-    return OutputPlan(tuple(Target(folder / name, (file,)) for name, file in targets.items()), folder=folder)
+    return OutputNames(tuple(folder / name for name in targets), folder=folder)
 
 
-def _report_folder(plan: OutputPlan, options: OutputChoice) -> Path | None:
-    if options.no_report:
+def _report_folder(names: OutputNames, choice: OutputChoice) -> Path | None:
+    if choice.no_report:
         return None
-    if options.report is not None:
-        return Path(options.report)
-    if plan.result is None:
+    if choice.report is not None:
+        return Path(_whole_name("--report", choice.report))
+    if names.result is None:
         return None
-    name = plan.result.name if plan.folder else split_suffixes(plan.result.name)[0]
-    return plan.result.with_name(f"{name}.report")
+    name = names.result.name if names.folder else split_suffixes(names.result.name)[0]
+    return names.result.with_name(f"{name}.report")
 
 
-def _refuse_inputs(plan: OutputPlan, arguments: list[str], files: tuple[DumpFile, ...]) -> None:
-    real = _RealPaths()
-    inputs = {real[path] for path in [*arguments, *(file.path for file in files)] if path != STDIO}
-    outputs = [target.path for target in plan.targets if not plan.to_stdout] + plan.published()
-    for path in outputs:
-        if real[str(path)] in inputs:
-            raise OutputError(f"{path} is an input of this run", hint="name another output with -o")
-
-
-class _RealPaths:
-    """``os.path.realpath`` of many paths: of each folder it is found out once."""
-
-    def __init__(self) -> None:
-        self._folders: dict[str, str] = {}
-
-    def __getitem__(self, path: str) -> str:
-        folder, name = os.path.split(path)
-        if name in {"", ".", ".."} or os.path.islink(path):  # noqa: PTH114  ten times as fast as Path
-            return os.path.realpath(path)
-        if folder not in self._folders:
-            self._folders[folder] = os.path.realpath(folder)
-        return f"{self._folders[folder].rstrip('/')}/{name}"
-
-
-def _refuse_existing(plan: OutputPlan) -> None:
-    for path in plan.published():
-        if os.path.lexists(path):
-            raise OutputError(
-                f"{path} exists already", hint="add --overwrite to replace it, or name another with -o"
-            )
+def _whole_name(option: str, path: str) -> str:
+    """A path whose last part is a name: ``.`` and ``..`` say which folder, but not what it is called."""
+    if not path:
+        raise OutputError(f"{option} names nothing", hint=f"is a variable empty? {option} compacted/")
+    if Path(path).name not in {"", ".."}:
+        return path
+    place = os.path.realpath(path)
+    if place == "/":
+        raise OutputError(f"{option} {path} is the root folder", hint=f"name a new one: {option} compacted/")
+    return place

@@ -122,8 +122,16 @@ def read_given(options: GivenOptions, state: CleanerState | None = None) -> Give
 
 
 def state_path(options: GivenOptions) -> Path | None:
-    """The folder of ``--state``."""
+    """The folder of ``--state``. Raises PolicyError for an empty name."""
+    if options.state == "":
+        raise PolicyError("--state names nothing", hint="is a variable empty? --state orders.state")
     return Path(options.state) if options.state else None
+
+
+def given_files(options: GivenOptions) -> list[str | None]:
+    """What these options name to be read, other than the state; None where one is not given."""
+    given = [options.segments, options.batches, options.aborted, options.checkpoint]
+    return [*given, options.read_committed]
 
 
 def _read(path: str | None, read: Callable[[str], PerLog[T]]) -> PerLog[T] | None:

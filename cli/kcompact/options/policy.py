@@ -163,11 +163,22 @@ def _option_entry(field_name: str, text: str) -> ConfigEntry:
         raise PolicyError(f"{option}: {error}") from error
 
 
-def _read_file(argument: str) -> TopicConfigs:
+def config_files(options: PolicyOptions) -> list[str]:
+    """The files of ``--topic-config``."""
+    return [_file_of(argument) for argument in options.topic_config]
+
+
+def _file_of(argument: str) -> str:
     """``FILE``, or ``TOPIC=FILE`` where no file has that whole name."""
-    topic, equals, path = argument.partition("=")
-    if not equals or Path(argument).exists():
+    _, equals, path = argument.partition("=")
+    return argument if not equals or Path(argument).exists() else path
+
+
+def _read_file(argument: str) -> TopicConfigs:
+    path = _file_of(argument)
+    if path == argument:
         return read_topic_configs(argument)
+    topic = argument.partition("=")[0]
     configs = read_topic_configs(path)
     said = configs.by_topic.get(topic, configs.by_topic.get(None))
     if said is None:

@@ -1,0 +1,54 @@
+"""Before anything runs: may the paths be written that this command line asks for?"""
+
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from kcompact.dumps.side_files import ROLES, grouped
+from kcompact.dumps.sources import STDIN, find_files
+from kcompact.errors import InputError, OutputError
+from kcompact.storage.apart import ReadPath, WrittenPath, check_apart, is_inside
+
+
+def check_paths(dumps: Iterable[str], others: Iterable[str | None], written: Sequence[WrittenPath]) -> None:
+    """Raise OutputError where a path that is written meets one that is read, or another that is written.
+
+    ``dumps`` are DUMP arguments, ``others`` whatever else is read; None where an option is not given.
+    """
+    read = [source for dump in dumps if dump != STDIN for source in _found(dump)]
+    read += [source for other in others if other for source in _found_or_missing(other)]
+    check_apart(read, written)
+    for source in read:
+        if source.files:
+            _check_temporary_folder(source)
+
+
+def files_named(dumps: list[str]) -> list[str]:
+    """One path for each file of a dump, in their order; of files that lie side by side, the first."""
+    return [next(group[role] for role in ROLES if role in group) for group in grouped(find_files(dumps))]
+
+
+def _found(dump: str) -> list[ReadPath]:
+    files = tuple(path for group in grouped(find_files([dump])) for path in group.values())
+    if Path(dump).is_dir():
+        return [ReadPath(dump, files, is_compacted=True)]
+    return [ReadPath(path, is_compacted=True) for path in files]
+
+
+def _found_or_missing(other: str) -> list[ReadPath]:
+    """Whoever reads it says what is wrong with it."""
+    try:
+        return [replace(source, is_compacted=False) for source in _found(other)]
+    except InputError:
+        return [ReadPath(other)]
+
+
+def _check_temporary_folder(source: ReadPath) -> None:
+    """What a run unpacks and spills may not turn up among the files of a folder that it reads."""
+    temporary = Path(tempfile.gettempdir())
+    if is_inside(temporary, source.path):
+        raise OutputError(
+            f"temporary files go to {temporary}, which lies inside {source.path}, which is read",
+            hint=f"name the files, such as {source.path.rstrip('/')}/*.jsonl, or another folder with TMPDIR",
+        )

@@ -1,0 +1,1 @@
+"""How results get onto a disk: which paths may be written at all, and how they are published."""

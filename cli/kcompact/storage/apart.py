@@ -1,0 +1,205 @@
+"""The rule that keeps dumps whole: what is written neither is, nor holds, nor lies inside what is read.
+
+Paths are compared as the file system knows them, by device and inode, up the tree: no link, ``..``, hard
+link, mount point or other spelling hides that two of them meet. What is written is kept apart alike. A folder
+that would be replaced may not hold the working folder either.
+"""
+
+import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kcompact.errors import OutputError
+
+_MOST_LINKS = 40  # as Linux: a path with more cannot be opened
+
+Identity = tuple[int, int]
+"""Device and inode."""
+
+
+@dataclass(frozen=True)
+class ReadPath:
+    """A file or folder that is read, as the user named it; of a folder, the files found in it.
+
+    ``is_compacted``: it is read to its end before anything is replaced, and may itself be replaced.
+    """
+
+    path: str
+    files: tuple[str, ...] = ()
+    is_compacted: bool = False
+
+
+@dataclass(frozen=True)
+class WrittenPath:
+    """A file or folder that is written. ``replaces_input``: it may be what is compacted, by the same path."""
+
+    path: Path
+    option: str  # by which the user chooses it
+    replaces_input: bool = False
+
+
+def check_apart(read: Iterable[ReadPath], written: Sequence[WrittenPath]) -> None:
+    """Raise OutputError where a path that is written meets one that is read, or another that is written."""
+    read = list(read)
+    for one in written:
+        _Met([source for source in read if not _is_replaced(source, one)]).check(one)
+    for number, one in enumerate(written):
+        for other in written[number + 1 :]:
+            _check_pair(one, other)
+    _check_stdout(read)
+
+
+def real_place(path: str | Path) -> str:
+    """Where a path lies, links followed in all but its last part."""
+    folder, name = os.path.split(str(path).rstrip("/") or "/")
+    if name in {"", ".", ".."}:
+        return os.path.realpath(path)
+    return os.path.join(os.path.realpath(folder), name)  # noqa: PTH118  strings, as realpath gives
+
+
+def same_entry(one: str | Path, other: str | Path) -> bool:
+    """Whether two paths name the same entry of the same folder, and that is no link."""
+    place = real_place(one)
+    return place == real_place(other) and not Path(place).is_symlink()
+
+
+def is_inside(path: Path, folder: str) -> bool:
+    """Whether ``path`` is ``folder``, or lies in it at any depth."""
+    place = os.path.realpath(path)
+    return _is_among(folder, [place, *_parents(place)])
+
+
+def _is_replaced(source: ReadPath, written: WrittenPath) -> bool:
+    may_be = source.is_compacted and written.replaces_input
+    return may_be and same_entry(source.path, written.path)
+
+
+class _Met:
+    """All that is read, by identity: things themselves, folders with all in them, folders above things."""
+
+    def __init__(self, read: Sequence[ReadPath]) -> None:
+        self._things: dict[Identity, str] = {}
+        self._folders: dict[Identity, str] = {}
+        self._above: dict[Identity, str] = {}
+        self._climbed: set[str] = set()
+        self._climb(str(Path.cwd()), "the working folder")
+        for source in read:
+            self._add(source)
+
+    def check(self, written: WrittenPath) -> None:
+        """Raise OutputError where ``written`` meets any of it."""
+        place = real_place(written.path)
+        for own in (_identity(place), _identity(place, follow=False)):
+            if own in self._things:
+                raise _refused(written, f"is an input of this run, {self._things[own]}")
+            if own in self._above:
+                raise _refused(written, f"holds {self._above[own]}")
+        for folder in _parents(place):
+            if (own := _identity(folder)) in self._folders:
+                raise _refused(written, f"lies inside {self._folders[own]}, which is read")
+        for inner in _identities_in(place):
+            if (met := self._things.get(inner) or self._above.get(inner)) is not None:
+                raise _refused(written, f"holds {met}")
+
+    def _add(self, source: ReadPath) -> None:
+        is_folder = Path(source.path).is_dir()
+        for path in (source.path, *source.files):
+            _note(self._things, path, path)
+            folder = os.path.dirname(path.rstrip("/"))  # noqa: PTH120  many files: strings are much faster
+            if os.path.islink(path) or path == source.path:  # noqa: PTH114
+                for place in _places(path):
+                    self._climb(os.path.dirname(place), f"{path}, which is read")  # noqa: PTH120
+            elif folder not in self._climbed:
+                self._climbed.add(folder)
+                _note(self._folders, folder, source.path)
+                for place in _places(folder):
+                    self._climb(place, f"{path}, which is read")
+        if is_folder:
+            _note(self._folders, source.path, source.path)
+
+    def _climb(self, folder: str, shown: str) -> None:
+        for one in (folder, *_parents(folder)):
+            _note(self._above, one, shown)
+
+
+def _check_pair(one: WrittenPath, other: WrittenPath) -> None:
+    for outer, inner in ((one, other), (other, one)):
+        upper, lower = real_place(outer.path), real_place(inner.path)
+        if _is_among(upper, [lower]):
+            raise _refused(inner, f"is {outer.option} too")
+        if _is_among(upper, _parents(lower)):
+            raise _refused(inner, f"lies inside {outer.path}, which is {outer.option}")
+
+
+def _is_among(path: str, others: Sequence[str]) -> bool:
+    own = _identity(path)
+    return path in others or (own is not None and own in map(_identity, others))
+
+
+def _check_stdout(read: Sequence[ReadPath]) -> None:
+    """As ``cat`` does: standard output may be appended to a file that is read."""
+    try:
+        status = os.fstat(1)
+    except OSError:
+        return
+    if not stat.S_ISREG(status.st_mode):
+        return
+    for path in (path for source in read for path in (source.path, *source.files)):
+        if _identity(path) == (status.st_dev, status.st_ino):
+            raise OutputError(f"standard output goes to {path}, an input of this run")
+
+
+def _refused(written: WrittenPath, why: str) -> OutputError:
+    hint = f"choose another place with {written.option}"
+    return OutputError(f"{written.option} {written.path} {why}", hint=hint)
+
+
+def _identity(path: str, *, follow: bool = True) -> Identity | None:
+    try:
+        status = os.stat(path, follow_symlinks=follow)  # noqa: PTH116
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _note(where: dict[Identity, str], path: str, shown: str) -> None:
+    found = _identity(path)
+    if found is not None:
+        where.setdefault(found, shown)
+
+
+def _parents(path: str) -> list[str]:
+    """The folders above an absolute path, the nearest first."""
+    return [str(parent) for parent in Path(path).parents]
+
+
+def _places(path: str) -> list[str]:
+    """Where ``path`` lies, and every link on the way to it; all by their real paths."""
+    here, ahead = str(Path.cwd()), path.split("/")[::-1]
+    if path.startswith("/"):
+        here = "/"
+    links: list[str] = []
+    while ahead:
+        name = ahead.pop()
+        step = os.path.normpath(f"{here}/{name}")  # of a real folder: ".." is its parent
+        if Path(step).is_symlink() and len(links) < _MOST_LINKS:
+            links.append(step)
+            target = str(Path(step).readlink())
+            ahead += target.split("/")[::-1]
+            here = "/" if target.startswith("/") else here
+        else:
+            here = step
+    return [*links, here]
+
+
+def _identities_in(folder: str) -> Iterator[Identity]:
+    """Everything in a folder that is there, at any depth."""
+    if Path(folder).is_symlink() or not Path(folder).is_dir():
+        return
+    for inside, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            found = _identity(os.path.join(inside, name), follow=False)  # noqa: PTH118
+            if found is not None:
+                yield found

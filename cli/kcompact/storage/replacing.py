@@ -1,0 +1,92 @@
+"""What may be replaced: files and folders, when asked to, and of a folder only what is written anew."""
+
+import errno
+import os
+import stat
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from kcompact.errors import OutputError
+
+_STDOUT_HINT = "-o - is standard output; to see the report alone, compact has --dry-run"
+
+
+def check_replaceable(
+    path: Path, *, overwrite: bool, option: str = "-o", names: Collection[str] | None = None
+) -> None:
+    """Raise OutputError if ``path`` may not be written, or what is there may not be replaced.
+
+    ``names`` are the paths, relative to it, that a folder will hold; None: it will be a file.
+    """
+    status = _status_of(path)
+    if status is None:
+        return
+    if stat.S_ISLNK(status.st_mode):
+        raise OutputError(
+            f"{path} is a symbolic link, and only files and folders are replaced",
+            hint=f"name what it leads to with {option}: {os.path.realpath(path)}",
+        )
+    if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
+        raise OutputError(f"{path} is neither a file nor a folder: it is not replaced", hint=_STDOUT_HINT)
+    _check_kind(path, is_folder=stat.S_ISDIR(status.st_mode), to_folder=names is not None, option=option)
+    if not overwrite:
+        raise OutputError(
+            f"{path} exists already",
+            hint=f"add --overwrite to replace it, or choose another with {option}",
+        )
+    if names is not None:
+        _check_folder(path, names, option)
+
+
+def _status_of(path: Path) -> os.stat_result | None:
+    try:
+        return path.lstat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise OutputError(_words(path, error), hint="choose another place for it") from error
+
+
+def _words(path: Path, error: OSError) -> str:
+    if error.errno == errno.ENAMETOOLONG:
+        long = max(path.parts, key=lambda part: len(os.fsencode(part)))
+        return f"a name of {len(os.fsencode(long))} bytes is too long for a file: {long[:40]}..."
+    return f"{path} cannot be written: {error.strerror}"
+
+
+def _check_kind(path: Path, *, is_folder: bool, to_folder: bool, option: str) -> None:
+    if is_folder == to_folder:
+        return
+    there, wanted = ("folder", "file") if is_folder else ("file", "folder")
+    raise OutputError(
+        f"{path} is a {there}, and {option} will be a {wanted}", hint=f"choose another name with {option}"
+    )
+
+
+def _check_folder(path: Path, names: Collection[str], option: str) -> None:
+    if os.path.ismount(path):
+        raise OutputError(
+            f"{path} is a mount point, and a folder is replaced as a whole",
+            hint=f"name a folder in it, such as {option} {path}/compacted/",
+        )
+    known = {name for one in names for name in (one, *map(str, Path(one).parents))}
+    for name, is_plain in _entries(path):
+        if name not in known or not is_plain:
+            raise OutputError(
+                f"{path} holds {name}, which this run will not write: the folder is not replaced",
+                hint=f"move it away, or choose another folder with {option}",
+            )
+
+
+def _entries(folder: Path) -> Iterator[tuple[str, bool]]:
+    """Everything in a folder by its relative path, in order, and whether it is a plain file or folder."""
+    for inside, folders, files in os.walk(folder, onerror=_raise):
+        folders.sort()
+        for name in sorted([*folders, *files]):
+            entry = Path(inside, name)
+            mode = entry.lstat().st_mode
+            yield str(entry.relative_to(folder)), stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+
+
+def _raise(error: OSError) -> None:
+    raise OutputError(f"{error.filename} cannot be looked at: {error.strerror}") from error
