@@ -10,6 +10,15 @@ from pathlib import Path
 SECONDS = 120  # far more than any of these runs takes, even on a busy machine
 
 
+def _full_jdk() -> str | None:
+    """A JDK for executors, which pip cannot install: JAVA_HOME's, or one where Linux keeps them."""
+    homes = [Path(os.environ.get("JAVA_HOME", "/")), *Path("/usr/lib/jvm").glob("*")]
+    return next((str(home) for home in homes if (home / "jmods/jdk.incubator.vector.jmod").exists()), None)
+
+
+FULL_JDK = _full_jdk()
+
+
 def start_python(code: str, temporary_folder: Path, **environment: str) -> subprocess.Popen[str]:
     """Start ``code`` in a process of its own, with all its temporary files below ``temporary_folder``."""
     return subprocess.Popen(

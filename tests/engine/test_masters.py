@@ -7,21 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from engine_runs import SECONDS, is_clean, processes_of, wait_until
+from engine_runs import FULL_JDK, SECONDS, is_clean, processes_of, wait_until
 from kcompact.engine.masters import Place, jdk_for_executors, place_of
 from kcompact.engine.shipping import zip_package
 from kcompact.errors import EngineError
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "orders.jsonl"
-
-
-def _full_jdk() -> str | None:
-    """A JDK for executors, which pip cannot install: JAVA_HOME's, or one where Linux keeps them."""
-    homes = [Path(os.environ.get("JAVA_HOME", "/")), *Path("/usr/lib/jvm").glob("*")]
-    return next((str(home) for home in homes if (home / "jmods/jdk.incubator.vector.jmod").exists()), None)
-
-
-FULL_JDK = _full_jdk()
 
 
 @pytest.mark.parametrize(

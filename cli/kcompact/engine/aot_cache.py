@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import kcompact
+from kcompact.engine.python_path import safe_environment
 
 _CHECKED_SECONDS = 24 * 3600  # how long a checksum is believed while size, inode and times stay as they were
 _TRY_AGAIN_SECONDS = 24 * 3600  # after a recording that came to nothing
@@ -81,7 +81,7 @@ class AotCache:
                     stderr=subprocess.DEVNULL,
                     start_new_session=True,
                     cwd="/",
-                    env=os.environ | {"PYTHONPATH": str(Path(kcompact.__file__).parents[1])},
+                    env=safe_environment(os.environ),
                 )
 
     def _is_due(self) -> bool:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Self
 
 from kcompact.engine.aot_cache import AotCache, aot_cache
 from kcompact.engine.jars import class_path
+from kcompact.engine.python_path import safe_environment
 from kcompact.errors import EngineError
 
 if TYPE_CHECKING:
@@ -165,6 +166,7 @@ def launch(options: JvmOptions) -> Jvm:
                 stdin=subprocess.PIPE,
                 stdout=sink,
                 stderr=sink,
+                cwd=folder,  # not the user's: nothing there is for Java, or for what Java starts
                 env=_environment(options, folder),
                 start_new_session=True,  # Ctrl-C is ours to handle, not Java's
             )
@@ -232,6 +234,7 @@ def _package_folder(package: str) -> Path:
 
 def _environment(options: JvmOptions, folder: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name not in _REMOVED_VARIABLES}
+    kept = safe_environment(kept)
     ours = {
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(folder / "gateway"),
         "CLASSPATH": os.pathsep.join((*map(str, class_path(jars_folder())), *options.extra_class_path)),

@@ -52,4 +52,4 @@ def jdk_for_executors() -> Path:
         raise EngineError(f"the Java in JAVA_HOME ({home}) does not run", hint=hint) from error
     if "jdk.incubator.vector" not in listed:
         raise EngineError(f"the Java in JAVA_HOME ({home}) lacks jdk.incubator.vector", hint=hint)
-    return Path(home)
+    return Path(home).absolute()

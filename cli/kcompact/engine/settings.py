@@ -46,6 +46,7 @@ def _properties(options: SessionOptions) -> dict[str, str]:
         "spark.app.name": "kcompact",
         "spark.master": options.master or "local[*]",
         "spark.submit.deployMode": "client",
+        "spark.executorEnv.PYTHONSAFEPATH": "1",  # workers import nothing from the folder they start in
         "spark.ui.enabled": "false",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.shuffle.partitions": "2",

@@ -18,6 +18,7 @@ _SECONDS = 20  # by then the first task has a worker of its own
 _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "PYTHONHASHSEED": "0",
+    "PYTHONSAFEPATH": "1",
     "PYTHON_DAEMON_KILL_WORKER_ON_FLUSH_FAILURE": "1",
     "PYTHON_UDF_BATCH_SIZE": "100",
     "SPARK_AUTH_SOCKET_TIMEOUT": "15",

@@ -1,0 +1,38 @@
+"""Where the process begins: the console script, and ``python -P -m kcompact``.
+
+Nothing is imported here but what Python has imported by itself, until the working folder is off its path.
+"""
+
+import os
+import sys
+
+
+def main() -> int:
+    """Have Python import only from where it is installed, then run the command line."""
+    _leave_out_working_folder()
+    from kcompact import app
+
+    return app.main()
+
+
+def _leave_out_working_folder() -> None:
+    """Take out of ``sys.path`` what Python put there for the working folder, or for folders below it."""
+    try:
+        if not sys.flags.safe_path and sys.path[0] in ("", os.getcwd()):  # noqa: PTH109  no pathlib yet
+            del sys.path[0]
+        if os.environ.get("PYTHONPATH") and not sys.flags.ignore_environment:
+            _leave_out_relative_entries(os.environ["PYTHONPATH"].split(os.pathsep))
+    except OSError:  # the working folder is gone: nothing can be imported from it
+        return
+
+
+def _leave_out_relative_entries(named: list[str]) -> None:
+    """Python made them absolute at its start; one that is named absolutely as well is meant."""
+    for entry in named:
+        folder = os.path.abspath(entry)  # noqa: PTH100  no pathlib yet
+        if not os.path.isabs(entry) and folder not in named and folder in sys.path:  # noqa: PTH117  see above
+            sys.path.remove(folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
