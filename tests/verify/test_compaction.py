@@ -3,42 +3,31 @@
 from collections import Counter
 
 import pytest
-from pyspark.sql import SparkSession
 
-from index_frames import index_frame, logs_of
 from kcompact.dumps.record import Record
 from kcompact.log.policy import Policy
 from kcompact.verify.bounds import Bounds
-from kcompact.verify.compaction import verify_compaction
 from kcompact.verify.outcome import Outcome
-from kcompact.verify.pair import EXTRA
-from kcompact.verify.question import Question
 from mutations import AFTER, BEFORE, MUTATIONS, NOW_MS, Mutation, at, ordered
 from records import record
+from verify_here import judge_pair, question_of
 
-COLUMNS = EXTRA | {"log_bytes"}
 BOUNDS = Bounds(Policy(now_ms=NOW_MS))
 
 
-def verify(
-    spark: SparkSession, before: list[Record], after: list[Record], bounds: Bounds = BOUNDS
-) -> Outcome:
-    logs = logs_of(before, after)
-    question = Question(logs, ("before",), "after", dict.fromkeys(logs, bounds), max_findings=10_000)
-    return verify_compaction(
-        spark, index_frame(spark, before, COLUMNS), index_frame(spark, after, EXTRA), question
-    )
+def verify(before: list[Record], after: list[Record], bounds: Bounds = BOUNDS) -> Outcome:
+    return judge_pair(question_of(before, after, bounds), before, after)
 
 
 @pytest.fixture(scope="module")
-def mutated(spark: SparkSession) -> dict[str, Counter[str]]:
+def mutated() -> dict[str, Counter[str]]:
     """All wrong pairs in one run, each as a topic of its own."""
     before, after = [], []
     for mutation in MUTATIONS:
         before += [r._replace(topic=mutation.name) for r in BEFORE]
         after += [r._replace(topic=mutation.name) for r in mutation.after()]
     found: dict[str, Counter[str]] = {mutation.name: Counter() for mutation in MUTATIONS}
-    for finding in verify(spark, before, after).findings:
+    for finding in verify(before, after).findings:
         found[finding.topic][finding.check] += 1
     return found
 
@@ -50,8 +39,8 @@ def test_a_wrong_pair_is_found_under_the_right_name(
     assert mutated[mutation.name] == mutation.found
 
 
-def test_a_right_pair_holds(spark: SparkSession) -> None:
-    outcome = verify(spark, BEFORE, AFTER)
+def test_a_right_pair_holds() -> None:
+    outcome = verify(BEFORE, AFTER)
     assert outcome.holds
     assert outcome.findings == ()
     first, second = outcome.logs
@@ -60,28 +49,26 @@ def test_a_right_pair_holds(spark: SparkSession) -> None:
     assert (first.records_before, first.records_after, first.cleaned_end_offset) == (20, 9, 21)
 
 
-def test_nothing_removed_holds(spark: SparkSession) -> None:
-    outcome = verify(spark, BEFORE, BEFORE)
+def test_nothing_removed_holds() -> None:
+    outcome = verify(BEFORE, BEFORE)
     assert outcome.findings == ()
     assert [log.cleaned_end_offset for log in outcome.logs] == [0, 0]
 
 
-def test_a_duplicate_that_no_removal_shows_to_be_below_the_end_is_not_noted(spark: SparkSession) -> None:
+def test_a_duplicate_that_no_removal_shows_to_be_below_the_end_is_not_noted() -> None:
     # j=1 went for j deleted at 19: all ends from 20 on explain it, and 20 leaves j deleted where it is.
-    outcome = verify(spark, BEFORE, ordered([*AFTER, at(19)]))
+    outcome = verify(BEFORE, ordered([*AFTER, at(19)]))
     assert outcome.findings == ()
     assert outcome.logs[0].cleaned_end_offset == 20
 
 
-@pytest.mark.parametrize(("retention_bytes", "lost"), [(1_500, 0), (3_000, 8)])
-def test_retention_saw_the_log_before_it_was_cleaned(
-    spark: SparkSession, retention_bytes: int, lost: int
-) -> None:
-    # 12 records of some 170 bytes stood behind the 8 that are gone; cleaning has left three of them.
+@pytest.mark.parametrize(("retention_bytes", "lost"), [(1_500, 0), (3_000, 6)])
+def test_retention_saw_the_log_before_it_was_cleaned(retention_bytes: int, lost: int) -> None:
+    # Of some 170 bytes each, 12 stood behind the 8 that are gone, 18 behind the second of them.
     before = [record(f"k{n}", "v" * 100, offset=n) for n in range(10)]
     before += [record("x", "v" * 100, offset=n) for n in range(10, 20)]
     policy = Policy(
         now_ms=NOW_MS, cleanup_policy=frozenset({"compact", "delete"}), retention_bytes=retention_bytes
     )
-    outcome = verify(spark, before, [*before[8:10], before[19]], Bounds(policy))
+    outcome = verify(before, [*before[8:10], before[19]], Bounds(policy))
     assert Counter(finding.check for finding in outcome.findings)["missing-key"] == lost

@@ -13,11 +13,10 @@ from kcompact.broker.given import GivenLog
 from kcompact.dumps.record import Record, log_id_of
 from kcompact.log.policy import Policy
 from kcompact.verify.bounds import Bounds
-from kcompact.verify.compaction import verify_compaction
 from kcompact.verify.outcome import Outcome
-from kcompact.verify.pair import EXTRA
 from kcompact.verify.question import Question
-from kcompact.verify.told import Told, bounds_of, with_told_columns
+from kcompact.verify.told import Told, bounds_of
+from verify_here import COLUMNS, judge_pair
 
 PAIRS = [
     (case, i) for case in golden_cases() for i in range(len(case.pairs)) if not case.name.startswith("w08b")
@@ -76,10 +75,12 @@ def verify(spark: SparkSession, checkpoint_stage: int | None) -> Outcome:
             else:
                 policies[log_id] = replace(policies[log_id], segment_bytes=None, segment_ms=None)
     told = Told({i: given[i] for i in logs}, {i: policies[i] for i in logs})
-    rows, rows_after = (index_frame(spark, records, EXTRA | {"log_bytes"}) for records in (before, after))
-    bounds = {**{i: Bounds(policies[i]) for i in logs}, **bounds_of(rows, told)}
+    bounds = {
+        **{i: Bounds(policies[i]) for i in logs},
+        **bounds_of(index_frame(spark, before, COLUMNS), told),
+    }
     question = Question(logs, ("before",), "after", bounds, max_findings=1000)
-    return verify_compaction(spark, with_told_columns(rows, told), rows_after, question)
+    return judge_pair(question, before, after, told.lookups)
 
 
 @pytest.mark.parametrize("checkpoint_stage", [0, 1], ids=["checkpoint-before", "checkpoint-after"])

@@ -3,29 +3,21 @@
 from collections.abc import Iterator
 
 import pytest
-from pyspark.sql import SparkSession
 
-from index_frames import index_frame, logs_of
 from kcompact.log.policy import Policy
 from kcompact.verify.bounds import Bounds
-from kcompact.verify.compaction import verify_compaction
 from kcompact.verify.outcome import Outcome
-from kcompact.verify.pair import EXTRA
-from kcompact.verify.question import Question
 from random_pairs import NOW_MS, Pair, random_pair
+from verify_here import judge_pair, question_of
 
 PAIRS = 1000
 
 
-def verify(spark: SparkSession, pairs: list[Pair], retention_ms: int) -> Outcome:
+def verify(pairs: list[Pair], retention_ms: int) -> Outcome:
     before = [r for pair in pairs for r in pair[0]]
     after = [r for pair in pairs for r in pair[1]]
-    logs = logs_of(before, after)
     bounds = Bounds(Policy(now_ms=NOW_MS, delete_retention_ms=retention_ms))
-    question = Question(logs, ("before",), "after", dict.fromkeys(logs, bounds), max_findings=PAIRS)
-    return verify_compaction(
-        spark, index_frame(spark, before, EXTRA), index_frame(spark, after, EXTRA), question
-    )
+    return judge_pair(question_of(before, after, bounds), before, after)
 
 
 @pytest.fixture(scope="module")
@@ -33,16 +25,16 @@ def pairs() -> list[Pair]:
     return [random_pair(number) for number in range(PAIRS)]
 
 
-def test_nothing_is_found_in_right_pairs(spark: SparkSession, pairs: list[Pair]) -> None:
-    outcome = verify(spark, pairs, retention_ms=0)
+def test_nothing_is_found_in_right_pairs(pairs: list[Pair]) -> None:
+    outcome = verify(pairs, retention_ms=0)
     assert [f for f in outcome.findings if f.check != "keyless-left"] == []
     assert outcome.holds
     assert sum(log.records_before - log.records_after for log in outcome.logs) > PAIRS
 
 
-def test_a_lost_latest_value_is_always_found(spark: SparkSession, pairs: list[Pair]) -> None:
+def test_a_lost_latest_value_is_always_found(pairs: list[Pair]) -> None:
     wrong = list(_without_one(pairs))
-    found = verify(spark, wrong, retention_ms=0).findings
+    found = verify(wrong, retention_ms=0).findings
     named = {f.topic for f in found if f.check in ("missing-key", "stale-value")}
     assert named == {before[0].topic for before, _ in wrong}
 

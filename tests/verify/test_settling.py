@@ -4,28 +4,27 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
 
-from index_frames import index_frame, index_table, logs_of, table_frame
+from index_frames import logs_of
 from kcompact.broker.aborted import AbortedRange
 from kcompact.broker.given import GivenLog
 from kcompact.dumps.record import Record, log_id_of
+from kcompact.log.lookups import Lookup, lookup_for
 from kcompact.log.policy import Policy
 from kcompact.verify.bounds import Bounds
-from kcompact.verify.compacted import verify_compacted
-from kcompact.verify.compaction import settled_compaction, verify_compaction
+from kcompact.verify.compaction import verify_compaction
 from kcompact.verify.outcome import Outcome
-from kcompact.verify.pair import EXTRA
+from kcompact.verify.pairs import PairsHere
 from kcompact.verify.question import Question
-from kcompact.verify.settled import rules_alone, rules_of
-from kcompact.verify.settling import Rules, Settled, settle
-from kcompact.verify.told import Told, with_told_columns
+from kcompact.verify.row_files import by_key
+from kcompact.verify.settling import rules_alone, rules_of, settle
 from mutations import BEFORE, MUTATIONS
 from random_pairs import NOW_MS, Pair, random_pair
 from records import record
+from verify_here import judge_alone, judge_pair, question_of, rows_of
 
-COLUMNS = EXTRA | {"log_bytes"}
 PAIRS = 400
 
 
@@ -89,14 +88,14 @@ def all_pairs() -> Iterator[tuple[Pair, Bounds]]:
 
 
 @pytest.fixture(scope="module")
-def told() -> tuple[list[Record], list[Record], dict[int, Bounds], Told]:
+def told() -> tuple[list[Record], list[Record], dict[int, Bounds], dict[int, Lookup]]:
     before, after, bounds = [], [], {}
     for pair, of_pair in all_pairs():
         before += pair[0]
         after += pair[1]
         bounds |= dict.fromkeys(logs_of(*pair), of_pair)
     given = {log_id: given_of(log_id, before) for log_id in bounds}
-    return before, after, bounds, Told(given, {i: one.policy for i, one in bounds.items()})
+    return before, after, bounds, {i: lookup_for(given[i], one.policy) for i, one in bounds.items()}
 
 
 def given_of(log_id: int, records: list[Record]) -> GivenLog:
@@ -104,18 +103,6 @@ def given_of(log_id: int, records: list[Record]) -> GivenLog:
     mine = [r.offset for r in records if log_id_of(r.topic, r.partition) == log_id]
     aborted = (AbortedRange(mine[0], mine[len(mine) // 3]),) if mine and log_id % 7 == 0 else ()
     return GivenLog(aborted=aborted)
-
-
-def settled(before: list[Record], after: list[Record], rules: Rules) -> Settled:
-    tables = index_table(before, COLUMNS), index_table(after, COLUMNS)
-    return settle(*tables, rules, settle(*tables, rules).arrivals)
-
-
-def rest(spark: SparkSession, records: list[Record], chosen: Settled, *, after: bool) -> object:
-    mask = chosen.rest_after if after else chosen.rest_before
-    return table_frame(
-        spark, index_table([r for r, left in zip(records, mask, strict=True) if left], COLUMNS)
-    )
 
 
 def same(one: Outcome, other: Outcome) -> None:
@@ -126,36 +113,29 @@ def same(one: Outcome, other: Outcome) -> None:
 
 
 def test_a_pair_is_judged_alike(
-    spark: SparkSession, told: tuple[list[Record], list[Record], dict[int, Bounds], Told]
+    told: tuple[list[Record], list[Record], dict[int, Bounds], dict[int, Lookup]],
 ) -> None:
-    before, after, bounds, given = told
+    before, after, bounds, lookups = told
     question = Question(logs_of(before, after), ("b",), "a", bounds, max_findings=10_000)
-    rules = rules_of(question, given.lookups)
-    chosen = settled(before, after, rules)
+    chosen = settle(rows_of(before), rows_of(after), rules_of(question, lookups))
     assert sum(log.records_before for log in chosen.logs.values()) > PAIRS
-    whole = with_told_columns(index_frame(spark, before, COLUMNS), given)
-    left = with_told_columns(rest(spark, before, chosen, after=False), given)
-    in_full = verify_compaction(spark, whole, index_frame(spark, after, COLUMNS), question)
-    in_short = verify_compaction(
-        spark, left, rest(spark, after, chosen, after=True), question, chosen.logs, is_in_order=True
-    )
+    in_short = judge_pair(question, before, after, lookups)
+    in_full = judge_pair(question, before, after, lookups, settles=False)
     same(in_short, in_full)
     assert len(in_full.findings) > PAIRS // 2
 
 
 def test_a_dump_alone_is_judged_alike(
-    spark: SparkSession, told: tuple[list[Record], list[Record], dict[int, Bounds], Told]
+    told: tuple[list[Record], list[Record], dict[int, Bounds], dict[int, Lookup]],
 ) -> None:
-    records, _, bounds, given = told
+    records, _, bounds, lookups = told
     logs = logs_of(records)
     question = Question(logs, (), "a", {i: bounds[i] for i in logs}, max_findings=10_000)
-    chosen = settled(records, records, rules_alone(question, given.lookups))
+    chosen = settle(rows_of(records), rows_of(records), rules_alone(question, lookups))
     assert sum(log.records_before for log in chosen.logs.values()) > PAIRS
-    whole = with_told_columns(index_frame(spark, records, COLUMNS), given)
-    left = with_told_columns(rest(spark, records, chosen, after=True), given)
     same(
-        verify_compacted(spark, left, question, chosen.logs, is_in_order=True),
-        verify_compacted(spark, whole, question),
+        judge_alone(question, records, lookups),
+        judge_alone(question, records, lookups, settles=False),
     )
 
 
@@ -163,34 +143,25 @@ def test_a_right_pair_leaves_nothing_to_judge() -> None:
     before = [record(key, str(offset), offset=offset) for offset, key in enumerate("aabacdb")]
     latest = {r.key: r for r in before}
     after = [r for r in before if latest[r.key] is r]
-    logs = logs_of(before)
-    question = Question(logs, ("b",), "a", dict.fromkeys(logs, Bounds(Policy(now_ms=NOW_MS))))
-    chosen = settled(before, after, rules_of(question, {}))
+    question = question_of(before, after, Bounds(Policy(now_ms=NOW_MS)))
+    chosen = settle(rows_of(before), rows_of(after), rules_of(question, {}))
     assert not chosen.rest_before.any()
     assert not chosen.rest_after.any()
     (log,) = chosen.logs.values()
     assert (log.records_before, log.records_after, log.needed_end_offset) == (7, 4, 7)
-    outcome = settled_compaction(question, chosen.logs)
+    outcome = judge_pair(question, before, after)
     assert outcome.holds
     (judged,) = outcome.logs
     assert (judged.removed, judged.cleaned_end_offset) == ({"superseded": 3}, 7)
 
 
-def test_without_rules_the_answer_is_theirs(spark: SparkSession) -> None:
-    before, after = [], []
-    for number in range(100):
-        rng = random.Random(number)
-        log = [
-            record(rng.choice("abc"), rng.choice(["1", "2", None]), offset=at * 3, topic=f"t{number:03}")
-            for at in range(rng.randrange(1, 20))
-        ]
-        latest = {r.key: r for r in log}
-        before += log
-        after += [r for r in log if latest[r.key] is r]
-    logs = logs_of(before)
-    policy = Policy(now_ms=NOW_MS, delete_retention_ms=1000)
-    question = Question(logs, ("b",), "a", dict.fromkeys(logs, Bounds(policy)))
-    chosen = settled(before, after, rules_of(question, {}))
-    assert not chosen.rest_before.any()
-    frames = [index_frame(spark, records, COLUMNS) for records in (before, after)]
-    same(settled_compaction(question, chosen.logs), verify_compaction(spark, *frames, question))
+def test_how_keys_are_shared_out_changes_nothing(
+    told: tuple[list[Record], list[Record], dict[int, Bounds], dict[int, Lookup]],
+) -> None:
+    before, after, bounds, lookups = told
+    question = Question(logs_of(before, after), ("b",), "a", bounds, max_findings=10_000)
+    rules = rules_of(question, lookups)
+    tables = rows_of(before), rows_of(after)
+    shares = [tuple(table.filter(pa.array(by_key(table, 3) == n)) for table in tables) for n in range(3)]
+    together = verify_compaction(PairsHere((tables,)), question, rules)
+    same(verify_compaction(PairsHere(tuple((b, a) for b, a in shares)), question, rules), together)

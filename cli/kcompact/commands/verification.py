@@ -31,14 +31,16 @@ from kcompact.report.verify_words import Keys
 from kcompact.verify.absent_keys import AbsentQuestion, verify_absent
 from kcompact.verify.bounds import Bounds
 from kcompact.verify.compacted import verify_compacted
-from kcompact.verify.compaction import settled_compaction, verify_compaction
+from kcompact.verify.compaction import verify_compaction
 from kcompact.verify.indexed import Indexed, indexed, named_alike, receivers_for, require_offsets
+from kcompact.verify.key_rows import EXTRA
 from kcompact.verify.outcome import Outcome
-from kcompact.verify.pair import EXTRA
-from kcompact.verify.question import Log, Question, shuffled_for
-from kcompact.verify.settled import rules_alone, rules_of, unsettled
+from kcompact.verify.pair_files import pairs_in_order
+from kcompact.verify.queries import shuffled_for
+from kcompact.verify.question import Log, Question
+from kcompact.verify.settling import rules_alone, rules_of
 from kcompact.verify.state import StateQuestion, verify_state
-from kcompact.verify.told import Told, bounds_of, with_aborted, with_told_columns
+from kcompact.verify.told import Told, bounds_of, with_aborted
 
 
 @dataclass(frozen=True)
@@ -198,18 +200,12 @@ class VerifyCommand:
             is_strict=self.verification.strict,
             max_findings=self.answer.max_findings,
         )
-        is_in_order = inputs.after.is_in_order
-        spark = inputs.spark
-        if inputs.before is None:
-            left = unsettled(spark, inputs.after, inputs.after, rules_alone(question, told.lookups))
-            alone = with_told_columns(left.after.frame(spark), told)
-            return verify_compacted(spark, alone, question, left.logs, is_in_order=is_in_order)
-        left = unsettled(spark, inputs.before, inputs.after, rules_of(question, told.lookups))
-        if left.is_nothing:
-            return settled_compaction(question, left.logs)
-        before = with_told_columns(left.before.frame(spark), told)
-        after = left.after.frame(spark)
-        return verify_compaction(spark, before, after, question, left.logs, is_in_order=is_in_order)
+        judge, rules = (
+            (verify_compacted, rules_alone) if inputs.before is None else (verify_compaction, rules_of)
+        )
+        after = None if inputs.before is None else inputs.after
+        pairs, disorder = pairs_in_order(inputs.spark, inputs.judged, after, question)
+        return judge(pairs, question, rules(question, told.lookups), disorder)
 
     def _told(self, inputs: Inputs, policies: Policies, state: KnownState | None) -> Told:
         names = {log_id: LogName(*log) for log_id, log in inputs.judged.logs.items()}

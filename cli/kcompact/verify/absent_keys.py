@@ -9,7 +9,6 @@ from pyspark.sql import functions as F
 
 from kcompact.verify.check import Severity
 from kcompact.verify.outcome import Finding, KeyEvidence, KeyVerdict, Outcome
-from kcompact.verify.pair import with_optional_columns
 from kcompact.verify.question import Log
 
 
@@ -58,7 +57,7 @@ _WRONG = (KeyVerdict.PRESENT, KeyVerdict.VALUE_LEFT)
 
 def _facts(sides: list[DataFrame], wanted: DataFrame) -> DataFrame:
     columns = ("log_id", "offset", "key", "is_tombstone", "in_after")
-    rows = [with_optional_columns(side).where("not is_control").select(*columns) for side in sides]
+    rows = [side.where("not is_control").select(*columns) for side in sides]
     together = rows[0] if len(rows) == 1 else rows[0].unionByName(rows[1])
     value, here = ~F.col("is_tombstone"), F.col("in_after")
     return (

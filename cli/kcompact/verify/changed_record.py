@@ -1,12 +1,11 @@
 """changed-record: an offset holds another key, value, timestamp or headers than before."""
 
-from pyspark.sql import Row
-from pyspark.sql import functions as F
-
 from kcompact.verify.check import Check
+from kcompact.verify.key_rows import NOWHERE
+from kcompact.verify.suspects import SuspectRow
 
 
-def _found(row: Row) -> str:
+def _found(row: SuspectRow) -> str:
     details = []
     if "timestamp" in row.changed:
         details.append(f"timestamp {row.after_timestamp_ms} for {row.timestamp_ms}")
@@ -18,7 +17,7 @@ def _found(row: Row) -> str:
 CHECK = Check(
     name="changed-record",
     title="A record's key, value, timestamp or headers differ from BEFORE.",
-    finds=lambda: F.col("changed").isNotNull() & F.col("moved_from_offset").isNull(),
+    finds=lambda s: (s.rows.is_changed | (s.replaced_at != NOWHERE)) & ~s.moves.has_come,
     expected="the same record as in BEFORE",
     found=_found,
 )

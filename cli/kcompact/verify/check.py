@@ -3,8 +3,14 @@
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from pyspark.sql import Column, Row
+import numpy as np
+
+from kcompact.verify.key_rows import Flags
+
+if TYPE_CHECKING:
+    from kcompact.verify.suspects import SuspectRow, Suspects
 
 
 class Severity(enum.StrEnum):
@@ -16,23 +22,28 @@ class Severity(enum.StrEnum):
 
 @dataclass(frozen=True)
 class Check:
-    """One question about a judged row (``judge.judged_rows`` lists the columns).
+    """One question about judged rows.
 
-    ``finds`` is a condition on the row, made only once a session is there. ``expected`` and ``found`` say in
-    a few words what should be there and what is: text with the row's columns in braces, or a function.
+    ``finds`` is a condition on rows. ``expected`` and ``found`` say in a few words what should be there and
+    what is: text with the row's attributes in braces, or a function.
     """
 
     name: str
     title: str
-    finds: Callable[[], Column]
-    expected: str | Callable[[Row], str]
-    found: str | Callable[[Row], str]
+    finds: "Callable[[Suspects], Flags]"
+    expected: "str | Callable[[SuspectRow], str]"
+    found: "str | Callable[[SuspectRow], str]"
     severity: Severity = Severity.FINDING
 
-    def words(self, row: Row) -> tuple[str, str]:
+    def words(self, row: "SuspectRow") -> tuple[str, str]:
         """What was expected of a row that this check found, and what is there."""
         return _say(self.expected, row), _say(self.found, row)
 
 
-def _say(text: str | Callable[[Row], str], row: Row) -> str:
-    return text.format_map(row.asDict()) if isinstance(text, str) else text(row)
+def no_rows(suspects: "Suspects") -> Flags:
+    """``finds`` of a check that does not look at judged rows."""
+    return np.zeros(len(suspects.rows), np.bool_)
+
+
+def _say(text: "str | Callable[[SuspectRow], str]", row: "SuspectRow") -> str:
+    return text.format_map(vars(row)) if isinstance(text, str) else text(row)

@@ -28,12 +28,16 @@ ROW_CHECKS: tuple[Check, ...] = (
     changed_record.CHECK,
     moved_offset.CHECK,
     unexpected_record.CHECK,
-    duplicate_offset.CHECK,
     duplicate_left.CHECK,
     keyless_left.CHECK,
     aborted_left.CHECK,
 )
 """Checks that look at one judged row."""
 
-CHECKS: tuple[Check, ...] = (*ROW_CHECKS[:9], reordered_records.CHECK, *ROW_CHECKS[9:])
-"""All of them; ``reordered-records`` looks at AFTER's files."""
+CHECKS: tuple[Check, ...] = (
+    *ROW_CHECKS[:9],
+    reordered_records.CHECK,
+    duplicate_offset.CHECK,
+    *ROW_CHECKS[9:],
+)
+"""All of them; two of them look at the order of AFTER's files."""

@@ -1,81 +1,89 @@
 """Judge one dump: is it fully compacted, and what could still go?"""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
-from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql import functions as F
-
-from kcompact.verify.bounds import bounds_table
+from kcompact.verify.bounds import Bounds
 from kcompact.verify.checks import CHECKS
-from kcompact.verify.cleaned_end import LogFacts, Reading, ends_table, log_facts, readings_table, with_settled
-from kcompact.verify.findings import count_findings, first_findings, found_rows
-from kcompact.verify.history import with_history
-from kcompact.verify.judge import is_last_record, judged_rows
+from kcompact.verify.cleaned_end import Reading
+from kcompact.verify.compaction import Asked, facts_of_share, settle_pairs
+from kcompact.verify.disorder import Disorder
+from kcompact.verify.findings import counts_by_check, find, in_order, together
+from kcompact.verify.judge import Judged, known_log
+from kcompact.verify.key_history import NEVER
+from kcompact.verify.log_facts import LogFacts, all_facts
 from kcompact.verify.outcome import JudgedLog, Outcome
-from kcompact.verify.pair import alone
-from kcompact.verify.question import Question, kept
-from kcompact.verify.settling import NONE_SETTLED, SettledLog
+from kcompact.verify.pairs import Pairs
+from kcompact.verify.question import Question
+from kcompact.verify.settling import BEFORE_ALL, Rules
+from kcompact.verify.suspects import Suspects
 
 
 def verify_compacted(
-    spark: SparkSession,
-    after: DataFrame,
-    question: Question,
-    settled: Mapping[int, SettledLog] = NONE_SETTLED,
-    *,
-    is_in_order: bool = False,
+    pairs: Pairs, question: Question, rules: Rules, disorder: Disorder | None = None
 ) -> Outcome:
     """Whether nothing could go any more below the cleaned end; parameters as in ``verify_compaction``.
 
-    The end is the checkpoint if there is one, else whatever bounds every round, else the end of the log.
+    Each dump of ``pairs`` is the same. The end is the checkpoint if there is one, else whatever bounds every
+    round, else the end of the log.
     """
     question = replace(question, is_strict=True)
-    dumps = None if is_in_order else (None, after)
-    known = bounds_table(spark, question.logs, question.bounds)
-    with kept(with_history(alone(after).join(F.broadcast(known), on="log_id", how="left"))) as rows:
-        facts = with_settled(log_facts(rows), settled, question.bounds)
-        facts.sort(key=lambda one: question.logs[one.log_id])
-        ends = {one.log_id: _end(one) for one in facts}
-        readings = [Reading(is_end_given=True, limit_offset=ends[one.log_id]) for one in facts]
-        judged = judged_rows(rows, readings_table(spark, facts, readings))
-        judged = judged.join(F.broadcast(ends_table(spark, ends)), on="log_id", how="left")
-        with kept(found_rows(judged, dumps, known, question)) as findings:
-            counts = count_findings(findings)
-            shown = first_findings(findings, counts, question)
-        assumed = tuple(_later(_left(judged)))
+    settlement = settle_pairs(pairs, rules)
+    asked = Asked(question, rules.lookups, settlement.arrivals)
+    parts = settlement.pairs.ask(lambda share: facts_of_share(asked, share))
+    facts = all_facts(parts, settlement.logs)
+    bounds = {log_id: question.bounds.get(log_id, Bounds()) for log_id in facts}
+    ends = {log_id: _end(facts[log_id], bounds[log_id]) for log_id in facts}
+    known = {
+        i: known_log(facts[i], Reading(is_end_given=True, limit_offset=ends[i]), bounds[i], BEFORE_ALL)
+        for i in facts
+    }
+    taken = settlement.taken
+    found = together(
+        [
+            (disorder or Disorder()).found,
+            *settlement.pairs.ask(
+                lambda share: find(Suspects(asked.judged(share, known), ends, taken, question))
+            ),
+        ],
+        question,
+    )
+    left = settlement.pairs.ask(lambda share: _left(asked.judged(share, known)))
     return Outcome(
         mode="compacted",
         before=(),
         after=question.after_name,
         now_ms=question.now_ms,
-        counts=counts,
+        counts=counts_by_check(found),
         severities={check.name: question.severity(check) for check in CHECKS},
-        findings=shown,
-        logs=tuple(_judged_log(question, one, ends[one.log_id]) for one in facts),
-        assumed=assumed,
+        findings=in_order(found, question),
+        logs=tuple(
+            _judged_log(question, facts[log_id], ends[log_id])
+            for log_id in sorted(facts, key=question.logs.__getitem__)
+        ),
+        assumed=tuple(_later(sum(one for one, _ in left), sum(one for _, one in left))),
     )
 
 
-def _end(facts: LogFacts) -> int:
+def _end(facts: LogFacts, bounds: Bounds) -> int:
     """Up to where a log is to be compacted."""
-    bounds = (facts.before_end_offset, facts.checkpoint_offset, facts.uncleanable_offset)
-    return min(bound for bound in bounds if bound is not None)
+    known = (facts.before_end_offset, bounds.checkpoint_offset, bounds.cleaned_before_offset)
+    return min(bound for bound in known if bound is not None)
 
 
-def _left(judged: DataFrame) -> Row:
-    """What may go later, though not now."""
-    waits = F.col("next_offset") >= F.col("end_offset")
-    deleted = is_last_record() & F.col("is_tombstone")
-    row = judged.agg(F.count_if(waits).alias("waiting"), F.count_if(deleted).alias("tombstones")).first()
-    return row if row is not None else Row(waiting=0, tombstones=0)
+def _left(judged: Judged) -> tuple[int, int]:
+    """How many records may go later, though not now: for a later one of their key, and tombstones."""
+    next_offset = judged.history.next_offset
+    waits = judged.rows.is_data & (next_offset != NEVER) & (next_offset >= judged.limit_offset)
+    deleted = judged.is_last_record & judged.rows.is_tombstone
+    return int(waits.sum()), int(deleted.sum())
 
 
-def _later(left: Row) -> Iterator[str]:
-    if left.waiting:
-        yield f"{left.waiting:,} records have a later one above the cleaned end: they may go in a later round"
-    if left.tombstones:
-        yield f"{left.tombstones:,} keys end with a tombstone: it goes when delete.retention.ms is over"
+def _later(waiting: int, tombstones: int) -> Iterator[str]:
+    if waiting:
+        yield f"{waiting:,} records have a later one above the cleaned end: they may go in a later round"
+    if tombstones:
+        yield f"{tombstones:,} keys end with a tombstone: it goes when delete.retention.ms is over"
 
 
 def _judged_log(question: Question, facts: LogFacts, end_offset: int) -> JudgedLog:

@@ -1,123 +1,131 @@
 """Judge a pair of dumps: is AFTER a compaction of BEFORE?"""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+import numpy as np
+import pyarrow as pa
 
-from kcompact.errors import InputError
+from kcompact.log.lookups import Lookup, rows_of_logs
 from kcompact.verify.assumptions import assumptions
-from kcompact.verify.bounds import Bounds, bounds_table
+from kcompact.verify.bounds import Bounds
 from kcompact.verify.checks import CHECKS
-from kcompact.verify.cleaned_end import (
-    LogFacts,
-    Reading,
-    cleaned_end,
-    ends_table,
-    first_dirty_offset,
-    log_facts,
-    reading_of,
-    readings_table,
-    with_settled,
-)
-from kcompact.verify.findings import count_findings, doubtful_from_offset, first_findings, found_rows
-from kcompact.verify.history import with_history
-from kcompact.verify.judge import judged_rows
-from kcompact.verify.outcome import Finding, JudgedLog, Outcome
-from kcompact.verify.pair import pair
-from kcompact.verify.question import Question, kept
-from kcompact.verify.removal import SUPERSEDED, needed_end_offset
-from kcompact.verify.retained_bytes import retained_bytes
-from kcompact.verify.settling import NONE_SETTLED, SettledLog
+from kcompact.verify.cleaned_end import Reading, cleaned_end, first_dirty_offset, reading_of
+from kcompact.verify.disorder import Disorder
+from kcompact.verify.expired_by_size import expired_end_offsets
+from kcompact.verify.findings import counts_by_check, find, in_order, together
+from kcompact.verify.judge import REASONS, SUPERSEDED, Judged, KnownLog, known_log
+from kcompact.verify.key_history import history_of
+from kcompact.verify.key_rows import Longs, key_rows
+from kcompact.verify.log_facts import LogFacts, all_facts, facts_of
+from kcompact.verify.outcome import JudgedLog, Outcome
+from kcompact.verify.pairs import Pairs, Share, Sifted
+from kcompact.verify.question import Question
+from kcompact.verify.settling import BEFORE_ALL, BEHIND_ALL, Rules, Settled, SettledLog, settle, taken_rows
+from kcompact.verify.suspects import Suspects
 
-LOST = "lost"
-"""What the removal of a record is called that has no reason."""
 
-NO_FINDINGS: Mapping[str, int] = MappingProxyType({check.name: 0 for check in CHECKS})
+@dataclass(frozen=True)
+class Asked:
+    """What every look at a share needs; travels to the workers.
+
+    ``arrivals`` are places (log_id, offset) of AFTER's records that BEFORE does not have there under their
+    key.
+    """
+
+    question: Question
+    lookups: Mapping[int, Lookup]
+    arrivals: Longs
+
+    def judged(self, share: Share, known: Mapping[int, KnownLog]) -> Judged:
+        """The rows of a share, judged."""
+        rows = key_rows(*share, self.question.compared, self.lookups)
+        return Judged(rows, history_of(rows), taken_rows(rows, self.arrivals), known)
+
+
+@dataclass(frozen=True)
+class Settlement:
+    """The pairs that are left to be judged, and figures of the keys that are not.
+
+    ``taken`` are BEFORE's index rows at the place of an arrival of another key.
+    """
+
+    pairs: Pairs
+    logs: Mapping[int, SettledLog]
+    arrivals: Longs
+    taken: pa.Table
+
+
+def settle_pairs(pairs: Pairs, rules: Rules) -> Settlement:
+    """Settle all keys that can be."""
+    found, left = _sift(pairs, rules, None)
+    arrivals = np.concatenate([one.arrivals for one, _ in found])
+    if len(arrivals):
+        # A key that BEFORE has where AFTER has another one is not settled: once more, knowing them.
+        found, left = _sift(pairs, rules, arrivals)
+    logs: dict[int, SettledLog] = {}
+    for one, _ in found:
+        for log_id, log in one.logs.items():
+            logs[log_id] = logs[log_id].plus(log) if log_id in logs else log
+    return Settlement(left, logs, arrivals, pa.concat_tables([taken for _, taken in found]))
+
+
+def _sift(pairs: Pairs, rules: Rules, arrivals: Longs | None) -> tuple[list[tuple[Settled, pa.Table]], Pairs]:
+    def look(share: Share) -> Sifted:
+        settled = settle(*share, rules, arrivals)
+        taken = share[0].take(pa.array(settled.taken))
+        return Sifted((settled.figures_only(), taken), settled.rest_before, settled.rest_after)
+
+    found, left = pairs.sift(look)
+    return found, left  # type: ignore[return-value]  # what ``look`` found
 
 
 def verify_compaction(
-    spark: SparkSession,
-    before: DataFrame,
-    after: DataFrame,
-    question: Question,
-    settled: Mapping[int, SettledLog] = NONE_SETTLED,
-    *,
-    is_in_order: bool = False,
+    pairs: Pairs, question: Question, rules: Rules, disorder: Disorder | None = None
 ) -> Outcome:
-    """Compare two indexes (INDEX_SCHEMA, ``pair.EXTRA``, ``file_id``). Raises InputError.
+    """Compare two dumps, in neither of which an offset of a log occurs twice any more.
 
-    BEFORE with one offset twice, with a difference, cannot be judged by. Rows of keys that are ``settled``
-    are left out. ``is_in_order``: that AFTER's records are, is known.
+    ``disorder`` was found before that. Raises InputError where BEFORE contradicts itself.
     """
-    dumps = None if is_in_order else (before, after)
-    known = bounds_table(spark, question.logs, question.bounds)
-    paired = pair(before, after, question.compared).join(F.broadcast(known), on="log_id", how="left")
-    with kept(with_history(paired)) as rows:
-        facts = _all_facts(log_facts(rows), settled, question)
-        _require_one_truth(facts, question)
-        readings = [reading_of(one) for one in facts]
-        retained = retained_bytes(spark, rows, facts, question.bounds)
-        judged = judged_rows(rows, readings_table(spark, facts, readings, retained))
-        removed, doubtful_from = _summed(judged)
-        logs = _judged_logs(question, facts, readings, _with_settled(removed, settled, facts, question))
-        ends = {one.log_id: log.cleaned_end_offset for one, log in zip(facts, logs, strict=True)}
-        if dumps is None and all(offset >= ends[log_id] for log_id, offset in doubtful_from.items()):
-            return _outcome(question, facts, logs, NO_FINDINGS, ())  # without the plans that would find none
-        with_ends = judged.join(F.broadcast(ends_table(spark, ends)), on="log_id", how="left")
-        with kept(found_rows(with_ends, dumps, known, question)) as findings:
-            counts = count_findings(findings)
-            shown = first_findings(findings, counts, question)
-    return _outcome(question, facts, logs, counts, shown)
-
-
-def settled_compaction(question: Question, settled: Mapping[int, SettledLog]) -> Outcome:
-    """The answer where all keys are settled: the rules need not be asked."""
-    facts = _all_facts([], settled, question)
-    readings = [reading_of(one) for one in facts]
-    logs = _judged_logs(question, facts, readings, _with_settled({}, settled, facts, question))
-    return _outcome(question, facts, logs, NO_FINDINGS, ())
-
-
-def _outcome(
-    question: Question,
-    facts: list[LogFacts],
-    logs: list[JudgedLog],
-    counts: Mapping[str, int],
-    shown: tuple[Finding, ...],
-) -> Outcome:
+    disorder = disorder or Disorder()
+    disorder.require_one_truth(question)
+    settlement = settle_pairs(pairs, rules)
+    settled, left = settlement.logs, settlement.pairs
+    asked = Asked(question, rules.lookups, settlement.arrivals)
+    facts = all_facts(left.ask(lambda share: facts_of_share(asked, share)), settled)
+    bounds = {log_id: question.bounds.get(log_id, Bounds()) for log_id in facts}
+    readings = {log_id: reading_of(facts[log_id], bounds[log_id]) for log_id in facts}
+    expired = expired_end_offsets(left, facts, bounds)
+    known = {i: known_log(facts[i], readings[i], bounds[i], expired.get(i, BEFORE_ALL)) for i in facts}
+    sums = _together(left.ask(lambda share: _summed(asked.judged(share, known))))
+    removed = _with_settled(sums.removed, settled, facts, bounds)
+    logs = {
+        log_id: _judged_log(question, facts[log_id], readings[log_id], removed.get(log_id, {}))
+        for log_id in sorted(facts, key=question.logs.__getitem__)
+    }
+    found = disorder.found
+    ends = {log_id: log.cleaned_end_offset for log_id, log in logs.items()}
+    if any(offset < ends[log_id] for log_id, offset in sums.doubtful_from_offset.items()):
+        taken = settlement.taken
+        parts = left.ask(lambda share: find(Suspects(asked.judged(share, known), ends, taken, question)))
+        found = together([found, *parts], question)
     return Outcome(
         mode="compaction",
         before=question.before_name,
         after=question.after_name,
         now_ms=question.now_ms,
-        counts=counts,
+        counts=counts_by_check(found),
         severities={check.name: question.severity(check) for check in CHECKS},
-        findings=shown,
-        logs=tuple(logs),
-        assumed=assumptions(question, facts, logs),
+        findings=in_order(found, question),
+        logs=tuple(logs.values()),
+        assumed=assumptions(question, logs, disorder.repeated_before),
     )
 
 
-def _all_facts(
-    facts: list[LogFacts], settled: Mapping[int, SettledLog], question: Question
-) -> list[LogFacts]:
-    """In the order of topics and partitions."""
-    together = with_settled(facts, settled, question.bounds)
-    return sorted(together, key=lambda one: question.logs[one.log_id])
-
-
-def _require_one_truth(facts: list[LogFacts], question: Question) -> None:
-    for of_log in facts:
-        if of_log.differing_offset is not None:
-            topic, partition = question.logs[of_log.log_id]
-            raise InputError(
-                f"{', '.join(question.before_name)}: offset {of_log.differing_offset} of {topic}-{partition}"
-                " stands there twice, with a difference",
-                hint="do these files come from one topic of one cluster? give only what belongs together",
-            )
+def facts_of_share(asked: Asked, share: Share) -> dict[int, LogFacts]:
+    """Figures of the logs of a share, by log id."""
+    rows = key_rows(*share, asked.question.compared, asked.lookups)
+    return facts_of(rows, history_of(rows), taken_rows(rows, asked.arrivals), asked.question.bounds)
 
 
 @dataclass(frozen=True)
@@ -125,74 +133,84 @@ class Removed:
     """Records of a log that went for one reason, and the smallest cleaned end that lets all of them go."""
 
     records: int
-    needed_end_offset: int | None
+    needed_end_offset: int
+
+    def plus(self, other: "Removed") -> "Removed":
+        """Both."""
+        return Removed(self.records + other.records, max(self.needed_end_offset, other.needed_end_offset))
 
 
-def _summed(judged: DataFrame) -> tuple[dict[int, dict[str, Removed]], dict[int, int]]:
-    """What went, by log and reason; the cleaned end above which a log can have findings, by log."""
-    is_gone = F.col("in_before") & ~F.col("in_after")
-    why = F.when(is_gone, F.coalesce("reason", F.lit(LOST)))
-    sums = judged.groupBy("log_id", why.alias("why")).agg(
-        F.count("*").alias("records"),
-        F.max(needed_end_offset()).alias("needed_end_offset"),
-        F.min(doubtful_from_offset()).alias("doubtful_from_offset"),
-    )
-    removed: dict[int, dict[str, Removed]] = {}
-    doubtful_from: dict[int, int] = {}
-    for row in sums.collect():
-        if row.why is not None:
-            removed.setdefault(row.log_id, {})[row.why] = Removed(row.records, row.needed_end_offset)
-        if row.doubtful_from_offset is not None:
-            known = doubtful_from.get(row.log_id, row.doubtful_from_offset)
-            doubtful_from[row.log_id] = min(known, row.doubtful_from_offset)
-    return removed, doubtful_from
+RemovedOfLog = dict[str, Removed]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """By log id: what went, by reason; and the cleaned end above which the log can have findings."""
+
+    removed: dict[int, RemovedOfLog] = field(default_factory=dict)
+    doubtful_from_offset: dict[int, int] = field(default_factory=dict)
+
+
+def _summed(judged: Judged) -> Sums:
+    sums = Sums()
+    rows = judged.rows
+    for log_id, at in rows_of_logs(rows.log_id):
+        gone = at[judged.is_gone[at]]
+        why = judged.reason[gone]
+        sums.removed[log_id] = {
+            REASONS[number]: Removed(
+                int((why == number).sum()), int(judged.needed_end_offset[gone[why == number]].max())
+            )
+            for number in np.unique(why).tolist()
+        }
+        sums.doubtful_from_offset[log_id] = int(judged.doubtful_from_offset[at].min())
+    return sums
+
+
+def _together(parts: Iterable[Sums]) -> Sums:
+    whole = Sums()
+    for part in parts:
+        for log_id, removed in part.removed.items():
+            of_log = whole.removed.setdefault(log_id, {})
+            for reason, one in removed.items():
+                of_log[reason] = of_log[reason].plus(one) if reason in of_log else one
+        for log_id, offset in part.doubtful_from_offset.items():
+            known = whole.doubtful_from_offset.get(log_id, BEHIND_ALL)
+            whole.doubtful_from_offset[log_id] = min(known, offset)
+    return whole
 
 
 def _with_settled(
-    removed: dict[int, dict[str, Removed]],
+    removed: dict[int, RemovedOfLog],
     settled: Mapping[int, SettledLog],
-    facts: list[LogFacts],
-    question: Question,
-) -> dict[int, dict[str, Removed]]:
+    facts: Mapping[int, LogFacts],
+    bounds: Mapping[int, Bounds],
+) -> dict[int, RemovedOfLog]:
     """Add what went of settled keys: all of it because later records replace it."""
-    for one in facts:
-        log = settled.get(one.log_id)
-        if log is None or not log.removed:
+    for log_id, log in settled.items():
+        if not log.removed:
             continue
-        bounds = question.bounds.get(one.log_id, Bounds())
-        due = [bounds.is_due(row, one.first_kept_tombstone) for row in log.tombstones]
+        kept = facts[log_id].first_kept_tombstone
+        due = [bounds[log_id].is_due(row, kept) for row in log.tombstones]
         ends = [row[0 if gone else 1] + 1 for row, gone in zip(log.tombstones, due, strict=True)]
-        of_log = removed.setdefault(one.log_id, {})
-        known = of_log.get(SUPERSEDED, Removed(0, None))
-        ends += [end for end in (known.needed_end_offset, log.needed_end_offset) if end is not None]
-        of_log[SUPERSEDED] = Removed(known.records + log.removed, max(ends, default=None))
+        ends += [] if log.needed_end_offset is None else [log.needed_end_offset]
+        of_log = removed.setdefault(log_id, {})
+        known = of_log.get(SUPERSEDED, Removed(0, BEFORE_ALL))
+        of_log[SUPERSEDED] = known.plus(Removed(log.removed, max(ends, default=BEFORE_ALL)))
     return removed
 
 
-def _judged_logs(
-    question: Question,
-    facts: list[LogFacts],
-    readings: list[Reading],
-    removed: dict[int, dict[str, Removed]],
-) -> list[JudgedLog]:
-    return [
-        _judged_log(question, one, reading, removed.get(one.log_id, {}))
-        for one, reading in zip(facts, readings, strict=True)
-    ]
-
-
-def _judged_log(
-    question: Question, facts: LogFacts, reading: Reading, removed: dict[str, Removed]
-) -> JudgedLog:
+def _judged_log(question: Question, facts: LogFacts, reading: Reading, removed: RemovedOfLog) -> JudgedLog:
     topic, partition = question.logs[facts.log_id]
-    needed = [one.needed_end_offset for one in removed.values() if one.needed_end_offset is not None]
+    bounds = question.bounds.get(facts.log_id, Bounds())
+    needed = max((one.needed_end_offset for one in removed.values()), default=BEFORE_ALL)
     return JudgedLog(
         topic=topic,
         partition=partition,
         records_before=facts.records_before,
         records_after=facts.records_after,
         removed={reason: removed[reason].records for reason in sorted(removed)},
-        first_dirty_offset=first_dirty_offset(facts, reading),
-        cleaned_end_offset=cleaned_end(facts, reading, max(needed, default=None)),
+        first_dirty_offset=first_dirty_offset(facts, reading, bounds),
+        cleaned_end_offset=cleaned_end(facts, reading, bounds, None if needed == BEFORE_ALL else needed),
         cleaned_end_is_given=reading.is_end_given,
     )

@@ -1,18 +1,15 @@
 """duplicate-left: below the cleaned end AFTER still holds a record that a later one replaces."""
 
-from pyspark.sql import functions as F
-
 from kcompact.verify.check import Check, Severity
 
 CHECK = Check(
     name="duplicate-left",
     title="A record below the cleaned end is still there although a later one there replaces it.",
-    finds=lambda: (
-        F.col("in_before")
-        & F.col("in_after")
-        & (F.col("superseded_at_offset") < F.col("end_offset"))
+    finds=lambda s: (
+        s.is_kept
+        & (s.judged.superseded_at_offset < s.end_offset)
         # Where the later ones are lost, that is what is wrong, not that this one is still there.
-        & (F.col("offset") < F.col("kept_offset"))
+        & (s.rows.offset < s.history.kept_offset)
     ),
     expected="no record: offset {superseded_at_offset} replaces it",
     found="the older record",

@@ -1,108 +1,97 @@
-"""From judged rows to findings: counted in full, shown up to a limit in the order of logs and offsets."""
+"""From judged rows to findings: counted in full, named up to a limit in the order of logs and offsets."""
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame, Row
-from pyspark.sql import functions as F
+import numpy as np
 
-from kcompact.verify.changed_record import CHECK as CHANGED
+from kcompact.log.lookups import rows_of_logs
 from kcompact.verify.check import Check
 from kcompact.verify.checks import CHECKS, ROW_CHECKS
-from kcompact.verify.moved_offset import with_moves
+from kcompact.verify.key_rows import Longs
 from kcompact.verify.outcome import Finding
 from kcompact.verify.question import Question
-from kcompact.verify.reordered_records import CHECK as REORDERED
-from kcompact.verify.reordered_records import reordered
+from kcompact.verify.suspects import Suspects
+
+CheckOfLog = tuple[str, int]
 
 
-def found_rows(
-    judged: DataFrame,
-    dumps: tuple[DataFrame | None, DataFrame] | None,
-    known: DataFrame,
-    question: Question,
-) -> DataFrame:
-    """One row per finding: a judged row (or a record out of order) and the ``check`` that found it.
+@dataclass(frozen=True)
+class Found:
+    """Findings by check and log id: their number, and the first of them by offset."""
 
-    ``dumps`` are the index rows of BEFORE (None: AFTER stands alone) and AFTER; None where AFTER is known
-    to be in order. ``known`` is the bounds_table.
-    """
-    if dumps is None:
-        return _row_findings(judged, question.compared)
-    out_of_order = reordered(*dumps).withColumn("check", F.lit(REORDERED.name))
-    numbers = F.broadcast(known.select("log_id", "log_number"))
-    return _row_findings(judged, question.compared).unionByName(
-        out_of_order.join(numbers, on="log_id", how="left"), allowMissingColumns=True
-    )
+    counts: Counter[CheckOfLog] = field(default_factory=Counter)
+    findings: dict[CheckOfLog, list[Finding]] = field(default_factory=dict)
+
+    def plus(self, other: "Found") -> "Found":
+        """Both; perhaps more of each than are to be named."""
+        findings = {place: list(some) for place, some in self.findings.items()}
+        for place, some in other.findings.items():
+            findings.setdefault(place, []).extend(some)
+        return Found(self.counts + other.counts, findings)
 
 
-def doubtful_from_offset() -> Column:
-    """A judged row can be a finding if its log's cleaned end is above this offset; null: it cannot be one.
-
-    What the end does not excuse is doubtful from -1 on.
-    """
-    arrived = F.col("in_after") & (~F.col("in_before") | F.col("changed").isNotNull())
-    anyhow = arrived | F.col("is_lost") | (F.col("after_copies") > 1)
-    replaced = F.when(F.col("offset") < F.col("kept_offset"), F.col("superseded_at_offset"))
-    dropped = F.when(F.col("key").isNull() | F.col("aborted"), F.col("offset"))
-    return F.when(anyhow, F.lit(-1)).otherwise(F.when(F.col("in_after"), F.least(replaced, dropped)))
-
-
-def _row_findings(judged: DataFrame, compared: frozenset[str]) -> DataFrame:
-    suspects = with_moves(judged.where(doubtful_from_offset() < F.col("end_offset")), compared)
-    names = F.array_compact(F.array(*[F.when(check.finds(), F.lit(check.name)) for check in ROW_CHECKS]))
-    return suspects.withColumn("check", F.explode(names))
+def find(suspects: Suspects) -> Found:
+    """All that the checks find in the rows of some keys."""
+    found = Found()
+    for check in ROW_CHECKS:
+        rows = np.flatnonzero(check.finds(suspects))
+        for log_id, at in rows_of_logs(suspects.rows.log_id[rows]):
+            found.counts[check.name, log_id] = len(at)
+            first = _first(rows[at], suspects)
+            found.findings[check.name, log_id] = [_finding(check, suspects, log_id, row) for row in first]
+    return found
 
 
-def count_findings(findings: DataFrame) -> dict[str, int]:
+def together(parts: Iterable[Found], question: Question) -> Found:
+    """The findings of all shares."""
+    whole = reduce(Found.plus, parts, Found())
+    findings = {
+        place: sorted(some, key=lambda one: one.offset or 0)[: question.max_findings]
+        for place, some in whole.findings.items()
+    }
+    return Found(whole.counts, findings)
+
+
+def counts_by_check(found: Found) -> dict[str, int]:
     """How often each check found something; every check is there."""
-    counted = {row["check"]: row["count"] for row in findings.groupBy("check").count().collect()}
-    return {check.name: counted.get(check.name, 0) for check in CHECKS}
+    counts = {check.name: 0 for check in CHECKS}
+    for (name, _), count in found.counts.items():
+        counts[name] += count
+    return counts
 
 
-def first_findings(findings: DataFrame, counts: dict[str, int], question: Question) -> tuple[Finding, ...]:
-    """The first ``max_findings`` of each check."""
-    present = [check for check in CHECKS if counts[check.name]]
-    if not present or not question.max_findings:
-        return ()
-    firsts = [
-        findings.where(F.col("check") == check.name)
-        .orderBy("log_number", "offset")
-        .limit(question.max_findings)
-        for check in present
-    ]
-    rows = reduce(DataFrame.union, firsts).collect()
-    by_name = {check.name: check for check in CHECKS}
-    rank = {check.name: number for number, check in enumerate(CHECKS)}
-    rows.sort(key=lambda row: (rank[row["check"]], row["log_number"], row["offset"]))
-    return tuple(_finding(by_name[row["check"]], row, question) for row in rows)
+def in_order(found: Found, question: Question) -> tuple[Finding, ...]:
+    """The findings by check, log and offset."""
+    return tuple(_ordered(found, question))
 
 
-def _finding(check: Check, row: Row, question: Question) -> Finding:
-    topic, partition = question.logs[row["log_id"]]
-    moved_from = question.logs.get(row["moved_from_log_id"])
-    expected, found = check.words(
-        Row(**row.asDict(), moved_from_log=moved_from and f"{moved_from[0]}-{moved_from[1]}")
-    )
+def _ordered(found: Found, question: Question) -> Iterator[Finding]:
+    for check in CHECKS:
+        for log_id in sorted(question.logs, key=question.logs.__getitem__):
+            yield from found.findings.get((check.name, log_id), ())
+
+
+def _first(rows: Longs, suspects: Suspects) -> list[int]:
+    order = np.argsort(suspects.rows.offset[rows], kind="stable")[: suspects.question.max_findings]
+    first: list[int] = rows[order].tolist()
+    return first
+
+
+def _finding(check: Check, suspects: Suspects, log_id: int, at: int) -> Finding:
+    question, row = suspects.question, suspects.row(at)
+    topic, partition = question.logs[log_id]
+    expected, found = check.words(row)
     return Finding(
         check=check.name,
         severity=question.severity(check),
         topic=topic,
         partition=partition,
-        offset=row["offset"],
-        key=_key(row),
+        offset=row.offset,
+        key=row.key,
         expected=expected,
         found=found,
-        found_key=_found_key(row) if check is CHANGED else None,
+        found_key=row.found_key,
     )
-
-
-def _found_key(row: Row) -> tuple[bytes | None] | None:
-    """The other key, where a record has become one of another key."""
-    if row["key"] == row["after_key"]:
-        return None
-    return (None if row["after_key"] is None else bytes(row["after_key"]),)
-
-
-def _key(row: Row) -> bytes | None:
-    key = row["key"] if row["key"] is not None else row["after_key"]
-    return None if key is None else bytes(key)

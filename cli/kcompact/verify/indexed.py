@@ -1,7 +1,7 @@
 """A dump as verification sees it: index rows, its logs, and what its format carries."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,23 +14,22 @@ from kcompact.dumps.filters import logs_left_out
 from kcompact.dumps.judging import judge, refuse_doubts
 from kcompact.dumps.layout import DumpFile
 from kcompact.dumps.record import index_schema, log_id_of
-from kcompact.engine.indexing import IndexPlan, plan_index
+from kcompact.engine.indexing import plan_index
 from kcompact.engine.summaries import LogSummary, read_side_files
 from kcompact.errors import InputError
 from kcompact.log.compaction import MOST_MERGE_TASKS
 from kcompact.log.totals import overlapping, unsorted_files
-from kcompact.verify.pair import CONTENT
+from kcompact.verify.key_rows import CONTENT
 from kcompact.verify.question import Log
-from kcompact.verify.row_files import RowFiles, leave_rows
+from kcompact.verify.row_files import ORDER, RowFiles, leave_rows
 
 DUMP_BYTES_PER_TASK = 128 << 20  # of both dumps: some 500,000 records
-FILE_ID = pa.field("file_id", pa.int32(), nullable=False)
 _DOUBTS = {"key": "what verify finds", "value": "what verify finds"}
 
 
 @dataclass(frozen=True)
 class Indexed:
-    """One dump. ``carried`` are the columns of ``pair.CONTENT`` that its files have at all.
+    """One dump. ``carried`` are the columns of ``key_rows.CONTENT`` that its files have at all.
 
     ``is_named_by_file``: its records do not say their topic.
     """
@@ -43,6 +42,7 @@ class Indexed:
     is_named_by_file: bool = False
     left_out: frozenset[Log] = frozenset()  # logs that --topic and --partitions left out
     is_in_order: bool = False  # surely: no offset of a log twice, none after a larger one of its file
+    earlier: Mapping[tuple[int, int], int] = field(default_factory=dict)  # see ``largest_before``
 
     @property
     def topics(self) -> set[str]:
@@ -57,13 +57,13 @@ def indexed(
 
     ``folder`` takes the rows, and what the tasks leave beside them. Rows of a key go to one of ``receivers``.
     """
-    schema = pa.schema([*index_schema(extra), FILE_ID])
+    folder.mkdir()
+    schema = pa.schema([*index_schema(extra), *ORDER])
     if dump is None:
         return Indexed(RowFiles(folder, "rows", 0, receivers, schema), {}, frozenset(CONTENT))
-    folder.mkdir()
     plan = plan_index(dump, folder, extra)
     files = RowFiles(folder, "rows", len(plan.tasks), receivers, schema)
-    leave_rows(spark, plan, _with_file_id(plan), files)
+    leave_rows(spark, plan, files)
     summaries, notes = read_side_files(folder)
     remarks = judge(dump, plan.splits, notes)
     refuse_doubts(dump, plan.splits, notes, _DOUBTS)
@@ -77,6 +77,7 @@ def indexed(
         any(getattr(file.dialect, "topic", "topic") is None for file in dump.files),
         frozenset(logs_left_out(notes.values())),
         not overlapping(summaries) and not unsorted_files(summaries, file_ids),
+        largest_before(summaries, file_ids),
     )
 
 
@@ -97,6 +98,7 @@ def named_alike(before: Indexed, after: Indexed) -> Indexed:
         after,
         files=replace(after.files, renamed={log_id: log_id_of(*log) for log_id, log in renamed.items()}),
         logs={log_id_of(*log): log for log in renamed.values()},
+        earlier={(split, log_id_of(*renamed[log])): last for (split, log), last in after.earlier.items()},
         notes=(*after.notes, f"{other} of AFTER is taken for {topic} of BEFORE: a file's name is no topic's"),
     )
 
@@ -111,15 +113,21 @@ def require_offsets(dump: Dump | None, path: str) -> None:
             )
 
 
-def _with_file_id(plan: IndexPlan) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
-    file_of = {split_id: split.file_id for split_id, split in plan.splits.items()}
+def largest_before(
+    summaries: Iterable[LogSummary], file_ids: Mapping[int, int]
+) -> dict[tuple[int, int], int]:
+    """By split and log: the largest offset of the log in earlier splits of the same file, if there are any.
 
-    def annotate(rows: pa.RecordBatch) -> pa.RecordBatch:
-        ids = [file_of[split_id] for split_id in rows.column("split_id").to_pylist()]
-        columns = [*rows.columns, pa.array(ids, FILE_ID.type)]
-        return pa.RecordBatch.from_arrays(columns, schema=pa.schema([*rows.schema, FILE_ID]))
-
-    return annotate
+    ``file_ids`` tells the file of each split; summaries come in the order of splits.
+    """
+    found: dict[tuple[int, int], int] = {}
+    reached: dict[tuple[int, int], int] = {}  # by file and log
+    for part in summaries:
+        of_file = file_ids[part.split_id], part.log_id
+        if of_file in reached:
+            found[part.split_id, part.log_id] = reached[of_file]
+        reached[of_file] = max(part.last_offset, reached.get(of_file, -1))
+    return found
 
 
 def _carried(files: tuple[DumpFile, ...], summaries: list[LogSummary]) -> frozenset[str]:

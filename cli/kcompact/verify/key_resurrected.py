@@ -1,19 +1,23 @@
 """key-resurrected: a deletion is undone. BEFORE ends with a tombstone, AFTER with a value."""
 
-from pyspark.sql import functions as F
-
 from kcompact.verify.check import Check
-from kcompact.verify.judge import is_last_record, is_lost_last_record
+from kcompact.verify.key_history import NOTHING_KEPT
+from kcompact.verify.key_rows import Flags
+from kcompact.verify.suspects import Suspects
+
+
+def _finds(suspects: Suspects) -> Flags:
+    judged, history = suspects.judged, suspects.history
+    ends_with_value = (history.kept_offset != NOTHING_KEPT) & ~history.kept_is_tombstone
+    # Either the tombstone is gone and an older value stayed, or its own record became a value.
+    became_another = judged.is_last_record & (suspects.rows.is_changed | judged.is_taken)
+    return suspects.rows.is_tombstone & ends_with_value & (suspects.is_lost_last_record | became_another)
+
 
 CHECK = Check(
     name="key-resurrected",
     title="A deletion is undone: the key's last record in BEFORE is a tombstone, in AFTER it is a value.",
-    finds=lambda: (
-        F.col("is_tombstone")
-        & ~F.col("kept_is_tombstone")
-        # Either the tombstone is gone and an older value stayed, or its own record became a value.
-        & (is_lost_last_record() | (is_last_record() & F.col("changed").isNotNull()))
-    ),
+    finds=_finds,
     expected="the key deleted by the tombstone at offset {offset}",
     found="a value at offset {kept_offset}",
 )

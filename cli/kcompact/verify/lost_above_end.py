@@ -1,29 +1,32 @@
 """lost-above-end: a record is gone that lies above the cleaned end, or that only one above it replaces."""
 
-from pyspark.sql import Column, Row
-from pyspark.sql import functions as F
+import numpy as np
 
 from kcompact.verify.check import Check
-from kcompact.verify.judge import is_lost
+from kcompact.verify.key_history import NEVER
+from kcompact.verify.key_rows import Flags
+from kcompact.verify.settling import BEHIND_ALL
+from kcompact.verify.suspects import SuspectRow, Suspects
 
 
-def _expected(row: Row) -> str:
-    if row.offset >= row.limit_offset:
+def _finds(suspects: Suspects) -> Flags:
+    judged = suspects.judged
+    limit = judged.limit_offset
+    replacing = np.where(judged.is_end_given, suspects.history.next_offset, judged.superseding_offset)
+    replaced_above = suspects.rows.is_data & (replacing != NEVER) & (replacing >= limit)
+    return suspects.is_lost & (limit != BEHIND_ALL) & ((suspects.rows.offset >= limit) | replaced_above)
+
+
+def _expected(row: SuspectRow) -> str:
+    if row.limit_offset is not None and row.offset >= row.limit_offset:
         return f"this record: nothing from offset {row.limit_offset} on can be cleaned"
     return f"this record: it is replaced only at or above offset {row.limit_offset}, where cleaning ends"
-
-
-def _replacing_offset() -> Column:
-    return F.when(F.col("end_is_given"), F.col("next_offset")).otherwise(F.col("dirty_offset"))
 
 
 CHECK = Check(
     name="lost-above-end",
     title="A record is gone that lies above the cleaned end, or that only a record above it replaces.",
-    finds=lambda: (
-        is_lost()
-        & ((F.col("offset") >= F.col("limit_offset")) | (_replacing_offset() >= F.col("limit_offset")))
-    ),
+    finds=_finds,
     expected=_expected,
     found="no record",
 )

@@ -1,16 +1,21 @@
 """lost-below-first-dirty: a clean record is gone although no dirty one replaces it (R21)."""
 
-from pyspark.sql import functions as F
-
 from kcompact.verify.check import Check
-from kcompact.verify.judge import is_lost
+from kcompact.verify.key_history import NEVER
+from kcompact.verify.key_rows import Flags
+from kcompact.verify.suspects import Suspects
+
+
+def _finds(suspects: Suspects) -> Flags:
+    judged, next_offset = suspects.judged, suspects.history.next_offset
+    replaced_below = suspects.rows.is_data & (next_offset != NEVER) & (judged.superseding_offset == NEVER)
+    return suspects.is_lost & ~judged.is_end_given & replaced_below
+
 
 CHECK = Check(
     name="lost-below-first-dirty",
     title="A record below the checkpoint is gone although no record from the checkpoint on replaces it.",
-    finds=lambda: (
-        is_lost() & ~F.col("end_is_given") & F.col("next_offset").isNotNull() & F.col("dirty_offset").isNull()
-    ),
+    finds=_finds,
     expected="this record: offset {next_offset} replaces it, but lies below the checkpoint",
     found="no record",
 )

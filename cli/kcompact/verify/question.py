@@ -1,19 +1,13 @@
 """What is asked, and all that is known beside the dumps."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 
-from pyspark.sql import DataFrame, SparkSession
-
-from kcompact.log.compaction import ROWS_PER_SHUFFLE_PARTITION
 from kcompact.verify.bounds import Bounds
 from kcompact.verify.check import Check, Severity
-from kcompact.verify.pair import CONTENT
+from kcompact.verify.key_rows import CONTENT
 
 Log = tuple[str, int]
-
-_PARTITIONS = "spark.sql.shuffle.partitions"
 
 
 @dataclass(frozen=True)
@@ -33,23 +27,7 @@ class Question:
         """Notes become findings in strict mode."""
         return Severity.FINDING if self.is_strict else check.severity
 
-
-@contextmanager
-def shuffled_for(spark: SparkSession, records: int) -> Iterator[None]:
-    """Let shuffles make partitions of a size that a modest heap can sort."""
-    before = spark.conf.get(_PARTITIONS, "200")  # Spark's own default
-    spark.conf.set(_PARTITIONS, str(max(2, -(-records // ROWS_PER_SHUFFLE_PARTITION))))
-    try:
-        yield
-    finally:
-        spark.conf.set(_PARTITIONS, str(before))
-
-
-@contextmanager
-def kept(rows: DataFrame) -> Iterator[DataFrame]:
-    """Rows that several queries read, computed once."""
-    persisted = rows.persist()
-    try:
-        yield persisted
-    finally:
-        persisted.unpersist()
+    @cached_property
+    def log_numbers(self) -> dict[int, int]:
+        """The place of each log among all, by topic and partition."""
+        return {log_id: number for number, log_id in enumerate(sorted(self.logs, key=self.logs.__getitem__))}

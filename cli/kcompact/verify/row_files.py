@@ -9,10 +9,18 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from kcompact.engine.exchange import Outbox, receivers_by_key, take_in
-from kcompact.engine.indexing import Annotate, IndexPlan, read_task, spark_schema
+from kcompact.engine.indexing import IndexPlan, read_task, spark_schema
 from kcompact.engine.tasks import per_task, run_tasks
 
 _ROWS_PER_BATCH = 250_000
+
+ORDER = pa.schema(
+    [
+        pa.field("previous_offset", pa.int64(), nullable=False),
+        pa.field("largest_offset", pa.int64(), nullable=False),
+    ]
+)
+"""Among the records of its log before a record in its split: the last offset, and the largest; -1: none."""
 
 
 @dataclass(frozen=True)
@@ -55,16 +63,42 @@ class RowFiles:
         return per_task(spark, self.receivers, work, spark_schema(self.schema))
 
 
-def leave_rows(spark: SparkSession, plan: IndexPlan, annotate: Annotate, files: RowFiles) -> None:
+def leave_rows(spark: SparkSession, plan: IndexPlan, files: RowFiles) -> None:
     """Index a dump into ``files``; ``read_side_files(plan.folder)`` tells the rest."""
 
     def do(task: int) -> None:
-        outbox = files.outbox(task)
-        for rows in _joined(map(annotate, read_task(plan, task)), files.schema):
-            outbox.put(rows, _receivers(rows, files.receivers))
+        outbox, order = files.outbox(task), OrderInSplits()
+        annotated = (order.add(rows) for rows in read_task(plan, task))
+        for rows in _joined(annotated, files.schema):
+            outbox.put(rows, by_key(rows, files.receivers))
         outbox.close()
 
     run_tasks(spark, files.senders, do)
+
+
+@dataclass
+class OrderInSplits:
+    """The last and the largest offset of each split and log so far."""
+
+    known: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+
+    def add(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows with ORDER, which are those that come next."""
+        split_id, log_id = rows.column("split_id").to_numpy(), rows.column("log_id").to_numpy()
+        offset = rows.column("offset").to_numpy()
+        previous, largest = np.full(len(offset), -1), np.full(len(offset), -1)
+        order = np.lexsort((log_id, split_id))
+        begins = (np.diff(split_id[order]) != 0) | (np.diff(log_id[order]) != 0)
+        for at in np.split(order, np.flatnonzero(begins) + 1):
+            if len(at):
+                place = int(split_id[at[0]]), int(log_id[at[0]])
+                last, most = self.known.get(place, (-1, -1))
+                previous[at] = np.concatenate(([last], offset[at[:-1]]))
+                reached = np.maximum.accumulate(np.concatenate(([most], offset[at])))
+                largest[at] = reached[:-1]
+                self.known[place] = int(offset[at[-1]]), int(reached[-1])
+        columns = [*rows.columns, pa.array(previous), pa.array(largest)]
+        return pa.RecordBatch.from_arrays(columns, schema=pa.schema([*rows.schema, *ORDER]))
 
 
 def _joined(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
@@ -79,12 +113,18 @@ def _joined(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa
         yield pa.Table.from_batches(waiting, schema)
 
 
-def _receivers(rows: pa.Table, receivers: int) -> np.ndarray:
-    """By key; rows without a key have nothing to meet but the same offset."""
+def by_key(rows: pa.Table, receivers: int) -> np.ndarray:
+    """By key; rows without one by value, so that those meet that only changed their place."""
     keys = rows["key"]
     found = receivers_by_key(keys, receivers)
     if not keys.null_count:
         return found
     is_null = keys.is_null().to_numpy()
-    spread: np.ndarray = np.where(is_null, rows["offset"].to_numpy() % receivers, found)
+    spread: np.ndarray = np.where(is_null, receivers_by_key(rows["value_hash"], receivers), found)
     return spread
+
+
+def by_place(rows: pa.Table, receivers: int) -> np.ndarray:
+    """By offset: records of one place meet."""
+    found: np.ndarray = rows["offset"].to_numpy() % receivers
+    return found

@@ -6,35 +6,38 @@ told of it are figures, which are the same as the rules of ``removal`` come to.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from kcompact.dumps.contents import as_words
-from kcompact.log.lookups import Lookup, look_up, rows_of_logs
+from kcompact.log.lookups import Lookup, rows_of_logs
 from kcompact.log.verdicts import UNKNOWN_HORIZON_MS
+from kcompact.verify.key_history import NEVER, History, history_of
+from kcompact.verify.key_rows import NOWHERE, Flags, KeyRows, Longs, key_rows
 
-Longs = np.ndarray
-NEVER = -(2**63)
-ALWAYS = 2**63 - 1
+if TYPE_CHECKING:
+    from kcompact.verify.question import Question
+
+BEFORE_ALL = -(2**63)
+BEHIND_ALL = 2**63 - 1
 
 
 @dataclass(frozen=True)
 class Replaceable:
     """Of one log: only records at offsets in [``first_offset``, ``end_offset``) can replace others."""
 
-    first_offset: int = NEVER
-    end_offset: int = ALWAYS
+    first_offset: int = BEFORE_ALL
+    end_offset: int = BEHIND_ALL
 
 
 @dataclass(frozen=True)
 class Rules:
     """What settling needs to know; travels to the workers.
 
-    Logs that ``replaceable`` lacks are not settled. ``compared`` are columns of ``pair.CONTENT``.
+    Logs that ``replaceable`` lacks are not settled. ``compared`` are columns of ``key_rows.CONTENT``.
     ``keeps_tombstones``: whether a key with a kept tombstone can be settled.
     """
 
@@ -42,6 +45,20 @@ class Rules:
     lookups: Mapping[int, Lookup]
     compared: frozenset[str]
     keeps_tombstones: bool = True
+
+
+def rules_of(question: "Question", lookups: Mapping[int, Lookup]) -> Rules:
+    """For a pair of dumps."""
+    found = {log_id: bounds.replaceable for log_id, bounds in question.bounds.items()}
+    known = {log_id: one for log_id, one in found.items() if one is not None}
+    return Rules(known, lookups, question.compared)
+
+
+def rules_alone(question: "Question", lookups: Mapping[int, Lookup]) -> Rules:
+    """For a dump beside itself: keys with one record, a value, are settled whatever bounds its log."""
+    return Rules(
+        dict.fromkeys(question.logs, Replaceable()), lookups, question.compared, keeps_tombstones=False
+    )
 
 
 @dataclass(frozen=True)
@@ -91,193 +108,107 @@ NONE_SETTLED: Mapping[int, SettledLog] = MappingProxyType({})
 class Settled:
     """Of some keys with all their records: which rows are left to be judged, and figures of the others.
 
-    ``arrivals`` are (log_id, offset) of AFTER's records that BEFORE does not have there under their key.
+    ``arrivals`` are (log_id, offset) of AFTER's records that BEFORE does not have there under their key;
+    ``taken`` are numbers of BEFORE's rows at the place of an arrival of another key.
     """
 
-    rest_before: np.ndarray
-    rest_after: np.ndarray
+    rest_before: Flags
+    rest_after: Flags
     logs: dict[int, SettledLog]
-    arrivals: np.ndarray
+    arrivals: Longs
+    taken: Longs
+
+    def figures_only(self) -> "Settled":
+        """Without the rows, which are the worker's own."""
+        nothing = np.zeros(0, np.bool_)
+        return replace(self, rest_before=nothing, rest_after=nothing)
 
 
-def settle(before: pa.Table, after: pa.Table, rules: Rules, arrivals: np.ndarray | None = None) -> Settled:
+def settle(before: pa.Table, after: pa.Table, rules: Rules, arrivals: Longs | None = None) -> Settled:
     """Settle the keys of two tables of index rows, which hold no offset of a log twice.
 
     ``arrivals``, once they are known of all keys: a key that BEFORE has at such a place is not settled.
     """
-    rows = _Rows.of(before, after, rules)
-    keys = _Keys(rows)
-    is_settled = keys.are_settled(rules)
-    if arrivals is not None and len(arrivals):
-        is_settled[np.unique(rows.group[_stand_at(rows, arrivals)])] = False
-    settled = is_settled[rows.group]
-    is_rest = np.empty(len(settled), bool)
-    is_rest[rows.order] = ~settled
-    split = before.num_rows
+    rows = key_rows(before, after, rules.compared, rules.lookups)
+    history = history_of(rows)
+    is_right = _are_right(rows, history, rules)
+    is_taken = taken_rows(rows, arrivals)
+    of_group = np.bincount(
+        rows.group[~is_right | is_taken], minlength=int(rows.group[-1]) + 1 if len(rows) else 0
+    )
+    is_settled = (of_group == 0)[rows.group] if len(rows) else np.zeros(0, np.bool_)
+    is_arrival = ~rows.in_before
     return Settled(
-        is_rest[:split], is_rest[split:], _figures(rows, keys, settled), _places(rows, keys.is_arrival)
+        _numbers_left(rows.before_at[~is_settled], before.num_rows),
+        _numbers_left(rows.after_at[~is_settled], after.num_rows),
+        _figures(rows, history, is_settled),
+        np.stack([rows.log_id[is_arrival], rows.offset[is_arrival]], axis=1),
+        rows.before_at[is_taken],
     )
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """Both dumps' rows by log, key, offset; at one offset BEFORE's comes first. ``order``: whence."""
-
-    order: Longs
-    group: Longs  # a number per log and key, ascending from 0
-    log_id: Longs
-    offset: Longs
-    timestamp_ms: Longs
-    is_after: np.ndarray
-    is_tombstone: np.ndarray
-    is_odd: np.ndarray  # no key, a marker, aborted, or of a log that is not settled
-    horizon_ms: Longs
-    content: Longs  # (rows, words) that are equal where the content is, the timestamp apart
-
-    @classmethod
-    def of(cls, before: pa.Table, after: pa.Table, rules: Rules) -> "_Rows":
-        both = pa.concat_tables([before, after])
-        columns = _looked_up(both, rules)
-        codes = _codes(both["key"])
-        group = _numbers(columns["log_id"], codes)
-        is_after = np.arange(both.num_rows) >= before.num_rows
-        order = np.lexsort((is_after, columns["offset"], group))
-        known = np.isin(columns["log_id"], list(rules.replaceable))
-        odd = (codes < 0) | columns["is_control"] | columns["is_aborted"] | ~known
-        hashes = [n for n in ("value_hash", "headers_hash") if n in rules.compared]
-        content = [as_words(both[name]) for name in hashes]
-        if "timestamp_ms" in rules.compared:
-            content.append(columns["timestamp_ms"][:, None])
-        group = group[order]
-        return cls(
-            order,
-            np.cumsum(np.diff(group, prepend=group[:1]) != 0),
-            columns["log_id"][order],
-            columns["offset"][order],
-            columns["timestamp_ms"][order],
-            is_after[order],
-            columns["is_tombstone"][order],
-            odd[order],
-            columns["delete_horizon_ms"][order],
-            np.concatenate([part.view(np.int64) for part in content], axis=1)[order],
-        )
+def _are_right(rows: KeyRows, history: History, rules: Rules) -> Flags:
+    """Whether each row is as it is in a key that is settled."""
+    first, end = _bounds(rows, rules)
+    has_next = history.next_offset != NEVER
+    replaced = (history.next_offset >= first) & (history.next_offset < end)
+    right = np.where(has_next, ~rows.in_after & replaced, rows.in_after & ~rows.is_changed)
+    right &= rows.is_data & np.isin(rows.log_id, list(rules.replaceable))
+    if not rules.keeps_tombstones:
+        right &= has_next | ~rows.is_tombstone
+    found: Flags = right
+    return found
 
 
-class _Keys:
-    """What the rows of each key (and log) have in common."""
+def _bounds(rows: KeyRows, rules: Rules) -> tuple[Longs, Longs]:
+    firsts = {log_id: one.first_offset for log_id, one in rules.replaceable.items()}
+    ends = {log_id: one.end_offset for log_id, one in rules.replaceable.items()}
+    return rows.per_log(firsts, BEFORE_ALL), rows.per_log(ends, BEHIND_ALL)
 
-    def __init__(self, rows: _Rows) -> None:
-        self._rows = rows
-        count = len(rows.group)
-        self.starts = np.flatnonzero(np.diff(rows.group, prepend=-1))
-        self.keys = len(self.starts)
-        here, behind = slice(None, -1), slice(1, None)
-        is_pair = np.zeros(count, bool)  # a row of BEFORE, followed by AFTER's of the same place
-        is_pair[here] = (rows.group[here] == rows.group[behind]) & (rows.offset[here] == rows.offset[behind])
-        self.is_kept = is_pair
-        self.is_arrival = rows.is_after.copy()
-        self.is_arrival[behind] &= ~is_pair[here]
-        changed = np.zeros(count, bool)
-        changed[here] = is_pair[here] & (rows.content[here] != rows.content[behind]).any(axis=1)
-        self._changed = changed
-        self.next_offset = np.zeros(count, np.int64)  # of a record of BEFORE that is not the key's last
-        of_before = np.flatnonzero(~rows.is_after)
-        has_next = np.zeros(count, bool)
-        same = rows.group[of_before[:-1]] == rows.group[of_before[1:]]
-        self.next_offset[of_before[:-1]] = rows.offset[of_before[1:]]
-        has_next[of_before[:-1]] = same
-        self.has_next = has_next
 
-    def are_settled(self, rules: Rules) -> np.ndarray:
-        """Whether each key is."""
-        rows = self._rows
-        is_before = ~rows.is_after
-        bounds = _bounds(rows.log_id, rules)
-        replaced = (self.next_offset >= bounds[0]) & (self.next_offset < bounds[1])
-        right = np.where(self.has_next, ~self.is_kept & replaced, self.is_kept)
-        right = np.where(is_before, right & ~self._changed, ~self.is_arrival) & ~rows.is_odd
-        if not rules.keeps_tombstones:
-            right &= self.has_next | ~rows.is_tombstone
-        wrong = np.bincount(rows.group[~right], minlength=self.keys)
-        found: np.ndarray = wrong == 0
+def _numbers_left(at: Longs, count: int) -> Flags:
+    is_left = np.zeros(count, np.bool_)
+    is_left[at[at != NOWHERE]] = True
+    return is_left
+
+
+def taken_rows(rows: KeyRows, arrivals: Longs | None) -> Flags:
+    """Which of BEFORE's rows stand at the place of a record of another key, by places of arrivals."""
+    found = np.zeros(len(rows), np.bool_)
+    if arrivals is None or not len(arrivals):
         return found
-
-
-def _bounds(log_ids: Longs, rules: Rules) -> tuple[Longs, Longs]:
-    known, codes = np.unique(log_ids, return_inverse=True)
-    found = [rules.replaceable.get(log_id, Replaceable()) for log_id in known.tolist()]
-    firsts = np.array([one.first_offset for one in found], np.int64)
-    ends = np.array([one.end_offset for one in found], np.int64)
-    return firsts[codes], ends[codes]
-
-
-def _looked_up(rows: pa.Table, rules: Rules) -> dict[str, Any]:
-    """Columns by name, and what is told about single records: of AFTER's it is not asked."""
-    names = ["log_id", "offset", "timestamp_ms", "is_tombstone", "is_control"]
-    columns = {name: rows[name].to_numpy() for name in names}
-    told = any(one.tells_single_records for one in rules.lookups.values())
-    whole = rows.select(names).combine_chunks().to_batches() if told else []
-    found = look_up(whole[0], rules.lookups) if whole else None
-    for name, nothing in (("is_aborted", False), ("delete_horizon_ms", UNKNOWN_HORIZON_MS)):
-        there = None if found is None else found.column(name).to_numpy(zero_copy_only=False)
-        columns[name] = np.full(rows.num_rows, nothing) if there is None else there
-    return columns
-
-
-def _codes(keys: pa.ChunkedArray) -> Longs:
-    """A number for each key, -1 for none."""
-    array = keys.combine_chunks()
-    array = array if isinstance(array, pa.Array) else pa.concat_arrays(array.chunks)
-    codes: Longs = array.dictionary_encode().indices.fill_null(-1).to_numpy().astype(np.int64)
-    return codes
-
-
-def _numbers(log_ids: Longs, codes: Longs) -> Longs:
-    """A number for each log and key."""
-    known, logs = np.unique(log_ids, return_inverse=True)
-    numbers: Longs = (codes + 1) * len(known) + logs
-    return numbers
-
-
-def _places(rows: _Rows, chosen: np.ndarray) -> np.ndarray:
-    return np.stack([rows.log_id[chosen], rows.offset[chosen]], axis=1)
-
-
-def _stand_at(rows: _Rows, places: np.ndarray) -> np.ndarray:
-    """Which rows of BEFORE stand at one of the places."""
-    found = np.zeros(len(rows.offset), bool)
-    wanted = {log_id: places[at, 1] for log_id, at in rows_of_logs(places[:, 0])}
+    wanted = {log_id: arrivals[at, 1] for log_id, at in rows_of_logs(arrivals[:, 0])}
     for log_id, at in rows_of_logs(rows.log_id):
         if log_id in wanted:
             found[at] = np.isin(rows.offset[at], wanted[log_id])
-    return found & ~rows.is_after
+    return found & rows.in_before & ~rows.in_after
 
 
-def _figures(rows: _Rows, keys: _Keys, settled: np.ndarray) -> dict[int, SettledLog]:
+def _figures(rows: KeyRows, history: History, settled: Flags) -> dict[int, SettledLog]:
     """By log."""
     chosen = np.flatnonzero(settled)
-    return {log_id: _figures_of(rows, keys, chosen[at]) for log_id, at in rows_of_logs(rows.log_id[chosen])}
+    return {
+        log_id: _figures_of(rows, history, chosen[at]) for log_id, at in rows_of_logs(rows.log_id[chosen])
+    }
 
 
-def _figures_of(rows: _Rows, keys: _Keys, mine: Longs) -> SettledLog:
-    is_after = rows.is_after[mine]
-    before, after = mine[~is_after], mine[is_after]
-    is_removed = keys.has_next[before]
-    kept, removed = before[~is_removed], before[is_removed]
-    kept = kept[rows.is_tombstone[kept] & (rows.horizon_ms[kept] == UNKNOWN_HORIZON_MS)]
+def _figures_of(rows: KeyRows, history: History, mine: Longs) -> SettledLog:
+    is_kept = rows.in_after[mine]
+    kept, removed = mine[is_kept], mine[~is_kept]
+    tombstones = kept[rows.is_tombstone[kept] & (rows.delete_horizon_ms[kept] == UNKNOWN_HORIZON_MS)]
     is_tombstone = rows.is_tombstone[removed]
-    needed = int(keys.next_offset[removed[~is_tombstone]].max(initial=NEVER)) + 1
+    needed = int(history.next_offset[removed[~is_tombstone]].max(initial=BEFORE_ALL)) + 1
     late = removed[is_tombstone]
-    late = late[keys.next_offset[late] + 1 > needed]
-    tombstones = [rows.offset[late], keys.next_offset[late], rows.timestamp_ms[late], rows.horizon_ms[late]]
+    late = late[history.next_offset[late] + 1 > needed]
+    columns = [rows.offset, history.next_offset, rows.timestamp_ms, rows.delete_horizon_ms]
     return SettledLog(
-        records_before=len(before),
-        records_after=len(after),
-        first_offset=int(rows.offset[before].min()),
-        last_offset=int(rows.offset[before].max()),
-        after_first_offset=int(rows.offset[after].min()),
-        after_last_offset=int(rows.offset[after].max()),
-        first_kept_tombstone=int(rows.offset[kept].min()) if len(kept) else None,
-        needed_end_offset=needed if needed > NEVER + 1 else None,
-        tombstones=np.stack(tombstones, axis=1).tolist(),
+        records_before=len(mine),
+        records_after=len(kept),
+        first_offset=int(rows.offset[mine].min()),
+        last_offset=int(rows.offset[mine].max()),
+        after_first_offset=int(rows.offset[kept].min()),
+        after_last_offset=int(rows.offset[kept].max()),
+        first_kept_tombstone=int(rows.offset[tombstones].min()) if len(tombstones) else None,
+        needed_end_offset=needed if needed > BEFORE_ALL + 1 else None,
+        tombstones=np.stack([column[late] for column in columns], axis=1).tolist(),
     )

@@ -1,15 +1,16 @@
 """Judge two dumps by the state they hold: the latest live value of every key, whatever the offsets."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from kcompact.verify.check import Check
+from kcompact.verify.check import Severity
 from kcompact.verify.outcome import Finding, Outcome
-from kcompact.verify.pair import with_optional_columns
-from kcompact.verify.question import Log, kept
+from kcompact.verify.queries import kept
+from kcompact.verify.question import Log
 
 _A_LIVES = "a_offset is not null and not a_is_tombstone"
 _B_LIVES = "b_offset is not null and not b_is_tombstone"
@@ -21,39 +22,56 @@ def _found_instead(row: Row) -> str:
     return f"the key deleted by the tombstone at {row.b_place}"
 
 
+@dataclass(frozen=True)
+class StateCheck:
+    """One question about a key: a stable name, which rows it finds (SQL), and what it says about them."""
+
+    name: str
+    title: str
+    finds: str
+    expected: str
+    found: str | Callable[[Row], str]
+
+    def words(self, row: Row) -> tuple[str, str]:
+        """What was expected of a row that this check found, and what is there."""
+        values = row.asDict()
+        found = self.found.format_map(values) if isinstance(self.found, str) else self.found(row)
+        return self.expected.format_map(values), found
+
+
 STATE_CHECKS = (
-    Check(
+    StateCheck(
         name="missing-key",
         title="A key that lives in A does not live in B.",
-        finds=lambda: F.expr(f"({_A_LIVES}) and not ({_B_LIVES})"),
+        finds=f"({_A_LIVES}) and not ({_B_LIVES})",
         expected="A's value, of {a_place}",
         found=_found_instead,
     ),
-    Check(
+    StateCheck(
         name="stale-value",
         title="B's latest value of a key is one that A has replaced.",
-        finds=lambda: F.expr(f"{_A_LIVES} and {_B_LIVES} and a_value <> b_value and is_old_value"),
+        finds=f"{_A_LIVES} and {_B_LIVES} and a_value <> b_value and is_old_value",
         expected="A's value, of {a_place}",
         found="an older value of A's, at {b_place}",
     ),
-    Check(
+    StateCheck(
         name="different-value",
         title="A key has different values in A and B.",
-        finds=lambda: F.expr(f"{_A_LIVES} and {_B_LIVES} and a_value <> b_value and not is_old_value"),
+        finds=f"{_A_LIVES} and {_B_LIVES} and a_value <> b_value and not is_old_value",
         expected="A's value, of {a_place}",
         found="another value, at {b_place}",
     ),
-    Check(
+    StateCheck(
         name="key-resurrected",
         title="A key that A deletes lives in B.",
-        finds=lambda: F.expr(f"{_B_LIVES} and a_is_tombstone"),
+        finds=f"{_B_LIVES} and a_is_tombstone",
         expected="the key deleted, by the tombstone at {a_place}",
         found="a value at {b_place}",
     ),
-    Check(
+    StateCheck(
         name="unexpected-key",
         title="A key lives in B that A has no record of.",
-        finds=lambda: F.expr(f"{_B_LIVES} and a_offset is null"),
+        finds=f"{_B_LIVES} and a_offset is null",
         expected="no record of this key",
         found="a value at {b_place}",
     ),
@@ -86,9 +104,9 @@ class StateQuestion:
 
 
 def verify_state(spark: SparkSession, a: DataFrame, b: DataFrame, question: StateQuestion) -> Outcome:
-    """Compare the latest live values of two indexes (INDEX_SCHEMA and ``pair.EXTRA``).
+    """Compare the latest live values of two indexes (INDEX_SCHEMA and ``key_rows.EXTRA``).
 
-    Markers, aborted data and records without a key hold no state. Headers and timestamps are not compared.
+    Markers and records without a key hold no state. Headers and timestamps are not compared.
     """
     rows_a, rows_b = (
         _stateful(spark, rows, question.spaces(logs))
@@ -105,7 +123,7 @@ def verify_state(spark: SparkSession, a: DataFrame, b: DataFrame, question: Stat
         after=question.names[1],
         now_ms=question.now_ms,
         counts=counts,
-        severities={check.name: check.severity for check in STATE_CHECKS},
+        severities={check.name: Severity.FINDING for check in STATE_CHECKS},
         findings=shown,
         assumed=tuple(_said(question, facts)),
         facts=facts,
@@ -114,7 +132,7 @@ def verify_state(spark: SparkSession, a: DataFrame, b: DataFrame, question: Stat
 
 def _stateful(spark: SparkSession, rows: DataFrame, spaces: dict[int, str]) -> DataFrame:
     names = spark.createDataFrame(list(spaces.items()), "log_id long, space string")
-    data = with_optional_columns(rows).where("key is not null and not is_control and not aborted")
+    data = rows.where("key is not null and not is_control")
     return data.join(F.broadcast(names), on="log_id", how="inner")
 
 
@@ -152,7 +170,7 @@ def _count(compared: DataFrame) -> tuple[dict[str, int], dict[str, int]]:
         "equal_keys": F.expr(f"{_A_LIVES} and {_B_LIVES} and a_value = b_value"),
         "keys_in_several_partitions": (F.col("a_logs") > 1) | (F.col("b_logs") > 1),
     }
-    sums = [counted(check.finds()).alias(check.name) for check in STATE_CHECKS]
+    sums = [counted(F.expr(check.finds)).alias(check.name) for check in STATE_CHECKS]
     sums += [counted(condition).alias(name) for name, condition in facts.items()]
     row = compared.agg(*sums).collect()[0].asDict()
     return {check.name: row[check.name] for check in STATE_CHECKS}, {name: row[name] for name in facts}
@@ -166,7 +184,7 @@ def _first_findings(
         return ()
     order = [F.col("space"), F.coalesce("a_offset", "b_offset"), F.col("key")]
     firsts = [
-        compared.where(check.finds())
+        compared.where(check.finds)
         .withColumn("check", F.lit(check.name))
         .orderBy(*order)
         .limit(question.max_findings)
@@ -177,7 +195,7 @@ def _first_findings(
     return tuple(_finding(by_name[row["check"]], row, question) for row in rows)
 
 
-def _finding(check: Check, row: Row, question: StateQuestion) -> Finding:
+def _finding(check: StateCheck, row: Row, question: StateQuestion) -> Finding:
     places = {
         "a_place": _place(question.logs_a, row.a_log_id, row.a_offset),
         "b_place": _place(question.logs_b, row.b_log_id, row.b_offset),
@@ -187,7 +205,7 @@ def _finding(check: Check, row: Row, question: StateQuestion) -> Finding:
     topic, partition = question.logs_a[row.a_log_id] if in_a else question.logs_b[row.b_log_id]
     return Finding(
         check=check.name,
-        severity=check.severity,
+        severity=Severity.FINDING,
         topic=topic,
         partition=partition,
         offset=row.a_offset if in_a else row.b_offset,

@@ -1,24 +1,19 @@
 """What options and files tell about BEFORE: aborted data, horizons, and up to where a round can go."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from kcompact.broker.given import GivenLog
-from kcompact.log.cleaning import LOOKED_UP_FIELDS, surveyed_cases, track
-from kcompact.log.lookups import Lookup, look_up, lookup_for
+from kcompact.log.cleaning import surveyed_cases, track
+from kcompact.log.lookups import Lookup, lookup_for
 from kcompact.log.policy import Policy
 from kcompact.log.read_committed import told_by_read_committed
 from kcompact.log.segments import is_rolled
 from kcompact.log.survey import survey
-from kcompact.log.verdicts import UNKNOWN_HORIZON_MS
 from kcompact.verify.bounds import Bounds
 from kcompact.verify.indexed import Indexed
-from kcompact.verify.pair import with_optional_columns
 
 
 @dataclass(frozen=True)
@@ -62,25 +57,6 @@ def with_aborted(given: Mapping[int, GivenLog], before: Indexed, committed: Inde
     return {i: replace(told[i], last_stable_offset=given[i].last_stable_offset) for i in given}
 
 
-def with_told_columns(rows: DataFrame, told: Told) -> DataFrame:
-    """Index rows with ``aborted`` and ``delete_horizon_ms`` (null: unknown)."""
-    lookups = told.lookups
-    if not any(one.tells_single_records for one in lookups.values()):
-        return with_optional_columns(rows)
-
-    def add(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            yield look_up(batch, lookups)
-
-    looked_up = rows.mapInArrow(add, StructType([*rows.schema.fields, *LOOKED_UP_FIELDS]))
-    horizon_ms = F.col("delete_horizon_ms")
-    return looked_up.select(
-        *rows.columns,
-        F.col("is_aborted").alias("aborted"),
-        F.when(horizon_ms != UNKNOWN_HORIZON_MS, horizon_ms).alias("delete_horizon_ms"),
-    )
-
-
 def bounds_of(rows: DataFrame, told: Told) -> dict[int, Bounds]:
     """The bounds of every log, by the rules that ``compact`` follows (R1 to R3), where any are told.
 
@@ -98,5 +74,6 @@ def bounds_of(rows: DataFrame, told: Told) -> dict[int, Bounds]:
             cleanable.first_uncleanable_offset if is_bound else None,
             given.log_start_offset,
             told.checkpoint_is_end,
+            tuple((one.base_offset, one.size_bytes) for one in case.segments or ()),
         )
     return bounds

@@ -1,13 +1,18 @@
 """tombstone-too-early: a deletion that readers may not have seen yet is gone."""
 
-from pyspark.sql import Row
-from pyspark.sql import functions as F
-
 from kcompact.verify.check import Check
-from kcompact.verify.judge import is_lost_last_record
+from kcompact.verify.key_history import NOTHING_KEPT
+from kcompact.verify.key_rows import Flags
+from kcompact.verify.suspects import SuspectRow, Suspects
 
 
-def _expected(row: Row) -> str:
+def _finds(suspects: Suspects) -> Flags:
+    history = suspects.history
+    ends_deleted = (history.kept_offset == NOTHING_KEPT) | history.kept_is_tombstone
+    return suspects.is_lost_last_record & suspects.rows.is_tombstone & ends_deleted
+
+
+def _expected(row: SuspectRow) -> str:
     if row.limit_offset is not None and row.offset >= row.limit_offset:
         return f"the tombstone: nothing from offset {row.limit_offset} on can be cleaned"
     if row.delete_horizon_ms is not None:
@@ -20,9 +25,7 @@ def _expected(row: Row) -> str:
 CHECK = Check(
     name="tombstone-too-early",
     title="A key's tombstone is gone although its delete.retention.ms cannot be over.",
-    finds=lambda: (
-        is_lost_last_record() & F.col("is_tombstone") & F.coalesce("kept_is_tombstone", F.lit(True))
-    ),
+    finds=_finds,
     expected=_expected,
     found="no tombstone",
 )

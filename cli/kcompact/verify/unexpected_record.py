@@ -1,12 +1,11 @@
 """unexpected-record: AFTER holds an offset that BEFORE does not."""
 
-from pyspark.sql import Row
-from pyspark.sql import functions as F
-
 from kcompact.verify.check import Check
+from kcompact.verify.key_rows import NOWHERE
+from kcompact.verify.suspects import SuspectRow
 
 
-def _expected(row: Row) -> str:
+def _expected(row: SuspectRow) -> str:
     if row.before_end_offset is None:
         return "no record: BEFORE has no such partition"
     if row.offset >= row.before_end_offset:
@@ -17,7 +16,7 @@ def _expected(row: Row) -> str:
 CHECK = Check(
     name="unexpected-record",
     title="AFTER holds a record at an offset that BEFORE does not have.",
-    finds=lambda: F.col("in_after") & ~F.col("in_before") & F.col("moved_from_offset").isNull(),
+    finds=lambda s: ~s.rows.in_before & (s.replaced_at == NOWHERE) & ~s.moves.has_come,
     expected=_expected,
     found=lambda row: "a tombstone" if row.after_is_tombstone else "a record",
 )

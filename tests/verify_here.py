@@ -1,0 +1,77 @@
+"""Verification of records in this process: the same judgement, and no Spark."""
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from index_frames import index_table, logs_of
+from kcompact.dumps.record import Record
+from kcompact.log.lookups import Lookup
+from kcompact.verify.bounds import Bounds
+from kcompact.verify.compacted import verify_compacted
+from kcompact.verify.compaction import verify_compaction
+from kcompact.verify.disorder import Disorder, sort_out
+from kcompact.verify.key_rows import EXTRA
+from kcompact.verify.outcome import Outcome
+from kcompact.verify.pairs import PairsHere
+from kcompact.verify.question import Question
+from kcompact.verify.row_files import OrderInSplits
+from kcompact.verify.settling import Rules, rules_alone, rules_of
+
+COLUMNS = EXTRA | {"log_bytes"}
+
+
+def rows_of(records: Sequence[Record]) -> pa.Table:
+    """Index rows of one split of one file, as verification reads them."""
+    order = OrderInSplits()
+    batches = index_table(records, COLUMNS).to_batches() or [
+        pa.RecordBatch.from_pylist([], index_table(records, COLUMNS).schema)
+    ]
+    return pa.Table.from_batches([order.add(batch) for batch in batches])
+
+
+def in_order(before: pa.Table, after: pa.Table, question: Question) -> tuple[PairsHere, Disorder]:
+    """The two without what is wrong with their order."""
+    disorder, first_before, first_after = sort_out(before, after, question, ({}, {}))
+    pair = before.filter(pa.array(first_before)), after.filter(pa.array(first_after))
+    return PairsHere((pair,)), disorder
+
+
+def judge_pair(
+    question: Question,
+    before: Sequence[Record],
+    after: Sequence[Record],
+    lookups: Mapping[int, Lookup] | None = None,
+    *,
+    settles: bool = True,
+) -> Outcome:
+    """Is AFTER a compaction of BEFORE? ``settles`` false: every record is judged by the rules."""
+    rules = rules_of(question, lookups or {})
+    pairs, disorder = in_order(rows_of(before), rows_of(after), question)
+    return verify_compaction(pairs, question, rules if settles else unsettled(rules), disorder)
+
+
+def judge_alone(
+    question: Question,
+    records: Sequence[Record],
+    lookups: Mapping[int, Lookup] | None = None,
+    *,
+    settles: bool = True,
+) -> Outcome:
+    """Is a dump fully compacted?"""
+    rules, rows = rules_alone(question, lookups or {}), rows_of(records)
+    pairs, disorder = in_order(rows, rows, question)
+    return verify_compacted(pairs, question, rules if settles else unsettled(rules), disorder)
+
+
+def unsettled(rules: Rules) -> Rules:
+    """Rules that settle no key."""
+    return Rules({}, rules.lookups, rules.compared)
+
+
+def question_of(
+    before: Sequence[Record], after: Sequence[Record], bounds: Bounds, max_findings: int = 10_000
+) -> Question:
+    """The same bounds for all logs."""
+    logs = logs_of(before, after)
+    return Question(logs, ("before",), "after", dict.fromkeys(logs, bounds), max_findings=max_findings)
