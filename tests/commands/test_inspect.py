@@ -51,7 +51,7 @@ def test_the_verdict_comes_first_and_the_tables_tell_the_rest(dump: Path, kcompa
     lines = run.stdout.splitlines()
     assert lines[0].startswith("5 records, 2 live of 3 keys in 2 partitions; ")
     assert re.search(r"^orders-0 +4 +3 +0 +3 ", run.stdout, re.MULTILINE)  # end - begin = 4, present = 3
-    assert "kcat     sure" in run.stdout
+    assert "kcat     certain" in run.stdout
     assert "unknown, marker-like" in run.stdout
     assert "warning: orders: 1 key in several partitions" in run.stdout
 

@@ -143,7 +143,12 @@ class CompactCommand:
         )
         input_bytes = sum(file.data_bytes for file in dump.files)
         session = SessionOptions(
-            self.run.master, self.run.driver_memory, self.run.verbose, input_bytes, light=request.plain
+            self.run.master,
+            self.run.driver_memory,
+            self.run.verbose,
+            input_bytes,
+            light=request.plain,
+            writes=not self.output.dry_run,
         )
         with open_session(session) as spark:
             return compact_dump(spark, dump, request)

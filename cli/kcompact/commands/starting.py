@@ -1,7 +1,7 @@
 """Starting Spark before what needs it is imported: Java takes as long to start as Python to import."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
 from kcompact.dumps.sources import STDIN, find_files
@@ -15,20 +15,27 @@ def spark_starting(dumps: Iterable[str], run: RunOptions, *, light: bool = False
 
     ``light``: as far as the options tell, Java will have little to do.
     """
-    with _java_starting(dumps, run, light):
+    input_bytes = _input_bytes(dumps)
+    with ExitStack() as stack:
+        if input_bytes is not None:
+            stack.enter_context(_java_starting(input_bytes, run, light))
         from kcompact.console import quietly
+        from kcompact.engine.progress import progress_shown
 
-        with quietly(run.quiet):
-            yield
+        stack.enter_context(quietly(run.quiet))
+        stack.enter_context(nullcontext() if run.quiet else progress_shown(input_bytes or 0))
+        yield
 
 
-def _java_starting(dumps: Iterable[str], run: RunOptions, light: bool) -> AbstractContextManager[None]:
-    """Not if a dump is missing, which the command will say at once."""
+def _input_bytes(dumps: Iterable[str]) -> int | None:
+    """None: a dump is missing, which the command will say at once."""
     try:
-        files = find_files(list(dumps))
-        input_bytes = sum(Path(path).stat().st_size for path in files if path != STDIN)
+        return sum(Path(path).stat().st_size for path in find_files(list(dumps)) if path != STDIN)
     except (InputError, OSError):
-        return nullcontext()
+        return None
+
+
+def _java_starting(input_bytes: int, run: RunOptions, light: bool) -> AbstractContextManager[None]:
     from kcompact.engine.session import SessionOptions, spark_started
 
     return spark_started(SessionOptions(run.master, run.driver_memory, run.verbose, input_bytes, light))

@@ -2,6 +2,7 @@
 
 import itertools
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Protocol
@@ -13,6 +14,7 @@ from kcompact.dumps.assemble import Fragment
 from kcompact.dumps.layout import DumpFile, Split
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.engine.indexing import IndexPlan
+from kcompact.engine.meter import WRITTEN, Meter
 from kcompact.errors import OutputError
 
 SPARE_BYTES = 16 << 20  # left free on the disk that parts are written to
@@ -42,6 +44,7 @@ class Part:
         self._path = Path(plan.folder) / name
         self._copier = copier
         self._out = self._path.open("wb") if copier else None
+        self._meter = Meter(self._path.parent, WRITTEN, name, sys.maxsize)
 
     def copy(self, split_id: int, positions: np.ndarray, record_bytes: np.ndarray) -> Fragment:
         """Copy one split's survivors; call once per split, with all of them in output order."""
@@ -51,6 +54,7 @@ class Part:
         self._look_for_room(int(record_bytes.sum(dtype=np.int64)))
         start = self._out.tell()
         self._copier(self._plan.file_of(split), split, positions, record_bytes, self._out)
+        self._meter.add(split.end - split.start)
         return Fragment(split_id, self._path.name, start, self._out.tell(), len(positions))
 
     def close(self) -> None:

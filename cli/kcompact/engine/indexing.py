@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import (
     BinaryType,
@@ -27,6 +28,8 @@ from kcompact.dumps.layout import DumpFile, Split, SplitNotes, SplitToIndex
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.record import index_schema
 from kcompact.dumps.small_files import read_together
+from kcompact.engine.meter import READ, Meter
+from kcompact.engine.progress import folder_watched
 from kcompact.engine.summaries import SplitSummary, side_file, write_side_file
 from kcompact.engine.tasks import per_task
 
@@ -117,6 +120,7 @@ def plan_index(
         task_bytes += size
     # Workers of a cluster run in folders of their own.
     files = tuple(replace(file, data_path=str(Path(file.data_path).absolute())) for file in dump.files)
+    folder_watched(folder)
     return IndexPlan(files, tuple(map(tuple, tasks)), str(folder), extra)
 
 
@@ -143,6 +147,8 @@ class TaskReader:
     def __init__(self, plan: IndexPlan, task: int) -> None:
         self._plan = plan
         self._splits = plan.tasks[task]
+        task_bytes = sum(split.end - split.start for split in self._splits)
+        self._meter = Meter(Path(plan.folder), READ, f"{task:06}", task_bytes)
         self.summaries = {one.split_id: SplitSummary(one.split_id, SplitNotes()) for one in self._splits}
 
     def rows(self) -> Iterator[pa.RecordBatch]:
@@ -155,6 +161,8 @@ class TaskReader:
             for rows in LAYOUTS[group[0].file.layout].index_together(group, self._plan.extra):
                 _add_up(rows, self.summaries)
                 yield rows
+                self._meter.add(pc.sum(rows.column("record_bytes")).as_py() or 0)
+        self._meter.finish()
 
 
 def read_task(plan: IndexPlan, task: int) -> Iterator[pa.RecordBatch]:

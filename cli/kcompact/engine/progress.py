@@ -1,83 +1,112 @@
-"""How far Spark is: a bar of finished tasks on stderr, on a terminal only, and not for what is quick."""
+"""How far a run is: one bar by bytes of the whole job, on a terminal only, and not for what is quick."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
-from kcompact.console import stderr
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from kcompact.engine.meter import READ, WRITTEN, done_bytes
 
 _POLL_SECONDS = 0.25
 _QUIET_SECONDS = 1.0  # who is done by then shows nothing
+_WRITING_SHARE = 0.25  # of the whole, where survivors are written: they are looked up and copied, not parsed
 
-Counts = tuple[int, int]  # finished tasks, tasks known so far
+
+@dataclass
+class _Job:
+    """The run at hand, as far as the bar is concerned."""
+
+    input_bytes: int = 0
+    writes: bool = False
+    folders: list[Path] = field(default_factory=list)
+    is_over: threading.Event = field(default_factory=threading.Event)
+    thread: threading.Thread | None = None
+
+    def done(self) -> tuple[str, float]:
+        """The phase in a word, and the bytes of the input that the whole work done so far is worth."""
+        read = min(sum(done_bytes(folder, READ) for folder in self.folders), self.input_bytes)
+        written = min(sum(done_bytes(folder, WRITTEN) for folder in self.folders), self.input_bytes)
+        share = _WRITING_SHARE if self.writes else 0.0
+        return self._phase(read, written), read * (1 - share) + written * share
+
+    def _phase(self, read: int, written: int) -> str:
+        if written:
+            return "writing"
+        if not read:
+            return "starting"
+        return "reading" if read < self.input_bytes else "merging"
+
+
+_job = _Job()  # a process runs one command at a time
 
 
 @contextmanager
-def progress_shown(session: "SparkSession") -> Iterator[None]:
-    """Inside, show the progress of the session's jobs, on whichever door it came through."""
-    if not stderr.is_terminal:
-        yield
-        return
-    context = getattr(session, "_sc", None)
-    count = _connect_counter(session) if context is None else _classic_counter(context)
-    done = threading.Event()
-    thread = threading.Thread(target=_show, args=(count, done), name="progress", daemon=True)
-    thread.start()
+def progress_shown(input_bytes: int) -> Iterator[None]:
+    """Inside, show how far the run is; ``input_bytes`` is what is known before the dump is opened."""
+    global _job  # noqa: PLW0603  the engine tells the one bar of the process
+    _job = _Job(input_bytes)
+    _job.thread = threading.Thread(target=_show, args=(_job,), name="progress", daemon=True)
+    _job.thread.start()
     try:
         yield
     finally:
-        done.set()
-        thread.join(2.0)  # Java may be slow to answer; nobody waits for a bar
+        progress_over()
 
 
-def _show(count: Callable[[], Counts], done: threading.Event) -> None:
-    from py4j.protocol import Py4JError
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+def job_known(input_bytes: int, *, writes: bool) -> None:
+    """The dump is opened: so many bytes are to be read, and survivors are to be written or not."""
+    _job.input_bytes, _job.writes = input_bytes, writes
 
-    if done.wait(_QUIET_SECONDS):
+
+def folder_watched(folder: Path) -> None:
+    """Tasks are about to write down in ``folder`` how far they are."""
+    _job.folders.append(folder)
+
+
+def progress_over() -> None:
+    """Take the bar away: what follows is the answer."""
+    _job.is_over.set()
+    if _job.thread is not None:
+        _job.thread.join()
+        _job.thread = None
+
+
+def _show(job: _Job) -> None:
+    if job.is_over.wait(_QUIET_SECONDS):
         return
-    columns = TextColumn("tasks"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    from kcompact.console import stderr
+
+    if not stderr.is_terminal:
+        return
+    with _bar(stderr) as bar:
+        row = bar.add_task("starting", total=job.input_bytes or None)
+        shown = 0.0
+        while True:
+            phase, done = job.done()
+            shown = max(shown, done)  # a task that is tried again starts from nothing
+            bar.update(row, description=phase, completed=shown, total=job.input_bytes or None)
+            if job.is_over.wait(_POLL_SECONDS):
+                return
+
+
+def _bar(console: Any) -> Any:
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description:8}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
     # Unasked, rich would send what goes to stdout meanwhile to stderr.
-    with Progress(*columns, console=stderr, transient=True, redirect_stdout=False) as bar:
-        row = bar.add_task("tasks", total=None)
-        while not done.wait(_POLL_SECONDS):
-            try:
-                finished, known = count()
-            except (Py4JError, OSError):
-                return  # Java is gone; the run itself says so
-            bar.update(row, completed=finished, total=known or None)
-
-
-def _classic_counter(context: Any) -> Callable[[], Counts]:
-    tracker = context.statusTracker()
-    seen: dict[int, Counts] = {}
-
-    def count() -> Counts:
-        for stage in {*tracker.getActiveStageIds(), *seen}:
-            info = tracker.getStageInfo(stage)
-            if info is not None:  # Spark forgets old stages
-                seen[stage] = (info.numCompletedTasks, info.numTasks)
-        return _sum(seen.values())
-
-    return count
-
-
-def _connect_counter(session: Any) -> Callable[[], Counts]:
-    seen: dict[tuple[str, int], Counts] = {}
-
-    def hear(stages: Any, inflight_tasks: int, operation_id: str, done: bool) -> None:
-        del inflight_tasks, done
-        for stage in stages or ():
-            seen[operation_id, stage.stage_id] = (stage.num_completed_tasks, stage.num_tasks)
-
-    session.registerProgressHandler(hear)
-    return lambda: _sum(list(seen.values()))
-
-
-def _sum(counts: Any) -> Counts:
-    pairs = list(counts)
-    return sum(finished for finished, _known in pairs), sum(known for _finished, known in pairs)
+    return Progress(*columns, console=console, transient=True, redirect_stdout=False)

@@ -14,7 +14,7 @@ from kcompact.engine import jvm
 from kcompact.engine.failures import explained
 from kcompact.engine.masters import Place
 from kcompact.engine.no_pandas import drop_numpy_converters, keep_pandas_out
-from kcompact.engine.progress import progress_shown
+from kcompact.engine.progress import job_known, progress_over
 from kcompact.engine.remote import connected_session
 from kcompact.engine.settings import SessionOptions, jvm_options
 from kcompact.engine.shipping import zip_package
@@ -101,18 +101,20 @@ def open_session(options: SessionOptions = _DEFAULT) -> Iterator["SparkSession"]
             yield active
         return
     if options.place is Place.CONNECT:
-        with connected_session(options.master or "") as session, progress_shown(session):
+        job_known(options.input_bytes, writes=options.writes)
+        with connected_session(options.master or "") as session:
             yield session
+        progress_over()
         return
     spark = _launched_early.pop() if _launched_early else _OwnSpark(options)
     quiet = logging.NullHandler()  # py4j logs a traceback when Java is gone or we are interrupted
     logging.getLogger().addHandler(quiet)
     try:
         with explained(lambda: spark.java):
-            session = spark.session()
-            with progress_shown(session):
-                yield session
+            job_known(options.input_bytes, writes=options.writes)
+            yield spark.session()
     finally:
+        progress_over()
         spark.end()
         _forget_session()
         logging.getLogger().removeHandler(quiet)

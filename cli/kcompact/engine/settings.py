@@ -21,6 +21,7 @@ class SessionOptions:
     verbose: bool = False
     input_bytes: int = 0  # sizes the JVM: small inputs start quicker
     light: bool = False  # Java only hands out tasks, however large the input
+    writes: bool = False  # survivors are copied, which is a part of the progress shown
 
     @property
     def place(self) -> Place:

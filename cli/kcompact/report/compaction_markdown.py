@@ -1,21 +1,24 @@
 """``report.md``: the compaction report for people."""
 
-from kcompact.log.totals import LogOutcome
 from kcompact.report.compaction import CompactionReport
+from kcompact.report.compaction_tables import details_table, headline, logs_table
 from kcompact.report.inert import markdown, markdown_code, printable_key
+from kcompact.report.markdown_table import markdown_table
 
 _MOST_FILES = 20
 
 
 def render_markdown(report: CompactionReport) -> str:
-    """The report as Markdown; text from the dump is inert in it."""
+    """The report as Markdown, what matters first; text from the dump is inert in it."""
+    logs = [markdown_table(logs_table(report)), markdown_table(details_table(report))] if report.logs else []
     sections = [
         "# Compaction report",
-        _files(report),
-        _table(report),
+        f"**{markdown(headline(report))}**",
         _list("Warnings", report.warnings),
-        _list("Notes", report.notes),
+        *(["## Logs", *logs] if logs else []),
         _shared(report),
+        _list("Notes", report.notes),
+        _files(report),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
 
@@ -27,43 +30,7 @@ def _files(report: CompactionReport) -> str:
         lines.append(f"* Read: {len(report.inputs) - _MOST_FILES:,} more, which report.json names")
     lines += [f"* Recognised: {markdown(text)}" for text in report.recognised]
     lines += [f"* {written}: {markdown_code(path)}" for path in report.outputs]
-    return "\n".join(lines)
-
-
-def _table(report: CompactionReport) -> str:
-    if not report.logs:
-        return "The dump holds no records."
-    reasons = list(report.logs[0].removed)
-    names = [
-        "log",
-        "records",
-        "kept",
-        *reasons,
-        "tombstones kept",
-        "keys",
-        "gaps",
-        "bytes before",
-        "bytes after",
-    ]
-    lines = [_row(names), _row(["---", *["---:"] * (len(names) - 1)])]
-    lines += [_row(_cells(log, reasons)) for log in report.logs]
-    return "\n".join(lines)
-
-
-def _cells(log: LogOutcome, reasons: list[str]) -> list[str]:
-    figures = [
-        log.records,
-        log.kept,
-        *(log.removed[reason] for reason in reasons),
-        log.tombstones_kept,
-        log.keys,
-    ]
-    figures += [log.gaps, log.record_bytes, log.kept_bytes]
-    return [markdown_code(f"{log.topic}-{log.partition}"), *(f"{figure:,}" for figure in figures)]
-
-
-def _row(cells: list[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    return "\n".join(["## Files", "", *lines])
 
 
 def _list(title: str, texts: list[str]) -> str:

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from rich.console import Console
 
 from kcompact.dumps.describing import DialectRow
-from kcompact.report.inspection_sections import Section
-from kcompact.report.inspection_text import aligned
+from kcompact.report.table import Table, texts
+from kcompact.report.text_table import print_tables
 
 
 def print_dialects(rows: Iterable[DialectRow], console: Console) -> None:
@@ -15,5 +15,4 @@ def print_dialects(rows: Iterable[DialectRow], console: Console) -> None:
     cells = [
         (row.name, row.layouts, row.key, row.value, row.tombstone, row.tool, row.note or "-") for row in rows
     ]
-    for line in aligned(Section("Dialects", headers, cells, len(headers))):
-        console.print(line)
+    print_tables([Table("Dialects", headers, cells, texts(*headers))], console)

@@ -1,39 +1,29 @@
 """The tables of the dirty-ratio report, as cells: what text and Markdown both show."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from kcompact.log.dirtiness import Dirtiness
 from kcompact.report.dirty_ratio import DirtyRatioReport, LogReport, WhatIf, verdict
+from kcompact.report.table import Foreign, Table, texts
 
 
-@dataclass(frozen=True)
-class TableText:
-    """A table before it is made inert for a medium; the first column is text, numbers follow."""
-
-    title: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    left: frozenset[str] = frozenset()  # further columns of text
-
-
-def tables(report: DirtyRatioReport) -> list[TableText]:
+def tables(report: DirtyRatioReport) -> list[Table]:
     """All tables that have rows."""
     found = [_ratios(report), _gains(report), _tombstones(report), _remedies(report), _what_ifs(report)]
     return [table for table in found if table.rows]
 
 
-def _ratios(report: DirtyRatioReport) -> TableText:
+def _ratios(report: DirtyRatioReport) -> Table:
     rows = []
     for log in report.logs:
         start = log.found.range.first_dirty_offset
         known = "never cleaned" if log.estimate else f"cleaned below {start}"
-        rows.append((str(log.log), *_ratio(log.found), known, verdict(log.found)))
+        rows.append((Foreign(str(log.log)), *_ratio(log.found), known, verdict(log.found)))
         if log.estimate:
             start = log.estimate.range.first_dirty_offset
             rows.append(("", *_ratio(log.estimate), f"estimate: cleaned below {start}", ""))
     head = ("log", "dirty ratio", "clean bytes", "cleanable", "uncleanable", "if", "eligible")
-    return TableText("Dirty ratio", head, tuple(rows), frozenset({"if", "eligible"}))
+    return Table("Dirty ratio", head, tuple(rows), texts("log", "if", "eligible"))
 
 
 def _ratio(found: Dirtiness) -> tuple[str, ...]:
@@ -42,7 +32,7 @@ def _ratio(found: Dirtiness) -> tuple[str, ...]:
     return (f"{ratio.ratio:.4f}", *(f"{size:,}" for size in sizes))
 
 
-def _gains(report: DirtyRatioReport) -> TableText:
+def _gains(report: DirtyRatioReport) -> Table:
     head = (
         "log",
         "dirty section",
@@ -54,14 +44,16 @@ def _gains(report: DirtyRatioReport) -> TableText:
         "map keys",
         "buffer bytes",
     )
-    return TableText("What cleaning would bring", head, tuple(map(_gain, report.logs)))
+    return Table(
+        "What cleaning would bring", head, tuple(map(_gain, report.logs)), texts("log", "dirty section")
+    )
 
 
 def _gain(log: LogReport) -> tuple[str, ...]:
     gain, found = log.found.gain, log.found.range
     held_back = log.perfect.removable_records - gain.removable_records
     return (
-        str(log.log),
+        Foreign(str(log.log)),
         f"[{found.first_dirty_offset}, {found.first_uncleanable_offset})",
         f"{log.records:,}",
         f"{gain.removable_records:,}",
@@ -83,7 +75,7 @@ def _buffer(buffer_bytes: int | None) -> str:
     return "no size" if buffer_bytes is None else f"{buffer_bytes:,}"
 
 
-def _tombstones(report: DirtyRatioReport) -> TableText:
+def _tombstones(report: DirtyRatioReport) -> Table:
     rows = []
     for log in report.logs:
         gain = log.perfect
@@ -98,9 +90,11 @@ def _tombstones(report: DirtyRatioReport) -> TableText:
             when.append(f"{waiting:,} from {moment(log.next_due_ms)} on")
         if unstamped:
             when.append(f"{unstamped:,} in a second round, from {moment(first_ms)} on")
-        rows.append((str(log.log), f"{gain.tombstones:,}", f"{gain.stamped_tombstones:,}", "; ".join(when)))
+        rows.append(
+            (Foreign(str(log.log)), f"{gain.tombstones:,}", f"{gain.stamped_tombstones:,}", "; ".join(when))
+        )
     head = ("log", "latest tombstones", "with a horizon", "could go")
-    return TableText("Tombstones", head, tuple(rows), frozenset({"could go"}))
+    return Table("Tombstones", head, tuple(rows), texts("log", "could go"))
 
 
 def moment(time_ms: int) -> str:
@@ -111,18 +105,18 @@ def moment(time_ms: int) -> str:
         return f"{time_ms} ms"
 
 
-def _remedies(report: DirtyRatioReport) -> TableText:
+def _remedies(report: DirtyRatioReport) -> Table:
     rows = []
     for log in report.logs:
         if log.remedy is None:
             continue
         changes = ", ".join(f"{c.name}={c.value} (set back to {c.before})" for c in log.remedy.changes)
-        rows.append((str(log.log), changes or "no config change", log.remedy.waits_for or "-"))
+        rows.append((Foreign(str(log.log)), changes or "no config change", log.remedy.waits_for or "-"))
     head = ("log", "smallest change that makes it eligible", "waits for")
-    return TableText("To force it now", head, tuple(rows), frozenset(head))
+    return Table("To force it now", head, tuple(rows), texts(*head))
 
 
-def _what_ifs(report: DirtyRatioReport) -> TableText:
+def _what_ifs(report: DirtyRatioReport) -> Table:
     rows = [_what_if(log, row) for log in report.logs for row in log.what_if]
     names = tuple(name for name, _ in report.logs[0].what_if[0].values) if rows else ()
     head = (
@@ -136,13 +130,13 @@ def _what_ifs(report: DirtyRatioReport) -> TableText:
         "map keys",
         "buffer bytes",
     )
-    return TableText("What if", head, tuple(rows), frozenset({"eligible"}))
+    return Table("What if", head, tuple(rows), texts("log", "eligible"))
 
 
 def _what_if(log: LogReport, row: WhatIf) -> tuple[str, ...]:
     gain = row.found.gain
     return (
-        str(log.log),
+        Foreign(str(log.log)),
         *(text for _, text in row.values),
         verdict(row.found),
         f"{row.found.ratio.ratio:.4f}",

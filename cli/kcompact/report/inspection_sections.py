@@ -1,36 +1,19 @@
 """The inspection as titled tables, for renderings that people read."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from kcompact.inspect.inspection import Inspection, LogFacts, TopicFacts
 from kcompact.inspect.partitioning import Change
 from kcompact.report.inert import printable_key
+from kcompact.report.table import Foreign, Table, texts
 
 MOST_ROWS = 40  # of a table of logs; the JSON form has all
 MOST_TOP = 5  # keys, records, gaps of a log
 _LONGEST_YEARS_MS = 253_402_300_800_000  # datetime ends with the year 9999
 
 
-class Foreign(str):
-    """Text that comes from the dump: a rendering has to make it inert for its medium."""
-
-    __slots__ = ()
-
-
-@dataclass(frozen=True)
-class Section:
-    """A title, and a table below it; all columns but the first ``texts`` hold numbers."""
-
-    title: str
-    headers: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
-    texts: int = 1
-    remark: str = ""
-
-
-def sections(found: Inspection) -> list[Section]:
+def sections(found: Inspection) -> list[Table]:
     """All sections that have something to tell, in the order of questions people ask."""
     made = [
         _files(found),
@@ -59,22 +42,22 @@ def when(timestamp_ms: int) -> str:
     return datetime.fromtimestamp(timestamp_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def _files(found: Inspection) -> Section:
+def _files(found: Inspection) -> Table:
     rows = [
         (
             Foreign(file.path),
             file.layout.replace("_", " "),
             file.dialect,
-            "sure" if file.sure else "likely",
+            "certain" if file.sure else "by its field names",
             Foreign(" ".join(f"{role}={path}" for role, path in file.fields.items())),
         )
         for file in found.files
     ]
-    headers = ("file", "layout", "dialect", "how sure", "where the parts of a record stand")
-    return Section("Recognised", headers, rows[:MOST_ROWS], len(headers), _rest(rows))
+    headers = ("file", "layout", "dialect", "recognised", "where the parts of a record stand")
+    return Table("Recognised", headers, rows[:MOST_ROWS], texts(*headers), _rest(rows))
 
 
-def _records(logs: Sequence[LogFacts]) -> Section:
+def _records(logs: Sequence[LogFacts]) -> Table:
     rows = [
         (
             _log(log),
@@ -88,10 +71,10 @@ def _records(logs: Sequence[LogFacts]) -> Section:
         for log in logs
     ]
     headers = ("log", "end - begin", "present", "first offset", "last offset", "from (UTC)", "to (UTC)")
-    return Section("Records", headers, rows[:MOST_ROWS], 1, _rest(rows))
+    return Table("Records", headers, rows[:MOST_ROWS], texts(*headers[:1]), _rest(rows))
 
 
-def _values(logs: Sequence[LogFacts]) -> Section:
+def _values(logs: Sequence[LogFacts]) -> Table:
     rows = [
         (
             _log(log),
@@ -104,10 +87,10 @@ def _values(logs: Sequence[LogFacts]) -> Section:
         for log in logs
     ]
     headers = ("log", "with a value", "null", "empty", "the word null", "without key")
-    return Section("Values", headers, rows[:MOST_ROWS], 1, _rest(rows))
+    return Table("Values", headers, rows[:MOST_ROWS], texts(*headers[:1]), _rest(rows))
 
 
-def _keys(logs: Sequence[LogFacts]) -> Section:
+def _keys(logs: Sequence[LogFacts]) -> Table:
     rows = [
         (
             _log(log),
@@ -131,28 +114,29 @@ def _keys(logs: Sequence[LogFacts]) -> Section:
         "superseded bytes",
         "dedupe buffer bytes",
     )
-    return Section("Keys", headers, rows[:MOST_ROWS], 1, _rest(rows))
+    return Table("Keys", headers, rows[:MOST_ROWS], texts(*headers[:1]), _rest(rows))
 
 
-def _distribution(found: Inspection) -> Section:
+def _distribution(found: Inspection) -> Table:
     rows = [
         (_span(bucket.least, bucket.most), f"{bucket.keys:,}", f"{bucket.records:,}")
         for bucket in found.records_per_key
     ]
-    return Section("Records per key", ("records", "keys", "records of these"), rows)
+    return Table("Records per key", ("records", "keys", "records of these"), rows, texts("records"))
 
 
-def _new_keys(logs: Sequence[LogFacts]) -> Section:
+def _new_keys(logs: Sequence[LogFacts]) -> Table:
     rows = []
     for at in range(max((len(log.slices) for log in logs), default=0)):
         records = sum(log.slices[at].records for log in logs)
         new = sum(log.slices[at].new_keys for log in logs)
         share = f"{100 * new / records:.0f} %" if records else "-"
         rows.append((f"{at + 1} of {len(logs[0].slices)}", f"{records:,}", f"{new:,}", share))
-    return Section("New keys along the logs", ("tenth of the offsets", "records", "new keys", "share"), rows)
+    headers = ("tenth of the offsets", "records", "new keys", "share")
+    return Table("New keys along the logs", headers, rows, texts(headers[0]))
 
 
-def _top_keys(found: Inspection, by: str) -> Section:
+def _top_keys(found: Inspection, by: str) -> Table:
     keys = found.top_keys_by_records if by == "by records" else found.top_keys_by_bytes
     rows = [
         (
@@ -166,10 +150,10 @@ def _top_keys(found: Inspection, by: str) -> Section:
         if key.records > 1 or by == "by bytes"
     ]
     headers = ("key", "log", "records", "bytes", "superseded bytes")
-    return Section(f"Top keys {by}", headers, rows, 2)
+    return Table(f"Top keys {by}", headers, rows, texts(*headers[:2]))
 
 
-def _largest(found: Inspection) -> Section:
+def _largest(found: Inspection) -> Table:
     rows = [
         (
             Foreign(printable_key(record.key)),
@@ -179,10 +163,10 @@ def _largest(found: Inspection) -> Section:
         )
         for record in found.largest_records
     ]
-    return Section("Largest records", ("key", "log", "offset", "bytes"), rows, 2)
+    return Table("Largest records", ("key", "log", "offset", "bytes"), rows, texts("key", "log"))
 
 
-def _placement(topics: Iterable[TopicFacts]) -> Section:
+def _placement(topics: Iterable[TopicFacts]) -> Table:
     rows = [
         (
             Foreign(topic.topic),
@@ -191,7 +175,9 @@ def _placement(topics: Iterable[TopicFacts]) -> Section:
         )
         for topic in topics
     ]
-    return Section("Who placed the keys", ("topic", "most likely", "explained"), rows, 2)
+    return Table(
+        "Who placed the keys", ("topic", "most likely", "explained"), rows, texts("topic", "most likely")
+    )
 
 
 def _explained(topic: TopicFacts) -> str:
@@ -199,21 +185,21 @@ def _explained(topic: TopicFacts) -> str:
     return f"{placement.explained:,} of {placement.looked_at:,}" if placement.placed else "-"
 
 
-def _changes(topics: Iterable[TopicFacts]) -> Section:
+def _changes(topics: Iterable[TopicFacts]) -> Table:
     rows = [
         (Foreign(f"{topic.topic}-{change.partition}"), _offset(change, 1), _offset(change, 2))
         for topic in topics
         for change in topic.placement.changes
     ]
     headers = ("log", "last offset only the old explains", "first offset only the new explains")
-    return Section("Where it changed", headers, rows[:MOST_ROWS], 1, _rest(rows))
+    return Table("Where it changed", headers, rows[:MOST_ROWS], texts(*headers[:1]), _rest(rows))
 
 
 def _offset(change: Change, column: int) -> str:
     return "-" if change[column] is None else f"{change[column]:,}"
 
 
-def _shared(topics: Iterable[TopicFacts]) -> Section:
+def _shared(topics: Iterable[TopicFacts]) -> Table:
     rows = [
         (
             Foreign(printable_key(shared.key)),
@@ -229,37 +215,43 @@ def _shared(topics: Iterable[TopicFacts]) -> Section:
         for place in shared.places
     ]
     headers = ("key", "log", "latest is a", "", "records", "last offset", "at (UTC)")
-    return Section("Keys in several partitions (examples)", headers, rows, 4)
+    return Table("Keys in several partitions (examples)", headers, rows, texts(*headers[:4]))
 
 
-def _lookalikes(topics: Iterable[TopicFacts]) -> Section:
+def _lookalikes(topics: Iterable[TopicFacts]) -> Table:
     rows = [
         (Foreign(topic.topic), found.differ_by, Foreign("   ".join(map(printable_key, found.keys))))
         for topic in topics
         for found in topic.lookalike_examples
     ]
     headers = ("topic", "differ by", "keys")
-    return Section("Keys that look alike (examples)", headers, rows, 3)
+    return Table("Keys that look alike (examples)", headers, rows, texts(*headers[:3]))
 
 
-def _gaps(logs: Iterable[LogFacts]) -> Section:
+def _gaps(logs: Iterable[LogFacts]) -> Table:
     rows = [
         (_log(log), f"{gap.first_offset:,}", f"{gap.last_offset:,}", f"{gap.length:,}", _reason(gap.length))
         for log in logs
         for gap in log.gaps.longest[:MOST_TOP]
     ]
     headers = ("log", "first missing", "last missing", "length", "reason")
-    return Section(f"Gaps (the {MOST_TOP} longest of each log)", headers, rows[:MOST_ROWS], 1, _rest(rows))
+    return Table(
+        f"Gaps (the {MOST_TOP} longest of each log)",
+        headers,
+        rows[:MOST_ROWS],
+        texts(*headers[:1]),
+        _rest(rows),
+    )
 
 
 def _reason(length: int) -> str:
     return "unknown, marker-like" if length == 1 else "unknown"
 
 
-def _ages(logs: Iterable[LogFacts]) -> Section:
+def _ages(logs: Iterable[LogFacts]) -> Table:
     rows = [(_log(log), age, f"{count:,}") for log in logs for age, count in log.tombstone_ages.items()]
     headers = ("log", "before the newest record", "tombstones")
-    return Section("Ages of tombstones", headers, rows[:MOST_ROWS], 2, _rest(rows))
+    return Table("Ages of tombstones", headers, rows[:MOST_ROWS], texts(*headers[:2]), _rest(rows))
 
 
 def _log(log: LogFacts) -> Foreign:

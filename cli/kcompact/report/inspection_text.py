@@ -1,13 +1,13 @@
 """The inspection on a terminal: the verdict, what was found, then the tables."""
 
-from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
 from kcompact.inspect.findings import Finding
 from kcompact.inspect.inspection import Inspection
 from kcompact.report.inert import terminal
-from kcompact.report.inspection_sections import Section, sections
+from kcompact.report.inspection_sections import sections
+from kcompact.report.text_table import print_tables
 
 _STYLES = {"ERROR": "red", "WARNING": "yellow", "NOTE": "dim"}
 
@@ -19,13 +19,8 @@ def print_text(found: Inspection, console: Console) -> None:
         level = finding.level.name
         line = Text(f"{level.lower()}: ", style=_STYLES[level])
         console.print(line.append(terminal(f"{place(finding)}{finding.text}"), style="default"))
-    for section in sections(found):
-        console.print()
-        console.print(Text(section.title, style="bold"))
-        for line in aligned(section):
-            console.print(line)
-        if section.remark:
-            console.print(Text(section.remark))
+    console.print()
+    print_tables(sections(found), console)
 
 
 def place(finding: Finding) -> str:
@@ -33,18 +28,3 @@ def place(finding: Finding) -> str:
     if finding.topic is None:
         return ""
     return f"{finding.topic}: " if finding.partition is None else f"{finding.topic}-{finding.partition}: "
-
-
-def aligned(section: Section) -> list[Text]:
-    """Columns side by side, never cut or wrapped: what does not fit may scroll, but is there."""
-    rows = [[terminal(cell) for cell in row] for row in (section.headers, *section.rows)]
-    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-    return [Text(_line(row, widths, section.texts), style="" if at else "dim") for at, row in enumerate(rows)]
-
-
-def _line(row: list[str], widths: list[int], texts: int) -> str:
-    cells = []
-    for number, (cell, width) in enumerate(zip(row, widths, strict=True)):
-        blanks = " " * (width - cell_len(cell))
-        cells.append(cell + blanks if number < texts else blanks + cell)
-    return "  ".join(cells).rstrip()

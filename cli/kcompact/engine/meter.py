@@ -1,0 +1,60 @@
+"""How many bytes of a dump are done with: tasks write it down beside their parts, the bar adds it up.
+
+Tasks may run in processes on other machines; the run's folder is what they share with the driver.
+"""
+
+import os
+import struct
+import time
+from pathlib import Path
+
+READ, WRITTEN = "read", "written"
+_EVERY_SECONDS = 0.1
+_COUNT = struct.Struct("<q")
+
+
+class Meter:
+    """What one task has done of its bytes. ``kind``: READ or WRITTEN."""
+
+    def __init__(self, folder: Path, kind: str, task: str, total_bytes: int) -> None:
+        self._path = folder / f"meter-{kind}-{task}"
+        self._total_bytes = total_bytes
+        self._bytes = 0
+        self._next = 0.0
+
+    def add(self, record_bytes: int) -> None:
+        """So much more is done; records of packed blocks may be more than the blocks' bytes."""
+        self._bytes = min(self._bytes + record_bytes, self._total_bytes)
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + _EVERY_SECONDS
+            self._write()
+
+    def finish(self) -> None:
+        """All is done, whatever was left out."""
+        self._bytes = self._total_bytes
+        self._write()
+
+    def _write(self) -> None:
+        """Nobody waits for it, and a run does not fail for it."""
+        try:
+            file = os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600)
+            try:
+                os.pwrite(file, _COUNT.pack(self._bytes), 0)
+            finally:
+                os.close(file)
+        except OSError:
+            return
+
+
+def done_bytes(folder: Path, kind: str) -> int:
+    """What all tasks of a folder have written down."""
+    return sum(map(_read, folder.glob(f"meter-{kind}-*")))
+
+
+def _read(path: Path) -> int:
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return 0
+    return int(_COUNT.unpack(content)[0]) if len(content) == _COUNT.size else 0

@@ -1,0 +1,57 @@
+"""A table before it is made for a medium: what text, Markdown and HTML all show."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+
+class Foreign(str):
+    """Text that comes from the dump: a rendering has to make it inert for its medium."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    """A title, and rows of cells below headers. Columns not named in ``texts`` hold numbers."""
+
+    title: str
+    headers: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+    texts: frozenset[str]
+    remark: str = ""  # below the table
+    has_total: bool = False  # in the last row
+
+    def is_text(self, column: int) -> bool:
+        """Whether a column is read from the left."""
+        return self.headers[column] in self.texts
+
+    def columns(self, wanted: Sequence[int]) -> Self:
+        """The table with these columns only."""
+        rows = [tuple(row[at] for at in wanted) for row in self.rows]
+        return replace(self, headers=tuple(self.headers[at] for at in wanted), rows=rows)
+
+    def without_zeros(self) -> Self:
+        """The table without columns of numbers that are all zero: they would tell nothing."""
+        told = [
+            at
+            for at in range(len(self.headers))
+            if self.is_text(at)
+            or "offset" in self.headers[at]  # 0 is a place there
+            or not self.rows
+            or any(row[at] != "0" for row in self.rows)
+        ]
+        return self.columns(told)
+
+    def shortened(self, most_rows: int, where_all: str) -> Self:
+        """The table with its first rows (and its total); the remark counts the others."""
+        hidden = len(self.rows) - self.has_total - most_rows
+        if hidden <= 0:
+            return self
+        remark = f"and {hidden:,} more rows ({where_all})"
+        return replace(self, rows=[*self.rows[:most_rows], *self.rows[-1:][: self.has_total]], remark=remark)
+
+
+def texts(*headers: str) -> frozenset[str]:
+    """The names of columns that hold text."""
+    return frozenset(headers)
