@@ -102,3 +102,28 @@ def test_keys_that_may_be_null_or_empty_are_asked_about(tmp_path: Path, kcompact
     assert "--missing-key null|empty" in refused.stderr
     assert kcompact("compact", source, "--missing-key", "empty").exit_code == 0
     assert places(tmp_path / "keyless.compacted.json") == [(0, 1), (0, 2)]
+
+
+def test_a_row_that_was_deleted_stays_deleted(tmp_path: Path, kcompact: Callable[..., Run]) -> None:
+    source = FIXTURES / "debezium-2-values.jsonl"
+    output = tmp_path / "rows.jsonl"
+
+    run = kcompact(
+        "compact", source, "-o", output, "--cdc", "debezium", "--key-field", "id", "--drop-tombstones"
+    )
+
+    assert run.exit_code == 0, run.stderr
+    rows = [json.loads(line) for line in output.read_text().splitlines()]
+    assert [(row["op"], row["after"]["title"]) for row in rows] == [("u", "short spade"), ("u", "Dutch hoe")]
+    same = kcompact("verify", source, output, "--mode", "state", "--cdc", "debezium", "--key-field", "id")
+    assert same.exit_code == 0, same.stdout + same.stderr
+
+
+def test_no_hint_on_the_way_loses_a_delete(tmp_path: Path, kcompact: Callable[..., Run]) -> None:
+    source = tmp_path / "rows.jsonl"
+    source.write_text('{"row": {"id": 1}}\n{"row": null, "was": {"id": 1}}\n')
+
+    run = kcompact("compact", source, "-o", tmp_path / "out.jsonl", "--key-field", "row.id")
+
+    assert run.exit_code == 2
+    assert "lose them, deletes among them, with --null-keys drop" in run.stderr.replace("\n", " ")

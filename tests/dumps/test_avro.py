@@ -229,7 +229,7 @@ def test_a_field_of_bare_values_stands_for_the_key(tmp_path: Path, key_field: st
     path = tmp_path / "orders+1+0000000070.avro"
     with path.open("wb") as out:
         fastavro.writer(out, ORDER, rows)
-    with open_one(path, key_field=key_field) as dump:
+    with open_one(path, key_fields=(key_field,)) as dump:
         table, notes = index_all(dump)
         judge(dump, dict(enumerate(dump.splits(1))), notes)
         assert table["key"].to_pylist() == keys
@@ -247,7 +247,7 @@ def test_a_field_of_the_value_stands_for_the_key(tmp_path: Path) -> None:
     path = tmp_path / "t.avro"
     with path.open("wb") as out:
         fastavro.writer(out, {"type": "record", "name": "R", "fields": fields}, [row])
-    with open_one(path, key_field="id") as dump:
+    with open_one(path, key_fields=("id",)) as dump:
         assert index_all(dump)[0].to_pylist()[0]["key"] == b"a"
 
 

@@ -83,7 +83,7 @@ def test_fields_are_found_where_the_user_says(path: Path) -> None:
 
 def test_a_field_of_the_value_can_be_the_key(path: Path) -> None:
     dump(path, {"id": 1, "name": "a"}, {"id": 2, "name": "b"}, {"id": 1, "name": "c"})
-    found = records(path, key_field="id")
+    found = records(path, key_fields=("id",))
     assert [(record.topic, record.offset, record.key) for record in found] == [
         ("orders", 0, b"1"),
         ("orders", 1, b"2"),
@@ -94,7 +94,7 @@ def test_a_field_of_the_value_can_be_the_key(path: Path) -> None:
 
 def test_value_only_files_of_a_sink_take_their_place_from_names() -> None:
     path = FIXTURES / "confluent-s3"
-    with open_one(path, key_field="id") as opened:
+    with open_one(path, key_fields=("id",)) as opened:
         (file,) = opened.files
         assert (file.topic, file.partition, file.start_offset) == ("orders", 0, 0)
         assert index_all(opened)[0]["key"].to_pylist() == [b"0", b"1", b"2", b"3", b"5", b"6"]
@@ -116,7 +116,7 @@ def test_the_console_consumer_s_separator_is_found(tmp_path: Path, separator: st
 def test_the_key_field_is_found_in_values_that_are_json_text(path: Path) -> None:
     kcat = {"topic": "t", "partition": 0, "offset": 0, "key": None, "payload": '{"user": {"id": "u1"}}'}
     dump(path, kcat, kcat | {"offset": 1, "payload": "no JSON"}, kcat | {"offset": 2, "payload": "[1]"})
-    assert [record.key for record in records(path, key_field="user.id")] == [b"u1", None, None]
+    assert [record.key for record in records(path, key_fields=("user.id",))] == [b"u1", None, None]
 
 
 @pytest.mark.parametrize(

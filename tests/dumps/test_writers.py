@@ -42,6 +42,7 @@ records = st.lists(
         ).map(tuple),
         timestamp_type=st.sampled_from([None, "create", "logappend"]),
         is_control=st.just(value=False),
+        is_delete=st.just(value=False),  # said by --cdc, not by the file
     ),
     min_size=1,
     max_size=6,

@@ -11,6 +11,14 @@ def test_nothing_given_reads_everything() -> None:
     assert options.fields == {}
 
 
+def test_a_key_of_several_fields_is_one_option_and_given_twice_it_is_refused() -> None:
+    assert read_options(ReadingOptions(key_field=["shelf, slot"])).key_fields == ("shelf", "slot")
+    with pytest.raises(InputError, match="given 2 times") as caught:
+        read_options(ReadingOptions(key_field=["shelf", "slot"]))
+    assert caught.value.hint is not None
+    assert "--key-field shelf,slot" in caught.value.hint
+
+
 def test_lists_are_parsed() -> None:
     options = read_options(
         ReadingOptions(
@@ -38,10 +46,12 @@ def test_lists_are_parsed() -> None:
         ReadingOptions(partitions="²"),
         ReadingOptions(partitions="0-4000000000"),
         ReadingOptions(partitions="0-" + "9" * 5_000),
+        ReadingOptions(cdc="oracle"),
+        ReadingOptions(key_field=["a,"]),
         ReadingOptions(fields="key"),
         ReadingOptions(fields="=x"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(given: ReadingOptions) -> None:
-    with pytest.raises(InputError, match=r"--(partitions|fields)"):
+    with pytest.raises(InputError, match=r"--(partitions|fields|cdc|key-field)"):
         read_options(given)

@@ -67,7 +67,7 @@ class Avro:
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
         """Cut behind sync markers. Without offsets, records are numbered through the file: one split."""
         with map_file(file.data_path) as data:
-            whole = file.dialect.offset is None
+            whole = file.dialect.in_order
             return cut_at_blocks(data, file.shape.header, len(data) if whole else split_bytes)
 
     def index(

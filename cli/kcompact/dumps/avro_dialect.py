@@ -37,11 +37,13 @@ def avro_dialect(path: str, schema: Any, wire: WireSchema, options: ReadOptions)
         )
     names = field_names(wire)
     _check_forced(path, options)
+    _refuse_unread(path, options)
     base = _BY_NAME.get(options.dialect or "") or _BY_NAME[_tool(root, names)]
     found: dict[str, Any] = {role: _find(names, aliases) for role, aliases in ALIASES.items()}
-    if options.key_field is not None:
-        found = _keyed_by_value(found, options.key_field)
-    dialect = with_options(replace(base, **found), options)
+    if options.key_fields:
+        found = _keyed_by_value(found, options.key_fields[0])
+    base = replace(base, **found)
+    dialect = with_options(base, replace(options, key_fields=()))  # the key is a path like others now
     _check(path, names, dialect)
     unit = _timestamp_unit(_kinds_at(schema, dialect.timestamp))
     # Text may have been damaged on the way (U+FFFD), bytes not.
@@ -61,6 +63,16 @@ def _check_forced(path: str, options: ReadOptions) -> None:
         raise InputError(
             f"{path}: --dialect {options.dialect} is not one of Avro files",
             hint=f"for Avro: {', '.join(_BY_NAME)}",
+        )
+
+
+def _refuse_unread(path: str, options: ReadOptions) -> None:
+    """Options that are not read here must not be passed over: what they say may decide what stays."""
+    unread = "--cdc" if options.cdc is not None else "--key-field of several fields"
+    if options.cdc is not None or len(options.key_fields) > 1:
+        raise InputError(
+            f"{path}: {unread} is read in JSON, CSV and text, not in Avro",
+            hint="export the values as JSON; or compact by the keys of the records, as a broker would",
         )
 
 

@@ -14,6 +14,7 @@ from kcompact.dumps.dialect import Dialect
 from kcompact.dumps.dialects import DIALECTS
 from kcompact.dumps.encodings import ENCODINGS
 from kcompact.dumps.envelope import guess_envelope
+from kcompact.dumps.event_proposals import check_events
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.overrides import forced, with_options
 from kcompact.dumps.recognition import refuse
@@ -38,7 +39,10 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
         fitting = (one for one in _fitting(layout, forms) if _decodes(one, sample))
         dialect = next(fitting, None) or guess_envelope(path, layout, set(seen), options)
     refuse(dialect, path)
+    notes = check_events(path, dialect, values_at(sample, dialect.value), options)
     dialect = with_options(dialect, options)
+    if notes:
+        dialect = _changed(dialect, (("notes", dialect.notes + notes),))
     changes: dict[str, str | None] = {role: None for role in _PLACES if getattr(dialect, role) not in seen}
     for role in ("key", "value"):
         declared, values = getattr(dialect, f"{role}_encoding"), values_at(sample, getattr(dialect, role))

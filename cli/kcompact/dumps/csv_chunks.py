@@ -40,6 +40,7 @@ def suits(file: DumpFile) -> bool:
         and (dialect.key_encoding, dialect.value_encoding) == ("text", "text")
         and nulls == _AS_WRITTEN
         and dialect.null_literal is None
+        and not dialect.reads_values
         and dialect.timestamp_unit in {"ms", "auto"}
         and not dialect.labelled
         and not special & set(shape.columns)

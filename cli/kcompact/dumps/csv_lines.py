@@ -17,6 +17,7 @@ from kcompact.dumps.framed import Frame, FramedLayout, ReadRecord, UnreadableErr
 from kcompact.dumps.json_scan import chunks_of
 from kcompact.dumps.layout import DumpFile, Split, SplitNotes, SplitToIndex
 from kcompact.dumps.lines import cut_at_lines, lines_of, without_line_end
+from kcompact.dumps.value_keys import with_value_keys
 
 _PROBE_BYTES = 64 << 10
 _UNFINISHED = "a quoted field does not end before the file does"
@@ -101,7 +102,8 @@ class CsvLines(FramedLayout):
 
     def reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
         """Read cells."""
-        return CsvReader(file, notes, values=values)
+        read = CsvReader(file, notes, values=values or file.dialect.reads_values)
+        return with_value_keys(read, file, notes)
 
 
 def _quotes_early(part: SplitToIndex) -> bool:

@@ -25,7 +25,7 @@ def covers(file: DumpFile) -> bool:
         and dialect.missing_value == "null"
         and dialect.timestamp_unit in {"ms", "auto"}
         and dialect.null_literal is None
-        and dialect.key_field is None
+        and not dialect.reads_values
         and special.isdisjoint(file.shape.columns)
         and all(name in file.shape.columns for name in names)
         and len(file.shape.delimiter.encode()) == 1

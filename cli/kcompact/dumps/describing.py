@@ -63,6 +63,9 @@ def serial_notes(dump: Dump) -> list[str]:
 def _recognition(files: list[DumpFile]) -> Recognition:
     file, dialect = files[0], files[0].dialect
     named = [(role, getattr(dialect, role)) for role in ROLES]
+    if dialect.key_fields:
+        named = [(role, field) for role, field in named if role != "key"]
+        named.append(("key", f"{','.join(dialect.key_fields)} of the value"))
     return Recognition(
         paths=tuple(file.path for file in files),
         container=file.container,
@@ -116,6 +119,8 @@ def _field(name: str | None, encoding: str) -> str:
 
 def _tombstone(dialect: Dialect) -> str:
     """How a tombstone is spelt, with a question mark where something else may be spelt the same."""
+    if dialect.cdc is not None:
+        return "a delete, with --cdc"
     if dialect.null_literal is not None:
         spelt, form = f"the word {dialect.null_literal}", "literal"
     elif dialect.empty_value == "null":

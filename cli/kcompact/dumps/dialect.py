@@ -58,7 +58,10 @@ class Dialect:
     value_size: str | None = None
     listed: bool = False  # a record is a JSON array; roles are indexes
     labelled: bool = False  # cells such as ``Partition:0``
-    key_field: str | None = None  # path below the value (--key-field)
+    key_fields: tuple[str, ...] = ()  # paths below the value, which make the key (--key-field)
+    cdc: str | None = (
+        None  # values are change events, their deletes tombstones: a name in change_events.FORMATS
+    )
 
     byte_exact: bool = False  # keys come out as the bytes they are: U+FFFD is no sign of loss
     doubles: bool = False  # JSON numbers went through a double: large integers were rounded
@@ -69,3 +72,21 @@ class Dialect:
     refused: str | None = None  # why such dumps cannot be compacted
     hint: str | None = None  # with ``refused``: what to do instead
     notes: tuple[str, ...] = field(default=())  # worth knowing whenever such a dump is read
+
+    @property
+    def reads_values(self) -> bool:
+        """Whether only a record's value tells its key, or whether it is a tombstone."""
+        return bool(self.key_fields) or self.cdc is not None
+
+    @property
+    def is_event(self) -> bool:
+        """Whether a record of the dump is a change event as a whole, without an envelope of its own."""
+        return self.cdc is not None and self.value == ""
+
+    @property
+    def in_order(self) -> bool:
+        """Whether a record can only be read with all that come before it in its file.
+
+        Without offsets they are numbered; a tombstone without a key is that of the delete before it.
+        """
+        return self.offset is None or (self.cdc is not None and bool(self.key_fields))

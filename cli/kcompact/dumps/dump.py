@@ -86,6 +86,11 @@ def _open_group(file_id: int, group: dict[str, str], options: ReadOptions, spool
     """A file, or files that hold keys and values side by side."""
     if "keys" not in group:
         return _open_file(file_id, group["value"], options, spool)
+    if options.cdc is not None or options.key_fields:
+        raise InputError(
+            f"{group['keys']}: --cdc and --key-field are for records whose keys were not exported",
+            hint="leave them out: these keys were exported, and are used; or leave out the files of keys",
+        )
     shape = recognise_side_files(group, spool)
     first = next(iter(shape.parts.values()))
     file = DumpFile(

@@ -34,12 +34,11 @@ def guess_envelope(path: str, layout: str, seen: set[str], options: ReadOptions)
         role: next((by_plain[alias] for alias in aliases if alias in by_plain), None)
         for role, aliases in ALIASES.items()
     }
-    if options.key_field is not None and (found["value"] is None or found["offset"] is None):
+    if options.key_fields and (found["value"] is None or found["offset"] is None):
         found = {**dict.fromkeys(ALIASES), "value": ""}  # bare values, whatever their fields are called
     found |= options.fields
-    if options.key_field is not None:
-        found["key"] = options.key_field
-    if found["key"] is None or (found["value"] is None and found["offset"] is None):
+    has_key = found["key"] is not None or options.key_fields
+    if not has_key or (found["value"] is None and found["offset"] is None):
         raise InputError(
             f"{path}: no record of key and value that kcompact knows"
             f" (fields: {', '.join(sorted(name for name in seen if '.' not in name)) or 'none'})",

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from kcompact.dumps.copying import copy_ranges, read_ranges
 from kcompact.dumps.indexing import Found, index_rows
+from kcompact.dumps.joined_tombstones import joined_tombstones
 from kcompact.dumps.layout import DumpFile, Reject, Split, SplitNotes, SplitToIndex
 from kcompact.dumps.record import LARGEST_RECORD_BYTES, Record
 from kcompact.dumps.small_files import one_by_one
@@ -107,6 +108,12 @@ class FramedLayout:
             raise _input_error(file, at.position, at.cause) from at.cause
 
     def _found(self, file: DumpFile, split: Split, notes: SplitNotes, *, values: bool) -> Iterator[Found]:
+        found = self._one_by_one(file, split, notes, values=values)
+        return joined_tombstones(found, notes) if file.dialect.cdc and file.dialect.key_fields else found
+
+    def _one_by_one(
+        self, file: DumpFile, split: Split, notes: SplitNotes, *, values: bool
+    ) -> Iterator[Found]:
         read = self.reader(file, notes, values=values)
         position = split.start
         try:
@@ -125,8 +132,8 @@ class FramedLayout:
     def decode(
         self, file: DumpFile, split: Split, positions: np.ndarray, record_bytes: np.ndarray
     ) -> Iterator[Record]:
-        """The records at the given positions. Without offsets, all are read, for their numbers."""
-        if file.dialect.offset is None:
+        """The records at the given positions; all are read where one tells something of another."""
+        if file.dialect.in_order:
             wanted = set(positions.tolist())
             found = self.records(file, split)
             by_position = {position: record for position, _, record in found if position in wanted}

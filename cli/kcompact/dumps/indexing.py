@@ -63,7 +63,7 @@ def _fixed_columns(chunk: list[Found], split_id: int) -> list[list[Any]]:
         [record.offset for record in records],
         [record.key for record in records],
         [record.timestamp_ms for record in records],
-        [record.value is None for record in records],
+        [record.value is None or record.is_delete for record in records],
         [split_id] * len(chunk),
         [position for position, _, _ in chunk],
         [record_bytes for _, record_bytes, _ in chunk],

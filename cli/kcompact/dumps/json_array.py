@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kcompact.dumps.framed import Frame, FramedLayout, ReadRecord, UnreadableError
-from kcompact.dumps.json_reader import JsonReader
+from kcompact.dumps.json_reader import json_reader
 from kcompact.dumps.json_scan import CLOSE, OPEN, Item, cuts_of, items_of
 from kcompact.dumps.layout import DumpFile, SplitNotes
 
@@ -46,7 +46,7 @@ class JsonArray(FramedLayout):
 
     def reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
         """Read JSON."""
-        return JsonReader(file, notes, values=values)
+        return json_reader(file, notes, values=values)
 
 
 def _is_record(item: Item, data: bytes, notes: SplitNotes) -> bool:

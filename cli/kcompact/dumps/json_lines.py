@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from kcompact.dumps.fast_lines import FAST_EXTRA, FastLines, are_few_bytes
 from kcompact.dumps.framed import Frame, FramedLayout, ReadRecord
-from kcompact.dumps.json_reader import JsonReader
+from kcompact.dumps.json_reader import JsonReader, json_reader
 from kcompact.dumps.json_rules import JsonRules, holds_record
 from kcompact.dumps.json_template import covers
 from kcompact.dumps.layout import DumpFile, Split, SplitNotes, SplitToIndex
@@ -58,7 +58,7 @@ class JsonLines(FramedLayout):
 
     def reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
         """Read JSON."""
-        return JsonReader(file, notes, values=values)
+        return json_reader(file, notes, values=values)
 
 
 def _is_fast(file: DumpFile, extra: frozenset[str]) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kcompact.dumps.framed import Frame, FramedLayout, ReadRecord, UnreadableError, count_noise
-from kcompact.dumps.json_reader import JsonReader
+from kcompact.dumps.json_reader import json_reader
 from kcompact.dumps.json_scan import CLOSE, OPEN, Item, cuts_of, items_of
 from kcompact.dumps.layout import DumpFile, SplitNotes
 
@@ -57,7 +57,7 @@ class JsonObjects(FramedLayout):
 
     def reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
         """Read JSON."""
-        return JsonReader(file, notes, values=values)
+        return json_reader(file, notes, values=values)
 
 
 def _after_blanks(path: str, position: int, end: int) -> int:

@@ -8,17 +8,23 @@ from typing import Any
 import orjson
 
 from kcompact.dumps.dialect import Dialect
-from kcompact.dumps.framed import UnreadableError
+from kcompact.dumps.framed import ReadRecord, UnreadableError
 from kcompact.dumps.headers import bytes_of_numbers
-from kcompact.dumps.json_text import ParsedJson, canonical
+from kcompact.dumps.json_text import ParsedJson, canonical, reads_as_json
 from kcompact.dumps.layout import DumpFile, SplitNotes
 from kcompact.dumps.reading import DAMAGED_HINT, MISSING, REPLACEMENT, FieldRules
 from kcompact.dumps.record import Record
 from kcompact.dumps.shown import shown
+from kcompact.dumps.value_keys import with_value_keys
 
 Path = tuple[str, ...]
 _JAVA_MAP = re.compile(rb"\s*\{\w+=")
-_JSON_OPENINGS = frozenset(b'0123456789-[{"tfn')
+
+
+def json_reader(file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
+    """A reader of records, with what their values tell where the dialect asks for it."""
+    read = JsonReader(file, notes, values=values or file.dialect.reads_values)
+    return with_value_keys(read, file, notes)
 
 
 class JsonReader:
@@ -64,12 +70,14 @@ class JsonReader:
             raise UnreadableError(*why_not_json(data, error)) from error
         if self._dialect.listed and isinstance(parsed.value, list):
             parsed.value = {str(index): item for index, item in enumerate(parsed.value)}
-        if not isinstance(parsed.value, dict):
-            raise UnreadableError(
-                f"a JSON {_kind(parsed.value)}, not a record with key and value",
-                "a dump of bare values has no keys to compact on; export the keys too",
-            )
-        return parsed
+        if isinstance(parsed.value, dict) or (parsed.value is None and self._dialect.is_event):
+            return parsed
+        raise UnreadableError(
+            f"a JSON {_kind(parsed.value)}, not a record with key and value",
+            "a dump of bare values has no keys to compact on; export the keys too. Where each value holds its"
+            " key, name that field with --key-field; a null after a delete may be its tombstone, which --cdc"
+            " debezium reads as such",
+        )
 
     @staticmethod
     def _get(parsed: ParsedJson, path: Path | None) -> Any:
@@ -89,8 +97,8 @@ class JsonReader:
     def _key(self, parsed: ParsedJson, offset: int) -> bytes | None:
         rules, dialect = self._rules, self._dialect
         raw = self._get(parsed, self._paths["key"])
-        if dialect.key_field is not None:
-            return self._key_of_value(parsed, offset)
+        if raw is MISSING and dialect.key_fields:
+            return None
         if raw is MISSING:
             self._refuse_error(parsed, dialect.key_error, "key")
             return rules.key_or_null("missing")
@@ -142,7 +150,7 @@ class JsonReader:
         marker = self._markers[role]
         if marker and self._get(parsed, marker) in (True, "base64"):
             return self._rules.decoded(text, role, "base64")
-        if role == "key" and self._dialect.key_encoding == "json" and _reads_as_json(text):
+        if role == "key" and self._dialect.key_encoding == "json" and reads_as_json(text):
             return orjson.dumps(raw)
         return self._rules.decoded(text, role)
 
@@ -161,29 +169,6 @@ class JsonReader:
             return orjson.dumps(self._get(parsed, self._paths[role]))
         spelling = parsed.spelling((self._paths[role] or ()) + below)
         return canonical(spelling) if role == "key" and self._dialect.canonical_keys else spelling
-
-    def _key_of_value(self, parsed: ParsedJson, offset: int) -> bytes | None:
-        """The field of the value that the user named as the key (--key-field)."""
-        path = _path(self._dialect.key_field) or ()
-        value = self._get(parsed, self._paths["value"])
-        inner, inner_path = parsed, (self._paths["value"] or ()) + path
-        if isinstance(value, str):  # a value that is JSON, but as a string
-            try:
-                inner, inner_path = ParsedJson(parsed.encoded(value)), path
-            except ValueError:
-                return None
-            if not isinstance(inner.value, dict):
-                return None
-        raw = self._get(inner, inner_path)
-        if raw is MISSING or raw is None:
-            return None
-        self._rules.see("key")
-        if not isinstance(raw, str):
-            spelling = inner.spelling(inner_path)
-            return canonical(spelling) if self._dialect.canonical_keys else spelling
-        key = inner.encoded(raw)
-        self._rules.check_key(key, offset)
-        return orjson.dumps(raw) if _reads_as_json(key) else key
 
     def _console(self, parsed: ParsedJson, raw: dict[str, Any], role: str) -> bytes | None:
         """Redpanda Console: an object that tells null itself and may carry the raw bytes."""
@@ -218,17 +203,6 @@ _ROLES = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", 
 def _path(dotted: str | None) -> Path | None:
     """A dotted path as a tuple; "" is the whole record."""
     return None if dotted is None else tuple(dotted.split(".")) if dotted else ()
-
-
-def _reads_as_json(text: bytes) -> bool:
-    """Whether a string could be mistaken for another JSON value once its quotes are gone."""
-    if not text or text[0] not in _JSON_OPENINGS:
-        return False
-    try:
-        orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return False
-    return True
 
 
 def why_not_json(data: bytes, error: ValueError) -> tuple[str, str]:

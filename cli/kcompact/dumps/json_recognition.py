@@ -42,14 +42,13 @@ def _recognised(
     found: Candidate, layout: str, shape: TextShape, sample: list[Any], options: ReadOptions
 ) -> Recognised:
     rows = [row for row in map(_as_row, sample) if row is not None]
-    if not rows and sample and options.key_field is None:
+    if not rows and sample and not options.key_fields:
         raise InputError(
             f"{found.path}: JSON, but its elements are no records of key and value",
             hint="a dump of bare values has no keys to compact on; export the keys too",
         )
     dialect = choose_dialect(found.path, layout, rows, options)
-    # Without offsets a record's number in the file is its offset: that takes one reader.
-    splittable = shape.splittable and dialect.offset is not None
+    splittable = shape.splittable and not dialect.in_order
     return Recognised(layout, dialect, replace(shape, splittable=splittable), dialect.notes)
 
 

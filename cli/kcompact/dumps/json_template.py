@@ -148,5 +148,5 @@ def covers(dialect: Dialect) -> bool:
     plain = dialect.key_encoding == "text" and dialect.timestamp_unit in {"ms", "auto"}
     fields = (dialect.key, dialect.value, dialect.offset)
     odd = dialect.null_word or dialect.listed or dialect.labelled or dialect.doubles
-    odd = odd or dialect.null_literal is not None or dialect.key_field is not None
+    odd = odd or dialect.null_literal is not None or dialect.reads_values
     return plain and not odd and all(name is not None and "." not in name for name in fields)

@@ -7,6 +7,7 @@ import orjson
 
 _DECODER = json.JSONDecoder()
 _WHITESPACE = " \t\n\r"
+_OPENINGS = frozenset(b'0123456789-[{"tfn')
 
 
 class ParsedJson:
@@ -78,3 +79,14 @@ def canonical(spelling: bytes) -> bytes:
     """The same JSON value without blanks, with sorted names: equal for equal values however spelt."""
     value = json.loads(spelling)
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def reads_as_json(text: bytes) -> bool:
+    """Whether a string could be mistaken for another JSON value once its quotes are gone."""
+    if not text or text[0] not in _OPENINGS:
+        return False
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    return True

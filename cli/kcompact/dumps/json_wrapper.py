@@ -10,7 +10,7 @@ import numpy as np
 
 from kcompact.dumps.copying import read_ranges
 from kcompact.dumps.framed import Frame, FramedLayout, ReadRecord, TextShape
-from kcompact.dumps.json_reader import JsonReader
+from kcompact.dumps.json_reader import json_reader
 from kcompact.dumps.json_text import member_of, past_blanks
 from kcompact.dumps.layout import DumpFile, Split, SplitNotes
 
@@ -48,7 +48,7 @@ class JsonWrapper(FramedLayout):
 
     def reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
         """Read JSON."""
-        return JsonReader(file, notes, values=values)
+        return json_reader(file, notes, values=values)
 
     def copy(
         self,

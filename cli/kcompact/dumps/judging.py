@@ -6,6 +6,7 @@ from pathlib import Path
 
 from kcompact.dumps.dialect import Dialect
 from kcompact.dumps.dump import Dump
+from kcompact.dumps.field_checks import check_fields, check_tables
 from kcompact.dumps.layout import DumpFile, Reject, Split, SplitNotes
 from kcompact.errors import InputError
 
@@ -20,7 +21,8 @@ def judge(dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, SplitNote
     """
     refuse_rejects(dump, splits, notes)
     found = _by_file(splits, notes)
-    _check_fields(dump, found)
+    check_fields(dump, found)
+    check_tables(dump, found)
     for file in dump.files:
         _check_lossy_keys(file, found[file.file_id])
     remarks = [remark for file in dump.files for remark in _remarks(file, found[file.file_id])]
@@ -100,6 +102,8 @@ def _by_file(splits: Mapping[int, Split], notes: Mapping[int, SplitNotes]) -> di
     total: dict[int, SplitNotes] = defaultdict(SplitNotes)
     for split_id in sorted(notes):
         into, part = total[splits[split_id].file_id], notes[split_id]
+        for topic, tables in part.tables.items():
+            into.tables.setdefault(topic, []).extend(tables)
         _add_up(into.counts, part.counts)
         _add_up(into.fields_seen, part.fields_seen)
         for name, examples in part.examples.items():
@@ -110,32 +114,6 @@ def _by_file(splits: Mapping[int, Split], notes: Mapping[int, SplitNotes]) -> di
 def _add_up(total: dict[str, int], counts: Mapping[str, int]) -> None:
     for name, count in counts.items():
         total[name] = total.get(name, 0) + count
-
-
-def _check_fields(dump: Dump, found: Mapping[int, SplitNotes]) -> None:
-    """A field that no record of a tool's files has was not exported: it does not mean null."""
-    by_dialect: dict[Dialect, dict[str, int]] = {}
-    for file in dump.files:
-        if isinstance(file.dialect, Dialect):
-            _add_up(by_dialect.setdefault(file.dialect, {}), found[file.file_id].fields_seen)
-    options = dump.options
-    for dialect, seen in by_dialect.items():
-        if not seen.get("record"):
-            continue
-        path = next(file.path for file in dump.files if file.dialect == dialect)
-        if not seen.get("key") and options.missing_key is None:
-            raise InputError(
-                f"{path}: no record has the field {dialect.key or 'key'}: the keys were not exported",
-                hint="export again with keys (kafkactl: --print-keys; console consumer: --property"
-                " print.key=true), or name the field with --fields key=FIELD or --key-field FIELD",
-            )
-        if not seen.get("value") and options.tombstone not in {"missing", "empty"}:
-            raise InputError(
-                f"{path}: no record has the field {dialect.value or 'value'}: values that were not exported"
-                " are no tombstones",
-                hint="export again with values (rpk: without --meta-only), or name the field with --fields"
-                " value=FIELD; if all records really are tombstones, add --tombstone missing",
-            )
 
 
 def _check_lossy_keys(file: DumpFile, found: SplitNotes) -> None:
@@ -162,6 +140,11 @@ _REMARKS = {
     "skipped_control_records": "{count:,} control records (transaction markers) left out",
     "replacement_keys": "{count:,} keys contain U+FFFD; they are taken as they stand, but if a tool such"
     " as jq has rewritten the dump, different keys may look alike: compact the exporter's own output then",
+    "joined_tombstones": "{count:,} null values without a key, each directly after a delete, are taken for"
+    " that delete's tombstone, and stay or go with it",
+    "keys_before": "{count:,} records without an after: their key is taken from before",
+    "unavailable_values": "{count:,} change events leave out large columns that did not change"
+    " (__debezium_unavailable_value): the latest record of a key does not hold all of its row",
     "trailing_null_element": "a null after the last record left out",
 }
 
@@ -181,7 +164,7 @@ def _remarks(file: DumpFile, found: SplitNotes) -> list[str]:
 def _doubt(file: DumpFile, found: SplitNotes, role: str) -> str | None:
     """Why nulls of this file are in doubt, if records are there whose reading matters."""
     dialect = file.dialect
-    if not isinstance(dialect, Dialect):
+    if not isinstance(dialect, Dialect) or (role == "key" and dialect.key_fields):
         return None
     settled_by = dialect.key_settled_by if role == "key" else dialect.value_settled_by
     if settled_by and found.counts.get(settled_by):

@@ -74,6 +74,7 @@ class SplitNotes:
     counts: dict[str, int] = field(default_factory=dict)
     fields_seen: dict[str, int] = field(default_factory=dict)  # records in which key, value, ... stood
     examples: dict[str, list[str]] = field(default_factory=dict)
+    tables: dict[str, list[str]] = field(default_factory=dict)  # topic -> tables whose rows its events change
 
 
 class SplitToIndex(NamedTuple):

@@ -9,7 +9,8 @@ class ReadOptions:
 
     dialect: str | None = None
     fields: dict[str, str] = field(default_factory=dict)  # "key" -> "kafka_key", "value" -> "payload.body"
-    key_field: str | None = None  # a field of the value stands for the key of value-only dumps
+    key_fields: tuple[str, ...] = ()  # fields of the value that make the key
+    cdc: str | None = None  # values are change events of this format: a name in change_events.FORMATS
     tombstone: str | None = None  # "null", "missing", "empty" or "literal:TEXT"
     missing_key: str | None = None  # "null" or "empty"
     columns: tuple[str, ...] = ()  # of text dumps without a header line

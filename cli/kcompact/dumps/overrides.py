@@ -1,5 +1,6 @@
 """What the user says about a dump beats what its dialect says."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -26,18 +27,21 @@ def forced(name: str) -> Dialect:
 
 
 def with_options(dialect: Dialect, options: ReadOptions) -> Dialect:
-    """Work in ``--fields``, ``--tombstone``, ``--missing-key``, ``--canonical-keys``. Raises InputError."""
+    """Work in ``--fields``, ``--tombstone``, ``--missing-key`` and whatever says what keys are.
+
+    Raises InputError.
+    """
     unknown = set(options.fields) - set(ROLES)
     if unknown:
         raise InputError(
             f"--fields {', '.join(sorted(unknown))}: no such part of a record",
             hint=f"parts: {', '.join(ROLES)}",
         )
-    changes: dict[str, Any] = dict(options.fields)
+    changes: dict[str, Any] = {**options.fields, "cdc": options.cdc}
     if options.canonical_keys:
         changes |= {"canonical_keys": True, "key_encoding": "json"}
-    if options.key_field is not None:
-        changes["key_field"] = options.key_field
+    if options.key_fields:
+        changes["key_fields"] = _row_fields(options)
     if options.missing_key is not None:
         if options.missing_key not in {"null", "empty"}:
             raise InputError(f"--missing-key {options.missing_key}", hint="it is either null or empty")
@@ -46,7 +50,17 @@ def with_options(dialect: Dialect, options: ReadOptions) -> Dialect:
             changes["empty_key"] = options.missing_key
     if options.tombstone is not None:
         changes |= {**_tombstone(options.tombstone), "doubtful_value": frozenset()}
-    return replace(dialect, **changes) if changes else dialect
+    return replace(dialect, **changes)
+
+
+def _row_fields(options: ReadOptions) -> tuple[str, ...]:
+    """The fields of ``--key-field``; in change events those of the row, whichever of its places is named."""
+    if options.cdc is None:
+        return options.key_fields
+    return tuple(_ROW.sub("", name) for name in options.key_fields)
+
+
+_ROW = re.compile(r"^(?:payload\.)?(?:(?:after|before|data|fullDocument|documentKey)\.)?")
 
 
 def _tombstone(form: str) -> dict[str, Any]:

@@ -31,10 +31,11 @@ MISSING = Missing()
 class FieldRules:
     """Reads the parts of a record that need no knowledge of the layout; counts what is worth a note."""
 
-    def __init__(self, file: DumpFile, notes: SplitNotes) -> None:
+    def __init__(self, file: DumpFile, notes: SplitNotes, *, keys_of_values: bool = False) -> None:
         self.file = file
         self.dialect: Dialect = file.dialect
         self.notes = notes
+        self._counts_keys = keys_of_values or not self.dialect.key_fields  # else nobody asks for them
         self.topic = file.topic
         self.partition = 0 if file.partition is None else file.partition
         self._decoders = {
@@ -53,6 +54,8 @@ class FieldRules:
 
     def see(self, role: str) -> None:
         """The field of this role stood in one more record."""
+        if role == "key" and not self._counts_keys:
+            return
         self.notes.fields_seen[role] = self.notes.fields_seen.get(role, 0) + 1
 
     def to_topic(self, raw: Any) -> str:
@@ -150,7 +153,7 @@ class FieldRules:
 
     def check_key(self, key: bytes, offset: int) -> None:
         """Count keys in which some bytes were replaced by U+FFFD: several keys may look alike."""
-        if REPLACEMENT in key and not self.dialect.byte_exact:
+        if self._counts_keys and REPLACEMENT in key and not self.dialect.byte_exact:
             self.count("lossy_keys", f"offset {offset}: {key.decode('utf-8', 'replace')[:60]}")
 
     def check_numbers(self, key: bytes) -> None:

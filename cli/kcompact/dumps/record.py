@@ -24,6 +24,7 @@ class Record(NamedTuple):
     headers: tuple[tuple[str, bytes | None], ...] = ()
     timestamp_type: str | None = None  # "create", "logappend" or None
     is_control: bool = False
+    is_delete: bool = False  # a change event that deletes a row (--cdc): a tombstone, though it has a value
 
 
 INDEX_SCHEMA = pa.schema(
@@ -32,7 +33,7 @@ INDEX_SCHEMA = pa.schema(
         pa.field("offset", pa.int64(), nullable=False),
         pa.field("key", pa.binary()),
         pa.field("timestamp_ms", pa.int64(), nullable=False),
-        pa.field("is_tombstone", pa.bool_(), nullable=False),  # the value is null (key or not)
+        pa.field("is_tombstone", pa.bool_(), nullable=False),  # null value, or is_delete (key or not)
         pa.field("split_id", pa.int32(), nullable=False),
         pa.field("position", pa.int64(), nullable=False),  # ascends in the order of the split's records
         pa.field("record_bytes", pa.int32(), nullable=False),  # bytes in the dump

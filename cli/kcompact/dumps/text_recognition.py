@@ -124,7 +124,7 @@ def _csv(
         columns=columns,
         delimiter=delimiter,
         quoting=dialect.quoting,
-        splittable=dialect.offset is not None,
+        splittable=not dialect.in_order,
     )
     return Recognised("csv_lines", dialect, shape, dialect.notes)
 

@@ -13,6 +13,8 @@ def file_facts(file: DumpFile) -> FileFacts:
     """The facts of one file; ``fields`` are paths in a record, or where else a part comes from."""
     dialect: Any = file.dialect
     fields = {role: path for role in ROLES if (path := getattr(dialect, role, None)) is not None}
+    if getattr(dialect, "key_fields", ()):
+        fields["key"] = f"({', '.join(dialect.key_fields)} of the value)"
     taken = {"topic": file.topic, "partition": file.partition, "offset": file.start_offset}
     for role, value in taken.items():
         if role not in fields and value is not None:

@@ -221,5 +221,7 @@ def refuse_null_keys(summaries: list[LogSummary], policy: Policy, removals: int)
     raise InputError(
         f"records without a key: {records:,}, of which {removals:,} would be removed;"
         f" the first are at {place}",
-        hint="a broker's cleaner drops them: --null-keys drop does the same, --null-keys keep keeps them",
+        hint="keep them with --null-keys keep, or lose them, deletes among them, with --null-keys drop, as a"
+        " broker's cleaner would; if a field of the value is the key, name it with --key-field FIELD,"
+        " and change events with --cdc",
     )

@@ -7,6 +7,7 @@ import typer
 
 from kcompact.broker.lines import shown
 from kcompact.digits import INT_MAX, whole_number
+from kcompact.dumps.change_events import FORMATS
 from kcompact.dumps.options import ReadOptions
 from kcompact.errors import InputError
 from kcompact.options.completion import dialect_names, topic_names
@@ -51,7 +52,18 @@ class ReadingOptions:
         ),
     ] = None
     key_field: Annotated[
-        str | None, _reading_option("key-field", "A field of the value that stands for the key.", "FIELD")
+        list[str],
+        _reading_option(
+            "key-field", "A field of the value that stands for the key, or several: a,b.", "FIELD,..."
+        ),
+    ] = field(default_factory=list)
+    cdc: Annotated[
+        str | None,
+        _reading_option(
+            "cdc",
+            "Values are change events: a delete is a tombstone; --key-field is a field of the row.",
+            "debezium|maxwell|canal|mongo",
+        ),
     ] = None
     tombstone: Annotated[
         str | None,
@@ -82,7 +94,8 @@ def read_options(given: ReadingOptions) -> ReadOptions:
     return ReadOptions(
         dialect=given.dialect,
         fields=_fields(given.fields),
-        key_field=given.key_field,
+        key_fields=_key_fields(given.key_field),
+        cdc=_cdc(given.cdc),
         tombstone=given.tombstone,
         missing_key=given.missing_key,
         columns=tuple(name.strip() for name in given.columns.split(",")) if given.columns else (),
@@ -91,6 +104,24 @@ def read_options(given: ReadingOptions) -> ReadOptions:
         topics=frozenset(given.topic),
         partitions=_partitions(given.partitions),
     )
+
+
+def _key_fields(given: list[str]) -> tuple[str, ...]:
+    if len(given) > 1:
+        raise InputError(
+            f"--key-field is given {len(given)} times: {', '.join(given)}",
+            hint=f"a key of several fields is one option: --key-field {','.join(given)}",
+        )
+    names = tuple(name.strip() for name in given[0].split(",")) if given else ()
+    if not all(names):
+        raise InputError(f"--key-field {given[0]}: a name is empty", hint="as in --key-field tenant,id")
+    return names
+
+
+def _cdc(name: str | None) -> str | None:
+    if name is not None and name not in FORMATS:
+        raise InputError(f"--cdc {name}: no such format", hint=f"one of {', '.join(FORMATS)}")
+    return name
 
 
 def _fields(text: str | None) -> dict[str, str]:

@@ -52,9 +52,9 @@ def _records(
     file: DumpFile, split: Split, positions: np.ndarray, record_bytes: np.ndarray
 ) -> Iterator[Record]:
     layout = LAYOUTS[file.layout]
-    if file.dialect.offset is not None:
+    if not file.dialect.in_order:
         yield from layout.decode(file, split, positions, record_bytes)
         return
-    # Records without offsets are numbered through the file: those between survivors count, too.
+    # One record tells something of another: those between survivors count, too.
     wanted = set(positions.tolist())
     yield from (record for position, _, record in layout.records(file, split) if position in wanted)

@@ -1,0 +1,72 @@
+"""Whether the fields that a dump is read by were exported, and are enough to tell its keys apart."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from kcompact.dumps.change_events import FORMATS
+from kcompact.dumps.dialect import Dialect
+from kcompact.dumps.dump import Dump
+from kcompact.dumps.layout import SplitNotes
+from kcompact.errors import InputError
+
+
+def check_fields(dump: Dump, found: Mapping[int, SplitNotes]) -> None:
+    """A field that no record of a tool's files has was not exported: it does not mean null."""
+    by_dialect: dict[Dialect, dict[str, int]] = {}
+    for file in dump.files:
+        if isinstance(file.dialect, Dialect):
+            seen = by_dialect.setdefault(file.dialect, {})
+            for name, count in found[file.file_id].fields_seen.items():
+                seen[name] = seen.get(name, 0) + count
+    options = dump.options
+    for dialect, seen in by_dialect.items():
+        if not seen.get("record"):
+            continue
+        path = next(file.path for file in dump.files if file.dialect == dialect)
+        if not seen.get("key") and options.key_fields:
+            raise _no_such_fields(path, options.key_fields, found)
+        if not seen.get("key") and options.missing_key is None:
+            raise InputError(
+                f"{path}: no record has the field {dialect.key or 'key'}: the keys were not exported",
+                hint="export again with keys (kafkactl: --print-keys; console consumer: --property"
+                " print.key=true), or name the field with --fields key=FIELD or --key-field FIELD",
+            )
+        if not seen.get("value") and options.tombstone not in {"missing", "empty"}:
+            raise InputError(
+                f"{path}: no record has the field {dialect.value or 'value'}: values that were not exported"
+                " are no tombstones",
+                hint="export again with values (rpk: without --meta-only), or name the field with --fields"
+                " value=FIELD; if all records really are tombstones, add --tombstone missing",
+            )
+
+
+def _no_such_fields(path: str, fields: tuple[str, ...], found: Mapping[int, SplitNotes]) -> InputError:
+    """For --key-field of names that no value has."""
+    for name in FORMATS:
+        if any(notes.counts.get(f"{name}_events") for notes in found.values()):
+            return InputError(
+                f"{path}: no value has the field {', '.join(fields)}; they are change events of {name}",
+                hint=f"--cdc {name} looks it up in the row, after the change or before it",
+            )
+    return InputError(
+        f"{path}: no value has the field {', '.join(fields)}",
+        hint="name a field that every value has, with the path to it: --key-field payload.id",
+    )
+
+
+def check_tables(dump: Dump, found: Mapping[int, SplitNotes]) -> None:
+    """Rows of several tables have keys of their own: the same id is another row in another table."""
+    tables: dict[str, set[str]] = defaultdict(set)
+    for notes in found.values():
+        for topic, seen in notes.tables.items():
+            tables[topic] |= set(seen)
+    for topic, names in tables.items():
+        if len(names) > 1:
+            parts = [dict(part.partition("=")[::2] for part in name.split(", ")) for name in sorted(names)]
+            differing = [part for part in parts[0] if any(one.get(part) != parts[0][part] for one in parts)]
+            raise InputError(
+                f"{dump.files[0].path}: {topic} holds rows of several tables"
+                f" ({'; '.join(sorted(names)[:3])}): the same key in two of them is two rows",
+                hint="make the table a part of the key: --key-field "
+                + ",".join([*differing, *dump.options.key_fields]),
+            )

@@ -1,0 +1,239 @@
+"""Change events: deletes are tombstones with ``--cdc``, are never dropped without it, and rows keep apart."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dump_pipeline import copied, index_all, open_one
+from kcompact.dumps.judging import judge
+from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.record import Record
+from kcompact.errors import InputError
+
+FIXTURES = Path(__file__).parent / "fixtures"
+BARE = {
+    "debezium-2-values.jsonl": ("debezium", "id"),
+    "debezium-2-values-schema.jsonl": ("debezium", "id"),
+    "debezium-2-unwrap-rewrite.jsonl": ("debezium", "id"),
+    "debezium-2-mongodb.jsonl": ("mongo", "_id"),
+    "mongodb-connector-1-change-streams.jsonl": ("mongo", "_id"),
+    "maxwell-1.jsonl": ("maxwell", "id"),
+    "canal-1.jsonl": ("canal", "id"),
+}
+"""Each tells of rows 1, 2 and 3, of which the second is deleted and the others are changed once."""
+
+SOURCE = {"db": "shed", "table": "tools"}
+
+
+def event(op: str, before: Any, after: Any, source: Any = None) -> dict[str, Any]:
+    return {"before": before, "after": after, "op": op, "source": source or SOURCE}
+
+
+def write(path: Path, *values: Any) -> Path:
+    path.write_text("".join(json.dumps(value) + "\n" for value in values))
+    return path
+
+
+def judged(path: Path, **options: Any) -> tuple[list[dict[str, Any]], list[str]]:
+    """Index rows, and what the user is told."""
+    with open_one(path, **options) as dump:
+        table, notes = index_all(dump)
+        remarks = judge(dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes)
+        return table.to_pylist(), [*dump.notes, *remarks]
+
+
+def records(path: Path, **options: Any) -> list[Record]:
+    with open_one(path, **options) as dump:
+        file = dump.files[0]
+        return [r for split in dump.splits(1 << 40) for _, _, r in LAYOUTS[file.layout].records(file, split)]
+
+
+@pytest.mark.parametrize("name", BARE)
+def test_a_delete_is_the_tombstone_of_its_row(name: str) -> None:
+    cdc, field = BARE[name]
+    rows, _ = judged(FIXTURES / name, cdc=cdc, key_fields=(field,))
+    latest = {row["key"]: row["is_tombstone"] for row in rows}
+    assert list(latest.values()) == [False, True, False]
+    assert len(rows) == 6
+
+
+@pytest.mark.parametrize("name", BARE)
+def test_bare_events_are_recognised_and_the_option_that_reads_them_is_proposed(name: str) -> None:
+    cdc, field = BARE[name]
+    with pytest.raises(InputError, match="keys of the records were not exported") as caught:
+        open_one(FIXTURES / name)
+    assert f"--cdc {cdc} --key-field {field}" in str(caught.value.hint)
+    assert "title" in str(caught.value.hint)  # the fields of the row are offered
+
+
+@pytest.mark.parametrize("name", BARE)
+def test_the_lines_that_stay_read_the_same_again(name: str, tmp_path: Path) -> None:
+    cdc, field = BARE[name]
+    options = {"cdc": cdc, "key_fields": (field,)}
+    rows, _ = judged(FIXTURES / name, **options)
+    latest = {row["key"]: row["offset"] for row in rows}
+    kept = [row for row in rows if row["offset"] == latest[row["key"]]]
+    with open_one(FIXTURES / name, **options) as dump:
+        (tmp_path / name).write_bytes(copied(dump, kept))
+    again, _ = judged(tmp_path / name, **options)
+    assert [(row["key"], row["is_tombstone"]) for row in again] == [
+        (row["key"], row["is_tombstone"]) for row in kept
+    ]
+
+
+def test_another_format_than_the_dump_s_is_refused() -> None:
+    with pytest.raises(InputError, match="change events of Canal") as caught:
+        open_one(FIXTURES / "canal-1.jsonl", cdc="maxwell", key_fields=("id",))
+    assert caught.value.hint == "--cdc canal"
+
+
+def test_events_with_keys_of_their_own_keep_them_and_the_option_is_proposed() -> None:
+    path = FIXTURES / "debezium-2-kcat-J.jsonl"
+    rows, notes = judged(path)
+    assert not any(row["is_tombstone"] for row in rows)
+    assert any("--cdc debezium counts it as a tombstone" in note for note in notes)
+    rows, notes = judged(path, cdc="debezium")
+    assert [row["key"] for row in rows if row["is_tombstone"]] == [b'{"id": 2}']
+    assert not any("--cdc" in note for note in notes)
+
+
+def test_a_null_without_key_goes_with_the_delete_before_it(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "t.jsonl",
+        event("c", None, {"id": 1}),
+        event("c", None, {"id": 2}),
+        event("d", {"id": 1}, None),
+        None,
+        event("u", {"id": 2}, {"id": 2}),
+    )
+    rows, notes = judged(path, cdc="debezium", key_fields=("id",))
+    assert [(row["key"], row["is_tombstone"]) for row in rows] == [
+        (b"1", False),
+        (b"2", False),
+        (b"1", True),
+        (b"2", False),
+    ]
+    assert any("directly after a delete" in note for note in notes)
+    delete = records(path, cdc="debezium", key_fields=("id",))[2]
+    assert (delete.key, delete.value) == (b"1", None)
+    with open_one(path, cdc="debezium", key_fields=("id",)) as dump:
+        assert len(dump.splits(1)) == 1
+        assert copied(dump, rows[2:3]).splitlines()[1] == b"null"
+
+
+def test_a_null_without_key_elsewhere_is_a_record_without_key(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.jsonl", event("c", None, {"id": 1}), None)
+    rows, _ = judged(path, cdc="debezium", key_fields=("id",))
+    assert [row["key"] for row in rows] == [b"1", None]
+
+
+def test_without_the_option_a_delete_keeps_its_key_and_stays_a_record(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "t.jsonl",
+        event("c", None, {"id": 1}),
+        event("d", {"id": 1}, None),
+        event("c", None, {"id": 2}),
+    )
+    rows, notes = judged(path, key_fields=("after.id",))
+    assert [(row["key"], row["is_tombstone"]) for row in rows] == [
+        (b"1", False),
+        (b"1", False),
+        (b"2", False),
+    ]
+    assert any("taken from before" in note for note in notes)
+
+
+def test_a_key_of_several_fields_keeps_their_order(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "t.jsonl",
+        event("c", None, {"shelf": "a", "slot": 1, "n": 1}),
+        event("c", None, {"shelf": "a", "slot": 2, "n": 1}),
+        event("d", {"slot": 1, "shelf": "a"}, None),
+    )
+    rows, _ = judged(path, cdc="debezium", key_fields=("shelf", "slot"))
+    assert [row["key"] for row in rows] == [b'["a",1]', b'["a",2]', b'["a",1]']
+    rows, _ = judged(path, cdc="debezium", key_fields=("slot", "shelf"))
+    assert [row["key"] for row in rows] == [b'[1,"a"]', b'[2,"a"]', b'[1,"a"]']
+
+
+def test_rows_of_two_tables_are_not_taken_for_one_another(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "t.jsonl",
+        event("c", None, {"id": 1}, {"db": "shed", "table": "tools"}),
+        event("d", {"id": 1}, None, {"db": "shed", "table": "pots"}),
+    )
+    with pytest.raises(InputError, match="rows of several tables") as caught:
+        judged(path, cdc="debezium", key_fields=("id",))
+    assert caught.value.hint.endswith("--key-field source.table,id")
+    rows, _ = judged(path, cdc="debezium", key_fields=("source.table", "id"))
+    assert [row["key"] for row in rows] == [b'["tools",1]', b'["pots",1]']
+
+
+@pytest.mark.parametrize(
+    ("cdc", "value", "reason"),
+    [
+        ("debezium", event("d", None, None), "a delete without id"),
+        ("debezium", event("t", None, None), "empties a whole table"),
+        ("mongo", {"op": "u", "after": None, "patch": "{}", "source": {}}, "only what changed"),
+        ("mongo", {"operationType": "update", "documentKey": {"_id": 1}, "ns": {}}, "only what changed"),
+        ("mongo", {"operationType": "drop", "documentKey": None, "ns": {}}, "empties a whole table"),
+        ("canal", {"type": "DELETE", "isDdl": False, "data": [{"id": "1"}, {"id": "2"}]}, "about 2 rows"),
+        ("canal", {"type": "TRUNCATE", "isDdl": True, "data": None}, "empties a whole table"),
+        ("maxwell", {"type": "table-drop", "database": "d", "table": "t"}, "empties a whole table"),
+    ],
+)
+def test_an_event_that_no_key_can_express_is_refused(
+    tmp_path: Path, cdc: str, value: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(InputError, match=reason) as caught:
+        judged(write(tmp_path / "t.jsonl", value), cdc=cdc, key_fields=("id",))
+    assert caught.value.hint
+
+
+def test_large_columns_that_were_left_out_are_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.jsonl", event("u", None, {"id": 1, "text": "__debezium_unavailable_value"}))
+    _, notes = judged(path, cdc="debezium", key_fields=("id",))
+    assert any("leave out large columns" in note for note in notes)
+
+
+def test_a_field_that_no_value_has_is_refused_with_the_option_that_finds_it(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.jsonl", event("c", None, {"id": 1}))
+    with pytest.raises(InputError, match="no value has the field id") as caught:
+        judged(path, key_fields=("id",))
+    assert "--cdc debezium" in str(caught.value.hint)
+    with pytest.raises(InputError, match="no value has the field no"):
+        judged(path, cdc="debezium", key_fields=("no",))
+
+
+def test_events_in_a_column_of_text_are_read_alike(tmp_path: Path) -> None:
+    path = tmp_path / "t.txt"
+    lines = [event("c", None, {"id": 1}), event("d", {"id": 1}, None)]
+    path.write_text("".join(f"****\t{json.dumps(line)}\n" for line in lines))
+    rows, _ = judged(path, columns=("key", "value"), delimiter="\t", cdc="debezium", key_fields=("id",))
+    assert [(row["key"], row["is_tombstone"]) for row in rows] == [(b"1", False), (b"1", True)]
+
+
+def test_a_null_with_a_json_key_of_its_own_is_the_tombstone_of_that_row(tmp_path: Path) -> None:
+    lines = [
+        {"key": '{"id":1}', "value": json.dumps(event("c", None, {"id": 1})), "offset": 0},
+        {"key": '{"id":1}', "value": None, "offset": 1},
+        {"key": '{"schema":{},"payload":{"id":2}}', "value": None, "offset": 2},
+    ]
+    rows, _ = judged(write(tmp_path / "t.jsonl", *lines), cdc="debezium", key_fields=("id",))
+    assert [(row["key"], row["is_tombstone"]) for row in rows] == [(b"1", False), (b"1", True), (b"2", True)]
+
+
+def test_the_null_that_connect_spells_with_a_schema_is_one(tmp_path: Path) -> None:
+    lines = [event("c", None, {"id": 1}), event("d", {"id": 1}, None), {"schema": None, "payload": None}]
+    rows, _ = judged(write(tmp_path / "t.jsonl", *lines), cdc="debezium", key_fields=("id",))
+    assert [row["is_tombstone"] for row in rows] == [False, True]
+
+
+def test_avro_files_do_not_pass_the_option_over(tmp_path: Path) -> None:
+    from dump_files import write_avro
+
+    path = write_avro(tmp_path / "t.avro", [Record("t", 0, 0, 0, b"k", b"v")])
+    with pytest.raises(InputError, match="--cdc is read in JSON, CSV and text, not in Avro"):
+        open_one(path, cdc="debezium")
