@@ -1,6 +1,8 @@
 """Where a cache may lie, when it is believed, when one is made; and that a bad one costs only time."""
 
+import json
 import os
+import socket
 import time
 from pathlib import Path
 
@@ -111,11 +113,32 @@ def test_a_copy_with_the_same_content_is_believed(cache_folder: Path) -> None:
     assert cache.is_usable()
 
 
-@pytest.mark.parametrize("seal", [b"", b"{}", b"[]", b'{"checked_at": "x"}'])
+@pytest.mark.parametrize("seal", [b"", b"{}", b"[]", b'{"checked_at": "x"}', b"[" * 2000, b"[" * 9_000_000])
 def test_a_broken_seal_is_no_cache(cache_folder: Path, seal: bytes) -> None:
     cache = sealed(cache_folder)
     cache.path.with_suffix(".json").write_bytes(seal)
     assert not cache.is_usable()
+
+
+@pytest.mark.parametrize("suffix", [".aot", ".json"])
+@pytest.mark.parametrize("kind", ["pipe", "socket", "folder", "link", "loop"])
+def test_what_is_no_file_is_no_cache(cache_folder: Path, kind: str, suffix: str) -> None:
+    cache = sealed(cache_folder)
+    path = cache.path.with_suffix(suffix)
+    elsewhere = path.rename(cache_folder.parent / "elsewhere")
+    with socket.socket(socket.AF_UNIX) as listening:
+        if kind == "pipe":
+            os.mkfifo(path, 0o600)
+        elif kind == "socket":
+            listening.bind(os.path.relpath(path))
+        elif kind == "folder":
+            path.mkdir(0o700)
+        else:
+            path.symlink_to(elsewhere if kind == "link" else path.name)
+        seal = {"crc32": 0, "checked_at": time.time() - 10**6, "identity": []}
+        if suffix == ".aot":
+            cache.path.with_suffix(".json").write_text(json.dumps(seal))  # so that the content is asked for
+        assert not cache.is_usable()
 
 
 def test_a_cache_that_others_can_write_is_not_used(cache_folder: Path) -> None:

@@ -9,14 +9,17 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 import subprocess
 import sys
+import tempfile
 import time
 import zlib
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from kcompact.engine.python_path import safe_environment
 
@@ -24,6 +27,7 @@ _CHECKED_SECONDS = 24 * 3600  # how long a checksum is believed while size, inod
 _TRY_AGAIN_SECONDS = 24 * 3600  # after a recording that came to nothing
 _UNUSED_SECONDS = 30 * 24 * 3600  # caches of other versions are removed after that long without a use
 _FREE_BYTES_TO_RECORD = 2 << 30
+_LONGEST_SEAL = 4096
 _SUFFIX = ".aot"
 
 
@@ -40,28 +44,41 @@ class AotCache:
         """
         seal_path = self.path.with_suffix(".json")
         try:
-            seal = json.loads(seal_path.read_bytes())
-            if not _is_private(self.path):
-                return False
+            with _opened(seal_path) as file:
+                seal = json.loads(file.read(_LONGEST_SEAL))
+            identity = self._identity()
             fresh = time.time() - seal["checked_at"] < _CHECKED_SECONDS
-            if fresh and seal["identity"] == _identity(self.path):
+            if fresh and seal["identity"] == identity:
                 os.utime(seal_path)  # when it was last used
                 return True
-            if seal["crc32"] != _checksum(self.path):
+            if seal["crc32"] != self._checksum():
                 self.discard()
                 return False
             self.seal(seal["crc32"])
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):  # the last of a seal deeply nested
             return False
         return True
 
     def seal(self, crc32: int | None = None) -> None:
         """Write down what the file is like now; its checksum unless given."""
-        crc32 = _checksum(self.path) if crc32 is None else crc32
-        seal = {"crc32": crc32, "identity": _identity(self.path), "checked_at": time.time()}
-        unfinished = self.path.with_suffix(f".{os.getpid()}.tmp")
-        unfinished.write_text(json.dumps(seal))
-        unfinished.replace(self.path.with_suffix(".json"))
+        crc32 = self._checksum() if crc32 is None else crc32
+        seal = {"crc32": crc32, "identity": self._identity(), "checked_at": time.time()}
+        descriptor, unfinished = tempfile.mkstemp(suffix=".tmp", dir=self.path.parent)
+        with os.fdopen(descriptor, "w") as file:
+            json.dump(seal, file)
+        Path(unfinished).replace(self.path.with_suffix(".json"))
+
+    def _identity(self) -> list[int]:
+        with _opened(self.path) as file:
+            status = os.fstat(file.fileno())
+        return [status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns]
+
+    def _checksum(self) -> int:
+        crc32 = 0
+        with _opened(self.path) as file:
+            while block := file.read(4 << 20):
+                crc32 = zlib.crc32(block, crc32)
+        return crc32
 
     def discard(self) -> None:
         """Remove a cache that is no good."""
@@ -138,8 +155,11 @@ def _is_ours(path: Path) -> bool:
 
 def _is_private(path: Path) -> bool:
     """Whether only we can write it, and it is no link to elsewhere."""
-    status = path.lstat()
-    return status.st_uid == os.geteuid() and not status.st_mode & 0o022 and not path.is_symlink()
+    return _is_ours_alone(path.lstat()) and not path.is_symlink()
+
+
+def _is_ours_alone(status: os.stat_result) -> bool:
+    return status.st_uid == os.geteuid() and not status.st_mode & 0o022
 
 
 def _make_private(folder: Path) -> None:
@@ -151,14 +171,11 @@ def _may_record() -> bool:
     return os.environ.get("CI", "").lower() in ("", "0", "false")
 
 
-def _identity(path: Path) -> list[int]:
-    status = path.stat()
-    return [status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns]
-
-
-def _checksum(path: Path) -> int:
-    crc32 = 0
-    with path.open("rb") as file:
-        while block := file.read(4 << 20):
-            crc32 = zlib.crc32(block, crc32)
-    return crc32
+def _opened(path: Path) -> BinaryIO:
+    """A regular file that only we can write: no link is followed, nobody at a pipe's other end waited for."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or not _is_ours_alone(status):
+        os.close(descriptor)
+        raise PermissionError(path)
+    return os.fdopen(descriptor, "rb")

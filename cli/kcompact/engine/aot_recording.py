@@ -8,13 +8,14 @@ from pathlib import Path
 from kcompact.engine.aot_cache import AotCache
 from kcompact.engine.session import SessionOptions, open_recorded_session
 
+_OPENED_AT_ONCE = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW
 _FEWEST_BYTES = 1 << 20  # a real cache has more than a hundred times that
 
 
 def record(path: Path, train: Callable[[], None]) -> None:
     """Make the cache at ``path`` from what Java does while ``train`` runs; nothing if another one does."""
     os.nice(10)
-    with (path.parent / "recording.lock").open("w") as lock:
+    with os.fdopen(os.open(path.parent / "recording.lock", _OPENED_AT_ONCE, 0o600), "wb") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
