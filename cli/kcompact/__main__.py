@@ -10,9 +10,14 @@ import sys
 def main() -> int:
     """Have Python import only from where it is installed, then run the command line."""
     _leave_out_working_folder()
+    from kcompact.engine import signals
+
+    signals.end_at_once_when_told()
     from kcompact import app
 
-    return app.main()
+    code = app.main()
+    signals.finish_undisturbed()
+    return code
 
 
 def _leave_out_working_folder() -> None:

@@ -3,11 +3,17 @@
 import os
 import signal
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
+from py4j.protocol import Py4JError
 
 from engine_runs import SECONDS, is_clean, processes_of, run_python, start_python, wait_until
+from kcompact.engine.failures import UnexpectedSparkError, explain, explained
+from kcompact.engine.jvm import Jvm
+
+SAMPLE = Path(__file__).parents[2] / "samples" / "orders.jsonl"
 
 pytestmark = pytest.mark.spark
 
@@ -40,11 +46,13 @@ _QUERY = 'spark.range(1, numPartitions=1).mapInArrow(hang, "id long").collect()'
 either = pytest.mark.parametrize("job", [_TASK, _QUERY], ids=["task", "query"])
 
 
-def start_hanging(folder: Path, job: str) -> tuple[subprocess.Popen[str], int, Path]:
+def start_hanging(
+    folder: Path, job: str, code: str = _HANGING_JOB
+) -> tuple[subprocess.Popen[str], int, Path]:
     """The process, the id of its worker, and the folder of all its temporary files."""
     temporary, worker = folder / "tmp", folder / "worker"
     temporary.mkdir()
-    process = start_python(_HANGING_JOB.replace("JOB", job), temporary, WORKER_FILE=str(worker))
+    process = start_python(code.replace("JOB", job), temporary, WORKER_FILE=str(worker))
     assert wait_until(worker.exists)
     return process, int(worker.read_text()), temporary
 
@@ -64,6 +72,58 @@ def test_a_signal_ends_the_run_with_nothing_left(tmp_path: Path, number: signal.
     process.send_signal(number)
     assert finish(process) == (130, "", "")
     assert wait_until(lambda: is_clean(temporary), seconds=0.5), processes_of(temporary)
+
+
+def test_ignored_signals_stay_ignored_once_spark_is_up(tmp_path: Path) -> None:
+    ignoring = _HANGING_JOB.replace(
+        "signal.SIG_DFL)", "signal.SIG_IGN); signal.signal(signal.SIGINT, signal.SIG_IGN)"
+    )
+    process, _worker, temporary = start_hanging(tmp_path, _TASK, ignoring)
+    for number in (signal.SIGINT, signal.SIGHUP):
+        process.send_signal(number)
+    assert not wait_until(lambda: process.poll() is not None, seconds=1)
+    process.send_signal(signal.SIGTERM)
+    assert finish(process) == (130, "", "")
+    assert wait_until(lambda: is_clean(temporary), seconds=0.5), processes_of(temporary)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_before_the_work_ends_with_its_exit_code(tmp_path: Path, number: signal.Signals) -> None:
+    process = start_inspect(tmp_path)
+    assert wait_until(lambda: hears(process, number))  # which is before anything else is imported
+    process.send_signal(number)
+    assert finish(process) == (130, "", "")
+    assert wait_until(lambda: is_clean(tmp_path), seconds=0.5), processes_of(tmp_path)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_after_the_work_disturbs_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    process = start_inspect(tmp_path)
+    assert process.stdout is not None
+    assert process.stdout.read(1) != ""
+    while process.poll() is None:  # to the end of the process, whatever Python still does there
+        process.send_signal(number)
+    code, _out, err = finish(process)
+    assert code in (0, 130)
+    assert err == ""
+    assert wait_until(lambda: is_clean(tmp_path), seconds=0.5), processes_of(tmp_path)
+
+
+def start_inspect(temporary: Path) -> subprocess.Popen[str]:
+    code = (
+        "import signal, sys; [signal.signal(n, signal.SIG_DFL) for n in (signal.SIGTERM, signal.SIGHUP)];"
+        "signal.signal(signal.SIGINT, signal.default_int_handler);"
+        f"sys.argv[1:] = ['inspect', {str(SAMPLE)!r}, '--master', 'local[1]'];"
+        "from kcompact.__main__ import main; sys.exit(main())"
+    )
+    return start_python(code, temporary)
+
+
+def hears(process: subprocess.Popen[str], number: signal.Signals) -> bool:
+    """Whether the process has a handler for SIGHUP, which Python alone never sets; then it has all three."""
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    caught = int(status.partition("SigCgt:")[2].split()[0], 16)
+    return all(caught >> one - 1 & 1 for one in (number, signal.SIGHUP))
 
 
 def test_a_killed_run_takes_java_and_workers_with_it(tmp_path: Path) -> None:
@@ -114,6 +174,57 @@ except KcompactError as error:
     run = run_python(code, tmp_path)
     assert (run.stdout, run.stderr) == ("OutputError|no room: [a] b|free: some\n", "")
     assert wait_until(lambda: is_clean(tmp_path), seconds=0.5), processes_of(tmp_path)
+
+
+def test_a_bug_in_a_worker_is_a_sentence_and_its_traceback_is_for_debug(tmp_path: Path) -> None:
+    query = 'spark.range(1, numPartitions=1).mapInArrow(lambda _: 1 // 0, "id long").collect()'
+    for job in (query, "run_tasks(spark, 1, lambda task: 1 // task)"):
+        run = run_python(_HANGING_JOB.replace("JOB", job), tmp_path)
+        assert run.returncode == 3
+        said, hint = run.stderr.splitlines()
+        assert said.startswith("bug: ")
+        assert said.endswith(
+            "in a Python worker of Spark: ZeroDivisionError: integer division or modulo by zero"
+        )
+        assert "--debug" in hint
+    debugged = run_python(
+        _HANGING_JOB.replace("JOB", job).replace('["hang"]', '["--debug", "hang"]'), tmp_path
+    )
+    assert "Traceback (most recent call last):\n" in debugged.stderr
+
+
+@pytest.mark.parametrize("error", [Py4JError("An error occurred while calling o7.getResult"), EOFError()])
+def test_a_java_that_dies_a_moment_after_its_first_error_is_explained(
+    error: Exception, tmp_path: Path
+) -> None:
+    with subprocess.Popen(["sleep", "600"]) as process:
+        threading.Timer(0.3, process.kill).start()
+        known = explain(error, Jvm(process, tmp_path))  # type: ignore[arg-type]  # any process does
+    assert known is not None
+    assert known.message == "Spark's Java died (signal 9)"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "An error occurred while calling o1.f.\n: java.lang.IllegalStateException: no\n\tat a.b(C.java)",
+            "Py4JError: An error occurred while calling o1.f. : java.lang.IllegalStateException: no",
+        ),
+        (
+            (
+                ': X: Traceback (most recent call last):\n  File "a"\nKeyError: 1\n\n'
+                'Traceback (most recent call last):\n  File "b"\n\nOSError: x\n\n\tat org.apache'
+            ),
+            "in a Python worker of Spark: OSError: x",
+        ),
+    ],
+)
+def test_what_spark_says_is_cut_to_a_sentence_and_kept_whole_as_a_note(text: str, sentence: str) -> None:
+    with pytest.raises(UnexpectedSparkError) as caught, explained():
+        raise Py4JError(text)
+    assert str(caught.value) == sentence
+    assert text.splitlines()[-1].strip() in caught.value.__notes__[0]
 
 
 def test_an_exception_in_the_command_leaves_nothing(tmp_path: Path) -> None:

@@ -97,15 +97,24 @@ def test_a_heap_that_java_refuses_is_named(tmp_path: Path) -> None:
 from kcompact.engine.session import SessionOptions, open_session
 from kcompact.errors import EngineError
 try:
-    with open_session(SessionOptions(driver_memory="1k")):
+    with open_session(SessionOptions(driver_memory="99999999t")):
         pass
 except EngineError as error:
     print(error.message)
 """
     run = run_python(code, tmp_path)
     assert "Spark cannot be started" in run.stdout
-    assert "Too small maximum heap" in run.stdout
+    assert "Invalid maximum heap size" in run.stdout
     assert is_clean(tmp_path)
+
+
+@pytest.mark.parametrize("input_bytes", [0, 10**9], ids=["small", "large"])
+def test_the_least_heap_that_is_let_through_does(tmp_path: Path, input_bytes: int) -> None:
+    code = COUNT_IN_A_WORKER.replace(
+        '"local[2]"', f'"local[2]", driver_memory="512m", input_bytes={input_bytes}'
+    )
+    run = run_python(code, tmp_path)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "[{'rows': 7}]\n", "")
 
 
 def test_a_light_run_imports_no_pandas_here_or_in_its_workers(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ Spark wraps every failure of a worker or of Java in long texts; those that a use
 are told apart here by words in them. Anything else stays as it is: it is a bug.
 """
 
+import itertools
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from kcompact import errors
 from kcompact.engine.jvm import Jvm
 from kcompact.errors import EngineError, KcompactError
+from kcompact.printable import terminal_lines
 
 _MORE_MEMORY = "give Spark's Java more memory with --driver-memory, such as 4g"
 _FULL_JDK = (
@@ -35,6 +37,11 @@ _KNOWN = (
     ("All masters are unresponsive", "the cluster cannot be reached", "look at the address in --master"),
     ("jdk.incubator.vector not found", "Java on the cluster is not a full JDK", _FULL_JDK),
 )
+_LAST_LINE_OF_TRACEBACK = re.compile(
+    r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*(\S.*)$", re.MULTILINE
+)
+_OF_JAVAS_TRACEBACK = ("\tat ", "JVM stacktrace:", "Driver stacktrace:")
+_LONGEST_SENTENCE = 500
 _RAISED_IN_WORKER = re.compile(r"^kcompact\.errors\.(\w+): (.*)(?:\nhint: (.*))?$", re.MULTILINE)
 
 
@@ -46,13 +53,35 @@ def explained(java: Callable[[], Jvm] | None = None) -> Iterator[None]:
     except Exception as error:
         if _was_interrupted(error):
             raise KeyboardInterrupt from None
-        if not _is_of_spark(error):
+        if isinstance(error, KcompactError):
             raise
         known = explain(error, java and java())
         if known is not None:
             raise known from error
-        # Py4J asks Java for the text each time it is shown, and Java will be gone then: keep the text.
-        raise RuntimeError(f"{type(error).__name__}: {error}") from None
+        if not _is_of_spark(error):
+            raise
+        raise _unexpected(error) from None
+
+
+class UnexpectedSparkError(RuntimeError):
+    """A bug that came to light below Spark: a sentence, and as a note the whole of what Spark said."""
+
+
+def _unexpected(error: Exception) -> UnexpectedSparkError:
+    """Py4J asks Java for the text each time it is shown, and Java will be gone then: keep the text."""
+    text = f"{type(error).__name__}: {error}"
+    unexpected = UnexpectedSparkError(_sentence(text))
+    unexpected.add_note(terminal_lines(text))
+    return unexpected
+
+
+def _sentence(text: str) -> str:
+    """The last error of a worker's traceback; else what Spark says before its own."""
+    raised = _LAST_LINE_OF_TRACEBACK.findall(text)
+    if raised:
+        return f"in a Python worker of Spark: {raised[-1]}"
+    said = itertools.takewhile(lambda line: not line.startswith(_OF_JAVAS_TRACEBACK), text.splitlines())
+    return " ".join(line.strip() for line in said if line.strip())[:_LONGEST_SENTENCE]
 
 
 def _was_interrupted(error: BaseException | None) -> bool:
@@ -64,26 +93,32 @@ def _was_interrupted(error: BaseException | None) -> bool:
 
 def _is_of_spark(error: Exception) -> bool:
     """Told by module, so that PySpark is not imported just to ask."""
-    modules = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
-    return bool(modules & {"pyspark", "py4j"}) or isinstance(error, ConnectionError)
+    return bool(_packages_of(error) & {"pyspark", "py4j"}) or isinstance(error, ConnectionError)
+
+
+def _may_come_of_a_dead_java(error: Exception) -> bool:
+    """Whatever reads from Java may be the first to see it gone."""
+    return _is_of_spark(error) or "pyarrow" in _packages_of(error) or isinstance(error, EOFError)
+
+
+def _packages_of(error: Exception) -> set[str]:
+    return {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
 
 
 def explain(error: Exception, java: Jvm | None = None) -> KcompactError | None:
     """The error to show in place of one of Spark's; None where it is a bug and has to stay as it is."""
-    text = str(error)
+    known = _told_by_text(str(error)) if _is_of_spark(error) else None
+    if known is None and java is not None and _may_come_of_a_dead_java(error) and java.is_dead():
+        return EngineError(f"Spark's Java died ({_cause(java.process.returncode)})", hint=_MORE_MEMORY)
+    return known
+
+
+def _told_by_text(text: str) -> KcompactError | None:
     raised = _raised_in_worker(text)
     if raised is not None:
         return raised
-    for words, message, hint in _KNOWN:
-        if words in text:
-            return EngineError(message, hint=hint)
-    if java is not None and java.is_dead(wait=_is_of_the_wire(error)):
-        return EngineError(f"Spark's Java died ({_cause(java.process.returncode)})", hint=_MORE_MEMORY)
-    return None
-
-
-def _is_of_the_wire(error: Exception) -> bool:
-    return isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError"
+    known = ((message, hint) for words, message, hint in _KNOWN if words in text)
+    return next((EngineError(message, hint=hint) for message, hint in known), None)
 
 
 def _raised_in_worker(text: str) -> KcompactError | None:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _GATEWAY_MAIN = "org.apache.spark.api.python.PythonGatewayServer"
 _GATEWAY_SECONDS = 120  # a JVM that has not answered by then never will
+_SAID_AFTER_ANY_CAUSE = ("Error: Could not create the Java", "Error: A fatal exception")
 _FINISH_SECONDS = 300  # a cache takes 15 s to write, on a quiet machine
 
 # What org.apache.spark.launcher.JavaModuleOptions gives every Spark JVM, without the vector module, which
@@ -125,10 +126,10 @@ class Jvm:
         port, length = struct.unpack_from(">ii", content)
         return port, content[8 : 8 + length].decode()
 
-    def is_dead(self, *, wait: bool = True) -> bool:
-        """Whether Java has ended. Its sockets close a moment before: ``wait`` gives it that moment."""
+    def is_dead(self) -> bool:
+        """Whether Java has ended. Its sockets close a moment before: this gives it that moment."""
         with suppress(subprocess.TimeoutExpired):
-            self.process.wait(timeout=2 if wait else 0)
+            self.process.wait(timeout=2)
         return self.process.poll() is not None
 
     def finish(self) -> None:
@@ -260,6 +261,7 @@ def _home_for_executors(folder: Path) -> Path:
 
 
 def _not_started(what: str, folder: Path) -> EngineError:
-    log = (folder / "spark.log").read_text(errors="replace").strip().splitlines()
+    lines = (folder / "spark.log").read_text(errors="replace").strip().splitlines()
+    log = [line for line in lines if not line.startswith(_SAID_AFTER_ANY_CAUSE)]
     said = f": {log[-1][:300]}" if log else ""
     return EngineError(f"Spark cannot be started: {what}{said}", hint="--verbose shows Spark's whole log")

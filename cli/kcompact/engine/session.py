@@ -18,6 +18,7 @@ from kcompact.engine.progress import job_known, progress_over
 from kcompact.engine.remote import connected_session
 from kcompact.engine.settings import SessionOptions, jvm_options
 from kcompact.engine.shipping import zip_package
+from kcompact.engine.signals import handlers_kept
 from kcompact.engine.workers import wake_worker
 
 if TYPE_CHECKING:
@@ -154,7 +155,8 @@ def _connect(java: jvm.Jvm, options: SessionOptions) -> "SparkSession":
     gateway = java.gateway()
     if place is Place.LOCAL:
         wake_worker(gateway)
-    context = SparkContext(gateway=gateway)
+    with handlers_kept():
+        context = SparkContext(gateway=gateway)
     if place is Place.STANDALONE:
         context.addPyFile(str(zip_package(java.folder)))
     else:

@@ -1,6 +1,7 @@
 """Spark's settings for one run: its properties, and Java's options and environment."""
 
 import os
+import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +9,11 @@ from pathlib import Path
 from kcompact.engine.jvm import JvmOptions
 from kcompact.engine.masters import Place, jdk_for_executors, place_of
 from kcompact.engine.workers import DAEMON_MODULE
+from kcompact.errors import EngineError
 
+_SIZE = re.compile(r"([0-9]{1,18})([kmgtKMGT]?)")
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_LEAST_HEAP_MIB = 512
 _SMALL_INPUT_BYTES = 64 << 20  # up to here Java's start counts for more than its speed
 
 
@@ -30,9 +35,9 @@ class SessionOptions:
 
 
 def jvm_options(options: SessionOptions) -> JvmOptions:
-    """How to start Java for these options."""
+    """How to start Java for these options. Raises EngineError where that cannot go well."""
     return JvmOptions(
-        heap=options.driver_memory or "1g",
+        heap=_heap("1g" if options.driver_memory is None else options.driver_memory),
         quick=options.light or options.input_bytes <= _SMALL_INPUT_BYTES,
         verbose=options.verbose,
         properties=_properties(options),
@@ -40,6 +45,20 @@ def jvm_options(options: SessionOptions) -> JvmOptions:
         with_home=options.place is Place.LOCAL_CLUSTER,
         temporary_root=spill_root(options.input_bytes),
     )
+
+
+def _heap(size: str) -> str:
+    """The size as Java takes it. Spark refuses less than 450 MiB, and Java does not count all of its heap."""
+    found = _SIZE.fullmatch(size)
+    if found is None:
+        raise EngineError(
+            f"--driver-memory {size} is no size", hint="write it as Java does, such as 2g or 800m"
+        )
+    if int(found[1]) * _UNITS[found[2].lower()] < _UNITS["m"] * _LEAST_HEAP_MIB:
+        raise EngineError(
+            f"--driver-memory {size} is too little for Spark", hint=f"give it at least {_LEAST_HEAP_MIB}m"
+        )
+    return size
 
 
 def _properties(options: SessionOptions) -> dict[str, str]:

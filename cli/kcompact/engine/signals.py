@@ -1,28 +1,27 @@
-"""Being told to stop: SIGTERM and SIGHUP end a run as Ctrl-C does, with everything cleared away."""
+"""Being told to stop: SIGINT, SIGTERM and SIGHUP end a run with exit code 130 and everything cleared away.
 
+One that was ignored when the process began stays ignored (``nohup``, a script's jobs in the background).
+"""
+
+import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+from kcompact.errors import ExitCode
 
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _DEAF_SECONDS = 3.0  # clearing away takes a fraction; whoever asks again later is heard again
 
+Handler = Callable[[int, FrameType | None], object] | int | None
+
 
 @contextmanager
 def stopped_by_signals() -> Iterator[None]:
-    """Inside, a signal raises KeyboardInterrupt; more of them soon after cannot disturb the clearing away.
-
-    A signal that was ignored before stays ignored (``nohup``, shell jobs in the background).
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield  # Python lets only the main thread set handlers
-        return
-    before = {number: signal.getsignal(number) for number in _STOPPING}
-    heard = [number for number in _STOPPING if before[number] is not signal.SIG_IGN]
-
+    """Inside, a signal raises KeyboardInterrupt; more of them soon after cannot disturb the clearing away."""
     interrupted_at = -_DEAF_SECONDS
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -31,10 +30,38 @@ def stopped_by_signals() -> Iterator[None]:
             interrupted_at = time.monotonic()
             signal.default_int_handler(number, frame)
 
+    with handlers_kept():
+        _handle_with(stop)
+        yield
+
+
+@contextmanager
+def handlers_kept() -> Iterator[None]:
+    """Whoever sets a handler inside, as PySpark does for SIGINT, it is gone at the end."""
+    before = {number: signal.getsignal(number) for number in _STOPPING}
     try:
-        for number in heard:
-            signal.signal(number, stop)
         yield
     finally:
-        for number in heard:
-            signal.signal(number, before[number])
+        for number, handler in before.items():
+            _handle(number, handler)
+
+
+def end_at_once_when_told() -> None:
+    """Outside of ``stopped_by_signals`` there is nothing to clear away: a signal ends the process."""
+    _handle_with(lambda _number, _frame: os._exit(ExitCode.INTERRUPTED))
+
+
+def finish_undisturbed() -> None:
+    """All is done and said: a signal changes nothing any more."""
+    _handle_with(signal.SIG_IGN)
+
+
+def _handle_with(handler: Handler) -> None:
+    for number in _STOPPING:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            _handle(number, handler)
+
+
+def _handle(number: int, handler: Handler) -> None:
+    if handler is not None and threading.current_thread() is threading.main_thread():  # others may not
+        signal.signal(number, handler)

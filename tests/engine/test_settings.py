@@ -1,0 +1,32 @@
+"""What is refused before Java is started."""
+
+from collections.abc import Callable
+
+import pytest
+
+from conftest import Run
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [
+        ("40m", "--driver-memory 40m is too little for Spark"),
+        ("511M", "too little"),
+        ("1", "too little"),
+        ("0g", "too little"),
+        ("much", "--driver-memory much is no size"),
+        ("-1g", "no size"),
+        ("1.5g", "no size"),
+        ("²g", "no size"),
+        ("9" * 5000 + "g", "no size"),
+        ("", "no size"),
+    ],
+)
+def test_a_heap_that_cannot_do_is_refused_in_a_sentence(
+    kcompact: Callable[..., Run], size: str, words: str
+) -> None:
+    run = kcompact("inspect", "samples/orders.jsonl", "--driver-memory", size)
+    assert run.exit_code == 2
+    assert words in run.stderr
+    assert "hint: " in run.stderr
+    assert run.stdout == ""
