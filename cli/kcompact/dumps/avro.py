@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.dumps import avro_copy
+from kcompact.dumps.avro_bounds import AvroBounds
 from kcompact.dumps.avro_container import (
     CUT_HINT,
     BadBlock,
@@ -41,6 +42,7 @@ from kcompact.errors import InputError
 
 BLOCK_SHIFT = 32
 CHUNK_BYTES = 64 << 20  # unpacked, in memory at a time
+CHUNK_RECORDS = 4 << 20  # some hundred bytes each in columns
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ def recognise_avro(path: str, data_path: str, options: ReadOptions) -> tuple[Avr
     header = read_header(path, data_path)
     try:
         wire = wire_schema(header.schema)
+        AvroBounds(wire)
     except ValueError as error:
         raise InputError(f"{path}: the schema in the header is {error}", hint=CUT_HINT) from error
     return AvroShape(header), avro_dialect(path, header.schema, wire, options)
@@ -162,16 +165,17 @@ def _chunks(data: mmap, file: DumpFile, split: Split) -> Iterator[Chunk]:
     header = file.shape.header
     found: list[Block] = []
     unpacked: list[bytes] = []
-    size = 0
+    size = records_found = 0
     try:
         for block in blocks(data, header.sync, split.start, split.end):
             records = unpack(data, block, header.codec)
             found.append(block)
             unpacked.append(records)
             size += len(records)
-            if size >= CHUNK_BYTES:
+            records_found += block.count
+            if size >= CHUNK_BYTES or records_found >= CHUNK_RECORDS:
                 yield Chunk(found, unpacked)
-                found, unpacked, size = [], [], 0
+                found, unpacked, size, records_found = [], [], 0, 0
     except BadBlock:
         if found:
             yield Chunk(found, unpacked)

@@ -10,6 +10,8 @@ import sys
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import cramjam
 import lz4.block
@@ -20,23 +22,92 @@ else:
     from backports import zstd
 
 _CRC_BYTES = 4
+_LZ4_LENGTH_BYTES = 4
+_AT_ONCE_BYTES = 64 << 20  # what unpacks to more is measured first
+_CHUNK_BYTES = 4 << 20
+_LARGEST_RATIO = 256  # of lz4; snappy stays far below
+
+
+class TooLarge(Exception):  # noqa: N818  becomes a BadBlock
+    """A block would unpack to more bytes than it may."""
 
 
 @dataclass(frozen=True)
 class Codec:
-    """One codec: both directions, and what its library raises on damaged bytes."""
+    """One codec: both directions, and what its library raises on damaged bytes.
 
-    unpack: Callable[[bytes], bytes]
+    ``unpack`` is given the packed bytes, and how many they may become. Raises TooLarge.
+    """
+
+    unpack: Callable[[bytes, int], bytes]
     pack: Callable[[bytes], bytes]
     errors: tuple[type[Exception], ...]
 
 
-def _unpack_snappy(packed: bytes) -> bytes:
+def _streamed(open_stream: Callable[[], Any]) -> Callable[[bytes, int], bytes]:
+    """Unpack one stream, or several one after another."""
+
+    def unpack(packed: bytes, most_bytes: int) -> bytes:
+        parts: list[bytes] = []
+        while packed or not parts:
+            part, packed = _first_stream(open_stream, packed, most_bytes)
+            parts.append(part)
+            most_bytes -= len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    return unpack
+
+
+def _first_stream(open_stream: Callable[[], Any], packed: bytes, most_bytes: int) -> tuple[bytes, bytes]:
+    """What the first stream unpacks to, and what follows it. Raises TooLarge, before much of it is kept."""
+    stream = open_stream()
+    unpacked = stream.decompress(packed, _AT_ONCE_BYTES)
+    if not stream.eof:
+        _measure(stream, most_bytes - len(unpacked))
+        stream = open_stream()
+        unpacked = stream.decompress(packed, most_bytes + 1)
+    if len(unpacked) > most_bytes:
+        raise TooLarge
+    return unpacked, stream.unused_data
+
+
+def _measure(stream: Any, most_bytes: int) -> None:
+    """Unpack the rest of a stream without keeping it. Raises TooLarge, EOFError."""
+    while not stream.eof:
+        left = getattr(stream, "unconsumed_tail", b"")  # zlib's streams alone do not keep their input
+        piece = stream.decompress(left, _CHUNK_BYTES)
+        most_bytes -= len(piece)
+        if most_bytes < 0:
+            raise TooLarge
+        if not piece and not stream.eof:
+            raise EOFError("it is cut off")
+
+
+def _unpack_null(packed: bytes, most_bytes: int) -> bytes:
+    del most_bytes  # they lie in the file
+    return packed
+
+
+def _unpack_snappy(packed: bytes, most_bytes: int) -> bytes:
     """Avro's snappy blocks end with the big-endian CRC-32 of the unpacked bytes; readers often skip it."""
+    _check_told(cramjam.snappy.decompress_raw_len(packed[:-_CRC_BYTES]), packed, most_bytes)
     unpacked = bytes(cramjam.snappy.decompress_raw(packed[:-_CRC_BYTES]))
     if zlib.crc32(unpacked).to_bytes(_CRC_BYTES, "big") != packed[-_CRC_BYTES:]:
         raise ValueError("the checksum does not fit")
     return unpacked
+
+
+def _unpack_lz4(packed: bytes, most_bytes: int) -> bytes:
+    _check_told(int.from_bytes(packed[:_LZ4_LENGTH_BYTES], "little"), packed, most_bytes)
+    return bytes(lz4.block.decompress(packed))
+
+
+def _check_told(told_bytes: int, packed: bytes, most_bytes: int) -> None:
+    """Of codecs that tell the length first, and make room for it at once."""
+    if told_bytes > _LARGEST_RATIO * len(packed):
+        raise ValueError(f"it says that it unpacks to {told_bytes:,} bytes")
+    if told_bytes > most_bytes:
+        raise TooLarge
 
 
 def _pack_snappy(unpacked: bytes) -> bytes:
@@ -44,21 +115,22 @@ def _pack_snappy(unpacked: bytes) -> bytes:
     return bytes(cramjam.snappy.compress_raw(unpacked)) + checksum
 
 
-def _unpack_deflate(packed: bytes) -> bytes:
-    return zlib.decompress(packed, -zlib.MAX_WBITS)
-
-
 def _pack_deflate(unpacked: bytes) -> bytes:
     return zlib.compress(unpacked, wbits=-zlib.MAX_WBITS)
 
 
+def _unpack_deflate(packed: bytes, most_bytes: int) -> bytes:
+    """Some writers, fastavro among them, leave bytes of zlib's checksum behind the stream."""
+    return _first_stream(partial(zlib.decompressobj, -zlib.MAX_WBITS), packed, most_bytes)[0]
+
+
 CODECS = {
-    "null": Codec(bytes, bytes, ()),
-    "deflate": Codec(_unpack_deflate, _pack_deflate, (zlib.error,)),
+    "null": Codec(_unpack_null, bytes, ()),
+    "deflate": Codec(_unpack_deflate, _pack_deflate, (zlib.error, EOFError)),
     "snappy": Codec(_unpack_snappy, _pack_snappy, (cramjam.DecompressionError, ValueError)),
-    "zstandard": Codec(zstd.decompress, zstd.compress, (zstd.ZstdError,)),
-    "bzip2": Codec(bz2.decompress, bz2.compress, (OSError, ValueError)),
-    "xz": Codec(lzma.decompress, lzma.compress, (lzma.LZMAError,)),
-    "lz4": Codec(lz4.block.decompress, lz4.block.compress, (lz4.block.LZ4BlockError, ValueError)),
+    "zstandard": Codec(_streamed(zstd.ZstdDecompressor), zstd.compress, (zstd.ZstdError, EOFError)),
+    "bzip2": Codec(_streamed(bz2.BZ2Decompressor), bz2.compress, (OSError, ValueError, EOFError)),
+    "xz": Codec(_streamed(lzma.LZMADecompressor), lzma.compress, (lzma.LZMAError, EOFError)),
+    "lz4": Codec(_unpack_lz4, lz4.block.compress, (lz4.block.LZ4BlockError, ValueError)),
 }
 """By the name that stands under ``avro.codec`` in a file's header."""

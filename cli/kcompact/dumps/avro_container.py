@@ -14,13 +14,18 @@ from typing import Any
 
 import fastavro
 
-from kcompact.dumps.avro_codecs import CODECS
+from kcompact.dumps.avro_codecs import CODECS, TooLarge
+from kcompact.dumps.record import LARGEST_RECORD_BYTES
 from kcompact.errors import InputError
 
 MAGIC = b"Obj\x01"
 SYNC_BYTES = 16
 _FIRST_READ_BYTES = 1 << 16
 _MAX_HEADER_BYTES = 1 << 26
+_LARGE_BYTES = 1 << 20
+_LARGE_BLOCK_BYTES = 256 << 20  # writers close a block at some kB or MB, or behind a single large record
+_HONEST_RATIO = 1_000  # small records differ in their offsets at least
+_BOMB_HINT = "no writer makes such blocks; write the file again with smaller ones if its records are good"
 _MAX_VARINT_BYTES = 10
 _MORE = 0x80  # set in every byte of a varint but the last
 _HEADER_SCHEMA = fastavro.parse_schema({"type": "map", "values": "bytes"})
@@ -110,7 +115,7 @@ def _metadata_text(path: str, metadata: dict[str, Any], name: str, default: str 
         text = value.decode() if isinstance(value, bytes) else str(value or "")
         if name == "avro.schema":
             json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: the Avro header has no readable {name}", hint=CUT_HINT) from error
     return text
 
@@ -165,11 +170,23 @@ def decode_long(data: bytes, at: int) -> tuple[int, int]:
 
 
 def unpack(data: mmap, block: Block, codec: str) -> bytes:
-    """The block's records as one run of bytes. Raises BadBlock."""
+    """The block's records as one run of bytes, each of them a byte at least. Raises BadBlock."""
+    packed_bytes = block.end - block.start
+    if block.count <= LARGEST_RECORD_BYTES // _LARGE_BYTES:
+        most_bytes = LARGEST_RECORD_BYTES
+    else:
+        most_bytes = min(LARGEST_RECORD_BYTES, max(_LARGE_BLOCK_BYTES, packed_bytes * _HONEST_RATIO))
     try:
-        return CODECS[codec].unpack(data[block.start : block.end])
+        unpacked = CODECS[codec].unpack(data[block.start : block.end], most_bytes)
+    except TooLarge as error:
+        reason = f"this block of {block.count:,} records unpacks to more than {most_bytes:,} bytes"
+        raise BadBlock(block.position, reason, _BOMB_HINT) from error
     except CODECS[codec].errors as error:
         raise BadBlock(block.position, f"this block does not unpack ({codec}: {error})", CUT_HINT) from error
+    if block.count > len(unpacked):
+        reason = f"this block says that it holds {block.count:,} records in {len(unpacked):,} bytes"
+        raise BadBlock(block.position, reason, CUT_HINT)
+    return unpacked
 
 
 def pack_block(count: int, unpacked: bytes, header: Header) -> bytes:

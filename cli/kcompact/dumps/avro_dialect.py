@@ -8,6 +8,7 @@ from kcompact.dumps.dialect import ROLES, Dialect
 from kcompact.dumps.envelope import ALIASES, plain_name
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.overrides import with_options
+from kcompact.dumps.shown import some
 from kcompact.errors import InputError
 
 _UNITS = {"millis": "ms", "micros": "us", "nanos": "ns"}
@@ -103,7 +104,7 @@ def _find(names: list[str], aliases: tuple[str, ...]) -> str | None:
 
 def _check(path: str, names: list[str], dialect: Dialect) -> None:
     """Refuse schemas whose records have no key or no value, but for Lenses' files of tombstones."""
-    fields = f"(fields: {', '.join(name for name in names if '.' not in name)})"
+    fields = f"(fields: {some([name for name in names if '.' not in name])})"
     for role in ROLES:
         dotted = getattr(dialect, role)
         if dotted and dotted not in names and not _deeper(names, dotted):

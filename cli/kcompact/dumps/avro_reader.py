@@ -32,9 +32,6 @@ class AvroReader:
         if file.dialect.value == "":
             self.paths["value"] = ()
         self._exact = frozenset(self.paths[role] for role in ("key", "value") if role in self.paths)
-        headers = self.paths.get("headers", ())
-        if any(path[:-1] == headers for path, _ in self.wire.leaves(self._exact)) and headers:
-            self._exact |= {headers}  # a record with a field per header, wanted as one
         self._kinds = {role: self._kind(role) for role in ("key", "value")}
         self._text_schema: Any = None
 

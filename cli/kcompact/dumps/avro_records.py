@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import fastavro
 
+from kcompact.dumps.avro_bounds import AvroBounds
 from kcompact.dumps.avro_schema import Path, WireSchema, branches, is_plain
 
 DAMAGE = (EOFError, IndexError, KeyError, MemoryError, OverflowError, TypeError, ValueError, struct.error)
@@ -47,6 +48,7 @@ class RecordReader:
     """
 
     def __init__(self, wire: WireSchema, exact: frozenset[Path]) -> None:
+        self._bounds = AvroBounds(wire)
         leaves = [
             (path, kind, path in exact and not is_plain(wire, kind)) for path, kind in wire.leaves(exact)
         ]
@@ -59,6 +61,7 @@ class RecordReader:
 
     def read(self, unpacked: bytes) -> Iterator[Datum]:
         """Records one after another, without end: the caller knows how many. Raises DAMAGE."""
+        self._bounds.check(unpacked)
         stream = io.BytesIO(unpacked + _PADDING)
         position = 0
         while True:

@@ -11,6 +11,8 @@ from typing import Any
 import fastavro
 from fastavro.schema import SchemaParseException
 
+from kcompact.dumps.shown import shown
+
 _NAMED = ("record", "error", "enum", "fixed")
 Path = tuple[str, ...]
 
@@ -26,23 +28,25 @@ class WireSchema:
         """The definition behind a name, or the type itself."""
         return self.named.get(wire_type, wire_type) if isinstance(wire_type, str) else wire_type
 
-    def leaves(self, closed: frozenset[Path] = frozenset()) -> Iterator[tuple[Path, Any]]:
+    def leaves(self, wanted: frozenset[Path] = frozenset()) -> Iterator[tuple[Path, Any]]:
         """Paths and types of the fields, in order.
 
-        Nested records are opened, for their bytes are their fields' bytes; those at ``closed`` are not.
+        Records around a ``wanted`` path are opened, for their bytes are their fields' bytes. No others are:
+        a few records that hold each other have millions of fields.
         """
-        yield from self._leaves((), self.type, closed, frozenset())
+        yield from self._leaves((), self.type, wanted, frozenset())
 
     def _leaves(
-        self, path: Path, wire_type: Any, closed: frozenset[Path], above: frozenset[str]
+        self, path: Path, wire_type: Any, wanted: frozenset[Path], above: frozenset[str]
     ) -> Iterator[tuple[Path, Any]]:
         resolved = self.resolve(wire_type)
         name = resolved.get("name", "") if is_record(resolved) else ""
-        if not name or name in above or path in closed:
+        around = not path or any(path == one[: len(path)] for one in wanted)
+        if not name or name in above or path in wanted or not around:
             yield path, wire_type
             return
         for child in resolved["fields"]:
-            yield from self._leaves((*path, child["name"]), child["type"], closed, above | {name})
+            yield from self._leaves((*path, child["name"]), child["type"], wanted, above | {name})
 
     def inlined(self, wire_type: Any, defined: set[str]) -> Any:
         """The type with each name defined where it stands first, so that it can be parsed alone."""
@@ -79,7 +83,9 @@ def wire_schema(schema: Any, *, text: bool = False) -> WireSchema:
     try:
         return WireSchema(fastavro.parse_schema(_reduced(schema, text=text), named), named)
     except (SchemaParseException, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"not an Avro schema: {error}") from error
+        raise ValueError(f"not an Avro schema: {shown(error)}") from error
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
 
 
 def _reduced(schema: Any, *, text: bool) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from kcompact.dumps.avro_bounds import AvroBounds
 from kcompact.dumps.avro_schema import Path, WireSchema, branches, is_bytes, is_integer
 
 Array = np.ndarray
@@ -221,6 +222,8 @@ def compile_steps(wire: WireSchema, paths: dict[str, Path], *, contents: bool = 
     ``contents``: not only whether there is a value is kept, but where it and the headers lie.
     """
     roles = {path: role for role, path in paths.items()}
+    if AvroBounds(wire).needs_walk:
+        return None
     try:
         return _Compiler(wire, roles, contents).step((), wire.type, frozenset())
     except Misfit:
@@ -232,9 +235,12 @@ class _Compiler:
     wire: WireSchema
     roles: dict[Path, str]
     contents: bool
+    skipped: dict[str, Step] = field(default_factory=dict)  # records without a role, by their names
 
     def step(self, path: Path | None, kind: Any, above: frozenset[str]) -> Step:
         """The step over a field; ``path`` None is inside of arrays and maps. Raises Misfit."""
+        if path is not None and not any(path == of_role[: len(path)] for of_role in self.roles):
+            path = None
         role = self.roles.get(path) if path is not None else None
         if role is not None:
             return self._kept(role, kind, above)
@@ -261,11 +267,13 @@ class _Compiler:
             return repeated(record([skip_bytes, self.step(None, kind["values"], above)]))
         if type_ not in ("record", "error") or name in above:
             raise Misfit  # a record within itself
+        if path is None and name in self.skipped:
+            return self.skipped[name]
         children = [
             self.step(None if path is None else (*path, child["name"]), child["type"], above | {name})
             for child in kind["fields"]
         ]
-        return record(children)
+        return record(children) if path is not None else self.skipped.setdefault(name, record(children))
 
     def _kept(self, role: str, kind: Any, above: frozenset[str]) -> Step:
         if role == "value" and not self.contents:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import fastavro
 
+from kcompact.dumps.avro_bounds import AvroBounds
 from kcompact.dumps.avro_container import CUT_HINT, BadBlock, Block, Header, blocks, map_file, unpack
 from kcompact.dumps.avro_reader import as_json
 from kcompact.dumps.avro_records import DAMAGE, branch_bytes
@@ -73,20 +74,23 @@ def _json_bytes(parsed: ParsedJson) -> bytes | None:
 def _avro_rows(part: SidePart, header: Header, *, as_text: bool) -> Iterator[Row]:
     wire = wire_schema(header.schema)
     text = wire_schema(header.schema, text=True).parsed(wire_schema(header.schema, text=True).type)
-    schema = wire.parsed(wire.type)
+    schema, bounds = wire.parsed(wire.type), AvroBounds(wire)
     with map_file(part.data_path) as data:
         try:
             for block in blocks(data, header.sync, len(header.raw), len(data)):
-                for found, raw in _datums(data, block, header.codec, schema):
+                for found, raw in _datums(data, block, header.codec, schema, bounds):
                     yield Row(len(raw), found, _avro_bytes(wire, found, raw, text if as_text else None))
         except BadBlock as bad:
             raise BadRow(part.path, f"byte {bad.position}: {bad.reason}", bad.hint or CUT_HINT) from bad
 
 
-def _datums(data: mmap, block: Block, codec: str, schema: Any) -> Iterator[tuple[Any, bytes]]:
+def _datums(
+    data: mmap, block: Block, codec: str, schema: Any, bounds: AvroBounds
+) -> Iterator[tuple[Any, bytes]]:
     unpacked = unpack(data, block, codec)
     stream = io.BytesIO(unpacked)
     try:
+        bounds.check(unpacked)
         for _ in range(block.count):
             start = stream.tell()
             found: Any = fastavro.schemaless_reader(

@@ -1,0 +1,172 @@
+"""Small files that mean to take all memory or all time: a result or a refusal, soon, in little memory."""
+
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from avro_files import SYNC
+from kcompact.dumps import avro_codecs
+from kcompact.dumps.avro_codecs import CODECS, TooLarge
+from kcompact.dumps.avro_container import encode_long
+
+LONGEST_SECONDS = 60
+MOST_MEMORY_MB = 1_500  # of one process, with its libraries
+READ_ALONE = """
+import json, resource, sys
+sys.path.insert(0, sys.argv[1])
+from dump_pipeline import index_all, open_one
+from kcompact.dumps.judging import judge
+from kcompact.errors import InputError
+try:
+    with open_one(sys.argv[2]) as dump:
+        rows, notes = index_all(dump)
+        judge(dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes)
+        said = f"{rows.num_rows} rows"
+except InputError as refused:
+    said = refused.message
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1024 if sys.platform == "linux" else 1 << 20)
+print(json.dumps([said, peak]))
+"""
+
+
+def read_alone(path: Path) -> str:
+    """What becomes of a file in a process of its own: rows or the refusal; within time and memory."""
+    helpers = str(Path(__file__).parents[1])
+    command = [sys.executable, "-c", READ_ALONE, helpers, str(path)]
+    done = subprocess.run(command, capture_output=True, timeout=LONGEST_SECONDS, check=False)
+    assert done.returncode == 0, done.stderr.decode()[-500:]
+    said, peak_mb = json.loads(done.stdout)
+    assert peak_mb < MOST_MEMORY_MB
+    assert len(said) < 1_000
+    return str(said)
+
+
+def container(schema: Any, blocks: list[tuple[int, bytes]], codec: str = "null") -> bytes:
+    """A container of blocks that say what they like."""
+    out = io.BytesIO()
+    out.write(b"Obj\x01" + encode_long(2))
+    text = schema if isinstance(schema, bytes) else json.dumps(schema).encode()
+    for name, value in ((b"avro.schema", text), (b"avro.codec", codec.encode())):
+        out.write(encode_long(len(name)) + name + encode_long(len(value)) + value)
+    out.write(b"\0" + SYNC)
+    for count, packed in blocks:
+        out.write(encode_long(count) + encode_long(len(packed)) + packed + SYNC)
+    return out.getvalue()
+
+
+def envelope(**more: Any) -> dict[str, Any]:
+    fields = {"offset": "long", "key": ["null", "bytes"], "value": ["null", "bytes"]} | more
+    return {
+        "type": "record",
+        "name": "Dump",
+        "fields": [{"name": name, "type": kind} for name, kind in fields.items()],
+    }
+
+
+EMPTY = {"type": "record", "name": "Dump", "fields": [{"name": n, "type": "null"} for n in ("key", "value")]}
+RECORD = b"\x02\x02\x02k\x02\x02v"  # offset 1, key k, value v
+LIST = {"type": "record", "name": "Node", "fields": [{"name": "next", "type": ["null", "Node"]}]}
+
+
+def doubling(levels: int, leaf: str, *, optional: bool) -> dict[str, Any]:
+    """Records each of which holds the next one twice."""
+    kind: Any = leaf
+    for number in range(levels):
+        second = f"R{number - 1}" if number else leaf
+        both = (["null", kind], ["null", second]) if optional else (kind, second)
+        fields = [{"name": name, "type": one} for name, one in zip("ab", both, strict=True)]
+        kind = {"type": "record", "name": f"R{number}", "fields": fields}
+    return envelope(deep=kind)
+
+
+def nested(depth: int) -> bytes:
+    return RECORD + b"\x02" * depth + b"\0"
+
+
+def bombs() -> Iterator[Any]:
+    """Files, and what is said of them."""
+    many = encode_long(1 << 40)
+    yield pytest.param(container(EMPTY, [(1 << 40, b"")]), "holds 1,099,511,627,776 records in 0", id="empty")
+    yield pytest.param(
+        container(envelope(), [(1 << 40, RECORD)] * 50), "holds 1,099,511,627,776 records in 7", id="count"
+    )
+    nulls = container(envelope(a={"type": "array", "items": "null"}), [(1, RECORD + many + b"\0")] * 50)
+    yield pytest.param(nulls, "an array says that it has 1,099,511,627,776 items", id="nulls")
+    sized = RECORD + encode_long(-(1 << 40)) + b"\0\0"
+    records = envelope(a={"type": "array", "items": {"type": "record", "name": "E", "fields": []}})
+    yield pytest.param(container(records, [(1, sized)]), "items, which take no bytes", id="empty-records")
+    yield pytest.param(
+        container(doubling(28, "null", optional=False), [(1, RECORD)]), "fields that take no", id="doubling"
+    )
+    yield pytest.param(
+        container(doubling(28, "int", optional=False), [(1, RECORD)] * 50), "not fit", id="doubling-int"
+    )
+    optional = container(doubling(28, "int", optional=True), [(1, RECORD + b"\0\0")] * 50)
+    yield pytest.param(optional, "50 rows", id="doubling-optional")
+    deep = container(envelope(list=LIST), [(1, nested(200_000))])
+    yield pytest.param(deep, "values are nested more than 4,000 deep", id="nested")
+    yield pytest.param(container(envelope(list=LIST), [(1, nested(1_000))]), "1 rows", id="honest-nested")
+    itself = {"type": "record", "name": "A", "fields": [{"name": "a", "type": "A"}]}
+    yield pytest.param(container(envelope(a=itself), [(1, RECORD)]), "holds itself", id="itself")
+    arrays = b'{"type":"array","items":' * 5_000 + b'"null"' + b"}" * 5_000
+    yield pytest.param(container(arrays, [(1, RECORD)]), "schema", id="deep-schema")
+    wide = envelope(**{f"field_{number}_{'x' * 60}": "int" for number in range(100_000)})
+    yield pytest.param(container(wide, [(1, RECORD + b"\0" * 100_000)]), "1 rows", id="wide-schema")
+
+
+@pytest.mark.parametrize(("data", "said"), list(bombs()))
+def test_small_avro_files_end_soon_in_little_memory(tmp_path: Path, data: bytes, said: str) -> None:
+    path = tmp_path / "bomb.avro"
+    path.write_bytes(data)
+    found = read_alone(path)
+    assert said in found
+    assert found.endswith(" rows") or str(path) in found
+
+
+STREAMED = ["deflate", "zstandard", "bzip2", "xz"]
+
+
+@pytest.mark.parametrize("codec", STREAMED)
+def test_a_block_that_grows_is_measured_before_it_is_kept(
+    codec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(avro_codecs, "_AT_ONCE_BYTES", 1_000)
+    monkeypatch.setattr(avro_codecs, "_CHUNK_BYTES", 1_000)
+    packed = CODECS[codec].pack(bytes(100_000))
+    assert CODECS[codec].unpack(packed, 100_000) == bytes(100_000)
+    with pytest.raises(TooLarge):
+        CODECS[codec].unpack(packed, 99_999)
+    with pytest.raises(CODECS[codec].errors):
+        CODECS[codec].unpack(packed[:-12], 100_000)
+    if codec != "deflate":  # streams one after another
+        assert CODECS[codec].unpack(packed * 2, 200_000) == bytes(200_000)
+        with pytest.raises(TooLarge):
+            CODECS[codec].unpack(packed * 2, 199_999)
+
+
+def test_a_block_that_unpacks_to_gigabytes_is_refused_in_little_memory(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.avro"
+    packed = CODECS["zstandard"].pack(bytes(300 << 20))
+    path.write_bytes(container(envelope(), [(100_000, packed)], "zstandard"))
+    assert "unpacks to more than 268,435,456 bytes" in read_alone(path)
+
+
+def test_lengths_that_a_codec_tells_are_not_taken_for_granted() -> None:
+    told = {"lz4": b"\xff\xff\xff\x7f" + bytes(20), "snappy": b"\xff\xff\xff\xff\x0f" + bytes(20)}
+    for codec, packed in told.items():
+        with pytest.raises(ValueError, match="it says that it unpacks to"):
+            CODECS[codec].unpack(packed, 1 << 31)
+
+
+def test_an_honest_record_that_packs_well_stays_readable(tmp_path: Path) -> None:
+    path = tmp_path / "dump.avro"
+    length = 300 << 20
+    record = b"\x02\x02\x02k\x02" + encode_long(length) + bytes(length)
+    path.write_bytes(container(envelope(), [(1, CODECS["zstandard"].pack(record))], "zstandard"))
+    assert read_alone(path) == "1 rows"
