@@ -49,7 +49,7 @@ Examples:
 Options used most (--help-all lists all):
   -o, --output FILE       write the report to a file
   --overwrite             replace a file that exists
-  --format FORMAT         text, json or markdown
+  --format FORMAT         text, json, markdown or html
   --topic TOPIC           read only this topic; repeatable
   --partitions LIST       read only these, such as 0,3-5
   --dialect NAME          who wrote the dump, where it is not recognised
@@ -74,7 +74,7 @@ Examples:
 Options used most (--help-all lists all):
   -o, --output FILE            write the report to a file
   --overwrite                  replace a file that exists
-  --format FORMAT              text, json, markdown or broker-log
+  --format FORMAT              text, json, markdown, html or broker-log
   --fail-above RATIO           exit with 1 if a log's dirty ratio is above this
   --checkpoint FILE            Kafka's cleaner-offset-checkpoint
   --topic-config FILE          what kafka-configs --describe prints
@@ -102,7 +102,7 @@ Options used most (--help-all lists all):
   --overwrite             replace an output that exists
   --dry-run               say what would be removed; write nothing
   --to FORMAT             convert to jsonl, csv, avro or kcat
-  --format FORMAT         the report as text, json, markdown or broker-log
+  --format FORMAT         the report as text, json, markdown, html or broker-log
   --null-keys WORD        records without key: error (default), drop or keep
   --drop-tombstones       remove latest tombstones at once
   --partitions LIST       read only these, such as 0,3-5
@@ -125,7 +125,7 @@ Examples:
 Options used most (--help-all lists all):
   -o, --output FILE       write the answer to a file
   --overwrite             replace a file that exists
-  --format FORMAT         text, json, junit or github
+  --format FORMAT         text, json, html, junit or github
   --mode state            do two dumps hold the same latest live values?
   --strict                what was left over is a finding, too
   --drop-tombstones       tombstones may have been dropped at once

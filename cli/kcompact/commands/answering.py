@@ -10,6 +10,7 @@ from kcompact.console import stderr, stdout
 from kcompact.options.verifying import AnswerOptions, VerifyFormat
 from kcompact.report.inert import terminal
 from kcompact.report.verify_github import render_annotations, render_summary
+from kcompact.report.verify_html import render_html
 from kcompact.report.verify_json import render_json
 from kcompact.report.verify_junit import render_junit
 from kcompact.report.verify_text import render_text
@@ -19,6 +20,7 @@ from kcompact.verify.outcome import Outcome
 RENDERINGS = {
     VerifyFormat.TEXT: render_text,
     VerifyFormat.JSON: render_json,
+    VerifyFormat.HTML: render_html,
     VerifyFormat.JUNIT: render_junit,
     VerifyFormat.GITHUB: render_annotations,
 }

@@ -31,10 +31,12 @@ from kcompact.options.reading import ReadingOptions, read_options
 from kcompact.options.run import RunOptions
 from kcompact.report.compaction import CompactionReport, SharedKey
 from kcompact.report.compaction_broker_log import render_broker_log
+from kcompact.report.compaction_html import render_html
 from kcompact.report.compaction_json import render_json
 from kcompact.report.compaction_markdown import render_markdown
 from kcompact.report.compaction_text import print_text
 from kcompact.report.csv_parts import render_gaps, render_removed_keys
+from kcompact.report.html_page import prepare_soon
 from kcompact.storage.apart import WrittenPath
 
 
@@ -151,6 +153,8 @@ class CompactCommand:
             writes=not self.output.dry_run,
         )
         with open_session(session) as spark:
+            if not self.output.no_report:
+                prepare_soon()  # while Java and its workers have the work
             return compact_dump(spark, dump, request)
 
     def _open_committed(self, stack: ExitStack) -> Dump | None:
@@ -189,6 +193,8 @@ class CompactCommand:
             console.file.write(render_json(report).decode())
         elif self.report_format is ReportFormat.MARKDOWN:
             console.file.write(render_markdown(report))
+        elif self.report_format is ReportFormat.HTML:
+            console.file.write(render_html(report, None if report.dry_run else outputs.report))
         elif self.report_format is ReportFormat.BROKER_LOG:
             console.file.write(render_broker_log(report))  # tabs and all
         else:

@@ -28,6 +28,7 @@ from kcompact.options.run import RunOptions
 from kcompact.options.what_if import WhatIfOptions, split_lists
 from kcompact.report.dirty_ratio import DirtyRatioReport, in_cleaner_order, remarks, report_log
 from kcompact.report.dirty_ratio_broker_log import render_broker_log
+from kcompact.report.dirty_ratio_html import render_html
 from kcompact.report.dirty_ratio_json import render_json
 from kcompact.report.dirty_ratio_markdown import render_markdown
 from kcompact.report.dirty_ratio_text import print_text
@@ -147,6 +148,7 @@ class DirtyRatioCommand:
         rendered = {
             ReportFormat.JSON: lambda: render_json(report).decode(),
             ReportFormat.MARKDOWN: lambda: render_markdown(report),
+            ReportFormat.HTML: lambda: render_html(report),
             ReportFormat.BROKER_LOG: lambda: render_broker_log(report),
         }[self.report_format]()
         console.file.write(rendered)

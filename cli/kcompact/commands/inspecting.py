@@ -24,6 +24,7 @@ from kcompact.options.inspecting import ExpectationOptions, InspectFormat, Inspe
 from kcompact.options.reading import ReadingOptions, read_options
 from kcompact.options.run import RunOptions
 from kcompact.printable import terminal
+from kcompact.report.inspection_html import render_html
 from kcompact.report.inspection_json import render_json
 from kcompact.report.inspection_markdown import render_markdown
 from kcompact.report.inspection_text import print_text
@@ -87,6 +88,8 @@ class InspectCommand:
             console.file.write(render_json(found).decode())
         elif self.output.report_format is InspectFormat.MARKDOWN:
             console.file.write(render_markdown(found))
+        elif self.output.report_format is InspectFormat.HTML:
+            console.file.write(render_html(found))
         else:
             print_text(found, console)
 

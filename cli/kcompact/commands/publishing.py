@@ -14,6 +14,7 @@ from kcompact.dumps.publish import Publication
 from kcompact.log.compaction import Compacted
 from kcompact.log.totals import Piece, piece_bytes
 from kcompact.report.compaction import CompactionReport
+from kcompact.report.compaction_html import render_html
 from kcompact.report.compaction_json import render_json
 from kcompact.report.compaction_markdown import render_markdown
 from kcompact.report.csv_parts import GAPS_HEADER, REMOVED_KEYS_HEADER
@@ -65,6 +66,7 @@ def _write_report(target: Path, report: CompactionReport, done: Compacted, folde
     (target / "report.md").write_text(render_markdown(report), encoding="utf-8")
     _write_pieces(target / "removed-keys.csv", REMOVED_KEYS_HEADER, done.outcome.removed_keys, folder)
     _write_pieces(target / "gaps.csv", GAPS_HEADER, done.outcome.gaps, folder)
+    (target / "report.html").write_text(render_html(report, target), encoding="utf-8")
 
 
 def _write_pieces(path: Path, header: bytes, pieces: list[Piece], folder: Path) -> None:

@@ -18,6 +18,7 @@ class InspectFormat(enum.StrEnum):
     TEXT = "text"
     JSON = "json"
     MARKDOWN = "markdown"
+    HTML = "html"
 
 
 class FailOn(enum.StrEnum):

@@ -65,4 +65,5 @@ class ReportFormat(enum.StrEnum):
     TEXT = "text"
     JSON = "json"
     MARKDOWN = "markdown"
+    HTML = "html"
     BROKER_LOG = "broker-log"

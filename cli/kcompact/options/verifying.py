@@ -22,6 +22,7 @@ class VerifyFormat(enum.StrEnum):
 
     TEXT = "text"
     JSON = "json"
+    HTML = "html"
     JUNIT = "junit"
     GITHUB = "github"
 

@@ -1,0 +1,116 @@
+"""The geometry of the pictures in HTML reports, in the units of their view boxes. No text is drawn here."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+WIDTH = 640.0  # of a picture's drawing area
+BINS = 80  # of an axis of offsets
+
+
+@dataclass(frozen=True)
+class Part:
+    """A stretch of a bar. ``kind`` names its colour."""
+
+    kind: str
+    label: str
+    amount: int
+    x: float
+    width: float
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A labelled bar of parts side by side; ``note`` stands at its end."""
+
+    label: str
+    parts: tuple[Part, ...]
+    note: str
+
+
+def bar(label: str, amounts: Sequence[tuple[str, str, int]], largest: int, note: str) -> Bar:
+    """A bar of (kind, label, amount); ``largest`` is the amount that takes the whole width."""
+    parts, x = [], 0.0
+    for kind, words, amount in amounts:
+        width = WIDTH * amount / largest if largest else 0.0
+        if amount:
+            parts.append(Part(kind, words, amount, round(x, 1), max(round(width, 1), 0.5)))
+        x += width
+    return Bar(label, tuple(parts), note)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A log's offsets from left to right: in each of its bins the share that is kept, removed, missing.
+
+    ``paths`` (kind -> path data) fill an area of WIDTH x 1.
+    """
+
+    label: str
+    first_offset: int
+    last_offset: int
+    paths: dict[str, str]
+    note: str
+
+
+def offset_axis(label: str, span: tuple[int, int], gaps: np.ndarray, note: str) -> Axis:
+    """``span``: first and last offset of a log. ``gaps``: rows (first, last, missing before), ascending."""
+    first, last = span
+    edges = np.linspace(first, last + 1, min(BINS, last - first + 1) + 1)
+    missing = _within(gaps, edges, gaps[:, 2])
+    removed = _within(gaps, edges, gaps[:, 1] - gaps[:, 0] + 1 - gaps[:, 2])
+    offsets = np.diff(edges)
+    shares = {"removed": removed / offsets, "missing": missing / offsets}
+    shares = {"kept": 1 - shares["removed"] - shares["missing"], **shares}
+    return Axis(label, first, last, _stacked(shares, WIDTH / len(offsets)), note)
+
+
+def _within(gaps: np.ndarray, edges: np.ndarray, amounts: np.ndarray) -> np.ndarray:
+    """How much of the amounts, spread evenly over their gaps, lies between neighbouring edges."""
+    if not len(gaps):
+        return np.zeros(len(edges) - 1)
+    starts, ends = gaps[:, 0].astype(float), gaps[:, 1] + 1.0
+    # The running sum rises within gaps and is level between them.
+    places = np.stack([starts, ends], axis=1).ravel()
+    sums = np.stack([np.cumsum(amounts) - amounts, np.cumsum(amounts)], axis=1).ravel()
+    return np.diff(np.interp(edges, places, sums))
+
+
+def _stacked(shares: dict[str, np.ndarray], width: float) -> dict[str, str]:
+    """Columns stacked from the ground up: path data by kind."""
+    ground = np.ones(len(next(iter(shares.values()))))
+    paths = {}
+    for kind, heights in shares.items():
+        top = ground - np.clip(heights, 0, 1)
+        columns = [
+            f"M{at * width:.1f} {ground[at]:.3f}h{width:.1f}V{top[at]:.3f}h-{width:.1f}z"
+            for at in np.flatnonzero(ground - top > 0.0005)  # noqa: PLR2004  less cannot be seen
+        ]
+        if columns:
+            paths[kind] = "".join(columns)
+        ground = top
+    return paths
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line through (x, y) points of an area of WIDTH x 200, y growing downwards."""
+
+    label: str
+    kind: str
+    points: tuple[tuple[float, float], ...]
+
+
+def curves(named: Sequence[tuple[str, Sequence[int]]]) -> tuple[list[Curve], int]:
+    """Curves of equally many values, side by side from left to right; and what the full height stands for."""
+    largest = max((value for _, values in named for value in values), default=0)
+    found = []
+    for number, (label, values) in enumerate(named):
+        step = WIDTH / max(len(values) - 1, 1)
+        points = tuple(
+            (round(at * step, 1), round(200 - 200 * value / (largest or 1), 1))
+            for at, value in enumerate(values)
+        )
+        found.append(Curve(label, f"curve{number % 6}", points))
+    return found, largest
