@@ -11,6 +11,7 @@ from kcompact.broker.log_names import LogName
 from kcompact.broker.state import CleanerState, open_state
 from kcompact.broker.state_output import output_file
 from kcompact.errors import InputError, OutputError
+from kcompact.storage.publication import open_publication
 
 ORDERS, USERS = LogName("orders", 0), LogName("users", 3)
 
@@ -29,9 +30,9 @@ def save(folder: Path, dump: Path, log: LogName = ORDERS, end_offset: int = 303)
         {log: end_offset - 1},
         (output_file(dump),),
     )
-    with open_state(folder) as opened:
-        opened.prepare(state)
-        opened.publish()
+    with open_state(folder) as opened, open_publication(opened.files) as publication:
+        opened.prepare(state, publication)
+        publication.commit()
 
 
 def check(folder: Path, inputs: list[Path], last_offsets: Mapping[LogName, int]) -> list[str]:
@@ -110,15 +111,15 @@ def test_a_checkpoint_copied_from_a_broker_is_taken_with_a_note(tmp_path: Path, 
 def test_what_is_prepared_and_not_published_changes_nothing(tmp_path: Path, dump: Path) -> None:
     save(tmp_path / "state", dump)
     before = {path.name: path.read_bytes() for path in (tmp_path / "state").iterdir()}
-    with open_state(tmp_path / "state") as opened:
-        opened.prepare(CleanerState({ORDERS: 999}, files=()))
+    with open_state(tmp_path / "state") as opened, open_publication(opened.files) as publication:
+        opened.prepare(CleanerState({ORDERS: 999}, files=()), publication)
     after = {path.name: path.read_bytes() for path in (tmp_path / "state").iterdir()}
     assert after == before
 
 
 def test_a_run_that_publishes_nothing_leaves_no_new_folder(tmp_path: Path) -> None:
-    with open_state(tmp_path / "new") as opened:
-        opened.prepare(CleanerState({ORDERS: 1}, files=()))
+    with open_state(tmp_path / "new") as opened, open_publication(opened.files) as publication:
+        opened.prepare(CleanerState({ORDERS: 1}, files=()), publication)
     assert not (tmp_path / "new").exists()
 
 

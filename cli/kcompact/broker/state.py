@@ -1,7 +1,7 @@
 """The state folder: what a broker's disk remembers between two rounds and a dump does not.
 
 It holds ``cleaner-offset-checkpoint``, ``delete-horizons``, and ``output.json``, which names the compacted
-dump that both belong to. A run prepares all three, syncs them, and renames them after all else it publishes.
+dump that both belong to. All three are published together with that dump.
 """
 
 import fcntl
@@ -30,6 +30,8 @@ from kcompact.broker.state_output import (
     read_output,
 )
 from kcompact.errors import InputError, OutputError
+from kcompact.storage import disk
+from kcompact.storage.publication import Publication, settle
 
 LOCK_NAME = "lock"
 
@@ -49,8 +51,8 @@ class StateFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        settle(path)
         self.state = _read_state(path)
-        self._prepared: dict[Path, Path] = {}  # temporary file -> what it will replace
 
     def check_fits(self, inputs: Sequence[str], last_offsets: Mapping[LogName, int]) -> list[str]:
         """Whether the state belongs to a dump of these files and last offsets; returns notes.
@@ -101,8 +103,8 @@ class StateFolder:
                 hint=START_ANEW,
             )
 
-    def prepare(self, state: CleanerState) -> None:
-        """Write the next state beside the present one and sync it; nothing changes yet. Raises OutputError.
+    def prepare(self, state: CleanerState, publication: Publication) -> None:
+        """Write the next state where ``publication`` will take it from. Raises OutputError.
 
         Entries of logs that ``state`` does not name are kept.
         """
@@ -113,34 +115,21 @@ class StateFolder:
         }
         vouched = {name: digest_of(text) for name, text in texts.items()}
         texts[OUTPUT_NAME] = format_output(StateOutput(state.files or (), last_offsets, vouched))
-        try:
-            for name, text in texts.items():
-                prepared = self.path / f"{name}.tmp"
-                self._prepared[prepared] = self.path / name
-                _write_synced(prepared, text)
-        except OSError as error:
-            self.discard()
-            raise OutputError(f"{self.path}: cannot be written: {error.strerror}") from error
+        for path in self.files:
+            with disk.explained(path):
+                disk.write(publication.prepare(path), texts[path.name].encode())
 
-    def publish(self) -> None:
-        """Rename what was prepared over the present state; ``output.json`` comes last and vouches for it."""
-        for prepared, final in self._prepared.items():
-            prepared.replace(final)
-        self._prepared.clear()
-        _sync_folder(self.path)
-
-    def discard(self) -> None:
-        """Remove what was prepared and not published."""
-        for prepared in self._prepared:
-            prepared.unlink(missing_ok=True)
-        self._prepared.clear()
+    @property
+    def files(self) -> list[Path]:
+        """What is replaced; ``output.json`` comes last and vouches for the others."""
+        return [self.path / name for name in (HORIZONS_NAME, CHECKPOINT_NAME, OUTPUT_NAME)]
 
 
 @contextmanager
 def open_state(path: Path) -> Iterator[StateFolder]:
     """The folder, made if need be, locked for this run. Raises InputError, OutputError.
 
-    What was prepared and not published is gone afterwards, and so is a folder that the run made for nothing.
+    A folder that the run made for nothing is gone afterwards.
     """
     existed = path.exists()
     try:
@@ -154,7 +143,6 @@ def open_state(path: Path) -> Iterator[StateFolder]:
         try:
             yield folder
         finally:
-            folder.discard()
             if not existed and [left.name for left in path.iterdir()] == [LOCK_NAME]:
                 (path / LOCK_NAME).unlink()
                 path.rmdir()
@@ -194,21 +182,6 @@ def _read_state(path: Path) -> CleanerState:
 
 def _digest_of(path: Path) -> str:
     return digest_of(path.read_text(encoding="utf-8")) if path.exists() else ""
-
-
-def _write_synced(path: Path, text: str) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync_folder(path: Path) -> None:
-    folder = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def _names(logs: Mapping[LogName, object]) -> str:

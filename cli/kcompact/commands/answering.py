@@ -2,10 +2,9 @@
 
 import os
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
-from kcompact.commands.report_file import check_report_file, report_target, write_report_file
+from kcompact.commands.report_file import ReportFile
 from kcompact.console import stderr, stdout
 from kcompact.options.verifying import AnswerOptions, VerifyFormat
 from kcompact.report.inert import terminal
@@ -15,6 +14,7 @@ from kcompact.report.verify_json import render_json
 from kcompact.report.verify_junit import render_junit
 from kcompact.report.verify_text import render_text
 from kcompact.report.verify_words import Keys, answer
+from kcompact.storage import disk
 from kcompact.verify.outcome import Outcome
 
 RENDERINGS = {
@@ -26,21 +26,15 @@ RENDERINGS = {
 }
 
 
-def check_answer_file(options: AnswerOptions, dumps: Iterable[str], others: Iterable[str | None]) -> None:
-    """Before the work: raise OutputError if the answer may not be written where it is to go."""
-    check_report_file(report_target(options.output), dumps, others, overwrite=options.overwrite)
-
-
-def give_answer(outcome: Outcome, options: AnswerOptions, keys: Keys) -> None:
+def give_answer(outcome: Outcome, options: AnswerOptions, keys: Keys, file: ReportFile | None) -> None:
     """Show the outcome as asked for. Raises OutputError."""
     text = RENDERINGS[options.answer_format](outcome, keys)
-    target = report_target(options.output)
-    if target is None:
+    if file is None:
         if not (stdout.quiet and options.answer_format is VerifyFormat.TEXT):
             sys.stdout.write(text)
             sys.stdout.flush()
     else:
-        write_report_file(target, text)
+        file.write(text)
         stderr.print(terminal(f"{answer(outcome)}; written to {options.output}"), markup=False)
     is_listening = os.environ.get("GITHUB_ACTIONS") == "true"
     if is_listening if options.annotations is None else options.annotations:
@@ -53,5 +47,5 @@ def _tell_github(outcome: Outcome, options: AnswerOptions, keys: Keys) -> None:
         sys.stderr.write(render_annotations(outcome, keys))
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:
-        with Path(summary).open("a", encoding="utf-8") as file:
+        with disk.explained(summary), Path(summary).open("a", encoding="utf-8") as file:
             file.write(render_summary(outcome, keys))

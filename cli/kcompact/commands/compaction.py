@@ -1,8 +1,9 @@
 """The work behind ``kcompact compact``: read, compact, prepare, publish, report."""
 
 import time
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,6 @@ from kcompact.dumps.describing import describe, serial_notes
 from kcompact.dumps.dump import Dump, open_dump
 from kcompact.dumps.joining import joined
 from kcompact.dumps.outputs import OutputChoice, OutputNames, OutputPlan, name_outputs
-from kcompact.dumps.publish import work_folder
 from kcompact.dumps.writers.converting import copying_for
 from kcompact.dumps.writers.targets import check_one_log, conversion_notes, with_writers
 from kcompact.engine.copying import Copier
@@ -38,6 +38,7 @@ from kcompact.report.compaction_text import print_text
 from kcompact.report.csv_parts import render_gaps, render_removed_keys
 from kcompact.report.html_page import prepare_soon
 from kcompact.storage.apart import WrittenPath
+from kcompact.storage.publication import Publication, open_publication
 
 
 @dataclass(frozen=True)
@@ -67,12 +68,12 @@ class CompactCommand:
         names = self._names()
         policies = policies_for(self.policy, self._base_policy())
         with ExitStack() as stack:
+            state = self._open_state(stack, names)
+            publication = stack.enter_context(self._open_publication(names, state))
             dump = stack.enter_context(open_dump(self.dumps, read_options(self.reading)))
             outputs = with_writers(names.plan(dump.files), self.output.to)
             dump.files = joined(outputs)
-            state = self._open_state(stack, outputs)
-            folder = stack.enter_context(work_folder(None if self.output.dry_run else outputs.result))
-            work = _Work(folder, None if self.output.dry_run else copying_for(outputs))
+            work = _Work(publication.work_folder, None if self.output.dry_run else copying_for(outputs))
             done = self._compact(stack, dump, policies, state, work)
             check_one_log(outputs, [f"{log.topic}-{log.partition}" for log in done.outcome.logs])
             dump.check_unmoved()
@@ -81,20 +82,29 @@ class CompactCommand:
                 report.notes += state.check_fits(report.inputs, _last_offsets(done))
             report.run = {"seconds": round(time.monotonic() - started, 3), "now_ms": policies.base.now_ms}
             if not self.output.dry_run:
-                publish(outputs, report, done, folder, state)
+                publish(outputs, report, done, publication, state)
         self._show(report, outputs)
         return ExitCode.OK
 
-    def _open_state(self, stack: ExitStack, outputs: OutputPlan) -> StateFolder | None:
+    def _open_state(self, stack: ExitStack, names: OutputNames) -> StateFolder | None:
         path = state_path(self.given)
         if path is None:
             return None
-        if outputs.to_stdout:
+        if names.to_stdout:
             raise PolicyError(
                 "--state belongs to a compacted dump on disk, and -o - leaves none",
                 hint="name a file with -o",
             )
         return stack.enter_context(open_state(path))
+
+    def _open_publication(
+        self, names: OutputNames, state: StateFolder | None
+    ) -> AbstractContextManager[Publication]:
+        if self.output.dry_run:
+            return open_publication([])
+        targets = [path for path in (names.result, names.report) if path is not None]
+        check = partial(names.check_replaceable, overwrite=self.output.overwrite)
+        return open_publication([*targets, *(state.files if state else [])], check)
 
     def _names(self) -> OutputNames:
         """Where everything will go, once it is sure that nothing is lost by that."""

@@ -3,18 +3,16 @@
 import io
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 
 from rich.console import Console
 
 from kcompact.broker.given import Given
 from kcompact.broker.state import StateFolder, open_state
-from kcompact.commands.report_file import check_report_file, report_target, write_report_file
+from kcompact.commands.report_file import ReportFile, open_report
 from kcompact.console import note, say, stdout
 from kcompact.dumps.dump import Dump, open_dump
-from kcompact.dumps.publish import work_folder
 from kcompact.engine.session import SessionOptions, open_session
 from kcompact.errors import ExitCode, InputError
 from kcompact.log.dirtiness import ScannedLog, Setting
@@ -32,6 +30,7 @@ from kcompact.report.dirty_ratio_html import render_html
 from kcompact.report.dirty_ratio_json import render_json
 from kcompact.report.dirty_ratio_markdown import render_markdown
 from kcompact.report.dirty_ratio_text import print_text
+from kcompact.storage.scratch import scratch_folder
 
 
 @dataclass(frozen=True)
@@ -65,8 +64,8 @@ class DirtyRatioCommand:
         """Do it, and return the exit code."""
         started = time.monotonic()
         asked = self._asked()
-        self._check_paths()
         with ExitStack() as stack:
+            file = stack.enter_context(self._open_report())
             state = self._state(stack)
             given = read_given(self.given, state.state if state else None)
             dump = stack.enter_context(open_dump(self.dumps, read_options(self.reading)))
@@ -75,21 +74,17 @@ class DirtyRatioCommand:
             if state:
                 last_offsets = {one.log: one.scan.last_offset for one in logs}
                 notes += state.check_fits([file.path for file in dump.files], last_offsets)
-        report = self._report(dump, asked, logs, notes)
-        report.run = {
-            "seconds": round(time.monotonic() - started, 3),
-            "now_ms": asked.policies.base.now_ms,
-        }
-        self._show(report)
+            report = self._report(dump, asked, logs, notes)
+            report.run = {
+                "seconds": round(time.monotonic() - started, 3),
+                "now_ms": asked.policies.base.now_ms,
+            }
+            self._show(report, file)
         return self._exit_code(report)
 
-    @property
-    def _target(self) -> Path | None:
-        return report_target(self.output)
-
-    def _check_paths(self) -> None:
+    def _open_report(self) -> AbstractContextManager[ReportFile | None]:
         others = [*given_files(self.given), self.given.state, *config_files(self.policy)]
-        check_report_file(self._target, self.dumps, others, overwrite=self.overwrite)
+        return open_report(self.output, self.dumps, others, overwrite=self.overwrite)
 
     def _asked(self) -> _Asked:
         base = Policy(now_ms=now_ms(self.given))
@@ -113,7 +108,7 @@ class DirtyRatioCommand:
             if self.given.read_committed:
                 options = read_options(self.reading)
                 committed = stack.enter_context(open_dump([self.given.read_committed], options))
-            folder = stack.enter_context(work_folder(None))
+            folder = stack.enter_context(scratch_folder())
             spark = stack.enter_context(open_session(session))
             return scan_dump(spark, dump, ScanRequest(given, asked.settings_of, folder, committed))
 
@@ -131,15 +126,15 @@ class DirtyRatioCommand:
             notes=list(dict.fromkeys([*dump.notes, *asked.policies.notes, *small, *notes, *odd])),
         )
 
-    def _show(self, report: DirtyRatioReport) -> None:
+    def _show(self, report: DirtyRatioReport, file: ReportFile | None) -> None:
         for text in report.notes:
             note(text)
-        if self._target is None:
+        if file is None:
             self._render(report, stdout)
             return
         rendered = io.StringIO()
         self._render(report, Console(file=rendered, width=200, highlight=False, soft_wrap=True))
-        write_report_file(self._target, rendered.getvalue())
+        file.write(rendered.getvalue())
 
     def _render(self, report: DirtyRatioReport, console: Console) -> None:
         if self.report_format is ReportFormat.TEXT:

@@ -4,16 +4,14 @@ import io
 import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 from rich.console import Console
 
 from kcompact.broker.log_names import LogName
-from kcompact.commands.report_file import check_report_file, report_target, write_report_file
+from kcompact.commands.report_file import ReportFile, open_report
 from kcompact.console import note, stderr, stdout
 from kcompact.dumps.dump import open_dump
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.publish import work_folder
 from kcompact.engine.session import SessionOptions, open_session
 from kcompact.errors import ExitCode
 from kcompact.inspect.end_offsets import read_end_offsets
@@ -28,6 +26,7 @@ from kcompact.report.inspection_html import render_html
 from kcompact.report.inspection_json import render_json
 from kcompact.report.inspection_markdown import render_markdown
 from kcompact.report.inspection_text import print_text
+from kcompact.storage.scratch import scratch_folder
 
 _FILE_WIDTH = 200  # columns of a text report that goes to a file
 
@@ -48,22 +47,20 @@ class InspectCommand:
         options = read_options(self.reading)
         expected = self._expected(options)
         others = [self.expectations.expect_end_offsets]
-        check_report_file(self._target, self.dumps, others, overwrite=self.output.overwrite)
-        with open_dump(self.dumps, options) as dump:
+        with (
+            open_report(self.output.output, self.dumps, others, overwrite=self.output.overwrite) as report,
+            open_dump(self.dumps, options) as dump,
+        ):
             input_bytes = sum(file.data_bytes for file in dump.files)
             session = SessionOptions(self.run.master, self.run.driver_memory, self.run.verbose, input_bytes)
-            with work_folder(None) as folder, open_session(session) as spark:
+            with scratch_folder() as folder, open_session(session) as spark:
                 found = inspect_dump(spark, dump, folder, expected)
             dump.check_unmoved()
-        found.run = {"seconds": round(time.monotonic() - started, 3)}
-        self._show(found)
+            found.run = {"seconds": round(time.monotonic() - started, 3)}
+            self._show(found, report)
         fail_on = self.expectations.fail_on
         failed = any(fail_on.reached_by(finding.level) for finding in found.findings)
         return ExitCode.FINDING if failed else ExitCode.OK
-
-    @property
-    def _target(self) -> Path | None:
-        return report_target(self.output.output)
 
     def _expected(self, options: ReadOptions) -> Expectations:
         given = self.expectations
@@ -71,17 +68,17 @@ class InspectCommand:
         ends = read_end_offsets(given.expect_end_offsets) if given.expect_end_offsets else {}
         return Expectations(limits, {log: end for log, end in ends.items() if _is_wanted(log, options)})
 
-    def _show(self, found: Inspection) -> None:
+    def _show(self, found: Inspection, report: ReportFile | None) -> None:
         for text in found.notes:
             note(text)
-        if self._target is None:
+        if report is None:
             self._render(found, stdout)
             sys.stdout.flush()
             return
         rendered = io.StringIO()
         self._render(found, Console(file=rendered, width=_FILE_WIDTH, highlight=False, soft_wrap=True))
-        write_report_file(self._target, rendered.getvalue())
-        stderr.print(f"{terminal(found.verdict)}\nwrote {terminal(str(self._target))}", markup=False)
+        report.write(rendered.getvalue())
+        stderr.print(f"{terminal(found.verdict)}\nwrote {terminal(str(report.path))}", markup=False)
 
     def _render(self, found: Inspection, console: Console) -> None:
         if self.output.report_format is InspectFormat.JSON:

@@ -10,7 +10,6 @@ from kcompact.broker.state import CleanerState, StateFolder
 from kcompact.broker.state_output import OutputFile, output_file
 from kcompact.dumps.assemble import Fragment, assemble, write_joined
 from kcompact.dumps.outputs import OutputPlan
-from kcompact.dumps.publish import Publication
 from kcompact.log.compaction import Compacted
 from kcompact.log.totals import Piece, piece_bytes
 from kcompact.report.compaction import CompactionReport
@@ -18,26 +17,28 @@ from kcompact.report.compaction_html import render_html
 from kcompact.report.compaction_json import render_json
 from kcompact.report.compaction_markdown import render_markdown
 from kcompact.report.csv_parts import GAPS_HEADER, REMOVED_KEYS_HEADER
+from kcompact.storage import disk
+from kcompact.storage.publication import Publication
 
 
 def publish(
     outputs: OutputPlan,
     report: CompactionReport,
     done: Compacted,
-    folder: Path,
+    publication: Publication,
     state: StateFolder | None,
 ) -> None:
-    """Publish report, dump and state; the parts lie in ``folder``. A dump that is there has its report."""
-    with Publication() as publication:
-        if outputs.report is not None:
+    """Publish report, dump and state; the parts lie in the work folder. Raises OutputError."""
+    folder = publication.work_folder
+    if outputs.report is not None:
+        with disk.explained(outputs.report):
             _write_report(publication.prepare(outputs.report), report, done, folder)
-        if not outputs.to_stdout:
+    if outputs.result is not None:
+        with disk.explained(outputs.result):
             written = _write_outputs(publication, outputs, done, folder)
-            if state is not None:
-                state.prepare(_next_state(done, written))
-        publication.commit()
         if state is not None:
-            state.publish()
+            state.prepare(_next_state(done, written), publication)
+    publication.commit()
     if outputs.to_stdout:
         write_joined(sys.stdout.buffer, outputs.targets[0], done.outcome.fragments, folder)
         sys.stdout.buffer.flush()
@@ -61,16 +62,16 @@ def _named(file: OutputFile, target: Path) -> OutputFile:
 
 
 def _write_report(target: Path, report: CompactionReport, done: Compacted, folder: Path) -> None:
-    target.mkdir()
-    (target / "report.json").write_bytes(render_json(report))
-    (target / "report.md").write_text(render_markdown(report), encoding="utf-8")
+    disk.make_folder(target)
+    disk.write(target / "report.json", render_json(report))
+    disk.write(target / "report.md", render_markdown(report).encode())
     _write_pieces(target / "removed-keys.csv", REMOVED_KEYS_HEADER, done.outcome.removed_keys, folder)
     _write_pieces(target / "gaps.csv", GAPS_HEADER, done.outcome.gaps, folder)
     (target / "report.html").write_text(render_html(report, target), encoding="utf-8")
 
 
 def _write_pieces(path: Path, header: bytes, pieces: list[Piece], folder: Path) -> None:
-    with path.open("wb") as out:
+    with disk.create(path) as out:
         out.write(header)
         for text in piece_bytes(folder, pieces):
             out.write(text)
@@ -90,7 +91,7 @@ def _write_outputs(
         else:
             path = base / target.path.relative_to(outputs.folder)
             if path.parent not in made:
-                path.parent.mkdir(parents=True, exist_ok=True)
+                disk.make_folders(path.parent)
                 made.add(path.parent)
         assemble(path, target, mine, folder)
         written[target.path] = path

@@ -1,12 +1,13 @@
 """The work behind ``kcompact verify``: read the dumps, ask, answer."""
 
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
 from kcompact.broker.log_names import LogName
-from kcompact.commands.answering import check_answer_file, give_answer
+from kcompact.commands.answering import give_answer
+from kcompact.commands.report_file import ReportFile, open_report
 from kcompact.commands.verify_inputs import (
     KnownState,
     open_after,
@@ -18,7 +19,6 @@ from kcompact.console import note
 from kcompact.dumps.dump import Dump, open_dump
 from kcompact.dumps.filters import refuse_unmatched
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.publish import work_folder
 from kcompact.engine.session import SessionOptions, open_session
 from kcompact.errors import ExitCode, PolicyError
 from kcompact.log.policy import Policy
@@ -28,6 +28,7 @@ from kcompact.options.reading import ReadingOptions, read_options
 from kcompact.options.run import RunOptions
 from kcompact.options.verifying import AnswerOptions, VerifyMode, VerifyOptions
 from kcompact.report.verify_words import Keys
+from kcompact.storage.scratch import scratch_folder
 from kcompact.verify.absent_keys import AbsentQuestion, verify_absent
 from kcompact.verify.bounds import Bounds
 from kcompact.verify.compacted import verify_compacted
@@ -90,10 +91,10 @@ class VerifyCommand:
     def execute(self) -> int:
         """Do it, and return the exit code."""
         self._check_grammar()
-        self._check_paths()
         policies = policies_for(self.policy, self._base_policy())
-        state = read_state(self.given)
         with ExitStack() as stack:
+            file = stack.enter_context(self._open_report())
+            state = read_state(self.given)
             inputs = self._read(stack)
             for text in dict.fromkeys([*inputs.judged.notes, *inputs.after.notes]):
                 note(text)
@@ -102,9 +103,9 @@ class VerifyCommand:
             for dump in (inputs.before_dump, inputs.after_dump):
                 if dump is not None:
                     dump.check_unmoved()
-        for text in policies.notes:
-            note(text)
-        give_answer(outcome, self.answer, Keys(self.verification.hash_keys))
+            for text in policies.notes:
+                note(text)
+            give_answer(outcome, self.answer, Keys(self.verification.hash_keys), file)
         return ExitCode.OK if outcome.holds else ExitCode.FINDING
 
     def _check_grammar(self) -> None:
@@ -116,9 +117,10 @@ class VerifyCommand:
         if self.verification.ignore_partitions and self.verification.mode is not VerifyMode.STATE:
             raise PolicyError("--ignore-partitions belongs to --mode state", hint="add --mode state")
 
-    def _check_paths(self) -> None:
+    def _open_report(self) -> AbstractContextManager[ReportFile | None]:
         given = [*given_files(self.given), self.given.state, *config_files(self.policy)]
-        check_answer_file(self.answer, self.dumps, [*given, self.verification.absent_keys])
+        others = [*given, self.verification.absent_keys]
+        return open_report(self.answer.output, self.dumps, others, overwrite=self.answer.overwrite)
 
     def _base_policy(self) -> Policy:
         return Policy(drop_tombstones=self.verification.drop_tombstones, now_ms=now_ms(self.given))
@@ -137,7 +139,7 @@ class VerifyCommand:
             require_offsets(before, "BEFORE")
             require_offsets(after, "AFTER")
         spark = stack.enter_context(open_session(self._session_options(dumps)))
-        folder = stack.enter_context(work_folder(None))
+        folder = stack.enter_context(scratch_folder())
         extra, receivers = EXTRA | {"log_bytes"}, receivers_for((before, after))
         read = [
             None if dump is None else indexed(spark, dump, folder / name, columns, receivers)

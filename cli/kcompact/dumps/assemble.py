@@ -9,6 +9,7 @@ from typing import BinaryIO
 from kcompact.dumps.containers import open_packed, output_container
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.outputs import Target
+from kcompact.storage import disk
 
 _FEW_BYTES = 128 << 10  # through our own buffer they are where they belong as soon
 
@@ -64,7 +65,7 @@ def copy_range(source: BinaryIO, start: int, length: int, out: BinaryIO) -> None
     if length > _FEW_BYTES and hasattr(os, "copy_file_range") and _is_plain(out):
         out.flush()
         while left:
-            done = os.copy_file_range(source.fileno(), out.fileno(), left)
+            done = disk.copy_range(source, out, left)
             if not done:
                 break
             left -= done

@@ -8,7 +8,8 @@ import stat
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePath
@@ -17,6 +18,7 @@ from typing import Any, BinaryIO
 import lz4.frame
 
 from kcompact.errors import InputError, OutputError
+from kcompact.storage import disk
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -26,19 +28,6 @@ else:
 STDIN = "-"
 _CHUNK_BYTES = 4 << 20
 _MAGIC_BYTES = 6
-
-
-class _GzipWriter(gzip.GzipFile):
-    """Gzip without name and time, so that the same records give the same bytes."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("wb")
-        super().__init__(filename="", mode="wb", fileobj=self._file, mtime=0)
-
-    def close(self) -> None:
-        """Finish the stream, then the file."""
-        super().close()
-        self._file.close()
 
 
 @dataclass(frozen=True)
@@ -57,7 +46,8 @@ CONTAINERS = {
         magic=b"\x1f\x8b",
         suffixes=(".gz",),
         read=gzip.GzipFile,
-        write=_GzipWriter,
+        # Without name and time the same records give the same bytes.
+        write=lambda out: gzip.GzipFile(filename="", mode="wb", fileobj=out, mtime=0),
         errors=(EOFError, gzip.BadGzipFile, zlib.error),
     ),
     "bzip2": Container(
@@ -174,7 +164,12 @@ def output_container(output: str, source: str, container: str | None) -> str | N
     return announced if announced or container_of(source) else container
 
 
-def open_packed(path: Path, container: str | None) -> BinaryIO:
-    """Open a file for writing, packed if a container is named."""
-    out: BinaryIO = path.open("wb") if container is None else CONTAINERS[container].write(path)
-    return out
+@contextmanager
+def open_packed(path: Path, container: str | None) -> Iterator[BinaryIO]:
+    """A new file, open for writing, packed if a container is named."""
+    with disk.create(path) as out:
+        if container is None:
+            yield out
+            return
+        with CONTAINERS[container].write(out) as packed:
+            yield packed

@@ -2,10 +2,9 @@
 
 import os
 import stat
-import tempfile
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from shutil import rmtree
 from typing import Self
 
 from kcompact.dumps.containers import container_of, unpack
@@ -16,7 +15,6 @@ from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.recognition import Recognised, recognise
 from kcompact.dumps.side_files import (
     CONFLUENT,
-    SideShape,
     grouped,
     recognise_side_files,
     refuse_tombstones_apart,
@@ -24,32 +22,48 @@ from kcompact.dumps.side_files import (
 from kcompact.dumps.sources import find_files
 from kcompact.dumps.utf16 import NOTE, as_utf8
 from kcompact.errors import InputError
+from kcompact.storage.scratch import scratch_folder
 
 
 @dataclass(frozen=True)
 class _Stamp:
-    """What would change if a file changed."""
+    """What would change if a file changed, or another took its place, whatever times were set on it."""
 
     size: int
     mtime_ns: int
+    ctime_ns: int
     inode: int
+    device: int
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What is behind a dump: its private folder, to be closed, and the files as they were found."""
+
+    spool: ExitStack
+    stamps: dict[str, _Stamp | None]
 
 
 class Dump:
-    """The files of one dump. A context: the spool folder of unpacked files is gone at its end."""
+    """The files of one dump. A context: the private folder of unpacked files is gone at its end.
 
-    def __init__(self, files: tuple[DumpFile, ...], options: ReadOptions, spool: Path) -> None:
+    Whatever went wrong inside, if a file changed meanwhile, that is why (InputError).
+    """
+
+    def __init__(self, files: tuple[DumpFile, ...], options: ReadOptions, opened: Opened) -> None:
         self.files = files
         self.options = options
         self.notes = _notes_of(files)
-        self._spool = spool
-        self._stamps = {path: _stamp_of(path) for file in files for path in _paths_of(file)}
+        self._spool = opened.spool
+        self._stamps = opened.stamps
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        rmtree(self._spool, ignore_errors=True)
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        self._spool.close()
+        if isinstance(error, Exception):
+            self.check_unmoved()
 
     def splits(self, split_bytes: int) -> list[Split]:
         """Byte ranges that cover all records, in the order of files and records; ids count from 0."""
@@ -61,25 +75,24 @@ class Dump:
         return [Split(number, *where) for number, where in enumerate(ranges)]
 
     def check_unmoved(self) -> None:
-        """Raise InputError if a file is not what it was when it was opened."""
+        """When all is read: raise InputError if a file is not what it was before it was opened."""
         for path, stamp in self._stamps.items():
             if _stamp_of(path) != stamp:
                 raise InputError(
                     f"{path} changed while it was read",
                     hint="wait until the export has finished, or copy the file, and run again",
                 )
+        self._stamps = {}
 
 
 def open_dump(paths: list[str], options: ReadOptions) -> Dump:
     """Find and recognise all files of a dump. Raises InputError."""
-    spool = Path(tempfile.mkdtemp(prefix="kcompact-spool-"))
-    try:
-        found = enumerate(grouped(find_files(paths)))
-        files = [_open_group(number, group, options, spool) for number, group in found]
-        return Dump(tuple(_agreed(files)), options, spool)
-    except BaseException:
-        rmtree(spool, ignore_errors=True)
-        raise
+    with ExitStack() as stack:
+        groups = grouped(find_files(paths))
+        stamps = {path: _stamp_of(path) for group in groups for path in group.values()}
+        spool = stack.enter_context(scratch_folder())
+        files = [_open_group(number, group, options, spool) for number, group in enumerate(groups)]
+        return Dump(tuple(_agreed(files)), options, Opened(stack.pop_all(), stamps))
 
 
 def _open_group(file_id: int, group: dict[str, str], options: ReadOptions, spool: Path) -> DumpFile:
@@ -200,10 +213,6 @@ def _refuse_unordered(files: list[DumpFile]) -> None:
         unordered[log] = file
 
 
-def _paths_of(file: DumpFile) -> tuple[str, ...]:
-    return file.shape.paths if isinstance(file.shape, SideShape) else (file.path,)
-
-
 def _stamp_of(path: str) -> _Stamp | None:
     try:
         status = os.stat(path)  # noqa: PTH116  inode and nanoseconds in one call
@@ -211,4 +220,4 @@ def _stamp_of(path: str) -> _Stamp | None:
             return None
     except OSError:
         return None
-    return _Stamp(status.st_size, status.st_mtime_ns, status.st_ino)
+    return _Stamp(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)

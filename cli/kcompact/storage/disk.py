@@ -1,0 +1,176 @@
+"""Every change that a result makes on a disk goes through here, and each as one call of ``system``.
+
+A test of faults puts an object of its own in place of ``system``: one that passes calls on to ``os``, counts
+them, and raises ``OSError`` or writes less at the one it chooses (``disk.system = Faulty(os, at=17)``). What
+workers write into a run's private folder is no result yet, and does not go through here.
+"""
+
+import errno
+import io
+import os
+import stat
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from kcompact.errors import OutputError
+
+system: Any = os
+"""Used of it: open, write, copy_file_range, fsync, close, rename, link, unlink, mkdir, rmdir."""
+
+_BUFFER_BYTES = 1 << 20
+_FLUSHED_AT_ONCE = 8
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS, errno.EXDEV}
+_NO_COPYING = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
+
+
+@contextmanager
+def explained(place: str | Path) -> Iterator[None]:
+    """Inside, an OSError comes out as an OutputError that names ``place`` and says what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise write_error(place, error) from error
+
+
+def write_error(place: str | Path, error: OSError) -> OutputError:
+    """What an error of a disk means for whoever writes to ``place``."""
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return OutputError(
+            f"{place}: the disk that it is to be written to is full ({error.strerror})",
+            hint="free some space, or write elsewhere with -o",
+        )
+    if error.errno == errno.EFBIG:
+        return OutputError(
+            f"{place}: larger than files may become here ({error.strerror})",
+            hint="look at ulimit -f, and at the limits of the file system",
+        )
+    return OutputError(f"{place} cannot be written: {error.strerror}", hint="write elsewhere with -o")
+
+
+class _File(io.RawIOBase):
+    """A new file; its buffer is on top. Errors know its path."""
+
+    def __init__(self, path: Path, mode: int) -> None:
+        super().__init__()
+        self.name = str(path)
+        self._descriptor = system.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        return os.lseek(self._descriptor, offset, whence)
+
+    def tell(self) -> int:
+        return os.lseek(self._descriptor, 0, os.SEEK_CUR)
+
+    def write(self, data: Any) -> int:
+        return system.write(self._descriptor, data)
+
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            system.close(self._descriptor)
+
+
+def create(path: Path, mode: int = 0o666) -> BinaryIO:
+    """A new file, open for writing; nothing of that name may be there."""
+    return cast(BinaryIO, io.BufferedWriter(_File(path, mode), _BUFFER_BYTES))
+
+
+def write(path: Path, data: bytes) -> None:
+    """Write a new file."""
+    with create(path) as out:
+        out.write(data)
+
+
+def copy_range(source: BinaryIO, out: BinaryIO, length: int) -> int:
+    """Append up to ``length`` bytes from where ``source`` stands, in the kernel; the bytes copied.
+
+    None at all where the file system cannot do that.
+    """
+    try:
+        return system.copy_file_range(source.fileno(), out.fileno(), length)
+    except OSError as error:
+        if error.errno not in _NO_COPYING:
+            raise
+        return 0
+
+
+def flush(path: Path) -> None:
+    """Flush a file, or a folder's list of names."""
+    descriptor = system.open(path, os.O_RDONLY)
+    try:
+        system.fsync(descriptor)
+    finally:
+        system.close(descriptor)
+
+
+def flush_tree(path: Path) -> None:
+    """Flush a file, or a folder with all that it holds.
+
+    Of many files several at a time: the file system then writes them down together, ten times as fast.
+    """
+    with ThreadPoolExecutor(_FLUSHED_AT_ONCE) as threads:
+        # Waits for all, and raises what any of them met.
+        list(threads.map(flush, [path, *path.rglob("*")] if path.is_dir() else [path]))
+
+
+def make_folder(path: Path, mode: int = 0o777) -> None:
+    """Make one folder."""
+    system.mkdir(path, mode)
+
+
+def make_folders(path: Path) -> list[Path]:
+    """Make a folder and those above it; the ones that were made, the uppermost first."""
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    for folder in reversed(missing):
+        try:
+            system.mkdir(folder, 0o777)
+        except FileExistsError:
+            if not folder.is_dir():
+                raise
+    return missing[::-1]
+
+
+def rename(path: Path, target: Path) -> None:
+    """Rename, over a file that is there."""
+    system.rename(path, target)
+
+
+def link_or_rename(path: Path, target: Path) -> None:
+    """Make ``target`` another name of the file, or its only one where the file system has no hard links."""
+    try:
+        system.link(path, target)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        system.rename(path, target)
+
+
+def unlink(path: Path) -> None:
+    """Remove a file."""
+    system.unlink(path)
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a file, or a folder with all that it holds. What is gone already is no error."""
+    try:
+        is_folder = stat.S_ISDIR(path.lstat().st_mode)
+        if is_folder:
+            for entry in os.scandir(path):
+                remove_tree(Path(entry.path))
+            system.rmdir(path)
+        else:
+            system.unlink(path)
+    except FileNotFoundError:
+        return

@@ -1,0 +1,169 @@
+"""The journal of a publication: steps that are done all or none, even by the next run.
+
+It is written, whole and flushed, when everything is prepared and before the first rename, and removed after
+the last. Whoever finds it goes on where the run that wrote it died: ``finish`` does what is left, or, where
+that is not possible any more, undoes what was done.
+"""
+
+import json
+import os
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from kcompact.errors import OutputError
+from kcompact.storage import disk
+
+JOURNAL = "journal"
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Step:
+    """``prepared`` becomes ``target``; what is there lies at ``replaced`` until all steps are done.
+
+    Marks tell files apart (``mark_of``): of what is prepared, and of what was there (None: nothing).
+    """
+
+    prepared: Path
+    target: Path
+    replaced: Path
+    prepared_mark: str
+    target_mark: str | None
+
+
+def mark_of(path: Path) -> str | None:
+    """What tells a file from any other, and from itself once it is changed; None: it is not there."""
+    try:
+        status = path.lstat()
+    except FileNotFoundError:
+        return None
+    if path.is_dir() and not path.is_symlink():
+        return f"folder {status.st_ino}"
+    return f"file {status.st_ino} {status.st_size} {status.st_mtime_ns}"
+
+
+def carry_out(folder: Path, steps: list[Step]) -> None:
+    """Do all steps or none; the journal lies in ``folder``. Raises OSError, or OutputError as ``finish``."""
+    try:
+        _write_journal(folder, steps)
+    except BaseException:
+        with suppress(OSError):
+            disk.unlink(folder / JOURNAL)
+        raise
+    finish(folder, steps)
+
+
+def _write_journal(folder: Path, steps: list[Step]) -> None:
+    """From here on the steps count as done. Paths are kept relative: folders may be mounted elsewhere."""
+    rows = [
+        {name: os.path.relpath(value, folder) if isinstance(value, Path) else value for name, value in row}
+        for row in (asdict(step).items() for step in steps)
+    ]
+    text = json.dumps({"schema_version": SCHEMA_VERSION, "steps": rows}, indent=1)
+    unfinished = folder / f"{JOURNAL}.new"
+    disk.write(unfinished, text.encode())
+    disk.flush(unfinished)
+    disk.rename(unfinished, folder / JOURNAL)
+    disk.flush(folder)
+
+
+def read_journal(folder: Path) -> list[Step] | None:
+    """The steps of the journal in a private folder; None if there is none. Raises OutputError."""
+    try:
+        said = json.loads((folder / JOURNAL).read_bytes())
+        return [_step(folder, row) for row in {SCHEMA_VERSION: said}[said["schema_version"]]["steps"]]
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise OutputError(
+            f"{folder / JOURNAL}: what a run was publishing when it died cannot be read: {error}",
+            hint=f"what lies in {folder} is what it replaced and what it wrote; move it away",
+        ) from error
+
+
+def _step(folder: Path, row: dict[str, str]) -> Step:
+    prepared, target, replaced = (
+        Path(os.path.normpath(folder / row[name])) for name in ("prepared", "target", "replaced")
+    )
+    return Step(prepared, target, replaced, row["prepared_mark"], row["target_mark"])
+
+
+def finish(folder: Path, steps: list[Step]) -> None:
+    """Do what is left to be done, then forget the journal. On any failure all is undone before it is raised.
+
+    Raises OutputError; the journal stays only if undoing fails, too.
+    """
+    target = steps[0].target if steps else folder
+    try:
+        for step in steps:
+            target = step.target
+            _do(step)
+        for parent in {step.target.parent for step in steps}:
+            disk.flush(parent)
+    except BaseException as error:
+        _undo_all(folder, steps)
+        if isinstance(error, OSError):
+            raise _not_published(target, error) from error
+        raise
+    with suppress(OSError):  # no step is left to be done: whoever finds the journal sees that
+        for step in steps:
+            disk.remove_tree(step.replaced)
+        disk.unlink(folder / JOURNAL)
+
+
+def _not_published(target: Path, error: OSError) -> OutputError:
+    if not target.parent.is_dir():
+        return OutputError(
+            f"{target}: its folder is gone; it was removed or moved while this ran",
+            hint="nothing was changed; run again",
+        )
+    if isinstance(error, FileExistsError):
+        return OutputError(f"{target} was made by somebody else meanwhile", hint="move it away first")
+    return disk.write_error(target, error)
+
+
+def _do(step: Step) -> None:
+    """Replace the target; each state that a crash can leave in between is known and gone on from."""
+    if mark_of(step.prepared) is None:
+        return
+    there = mark_of(step.target)
+    if there == step.prepared_mark:  # linked, and not yet unlinked
+        disk.unlink(step.prepared)
+        return
+    if there is not None and there != step.target_mark:
+        raise FileExistsError
+    if there is not None and step.target.is_dir():
+        disk.rename(step.target, step.replaced)
+    elif there is not None and mark_of(step.replaced) is None:
+        disk.link_or_rename(step.target, step.replaced)  # it stays readable until the very rename
+    if step.target_mark is None and not step.prepared.is_dir():
+        disk.link_or_rename(step.prepared, step.target)  # fails where anything has come up
+        with suppress(FileNotFoundError):
+            disk.unlink(step.prepared)
+    else:
+        disk.rename(step.prepared, step.target)
+
+
+def _undo_all(folder: Path, steps: list[Step]) -> None:
+    with suppress(OSError):  # the journal stays, and the next run goes on
+        for step in reversed(steps):
+            _undo(step)
+        disk.unlink(folder / JOURNAL)
+
+
+def _undo(step: Step) -> None:
+    if mark_of(step.target) == step.prepared_mark:
+        if mark_of(step.prepared) is None:
+            disk.rename(step.target, step.prepared)
+        else:
+            disk.unlink(step.target)
+    if mark_of(step.replaced) is None:
+        return
+    there = mark_of(step.target)
+    if there is None:
+        disk.rename(step.replaced, step.target)
+    elif there == step.target_mark:  # linked, and not yet replaced
+        disk.unlink(step.replaced)
+    else:
+        raise FileExistsError  # somebody's new file: both stay

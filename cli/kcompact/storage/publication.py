@@ -1,0 +1,185 @@
+"""Publishing: all is prepared in private folders beside its targets, flushed, then renamed, all or nothing.
+
+``open_publication`` claims the targets before any work: it makes the folders, finds out whether they can be
+written, settles what a run that died has left there, and keeps other runs off the same targets. Until
+``commit`` nothing that the user can see has changed. ``commit`` writes a journal beside the first target
+(``journal.py``): a run that is killed among the renames is finished by the next one that writes to, or reads
+the state of, any of the folders concerned.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from kcompact.console import note
+from kcompact.errors import OutputError
+from kcompact.storage import disk
+from kcompact.storage.apart import real_place
+from kcompact.storage.journal import JOURNAL, Step, carry_out, finish, mark_of, read_journal
+from kcompact.storage.scratch import Scratch, lock_of_dead, looking_round, make_scratch
+
+_CLAIM = "claim"
+_WORK = "work"
+
+
+def _no_check() -> None:
+    """Nothing more to look at."""
+
+
+class Publication:
+    """What one run prepares. ``scratches`` lie beside the targets, by folder; the first has the journal."""
+
+    def __init__(self, scratches: dict[Path, Scratch], check: Callable[[], None]) -> None:
+        self._scratches = scratches
+        self._check = check
+        self._steps: list[tuple[Path, Path, Path]] = []  # prepared, target, replaced
+        self.folder = next(iter(scratches.values())).folder
+
+    @cached_property
+    def work_folder(self) -> Path:
+        """A folder for the run's own parts, on the disk of the first target. Raises OutputError."""
+        folder = self.folder / _WORK
+        with disk.explained(folder.parent.parent):
+            disk.make_folder(folder, 0o700)
+        return folder
+
+    def prepare(self, target: Path) -> Path:
+        """Where to write what will be ``target`` (a file, or a folder to be made by the caller)."""
+        place = _place_of(target)
+        folder, number = self._scratches[place.parent].folder, len(self._steps)
+        self._steps.append((folder / f"new-{number}", place, folder / f"old-{number}"))
+        return self._steps[-1][0]
+
+    def commit(self) -> None:
+        """Flush everything to the disk, then rename, in the order of ``prepare``. Raises OutputError."""
+        self._check()
+        with disk.explained(self._steps[0][1] if self._steps else self.folder):
+            for prepared, _, _ in self._steps:
+                disk.flush_tree(prepared)
+            steps = [
+                Step(prepared, target, replaced, str(mark_of(prepared)), mark_of(target))
+                for prepared, target, replaced in self._steps
+            ]
+            for scratch in self._scratches.values():
+                disk.flush(scratch.folder)
+            carry_out(self.folder, steps)
+
+
+@contextmanager
+def open_publication(targets: Sequence[Path], check: Callable[[], None] = _no_check) -> Iterator[Publication]:
+    """Claim ``targets`` and prepare in private folders beside them; the run's work lies beside the first.
+
+    ``check`` raises OutputError where a target may not be replaced; it is asked now and before the renames.
+    Raises OutputError where nothing can be written, or where another run is writing.
+    """
+    places = [_place_of(target) for target in targets]
+    parents = list(dict.fromkeys(place.parent for place in places)) or [Path(tempfile.gettempdir())]
+    scratches: dict[Path, Scratch] = {}
+    with ExitStack() as stack:
+        for parent in parents:
+            with disk.explained(parent):
+                stack.callback(_remove_empty, disk.make_folders(parent))
+                mine = [place for place in places if place.parent == parent]
+                scratches[parent] = stack.enter_context(_claimed(parent, mine, scratches))
+        check()
+        yield Publication(scratches, check)
+
+
+@contextmanager
+def _claimed(parent: Path, places: list[Path], scratches: dict[Path, Scratch]) -> Iterator[Scratch]:
+    with looking_round(parent, settle_folder) as living:
+        for folder in living:
+            _refuse_claimed(folder, {place.name for place in places})
+        scratch = make_scratch(parent)
+        first = next(iter(scratches.values()), scratch).folder
+        try:
+            claim = {
+                "process": os.getpid(),
+                "names": [place.name for place in places],
+                "journal": os.path.relpath(first, scratch.folder),
+            }
+            disk.write(scratch.folder / _CLAIM, json.dumps(claim).encode())
+        except BaseException:
+            scratch.remove()
+            raise
+    try:
+        yield scratch
+    finally:
+        if (first / JOURNAL).exists():  # neither finished nor undone: the next run will
+            os.close(scratch.lock)
+        else:
+            scratch.remove()
+
+
+def settle(parent: Path) -> None:
+    """Before anything in ``parent`` is read: finish what a run that died was publishing there."""
+    with suppress(OSError), looking_round(parent, settle_folder):
+        pass
+
+
+def settle_folder(folder: Path) -> bool:
+    """Finish what the run of a private folder was publishing, whose lock is held; may it be removed now?
+
+    Raises OutputError where it can neither be finished nor undone.
+    """
+    claim = _claim_of(folder)
+    if claim is None:
+        return True
+    first = Path(os.path.normpath(folder / claim["journal"]))
+    if first == folder:
+        _finish_dead(folder)
+        return True
+    if not first.is_dir():  # moved away, or not mounted here: what was replaced is kept
+        return not any(folder.glob("old-*"))
+    with lock_of_dead(first, is_alone=False) as lock:
+        if lock is not None:
+            _finish_dead(first)
+        return lock is not None
+
+
+def _finish_dead(folder: Path) -> None:
+    steps = read_journal(folder)
+    if steps is None:
+        return
+    names = ", ".join(str(step.target) for step in steps)
+    try:
+        finish(folder, steps)
+    except OutputError:
+        if (folder / JOURNAL).exists():
+            raise
+        note(f"a run died while it published {names}; all of it is as it was before")
+    else:
+        note(f"a run died while it published {names}; that is finished now")
+
+
+def _refuse_claimed(folder: Path, names: set[str]) -> None:
+    claim = _claim_of(folder) or {}
+    both = sorted(names & set(claim.get("names", ())))
+    if both:
+        raise OutputError(
+            f"{folder.parent / both[0]} is being written by another run (process {claim['process']})",
+            hint="wait until it has ended, or choose another place with -o",
+        )
+
+
+def _claim_of(folder: Path) -> dict[str, Any] | None:
+    try:
+        return json.loads((folder / _CLAIM).read_bytes())
+    except (OSError, ValueError):  # of another user, or of a run that died over it
+        return None
+
+
+def _place_of(target: Path) -> Path:
+    return Path(real_place(target))
+
+
+def _remove_empty(folders: list[Path]) -> None:
+    """Folders that a run made and left nothing in."""
+    with suppress(OSError):
+        for folder in reversed(folders):
+            folder.rmdir()

@@ -1,0 +1,136 @@
+"""Private folders of a run, for parts, unpacked copies and what is about to be published.
+
+Such a folder is called ``.kcompact-`` and something unguessable, nobody else may enter it (0700), and the run
+holds a lock on a file in it for as long as it lives. So the next run can tell what a run that died has left:
+a folder of the same user whose lock is free. It puts right what was half published and removes the rest. The
+lock is ``flock``: the kernel's, whatever container the run was in and whatever process numbers repeat.
+"""
+
+import fcntl
+import os
+import stat
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from kcompact.console import note
+from kcompact.storage import disk
+
+PREFIX = ".kcompact-"
+_LOCK = "lock"
+_PATIENCE_SECONDS = 10.0  # for another run that looks round in the same folder; it takes an instant
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """A private folder in use by this run; it goes with the lock."""
+
+    folder: Path
+    lock: int
+
+    def remove(self) -> None:
+        """Remove the folder with all that it holds, then let go of the lock."""
+        with suppress(OSError):  # what stays is removed by the next run
+            disk.remove_tree(self.folder)
+        os.close(self.lock)
+
+
+@contextmanager
+def scratch_folder(parent: Path | None = None) -> Iterator[Path]:
+    """A private folder in ``parent`` (None: the folder for temporary files), gone afterwards."""
+    parent = Path(tempfile.gettempdir()) if parent is None else parent
+    with disk.explained(parent), looking_round(parent):
+        scratch = make_scratch(parent)
+    try:
+        yield scratch.folder
+    finally:
+        scratch.remove()
+
+
+@contextmanager
+def looking_round(parent: Path, settle: Callable[[Path], bool] = lambda _: True) -> Iterator[list[Path]]:
+    """Inside, no other run makes a private folder in ``parent``; gives those of runs that live.
+
+    Those of runs that died are removed first, unless ``settle`` says that they are still needed.
+    """
+    with _alone_in(parent) as is_alone:
+        yield _living(parent, settle, is_alone=is_alone)
+
+
+def make_scratch(parent: Path) -> Scratch:
+    """Make a private folder; call inside ``looking_round``. Raises OSError."""
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
+    try:
+        lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        with suppress(OSError):  # a file system without locks: nothing is ever taken for dead there
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BaseException:
+        disk.remove_tree(folder)
+        raise
+    return Scratch(folder, lock)
+
+
+def _living(parent: Path, settle: Callable[[Path], bool], *, is_alone: bool) -> list[Path]:
+    living, removed = [], 0
+    for folder in sorted(parent.glob(f"{PREFIX}*")):
+        with lock_of_dead(folder, is_alone=is_alone) as lock:
+            if lock is None or not settle(folder):
+                living.append(folder)
+                continue
+            with suppress(OSError):
+                disk.remove_tree(folder)
+                removed += 1
+    if removed:
+        what = "a folder" if removed == 1 else f"{removed} folders"
+        note(f"{parent}: removed {what} that runs which died had left")
+    return living
+
+
+@contextmanager
+def lock_of_dead(folder: Path, *, is_alone: bool) -> Iterator[int | None]:
+    """The lock of a folder that a run of this user left, held; None: the run lives, or nobody can tell."""
+    lock = None
+    try:
+        status = folder.lstat()
+        if stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid():
+            # A folder without a lock is being made; if not even that, its run died over it.
+            lock = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW | (os.O_CREAT if is_alone else 0), 0o600)
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_held = os.path.samestat(os.fstat(lock), (folder / _LOCK).lstat())
+        else:
+            is_held = False
+    except OSError:
+        is_held = False
+    try:
+        yield lock if is_held else None
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+@contextmanager
+def _alone_in(parent: Path) -> Iterator[bool]:
+    """Hold the folder's own lock, if that can be had in time."""
+    descriptor = os.open(parent, os.O_RDONLY)
+    try:
+        yield _locked_in_time(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _locked_in_time(descriptor: int) -> bool:
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.02)
+        except OSError:  # network file systems lock no folders
+            return False
+        else:
+            return True
