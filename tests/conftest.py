@@ -29,10 +29,20 @@ def spark() -> Iterator[Any]:
         yield session
 
 
+@pytest.fixture(scope="session")
+def temporary(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A folder for temporary files where no other program leaves anything that a run would speak of."""
+    return str(tmp_path_factory.mktemp("temporary"))
+
+
 @pytest.fixture
-def kcompact(capsys: pytest.CaptureFixture[str]) -> Callable[..., Run]:
+def kcompact(
+    capsys: pytest.CaptureFixture[str], temporary: str, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Run]:
     """Run a command line through ``main()``: exit code, stdout, stderr."""
     from kcompact.app import main
+
+    monkeypatch.setattr("tempfile.tempdir", temporary)
 
     def run(*arguments: object) -> Run:
         capsys.readouterr()
