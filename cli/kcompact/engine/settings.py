@@ -77,6 +77,7 @@ def _properties(options: SessionOptions) -> dict[str, str]:
     }
     if options.place is Place.LOCAL:
         properties["spark.python.daemon.module"] = DAEMON_MODULE
+        properties["spark.authenticate"] = "true"  # other users of this machine can reach loopback as well
     if options.place is not Place.STANDALONE:
         properties |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     return properties
