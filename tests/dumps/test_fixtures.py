@@ -161,6 +161,14 @@ CHANGE_EVENTS = {  # see test_change_events.py
     "maxwell-1.jsonl",
     "mongodb-connector-1-change-streams.jsonl",
 }
+DELIMITED = {  # see test_delimited_text.py
+    "console-consumer-3.7-consumer-offsets.txt",
+    "console-consumer-3.7-print-key-only.txt",
+    "console-consumer-3.7-schemas.txt",
+    "debezium-2-watch-topic-k.txt",
+    "kcat-1.7-K-colon.txt",
+    "risingwave-upsert-caret.txt",
+}
 
 
 def records_of(path: Path, **options: Any) -> dict[tuple[int, int], Record]:
@@ -183,7 +191,7 @@ PLAIN = records_of(FIXTURES / "plain.jsonl")
 
 
 def test_every_fixture_is_tested() -> None:
-    named = {*TOLD, *BY_FILE_ORDER, *REFUSED, *ONE_RECORD, *CHANGE_EVENTS}
+    named = {*TOLD, *BY_FILE_ORDER, *REFUSED, *ONE_RECORD, *CHANGE_EVENTS, *DELIMITED}
     assert named == {path.name for path in FIXTURES.iterdir()} - {"README.md"}
 
 

@@ -43,6 +43,7 @@ def suits(file: DumpFile) -> bool:
         and not dialect.reads_values
         and dialect.timestamp_unit in {"ms", "auto"}
         and not dialect.labelled
+        and not shape.rest
         and not special & set(shape.columns)
         and {dialect.offset, dialect.key, dialect.value} <= set(shape.columns)
         and len(set(shape.columns)) == len(shape.columns)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kcompact.dumps.csv_text import BadCsvError, cells_of
+from kcompact.dumps.csv_text import BadCsvError, cells_of, first_cells
 from kcompact.dumps.dialect import Dialect
 from kcompact.dumps.framed import TextShape, UnreadableError
 from kcompact.dumps.layout import DumpFile, SplitNotes
@@ -19,6 +19,7 @@ class CsvShape(TextShape):
     columns: tuple[str, ...] = ()
     delimiter: str = ","
     quoting: str = "rfc4180"
+    rest: bool = False  # the last column takes the rest of the line, delimiters and all
 
     @property
     def has_header(self) -> bool:
@@ -72,7 +73,10 @@ class CsvReader:
         if shape.quoting != "none" and (data.startswith(b'"') or self._opening in data):
             self._rules.count("quoted_cells")
         try:
-            cells = cells_of(data, self._delimiter, shape.quoting)
+            if shape.rest:
+                cells = first_cells(data, self._delimiter, len(shape.columns))
+            else:
+                cells = cells_of(data, self._delimiter, shape.quoting)
         except BadCsvError as error:
             raise UnreadableError(
                 str(error), "quotes inside fields must be doubled; was the file cut or edited?"

@@ -21,6 +21,7 @@ def covers(file: DumpFile) -> bool:
     names = (dialect.key, dialect.value, dialect.offset)
     return (
         not dialect.labelled
+        and not file.shape.rest
         and dialect.key_encoding == "text"
         and dialect.missing_value == "null"
         and dialect.timestamp_unit in {"ms", "auto"}

@@ -2,6 +2,8 @@
 
 import re
 
+from kcompact.dumps.json_text import end_of_value
+
 Cells = list[bytes | None]
 _QUOTE = b'"'
 
@@ -40,6 +42,34 @@ def cells_of(line: bytes, delimiter: bytes = b",", quoting: str = "rfc4180") -> 
         if at == end:
             cells.append(None)
             return cells
+
+
+def first_cells(line: bytes, delimiter: bytes, columns: int) -> Cells:
+    """The cells of a line of text, of which the last takes the rest of the line.
+
+    One that begins as JSON ends where its JSON does, if a delimiter follows there: delimiters in it are its
+    own. A cell of length zero is None.
+    """
+    cells: Cells = []
+    at = 0
+    while len(cells) < columns - 1:
+        end = _end_of_json(line, at, delimiter)
+        if end is None:
+            end = line.find(delimiter, at)
+        if end < 0:
+            break
+        cells.append(line[at:end] or None)
+        at = end + len(delimiter)
+    return [*cells, line[at:] or None]
+
+
+def _end_of_json(line: bytes, at: int, delimiter: bytes) -> int | None:
+    if line[at : at + 1] not in (b"{", b"[", b'"'):
+        return None
+    length = end_of_value(line[at:])
+    if length is None or not line.startswith(delimiter, at + length):
+        return None
+    return at + length
 
 
 _QUOTED = {

@@ -130,11 +130,13 @@ TEXT_DIALECTS = (
     ),
     Dialect(
         name="text",
-        tool="text without quoting, such as kcat -f (with --columns)",
+        tool="text without quoting, such as kcat -K: and -f, or kafka-console-consumer (else with --columns)",
         layouts=("csv_lines",),
         quoting="none",
-        doubtful_key=_MISSING,
-        doubtful_value=_MISSING,
+        null_literal="null",
+        doubtful_key=_MISSING | _LITERAL,
+        doubtful_value=_MISSING | _LITERAL,
+        sure=False,
     ),
     Dialect(
         name="aiven-csv",

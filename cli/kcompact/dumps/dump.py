@@ -137,7 +137,7 @@ def _open_file(file_id: int, path: str, options: ReadOptions, spool: Path) -> Du
             file_id=file_id,
             path=path,
             data_path=str(Path(data_path).absolute()),  # workers have a working folder of their own
-            data_bytes=Path(data_path).stat().st_size,
+            data_bytes=recognised.data_bytes or Path(data_path).stat().st_size,
             layout=recognised.layout,
             dialect=recognised.dialect,
             shape=recognised.shape,

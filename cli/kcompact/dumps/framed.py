@@ -215,5 +215,5 @@ def _until_reject(found: Iterator[Found], split: Split, notes: SplitNotes) -> It
 
 def _ends_line(file: DumpFile) -> bool:
     with Path(file.data_path).open("rb") as source:
-        source.seek(-1, 2)
+        source.seek(file.data_bytes - 1)
         return source.read(1) == b"\n"

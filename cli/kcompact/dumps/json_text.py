@@ -75,6 +75,14 @@ def past_blanks(text: str, at: int) -> int:
     return at
 
 
+def end_of_value(data: bytes) -> int | None:
+    """Where the JSON value that ``data`` begins with ends; None if it begins with none."""
+    try:
+        return _DECODER.raw_decode(data.decode("latin-1"))[1]
+    except (ValueError, RecursionError):
+        return None
+
+
 def canonical(spelling: bytes) -> bytes:
     """The same JSON value without blanks, with sorted names: equal for equal values however spelt."""
     value = json.loads(spelling)

@@ -65,9 +65,14 @@ def refuse_doubts(
         for file in dump.files:
             doubt = _doubt(file, found[file.file_id], role)
             if doubt:
-                raise InputError(f"{doubt}, and {reason} depends on which it is", hint=_DOUBT_HINTS[role])
+                hint = _LITERAL_HINT if "the word " in doubt and role == "value" else _DOUBT_HINTS[role]
+                raise InputError(f"{doubt}, and {reason} depends on which it is", hint=hint)
 
 
+_LITERAL_HINT = (
+    "say what the word is: --tombstone literal:null where it is a tombstone, --tombstone missing where it is"
+    " text and nothing at all is a tombstone"
+)
 _DOUBT_HINTS = {
     "value": "say what a tombstone looks like: --tombstone null|missing|empty|literal:TEXT",
     "key": "say what such a key is: --missing-key null|empty",

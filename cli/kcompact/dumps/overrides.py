@@ -11,8 +11,8 @@ from kcompact.errors import InputError
 
 _TOMBSTONES: dict[str, dict[str, Any]] = {
     "null": {"missing_value": "empty", "empty_value": "empty"},
-    "missing": {"missing_value": "null", "empty_value": "empty"},
-    "empty": {"missing_value": "null", "empty_value": "null"},
+    "missing": {"missing_value": "null", "empty_value": "empty", "null_literal": None},
+    "empty": {"missing_value": "null", "empty_value": "null", "null_literal": None},
 }
 
 

@@ -42,7 +42,10 @@ class FieldRules:
             "key": ENCODINGS[self.dialect.key_encoding],
             "value": ENCODINGS[self.dialect.value_encoding],
         }
-        self._literal = None if self.dialect.null_literal is None else self.dialect.null_literal.encode()
+        literal = self.dialect.null_literal
+        self._literals = frozenset(() if literal is None else (literal.encode(),))
+        if literal is not None and "literal" in self.dialect.doubtful_value:  # the tool's, in either case
+            self._literals |= {literal.upper().encode()}
 
     def count(self, name: str, example: str | None = None) -> None:
         """One more of what ``name`` counts."""
@@ -134,7 +137,7 @@ class FieldRules:
 
     def is_literal(self, text: bytes, role: str) -> bool:
         """Whether text is the dialect's word for null."""
-        if self._literal is None or text != self._literal:
+        if text not in self._literals:
             return False
         self.count(f"literal_{role}")
         return True

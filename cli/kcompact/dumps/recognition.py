@@ -1,13 +1,15 @@
 """What a file is, from its first bytes: layout, dialect, and what had to be assumed."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from kcompact.dumps.avro import recognise_avro
 from kcompact.dumps.avro_container import MAGIC as AVRO_MAGIC
+from kcompact.dumps.delimited_text import begins_with_key
 from kcompact.dumps.dialect import Dialect
 from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.trailing_lines import end_of_records
 from kcompact.errors import InputError
 
 HEAD_BYTES = 1 << 20
@@ -33,6 +35,7 @@ class Recognised:
     notes: tuple[str, ...] = field(default=())
     topic: str | None = None  # where the file tells once, not record by record
     partition: int | None = None
+    data_bytes: int | None = None  # where records end before the file does
 
 
 @dataclass(frozen=True)
@@ -83,9 +86,27 @@ def recognise(path: str, data_path: str, options: ReadOptions) -> Recognised:
             raise InputError(f"{path}: {what}, not a dump that kcompact reads", hint=hint)
     if not found.body.strip():
         raise InputError(f"{path}: nothing but blanks", hint="was the export interrupted?")
-    # Text whose columns the user names is text, whatever it begins with.
-    is_json = first_byte(found.body) in (b"{", b"[") and not options.columns
-    return recognise_json(found, options) if is_json else recognise_text(found, options)
+    data_bytes, lines = end_of_records(data_path, found.data_bytes)
+    found = replace(found, data_bytes=data_bytes, head=found.head[:data_bytes])
+    if not found.body.strip():
+        raise InputError(f"{path}: no records, only what a tool says about itself", hint=_NOTHING_HINT)
+    is_json = first_byte(found.body) in (b"{", b"[") and not _is_text(found, options)
+    recognised = recognise_json(found, options) if is_json else recognise_text(found, options)
+    if not lines:
+        return recognised
+    which = "a line" if lines == 1 else f"{lines} lines"
+    note = f"{which} at the end passed over, in which the tool talks about itself"
+    return replace(recognised, data_bytes=data_bytes, notes=(*recognised.notes, note))
+
+
+def _is_text(found: Candidate, options: ReadOptions) -> bool:
+    """Whether a file that begins like JSON is text: the user names its columns, or its keys are JSON."""
+    body = found.body[after_noise(found.body) :]
+    line, newline, _ = body.partition(b"\n")
+    return bool(options.columns) or bool((newline or found.whole) and begins_with_key(line))
+
+
+_NOTHING_HINT = "did the tool time out, or was it stopped, before it read a record? export the topic again"
 
 
 def first_byte(body: bytes) -> bytes:

@@ -1,0 +1,39 @@
+"""What a tool prints about itself once it is done: lines at the end of a dump that are no records."""
+
+import re
+from pathlib import Path
+
+_TAIL_BYTES = 64 << 10
+_ITSELF = re.compile(
+    rb"Processed a total of \d+ messages?"  # kafka-console-consumer
+    rb"|% (?:Reached end of topic|Auto-selecting|Waiting for|ERROR:|Group ).*"  # kcat
+    rb"|%[0-7]\|\d+\.\d+\|.*"  # librdkafka
+    rb"|\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] (?:ERROR|WARN|INFO) .*[^\"]"  # Kafka's scripts, by log4j
+    rb"|(?:ERROR|WARN) .*(?:Exception|Error|terminating).*[^\"]"
+)
+_STACK = re.compile(
+    rb"(?:[a-z]\w*\.)+\w*(?:Exception|Error)\b.*|\s+at [\w.$/<>]+\(.*\)|Caused by: .*|\s+\.\.\. \d+ more"
+)
+"""Of an exception; only below a line of the tool, as records may hold such lines, too."""
+
+
+def end_of_records(data_path: str, data_bytes: int) -> tuple[int, int]:
+    """Where the lines of the tool at the end of a text file begin, and how many they are.
+
+    Blank lines among them count as theirs. Without any, the end of the file and 0.
+    """
+    with Path(data_path).open("rb") as source:
+        source.seek(max(0, data_bytes - _TAIL_BYTES))
+        tail = source.read()
+    end, found = data_bytes, 0
+    position, count = data_bytes, 0
+    for line in reversed(tail.splitlines(keepends=True)):
+        position -= len(line)
+        text = line.rstrip(b"\r\n")
+        is_tool = _ITSELF.fullmatch(text) is not None
+        if text.strip() and not is_tool and not _STACK.fullmatch(text):
+            break
+        count += bool(text.strip())
+        if is_tool:
+            end, found = position, count
+    return end, found

@@ -1,0 +1,149 @@
+"""Text with one delimiter: its keys and values as the tools wrote them, and what the tools say at its end."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dump_pipeline import index_all, open_one
+from kcompact.dumps.judging import judge, refuse_doubts
+from kcompact.dumps.layouts import LAYOUTS
+from kcompact.errors import InputError
+
+FIXTURES = Path(__file__).parent / "fixtures"
+Pair = tuple[bytes | None, bytes | None]
+
+
+def pairs(path: Path, **options: Any) -> list[Pair]:
+    with open_one(path, **options) as dump:
+        file = dump.files[0]
+        found = [r for split in dump.splits(1) for _, _, r in LAYOUTS[file.layout].records(file, split)]
+        table, notes = index_all(dump)
+        judge(dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes)
+    assert table["key"].to_pylist() == [record.key for record in found]
+    return [(record.key, record.value) for record in found]
+
+
+def lines(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+KEYS = {
+    "kcat-1.7-K-colon.txt": [b"spade", b"rake", b"spade", b"hoe", b"rake"],
+    "console-consumer-3.7-print-key-only.txt": [b"spade", b"rake", b"spade", b"rake", b"hoe"],
+    "console-consumer-3.7-consumer-offsets.txt": [
+        b"[shed,tools,0]",
+        b"[shed,tools,1]",
+        b"[shed,tools,0]",
+        b"[shed,tools,1]",
+    ],
+    "debezium-2-watch-topic-k.txt": [b'{"id":1}', b'{"id":2}', b'{"id":2}', b'{"id":2}'],
+    "risingwave-upsert-caret.txt": [b'{"ID": 1}', b'{"ID": 2}', b'{"ID": 1}', b'{"ID": 2}'],
+}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_it_is_recognised_without_options(name: str) -> None:
+    found = pairs(FIXTURES / name)
+    assert [key for key, _ in found] == KEYS[name]
+    deleted = {key for key, _ in found if dict(found)[key] is None}
+    assert len(deleted) == 1
+
+
+def test_the_registry_s_topic_is_recognised() -> None:
+    found = pairs(FIXTURES / "console-consumer-3.7-schemas.txt")
+    assert [value is None for _, value in found] == [False, False, False, True]
+    assert found[3][0] == found[1][0]
+
+
+def test_the_last_column_takes_the_rest_of_the_line() -> None:
+    assert pairs(FIXTURES / "kcat-1.7-K-colon.txt")[0][1] == b'{"rack":"north: upper","pieces":3}'
+    assert pairs(FIXTURES / "risingwave-upsert-caret.txt")[0][1] == b'{"ID": 1, "title": "spade^s"}'
+
+
+def test_a_column_that_is_named_last_takes_the_rest_too(tmp_path: Path) -> None:
+    path = lines(tmp_path / "t.txt", 'a,0,{"x":1,"y":2}\n"a,b",1,c\n')
+    assert pairs(path, columns=("key", "offset", "value")) == [
+        (b"a", b'{"x":1,"y":2}'),
+        (b'"a,b"', b"c"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["console-consumer-3.7-print-key-only.txt", "debezium-2-watch-topic-k.txt"])
+def test_the_word_null_is_asked_about_where_it_matters(name: str) -> None:
+    with open_one(FIXTURES / name) as dump:
+        _, notes = index_all(dump)
+        splits = {split.split_id: split for split in dump.splits(1 << 40)}
+        assert any("the word null" in remark for remark in judge(dump, splits, notes))
+        with pytest.raises(InputError, match="--drop-tombstones depends") as caught:
+            refuse_doubts(dump, splits, notes, {"value": "--drop-tombstones"})
+        assert "--tombstone literal:null" in str(caught.value.hint)
+
+
+def test_the_word_null_is_text_where_the_user_says_so() -> None:
+    path = FIXTURES / "console-consumer-3.7-print-key-only.txt"
+    assert pairs(path, tombstone="missing")[3] == (b"rake", b"null")
+    assert pairs(path, tombstone="literal:null")[3] == (b"rake", None)
+
+
+def test_what_the_tool_says_at_the_end_is_passed_over_and_said() -> None:
+    with open_one(FIXTURES / "console-consumer-3.7-print-key-only.txt") as dump:
+        assert any("3 lines at the end passed over" in note for note in dump.notes)
+
+
+def test_so_it_is_behind_json(tmp_path: Path) -> None:
+    record = '{"key":"a","value":"b","offset":1}\n'
+    path = lines(tmp_path / "t.jsonl", record + "Processed a total of 1 messages\n\n")
+    assert pairs(path) == [(b"a", b"b")]
+    path = lines(tmp_path / "u.jsonl", record + "% Reached end of topic t [0] at offset 2\n")
+    assert pairs(path) == [(b"a", b"b")]
+
+
+def test_what_looks_like_a_stack_trace_in_the_last_record_stays(tmp_path: Path) -> None:
+    text = 'key,value,offset\na,"it failed\nCaused by: java.io.IOException: x"\n'
+    with pytest.raises(InputError, match="2 columns where 3"):
+        pairs(lines(tmp_path / "t.csv", text))
+    text = 'key,offset,value\na,1,"it failed\nCaused by: java.io.IOException: x"\n'
+    assert pairs(lines(tmp_path / "t.csv", text)) == [(b"a", b"it failed\nCaused by: java.io.IOException: x")]
+
+
+def test_a_file_of_nothing_else_is_not_blamed_on_its_first_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no records, only what a tool says about itself"):
+        open_one(lines(tmp_path / "t.txt", "Processed a total of 0 messages\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "typed"),
+    [
+        ("a:b c\nd:e f\n", "--columns key,value --delimiter ':'"),
+        ("t,0,1,k,v\nt,0,2,k,v\n", "--columns topic,partition,offset,key,value --delimiter ','"),
+    ],
+)
+def test_other_text_is_refused_with_the_line_to_type(tmp_path: Path, text: str, typed: str) -> None:
+    with pytest.raises(InputError, match="no delimiter between key and value is known") as caught:
+        open_one(lines(tmp_path / "t.txt", text))
+    assert typed in str(caught.value.hint)
+
+
+def test_a_csv_of_values_is_called_what_it_is(tmp_path: Path) -> None:
+    path = lines(tmp_path / "t.csv", '"name","title","salary"\n"a","b","1.5"\n')
+    with pytest.raises(InputError, match="CSV with the header line name, title, salary"):
+        open_one(path)
+
+
+def test_copied_lines_read_the_same_again(tmp_path: Path) -> None:
+    from dump_pipeline import copied
+
+    path = FIXTURES / "console-consumer-3.7-print-key-only.txt"
+    with open_one(path) as dump:
+        rows = index_all(dump)[0].to_pylist()
+        (tmp_path / "t.txt").write_bytes(copied(dump, rows[2:]))
+    assert pairs(tmp_path / "t.txt") == pairs(path)[2:]
+
+
+def test_events_in_such_text_are_named() -> None:
+    with open_one(FIXTURES / "debezium-2-watch-topic-k.txt") as dump:
+        assert any("--cdc debezium" in note for note in dump.notes)
+    with open_one(FIXTURES / "debezium-2-watch-topic-k.txt", cdc="debezium") as dump:
+        assert index_all(dump)[0]["is_tombstone"].to_pylist() == [False, False, True, True]
