@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import fastavro
-from fastavro.schema import SchemaParseException
+from fastavro.schema import SchemaParseException, UnknownType
 
 from kcompact.dumps.shown import shown
 
@@ -82,7 +82,7 @@ def wire_schema(schema: Any, *, text: bool = False) -> WireSchema:
     named: dict[str, Any] = {}
     try:
         return WireSchema(fastavro.parse_schema(_reduced(schema, text=text), named), named)
-    except (SchemaParseException, KeyError, TypeError, AttributeError) as error:
+    except (SchemaParseException, UnknownType, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"not an Avro schema: {shown(error)}") from error
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
