@@ -151,6 +151,14 @@ def test_mangled_dumps_are_read_right_or_refused(tmp_path: Path) -> None:
         )
 
 
+def test_a_byte_before_an_opening_quote_does_not_join_two_lines(tmp_path: Path) -> None:
+    path = tmp_path / "dump.csv"
+    path.write_bytes(b'topic,partition,offset,timestamp,key,value\nt,1,24,17,\xc3"line\nbreak","v"\n')
+    refused = read(path)
+    assert isinstance(refused, InputError)
+    assert refused.message.startswith(f"{path}:2: a line end in a field without quotes")
+
+
 @pytest.mark.usefixtures("spark")
 def test_mangled_dumps_are_compacted_right_or_refused(tmp_path: Path, kcompact: Callable[..., Run]) -> None:
     came_of: Counter[str] = Counter()
