@@ -67,7 +67,7 @@ def _write_report(target: Path, report: CompactionReport, done: Compacted, folde
     disk.write(target / "report.md", render_markdown(report).encode())
     _write_pieces(target / "removed-keys.csv", REMOVED_KEYS_HEADER, done.outcome.removed_keys, folder)
     _write_pieces(target / "gaps.csv", GAPS_HEADER, done.outcome.gaps, folder)
-    (target / "report.html").write_text(render_html(report, target), encoding="utf-8")
+    disk.write(target / "report.html", render_html(report, target).encode())
 
 
 def _write_pieces(path: Path, header: bytes, pieces: list[Piece], folder: Path) -> None:

@@ -10,7 +10,7 @@ from kcompact.errors import OutputError
 from kcompact.storage.replacing import check_replaceable
 
 STDIO = "-"
-REPORT_FILES = ("report.json", "report.md", "removed-keys.csv", "gaps.csv")
+REPORT_FILES = ("report.json", "report.md", "report.html", "removed-keys.csv", "gaps.csv")
 DATA_SUFFIXES = {".json", ".jsonl", ".ndjson", ".avro", ".csv", ".tsv", ".txt", ".log", ".dump"}
 CONTAINER_SUFFIXES = {".gz", ".bz2", ".zst", ".zstd", ".xz", ".lz4"}
 
