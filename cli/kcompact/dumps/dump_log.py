@@ -8,7 +8,7 @@ from kcompact.digits import whole_number
 from kcompact.dumps.file_names import name_facts
 from kcompact.dumps.framed import Frame, FramedLayout, ReadRecord, TextShape, UnreadableError
 from kcompact.dumps.layout import DumpFile, SplitNotes
-from kcompact.dumps.lines import lines_of
+from kcompact.dumps.lines import lines_of, newline_of
 from kcompact.dumps.reading import FieldRules
 from kcompact.dumps.record import LARGEST_RECORD_BYTES, Record
 from kcompact.dumps.shown import shown
@@ -129,7 +129,8 @@ def _sized(rest: bytes, label: bytes, told: bytes, following: bytes) -> tuple[by
         )
     text = rest[len(label) :]
     after = text[size:]
-    if len(text) >= size and (not after.strip(b"\n") or (following and after.startswith(following))):
+    is_whole = after in {b"", b"\r"} or not after.strip(b"\n") or (following and after.startswith(following))
+    if len(text) >= size and is_whole:
         return text[:size], after
     # Bytes that are no UTF-8 were replaced, so sizes do not fit: the rest is found by its label.
     found, label_after, others = text.partition(following) if following else (text, b"", b"")
@@ -149,7 +150,7 @@ def dump_log_facts(head: bytes, start: int) -> tuple[TextShape, str | None, int 
     if records is None or not (dumping or body.startswith(RECORD_STARTS + _OTHER_STARTS)):
         return None
     start += records.start()
-    shape = TextShape(start=start, begin=head[:start], splittable=False)
+    shape = TextShape(start=start, begin=head[:start], newline=newline_of(body), splittable=False)
     if dumping is None:
         return shape, None, None
     folder = PurePath(dumping[1].decode("utf-8", "replace")).parent.name

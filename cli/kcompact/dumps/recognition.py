@@ -1,5 +1,6 @@
 """What a file is, from its first bytes: layout, dialect, and what had to be assumed."""
 
+import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,12 @@ from kcompact.dumps.delimited_text import begins_with_key
 from kcompact.dumps.dialect import Dialect
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.trailing_lines import end_of_records
+from kcompact.dumps.writers.csv_lines import COLUMNS
 from kcompact.errors import InputError
 
 HEAD_BYTES = 1 << 20
 LONGEST_HEAD_BYTES = 64 << 20  # larger than any record that a broker takes by default
+_SCHEMA_BYTES = 1 << 10  # within which kcompact's own Avro schema is named
 UTF8_BOM = b"\xef\xbb\xbf"
 _REFUSED = {
     b"PAR1": ("Parquet", "export as JSON lines, CSV or Avro; Parquet is not read"),
@@ -78,6 +81,7 @@ def recognise(path: str, data_path: str, options: ReadOptions) -> Recognised:
     from kcompact.dumps.text_recognition import recognise_text
 
     found = candidate(path, data_path)
+    options = _for_converted(found, options)
     if found.head.startswith(AVRO_MAGIC):
         shape, dialect = recognise_avro(path, data_path, options)
         return Recognised("avro", dialect, shape)
@@ -107,6 +111,29 @@ def _is_text(found: Candidate, options: ReadOptions) -> bool:
 
 
 _NOTHING_HINT = "did the tool time out, or was it stopped, before it read a record? export the topic again"
+
+
+_CONVERTED_CSV = re.compile(re.escape(",".join(COLUMNS).encode()) + rb"\r?\n")
+_CONVERTED_LINE = re.compile(
+    rb'\{"topic":"(?:[^"\\]|\\.)*","partition":\d+,"offset":\d+,"timestamp":-?\d+,'
+    rb'(?:"timestampType":"\w+",)?"key":'
+)
+
+
+def _for_converted(found: Candidate, options: ReadOptions) -> ReadOptions:
+    """Options without those that describe what another tool wrote, if kcompact wrote this file.
+
+    ``verify`` is given a dump and what it was converted to, and one set of options for both.
+    """
+    if (
+        _CONVERTED_CSV.match(found.body)
+        or b'"name":"KafkaRecord","namespace":"kcompact"' in found.head[:_SCHEMA_BYTES]
+    ):
+        return ReadOptions(canonical_keys=options.canonical_keys)
+    names = {place.partition(".")[0] for place in options.fields.values()}
+    if (options.columns or names - set(COLUMNS)) and _CONVERTED_LINE.match(found.body):
+        return replace(options, dialect=None, columns=(), delimiter=None, fields={})
+    return options
 
 
 def first_byte(body: bytes) -> bytes:
