@@ -92,6 +92,10 @@ def test_a_tool_s_records_arrive_in_another_format(case: Case, tmp_path: Path, k
     run = kcompact("compact", dump, "-o", output, "--to", case.format, *arguments(told), *state)
 
     assert run.exit_code == 0, run.stderr
+    if "not in offset order" in run.stderr:  # of several files; the remedy is tried
+        joined = output.rename(tmp_path / f"joined.{case.format}")
+        assert kcompact("compact", joined, "-o", output, "--no-report").exit_code == 0
+        state = []  # which names the output that it belongs to
     records = twin(told)
     retained = clean(records.values(), Settings()).retained
     found = {(record.partition, record.offset): record for record in READERS[case.format](output)}

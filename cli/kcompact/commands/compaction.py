@@ -14,7 +14,7 @@ from kcompact.commands.publishing import publish
 from kcompact.console import note, say, stderr, stdout
 from kcompact.dumps.describing import describe, serial_notes
 from kcompact.dumps.dump import Dump, open_dump
-from kcompact.dumps.joining import joined
+from kcompact.dumps.joining import joined, order_notes
 from kcompact.dumps.outputs import OutputChoice, OutputNames, OutputPlan, name_outputs
 from kcompact.dumps.writers.converting import copying_for
 from kcompact.dumps.writers.targets import check_one_log, conversion_notes, with_writers
@@ -175,7 +175,7 @@ class CompactCommand:
         self, dump: Dump, outputs: OutputPlan, policies: Policies, done: Compacted
     ) -> CompactionReport:
         shared = [SharedKey(topic, key) for topic, key in done.shared_keys.examples]
-        notes = [*dump.notes, *conversion_notes(outputs)]
+        notes = [*dump.notes, *conversion_notes(outputs), *order_notes(outputs, done.overtaken)]
         serial = serial_notes(dump) if self.run.verbose else []
         warnings = []
         if done.shared_keys.count:

@@ -19,6 +19,23 @@ def joined(outputs: OutputPlan) -> tuple[DumpFile, ...]:
     return tuple(sorted(files, key=lambda file: file.file_id))
 
 
+def order_notes(outputs: OutputPlan, overtaken: set[tuple[int, int]]) -> list[str]:
+    """Which outputs are out of offset order, since a file holds offsets below those of one before it.
+
+    ``overtaken`` names such files by their ids.
+    """
+    notes = []
+    for target in outputs.targets:
+        paths = {file.file_id: file.path for file in target.files}
+        pair = min((pair for pair in overtaken if pair[0] in paths and pair[1] in paths), default=None)
+        if pair is not None:
+            notes.append(
+                f"{target.path} is not in offset order: {paths[pair[1]]} follows {paths[pair[0]]} and holds"
+                " smaller offsets; compact it once more to sort it, or write one file each with -o DIR/"
+            )
+    return notes
+
+
 def _fitting(first: DumpFile, file: DumpFile) -> DumpFile:
     """The file as one whose records can follow those of ``first``."""
     if file.file_id == first.file_id:

@@ -28,7 +28,7 @@ from kcompact.log.read_committed import told_by_read_committed
 from kcompact.log.removed_report import REMOVED_BY, report_removed_keys
 from kcompact.log.shared_keys import SharedKeys
 from kcompact.log.survivors import COPIED_BY, copy_survivors
-from kcompact.log.totals import Outcome, overlapping, plain_outcome, unsorted_files
+from kcompact.log.totals import Outcome, overlapping, overtaken_files, plain_outcome, unsorted_files
 
 ROWS_PER_SHUFFLE_PARTITION = 500_000
 DUMP_BYTES_PER_MERGE_TASK = 256 << 20  # each reads its share in as many passes as it takes
@@ -71,6 +71,7 @@ class Compacted:
     notes: list[str]
     plan: IndexPlan
     cleanings: Mapping[int, LogCleaning] = field(default_factory=dict)  # by log id; the full form's
+    overtaken: set[tuple[int, int]] = field(default_factory=set)  # see overtaken_files
 
 
 def is_plain(policy: Policy) -> bool:
@@ -109,6 +110,7 @@ def _compact_plain(spark: SparkSession, dump: Dump, request: Request) -> Compact
         drop_tombstones=request.policy.drop_tombstones,
     )
     remarks: list[str] = []
+    file_ids = {split.split_id: split.file_id for split in plan.splits.values()}
 
     def is_in_order(scan: PlainScan) -> bool:
         remarks.extend(judge(dump, plan.splits, scan.notes))
@@ -116,14 +118,15 @@ def _compact_plain(spark: SparkSession, dump: Dump, request: Request) -> Compact
         _refuse_doubts(dump, plan, scan.notes, request)
         null_keys = sum(part.null_keys for part in scan.summaries)
         refuse_null_keys(scan.summaries, request.policy, null_keys)
-        file_ids = {split.split_id: split.file_id for split in plan.splits.values()}
         return not overlapping(scan.summaries) and not unsorted_files(scan.summaries, file_ids)
 
     run = run_plain(spark, job, merge_tasks(dump, plan, spark_parallelism(spark)), is_in_order)
     if run is None:
         return None
     outcome = plain_outcome(run.scan.summaries, run.copied, run.fragments, request.renderings.gaps)
-    return Compacted(outcome, run.shared_keys, remarks, plan)
+    return Compacted(
+        outcome, run.shared_keys, remarks, plan, overtaken=overtaken_files(run.scan.summaries, file_ids)
+    )
 
 
 def _compact_full(spark: SparkSession, dump: Dump, request: Request) -> Compacted:
@@ -150,6 +153,8 @@ def _compact_full(spark: SparkSession, dump: Dump, request: Request) -> Compacte
     done = Compacted(
         outcome, shared_keys(index.rows, index.names), [*index.remarks, *assumed], index.plan, cleaning.logs
     )
+    file_ids = {split.split_id: split.file_id for split in index.plan.splits.values()}
+    done.overtaken = overtaken_files(index.summaries, file_ids)
     done.notes += [_sorted_note(dump, file_id) for file_id in sorted(index.sorted_files)]
     done.notes += [
         f"{LogName(*index.names[i])}: {text}" for i, log in cleaning.logs.items() for text in log.notes

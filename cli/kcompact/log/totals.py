@@ -94,6 +94,20 @@ def unsorted_files(summaries: list[LogSummary], file_ids: Mapping[int, int]) -> 
     return frozenset(found)
 
 
+def overtaken_files(summaries: list[LogSummary], file_ids: Mapping[int, int]) -> set[tuple[int, int]]:
+    """Files (by id) of which the second, read later, holds offsets below those of the first, in some log."""
+    found: set[tuple[int, int]] = set()
+    largest: dict[int, tuple[int, int]] = {}  # log -> last offset so far, and whose it is
+    for part in summaries:
+        file_id = file_ids[part.split_id]
+        end, before = largest.get(part.log_id, (-1, file_id))
+        if before != file_id and part.first_offset < end:
+            found.add((before, file_id))
+        if part.last_offset > end:
+            largest[part.log_id] = part.last_offset, file_id
+    return found
+
+
 def plain_outcome(
     summaries: list[LogSummary], copied: list[CopiedLog], fragments: list[Fragment], render_gaps: RenderGaps
 ) -> Outcome:
