@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from dump_pipeline import index_all, open_one
-from kcompact.dumps import fast_lines, framed, json_recognition, line_window, lines, recognition
+from kcompact.dumps import framed, json_recognition, lines, recognition
 from kcompact.dumps.judging import refuse_rejects
 from kcompact.dumps.layout import Split
+from kcompact.dumps.loops import readiness, windows
 from kcompact.errors import InputError
 
 LIMIT = 100_000
@@ -24,17 +25,17 @@ def line(offset: int, value: object) -> bytes:
 @pytest.fixture
 def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Heads and windows of a few KB, and no record longer than LIMIT."""
-    for module in (framed, json_recognition, line_window, lines):
+    for module in (framed, json_recognition, windows, lines):
         monkeypatch.setattr(module, "LARGEST_RECORD_BYTES", LIMIT)
     monkeypatch.setattr(recognition, "HEAD_BYTES", 1 << 10)
     monkeypatch.setattr(recognition, "LONGEST_HEAD_BYTES", 1 << 12)
-    monkeypatch.setattr(line_window, "WINDOW_BYTES", 1 << 12)
+    monkeypatch.setattr(windows, "WINDOW_BYTES", 1 << 12)
     monkeypatch.setattr(lines, "CHUNK_BYTES", 1 << 12)
 
 
-@pytest.fixture(params=[0, 1 << 40], ids=["templates", "exactly"])
+@pytest.fixture(params=[0, 1 << 40], ids=["loop", "reference"])
 def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fast_lines, "SMALLEST_FAST_BYTES", request.param)
+    monkeypatch.setattr(readiness, "SMALLEST_DUMP_BYTES", request.param)
 
 
 VALUES = {"string": "x" * 90_000, "object": {"a": "x" * 90_000}, "escapes": 'x"' * 30_000}

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
+from kcompact.dumps.loops.readiness import likely_layouts
 from kcompact.dumps.sources import STDIN, find_files
 from kcompact.errors import InputError
 from kcompact.options.run import RunOptions
@@ -15,10 +16,11 @@ def spark_starting(dumps: Iterable[str], run: RunOptions, *, light: bool = False
 
     ``light``: as far as the options tell, Java will have little to do.
     """
+    dumps = list(dumps)
     input_bytes = _input_bytes(dumps)
     with ExitStack() as stack:
         if input_bytes is not None:
-            stack.enter_context(_java_starting(input_bytes, run, light))
+            stack.enter_context(_java_starting(dumps, input_bytes, run, light))
         from kcompact.console import quietly
         from kcompact.engine.progress import progress_shown
 
@@ -27,15 +29,20 @@ def spark_starting(dumps: Iterable[str], run: RunOptions, *, light: bool = False
         yield
 
 
-def _input_bytes(dumps: Iterable[str]) -> int | None:
+def _input_bytes(dumps: list[str]) -> int | None:
     """None: a dump is missing, which the command will say at once."""
     try:
-        return sum(Path(path).stat().st_size for path in find_files(list(dumps)) if path != STDIN)
+        return sum(Path(path).stat().st_size for path in find_files(dumps) if path != STDIN)
     except (InputError, OSError):
         return None
 
 
-def _java_starting(input_bytes: int, run: RunOptions, light: bool) -> AbstractContextManager[None]:
+def _java_starting(
+    dumps: list[str], input_bytes: int, run: RunOptions, light: bool
+) -> AbstractContextManager[None]:
     from kcompact.engine.session import SessionOptions, spark_started
 
-    return spark_started(SessionOptions(run.master, run.driver_memory, run.verbose, input_bytes, light))
+    layouts = likely_layouts(dumps, input_bytes)
+    return spark_started(
+        SessionOptions(run.master, run.driver_memory, run.verbose, input_bytes, light, layouts=layouts)
+    )

@@ -185,6 +185,8 @@ def _agreed(files: list[DumpFile]) -> list[DumpFile]:
     _refuse_unordered(files)
     refuse_tombstones_apart(files)
     typed = {file.dialect.name for file in files if _key_encoding(file) == "json"}
+    dump_bytes = sum(file.data_bytes for file in files)
+    files = [replace(file, dump_bytes=dump_bytes) for file in files]
     return [
         replace(file, dialect=replace(file.dialect, key_encoding="json"))
         if _key_encoding(file) == "text" and file.dialect.name in typed

@@ -32,6 +32,7 @@ class DumpFile:
     notes: tuple[str, ...] = ()  # what was assumed; shown to the user once
     topics: frozenset[str] = frozenset()  # ReadOptions.topics: records of others are not indexed; empty: all
     partitions: tuple[range, ...] = ()  # likewise
+    dump_bytes: int = 0  # data_bytes of all files of the dump: what pays for a large one costs a small one
 
     def wants(self, topic: str, partition: int) -> bool:
         """Whether the user asked for records of this log (``--topic``, ``--partitions``)."""

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
-from kcompact.dumps import line_window
 from kcompact.dumps.layout import DumpFile, Layout, SplitToIndex
+from kcompact.dumps.loops import windows
 
 
 def read_together(parts: Iterable[SplitToIndex]) -> Iterator[list[SplitToIndex]]:
@@ -14,7 +14,7 @@ def read_together(parts: Iterable[SplitToIndex]) -> Iterator[list[SplitToIndex]]
     group_bytes = 0
     for part in parts:
         part_bytes = part.split.end - part.split.start + 1  # and a line end, should the last one lack it
-        fits = group_bytes + part_bytes <= line_window.WINDOW_BYTES
+        fits = group_bytes + part_bytes <= windows.WINDOW_BYTES
         if group and not (fits and _are_alike(group[0].file, part.file)):
             yield group
             group, group_bytes = [], 0

@@ -9,7 +9,6 @@ import hashlib
 import json
 import os
 import shutil
-import stat
 import subprocess
 import sys
 import tempfile
@@ -19,9 +18,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 from kcompact.engine.python_path import safe_environment
+from kcompact.private_folders import (
+    make_private,
+    may_keep_caches,
+    nearest_existing,
+    opened_private,
+    user_cache_folder,
+)
 
 _CHECKED_SECONDS = 24 * 3600  # how long a checksum is believed while size, inode and times stay as they were
 _TRY_AGAIN_SECONDS = 24 * 3600  # after a recording that came to nothing
@@ -44,7 +49,7 @@ class AotCache:
         """
         seal_path = self.path.with_suffix(".json")
         try:
-            with _opened(seal_path) as file:
+            with opened_private(seal_path) as file:
                 seal = json.loads(file.read(_LONGEST_SEAL))
             identity = self._identity()
             fresh = time.time() - seal["checked_at"] < _CHECKED_SECONDS
@@ -69,13 +74,13 @@ class AotCache:
         Path(unfinished).replace(self.path.with_suffix(".json"))
 
     def _identity(self) -> list[int]:
-        with _opened(self.path) as file:
+        with opened_private(self.path) as file:
             status = os.fstat(file.fileno())
         return [status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns]
 
     def _checksum(self) -> int:
         crc32 = 0
-        with _opened(self.path) as file:
+        with opened_private(self.path) as file:
             while block := file.read(4 << 20):
                 crc32 = zlib.crc32(block, crc32)
         return crc32
@@ -89,8 +94,8 @@ class AotCache:
     def record_in_background(self) -> None:
         """Start a process of its own that makes this cache, unless something speaks against it."""
         with suppress(OSError):  # without a cache all goes on as before
-            if _may_record() and self._is_due():
-                _make_private(self.path.parent)
+            if may_keep_caches() and self._is_due():
+                make_private(self.path.parent)
                 subprocess.Popen(
                     [sys.executable, "-m", "kcompact.recording", str(self.path)],
                     stdin=subprocess.DEVNULL,
@@ -102,7 +107,7 @@ class AotCache:
                 )
 
     def _is_due(self) -> bool:
-        if shutil.disk_usage(_nearest_existing(self.path)).free < _FREE_BYTES_TO_RECORD:
+        if shutil.disk_usage(nearest_existing(self.path)).free < _FREE_BYTES_TO_RECORD:
             return False
         tried = self.path.with_suffix(".tried")
         return not tried.exists() or time.time() - tried.stat().st_mtime > _TRY_AGAIN_SECONDS
@@ -117,7 +122,7 @@ class AotCache:
 
 def aot_cache(java: Path, jars: Sequence[Path], flags: tuple[str, ...]) -> AotCache | None:
     """The cache for one Java, its class path and one set of flags; None where it has no safe place."""
-    folder = _cache_folder()
+    folder = user_cache_folder()
     if folder is None:
         return None
     home = java.parents[1]
@@ -128,54 +133,3 @@ def aot_cache(java: Path, jars: Sequence[Path], flags: tuple[str, ...]) -> AotCa
         return None
     key = hashlib.sha256(json.dumps([sys.platform, stats, flags]).encode()).hexdigest()[:16]
     return AotCache(folder / f"spark-{key}{_SUFFIX}")
-
-
-def _cache_folder() -> Path | None:
-    """``kcompact`` in the user's cache folder, if that is ours; it need not exist yet."""
-    home = os.environ.get("HOME")
-    named = os.environ.get("XDG_CACHE_HOME")
-    if not home:
-        return None
-    usual = Path(home, "Library/Caches") if sys.platform == "darwin" else Path(home, ".cache")
-    folder = Path(named or usual) / "kcompact"
-    try:
-        private = _is_private(folder) if folder.exists() else _is_ours(_nearest_existing(folder))
-    except OSError:
-        return None
-    return folder if folder.is_absolute() and private else None
-
-
-def _nearest_existing(path: Path) -> Path:
-    return next(parent for parent in path.parents if parent.exists())
-
-
-def _is_ours(path: Path) -> bool:
-    return path.stat().st_uid == os.geteuid()
-
-
-def _is_private(path: Path) -> bool:
-    """Whether only we can write it, and it is no link to elsewhere."""
-    return _is_ours_alone(path.lstat()) and not path.is_symlink()
-
-
-def _is_ours_alone(status: os.stat_result) -> bool:
-    return status.st_uid == os.geteuid() and not status.st_mode & 0o022
-
-
-def _make_private(folder: Path) -> None:
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-
-
-def _may_record() -> bool:
-    """Not on a build machine: it would make a cache in every job, and throw it away."""
-    return os.environ.get("CI", "").lower() in ("", "0", "false")
-
-
-def _opened(path: Path) -> BinaryIO:
-    """A regular file that only we can write: no link is followed, nobody at a pipe's other end waited for."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
-    status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode) or not _is_ours_alone(status):
-        os.close(descriptor)
-        raise PermissionError(path)
-    return os.fdopen(descriptor, "rb")

@@ -21,6 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from kcompact.dumps.loops.readiness import RUN_FOLDER
 from kcompact.engine.aot_cache import AotCache, aot_cache
 from kcompact.engine.jars import class_path
 from kcompact.engine.python_path import safe_environment
@@ -240,6 +241,7 @@ def _environment(options: JvmOptions, folder: Path) -> dict[str, str]:
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(folder / "gateway"),
         "CLASSPATH": os.pathsep.join((*map(str, class_path(jars_folder())), *options.extra_class_path)),
     }
+    ours[RUN_FOLDER] = str(folder)
     if options.with_home:
         ours |= {"SPARK_HOME": str(_home_for_executors(folder)), "SPARK_SCALA_VERSION": _scala_version()}
     return kept | ours | dict(options.environment)

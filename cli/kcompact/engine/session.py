@@ -2,6 +2,7 @@
 
 import importlib
 import logging
+import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -10,11 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kcompact.dumps.loops.readiness import RUN_FOLDER, prepare_in_background
 from kcompact.engine import jvm
 from kcompact.engine.failures import explained
 from kcompact.engine.masters import Place
 from kcompact.engine.no_pandas import drop_numpy_converters, keep_pandas_out
 from kcompact.engine.progress import job_known, progress_over
+from kcompact.engine.python_path import safe_environment
 from kcompact.engine.remote import connected_session
 from kcompact.engine.settings import SessionOptions, jvm_options
 from kcompact.engine.shipping import zip_package
@@ -68,7 +71,12 @@ class _OwnSpark:
 
     def _launch(self) -> jvm.Jvm:
         path = self._cache.path if self._cache is not None and self._cached else None
-        return jvm.launch(replace(jvm_options(self._options), cache=path))
+        java = jvm.launch(replace(jvm_options(self._options), cache=path))
+        if self._options.layouts and self._options.place is Place.LOCAL:
+            prepare_in_background(
+                self._options.layouts, safe_environment(os.environ | {RUN_FOLDER: str(java.folder)})
+            )
+        return java
 
 
 _launched_early: list[_OwnSpark] = []  # at most one: the next ``open_session`` takes it

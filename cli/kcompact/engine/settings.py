@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kcompact.engine.jvm import JvmOptions
 from kcompact.engine.masters import Place, jdk_for_executors, place_of
-from kcompact.engine.workers import DAEMON_MODULE
+from kcompact.engine.workers import DAEMON_MODULE, LAYOUTS
 from kcompact.errors import EngineError
 
 _SIZE = re.compile(r"([0-9]{1,18})([kmgtKMGT]?)")
@@ -27,6 +27,7 @@ class SessionOptions:
     input_bytes: int = 0  # sizes the JVM: small inputs start quicker
     light: bool = False  # Java only hands out tasks, however large the input
     writes: bool = False  # survivors are copied, which is a part of the progress shown
+    layouts: tuple[str, ...] = ()  # whose loops workers are to load before they fork
 
     @property
     def place(self) -> Place:
@@ -41,7 +42,7 @@ def jvm_options(options: SessionOptions) -> JvmOptions:
         quick=options.light or options.input_bytes <= _SMALL_INPUT_BYTES,
         verbose=options.verbose,
         properties=_properties(options),
-        environment=_environment(options.place),
+        environment=_environment(options.place) | {LAYOUTS: ",".join(options.layouts)},
         with_home=options.place is Place.LOCAL_CLUSTER,
         temporary_root=spill_root(options.input_bytes),
     )

@@ -4,12 +4,15 @@ Spark starts it on this machine only (``spark.python.daemon.module``); workers o
 """
 
 import importlib
+import os
 import socket
 from typing import Any
 
 from pyspark import daemon
 
+from kcompact.dumps.loops.readiness import load_loops
 from kcompact.engine.no_pandas import keep_pandas_out
+from kcompact.engine.workers import LAYOUTS
 
 _NEEDED_SOON = ("pyspark.worker", "pyarrow", "kcompact.engine.indexing", "kcompact.engine.grouping")
 
@@ -28,5 +31,7 @@ def _import_and_serve(connection: socket.socket, authenticated: bool) -> int:
 
 
 if __name__ == "__main__":
+    for layout in filter(None, os.environ.get(LAYOUTS, "").split(",")):
+        load_loops(layout, compile_now=False)  # all workers share what stands in memory when they are forked
     vars(daemon)["worker"] = _import_and_serve
     daemon.manager()

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
 
 DAEMON_MODULE = "kcompact.engine.worker_daemon"
+LAYOUTS = "KCOMPACT_LAYOUTS"  # the variable that tells workers whose loops they will need
 _WORKER_MODULE = "pyspark.worker"
 _SECONDS = 20  # by then the first task has a worker of its own
 _ENVIRONMENT = {

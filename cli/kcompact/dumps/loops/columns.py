@@ -1,0 +1,53 @@
+"""What loops leave of the records that they read: columns of numbers, and the bytes of keys."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+MOST_ROWS = 1 << 15  # a call's, so that columns stay small
+MOST_REFUSED = 1 << 12
+MOST_TOPICS = 256
+_TOPIC_BYTES = MOST_TOPICS * 256  # Kafka's names have at most 249
+
+# Rows of ``Columns.numbers``.
+START, END, OFFSET, PARTITION, TOPIC, TIMESTAMP, CLOCK, KEY_KIND, VALUE_KIND = range(9)
+VALUE_START, VALUE_END, HEADERS_START, HEADERS_END, FLAGS = range(9, 14)
+NUMBERS = 14
+
+# Kinds of fields. CLOCK is MISSING, NULL or OTHER (a number).
+MISSING, NULL, EMPTY, TEXT, OTHER, LITERAL = range(6)
+
+# FLAGS.
+VALUE_ESCAPED, QUOTED = 1, 2
+
+# Places of ``Columns.state``.
+AT, ROWS, REFUSALS, KEY_BYTES, TOPICS = range(5)
+STATES = 5
+
+
+@dataclass
+class Columns:
+    """Filled from the first row on by each call of a loop. ``numbers`` has a row for each column.
+
+    A topic is told by its number among ``topic_ends``; 0 is the file's own. Keys lie one after the other in
+    ``keys``. ``refused`` has, for each record that the loop leaves to the reference, the number of rows
+    before it, its start and its end.
+    """
+
+    keys: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint8))
+    numbers: np.ndarray = field(default_factory=lambda: np.zeros((NUMBERS, MOST_ROWS), np.int64))
+    key_ends: np.ndarray = field(default_factory=lambda: np.zeros(MOST_ROWS + 1, np.int32))
+    refused: np.ndarray = field(default_factory=lambda: np.zeros((MOST_REFUSED, 3), np.int64))
+    topics: np.ndarray = field(default_factory=lambda: np.zeros(_TOPIC_BYTES, np.uint8))
+    topic_ends: np.ndarray = field(default_factory=lambda: np.zeros(MOST_TOPICS + 1, np.int64))
+    state: np.ndarray = field(default_factory=lambda: np.array([0, 0, 0, 0, 1], np.int64))
+
+    def make_room(self, window_bytes: int) -> None:
+        """For the keys of a window of so many bytes."""
+        if len(self.keys) < window_bytes:
+            self.keys = np.zeros(window_bytes, np.uint8)
+
+    def topic(self, number: int) -> bytes:
+        """The name of a topic, as it is spelt."""
+        start, end = self.topic_ends[number - 1 : number + 1]
+        return self.topics[start:end].tobytes()

@@ -1,0 +1,406 @@
+"""JSON lines: one object a line, whose members are the parts of a record and whatever else there may be.
+
+A line that is not accepted in full is left to the reference reader: see ``Columns.refused``.
+"""
+
+import numpy as np
+
+from kcompact.dumps.loops import columns as c
+from kcompact.dumps.loops.compiling import int64, loop, part
+from kcompact.dumps.loops.json_names import (
+    ERRORS,
+    HEADERS,
+    KEY,
+    LENGTH,
+    MARKERS,
+    NONE,
+    OFFSET,
+    PARENT,
+    PARTITION,
+    PREFIXES,
+    TIMESTAMP,
+    TOP,
+    TOPIC,
+    VALUE,
+)
+from kcompact.dumps.loops.json_text_loop import copied, is_lossy, unescaped
+from kcompact.dumps.loops.json_values import (
+    ESCAPED,
+    REFUSED,
+    SURROGATE,
+    holds,
+    null_end,
+    past_blanks,
+    string_end,
+    value_end,
+    whole_number,
+)
+from kcompact.dumps.loops.topics import topic_number
+from kcompact.dumps.loops.words import word_at
+
+# Columns of ``spans``, which has a row for each name; the kinds are those of columns.py.
+_KIND, _START, _END, _HELD = range(4)
+_QUOTE, _COLON, _COMMA, _OPEN, _CLOSE, _NEWLINE, _MINUS, _SMALL_N, _SMALL_F = b'":,{}\n-nf'
+_OUTSIDE = -2  # of the record
+_LARGEST_PARTITION = 2**31 - 1
+_WORD = 8
+_BYTE = 8
+# With one of these, an object may stand for other bytes than its own (json_reader.py).
+_ENVELOPES = tuple(np.frombuffer(word, np.uint8) for word in (b'"Buffer"', b'"isPayloadNull"', b"\\u00"))
+_IS_OPENING = np.zeros(256, np.uint8)
+_IS_OPENING[list(b'0123456789-[{"tfn')] = 1  # of JSON that is no string, or a string in quotes
+
+# Places of ``rules``.
+BYTE_EXACT, JSON_KEYS, TYPED_KEYS, TOPIC_NEEDED, CONTENTS = range(5)
+RULES = 5
+
+_SIGNATURE = (
+    "void(uint8[::1], int64, int64[::1], int64[:, ::1], uint64[::1], uint8[:, ::1], uint8[::1], int64[::1],"
+    " int64[:, ::1], uint8[::1], int32[::1], int64[:, ::1],"
+    " uint8[::1], int64[::1], int64[::1], int64[:, ::1])"
+)
+
+
+@part
+def _clear(spans: np.ndarray) -> None:
+    for name in range(len(spans)):
+        spans[name, _KIND] = c.MISSING
+        spans[name, _START] = spans[name, _END] = spans[name, _HELD] = 0
+
+
+@part
+def _next_line(data: np.ndarray, at: int) -> int:
+    while data[at] != _NEWLINE:
+        at += 1
+    return at + 1
+
+
+@part
+def _line_end(data: np.ndarray, at: int) -> int:
+    """Behind the newline, if nothing else follows."""
+    if at < 0:
+        return REFUSED
+    at = past_blanks(data, at)
+    return at + 1 if data[at] == _NEWLINE else REFUSED
+
+
+@part
+def _object_end(
+    data: np.ndarray, at: int, table: np.ndarray, words: np.ndarray, texts: np.ndarray, spans: np.ndarray
+) -> int:
+    """Behind the object that starts at ``at``; ``spans`` learn where the values of known names are."""
+    if data[at] != _OPEN:
+        return REFUSED
+    parent, is_new = TOP, True
+    while True:
+        at = past_blanks(data, at + 1)
+        if not (is_new and data[at] == _CLOSE):
+            at, entered = _member_end(data, at, parent, table, words, texts, spans)
+            if entered != NONE:
+                parent, is_new = entered, True
+                continue
+        is_new = False
+        at, parent = _past_closings(data, at, parent, table)
+        if parent == _OUTSIDE or at < 0:
+            return at
+        if data[at] != _COMMA:
+            return REFUSED
+
+
+@part
+def _past_closings(data: np.ndarray, at: int, parent: int, table: np.ndarray) -> tuple[int, int]:
+    """Behind the braces that follow a value, and what is open there."""
+    if at < 0:
+        return REFUSED, parent
+    at = past_blanks(data, at)
+    while data[at] == _CLOSE:
+        if parent == TOP:
+            return at + 1, _OUTSIDE
+        parent = table[parent, PARENT]
+        at = past_blanks(data, at + 1)
+    return at, parent
+
+
+@part
+def _member_end(
+    data: np.ndarray,
+    at: int,
+    parent: int,
+    table: np.ndarray,
+    words: np.ndarray,
+    texts: np.ndarray,
+    spans: np.ndarray,
+) -> tuple[int, int]:
+    """Behind the value of the member that starts at ``at``, and NONE.
+
+    If that is an object some of whose members are asked for: where it starts, and the row of its name.
+    """
+    close = _name_end(data, at)
+    if close < 0:
+        return REFUSED, NONE
+    name = _name_number(data, at + 1, close, parent, table, words, texts)
+    at = past_blanks(data, close + 1)
+    if data[at] != _COLON or (name >= 0 and spans[name, _KIND] != c.MISSING):
+        return REFUSED, NONE  # if it is there twice, the reference says which one counts
+    at = past_blanks(data, at + 1)
+    if name >= PREFIXES and data[at] == _OPEN:
+        spans[name, _KIND] = c.OTHER
+        return at, name
+    return _value_span(data, at, name, spans), NONE
+
+
+@part
+def _name_end(data: np.ndarray, at: int) -> int:
+    """The closing quote of a name that is spelt without escapes."""
+    if data[at] != _QUOTE:
+        return REFUSED
+    close, held = string_end(data, at + 1)
+    return close if held == 0 else REFUSED
+
+
+@part
+def _name_number(
+    data: np.ndarray,
+    start: int,
+    end: int,
+    parent: int,
+    table: np.ndarray,
+    words: np.ndarray,
+    texts: np.ndarray,
+) -> int:
+    """The row of a name in the table; NONE for any other."""
+    length = end - start
+    word = word_at(data, start)
+    if length < _WORD:
+        word &= (np.uint64(1) << np.uint64(_BYTE * length)) - np.uint64(1)
+    for row in range(len(table)):
+        if words[row] == word and table[row, LENGTH] == length and table[row, PARENT] == parent:
+            same = True
+            for place in range(_WORD, length):
+                same = same and data[start + place] == texts[row, place]
+            if same:
+                return row
+    return NONE
+
+
+@part
+def _value_span(data: np.ndarray, at: int, name: int, spans: np.ndarray) -> int:
+    """Behind the value that starts at ``at``, whose place is kept if its name is known."""
+    start, kind, held = at, c.OTHER, 0
+    if data[at] == _QUOTE:
+        close, held = string_end(data, at + 1)
+        if close < 0:
+            return REFUSED
+        start, after, kind = at + 1, close + 1, c.TEXT
+        end = close
+    elif data[at] == _SMALL_N:
+        after = null_end(data, at)
+        end, kind = after, c.NULL
+    else:
+        after = value_end(data, at)
+        end = after
+    if name >= 0:
+        spans[name, _KIND], spans[name, _START], spans[name, _END], spans[name, _HELD] = (
+            kind,
+            start,
+            end,
+            held,
+        )
+    return after
+
+
+@part
+def _fill(
+    data: np.ndarray,
+    spans: np.ndarray,
+    row: int,
+    rules: np.ndarray,
+    literal: np.ndarray,
+    numbers: np.ndarray,
+    keys: np.ndarray,
+    topics: np.ndarray,
+    topic_ends: np.ndarray,
+    state: np.ndarray,
+) -> bool:
+    """Fill in a row; False where only the reference knows what the record says."""
+    for name in range(MARKERS, PREFIXES):
+        is_false = spans[name, _KIND] == c.OTHER and data[spans[name, _START]] == _SMALL_F
+        if spans[name, _KIND] > c.NULL and not (is_false and name < ERRORS):
+            return False
+    return (
+        _fill_numbers(data, spans, row, numbers)
+        and _fill_topic(data, spans, row, rules, numbers, topics, topic_ends, state)
+        and _fill_value(data, spans, row, rules, literal, numbers)
+        and _fill_key(data, spans, row, rules, literal, numbers, keys, state)
+    )
+
+
+@part
+def _fill_numbers(data: np.ndarray, spans: np.ndarray, row: int, numbers: np.ndarray) -> bool:
+    if spans[OFFSET, _KIND] != c.OTHER:
+        return False
+    offset = whole_number(data, spans[OFFSET, _START], spans[OFFSET, _END])
+    partition, timestamp, clock = -1, -1, spans[TIMESTAMP, _KIND]
+    if spans[PARTITION, _KIND] == c.OTHER:
+        partition = whole_number(data, spans[PARTITION, _START], spans[PARTITION, _END])
+    if clock == c.OTHER:
+        start, end = spans[TIMESTAMP, _START], spans[TIMESTAMP, _END]
+        is_negative = data[start] == _MINUS
+        timestamp = whole_number(data, start + int64(is_negative), end)
+        if timestamp < int64(is_negative):  # no number, or -0
+            return False
+        if is_negative:
+            timestamp = -1
+    numbers[c.OFFSET, row], numbers[c.PARTITION, row] = offset, partition
+    numbers[c.TIMESTAMP, row], numbers[c.CLOCK, row] = timestamp, clock
+    is_partition = 0 <= partition <= _LARGEST_PARTITION or spans[PARTITION, _KIND] <= c.NULL
+    return offset >= 0 and is_partition and clock != c.TEXT
+
+
+@part
+def _fill_topic(
+    data: np.ndarray,
+    spans: np.ndarray,
+    row: int,
+    rules: np.ndarray,
+    numbers: np.ndarray,
+    topics: np.ndarray,
+    topic_ends: np.ndarray,
+    state: np.ndarray,
+) -> bool:
+    if spans[TOPIC, _KIND] <= c.NULL:
+        numbers[c.TOPIC, row] = 0
+        return rules[TOPIC_NEEDED] == 0
+    if spans[TOPIC, _KIND] != c.TEXT or spans[TOPIC, _HELD] != 0:
+        return False
+    last = numbers[c.TOPIC, row - 1] if row > 0 else 0
+    start, end = spans[TOPIC, _START], spans[TOPIC, _END]
+    numbers[c.TOPIC, row] = topic_number(data, start, end, last, topics, topic_ends, state)
+    return numbers[c.TOPIC, row] >= 0
+
+
+@part
+def _fill_value(
+    data: np.ndarray, spans: np.ndarray, row: int, rules: np.ndarray, literal: np.ndarray, numbers: np.ndarray
+) -> bool:
+    kind, start, end, held = spans[VALUE, 0], spans[VALUE, 1], spans[VALUE, 2], spans[VALUE, 3]
+    if kind == c.TEXT:
+        if rules[CONTENTS] and held & SURROGATE:
+            return False
+        kind = _text_kind(data, start, end, held, literal)
+    elif kind == c.OTHER and _is_envelope(data, start, end):
+        return False
+    numbers[c.VALUE_KIND, row] = kind
+    numbers[c.VALUE_START, row], numbers[c.VALUE_END, row] = start, end
+    numbers[c.HEADERS_START, row], numbers[c.HEADERS_END, row] = spans[HEADERS, _START], spans[HEADERS, _END]
+    if spans[HEADERS, _KIND] == c.TEXT:
+        numbers[c.HEADERS_START, row] -= 1  # with its quotes
+        numbers[c.HEADERS_END, row] += 1
+    numbers[c.FLAGS, row] = c.VALUE_ESCAPED if held & ESCAPED else 0
+    return kind >= 0
+
+
+@part
+def _text_kind(data: np.ndarray, start: int, end: int, held: int, literal: np.ndarray) -> int:
+    """EMPTY, LITERAL or TEXT; REFUSED where escapes may spell the dialect's word for null."""
+    if start == end:
+        return c.EMPTY
+    if len(literal) == 0:
+        return c.TEXT
+    if held & ESCAPED:
+        return REFUSED
+    if end - start != len(literal):
+        return c.TEXT
+    for place in range(len(literal)):
+        if data[start + place] != literal[place]:
+            return c.TEXT
+    return c.LITERAL
+
+
+@part
+def _is_envelope(data: np.ndarray, start: int, end: int) -> bool:
+    """Whether a value that is no string may be an object that stands for other bytes than its own."""
+    if data[start] != _OPEN:
+        return False
+    return (
+        holds(data, start, end, _ENVELOPES[0])
+        or holds(data, start, end, _ENVELOPES[1])
+        or holds(data, start, end, _ENVELOPES[2])
+    )
+
+
+@part
+def _fill_key(
+    data: np.ndarray,
+    spans: np.ndarray,
+    row: int,
+    rules: np.ndarray,
+    literal: np.ndarray,
+    numbers: np.ndarray,
+    keys: np.ndarray,
+    state: np.ndarray,
+) -> bool:
+    kind, start, end, held = spans[KEY, 0], spans[KEY, 1], spans[KEY, 2], spans[KEY, 3]
+    at = state[c.KEY_BYTES]
+    after = at
+    if kind == c.TEXT:
+        kind = _text_kind(data, start, end, held, literal)
+        if kind == c.TEXT:
+            if held & SURROGATE:
+                return False
+            after = unescaped(data, start, end, keys, at) if held else copied(data, start, end, keys, at)
+            if rules[JSON_KEYS] and _IS_OPENING[keys[at]]:
+                return False  # a string that reads as JSON keeps its quotes
+    elif kind == c.OTHER:
+        if not rules[TYPED_KEYS] or _is_envelope(data, start, end):
+            return False
+        after = copied(data, start, end, keys, at)
+    if kind < 0 or (not rules[BYTE_EXACT] and is_lossy(keys, at, after)):
+        return False
+    numbers[c.KEY_KIND, row] = kind
+    state[c.KEY_BYTES] = after
+    return True
+
+
+@loop(_SIGNATURE)
+def scan_json_lines(
+    data: np.ndarray,
+    end: int,
+    rules: np.ndarray,
+    table: np.ndarray,
+    words: np.ndarray,
+    texts: np.ndarray,
+    literal: np.ndarray,
+    telling: np.ndarray,
+    numbers: np.ndarray,
+    keys: np.ndarray,
+    key_ends: np.ndarray,
+    refused: np.ndarray,
+    topics: np.ndarray,
+    topic_ends: np.ndarray,
+    state: np.ndarray,
+    spans: np.ndarray,
+) -> None:
+    """Read lines until ``end`` (behind a newline), or until the columns are full.
+
+    ``telling`` are places, in order, whose lines are left to the reference; the last one is ``end``.
+    """
+    at, row, refusals, next_telling = state[c.AT], 0, 0, 0
+    state[c.KEY_BYTES] = 0
+    while at < end and row < numbers.shape[1] and refusals < len(refused):
+        _clear(spans)
+        after = _line_end(data, _object_end(data, past_blanks(data, at), table, words, texts, spans))
+        while telling[next_telling] < at:
+            next_telling += 1
+        if after > 0 and telling[next_telling] < after:
+            after = REFUSED
+        if after > 0 and _fill(data, spans, row, rules, literal, numbers, keys, topics, topic_ends, state):
+            numbers[c.START, row], numbers[c.END, row] = at, after
+            row += 1
+            key_ends[row] = state[c.KEY_BYTES]
+        else:
+            after = _next_line(data, at)
+            refused[refusals, 0], refused[refusals, 1], refused[refusals, 2] = row, at, after
+            refusals += 1
+        at = after
+    state[c.AT], state[c.ROWS], state[c.REFUSALS] = at, row, refusals

@@ -1,0 +1,56 @@
+"""The names that the JSON loop looks for: a flat table made of a dialect's dotted paths."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kcompact.dumps.dialect import Dialect
+
+# Rows of the table: the parts of a record, what refuses a record if it says anything, prefixes of paths.
+TOPIC, PARTITION, OFFSET, TIMESTAMP, KEY, VALUE, HEADERS = range(7)
+MARKERS, ERRORS, PREFIXES = 7, 9, 11
+# Columns of the table.
+LENGTH, PARENT = range(2)
+TOP = NONE = -1
+_PARTS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
+_REFUSING = ("key_marker", "value_marker", "key_error", "value_error")
+_LONGEST_NAME = 64
+_WORD = 8
+
+
+@dataclass(frozen=True)
+class JsonNames:
+    """Rows of ``table``: (length, row of the name above or TOP); a length of NONE is never met.
+
+    ``words`` are the first eight bytes of each name (zeros behind a shorter one), ``texts`` all of them.
+    """
+
+    table: np.ndarray  # int64 of shape (names, 2)
+    words: np.ndarray  # uint64
+    texts: np.ndarray  # uint8 of shape (names, _LONGEST_NAME)
+
+
+def json_names(dialect: Dialect) -> JsonNames | None:
+    """The table for a dialect; None where it has names of a kind that the loop does not look for."""
+    paths = [_path(getattr(dialect, role)) for role in (*_PARTS, *_REFUSING)]
+    named = [path for path in paths if path is not None]
+    nested = any(one != two and two[: len(one)] == one for one in named for two in named)
+    if nested or len(set(named)) < len(named) or any(_is_odd(name) for path in named for name in path):
+        return None
+    prefixes = sorted({path[:length] for path in named for length in range(1, len(path))})
+    rows: list[tuple[str, ...] | None] = [*paths, *prefixes]
+    above = {path: PREFIXES + number for number, path in enumerate(prefixes)}
+    names = ["" if path is None else path[-1] for path in rows]
+    lengths = [NONE if path is None else len(path[-1].encode()) for path in rows]
+    parents = [TOP if path is None else above.get(path[:-1], TOP) for path in rows]
+    texts = np.array([list(name.encode().ljust(_LONGEST_NAME, b"\0")) for name in names], np.uint8)
+    words = texts[:, :_WORD].copy().view(np.uint64).reshape(-1)
+    return JsonNames(np.array([lengths, parents], np.int64).T.copy(), words, texts)
+
+
+def _path(dotted: str | None) -> tuple[str, ...] | None:
+    return None if dotted is None else tuple(dotted.split("."))
+
+
+def _is_odd(name: str) -> bool:
+    return not name or len(name.encode("utf-8", "replace")) > _LONGEST_NAME or not name.isprintable()

@@ -1,0 +1,161 @@
+"""JSON lines read by the loop: for which dialects, and what is asked of it."""
+
+import re
+
+import numpy as np
+import orjson
+import pyarrow as pa
+
+from kcompact.dumps.contents import ABSENT, CONTENT_EXTRA, Contents
+from kcompact.dumps.dialect import Dialect
+from kcompact.dumps.encodings import ENCODINGS
+from kcompact.dumps.framed import UnreadableError
+from kcompact.dumps.headers import Headers
+from kcompact.dumps.layout import DumpFile, SplitNotes
+from kcompact.dumps.loops import columns as c
+from kcompact.dumps.loops.columns import Columns
+from kcompact.dumps.loops.json_lines_loop import (
+    BYTE_EXACT,
+    CONTENTS,
+    JSON_KEYS,
+    RULES,
+    TOPIC_NEEDED,
+    TYPED_KEYS,
+    scan_json_lines,
+)
+from kcompact.dumps.loops.json_names import JsonNames, json_names
+from kcompact.dumps.loops.json_text_loop import write_texts
+from kcompact.dumps.loops.scanned_rows import Misfit, ScannedRows
+from kcompact.dumps.loops.value_columns import KIND_EXTRA, added_columns, contents_of, gathered
+from kcompact.dumps.loops.windows import Window
+from kcompact.dumps.reading import FieldRules
+
+_DOUBTFUL = re.compile(rb"\\u|\d{16}")  # surrogates, and numbers that parsers take for different ones
+_SPELT = frozenset({"text", "json"})
+_TELLING = (b'"null"', b'\\"op\\"', b'"op"', b"\\u0022", b"\\u006", b"\\u0070", b"\\u0075")
+"""Without any of these (the last ones spell letters), no value is one that KIND_EXTRA tells apart."""
+
+
+class JsonScanner:
+    """Sets the loop up for a file. See ``line_loop.Scanner``."""
+
+    is_table = False
+
+    def __init__(self, file: DumpFile, names: JsonNames, extra: frozenset[str]) -> None:
+        dialect: Dialect = file.dialect
+        self._dialect, self._names, self._extra = dialect, names, extra
+        self._read_headers = FieldRules(file, SplitNotes()).to_headers
+        self._literal = np.frombuffer((dialect.null_literal or "").encode(), np.uint8).copy()
+        self._rules = np.zeros(RULES, np.int64)
+        self._rules[BYTE_EXACT] = dialect.byte_exact
+        self._rules[JSON_KEYS] = dialect.key_encoding == "json"
+        self._rules[TYPED_KEYS] = dialect.key_encoding == "json" and not dialect.canonical_keys
+        self._rules[TOPIC_NEEDED] = file.topic is None
+        self._rules[CONTENTS] = bool(extra)
+        self._spans = np.zeros((len(names.table), 4), np.int64)
+        self._telling = np.zeros(1, np.int64)
+
+    def start(self, window: Window, columns: Columns) -> None:
+        """Find the places that tell of odd values."""
+        del columns
+        places = [window.end]
+        if self._extra & KIND_EXTRA:
+            places += [at for word in _TELLING for at in _places(window, word)]
+        self._telling = np.array(sorted(places), np.int64)
+
+    def scan(self, window: Window, columns: Columns) -> None:
+        """Run the loop."""
+        names = self._names
+        rules = self._rules, names.table, names.words, names.texts, self._literal, self._telling
+        filled = columns.numbers, columns.keys, columns.key_ends, columns.refused
+        scan_json_lines(
+            window.data,
+            window.end,
+            *rules,
+            *filled,
+            columns.topics,
+            columns.topic_ends,
+            columns.state,
+            self._spans,
+        )
+
+    def more(self, rows: ScannedRows, window: Window, keys: pa.Array) -> list[pa.Array]:
+        """Raises Misfit."""
+        is_null = rows.is_null("value")
+
+        def lengths() -> np.ndarray:
+            return np.where(is_null, ABSENT, rows[c.VALUE_END] - rows[c.VALUE_START])
+
+        return added_columns(self._extra, lengths, lambda: self._contents(rows, window, keys, is_null))
+
+    def _contents(self, rows: ScannedRows, window: Window, keys: pa.Array, is_null: np.ndarray) -> Contents:
+        starts, ends = rows[c.VALUE_START].copy(), rows[c.VALUE_END].copy()
+        ends[is_null] = starts[is_null]
+        texts, text_ends = np.zeros(window.end, np.uint8), np.zeros(rows.count, np.int64)
+        write_texts(window.data, starts, ends, rows[c.FLAGS] & c.VALUE_ESCAPED, texts, text_ends)
+        text_starts = np.concatenate([[0], text_ends[:-1]])
+        lengths = np.where(is_null, ABSENT, text_ends - text_starts)
+        if self._dialect.value_encoding not in _SPELT:
+            texts, text_starts, lengths = self._decoded(texts, text_starts, lengths)
+        sizes = rows[c.HEADERS_END] - rows[c.HEADERS_START]
+        headers = gathered(window.data, rows[c.HEADERS_START], np.where(sizes == 0, ABSENT, sizes))
+        return contents_of(keys, texts, text_starts, lengths, headers, self._headers)
+
+    def _decoded(
+        self, texts: np.ndarray, starts: np.ndarray, lengths: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values in an encoding; where they lie, decoded."""
+        decoder, spelt = ENCODINGS[self._dialect.value_encoding], texts.tobytes()
+        spans = zip(starts.tolist(), lengths.tolist(), strict=True)
+        try:
+            values = [
+                b"" if length < 0 else decoder(spelt[start : start + length]) for start, length in spans
+            ]
+        except ValueError as error:
+            raise Misfit from error
+        sizes = np.array([len(value) for value in values], np.int64)
+        return (
+            np.frombuffer(b"".join(values), np.uint8),
+            np.cumsum(sizes) - sizes,
+            np.where(lengths < 0, ABSENT, sizes),
+        )
+
+    def _headers(self, spelt: bytes) -> Headers:
+        """Raises ValueError where the rest of the line may count, or they cannot be read."""
+        if not spelt.isascii() or _DOUBTFUL.search(spelt):
+            raise ValueError(spelt)
+        try:
+            return self._read_headers(orjson.loads(spelt), "surrogatepass")
+        except UnreadableError as error:
+            raise ValueError(spelt) from error
+
+
+def scanner_for(file: DumpFile, extra: frozenset[str]) -> JsonScanner | None:
+    """The loop set up for a file; None where only the reference can read its dialect or what is asked for."""
+    names = json_names(file.dialect)
+    covers = names is not None and _covers(file.dialect) and _tells(file.dialect, extra)
+    return JsonScanner(file, names, extra) if covers and names is not None else None
+
+
+def _covers(dialect: Dialect) -> bool:
+    """Whether keys and values mean what they spell, in one of the encodings that are decoded alone."""
+    odd = dialect.null_word or dialect.listed or dialect.labelled or dialect.doubles
+    odd = odd or dialect.reads_values or dialect.offset is None
+    odd = odd or (
+        dialect.null_literal is not None and {dialect.key_encoding, dialect.value_encoding} != {"text"}
+    )
+    return not odd and dialect.timestamp_unit in {"ms", "us", "ns", "s", "auto"}
+
+
+def _tells(dialect: Dialect, extra: frozenset[str]) -> bool:
+    means_itself = not extra & KIND_EXTRA or dialect.value_encoding in _SPELT
+    return extra <= KIND_EXTRA | CONTENT_EXTRA and means_itself
+
+
+def _places(window: Window, word: bytes) -> list[int]:
+    """Where a word begins, for the first time in each line."""
+    found, at = [], window.buffer.find(word, 0, window.end)
+    while at >= 0:
+        found.append(at)
+        at = window.buffer.find(word, window.buffer.find(b"\n", at), window.end)
+    return found

@@ -1,0 +1,98 @@
+"""The bytes that JSON strings stand for."""
+
+import numpy as np
+
+from kcompact.dumps.loops.compiling import int64, loop, part
+
+_BACKSLASH, _SMALL_U, _ZERO, _NINE = b"\\u09"
+_LOWER = 0x20
+_A = ord("a")
+_ONE_BYTE, _TWO_BYTES = 0x80, 0x800
+_REPLACEMENT = np.frombuffer("\ufffd".encode(), np.uint8)
+_MEANINGS = np.zeros(256, np.uint8)
+for _escape, _meaning in zip(b'"\\/bfnrt', b'"\\/\b\f\n\r\t', strict=True):
+    _MEANINGS[_escape] = _meaning
+
+
+@part
+def copied(data: np.ndarray, start: int, end: int, out: np.ndarray, out_at: int) -> int:
+    """Copy a range; return where the copy ends."""
+    for at in range(start, end):
+        out[out_at] = data[at]
+        out_at += 1
+    return out_at
+
+
+@part
+def unescaped(data: np.ndarray, start: int, end: int, out: np.ndarray, out_at: int) -> int:
+    """Copy a string's text without its escapes, which are right, none of a surrogate; never longer."""
+    at = start
+    while at < end:
+        if data[at] != _BACKSLASH:
+            out[out_at] = data[at]
+            at, out_at = at + 1, out_at + 1
+        elif data[at + 1] == _SMALL_U:
+            out_at = _encoded(_code_at(data, at + 2), out, out_at)
+            at += 6
+        else:
+            out[out_at] = _MEANINGS[data[at + 1]]
+            at, out_at = at + 2, out_at + 1
+    return out_at
+
+
+@part
+def _code_at(data: np.ndarray, at: int) -> int:
+    """The number that four hex digits spell."""
+    code = 0
+    for place in range(at, at + 4):
+        digit = int64(data[place])
+        code = code << 4 | (digit - _ZERO if digit <= _NINE else (digit | _LOWER) - _A + 10)
+    return code
+
+
+@part
+def _encoded(code: int, out: np.ndarray, at: int) -> int:
+    """Write a character of the basic plane as UTF-8."""
+    if code < _ONE_BYTE:
+        out[at] = code
+        return at + 1
+    if code < _TWO_BYTES:
+        out[at] = 0xC0 | code >> 6
+        out[at + 1] = 0x80 | code & 0x3F
+        return at + 2
+    out[at] = 0xE0 | code >> 12
+    out[at + 1] = 0x80 | code >> 6 & 0x3F
+    out[at + 2] = 0x80 | code & 0x3F
+    return at + 3
+
+
+@part
+def is_lossy(data: np.ndarray, start: int, end: int) -> bool:
+    """Whether U+FFFD stands in a range, for bytes that were lost."""
+    for at in range(start, end - 2):
+        if (
+            data[at] == _REPLACEMENT[0]
+            and data[at + 1] == _REPLACEMENT[1]
+            and data[at + 2] == _REPLACEMENT[2]
+        ):
+            return True
+    return False
+
+
+@loop("void(uint8[::1], int64[::1], int64[::1], int64[::1], uint8[::1], int64[::1])")
+def write_texts(
+    data: np.ndarray,
+    starts: np.ndarray,
+    ends: np.ndarray,
+    is_escaped: np.ndarray,
+    out: np.ndarray,
+    out_ends: np.ndarray,
+) -> None:
+    """The texts of ranges, one after the other, without escapes where there are any; where each ends."""
+    at = 0
+    for row in range(len(starts)):
+        if is_escaped[row]:
+            at = unescaped(data, starts[row], ends[row], out, at)
+        else:
+            at = copied(data, starts[row], ends[row], out, at)
+        out_ends[row] = at

@@ -1,0 +1,216 @@
+"""JSON values, validated as strictly as RFC 8259 has them: where each ends, and -1 for what is none.
+
+A line end or the padding comes before the end of the data, and neither is part of a value: nothing is read
+behind it. What is rare (deep nesting, very long numbers) is refused as well; the reference reads it.
+"""
+
+import numpy as np
+
+from kcompact.dumps.loops.compiling import int64, part
+from kcompact.dumps.loops.words import end_of_plain_text
+
+ESCAPED, SURROGATE = 1, 2  # what a string holds: escapes; escapes of surrogates, lone or in pairs
+REFUSED = -1
+_DEEPEST = 60
+_LONGEST_NUMBER = 40
+_MOST_DIGITS = 18  # always an int64
+_QUOTE, _BACKSLASH, _COLON, _COMMA, _ZERO, _NINE, _MINUS, _PLUS, _DOT = b'"\\:,09-+.'
+_OPEN_OBJECT, _CLOSE_OBJECT, _OPEN_ARRAY, _CLOSE_ARRAY = b"{}[]"
+_SPACE, _TAB, _RETURN = b" \t\r"
+_SMALL_U, _SMALL_E, _LARGE_E, _SMALL_D = b"ueEd"
+_LOWER = 0x20  # set in small letters
+_HEX_DIGITS = 4
+_FIRST_SURROGATE = ord("8")
+
+
+def _table(members: bytes) -> np.ndarray:
+    table = np.zeros(256, np.uint8)
+    table[list(members)] = 1
+    return table
+
+
+_IS_HEX = _table(b"0123456789abcdefABCDEF")
+_IS_ESCAPE = _table(b'"\\/bfnrtu')
+_TRUE, _FALSE, _NULL = (np.frombuffer(word, np.uint8) for word in (b"true", b"false", b"null"))
+
+
+@part
+def past_blanks(data: np.ndarray, at: int) -> int:
+    """The first byte from ``at`` on that is no blank; a newline is none here."""
+    while data[at] == _SPACE or data[at] == _TAB or data[at] == _RETURN:
+        at += 1
+    return at
+
+
+@part
+def string_end(data: np.ndarray, at: int) -> tuple[int, int]:
+    """The closing quote of the string whose text starts at ``at``, and ESCAPED, SURROGATE or both."""
+    found = 0
+    while True:
+        at = end_of_plain_text(data, at)
+        if data[at] == _QUOTE:
+            return at, found
+        if data[at] != _BACKSLASH:
+            return REFUSED, found
+        escape = data[at + 1]
+        if _IS_ESCAPE[escape] == 0:
+            return REFUSED, found
+        found |= ESCAPED
+        at += 2
+        if escape == _SMALL_U:
+            if not _is_hex(data, at):
+                return REFUSED, found
+            if data[at] | _LOWER == _SMALL_D and data[at + 1] >= _FIRST_SURROGATE:
+                found |= SURROGATE
+            at += _HEX_DIGITS
+
+
+@part
+def _is_hex(data: np.ndarray, at: int) -> bool:
+    for place in range(at, at + _HEX_DIGITS):
+        if _IS_HEX[data[place]] == 0:
+            return False
+    return True
+
+
+@part
+def number_end(data: np.ndarray, at: int) -> int:
+    """Where the number that starts at ``at`` ends."""
+    start = at
+    if data[at] == _MINUS:
+        at += 1
+    if data[at] == _ZERO:
+        at += 1
+    else:
+        at = _past_digits(data, at)
+    if at > 0 and data[at] == _DOT:
+        at = _past_digits(data, at + 1)
+    if at > 0 and (data[at] == _SMALL_E or data[at] == _LARGE_E):
+        at += 1
+        if data[at] == _PLUS or data[at] == _MINUS:
+            at += 1
+        at = _past_digits(data, at)
+    return at if at - start <= _LONGEST_NUMBER else REFUSED
+
+
+@part
+def _past_digits(data: np.ndarray, at: int) -> int:
+    """Behind one digit or more."""
+    start = at
+    while _ZERO <= data[at] <= _NINE:
+        at += 1
+    return at if at > start else REFUSED
+
+
+@part
+def word_end(data: np.ndarray, at: int, word: np.ndarray) -> int:
+    """Behind a word, if it stands there."""
+    for place in range(len(word)):
+        if data[at + place] != word[place]:
+            return REFUSED
+    return at + len(word)
+
+
+@part
+def null_end(data: np.ndarray, at: int) -> int:
+    """Behind ``null``, if it stands there."""
+    return word_end(data, at, _NULL)
+
+
+@part
+def scalar_end(data: np.ndarray, at: int) -> int:
+    """Behind a string, number, true, false or null."""
+    first = data[at]
+    if first == _QUOTE:
+        close, _ = string_end(data, at + 1)
+        return close + 1 if close > 0 else REFUSED
+    if first == _MINUS or _ZERO <= first <= _NINE:
+        return number_end(data, at)
+    if first == _TRUE[0]:
+        return word_end(data, at, _TRUE)
+    if first == _FALSE[0]:
+        return word_end(data, at, _FALSE)
+    return word_end(data, at, _NULL)
+
+
+@part
+def value_end(data: np.ndarray, at: int) -> int:
+    """Behind any value."""
+    if data[at] == _OPEN_OBJECT or data[at] == _OPEN_ARRAY:
+        return _nested_end(data, at)
+    return scalar_end(data, at)
+
+
+@part
+def _nested_end(data: np.ndarray, at: int) -> int:
+    """Behind an object or array.
+
+    ``kinds`` has a bit for each that is open, the innermost lowest: 1 for an object.
+    """
+    kinds, depth = int64(0), 0
+    while True:
+        if data[at] == _OPEN_OBJECT or data[at] == _OPEN_ARRAY:
+            kinds = (kinds << 1) | int64(data[at] == _OPEN_OBJECT)
+            depth += 1
+            if depth > _DEEPEST:
+                return REFUSED
+            at = past_blanks(data, at + 1)
+            if data[at] != (_CLOSE_OBJECT if kinds & 1 else _CLOSE_ARRAY):
+                at = _member_value(data, at, kinds)
+                if at < 0:
+                    return REFUSED
+                continue
+        else:
+            at = scalar_end(data, at)
+        at, depth, kinds = _past_closings(data, at, depth, kinds)
+        if at < 0 or depth == 0:
+            return at
+
+
+@part
+def _past_closings(data: np.ndarray, at: int, depth: int, kinds: int) -> tuple[int, int, int]:
+    """From the end of a value to the start of the next one, or to where nothing is open any more."""
+    while at > 0 and depth > 0:
+        at = past_blanks(data, at)
+        if data[at] == _COMMA:
+            return _member_value(data, past_blanks(data, at + 1), kinds), depth, kinds
+        if data[at] != (_CLOSE_OBJECT if kinds & 1 else _CLOSE_ARRAY):
+            return REFUSED, depth, kinds
+        at, depth, kinds = at + 1, depth - 1, kinds >> 1
+    return at, depth, kinds
+
+
+@part
+def _member_value(data: np.ndarray, at: int, kinds: int) -> int:
+    """Where the value of an item begins that starts at ``at``: behind its name, in an object."""
+    if kinds & 1 == 0:
+        return at
+    if data[at] != _QUOTE:
+        return REFUSED
+    close, _ = string_end(data, at + 1)
+    if close < 0:
+        return REFUSED
+    at = past_blanks(data, close + 1)
+    return past_blanks(data, at + 1) if data[at] == _COLON else REFUSED
+
+
+@part
+def holds(data: np.ndarray, start: int, end: int, word: np.ndarray) -> bool:
+    """Whether a range of the data holds a word."""
+    for at in range(start, end - len(word) + 1):
+        if data[at] == word[0] and word_end(data, at, word) > 0:
+            return True
+    return False
+
+
+@part
+def whole_number(data: np.ndarray, start: int, end: int) -> int:
+    """The number that all of a range spells in digits, the first of which is 0 only alone; else REFUSED."""
+    if not 0 < end - start <= _MOST_DIGITS or (data[start] == _ZERO and end - start > 1):
+        return REFUSED
+    value = 0
+    for at in range(start, end):
+        if not _ZERO <= data[at] <= _NINE:
+            return REFUSED
+        value = value * 10 + (int64(data[at]) - _ZERO)
+    return value

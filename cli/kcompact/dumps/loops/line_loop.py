@@ -1,0 +1,144 @@
+"""Index rows of lines: a loop reads a window, and what it refuses is read by the reference, in its place."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from kcompact.dumps.framed import TOO_LARGE, TOO_LARGE_HINT
+from kcompact.dumps.layout import Reject, SplitNotes, SplitToIndex
+from kcompact.dumps.loops import columns as c
+from kcompact.dumps.loops.columns import Columns
+from kcompact.dumps.loops.scanned_rows import Misfit, ScannedRows
+from kcompact.dumps.loops.windows import ByteRange, LongLineError, Window, windows_of
+from kcompact.dumps.record import index_schema
+
+Reference = Callable[[SplitToIndex], Iterator[pa.RecordBatch]]
+"""Index rows of a part, read record by record."""
+
+
+class Scanner(Protocol):
+    """A format's loop, set up for a file."""
+
+    is_table: bool  # every record has every column
+
+    def start(self, window: Window, columns: Columns) -> None:
+        """Look at a new window."""
+
+    def scan(self, window: Window, columns: Columns) -> None:
+        """Fill the columns with what follows ``columns.state[AT]``."""
+
+    def more(self, rows: ScannedRows, window: Window, keys: pa.Array) -> list[pa.Array]:
+        """The columns behind INDEX_SCHEMA. Raises Misfit."""
+
+
+class LineLoop:
+    """Indexes one part, or several small ones that are alike in one window."""
+
+    def __init__(
+        self, scanner: Scanner, parts: Sequence[SplitToIndex], extra: frozenset[str], reference: Reference
+    ) -> None:
+        self._scanner = scanner
+        self._parts = list(parts)
+        self._file = parts[0].file
+        self._extra = extra
+        self._reference = reference
+        self._logs: dict[tuple[str, int], int] = {}
+
+    def index(self) -> Iterator[pa.RecordBatch]:
+        """Rows of ``index_schema(extra)``; stops at the first record that cannot be read."""
+        columns = Columns()
+        for window in self._windows():
+            columns.make_room(window.end)
+            columns.state[c.AT] = 0
+            self._scanner.start(window, columns)
+            while columns.state[c.AT] < window.end and window.taken is None:
+                first = int(columns.state[c.AT])
+                self._scanner.scan(window, columns)
+                pieces = list(self._pieces(window, columns, first))
+                if rows := sum(piece.num_rows for piece in pieces):
+                    whole = pa.Table.from_batches(pieces, index_schema(self._extra)).combine_chunks()
+                    yield from pieces if pieces[0].num_rows == rows else whole.to_batches()
+                if any(part.notes.rejects for part in self._parts):
+                    return
+
+    def _windows(self) -> Iterator[Window]:
+        try:
+            yield from windows_of([ByteRange(f.data_path, s.start, s.end) for f, s, _ in self._parts])
+        except LongLineError as long:  # only a part that is read alone may be so large
+            _, split, notes = self._parts[0]
+            notes.rejects.append(Reject(split.split_id, long.position, TOO_LARGE, TOO_LARGE_HINT))
+
+    def _pieces(self, window: Window, columns: Columns, first: int) -> Iterator[pa.RecordBatch]:
+        """What one call of the loop leaves: accepted rows, and between them what the reference reads."""
+        rows = ScannedRows(self._file, columns, self._logs)
+        try:
+            batch = rows.batch(window, self._parts, self._extra, self._scanner.more) if rows.count else None
+        except Misfit:
+            yield from self._read_by_reference(window, first, int(columns.state[c.AT]))
+            return
+        done = 0
+        for row, start, end in _joined(columns):
+            if batch is not None and row > done:
+                yield self._accepted(window, rows, batch, done, row)
+            done = row
+            yield from self._read_by_reference(window, start, end)
+            if any(part.notes.rejects for part in self._parts):
+                return
+        if batch is not None and rows.count > done:
+            yield self._accepted(window, rows, batch, done, rows.count)
+
+    def _accepted(
+        self, window: Window, rows: ScannedRows, batch: pa.RecordBatch, first: int, last: int
+    ) -> pa.RecordBatch:
+        """Some of the batch's rows, of logs that are wanted; notes learn of them."""
+        log_ids = batch.column("log_id").to_numpy()
+        ends = np.searchsorted(rows[c.START], [stretch.last for stretch in window.stretches]).tolist()
+        start = first
+        for stretch, behind in zip(window.stretches, ends, strict=True):
+            notes, end = self._parts[stretch.range_number].notes, min(behind, last)
+            if start >= end:
+                continue
+            rows.count_in(notes, start, end, is_table=self._scanner.is_table)
+            self._note_logs(notes, log_ids[start:end])
+            start = end
+        accepted = batch.slice(first, last - first)
+        unwanted = [log_id for log, log_id in self._logs.items() if not self._file.wants(*log)]
+        if unwanted:
+            accepted = accepted.filter(pa.array(~np.isin(log_ids[first:last], unwanted)))
+        return accepted
+
+    def _note_logs(self, notes: SplitNotes, log_ids: np.ndarray) -> None:
+        if all(log_id in notes.logs or log in notes.left_out for log, log_id in self._logs.items()):
+            return
+        present = set(np.unique(log_ids).tolist())
+        for log, log_id in self._logs.items():
+            if log_id in present and self._file.wants(*log):
+                notes.logs[log_id] = log
+            elif log_id in present:
+                notes.left_out.add(log)
+
+    def _read_by_reference(self, window: Window, start: int, end: int) -> Iterator[pa.RecordBatch]:
+        """What the reference reads in [start, end), part by part."""
+        for number, base, first, last in window.stretches:
+            part = self._parts[number]
+            begin, stop = base + max(start, first), min(base + min(end, last), part.split.end)
+            if max(start, first) < min(end, last) and begin < stop:
+                yield from self._reference(part._replace(split=replace(part.split, start=begin, end=stop)))
+                if part.notes.rejects:
+                    return
+
+
+def _joined(columns: Columns) -> Iterator[tuple[int, int, int]]:
+    """What the loop refused, as (rows before it, start, end); neighbours as one."""
+    refused = columns.refused[: columns.state[c.REFUSALS]].tolist()
+    while refused:
+        row, start, end = refused[0]
+        count = 1
+        while count < len(refused) and refused[count][1] == end:
+            end = refused[count][2]
+            count += 1
+        yield row, start, end
+        del refused[:count]

@@ -1,0 +1,251 @@
+"""Whether a dump is read by loops, and their compiled code: made once per user and version, then loaded.
+
+Compiled code is kept as the ahead-of-time cache of Java is: in a folder of ours that nobody else can write,
+written aside and renamed, with a checksum. One process compiles, under a lock; several that compile and cache
+the same function at once can crash numba (its issue 4807). Nothing here imports numba before it is needed.
+"""
+
+import fcntl
+import hashlib
+import importlib
+import importlib.util
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from importlib.metadata import version
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+from kcompact.private_folders import (
+    is_private,
+    make_private,
+    may_keep_caches,
+    opened_private,
+    user_cache_folder,
+)
+
+if TYPE_CHECKING:
+    from kcompact.dumps.layout import DumpFile  # imports pyarrow, which a process that forks must not
+
+SMALLEST_DUMP_BYTES = 30 << 20  # below, importing numba and loading compiled code cost more than they save
+RUN_FOLDER = "KCOMPACT_RUN_FOLDER"  # the variable that names the run's own folder to workers
+LOOPS = {"json_lines": ("json_lines_loop", "json_text_loop")}
+"""The modules with the loops of each layout."""
+_SCANNERS = {"json_lines": "json_scanner"}
+
+_SUFFIXES = {"json_lines": {".jsonl", ".json", ".ndjson"}}
+_SEAL = "seal.json"
+_LONGEST_SEAL = 1 << 16
+_WAIT_SECONDS = 120  # for another process that compiles
+_UNUSED_SECONDS = 30 * 24 * 3600
+_FAMILIES = "/proc/cpuinfo"  # numba compiles for one model of processor
+
+
+def are_loops_worth_it(file: "DumpFile") -> bool:
+    """Whether a file of this dump is to be read by loops."""
+    return file.dump_bytes >= SMALLEST_DUMP_BYTES and is_numba_there()
+
+
+def is_numba_there() -> bool:
+    """Whether numba is installed; nothing is imported."""
+    return importlib.util.find_spec("numba") is not None
+
+
+def scanner_of(file: "DumpFile", extra: frozenset[str]) -> Any:
+    """What reads a file by loops; None where the reference has to.
+
+    The first process compiles, which takes some ten seconds; others wait for it.
+    """
+    if not are_loops_worth_it(file) or not load_loops(file.layout):
+        return None
+    module = importlib.import_module(f"kcompact.dumps.loops.{_SCANNERS[file.layout]}")
+    return module.scanner_for(file, extra)
+
+
+def load_loops(layout: str, *, compile_now: bool = True) -> bool:
+    """Import a layout's loops, compiled; False where that cannot be had, or not without compiling."""
+    names = [f"kcompact.dumps.loops.{module}" for module in LOOPS[layout]]
+    try:
+        folder = _folder_of(layout)
+        if not _are_imported(names) and not _is_sealed(folder) and compile_now:
+            _compile(folder, names)
+        if not _are_imported(names) and _is_sealed(folder):
+            _import_with(folder, names)
+    except (ImportError, OSError):  # numba does not fit this Python or numpy; there is no place for files
+        return False
+    return _are_imported(names)
+
+
+def _is_ready(layout: str) -> bool:
+    try:
+        return _is_sealed(_folder_of(layout))
+    except (ImportError, OSError):
+        return False
+
+
+def _are_imported(names: list[str]) -> bool:
+    return all(name in sys.modules for name in names)
+
+
+def likely_layouts(paths: Iterable[str], dump_bytes: int) -> tuple[str, ...]:
+    """Whose loops a dump will need, as far as names tell; none for a small one."""
+    if dump_bytes < SMALLEST_DUMP_BYTES or not is_numba_there():
+        return ()
+    suffixes = {suffix for path in paths for suffix in PurePath(path).suffixes}
+    return tuple(layout for layout, names in _SUFFIXES.items() if names & suffixes)
+
+
+def prepare_in_background(layouts: Iterable[str], environment: Mapping[str, str]) -> None:
+    """Have a process of its own, in this environment, compile what is not compiled yet."""
+    layouts = [layout for layout in layouts if not _is_ready(layout)]
+    if not layouts:
+        return
+    with suppress(OSError):
+        subprocess.Popen(
+            [sys.executable, "-m", "kcompact.dumps.loops.readiness", *layouts],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            cwd="/",
+            env=dict(environment),
+        )
+
+
+def _compile(folder: Path, names: list[str]) -> None:
+    """Compile in this process, unless another one does: then wait for it."""
+    make_private(folder.parent)
+    if not is_private(folder.parent):
+        raise PermissionError(folder.parent)
+    with _locked(folder.with_name(f"{folder.name}.lock")) as is_locked:
+        if not is_locked or _is_sealed(folder):
+            return
+        shutil.rmtree(folder, ignore_errors=True)
+        unfinished = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", suffix=".tmp", dir=folder.parent))
+        try:
+            _import_with(unfinished, names)
+            _seal(unfinished)
+            unfinished.rename(folder)
+            _remove_unused(folder.parent)
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[bool]:
+    """Inside, we alone have the lock; False where another process has kept it too long."""
+    with path.open("w") as lock:
+        deadline = time.monotonic() + _WAIT_SECONDS
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    yield False
+                    return
+                time.sleep(0.05)
+            else:
+                yield True
+                return
+
+
+def _import_with(folder: Path, names: list[str]) -> None:
+    """Import modules whose loops numba keeps in ``folder``. Raises ImportError."""
+    numba = importlib.import_module("numba")
+    kept = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(folder)
+    try:
+        for name in names:
+            importlib.import_module(name)
+    except ImportError:
+        raise
+    except Exception as error:  # whatever numba raises: a version that we do not know
+        raise ImportError(str(names)) from error
+    finally:
+        numba.config.CACHE_DIR = kept
+
+
+def _folder_of(layout: str) -> Path:
+    """Named by all that compiled code depends on."""
+    sources = sorted(Path(__file__).parent.glob("*.py"))
+    stamps = [(source.name, source.stat().st_mtime_ns, source.read_text()) for source in sources]
+    settings = sorted((name, value) for name, value in os.environ.items() if name.startswith("NUMBA_"))
+    parts = [
+        stamps,
+        str(Path(__file__)),
+        settings,
+        version("numba"),
+        version("numpy"),
+        sys.version,
+        _processor(),
+    ]
+    digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+    return _root() / f"{layout}-{digest}"
+
+
+def _processor() -> list[str]:
+    """The model and abilities of the processor, as far as the system tells."""
+    told = [platform.machine(), platform.processor()]
+    with suppress(OSError):
+        lines = Path(_FAMILIES).read_text().splitlines()
+        told += sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))})
+    return told
+
+
+def _root() -> Path:
+    """The user's cache; on a build machine, or without a home, the run's folder or one of the machine's."""
+    user = user_cache_folder()
+    if user is not None and may_keep_caches():
+        return user / "loops"
+    run = os.environ.get(RUN_FOLDER)
+    return Path(run, "loops") if run else Path(tempfile.gettempdir(), f"kcompact-loops-{os.geteuid()}")
+
+
+def _seal(folder: Path) -> None:
+    (folder / _SEAL).write_text(json.dumps(_checksums(folder)))
+
+
+def _is_sealed(folder: Path) -> bool:
+    """Whether the compiled code is there, ours, and byte for byte what was written."""
+    try:
+        seal = folder / _SEAL
+        if not (is_private(folder.parent) and is_private(folder)):
+            return False
+        with opened_private(seal) as file:
+            sealed: bool = json.loads(file.read(_LONGEST_SEAL)) == _checksums(folder)
+        if sealed:
+            os.utime(seal)  # when it was last used
+    except (OSError, ValueError, RecursionError):
+        return False
+    return sealed
+
+
+def _checksums(folder: Path) -> dict[str, int]:
+    files = (path for path in sorted(folder.rglob("*")) if path.suffix in {".nbi", ".nbc"})
+    return {str(path.relative_to(folder)): _checksum(path) for path in files}
+
+
+def _checksum(path: Path) -> int:
+    with opened_private(path) as file:
+        return zlib.crc32(file.read())
+
+
+def _remove_unused(root: Path) -> None:
+    """Remove what no run has used for a month."""
+    for seal in root.glob(f"*/{_SEAL}"):
+        with suppress(OSError):
+            if time.time() - seal.stat().st_mtime > _UNUSED_SECONDS:
+                shutil.rmtree(seal.parent)
+
+
+if __name__ == "__main__":
+    for asked in sys.argv[1:]:
+        load_loops(asked)

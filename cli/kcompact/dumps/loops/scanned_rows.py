@@ -1,0 +1,183 @@
+"""Index rows made of the columns that a loop has filled, and what notes learn of them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kcompact.dumps.dialect import Dialect
+from kcompact.dumps.encodings import ENCODINGS
+from kcompact.dumps.layout import DumpFile, SplitNotes, SplitToIndex
+from kcompact.dumps.loops import columns as c
+from kcompact.dumps.loops.columns import Columns
+from kcompact.dumps.loops.windows import Window
+from kcompact.dumps.record import INDEX_SCHEMA, index_schema, log_id_of
+
+_TEN_DIGITS = (10**9, 10**10)
+_SMALLEST_US, _SMALLEST_NS = 10**14, 10**17
+_LARGEST_SECONDS = 9 * 10**15
+_PER_MS = {"ms": 1, "us": 1000, "ns": 1_000_000}
+_COUNTED = {c.MISSING: "missing", c.EMPTY: "empty", c.LITERAL: "literal"}
+
+ExtraColumns = Callable[["ScannedRows", Window, pa.Array], list[pa.Array]]
+"""The columns behind INDEX_SCHEMA. Raises Misfit."""
+
+
+class Misfit(Exception):  # noqa: N818  it sends records to the reference reader, no user sees it
+    """Records that the loop accepted, and that only the reference can read."""
+
+
+class ScannedRows:
+    """The first ``count`` rows of columns; they last until the loop runs again."""
+
+    def __init__(self, file: DumpFile, columns: Columns, logs: dict[tuple[str, int], int]) -> None:
+        self._file = file
+        self._dialect: Dialect = file.dialect
+        self._columns = columns
+        self._logs = logs  # of all that was met so far
+        self.count = int(columns.state[c.ROWS])
+
+    def __getitem__(self, column: int) -> np.ndarray:
+        """A column of numbers."""
+        found: np.ndarray = self._columns.numbers[column, : self.count]
+        return found
+
+    def batch(
+        self, window: Window, parts: list[SplitToIndex], extra: frozenset[str], more: ExtraColumns
+    ) -> pa.RecordBatch:
+        """Rows of ``index_schema(extra)``, all of them. Raises Misfit."""
+        keys = self._keys()
+        stretch_of = (
+            np.searchsorted([stretch.first for stretch in window.stretches], self[c.START], "right") - 1
+        )
+        splits = [parts[stretch.range_number].split for stretch in window.stretches]
+        positions = self[c.START] + np.array([stretch.base for stretch in window.stretches])[stretch_of]
+        # The newline that the last line of a file was given does not count.
+        room = np.array([split.end for split in splits])[stretch_of] - positions
+        columns = [
+            self.log_ids(),
+            self[c.OFFSET].copy(),
+            keys,
+            self._timestamps(),
+            self.is_null("value"),
+            np.array([split.split_id for split in splits], np.int32)[stretch_of],
+            positions,
+            np.minimum(self[c.END] - self[c.START], room).astype(np.int32),
+        ]
+        if len(extra):
+            columns += more(self, window, keys)
+        arrays = [column if isinstance(column, pa.Array) else pa.array(column) for column in columns]
+        return pa.RecordBatch.from_arrays(arrays, schema=index_schema(extra))
+
+    def _keys(self) -> pa.Array:
+        """Raises Misfit."""
+        ends = self._columns.key_ends[: self.count + 1].copy()
+        data = self._columns.keys[: ends[-1]].copy()
+        is_null = self.is_null("key")
+        valid = pa.py_buffer(np.packbits(~is_null, bitorder="little")) if is_null.any() else None
+        buffers = [valid, pa.py_buffer(ends), pa.py_buffer(data)]
+        keys = pa.Array.from_buffers(pa.binary(), self.count, buffers)
+        if self._dialect.key_encoding in {"text", "json"}:
+            return keys
+        return _decoded(keys, ENCODINGS[self._dialect.key_encoding])
+
+    def is_null(self, role: str) -> np.ndarray:
+        """Whether the key or value of each row is null."""
+        kinds = self[c.KEY_KIND if role == "key" else c.VALUE_KIND]
+        return self._null_kinds(role)[kinds]
+
+    def _null_kinds(self, role: str) -> np.ndarray:
+        """Whether a field of each kind is null."""
+        nulls = np.zeros(c.LITERAL + 1, bool)
+        nulls[[c.NULL, c.LITERAL]] = True
+        nulls[c.MISSING] = getattr(self._dialect, f"missing_{role}") == "null"
+        nulls[c.EMPTY] = getattr(self._dialect, f"empty_{role}") == "null"
+        return nulls
+
+    def _timestamps(self) -> np.ndarray:
+        """Milliseconds, by the rules of timestamps.timestamp_ms. Raises Misfit."""
+        raw, unit = self[c.TIMESTAMP].copy(), self._dialect.timestamp_unit
+        if unit == "s":
+            if raw.max(initial=0) > _LARGEST_SECONDS:
+                raise Misfit
+            return np.where(raw < 0, -1, raw * 1000)
+        if unit != "auto":
+            return np.where(raw < 0, -1, raw // _PER_MS[unit])
+        if raw.max(initial=0) < _SMALLEST_US:
+            return raw
+        found = np.where(raw >= _SMALLEST_US, raw // 1000, raw)
+        return np.where(raw >= _SMALLEST_NS, raw // 1_000_000, found)
+
+    def log_ids(self) -> np.ndarray:
+        """The log of each row."""
+        topics, partitions = self[c.TOPIC], self._partitions()
+        span = int(partitions.max(initial=0)) + 1
+        packed = topics * span + partitions
+        if packed.max(initial=0) < 1 << 16:
+            known = np.flatnonzero(np.bincount(packed))
+            codes = packed
+            table = np.zeros(int(known[-1]) + 1, np.int64)
+            table[known] = [self._log_id(code // span, code % span) for code in known.tolist()]
+        else:
+            known, codes = np.unique(packed, return_inverse=True)
+            table = np.array([self._log_id(code // span, code % span) for code in known.tolist()], np.int64)
+        found: np.ndarray = table[codes]
+        return found
+
+    def _partitions(self) -> np.ndarray:
+        partitions = self[c.PARTITION]
+        default = 0 if self._file.partition is None else self._file.partition
+        return np.where(partitions < 0, default, partitions)
+
+    def _log_id(self, topic: int, partition: int) -> int:
+        """Raises Misfit for a topic that is no text."""
+        try:
+            log = str(self._file.topic) if topic == 0 else self._columns.topic(topic).decode(), partition
+        except UnicodeDecodeError as error:
+            raise Misfit from error
+        if log not in self._logs:
+            self._logs[log] = log_id_of(*log)
+        return self._logs[log]
+
+    def count_in(self, notes: SplitNotes, first: int, last: int, *, is_table: bool) -> None:
+        """Note what the reference would have noted of rows. ``is_table``: every record has every column."""
+        if first == last:
+            return
+        counts: dict[str, int] = {}
+        _add(notes.fields_seen, "record", last - first)
+        for role, column in (("key", c.KEY_KIND), ("value", c.VALUE_KIND)):
+            kinds = np.bincount(self[column][first:last], minlength=c.LITERAL + 1).tolist()
+            _add(notes.fields_seen, role, last - first - (0 if is_table else kinds[c.MISSING]))
+            counts |= {f"{word}_{role}": kinds[kind] for kind, word in _COUNTED.items()}
+        if self._dialect.timestamp_unit == "auto":
+            is_clock = self[c.CLOCK][first:last] == c.OTHER
+            clocks = self[c.TIMESTAMP][first:last][is_clock]
+            counts["timestamps"] = len(clocks)
+            counts["ten_digit_timestamps"] = int(
+                np.count_nonzero((clocks >= _TEN_DIGITS[0]) & (clocks < _TEN_DIGITS[1]))
+            )
+        if is_table:
+            counts["quoted_cells"] = int(np.count_nonzero(self[c.FLAGS][first:last] & c.QUOTED))
+        for name, count in counts.items():
+            _add(notes.counts, name, count)
+
+
+def _add(counts: dict[str, int], name: str, count: int) -> None:
+    if count:
+        counts[name] = counts.get(name, 0) + count
+
+
+def _decoded(keys: pa.Array, decoder: Callable[[bytes], bytes]) -> pa.Array:
+    """Keys in an encoding; each different one is decoded once. Raises Misfit."""
+    encoded = keys.dictionary_encode()
+    try:
+        spelt = [decoder(key) for key in encoded.dictionary.to_pylist()]
+    except ValueError as error:
+        raise Misfit from error
+    return pa.array(spelt, pa.binary()).take(encoded.indices)
+
+
+def extra_names(extra: frozenset[str]) -> list[Any]:
+    """The columns behind INDEX_SCHEMA, in their order."""
+    return index_schema(extra).names[len(INDEX_SCHEMA) :]

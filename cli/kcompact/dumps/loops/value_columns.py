@@ -1,0 +1,69 @@
+"""The columns behind INDEX_SCHEMA, of records that a loop has read."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from kcompact.dumps.contents import ABSENT, CONTENT_EXTRA, Contents, hashes_of_ranges, lengths_of
+from kcompact.dumps.headers import Headers
+from kcompact.dumps.loops.scanned_rows import Misfit
+from kcompact.dumps.record import INDEX_SCHEMA, VALUE_EMPTY, VALUE_NULL, VALUE_PRESENT, index_schema
+
+KIND_EXTRA = frozenset({"value_kind", "is_debezium_delete"})
+"""Columns of EXTRA_FIELDS that say the same of nearly all records; the others are left to the reference."""
+
+
+def added_columns(
+    extra: frozenset[str], lengths: Callable[[], np.ndarray], contents: Callable[[], Contents]
+) -> list[pa.Array]:
+    """Columns of KIND_EXTRA and CONTENT_EXTRA, in their order; ``lengths`` of values, ABSENT for null."""
+    columns = {}
+    if extra & KIND_EXTRA:
+        columns["value_kind"] = _kinds(lengths())
+        columns["is_debezium_delete"] = pa.array(np.zeros(len(columns["value_kind"]), bool))
+    if asked := extra & CONTENT_EXTRA:
+        known = contents()
+        columns |= {name: known.column(name) for name in asked}
+    return [columns[name] for name in index_schema(extra).names[len(INDEX_SCHEMA) :]]
+
+
+def _kinds(lengths: np.ndarray) -> pa.Array:
+    kinds = np.full(len(lengths), VALUE_PRESENT, np.int8)
+    kinds[lengths < 0] = VALUE_NULL
+    kinds[lengths == 0] = VALUE_EMPTY
+    return pa.array(kinds)
+
+
+def contents_of(
+    keys: pa.Array,
+    texts: np.ndarray,
+    starts: np.ndarray,
+    lengths: np.ndarray,
+    headers: pa.Array,
+    read_headers: Callable[[bytes], Headers],
+) -> Contents:
+    """Values lie in ``texts``; ``headers`` are spelt as the format has them, null for none. Raises Misfit."""
+    hashes = hashes_of_ranges(texts.data, starts, lengths)
+    encoded = headers.fill_null(b"").dictionary_encode()
+    try:
+        known: Sequence[Headers] = [
+            read_headers(spelt) if spelt else () for spelt in encoded.dictionary.to_pylist()
+        ]
+    except ValueError as error:
+        raise Misfit from error
+    return Contents(lengths_of(keys), lengths, hashes, known, encoded.indices.to_numpy())
+
+
+def gathered(data: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> pa.Array:
+    """The bytes of ranges as a binary array, null where ABSENT. Starts ascend, but where they are.
+
+    Arrow copies: seen as an array of ranges and what lies between them, every second element is wanted.
+    """
+    bounds = np.zeros(2 * len(starts) + 1, np.int64)
+    bounds[:-1:2] = np.maximum.accumulate(np.where(lengths < 0, 0, starts))
+    bounds[1::2] = bounds[:-1:2] + np.maximum(lengths, 0)
+    bounds[-1] = bounds[-2] if len(starts) else 0
+    buffers = [None, pa.py_buffer(bounds), pa.py_buffer(data)]
+    ranges = pa.Array.from_buffers(pa.large_binary(), 2 * len(starts), buffers)
+    return ranges.take(pa.array(np.arange(0, 2 * len(starts), 2), mask=lengths == ABSENT)).cast(pa.binary())

@@ -1,0 +1,160 @@
+"""Some MB of whole lines at once, in a buffer whose end loops may read over by a word."""
+
+import os
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from kcompact.dumps.record import LARGEST_RECORD_BYTES
+
+WINDOW_BYTES = 4 << 20
+PADDING_BYTES = 8  # zeros behind the last byte: a loop loads words
+_NEWLINE = b"\n"
+
+
+class LongLineError(ValueError):
+    """A line longer than LARGEST_RECORD_BYTES starts at ``position`` of a file."""
+
+    def __init__(self, position: int) -> None:
+        super().__init__(position)
+        self.position = position
+
+
+class ByteRange(NamedTuple):
+    """A range of a file that starts and ends at a line."""
+
+    path: str
+    start: int
+    end: int
+
+
+class Stretch(NamedTuple):
+    """The bytes [first, last) of a window come from one range."""
+
+    range_number: int
+    base: int  # position in the file of the window's first byte, were it from there
+    first: int
+    last: int
+
+
+@dataclass
+class Window:
+    """Whole lines: the bytes before ``end``, which follows a newline. ``stretches`` cover them, in order.
+
+    Who reads it may set ``taken``, where a record begins that does not end here: it comes again in the next
+    window. ``is_last``: no more of the (last) range follows.
+    """
+
+    buffer: bytearray
+    end: int
+    stretches: tuple[Stretch, ...]
+    is_last: bool = True
+    taken: int | None = None
+
+    def __post_init__(self) -> None:
+        self.data = np.frombuffer(self.buffer, np.uint8)
+
+    def stretch_at(self, at: int) -> Stretch:
+        """Where a byte is from."""
+        return self.stretches[bisect_right(self.stretches, at, key=lambda stretch: stretch.first) - 1]
+
+
+def windows_of(ranges: Sequence[ByteRange]) -> Iterator[Window]:
+    """The lines of one range, or of several in one window; a last line without a newline is given one.
+
+    Raises EOFError where a file is shorter than its range, LongLineError.
+    """
+    if len(ranges) == 1:
+        yield from _windows_of_one(ranges[0])
+        return
+    window = _window_of_all(ranges)
+    if window.end:
+        yield window
+
+
+def _window_of_all(ranges: Sequence[ByteRange]) -> Window:
+    buffer = bytearray(sum(end - start + 1 for _, start, end in ranges) + PADDING_BYTES)
+    stretches, filled = [], 0
+    for number, one in enumerate(ranges):
+        first = filled
+        with _Source(one) as source:
+            filled = _with_newline(buffer, source.fill(buffer, filled))
+        if filled > first:
+            stretches.append(Stretch(number, one.start - first, first, filled))
+    return Window(buffer, filled, tuple(stretches))
+
+
+def _windows_of_one(one: ByteRange) -> Iterator[Window]:
+    buffer = bytearray(min(WINDOW_BYTES, one.end - one.start + 1) + PADDING_BYTES)
+    filled = 0
+    with _Source(one) as source:
+        while source.position < one.end:
+            filled = source.fill(buffer, filled)
+            base = source.position - filled
+            is_last = source.position == one.end
+            if is_last:
+                filled = _with_newline(buffer, filled)
+            end = buffer.rfind(_NEWLINE, 0, filled) + 1
+            taken = 0
+            if end:
+                window = Window(buffer, end, (Stretch(0, base, 0, end),), is_last)
+                yield window
+                taken = end if window.taken is None else window.taken
+            if not taken:
+                buffer = _twice_as_long(buffer, base)
+            buffer = _without(buffer, taken, filled)
+            filled -= taken
+
+
+def _without(buffer: bytearray, taken: int, filled: int) -> bytearray:
+    """The buffer with what was not taken moved to its start."""
+    rest = filled - taken
+    buffer[:rest] = buffer[taken:filled]
+    return buffer
+
+
+def _with_newline(buffer: bytearray, filled: int) -> int:
+    if filled and buffer[filled - 1] != _NEWLINE[0]:
+        buffer[filled : filled + 1] = _NEWLINE
+        filled += 1
+    buffer[filled : filled + PADDING_BYTES] = bytes(PADDING_BYTES)
+    return filled
+
+
+def _twice_as_long(buffer: bytearray, position: int) -> bytearray:
+    """More room for the line at ``position`` in its file, which does not fit into the buffer."""
+    longest = LARGEST_RECORD_BYTES + 1 + PADDING_BYTES
+    if len(buffer) >= longest:
+        raise LongLineError(position)
+    longer = bytearray(min(2 * len(buffer), longest))
+    longer[: len(buffer)] = buffer
+    return longer
+
+
+class _Source:
+    """Reads a range from its start on."""
+
+    def __init__(self, one: ByteRange) -> None:
+        self.position = one.start
+        self._end = one.end
+        self._descriptor = os.open(one.path, os.O_RDONLY)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
+
+    def fill(self, buffer: bytearray, filled: int) -> int:
+        """Read until the buffer is full, but for a newline and the padding, or the range ends."""
+        wanted = min(len(buffer) - PADDING_BYTES - 1 - filled, self._end - self.position)
+        while wanted:
+            done = os.preadv(self._descriptor, [memoryview(buffer)[filled : filled + wanted]], self.position)
+            if not done:
+                raise EOFError(self.position)
+            filled, wanted = filled + done, wanted - done
+            self.position += done
+        return filled

@@ -1,0 +1,63 @@
+"""Folders for code that is kept from run to run: only if they are ours, and nobody else can write them."""
+
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import BinaryIO
+
+
+def user_cache_folder() -> Path | None:
+    """``kcompact`` in the user's cache folder, if that is ours; it need not exist yet."""
+    home = os.environ.get("HOME")
+    named = os.environ.get("XDG_CACHE_HOME")
+    if not home:
+        return None
+    usual = Path(home, "Library/Caches") if sys.platform == "darwin" else Path(home, ".cache")
+    folder = Path(named or usual) / "kcompact"
+    try:
+        private = is_private(folder) if folder.exists() else _is_ours(nearest_existing(folder))
+    except OSError:
+        return None
+    return folder if folder.is_absolute() and private else None
+
+
+def nearest_existing(path: Path) -> Path:
+    """The nearest folder above a path that exists."""
+    return next(parent for parent in path.parents if parent.exists())
+
+
+def _is_ours(path: Path) -> bool:
+    return path.stat().st_uid == os.geteuid()
+
+
+def is_private(path: Path) -> bool:
+    """Whether only we can write it, and it is no link to elsewhere."""
+    return _is_ours_alone(path.lstat()) and not path.is_symlink()
+
+
+def _is_ours_alone(status: os.stat_result) -> bool:
+    return status.st_uid == os.geteuid() and not status.st_mode & 0o022
+
+
+def opened_private(path: Path) -> BinaryIO:
+    """A regular file that only we can write: no link is followed, nobody at a pipe's other end waited for.
+
+    Raises OSError.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or not _is_ours_alone(status):
+        os.close(descriptor)
+        raise PermissionError(path)
+    return os.fdopen(descriptor, "rb")
+
+
+def make_private(folder: Path) -> None:
+    """Make the folder, and those above it, for us alone."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def may_keep_caches() -> bool:
+    """Not on a build machine: it would make a cache in every job, and throw it away."""
+    return os.environ.get("CI", "").lower() in ("", "0", "false")

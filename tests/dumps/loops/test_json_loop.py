@@ -1,0 +1,428 @@
+"""The loop must never change what is read: every hostile line comes out as the reference reads it."""
+
+import importlib
+import json
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kcompact.dumps.contents import CONTENT_EXTRA
+from kcompact.dumps.dialect import Dialect
+from kcompact.dumps.dialects import BY_NAME
+from kcompact.dumps.framed import FramedLayout, TextShape
+from kcompact.dumps.json_lines import JsonLines
+from kcompact.dumps.layout import DumpFile, Split, SplitNotes, SplitToIndex
+from kcompact.dumps.loops import windows
+from kcompact.dumps.loops.line_loop import LineLoop
+from kcompact.dumps.loops.readiness import load_loops
+from kcompact.dumps.loops.value_columns import KIND_EXTRA
+from kcompact.dumps.record import VALUE_WORD_NULL, index_schema, value_hash
+from kcompact.dumps.small_files import read_together
+
+LOOP_EXTRA = KIND_EXTRA | CONTENT_EXTRA
+assert load_loops("json_lines")
+KCAT, PLAIN = BY_NAME["kcat"], BY_NAME["plain"]
+
+
+def dump_file(path: Path, data: bytes, dialect: Dialect) -> DumpFile:
+    path.write_bytes(data)
+    return DumpFile(0, str(path), str(path), len(data), "json_lines", dialect, TextShape(), topic="t")
+
+
+def by_reference(part: SplitToIndex, extra: frozenset[str] = frozenset()) -> Iterator[pa.RecordBatch]:
+    return FramedLayout.index(JsonLines(), part.file, part.split, extra, part.notes)
+
+
+def by_loop(parts: list[SplitToIndex], extra: frozenset[str] = frozenset()) -> Iterator[pa.RecordBatch]:
+    scanner = importlib.import_module("kcompact.dumps.loops.json_scanner").scanner_for(parts[0].file, extra)
+    assert scanner is not None
+    return LineLoop(scanner, parts, extra, partial(by_reference, extra=extra)).index()
+
+
+def whole(files: Sequence[DumpFile]) -> list[SplitToIndex]:
+    return [
+        SplitToIndex(file, Split(3 + file.file_id, file.file_id, 0, file.data_bytes), SplitNotes())
+        for file in files
+    ]
+
+
+def assert_same(file: DumpFile, extra: frozenset[str] = frozenset()) -> pa.Table:
+    return assert_same_together([file], extra)
+
+
+def assert_same_together(files: Sequence[DumpFile], extra: frozenset[str] = frozenset()) -> pa.Table:
+    """The table without values; with their hashes and the headers', loop and reference are compared too."""
+    assert_same_with(files, extra | CONTENT_EXTRA)
+    return assert_same_with(files, extra)
+
+
+def assert_same_with(files: Sequence[DumpFile], extra: frozenset[str]) -> pa.Table:
+    """Up to the first record that cannot be read: what follows it in other files nobody will see."""
+    loop_parts, reference_parts = whole(files), whole(files)
+    found = pa.Table.from_batches(by_loop(loop_parts, extra), index_schema(extra)).combine_chunks()
+    expected: list[pa.RecordBatch] = []
+    for part, loop_part in zip(reference_parts, loop_parts, strict=True):
+        expected += by_reference(part, extra)
+        assert part.notes.rejects == loop_part.notes.rejects
+        assert part.notes.logs == loop_part.notes.logs
+        if part.notes.rejects:
+            break
+        assert part.notes == loop_part.notes
+    assert pa.Table.from_batches(expected, index_schema(extra)).to_pylist() == found.to_pylist()
+    return found
+
+
+def kcat_line(offset: int, key: str = '"k"', payload: str = '"v"', partition: int = 0, ts: int = 17) -> bytes:
+    return (
+        f'{{"topic":"t","partition":{partition},"offset":{offset},"tstype":"create","ts":{ts},'
+        f'"broker":0,"key":{key},"payload":{payload}}}\n'
+    ).encode()
+
+
+HOSTILE = [
+    kcat_line(5, key='"a\\"b"'),
+    kcat_line(5, key='"a\\\\"'),
+    kcat_line(5, payload='"a\\\\"'),
+    kcat_line(5, payload='"a\\\\\\""'),
+    kcat_line(5, payload='"\\u0041\\ud800"'),
+    kcat_line(5, payload='"\\x"'),
+    kcat_line(5, payload='"\\u12g4"'),
+    kcat_line(5, payload='""'),
+    kcat_line(5, key='""'),
+    kcat_line(5, key="null"),
+    kcat_line(5, payload="null"),
+    kcat_line(5, payload="nulL"),
+    kcat_line(5, payload="7"),
+    kcat_line(5, payload='{"offset":9,"key":"x","payload":null}'),
+    kcat_line(5, payload='"x","payload":null,"more":"y"'),
+    kcat_line(5, payload='"x","payload":"y"'),
+    kcat_line(5, payload='"x","key":"other"'),
+    kcat_line(5, payload='null,"payload_error":"no schema"'),
+    kcat_line(5, key='"k\\","payload":"x'),
+    kcat_line(5, key='"k","payload":"x"},{"key":"l"'),
+    kcat_line(5, key='"' + "long" * 100 + '"'),
+    kcat_line(5, key='"' + "k" * 37 + '"'),
+    kcat_line(5, key='"zürich ✓"'),
+    kcat_line(5, key='"\ufffd"'),
+    kcat_line(5).replace(b'"k"', b'"\xff\xfe"'),
+    kcat_line(5).replace(b'"v"', b'"\xff\xed\xa0\x80"'),
+    kcat_line(5).replace(b'"v"', b'"a\tb"'),
+    kcat_line(5).replace(b'"v"', b'"a\x00b"'),
+    kcat_line(5).replace(b"\n", b"\r\n"),
+    kcat_line(5).replace(b'"v"', b'"a\rb"'),
+    kcat_line(5).replace(b":", b" : "),
+    b" " + kcat_line(5),
+    kcat_line(5).replace(b'"offset":5', b'"offset":05'),
+    kcat_line(5).replace(b'"offset":5', b'"offset":-5'),
+    kcat_line(5).replace(b'"offset":5', b'"offset":5.0'),
+    kcat_line(5).replace(b'"offset":5', b'"offset":"5"'),
+    kcat_line(5).replace(b'"offset":5', b'"offset":/'),
+    kcat_line(10**17),
+    kcat_line(2**63),
+    kcat_line(5, partition=2**31),
+    kcat_line(5, partition=123456),
+    kcat_line(5, ts=10**14),
+    kcat_line(5).replace(b'"ts":17', b'"ts":null'),
+    kcat_line(5).replace(b'"ts":17,', b""),
+    kcat_line(5).replace(b'"t"', b'"other"'),
+    kcat_line(5).replace(b'"topic":"t",', b""),
+    kcat_line(5).replace(b'"broker":0', b'"broker":0,"headers":["a","b\\"c"]'),
+    kcat_line(5).replace(b'"broker":0', b'"broker":0,"headers":["a","b","c",null]'),
+    kcat_line(5).replace(b'"broker":0', b'"broker":0,"headers":0'),
+    kcat_line(5).replace(b'"broker":0', b'"broker":0,"headers":7'),
+    kcat_line(5, payload='"\\udc80 \\ud83d\\ude00 \\/\\n"'),
+    kcat_line(5, payload='"a\\\\b"').replace(b'"k"', b'"\xff"'),
+    kcat_line(5).replace(b'"v"', b'"\\n\xff"'),
+    b'{"key":"k","topic":"t","partition":0,"offset":6,"payload":"v"}\n',
+    b'{"payload":"v","key":"k","topic":"t","partition":0,"offset":6}\n',
+    b'{"key":"k","payload":"v","topic":"t","partition":0,"offset":61,"ts":5}\n',
+    b"% Reached end of topic t [0] at offset 7\n",
+    b"\n",
+    b"  \r\n",
+    b"[]\n",
+    b"not json\n",
+    kcat_line(5)[:-4] + b"\n",
+    kcat_line(5)[:-2] + b"\n",
+    kcat_line(5)[:-1] + b"}\n",
+    kcat_line(5)[:-1],
+    kcat_line(5)[:-1] + b'"\n',
+    kcat_line(5)[:-1] + kcat_line(6),
+]
+
+
+@pytest.mark.parametrize("dialect", [KCAT, PLAIN], ids=["kcat", "plain"])
+@pytest.mark.parametrize("number", range(len(HOSTILE)))
+def test_hostile_line_among_regular_ones_reads_alike(tmp_path: Path, number: int, dialect: Dialect) -> None:
+    regular = [kcat_line(offset, payload='"a \\" b"') for offset in range(8, 14)]
+    data = b"".join([*regular, HOSTILE[number], *regular])
+    if dialect is PLAIN:
+        data = data.replace(b'"payload":', b'"value":').replace(b'"ts":', b'"timestamp":')
+    assert_same(dump_file(tmp_path / "d.jsonl", data, dialect))
+
+
+def test_quotes_missing_in_one_line_do_not_make_up_for_others(tmp_path: Path) -> None:
+    """One line has two quotes too many, another (whose last quote is escaped) too few."""
+    regular = [kcat_line(offset) for offset in range(6)]
+    many = kcat_line(7, payload='"x","z":"y"')
+    few = kcat_line(8, payload='"x\\\\"').replace(b'"partition":0', b'"partition":1')
+    table = assert_same(dump_file(tmp_path / "d.jsonl", b"".join([*regular, many, few, *regular]), KCAT))
+
+    assert table.num_rows == 14
+
+
+lines = st.one_of(
+    st.sampled_from(HOSTILE),
+    st.builds(
+        lambda offset, key, value, partition, ts: kcat_line(
+            offset, json.dumps(key), json.dumps(value, ensure_ascii=False), partition, ts
+        ),
+        st.integers(0, 10**12),
+        st.one_of(st.none(), st.text(max_size=20)),
+        st.one_of(st.none(), st.text(alphabet='ab"\\{}:,\n✓\x07', max_size=20)),
+        st.integers(0, 40),
+        st.integers(0, 10**15),
+    ),
+)
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(lines, min_size=1, max_size=40), st.sampled_from([KCAT, replace(KCAT, byte_exact=False)]))
+def test_any_lines_read_alike(tmp_path: Path, dump: list[bytes], dialect: Dialect) -> None:
+    assert_same(dump_file(tmp_path / "d.jsonl", b"".join(dump), dialect))
+
+
+def dump_files(folder: Path, texts: list[bytes], dialect: Dialect) -> list[DumpFile]:
+    named = ((folder / f"{number}.jsonl", text) for number, text in enumerate(texts))
+    return [replace(dump_file(path, text, dialect), file_id=n) for n, (path, text) in enumerate(named)]
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.lists(lines, max_size=6), st.booleans()), min_size=2, max_size=8))
+def test_files_read_together_read_as_one_by_one(
+    tmp_path: Path, dumps: list[tuple[list[bytes], bool]]
+) -> None:
+    """Some of them end without a newline; what one line does to its file it must not do to the next."""
+    texts = [b"".join(dump)[: -1 if cut else None] for dump, cut in dumps]
+    assert_same_together(dump_files(tmp_path, texts, KCAT))
+    assert_same_together(dump_files(tmp_path, texts, KCAT), LOOP_EXTRA)
+
+
+@pytest.mark.parametrize("number", range(len(HOSTILE)))
+def test_hostile_line_in_one_of_several_files_reads_alike(tmp_path: Path, number: int) -> None:
+    regular = [kcat_line(offset, payload='"a \\" b"') for offset in range(8, 14)]
+    texts = [b"".join(regular), b"".join([*regular, HOSTILE[number]])[:-1], b"", b"".join(regular[:2])]
+    assert_same_together(dump_files(tmp_path, texts, KCAT))
+
+
+@pytest.fixture
+def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(windows, "WINDOW_BYTES", 300)
+
+
+@pytest.mark.usefixtures("small_windows")
+def test_lines_that_span_windows_read_alike(tmp_path: Path) -> None:
+    dump = [kcat_line(n, payload=f'"{"x" * (n * 7 % 600)}!"', partition=n % 3) for n in range(200)]
+
+    table = assert_same(dump_file(tmp_path / "d.jsonl", b"".join(dump)[:-1], KCAT))
+
+    assert table.num_rows == 200
+    assert sum(table["record_bytes"].to_pylist()) == len(b"".join(dump)) - 1
+
+
+def test_filters_are_obeyed(tmp_path: Path) -> None:
+    dump = [kcat_line(n, partition=n % 3) for n in range(30)] + [HOSTILE[0]]
+    file = dump_file(tmp_path / "d.jsonl", b"".join(dump), KCAT)
+
+    table = assert_same(replace(file, partitions=(range(1, 2),)))
+
+    assert table.num_rows == 10
+
+
+DELETE = json.dumps({"before": {"id": 1}, "after": None, "op": "d"})
+NO_DELETE = DELETE.replace("op", "po")
+TELLING = [None, "", "null", "nulls", " null", DELETE, NO_DELETE, "plain", "\x00", '{"op" :\n"d"}', "é"]
+
+
+@given(values=st.lists(st.sampled_from(TELLING), min_size=1, max_size=40), ascii_only=st.booleans())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_what_values_are_is_told_as_the_reference_tells_it(
+    tmp_path: Path, values: list[str | None], *, ascii_only: bool
+) -> None:
+    lines = [
+        kcat_line(at, payload=json.dumps(value, ensure_ascii=ascii_only)) for at, value in enumerate(values)
+    ]
+    table = assert_same(dump_file(tmp_path / "dump.jsonl", b"".join(lines), KCAT), LOOP_EXTRA)
+    assert table["is_debezium_delete"].to_pylist() == [value == DELETE for value in values]
+
+
+HEADERS = ['["a","b"]', '["a",null]', "[]", "null", '["a","\\u00e9","a","x"]', '{"a":1}', '{"a":17}']
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(HEADERS), st.one_of(st.none(), st.text(max_size=9))),
+        min_size=1,
+        max_size=40,
+    )
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_headers_and_values_are_hashed_as_the_reference_hashes_them(
+    tmp_path: Path, told: list[tuple[str, str | None]]
+) -> None:
+    lines = [
+        kcat_line(at, payload=json.dumps(value)).replace(b'"key"', f'"headers":{headers},"key"'.encode())
+        for at, (headers, value) in enumerate(told)
+    ]
+    table = assert_same_with([dump_file(tmp_path / "d.jsonl", b"".join(lines), KCAT)], CONTENT_EXTRA)
+    values = [None if value is None else value.encode() for _, value in told]
+    assert table["value_hash"].to_pylist() == list(map(value_hash, values))
+
+
+@pytest.mark.parametrize("encoding", ["base64", "hex"])
+def test_encoded_values_are_hashed_as_the_reference_hashes_them(tmp_path: Path, encoding: str) -> None:
+    spelt = ['"YWI="', '"6162"', '"YWI"', '"61\\u0036\\u0032"', "null", '""', '"YWI\\u003d"', '"!"']
+    for last in spelt:
+        lines = [
+            kcat_line(at, payload=payload) for at, payload in enumerate([spelt[encoding == "hex"], last])
+        ]
+        dialect = replace(KCAT, value_encoding=encoding)
+        assert_same(dump_file(tmp_path / "d.jsonl", b"".join(lines), dialect))
+
+
+def test_words_that_are_spelt_with_escapes_are_still_told(tmp_path: Path) -> None:
+    payloads = ['"v"', '"\\u006eull"', json.dumps(DELETE).replace("op", "\\u006fp"), '"v"']
+    lines = [kcat_line(at, payload=payload) for at, payload in enumerate(payloads)]
+    table = assert_same(dump_file(tmp_path / "dump.jsonl", b"".join(lines), KCAT), LOOP_EXTRA)
+    assert table["value_kind"].to_pylist() == [0, VALUE_WORD_NULL, 0, 0]
+    assert table["is_debezium_delete"].to_pylist() == [False, False, True, False]
+
+
+def test_files_that_read_alike_stand_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(windows, "WINDOW_BYTES", 1000)
+    files = dump_files(tmp_path, [kcat_line(0) * lines for lines in (1, 2, 3, 30, 1, 1, 1)], KCAT)
+    files[5] = replace(files[5], topic="other")
+
+    groups = [[part.file.file_id for part in group] for group in read_together(whole(files))]
+
+    assert [[0, 1, 2], [3], [4], [5], [6]] == groups
+
+
+@pytest.mark.parametrize("extra", [frozenset(), LOOP_EXTRA], ids=["rows", "contents"])
+def test_the_loop_itself_reads_regular_lines(tmp_path: Path, extra: frozenset[str]) -> None:
+    """Otherwise all of the above would compare the reference with itself."""
+    payloads = ["null", '"v \\"q\\""', '{"a":[1,{}]}', "7", '""']
+    lines = [kcat_line(n, key=f'"k\\u00e9{n}"', payload=payloads[n % 5]) for n in range(1000)]
+    lines[1::2] = [line.replace(b'"broker":0', b'"x":{"y":[]},"headers":["a","b"]') for line in lines[1::2]]
+    file = dump_file(tmp_path / "d.jsonl", b"".join(lines), KCAT)
+    scanner = importlib.import_module("kcompact.dumps.loops.json_scanner").scanner_for(file, extra)
+
+    def refuse(part: SplitToIndex) -> Iterator[pa.RecordBatch]:
+        raise AssertionError(part)
+
+    table = pa.Table.from_batches(LineLoop(scanner, whole([file]), extra, refuse).index())
+
+    assert table["offset"].to_pylist() == list(range(1000))
+    assert table["key"].to_pylist() == [f"ké{n}".encode() for n in range(1000)]
+
+
+@pytest.mark.parametrize(
+    "name", ["kcat", "plain", "lenses", "kafbat", "kafdrop", "aiven", "kcat-base64", "zoe"]
+)
+@pytest.mark.parametrize("number", range(40))
+def test_lines_of_any_dialect_read_alike(tmp_path: Path, name: str, number: int) -> None:
+    """Fields of each dialect, drawn from what tools write and what they should not write."""
+    dialect = BY_NAME[name] if name != "plain" else replace(PLAIN, key_encoding="json")
+    if dialect.offset is None:
+        return
+    rng = random.Random(f"{name} {number}")
+    lines = [json_of(dialect, rng) for _ in range(rng.randrange(1, 30))]
+    assert_same(dump_file(tmp_path / "d.jsonl", b"\n".join(lines), dialect), frozenset())
+
+
+WHOLE = [
+    "0",
+    "7",
+    "1700000000",
+    "1700000000000",
+    "100000000000000",
+    "1700000000000000000",
+    "-1",
+    "-0",
+    "1e3",
+    '"7"',
+]
+STRINGS = [
+    '"k"',
+    '""',
+    '"empty"',
+    '"null"',
+    '"YWI="',
+    '"YQ"',
+    '"7"',
+    '"{"',
+    '"a\\"b"',
+    '"\\ud83d\\ude00"',
+    '"\ufffd"',
+]
+TYPED = [
+    "null",
+    "7",
+    "1.5",
+    "true",
+    "[1]",
+    "{}",
+    '{"type":"Buffer","data":[1]}',
+    '{"payload":"x","isPayloadNull":false}',
+]
+TYPED += [
+    '{"a" : [ ] , "b":{"c":null}}',
+    "[1,]",
+    "01",
+    '{"type":"\\u0042uffer","data":[2]}',
+    "nul",
+    "-",
+    "1.",
+    "NaN",
+]
+
+
+def json_of(dialect: Dialect, rng: random.Random) -> bytes:
+    usual = rng.random() < 0.8
+    texts = {
+        "topic": ['"t"', '"t"', '"u"', "null", "7"][: 2 if usual else 5],
+        "partition": ["0", "1", *WHOLE][: 2 if usual else 12],
+        "offset": WHOLE[: 2 if usual else 10],
+        "timestamp": [*WHOLE[: 6 if usual else 10], "null"],
+        "key": STRINGS[:1] if usual else STRINGS + TYPED,
+        "value": STRINGS[:3] + TYPED[:6] if usual else STRINGS + TYPED,
+        "headers": ["[]", '["a","b"]', "null", '{"a":"b"}', "7"],
+        "key_marker": ["false", "null", "true", '"base64"'][: 2 if usual else 4],
+        "key_error": ["null", '"x"', "false"],
+    }
+    members: dict[str, object] = {"x": rng.choice(TYPED[:7])}
+    for role, choices in texts.items():
+        path = getattr(dialect, role)
+        if path is not None and rng.random() < (0.97 if role != "key_error" else 0.1):
+            *above, name = path.split(".")
+            inner = members
+            for part in above:
+                inner = inner.setdefault(part, {})  # type: ignore[assignment]  # paths do not cross
+            inner[name] = rng.choice(choices)
+    return spelt(members, rng).encode("utf-8", "surrogatepass")
+
+
+def spelt(members: object, rng: random.Random) -> str:
+    if not isinstance(members, dict):
+        return str(members)
+    items = [
+        f"{json.dumps(name)}{rng.choice(['', ' '])}:{spelt(value, rng)}" for name, value in members.items()
+    ]
+    rng.shuffle(items)
+    return "{" + ",".join(items) + "}"

@@ -1,0 +1,18 @@
+"""The tests of the loops once more with the loops interpreted: every index and every line is checked."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MODE = "NUMBA_DISABLE_JIT"
+
+
+@pytest.mark.skipif(MODE in os.environ, reason="this is that run")
+def test_interpreted_loops_read_alike() -> None:
+    tests = [str(path) for path in Path(__file__).parent.glob("test_*_loop.py")]
+    command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", *tests]
+    done = subprocess.run(command, env=os.environ | {MODE: "1"}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-3000:]
