@@ -83,10 +83,15 @@ def rejected(file: DumpFile, reject: Reject) -> InputError:
     """The error for a record that cannot be read; the file is read up to it to count lines."""
     if file.layout == "side_files":
         return InputError(reject.reason, hint=reject.hint)  # it names the one of the files
+    at = place_of(file, reject.position)
+    return InputError(f"{at}: {reject.reason}", hint=reject.hint)
+
+
+def place_of(file: DumpFile, position: int) -> str:
+    """How messages name a byte of a file's plain bytes: by its line, in Avro as it is."""
     if file.layout == "avro":
-        return InputError(f"{file.path}: byte {reject.position}: {reject.reason}", hint=reject.hint)
-    line = line_number(file.data_path, reject.position)
-    return InputError(f"{file.path}:{line}: {reject.reason}", hint=reject.hint)
+        return f"{file.path}: byte {position}"
+    return f"{file.path}:{line_number(file.data_path, position)}"
 
 
 def line_number(path: str, position: int) -> int:

@@ -26,6 +26,7 @@ from kcompact.log.plain_copying import PlainJob, RenderGaps, RenderRemoved
 from kcompact.log.policy import Policy
 from kcompact.log.read_committed import told_by_read_committed
 from kcompact.log.removed_report import REMOVED_BY, report_removed_keys
+from kcompact.log.repeats import refuse_conflicts
 from kcompact.log.shared_keys import SharedKeys
 from kcompact.log.survivors import COPIED_BY, copy_survivors
 from kcompact.log.totals import Outcome, overlapping, overtaken_files, plain_outcome, unsorted_files
@@ -135,7 +136,8 @@ def _compact_full(spark: SparkSession, dump: Dump, request: Request) -> Compacte
     if not index.summaries:
         return Compacted(Outcome([], [], [], []), SharedKeys(), index.remarks, index.plan)
     given, assumed = _given(spark, index, request)
-    cleaning = clean_index(spark, index, given, request.policy_of)
+    repeats = refuse_conflicts(spark, index)
+    cleaning = clean_index(index, given, request.policy_of)
     refuse_null_keys(index.summaries, request.policy, null_key_removals(cleaning.logs))
     job = FullJob(
         index.plan,
@@ -151,7 +153,11 @@ def _compact_full(spark: SparkSession, dump: Dump, request: Request) -> Compacte
     outcome = full_outcome(index.summaries, cleaning.logs, kept, removed)
     outcome.fragments = fragments
     done = Compacted(
-        outcome, shared_keys(index.rows, index.names), [*index.remarks, *assumed], index.plan, cleaning.logs
+        outcome,
+        shared_keys(index.rows, index.names),
+        [*index.remarks, *repeats, *assumed],
+        index.plan,
+        cleaning.logs,
     )
     file_ids = {split.split_id: split.file_id for split in index.plan.splits.values()}
     done.overtaken = overtaken_files(index.summaries, file_ids)

@@ -15,8 +15,9 @@ from kcompact.log.cleaning import track
 from kcompact.log.compaction import shuffle_partitions
 from kcompact.log.dirtiness import ScannedLog, Setting, plan_scan
 from kcompact.log.dirty_records import scan_logs
-from kcompact.log.full import FullIndex, full_index, refuse_conflicts, repeated
+from kcompact.log.full import FullIndex, full_index
 from kcompact.log.read_committed import told_by_read_committed
+from kcompact.log.repeats import refuse_conflicts
 
 SettingsOf = Callable[[str], Sequence[Setting]]
 """The settings to look at a topic's logs under, the configured one first."""
@@ -40,23 +41,20 @@ def scan_dump(spark: SparkSession, dump: Dump, request: ScanRequest) -> tuple[li
     """
     index = full_index(spark, dump, _subfolder(request.folder, "index"))
     try:
+        repeats = refuse_conflicts(spark, index)
         told, notes = _told(spark, index, request)
-        return _scan(spark, dump, index, (request.settings_of, told)), [*index.remarks, *notes]
+        return _scan(dump, index, (request.settings_of, told)), [*index.remarks, *repeats, *notes]
     finally:
         index.rows.unpersist()
 
 
-def _scan(
-    spark: SparkSession, dump: Dump, index: FullIndex, asked: tuple[SettingsOf, Mapping[int, GivenLog]]
-) -> list[ScannedLog]:
+def _scan(dump: Dump, index: FullIndex, asked: tuple[SettingsOf, Mapping[int, GivenLog]]) -> list[ScannedLog]:
     settings_of, told = asked
     names = {log_id: LogName(*name) for log_id, name in index.names.items()}
     settings = {log_id: settings_of(log.topic) for log_id, log in names.items()}
     plans = {log_id: plan_scan(told[log_id], settings[log_id]) for log_id in names}
     tracked = track(index.rows, told, {log_id: settings[log_id][0].policy for log_id in names})
     scans = scan_logs(tracked, plans, shuffle_partitions(dump, index.plan))
-    if repeated(index.summaries):
-        refuse_conflicts(spark, index)
     logs = [ScannedLog(log, settings[i], told[i], plans[i], scans[i]) for i, log in names.items()]
     for one in logs:
         _refuse_clash(one)

@@ -17,16 +17,14 @@ from kcompact.dumps.judging import judge
 from kcompact.dumps.layout import SplitNotes
 from kcompact.engine.indexing import IndexPlan, index_rows, plan_index
 from kcompact.engine.summaries import LogSummary, log_names, read_side_files
-from kcompact.errors import InputError
 from kcompact.log.cleaned_log import LogCleaning
 from kcompact.log.cleaning import Cleaning, clean
 from kcompact.log.policy import Policy
 from kcompact.log.shared_keys import EXAMPLES, SharedKeys
-from kcompact.log.totals import overlapping, unsorted_files
+from kcompact.log.totals import unsorted_files
 from kcompact.log.verdicts import Verdict
 
 FULL_EXTRA = frozenset({"log_bytes", "is_control"})
-CONFLICTS_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -69,45 +67,14 @@ def _index(spark: SparkSession, dump: Dump, plan: IndexPlan) -> FullIndex:
 
 
 def clean_index(
-    spark: SparkSession,
     index: FullIndex,
     given: Mapping[int, GivenLog],
     policy_of: Callable[[str], Policy],
 ) -> Cleaning:
-    """The cleaner's decisions on every log. Raises InputError where the dump contradicts itself."""
+    """The cleaner's decisions on every log."""
     policies = {log_id: policy_of(topic) for log_id, (topic, _) in index.names.items()}
     names = {log_id: str(LogName(*name)) for log_id, name in index.names.items()}
-    cleaning = clean(index.rows, given, policies, names)
-    if repeated(index.summaries):
-        refuse_conflicts(spark, index)
-    return cleaning
-
-
-def repeated(summaries: list[LogSummary]) -> bool:
-    """Whether records and distinct offsets of some log differ, as far as the summaries can tell."""
-    return overlapping(summaries) or any(not part.ascending for part in summaries)
-
-
-def refuse_conflicts(spark: SparkSession, index: FullIndex) -> None:
-    """Raise if an offset stands twice with different content (a second look, only where one may)."""
-    plan = IndexPlan(index.plan.files, index.plan.tasks, index.plan.folder, frozenset({"content_hash"}))
-    rows = (
-        index_rows(spark, plan)
-        .groupBy("log_id", "offset")
-        .agg(F.count_distinct("content_hash").alias("contents"))
-        .where("contents > 1")
-        .orderBy("log_id", "offset")
-        .limit(CONFLICTS_NAMED)
-        .toArrow()
-        .to_pylist()
-    )
-    if rows:
-        topic, partition = index.names[rows[0]["log_id"]]
-        offsets = ", ".join(str(row["offset"]) for row in rows if row["log_id"] == rows[0]["log_id"])
-        raise InputError(
-            f"{topic}-{partition} offset {offsets}: two records with different content",
-            hint="one log holds an offset once: dumps of two clusters or of a recreated topic were mixed",
-        )
+    return clean(index.rows, given, policies, names)
 
 
 def shared_keys(rows: DataFrame, names: Mapping[int, tuple[str, int]]) -> SharedKeys:

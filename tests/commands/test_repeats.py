@@ -1,0 +1,45 @@
+"""Offsets that stand in a dump twice: said where the records are the same, refused where they differ."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conftest import Run
+
+pytestmark = pytest.mark.usefixtures("spark")
+LINE = '{{"topic":"t","partition":0,"offset":{},"key":"k{}","value":"{}"}}\n'
+
+
+def dump(path: Path, offsets: range, value: str = "v") -> Path:
+    path.write_text("".join(LINE.format(n, n % 3, value) for n in offsets))
+    return path
+
+
+@pytest.mark.parametrize("command", ["compact", "dirty-ratio"])
+def test_files_that_hold_the_same_records_are_named(
+    command: str, tmp_path: Path, kcompact: Callable[..., Run]
+) -> None:
+    one, other = dump(tmp_path / "a.jsonl", range(9)), dump(tmp_path / "b.jsonl", range(6, 12))
+    output = ["-o", tmp_path / "out.jsonl"] if command == "compact" else []
+
+    run = kcompact(command, one, other, *output)
+
+    assert run.exit_code == 0, run.stderr
+    said = " ".join(run.stderr.split())
+    assert f"{one} and {other} both hold 3 records, with the same offsets and content: counted once" in said
+
+
+@pytest.mark.parametrize("command", ["compact", "dirty-ratio"])
+def test_records_that_differ_are_named_by_file_and_line(
+    command: str, tmp_path: Path, kcompact: Callable[..., Run]
+) -> None:
+    one, other = dump(tmp_path / "a.jsonl", range(9)), dump(tmp_path / "b.jsonl", range(6, 12), "w")
+    output = ["-o", tmp_path / "out.jsonl"] if command == "compact" else []
+
+    run = kcompact(command, one, other, *output)
+
+    assert run.exit_code == 2
+    places = f"at {one}:7 and at {other}:1"
+    assert f"t-0 offset 6: two records with different content, {places}" in " ".join(run.stderr.split())
+    assert not (tmp_path / "out.jsonl").exists()
