@@ -59,7 +59,10 @@ def _lines(data: bytes) -> list[Seen] | None:
     if not data.lstrip(b"\r\n\t ").startswith(b"{"):
         return None
     lines = [line for line in data.split(b"\n") if line.strip() and not line.startswith(b"%")]
-    return [_of_object(_json(line.decode("utf-8", "surrogateescape"))) for line in lines]
+    try:
+        return [_of_object(_json(line.decode("utf-8", "surrogateescape"))) for line in lines]
+    except UnreadableError:
+        return _objects(data)  # a line end between two fields
 
 
 def _array(data: bytes) -> list[Seen] | None:

@@ -170,3 +170,17 @@ def test_an_honest_record_that_packs_well_stays_readable(tmp_path: Path) -> None
     record = b"\x02\x02\x02k\x02" + encode_long(length) + bytes(length)
     path.write_bytes(container(envelope(), [(1, CODECS["zstandard"].pack(record))], "zstandard"))
     assert read_alone(path) == "1 rows"
+
+
+def test_a_hundred_thousand_columns_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    header = ",".join(["topic", "partition", "offset", "key", "value", *(f"c{n}" for n in range(100_000))])
+    path.write_text(header + "\n" + "".join(f"t,0,{offset},k,v{',' * 100_000}\n" for offset in range(5)))
+    assert read_alone(path) == "5 rows"
+
+
+def test_a_line_without_an_end_is_refused_by_its_number(tmp_path: Path) -> None:
+    path = tmp_path / "endless.jsonl"
+    whole = '{"topic":"t","partition":0,"offset":1,"timestamp":1,"key":"k","value":"v"}\n'
+    path.write_text(whole + whole.rstrip('"}\n') + "v" * (80 << 20))
+    assert read_alone(path).startswith(f"{path}:2: the record is cut off")
