@@ -124,8 +124,8 @@ def _bytes(value: Any) -> Any:
     if not isinstance(value, str):
         return UNSURE
     try:
-        return value.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
+        return value.encode()
+    except UnicodeEncodeError:  # bytes that are no UTF-8, or an escape that is half a character
         return UNSURE
 
 
