@@ -197,7 +197,7 @@ MUTATIONS = [
     ),
     Mutation("a duplicate left", lambda: ordered([*AFTER, at(4)]), {"duplicate-left": 1}),
     Mutation("a record without key left", lambda: ordered([*AFTER, at(9)]), {"keyless-left": 1}),
-    Mutation("nothing but one partition", lambda: [r for r in AFTER if r.partition == 0], {"missing-key": 2}),
+    Mutation("nothing but one partition", lambda: [r for r in AFTER if r.partition == 0], {"missing-log": 1}),
     Mutation(
         "cut in front",
         lambda: [r for r in AFTER if r.offset > 10 or r.partition],
@@ -208,7 +208,7 @@ MUTATIONS = [
         lambda: [r for r in AFTER if r.offset < 15],
         {"missing-key": 2, "tombstone-too-early": 1},
     ),
-    Mutation("empty", list, {"missing-key": 9, "tombstone-too-early": 2}),
+    Mutation("empty", list, {"missing-log": 2}),
     Mutation(
         "a few together",
         lambda: ordered(

@@ -1,11 +1,12 @@
 """Verification of records in this process: the same judgement, and no Spark."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
 from index_frames import index_table, logs_of
-from kcompact.dumps.record import Record
+from kcompact.dumps.record import Record, log_id_of
 from kcompact.log.lookups import Lookup
 from kcompact.verify.bounds import Bounds
 from kcompact.verify.compacted import verify_compacted
@@ -46,6 +47,7 @@ def judge_pair(
     settles: bool = True,
 ) -> Outcome:
     """Is AFTER a compaction of BEFORE? ``settles`` false: every record is judged by the rules."""
+    question = knowing_after(question, after)
     rules = rules_of(question, lookups or {})
     pairs, disorder = in_order(rows_of(before), rows_of(after), question)
     return verify_compaction(pairs, question, rules if settles else unsettled(rules), disorder)
@@ -62,6 +64,19 @@ def judge_alone(
     rules, rows = rules_alone(question, lookups or {}), rows_of(records)
     pairs, disorder = in_order(rows, rows, question)
     return verify_compacted(pairs, question, rules if settles else unsettled(rules), disorder)
+
+
+def knowing_after(question: Question, after: Sequence[Record]) -> Question:
+    """The question, knowing the first offset of each log in AFTER."""
+    firsts: dict[int, int] = {}
+    for r in after:
+        log_id = log_id_of(r.topic, r.partition)
+        firsts[log_id] = min(r.offset, firsts.get(log_id, r.offset))
+    bounds = {
+        log_id: replace(one, known=replace(one.known, after_first_offset=firsts.get(log_id)))
+        for log_id, one in question.bounds.items()
+    }
+    return replace(question, bounds=bounds)
 
 
 def unsettled(rules: Rules) -> Rules:

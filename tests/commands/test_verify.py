@@ -20,6 +20,7 @@ Cli = Callable[..., Run]
 Write = Callable[[Path, Sequence[Record]], Path]
 
 NOW = ("--now", NOW_MS)
+COMPACT = ("--cleanup-policy", "compact")
 
 
 def write_avro(path: Path, records: Sequence[Record]) -> Path:
@@ -68,24 +69,30 @@ def test_what_is_left_over_is_a_finding_with_strict(tmp_path: Path, kcompact: Cl
     assert kcompact("verify", before, after, *NOW).exit_code == 0
     run = kcompact("verify", before, after, *NOW, "--strict")
     assert run.exit_code == 1
-    assert "finding: duplicate-left  orders-0@4  key c" in run.stdout
+    assert "finding: 1 duplicate-left in orders-0\n    orders-0@4 key c: expected no record" in run.stdout
 
 
 def test_an_empty_after_is_judged(tmp_path: Path, kcompact: Cli) -> None:
     before, after = write_kcat(tmp_path / "b.jsonl", BEFORE), tmp_path / "a.jsonl"
     after.touch()
     run = kcompact("verify", before, after, *NOW)
-    assert run.exit_code == 1
-    assert "9 missing-key" in run.stdout
+    assert run.exit_code == 2
+    assert run.stdout.splitlines()[1] == "nobody can tell: 2 missing-log"
+    assert (
+        "found AFTER has no orders at all, nor orders-0; give --cleanup-policy compact,delete" in run.stdout
+    )
+    told = kcompact("verify", before, after, *NOW, *COMPACT)
+    assert told.exit_code == 1  # records behind the last gap, at 13, cannot have been aborted
 
 
 def test_bounds_of_every_round_are_obeyed(tmp_path: Path, kcompact: Cli) -> None:
-    before = write_kcat(tmp_path / "b.jsonl", [at(n) for n in (2, 4, 5, 11, 15)])
-    after = write_kcat(tmp_path / "a.jsonl", [at(n) for n in (11, 15)])
+    records = [record("k", str(n), offset=n) for n in range(6)]
+    before = write_kcat(tmp_path / "b.jsonl", records)
+    after = write_kcat(tmp_path / "a.jsonl", records[5:])
     segments = tmp_path / "segments"
-    segments.write_text("orders 0 0 100\norders 0 11 100\n")
+    segments.write_text("orders 0 0 100\norders 0 4 100\n")
     assert kcompact("verify", before, after, *NOW).exit_code == 0
-    run = kcompact("verify", before, after, *NOW, "--segments", segments)
+    run = kcompact("verify", before, after, *NOW, "--segments", segments, *COMPACT)
     assert run.exit_code == 1
     assert "no: 2 lost-above-end" in run.stdout
 
@@ -106,7 +113,7 @@ def test_records_above_the_last_stable_offset_must_be_there(tmp_path: Path, kcom
     records = [record("k", str(n), offset=n) for n in range(6)]
     before = write_kcat(tmp_path / "b.jsonl", records)
     after = write_kcat(tmp_path / "a.jsonl", records[5:])
-    run = kcompact("verify", before, after, *NOW, "--last-stable-offset", 3)
+    run = kcompact("verify", before, after, *NOW, "--last-stable-offset", 3, *COMPACT)
     assert run.exit_code == 1
     assert "no: 3 lost-above-end" in run.stdout
 
@@ -124,7 +131,7 @@ def test_the_state_folder_tells_what_a_cleaning_knew(tmp_path: Path, kcompact: C
     assert (run.exit_code, run.stderr) == (0, "")
     assert "2 -> 1 records (1 expired tombstone); cleaned up to offset 3\n" in run.stdout
     # A second early the horizon that the state remembers is not over, whatever the tombstone's own time.
-    early = kcompact("verify", cleaned, second, later, *state, "--now", NOW_MS + 999)
+    early = kcompact("verify", cleaned, second, later, *state, "--now", NOW_MS + 999, *COMPACT)
     assert early.exit_code == 1
     assert "tombstone-too-early" in early.stdout
     unrelated = kcompact("verify", first, cleaned, *state, "--now", NOW_MS + 1000)

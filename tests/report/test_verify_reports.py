@@ -16,7 +16,7 @@ from kcompact.report.verify_junit import render_junit
 from kcompact.report.verify_text import render_text
 from kcompact.report.verify_words import Keys
 from kcompact.verify.check import Severity
-from kcompact.verify.outcome import Finding, JudgedLog, KeyEvidence, KeyVerdict, Outcome
+from kcompact.verify.outcome import Finding, JudgedLog, KeyEvidence, KeyVerdict, Outcome, Tally
 
 Render = Callable[[Outcome, Keys], str]
 HOSTILE = "\x1b[31m\r\n::error::x|<b>&]]>\u202e=1+1\x00"
@@ -37,12 +37,11 @@ OUTCOME = Outcome(
     before=("b.jsonl",),
     after="a.jsonl",
     now_ms=5,
-    counts={"missing-key": 3, "stale-value": 0, "duplicate-left": 1},
-    severities={
-        "missing-key": Severity.FINDING,
-        "stale-value": Severity.FINDING,
-        "duplicate-left": Severity.NOTE,
-    },
+    checks=("missing-key", "stale-value", "duplicate-left"),
+    tallies=(
+        Tally("missing-key", Severity.FINDING, 3, "orders", 1),
+        Tally("duplicate-left", Severity.NOTE, 1, "orders", 1),
+    ),
     findings=(FINDING, NOTE),
     logs=(JudgedLog("orders", 1, 9, 4, {"lost": 3, "superseded": 2}, 0, 18, cleaned_end_is_given=False),),
     assumed=("2 tombstones expired: gone, and old enough for that",),
@@ -64,22 +63,23 @@ def test_the_text_tells_answer_logs_assumptions_and_findings() -> None:
     assert render_text(OUTCOME, KEYS).splitlines() == [
         "is a.jsonl a compaction of b.jsonl?",
         "no: 3 missing-key",
+        "finding: 3 missing-key in orders-1",
+        (
+            "    orders-1@17 key 0x6bff: expected the key's last value, at offset 17,"
+            " found no record of this key"
+        ),
+        "    and 2 more (--max-findings shows more)",
+        "note: 1 duplicate-left in orders-1",
+        "    orders-1@3 key old: expected the key's last value, at offset 17, found no record of this key",
         "  orders-1: 9 -> 4 records (3 lost, 2 superseded); cleaned up to offset 18 (assumed)",
         "assumed: 2 tombstones expired: gone, and old enough for that",
-        "finding: missing-key  orders-1@17  key 0x6bff",
-        "    expected the key's last value, at offset 17",
-        "    found    no record of this key",
-        "note: duplicate-left  orders-1@3  key old",
-        "    expected the key's last value, at offset 17",
-        "    found    no record of this key",
-        "2 more missing-key (--max-findings shows more)",
     ]
 
 
 def test_json_has_every_count_and_a_version() -> None:
     told = json.loads(render_json(OUTCOME, KEYS))
     assert (told["schema_version"], told["command"], told["holds"]) == (SCHEMA_VERSION, "verify", False)
-    assert told["counts"]["stale-value"] == {"count": 0, "severity": "finding"}
+    assert told["counts"]["stale-value"] == {"finding": 0, "undecided": 0, "note": 0}
     assert told["findings"][0] == {
         "check": "missing-key",
         "severity": "finding",
@@ -89,6 +89,7 @@ def test_json_has_every_count_and_a_version() -> None:
         "key": "0x6bff",
         "expected": "the key's last value, at offset 17",
         "found": "no record of this key",
+        "remedy": None,
     }
 
 
@@ -139,7 +140,7 @@ def test_hostile_text_is_inert_everywhere() -> None:
         render_summary(outcome, KEYS),
     ):
         assert not {"\x1b", "\r", "\x00", "\u202e"} & set(text)
-    assert len(render_text(outcome, KEYS).splitlines()) == 9
+    assert len(render_text(outcome, KEYS).splitlines()) == 6
     parsed(render_junit(outcome, KEYS))
     assert all(line.startswith("::") for line in render_annotations(outcome, KEYS).splitlines())
     assert sum("::error::x" in line for line in render_annotations(outcome, KEYS).splitlines()) <= 2
@@ -169,5 +170,5 @@ def test_the_question_stands_above_the_answer(mode: str, words: str) -> None:
 
 
 def test_yes_says_what_was_left_over() -> None:
-    outcome = replace(OUTCOME, counts={**OUTCOME.counts, "missing-key": 0})
+    outcome = replace(OUTCOME, tallies=OUTCOME.tallies[1:])
     assert render_text(outcome, KEYS).splitlines()[1] == "yes (left over: 1 duplicate-left)"

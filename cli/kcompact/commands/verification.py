@@ -41,7 +41,7 @@ from kcompact.verify.queries import shuffled_for
 from kcompact.verify.question import Log, Question
 from kcompact.verify.settling import rules_alone, rules_of
 from kcompact.verify.state import StateQuestion, verify_state
-from kcompact.verify.told import Told, bounds_of, with_aborted
+from kcompact.verify.told import Told, bounds_of, with_aborted, with_knowledge
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,8 @@ class VerifyCommand:
             for text in policies.notes:
                 note(text)
             give_answer(outcome, self.answer, Keys(self.verification.hash_keys), file)
+        if outcome.is_undecided:
+            return ExitCode.FAILED
         return ExitCode.OK if outcome.holds else ExitCode.FINDING
 
     def _check_grammar(self) -> None:
@@ -123,7 +125,11 @@ class VerifyCommand:
         return open_report(self.answer.output, self.dumps, others, overwrite=self.answer.overwrite)
 
     def _base_policy(self) -> Policy:
-        return Policy(drop_tombstones=self.verification.drop_tombstones, now_ms=now_ms(self.given))
+        return Policy(
+            drop_tombstones=self.verification.drop_tombstones,
+            null_keys=self.verification.null_keys.value,
+            now_ms=now_ms(self.given),
+        )
 
     def _read(self, stack: ExitStack) -> Inputs:
         """Open and index all dumps; they and the session live as long as ``stack``."""
@@ -192,11 +198,17 @@ class VerifyCommand:
         told = self._told(inputs, policies, state)
         bounds = bounds_of(inputs.rows(inputs.judged), told) if told.bounds_rounds else told.unbounded
         of_topic = policies.for_topics({topic for topic, _ in inputs.logs.values()})
+        runs, firsts = inputs.judged.runs, inputs.after.first_offsets
         question = Question(
             inputs.logs,
             tuple(self.dumps[:-1]),
             self.dumps[-1],
-            {i: bounds.get(i, Bounds(of_topic[topic])) for i, (topic, _) in inputs.logs.items()},
+            {
+                i: with_knowledge(
+                    bounds.get(i, Bounds(of_topic[topic])), i, told, runs.get(i, ()), firsts.get(i)
+                )
+                for i, (topic, _) in inputs.logs.items()
+            },
             inputs.judged.carried & inputs.after.carried,
             now_ms=next((policy.now_ms for policy in of_topic.values()), 0),
             is_strict=self.verification.strict,
@@ -223,6 +235,9 @@ class VerifyCommand:
             by_log,
             {log_id: of_topic[name.topic] for log_id, name in names.items()},
             is_end,
+            {log_id: policies.given_for(name.topic) for log_id, name in names.items()},
+            tells_checkpoints=self.given.checkpoint is not None or state is not None,
+            tells_transactions=inputs.committed is not None or self.given.aborted is not None,
         )
 
 

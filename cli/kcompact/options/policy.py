@@ -92,11 +92,7 @@ class Policies:
 
     def for_topic(self, topic: str) -> Policy:
         """The policy of one topic. Raises PolicyError for configs that contradict each other."""
-        entries: dict[str, ConfigEntry] = {}
-        for about in (None, topic):
-            for configs in self.files:
-                entries |= configs.by_topic.get(about, {})
-        entries |= self.options
+        entries = self._entries(topic)
         values: dict[str, Any] = {
             field_name.name: entries[config_name(field_name.name)].value
             for field_name in fields(Policy)
@@ -106,6 +102,17 @@ class Policies:
         _check_lags(policy, entries)
         _check_map(policy)
         return policy
+
+    def given_for(self, topic: str) -> frozenset[str]:
+        """The configs that are given for one topic, by Kafka's names."""
+        return frozenset(self._entries(topic))
+
+    def _entries(self, topic: str) -> dict[str, ConfigEntry]:
+        entries: dict[str, ConfigEntry] = {}
+        for about in (None, topic):
+            for configs in self.files:
+                entries |= configs.by_topic.get(about, {})
+        return entries | self.options
 
     def all_policies(self) -> list[Policy]:
         """The policies of all topics that files speak of, and of a topic that none does."""

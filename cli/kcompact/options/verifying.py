@@ -17,6 +17,13 @@ class VerifyMode(enum.StrEnum):
     STATE = "state"
 
 
+class KeylessRecords(enum.StrEnum):
+    """What the cleaning did with records without a key below its end."""
+
+    DROP = "drop"
+    KEEP = "keep"
+
+
 class VerifyFormat(enum.StrEnum):
     """How the answer is shown."""
 
@@ -73,6 +80,13 @@ class VerifyOptions:
             rich_help_panel=_PANEL,
         ),
     ] = False
+
+    null_keys: Annotated[
+        KeylessRecords,
+        typer.Option(
+            help="Whether records without a key were to go, as a broker does it.", rich_help_panel=_PANEL
+        ),
+    ] = KeylessRecords.DROP
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kcompact.report.inert import github_message, github_property, markdown, markdown_code
-from kcompact.report.verify_words import Keys, answer, hidden, place, question
+from kcompact.report.verify_words import Keys, answer, hidden, place, question, said
 from kcompact.verify.check import Severity
 from kcompact.verify.outcome import Finding, Outcome
 
@@ -16,7 +16,7 @@ def render_annotations(outcome: Outcome, keys: Keys) -> str:
 
 
 def _annotations(outcome: Outcome, keys: Keys) -> Iterator[str]:
-    errors = [finding for finding in outcome.findings if finding.severity is Severity.FINDING]
+    errors = [finding for finding in outcome.findings if finding.severity is not Severity.NOTE]
     notes = [finding for finding in outcome.findings if finding.severity is Severity.NOTE]
     # The answer takes one of GitHub's ten errors.
     for finding in errors[: MOST_ANNOTATIONS - 1]:
@@ -24,16 +24,14 @@ def _annotations(outcome: Outcome, keys: Keys) -> Iterator[str]:
     for finding in notes[: MOST_ANNOTATIONS - 1]:
         yield _annotation("notice", outcome, finding, keys)
     level = "notice" if outcome.holds else "error"
-    said = github_message(f"{question(outcome)} {answer(outcome)}")
-    yield f"::{level} title={github_property('kcompact verify')}::{said}"
+    message = github_message(f"{question(outcome)} {answer(outcome)}")
+    yield f"::{level} title={github_property('kcompact verify')}::{message}"
 
 
 def _annotation(level: str, outcome: Outcome, finding: Finding, keys: Keys) -> str:
     title = github_property(f"{finding.check} in {place(finding)}")
-    said = github_message(
-        f"key {keys.shown(finding.key)}: expected {finding.expected}, found {keys.found(finding)}"
-    )
-    return f"::{level} file={github_property(outcome.after)},title={title}::{said}"
+    message = github_message(said(finding, keys))
+    return f"::{level} file={github_property(outcome.after)},title={title}::{message}"
 
 
 def render_summary(outcome: Outcome, keys: Keys) -> str:
@@ -53,7 +51,8 @@ def _summary(outcome: Outcome, keys: Keys) -> Iterator[str]:
         yield "| finding | where | key | expected | found |"
         yield "| --- | --- | --- | --- | --- |"
     for finding in outcome.findings:
-        cells = (place(finding), keys.shown(finding.key), finding.expected, keys.found(finding))
+        remedy = f"; give {finding.remedy}" if finding.remedy else ""
+        cells = (place(finding), keys.shown(finding.key), finding.expected, keys.found(finding) + remedy)
         yield f"| {finding.check} | {' | '.join(map(markdown_code, cells))} |"
     for name, count in hidden(outcome).items():
         yield f"\n{count:,} more {markdown(name)}"

@@ -5,6 +5,7 @@ from typing import Any
 
 from kcompact.report.json_document import json_document
 from kcompact.report.verify_words import Keys
+from kcompact.verify.check import Severity
 from kcompact.verify.outcome import Finding, KeyEvidence, Outcome
 
 SCHEMA_VERSION = 1
@@ -23,10 +24,12 @@ def _as_dict(outcome: Outcome, keys: Keys) -> dict[str, Any]:
         "before": list(outcome.before),
         "after": outcome.after,
         "holds": outcome.holds,
+        "undecided": outcome.is_undecided,
         "counts": {
-            name: {"count": count, "severity": outcome.severities[name].value}
-            for name, count in outcome.counts.items()
+            name: {severity.value: outcome.counts_of(severity).get(name, 0) for severity in Severity}
+            for name in outcome.checks
         },
+        "tallies": [asdict(tally) for tally in outcome.tallies if tally.topic is not None],
         "facts": outcome.facts,
         "assumed": list(outcome.assumed),
         "logs": [asdict(log) for log in outcome.logs],

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kcompact.report.inert import terminal, xml
-from kcompact.report.verify_words import Keys, answer, hidden, place, question
+from kcompact.report.verify_words import Keys, answer, hidden, question, said_with_place
 from kcompact.verify.check import Severity
 from kcompact.verify.outcome import Outcome
 
@@ -14,11 +14,12 @@ def render_junit(outcome: Outcome, keys: Keys) -> str:
 
 
 def _lines(outcome: Outcome, keys: Keys) -> Iterator[str]:
+    failing = {**outcome.counts_of(Severity.FINDING), **outcome.counts_of(Severity.UNDECIDED)}
     suite = xml(f"kcompact verify: {question(outcome)}")
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield (
         f'<testsuite name="{suite}" tests="{len(outcome.counts)}"'
-        f' failures="{len(outcome.finding_counts)}" errors="0" skipped="0">'
+        f' failures="{len(failing)}" errors="0" skipped="0">'
     )
     for name, count in outcome.counts.items():
         yield from _case(outcome, name, count, keys)
@@ -32,7 +33,8 @@ def _case(outcome: Outcome, name: str, count: int, keys: Keys) -> Iterator[str]:
     if not count:
         yield f"  {case}/>"
         return
-    is_finding = outcome.severities[name] is Severity.FINDING
+    found = {**outcome.counts_of(Severity.UNDECIDED), **outcome.counts_of(Severity.FINDING)}
+    is_finding = name in found
     tag = "failure" if is_finding else "system-out"
     said = f' message="{count:,} {xml(name)}"' if is_finding else ""
     yield f"  {case}>"
@@ -43,9 +45,6 @@ def _case(outcome: Outcome, name: str, count: int, keys: Keys) -> Iterator[str]:
 def _texts(outcome: Outcome, name: str, keys: Keys) -> Iterator[str]:
     for finding in outcome.findings:
         if finding.check == name:
-            yield terminal(
-                f"{place(finding)} key {keys.shown(finding.key)}: expected {finding.expected},"
-                f" found {keys.found(finding)}"
-            )
+            yield terminal(said_with_place(finding, keys))
     if more := hidden(outcome).get(name):
         yield f"and {more:,} more"

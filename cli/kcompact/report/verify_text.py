@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 
 from kcompact.report.inert import terminal
-from kcompact.report.verify_words import Keys, answer, hidden, place, question
+from kcompact.report.verify_words import Keys, answer, place, question, said_with_place
+from kcompact.verify.check import Severity
 from kcompact.verify.outcome import Finding, JudgedLog, KeyEvidence, Outcome
 
 MOST_LOGS = 20
+_BY_LOG = ("compaction", "compacted")
 
 
 def render_text(outcome: Outcome, keys: Keys) -> str:
@@ -17,6 +19,10 @@ def render_text(outcome: Outcome, keys: Keys) -> str:
 def _lines(outcome: Outcome, keys: Keys) -> Iterator[str]:
     yield question(outcome)
     yield answer(outcome)
+    if not outcome.evidence:
+        yield from _findings(outcome, keys)
+    if "moved-offset" in outcome.counts_of(Severity.FINDING):
+        yield "hint: --mode state compares what two dumps hold, whatever the offsets"
     yield from _logs(outcome)
     yield from _state(outcome)
     for one in outcome.evidence:
@@ -25,13 +31,21 @@ def _lines(outcome: Outcome, keys: Keys) -> Iterator[str]:
         yield f"SHA-256 of {path}: {digest}"
     for text in outcome.assumed:
         yield f"{'note' if outcome.mode == 'compacted' else 'assumed'}: {text}"
-    if not outcome.evidence:
-        for finding in outcome.findings:
-            yield from _finding(finding, keys)
-    for name, count in hidden(outcome).items():
-        yield f"{count:,} more {name} (--max-findings shows more)"
-    if outcome.counts.get("moved-offset"):
-        yield "hint: --mode state compares what two dumps hold, whatever the offsets"
+
+
+def _findings(outcome: Outcome, keys: Keys) -> Iterator[str]:
+    """One line per kind and log, and the first examples of each."""
+    named: dict[tuple[str, Severity, str | None, int | None], list[Finding]] = {}
+    for finding in outcome.findings:
+        log = (finding.topic, finding.partition) if outcome.mode in _BY_LOG else (None, None)
+        named.setdefault((finding.check, finding.severity, *log), []).append(finding)
+    for tally in outcome.tallies:
+        some = named.get((tally.check, tally.severity, tally.topic, tally.partition), [])
+        where = "" if tally.topic is None else f" in {tally.topic}-{tally.partition}"
+        yield f"{tally.severity.value}: {tally.count:,} {tally.check}{where}"
+        yield from (f"    {said_with_place(finding, keys)}" for finding in some)
+        if 0 < len(some) < tally.count:
+            yield f"    and {tally.count - len(some):,} more (--max-findings shows more)"
 
 
 def _logs(outcome: Outcome) -> Iterator[str]:
@@ -64,9 +78,3 @@ def _evidence(evidence: KeyEvidence, keys: Keys) -> str:
     value = "no value seen" if last is None else f"last value {last}"
     deleted = "" if evidence.tombstone_offset is None else f", tombstone {evidence.tombstone_offset}"
     return f"  {keys.shown(evidence.key)}  {place(evidence)}  {evidence.verdict.value}  ({value}{deleted})"
-
-
-def _finding(finding: Finding, keys: Keys) -> Iterator[str]:
-    yield f"{finding.severity.value}: {finding.check}  {place(finding)}  key {keys.shown(finding.key)}"
-    yield f"    expected {finding.expected}"
-    yield f"    found    {keys.found(finding)}"

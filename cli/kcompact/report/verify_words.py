@@ -44,15 +44,13 @@ def answer(outcome: Outcome) -> str:
     if outcome.holds:
         notes = _counted(outcome, Severity.NOTE)
         return "yes" + (f" (left over: {notes})" if notes else "")
+    if outcome.is_undecided:
+        return f"nobody can tell: {_counted(outcome, Severity.UNDECIDED)}"
     return f"no: {_counted(outcome, Severity.FINDING)}"
 
 
 def _counted(outcome: Outcome, severity: Severity) -> str:
-    return ", ".join(
-        f"{count:,} {name}"
-        for name, count in outcome.counts.items()
-        if count and outcome.severities[name] is severity
-    )
+    return ", ".join(f"{count:,} {name}" for name, count in outcome.counts_of(severity).items())
 
 
 def place(finding: Finding | KeyEvidence) -> str:
@@ -63,10 +61,22 @@ def place(finding: Finding | KeyEvidence) -> str:
     return f"{finding.topic}-{finding.partition}{offset}"
 
 
+def said(finding: Finding, keys: Keys) -> str:
+    """A finding in one line: which key, what was expected, what is there, what could explain it."""
+    key = "" if finding.offset is None else f"key {keys.shown(finding.key)}: "
+    remedy = "" if finding.remedy is None else f"; give {finding.remedy}"
+    return f"{key}expected {finding.expected}, found {keys.found(finding)}{remedy}"
+
+
+def said_with_place(finding: Finding, keys: Keys) -> str:
+    """The same with where it is."""
+    return f"{place(finding)} {said(finding, keys)}"
+
+
 def hidden(outcome: Outcome) -> dict[str, int]:
-    """How many findings of each check are counted but not shown."""
-    shown: dict[str, int] = {}
+    """How many findings of each check are counted but not named."""
+    named: dict[str, int] = {}
     for finding in outcome.findings:
-        shown[finding.check] = shown.get(finding.check, 0) + 1
-    rest = {name: count - shown.get(name, 0) for name, count in outcome.counts.items()}
+        named[finding.check] = named.get(finding.check, 0) + 1
+    rest = {name: count - named.get(name, 0) for name, count in outcome.counts.items()}
     return {name: count for name, count in rest.items() if count > 0}

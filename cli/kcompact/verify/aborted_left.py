@@ -1,12 +1,19 @@
-"""aborted-left: below the cleaned end AFTER still holds data of an aborted transaction (R17)."""
+"""aborted-left: AFTER still holds data of an aborted transaction in what was rewritten (R17)."""
 
-from kcompact.verify.check import Check, Severity
+from kcompact.verify.check import Check
+from kcompact.verify.key_rows import Flags
+from kcompact.verify.suspects import Suspects
+
+
+def _is_aborted(suspects: Suspects) -> Flags:
+    return suspects.is_kept & suspects.rows.is_aborted & ~suspects.rows.is_control
+
 
 CHECK = Check(
     name="aborted-left",
-    title="A record of an aborted transaction is still there below the cleaned end.",
-    finds=lambda s: s.is_kept & s.rows.is_aborted & ~s.rows.is_control & (s.rows.offset < s.end_offset),
+    title="A record of an aborted transaction is still there where the log was cleaned.",
+    finds=lambda s: _is_aborted(s) & ((s.rows.offset < s.end_offset) | s.is_rewritten_for_certain),
+    is_certain=lambda s: s.is_rewritten_for_certain,
     expected="no record: its transaction was aborted",
     found="the aborted record",
-    severity=Severity.NOTE,
 )

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from kcompact.verify.check import Severity
-from kcompact.verify.outcome import Finding, KeyEvidence, KeyVerdict, Outcome
+from kcompact.verify.outcome import Finding, KeyEvidence, KeyVerdict, Outcome, Tally
 from kcompact.verify.question import Log
 
 
@@ -43,8 +43,12 @@ def verify_absent(
         before=question.before_name,
         after=question.after_name,
         now_ms=question.now_ms,
-        counts={verdict.value: counts[verdict.value] for verdict in _WRONG},
-        severities={verdict.value: Severity.FINDING for verdict in _WRONG},
+        checks=tuple(verdict.value for verdict in _WRONG),
+        tallies=tuple(
+            Tally(verdict.value, Severity.FINDING, counts[verdict.value])
+            for verdict in _WRONG
+            if counts[verdict.value]
+        ),
         findings=tuple(_finding(one) for one in evidence if not one.verdict.is_gone),
         facts={verdict.value: counts[verdict.value] for verdict in KeyVerdict},
         evidence=evidence,

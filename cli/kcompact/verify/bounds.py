@@ -5,7 +5,31 @@ from dataclasses import dataclass, field
 
 from kcompact.log.policy import Policy
 from kcompact.log.verdicts import UNKNOWN_HORIZON_MS
-from kcompact.verify.settling import BEHIND_ALL, Replaceable
+from kcompact.verify.key_rows import BEFORE_ALL, BEHIND_ALL
+from kcompact.verify.settling import Replaceable
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What is given about one log, as far as it decides whether something is certain.
+
+    ``configs`` are the topic configs that are given, by Kafka's names. ``last_missing_offset`` is the last
+    offset that BEFORE lacks below its end, where an abort marker can lie; None: it lacks none.
+    ``first_dirty_offset`` is where the first round began that AFTER went through; None: not known.
+    ``after_first_offset`` is AFTER's first offset, None: it has no record.
+    ``has_one_round``: all that is cleanable fits into one round, and nothing becomes cleanable later on.
+    """
+
+    configs: frozenset[str] = frozenset()
+    tells_transactions: bool = False
+    tells_horizons: bool = False
+    has_one_round: bool = False
+    last_missing_offset: int | None = None
+    first_dirty_offset: int | None = None
+    after_first_offset: int | None = None
+
+
+NOTHING_KNOWN = Knowledge()
 
 
 @dataclass(frozen=True)
@@ -22,6 +46,26 @@ class Bounds:
     log_start_offset: int | None = None
     checkpoint_is_end: bool | None = None  # whether it was taken after the cleaning; None: unknown
     segments: tuple[tuple[int, int], ...] = ()  # base offset and bytes, ascending; empty: not known
+    known: Knowledge = NOTHING_KNOWN
+
+    @property
+    def certain_from_offset(self) -> int:
+        """No record from here on can be aborted data that nobody told of: its marker would leave a gap."""
+        if self.known.tells_transactions or self.known.last_missing_offset is None:
+            return BEFORE_ALL
+        return self.known.last_missing_offset
+
+    @property
+    def front_end_offset(self) -> int:
+        """Retention cannot have taken records from here on; it takes only those in front of AFTER's first."""
+        if "cleanup.policy" in self.known.configs and "delete" not in self.policy.cleanup_policy:
+            return BEFORE_ALL
+        return BEHIND_ALL if self.known.after_first_offset is None else self.known.after_first_offset
+
+    @property
+    def stamps_come_first(self) -> bool:
+        """Whether a tombstone without a delete horizon is known to outlive the cleaning (R28)."""
+        return self.known.tells_horizons and self.known.has_one_round
 
     @property
     def retention_bytes(self) -> int | None:
@@ -54,18 +98,18 @@ class Bounds:
             return Replaceable(end_offset=min([*ends, self.checkpoint_offset]))
         return Replaceable(self.checkpoint_offset, min(ends, default=BEHIND_ALL))
 
-    def is_due(self, tombstone: Sequence[int], first_kept_tombstone: int | None) -> bool:
+    def is_due(self, tombstone: Sequence[int]) -> bool:
         """Whether a tombstone may have gone by itself, by the rules of ``Judged.is_too_early``.
 
         It is a row of ``SettledLog.tombstones``.
         """
-        offset, _, timestamp_ms, horizon_ms = tombstone
+        _, _, timestamp_ms, horizon_ms = tombstone
         if self.policy.drop_tombstones:
             return True
         if horizon_ms != UNKNOWN_HORIZON_MS:
             return horizon_ms <= self.policy.now_ms
-        by_order = first_kept_tombstone is not None and offset > first_kept_tombstone
-        return not by_order and timestamp_ms <= self.policy.now_ms - self.policy.delete_retention_ms
+        is_old = timestamp_ms <= self.policy.now_ms - self.policy.delete_retention_ms
+        return is_old and not self.stamps_come_first
 
 
 def _limit(value: int | None) -> int | None:

@@ -11,7 +11,8 @@ def _found(row: SuspectRow) -> str:
         details.append(f"timestamp {row.after_timestamp_ms} for {row.timestamp_ms}")
     if row.is_tombstone != row.after_is_tombstone:
         details.append("a tombstone became a value" if row.is_tombstone else "a value became null")
-    return f"another {row.changed}" + (f" ({'; '.join(details)})" if details else "")
+    parts = ["other headers" if part == "headers" else f"another {part}" for part in row.changed.split(", ")]
+    return " and ".join(parts) + (f" ({'; '.join(details)})" if details else "")
 
 
 CHECK = Check(

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 
 class Severity(enum.StrEnum):
-    """A finding makes the exit code 1; a note does not."""
+    """A finding makes the exit code 1; what is undecided makes it 2 if nothing else does; a note does not."""
 
     FINDING = "finding"
+    UNDECIDED = "undecided"  # an option that was not given could explain it
     NOTE = "note"
 
 
@@ -24,8 +25,10 @@ class Severity(enum.StrEnum):
 class Check:
     """One question about judged rows.
 
-    ``finds`` is a condition on rows. ``expected`` and ``found`` say in a few words what should be there and
-    what is: text with the row's attributes in braces, or a function.
+    ``finds`` is a condition on rows; ``is_certain`` says of which of them it is known that no broker can have
+    left them so: the others are notes. ``is_loss``: what is found are records that are missing, which an
+    option that was not given might explain. ``expected`` and ``found`` say in a few words what should be
+    there and what is: text with the row's attributes in braces, or a function.
     """
 
     name: str
@@ -33,7 +36,8 @@ class Check:
     finds: "Callable[[Suspects], Flags]"
     expected: "str | Callable[[SuspectRow], str]"
     found: "str | Callable[[SuspectRow], str]"
-    severity: Severity = Severity.FINDING
+    is_certain: "Callable[[Suspects], Flags] | None" = None
+    is_loss: bool = False
 
     def words(self, row: "SuspectRow") -> tuple[str, str]:
         """What was expected of a row that this check found, and what is there."""

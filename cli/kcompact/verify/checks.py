@@ -10,6 +10,7 @@ from kcompact.verify import (
     lost_above_end,
     lost_below_first_dirty,
     missing_key,
+    missing_log,
     moved_offset,
     reordered_records,
     stale_value,
@@ -35,9 +36,13 @@ ROW_CHECKS: tuple[Check, ...] = (
 """Checks that look at one judged row."""
 
 CHECKS: tuple[Check, ...] = (
+    missing_log.CHECK,
     *ROW_CHECKS[:9],
     reordered_records.CHECK,
     duplicate_offset.CHECK,
     *ROW_CHECKS[9:],
 )
-"""All of them; two of them look at the order of AFTER's files."""
+"""All of them; the first looks at whole logs, two at the order of AFTER's files."""
+
+CHECK_NAMES = tuple(check.name for check in CHECKS)
+"""What reports list."""

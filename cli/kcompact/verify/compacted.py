@@ -4,18 +4,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kcompact.verify.bounds import Bounds
-from kcompact.verify.checks import CHECKS
+from kcompact.verify.checks import CHECK_NAMES
 from kcompact.verify.cleaned_end import Reading
 from kcompact.verify.compaction import Asked, facts_of_share, settle_pairs
 from kcompact.verify.disorder import Disorder
-from kcompact.verify.findings import counts_by_check, find, in_order, together
+from kcompact.verify.findings import find, in_order, tallies_of, together
 from kcompact.verify.judge import Judged, known_log
 from kcompact.verify.key_history import NEVER
+from kcompact.verify.key_rows import BEFORE_ALL
 from kcompact.verify.log_facts import LogFacts, all_facts
 from kcompact.verify.outcome import JudgedLog, Outcome
 from kcompact.verify.pairs import Pairs
 from kcompact.verify.question import Question
-from kcompact.verify.settling import BEFORE_ALL, Rules
+from kcompact.verify.settling import Rules
 from kcompact.verify.suspects import Suspects
 
 
@@ -54,8 +55,8 @@ def verify_compacted(
         before=(),
         after=question.after_name,
         now_ms=question.now_ms,
-        counts=counts_by_check(found),
-        severities={check.name: question.severity(check) for check in CHECKS},
+        checks=CHECK_NAMES,
+        tallies=tallies_of(found, question),
         findings=in_order(found, question),
         logs=tuple(
             _judged_log(question, facts[log_id], ends[log_id])

@@ -1,7 +1,7 @@
 """Judge a pair of dumps: is AFTER a compaction of BEFORE?"""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -9,19 +9,22 @@ import pyarrow as pa
 from kcompact.log.lookups import Lookup, rows_of_logs
 from kcompact.verify.assumptions import assumptions
 from kcompact.verify.bounds import Bounds
-from kcompact.verify.checks import CHECKS
+from kcompact.verify.checks import CHECK_NAMES
 from kcompact.verify.cleaned_end import Reading, cleaned_end, first_dirty_offset, reading_of
 from kcompact.verify.disorder import Disorder
+from kcompact.verify.evidence import Evidence
 from kcompact.verify.expired_by_size import expired_end_offsets
-from kcompact.verify.findings import counts_by_check, find, in_order, together
+from kcompact.verify.findings import find, in_order, tallies_of, together
 from kcompact.verify.judge import REASONS, SUPERSEDED, Judged, KnownLog, known_log
 from kcompact.verify.key_history import history_of
-from kcompact.verify.key_rows import Longs, key_rows
+from kcompact.verify.key_rows import BEFORE_ALL, BEHIND_ALL, Longs, key_rows
 from kcompact.verify.log_facts import LogFacts, all_facts, facts_of
+from kcompact.verify.missing_logs import without_missing_logs
 from kcompact.verify.outcome import JudgedLog, Outcome
 from kcompact.verify.pairs import Pairs, Share, Sifted
+from kcompact.verify.proof import evidence_of
 from kcompact.verify.question import Question
-from kcompact.verify.settling import BEFORE_ALL, BEHIND_ALL, Rules, Settled, SettledLog, settle, taken_rows
+from kcompact.verify.settling import Rules, Settled, SettledLog, settle, taken_rows
 from kcompact.verify.suspects import Suspects
 
 
@@ -97,25 +100,31 @@ def verify_compaction(
     readings = {log_id: reading_of(facts[log_id], bounds[log_id]) for log_id in facts}
     expired = expired_end_offsets(left, facts, bounds)
     known = {i: known_log(facts[i], readings[i], bounds[i], expired.get(i, BEFORE_ALL)) for i in facts}
-    sums = _together(left.ask(lambda share: _summed(asked.judged(share, known))))
-    removed = _with_settled(sums.removed, settled, facts, bounds)
+    sums = _together(left.ask(lambda share: _summed(asked.judged(share, known), bounds)))
+    removed = _with_settled(sums.removed, settled, bounds)
     logs = {
         log_id: _judged_log(question, facts[log_id], readings[log_id], removed.get(log_id, {}))
         for log_id in sorted(facts, key=question.logs.__getitem__)
     }
     found = disorder.found
     ends = {log_id: log.cleaned_end_offset for log_id, log in logs.items()}
-    if any(offset < ends[log_id] for log_id, offset in sums.doubtful_from_offset.items()):
+    evidence = _evidence(sums, settled, bounds, readings)
+    if any(
+        offset < max(ends[log_id], *_proven_ends(evidence[log_id], ends[log_id]))
+        for log_id, offset in sums.doubtful_from_offset.items()
+    ):
         taken = settlement.taken
-        parts = left.ask(lambda share: find(Suspects(asked.judged(share, known), ends, taken, question)))
-        found = together([found, *parts], question)
+        parts = left.ask(
+            lambda share: find(Suspects(asked.judged(share, known), ends, taken, question, evidence))
+        )
+        found = without_missing_logs(together([found, *parts], question), facts, question)
     return Outcome(
         mode="compaction",
         before=question.before_name,
         after=question.after_name,
         now_ms=question.now_ms,
-        counts=counts_by_check(found),
-        severities={check.name: question.severity(check) for check in CHECKS},
+        checks=CHECK_NAMES,
+        tallies=tallies_of(found, question),
         findings=in_order(found, question),
         logs=tuple(logs.values()),
         assumed=assumptions(question, logs, disorder.repeated_before),
@@ -145,14 +154,15 @@ RemovedOfLog = dict[str, Removed]
 
 @dataclass(frozen=True)
 class Sums:
-    """By log id: what went, by reason; and the cleaned end above which the log can have findings."""
+    """By log id: what went, by reason; the cleaned end above which the log can have findings; evidence."""
 
     removed: dict[int, RemovedOfLog] = field(default_factory=dict)
     doubtful_from_offset: dict[int, int] = field(default_factory=dict)
+    evidence: dict[int, Evidence] = field(default_factory=dict)
 
 
-def _summed(judged: Judged) -> Sums:
-    sums = Sums()
+def _summed(judged: Judged, bounds: Mapping[int, Bounds]) -> Sums:
+    sums = Sums(evidence=evidence_of(judged, bounds))
     rows = judged.rows
     for log_id, at in rows_of_logs(rows.log_id):
         gone = at[judged.is_gone[at]]
@@ -177,27 +187,55 @@ def _together(parts: Iterable[Sums]) -> Sums:
         for log_id, offset in part.doubtful_from_offset.items():
             known = whole.doubtful_from_offset.get(log_id, BEHIND_ALL)
             whole.doubtful_from_offset[log_id] = min(known, offset)
+        for log_id, evidence in part.evidence.items():
+            whole.evidence[log_id] = whole.evidence.get(log_id, Evidence()).plus(evidence)
     return whole
 
 
 def _with_settled(
     removed: dict[int, RemovedOfLog],
     settled: Mapping[int, SettledLog],
-    facts: Mapping[int, LogFacts],
     bounds: Mapping[int, Bounds],
 ) -> dict[int, RemovedOfLog]:
     """Add what went of settled keys: all of it because later records replace it."""
     for log_id, log in settled.items():
         if not log.removed:
             continue
-        kept = facts[log_id].first_kept_tombstone
-        due = [bounds[log_id].is_due(row, kept) for row in log.tombstones]
+        due = [bounds[log_id].is_due(row) for row in log.tombstones]
         ends = [row[0 if gone else 1] + 1 for row, gone in zip(log.tombstones, due, strict=True)]
         ends += [] if log.needed_end_offset is None else [log.needed_end_offset]
         of_log = removed.setdefault(log_id, {})
         known = of_log.get(SUPERSEDED, Removed(0, BEFORE_ALL))
         of_log[SUPERSEDED] = known.plus(Removed(log.removed, max(ends, default=BEFORE_ALL)))
     return removed
+
+
+def _evidence(
+    sums: Sums,
+    settled: Mapping[int, SettledLog],
+    bounds: Mapping[int, Bounds],
+    readings: Mapping[int, Reading],
+) -> dict[int, Evidence]:
+    """What is certain of every log: by what is gone from it, and by what is known of it."""
+    found = {}
+    for log_id, reading in readings.items():
+        of_rest = sums.evidence.get(log_id, Evidence())
+        whole = of_rest.plus(settled[log_id].evidence) if log_id in settled else of_rest
+        first_dirty = bounds[log_id].known.first_dirty_offset
+        if first_dirty is not None and not reading.is_end_given:
+            whole = replace(whole, first_dirty_at_most=min(first_dirty, whole.first_dirty_at_most))
+        checkpoint = bounds[log_id].checkpoint_offset
+        if bounds[log_id].checkpoint_is_end and checkpoint is not None and whole.mapped_up_to != BEFORE_ALL:
+            whole = replace(whole, mapped_up_to=max(whole.mapped_up_to, checkpoint - 1))
+        found[log_id] = whole
+    return found
+
+
+def _proven_ends(evidence: Evidence, nothing: int) -> tuple[int, int]:
+    """The ends (exclusive) of what was mapped and rewritten for certain; a segment may reach further."""
+    if evidence.rewritten_up_to == BEFORE_ALL:
+        return nothing, nothing
+    return evidence.mapped_up_to + 1, BEHIND_ALL
 
 
 def _judged_log(question: Question, facts: LogFacts, reading: Reading, removed: RemovedOfLog) -> JudgedLog:

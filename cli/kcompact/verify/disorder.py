@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kcompact.errors import InputError
 from kcompact.log.lookups import rows_of_logs
-from kcompact.verify.check import Check
+from kcompact.verify.check import Check, Severity
 from kcompact.verify.duplicate_offset import CHECK as TWICE
 from kcompact.verify.findings import Found
 from kcompact.verify.key_rows import CONTENT, Flags, Longs, content_words, key_numbers
@@ -161,11 +161,12 @@ def _found(
         topic, partition = question.logs[log_id]
         offsets = rows["offset"].to_numpy()[chosen[at]]
         first = at[np.argsort(offsets, kind="stable")[: question.max_findings]]
-        found.counts[check.name, log_id] = len(at)
-        found.findings[check.name, log_id] = [
+        place = (check.name, log_id, Severity.FINDING)
+        found.counts[place] = len(at)
+        found.findings[place] = [
             Finding(
                 check=check.name,
-                severity=question.severity(check),
+                severity=Severity.FINDING,
                 topic=topic,
                 partition=partition,
                 offset=rows["offset"][int(chosen[number])].as_py(),

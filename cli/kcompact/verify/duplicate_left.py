@@ -1,17 +1,28 @@
-"""duplicate-left: below the cleaned end AFTER still holds a record that a later one replaces."""
+"""duplicate-left: AFTER still holds a record that a later one replaces."""
 
-from kcompact.verify.check import Check, Severity
+from kcompact.verify.check import Check
+from kcompact.verify.key_rows import Flags
+from kcompact.verify.suspects import SuspectRow, Suspects
+
+
+def _finds(suspects: Suspects) -> Flags:
+    # Where the later ones are lost, that is what is wrong, not that this one is still there.
+    is_older = suspects.is_kept & (suspects.rows.offset < suspects.history.kept_offset)
+    is_below_end = suspects.judged.superseded_at_offset < suspects.end_offset
+    return is_older & (is_below_end | suspects.is_replaced_for_certain)
+
+
+def _expected(row: SuspectRow) -> str:
+    if row.is_certain:
+        return f"no record: offset {row.certainly_superseded_at_offset} replaces it, and others like it went"
+    return f"no record: offset {row.superseded_at_offset} replaces it (unless cleaning began behind that)"
+
 
 CHECK = Check(
     name="duplicate-left",
-    title="A record below the cleaned end is still there although a later one there replaces it.",
-    finds=lambda s: (
-        s.is_kept
-        & (s.judged.superseded_at_offset < s.end_offset)
-        # Where the later ones are lost, that is what is wrong, not that this one is still there.
-        & (s.rows.offset < s.history.kept_offset)
-    ),
-    expected="no record: offset {superseded_at_offset} replaces it",
+    title="A record is still there although a later one in the cleaned section replaces it.",
+    finds=_finds,
+    is_certain=lambda s: s.is_replaced_for_certain,
+    expected=_expected,
     found="the older record",
-    severity=Severity.NOTE,
 )

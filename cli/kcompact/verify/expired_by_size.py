@@ -7,10 +7,9 @@ import numpy as np
 
 from kcompact.log.lookups import rows_of_logs
 from kcompact.verify.bounds import Bounds
-from kcompact.verify.key_rows import Longs
+from kcompact.verify.key_rows import BEFORE_ALL, BEHIND_ALL, Longs
 from kcompact.verify.log_facts import LogFacts
 from kcompact.verify.pairs import Pairs, Share
-from kcompact.verify.settling import BEFORE_ALL, BEHIND_ALL
 
 BINS = 1 << 14
 """Into how many ranges of offsets a log's bytes are counted at a time."""

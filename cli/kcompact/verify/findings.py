@@ -8,22 +8,24 @@ from functools import reduce
 import numpy as np
 
 from kcompact.log.lookups import rows_of_logs
-from kcompact.verify.check import Check
+from kcompact.verify.check import Check, Severity
 from kcompact.verify.checks import CHECKS, ROW_CHECKS
 from kcompact.verify.key_rows import Longs
-from kcompact.verify.outcome import Finding
+from kcompact.verify.outcome import Finding, Tally
 from kcompact.verify.question import Question
+from kcompact.verify.remedies import NONE, words_of
 from kcompact.verify.suspects import Suspects
 
-CheckOfLog = tuple[str, int]
+Place = tuple[str, int, Severity]
+"""Check, log id, severity."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """Findings by check and log id: their number, and the first of them by offset."""
+    """Findings by place: their number, and the first of them by offset."""
 
-    counts: Counter[CheckOfLog] = field(default_factory=Counter)
-    findings: dict[CheckOfLog, list[Finding]] = field(default_factory=dict)
+    counts: Counter[Place] = field(default_factory=Counter)
+    findings: dict[Place, list[Finding]] = field(default_factory=dict)
 
     def plus(self, other: "Found") -> "Found":
         """Both; perhaps more of each than are to be named."""
@@ -38,11 +40,25 @@ def find(suspects: Suspects) -> Found:
     found = Found()
     for check in ROW_CHECKS:
         rows = np.flatnonzero(check.finds(suspects))
-        for log_id, at in rows_of_logs(suspects.rows.log_id[rows]):
-            found.counts[check.name, log_id] = len(at)
-            first = _first(rows[at], suspects)
-            found.findings[check.name, log_id] = [_finding(check, suspects, log_id, row) for row in first]
+        for severity, some in _by_severity(check, suspects, rows):
+            for log_id, at in rows_of_logs(suspects.rows.log_id[some]):
+                place = (check.name, log_id, severity)
+                found.counts[place] = len(at)
+                first = _first(some[at], suspects)
+                found.findings[place] = [_finding(check, suspects, place, row) for row in first]
     return found
+
+
+def _by_severity(check: Check, suspects: Suspects, rows: Longs) -> Iterator[tuple[Severity, Longs]]:
+    certain = np.ones(len(rows), np.bool_)
+    if check.is_certain is not None:
+        certain = check.is_certain(suspects)[rows]
+    yield Severity.FINDING if suspects.question.is_strict else Severity.NOTE, rows[~certain]
+    explained = (
+        certain & (suspects.remedies[rows] != NONE) if check.is_loss else np.zeros(len(rows), np.bool_)
+    )
+    yield Severity.UNDECIDED, rows[explained]
+    yield Severity.FINDING, rows[certain & ~explained]
 
 
 def together(parts: Iterable[Found], question: Question) -> Found:
@@ -55,23 +71,25 @@ def together(parts: Iterable[Found], question: Question) -> Found:
     return Found(whole.counts, findings)
 
 
-def counts_by_check(found: Found) -> dict[str, int]:
-    """How often each check found something; every check is there."""
-    counts = {check.name: 0 for check in CHECKS}
-    for (name, _), count in found.counts.items():
-        counts[name] += count
-    return counts
+def tallies_of(found: Found, question: Question) -> tuple[Tally, ...]:
+    """The numbers of all findings: by check, then log."""
+    return tuple(
+        Tally(place[0], place[2], found.counts[place], *question.logs[place[1]])
+        for place in _places(question)
+        if found.counts[place]
+    )
 
 
 def in_order(found: Found, question: Question) -> tuple[Finding, ...]:
-    """The findings by check, log and offset."""
-    return tuple(_ordered(found, question))
+    """The findings: those that make the exit code first, then by check, log and offset."""
+    return tuple(one for place in _places(question) for one in found.findings.get(place, ()))
 
 
-def _ordered(found: Found, question: Question) -> Iterator[Finding]:
-    for check in CHECKS:
-        for log_id in sorted(question.logs, key=question.logs.__getitem__):
-            yield from found.findings.get((check.name, log_id), ())
+def _places(question: Question) -> Iterator[Place]:
+    for severity in Severity:
+        for check in CHECKS:
+            for log_id in question.log_numbers:
+                yield check.name, log_id, severity
 
 
 def _first(rows: Longs, suspects: Suspects) -> list[int]:
@@ -80,13 +98,19 @@ def _first(rows: Longs, suspects: Suspects) -> list[int]:
     return first
 
 
-def _finding(check: Check, suspects: Suspects, log_id: int, at: int) -> Finding:
-    question, row = suspects.question, suspects.row(at)
-    topic, partition = question.logs[log_id]
+def _finding(check: Check, suspects: Suspects, place: Place, at: int) -> Finding:
+    question, severity = suspects.question, place[2]
+    is_certain = check.is_certain is None or bool(check.is_certain(suspects)[at])
+    row = suspects.row(at, is_certain=is_certain)
+    topic, partition = question.logs[place[1]]
     expected, found = check.words(row)
+    remedy = None
+    if severity is Severity.UNDECIDED:
+        now_ms = int(suspects.judged.of_log("now_ms")[at])
+        remedy = words_of(int(suspects.remedies[at]), now_ms, row.timestamp_ms)
     return Finding(
         check=check.name,
-        severity=question.severity(check),
+        severity=severity,
         topic=topic,
         partition=partition,
         offset=row.offset,
@@ -94,4 +118,5 @@ def _finding(check: Check, suspects: Suspects, log_id: int, at: int) -> Finding:
         expected=expected,
         found=found,
         found_key=row.found_key,
+        remedy=remedy,
     )

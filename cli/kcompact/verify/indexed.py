@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
@@ -43,6 +44,23 @@ class Indexed:
     left_out: frozenset[Log] = frozenset()  # logs that --topic and --partitions left out
     is_in_order: bool = False  # surely: no offset of a log twice, none after a larger one of its file
     earlier: Mapping[tuple[int, int], int] = field(default_factory=dict)  # see ``largest_before``
+
+    @property
+    def runs(self) -> dict[int, list[np.ndarray]]:
+        """By log id, arrays of [start, end) of the offsets that there are."""
+        found: dict[int, list[np.ndarray]] = {}
+        for part in self.summaries:
+            found.setdefault(part.log_id, []).append(part.runs)
+        return found
+
+    @property
+    def first_offsets(self) -> dict[int, int]:
+        """The first offset of each log, by the id under which its rows are read."""
+        found: dict[int, int] = {}
+        for part in self.summaries:
+            log_id = self.files.renamed.get(part.log_id, part.log_id)
+            found[log_id] = min(part.first_offset, found.get(log_id, part.first_offset))
+        return found
 
     @property
     def topics(self) -> set[str]:

@@ -10,9 +10,8 @@ from kcompact.log.verdicts import UNKNOWN_HORIZON_MS
 from kcompact.verify.bounds import Bounds
 from kcompact.verify.cleaned_end import Reading
 from kcompact.verify.key_history import NEVER, NOTHING_KEPT, History
-from kcompact.verify.key_rows import Flags, KeyRows, Longs
+from kcompact.verify.key_rows import BEFORE_ALL, BEHIND_ALL, Flags, KeyRows, Longs
 from kcompact.verify.log_facts import LogFacts
-from kcompact.verify.settling import BEFORE_ALL, BEHIND_ALL
 
 SUPERSEDED = "superseded"
 KEYLESS = "keyless"
@@ -57,6 +56,10 @@ class KnownLog:
     records_expired_ms: int
     expired_end_offset: int  # below, retention.bytes may have taken records
     drops_tombstones: int
+    stamps_come_first: int  # tombstones without a delete horizon outlive the cleaning
+    certain_from_offset: int  # no record from here on can be aborted data that nobody told of
+    tells_cleanup_policy: int
+    tells_delete_retention: int
 
 
 def known_log(facts: LogFacts, reading: Reading, bounds: Bounds, expired_end_offset: int) -> KnownLog:
@@ -80,11 +83,15 @@ def known_log(facts: LogFacts, reading: Reading, bounds: Bounds, expired_end_off
         records_expired_ms=known(bounds.records_expired_ms, BEFORE_ALL),
         expired_end_offset=expired_end_offset,
         drops_tombstones=int(policy.drop_tombstones),
+        stamps_come_first=int(bounds.stamps_come_first),
+        certain_from_offset=bounds.certain_from_offset,
+        tells_cleanup_policy=int("cleanup.policy" in bounds.known.configs),
+        tells_delete_retention=int("delete.retention.ms" in bounds.known.configs),
     )
 
 
-_OF_NO_LOG = KnownLog(
-    0, BEHIND_ALL, BEHIND_ALL, BEFORE_ALL, BEFORE_ALL, 0, 0, BEHIND_ALL, 0, 0, BEFORE_ALL, 0, 0
+_OF_NO_LOG = known_log(
+    LogFacts(0), Reading(is_end_given=False, limit_offset=None), Bounds(), expired_end_offset=BEFORE_ALL
 )
 
 
@@ -130,16 +137,25 @@ class Judged:
     def is_too_early(self) -> Flags:
         """Whether a tombstone that nothing replaces could not have gone yet (R23, R25, R28, R29).
 
-        With a known horizon, that one counts. Otherwise the horizon cannot lie before its timestamp plus
-        ``delete.retention.ms``, and horizons never pass over an earlier tombstone of the log: one that is
-        still there shows that this one has not been due either.
+        With a known horizon, that one counts. Otherwise a round had to set it first, and it cannot lie before
+        the tombstone's timestamp plus ``delete.retention.ms``.
         """
         rows = self.rows
         by_time = rows.timestamp_ms > self.of_log("tombstones_due_ms")
-        by_order = rows.offset > self.of_log("first_kept_tombstone")
+        by_rounds = self.of_log("stamps_come_first") > 0
         by_horizon = rows.delete_horizon_ms > self.of_log("now_ms")
         is_known = rows.delete_horizon_ms != UNKNOWN_HORIZON_MS
-        return (self.of_log("drops_tombstones") == 0) & np.where(is_known, by_horizon, by_time | by_order)
+        return (self.of_log("drops_tombstones") == 0) & np.where(is_known, by_horizon, by_time | by_rounds)
+
+    @cached_property
+    def is_out_of_turn(self) -> Flags:
+        """Whether a tombstone went by itself although an earlier one of the log is still there.
+
+        Horizons of one log mostly ascend; of batches that were rewritten at different times they need not.
+        """
+        is_earlier_there = self.rows.offset > self.of_log("first_kept_tombstone")
+        is_asked = self.of_log("drops_tombstones") == 0
+        return self._is_gone_for(ASSUMED_EXPIRED) & self.is_last_record & is_earlier_there & is_asked
 
     @cached_property
     def is_due_tombstone(self) -> Flags:
@@ -212,7 +228,7 @@ class Judged:
         What the end does not excuse is doubtful from BEFORE_ALL on.
         """
         rows = self.rows
-        anyhow = self.arrived | self.is_lost | self.is_taken
+        anyhow = self.arrived | self.is_lost | self.is_taken | self.is_out_of_turn
         replaced = np.where(rows.offset < self.history.kept_offset, self.superseded_at_offset, BEHIND_ALL)
         dropped = np.where(rows.is_keyless | rows.is_aborted, rows.offset, BEHIND_ALL)
         left = np.where(

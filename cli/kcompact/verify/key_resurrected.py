@@ -20,4 +20,5 @@ CHECK = Check(
     finds=_finds,
     expected="the key deleted by the tombstone at offset {offset}",
     found="a value at offset {kept_offset}",
+    is_loss=True,
 )

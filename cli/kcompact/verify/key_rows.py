@@ -16,6 +16,10 @@ from kcompact.log.verdicts import UNKNOWN_HORIZON_MS
 Longs = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
+BEFORE_ALL = -(2**63)
+BEHIND_ALL = 2**63 - 1
+"""Offsets and times below and above all others: bounds that bound nothing."""
+
 NOWHERE = -1
 """The row number of a record that a dump does not hold."""
 

@@ -7,8 +7,8 @@ from kcompact.log.lookups import rows_of_logs
 from kcompact.log.verdicts import UNKNOWN_HORIZON_MS
 from kcompact.verify.bounds import Bounds
 from kcompact.verify.key_history import NEVER, History
-from kcompact.verify.key_rows import Flags, KeyRows, Longs
-from kcompact.verify.settling import BEHIND_ALL, SettledLog
+from kcompact.verify.key_rows import BEHIND_ALL, Flags, KeyRows, Longs
+from kcompact.verify.settling import SettledLog
 
 
 @dataclass(frozen=True)

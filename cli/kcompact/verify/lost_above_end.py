@@ -4,8 +4,7 @@ import numpy as np
 
 from kcompact.verify.check import Check
 from kcompact.verify.key_history import NEVER
-from kcompact.verify.key_rows import Flags
-from kcompact.verify.settling import BEHIND_ALL
+from kcompact.verify.key_rows import BEHIND_ALL, Flags
 from kcompact.verify.suspects import SuspectRow, Suspects
 
 
@@ -29,4 +28,5 @@ CHECK = Check(
     finds=_finds,
     expected=_expected,
     found="no record",
+    is_loss=True,
 )

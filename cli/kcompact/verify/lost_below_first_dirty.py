@@ -18,4 +18,5 @@ CHECK = Check(
     finds=_finds,
     expected="this record: offset {next_offset} replaces it, but lies below the checkpoint",
     found="no record",
+    is_loss=True,
 )

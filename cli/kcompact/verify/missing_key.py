@@ -9,4 +9,5 @@ CHECK = Check(
     finds=lambda s: s.is_lost_last_record & ~s.rows.is_tombstone & (s.history.kept_offset == NOTHING_KEPT),
     expected="the key's last value, at offset {offset}",
     found="no record of this key",
+    is_loss=True,
 )

@@ -2,7 +2,6 @@
 
 import enum
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kcompact.verify.check import Severity
@@ -13,6 +12,7 @@ class Finding:
     """One thing that is wrong (or, as a note, left over). ``key`` is None where the record has none.
 
     ``found_key`` is a one-element tuple with the key that AFTER has instead, where that is what is wrong.
+    ``remedy`` is the option that was not given and could explain it, None: none could.
     """
 
     check: str
@@ -24,6 +24,18 @@ class Finding:
     expected: str
     found: str
     found_key: tuple[bytes | None] | None = None
+    remedy: str | None = None
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How often a check found something, named or not; by log where ``topic`` is not None."""
+
+    check: str
+    severity: Severity
+    count: int
+    topic: str | None = None
+    partition: int | None = None
 
 
 @dataclass(frozen=True)
@@ -73,14 +85,17 @@ class KeyEvidence:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The answer: it holds if there is no finding. ``findings`` may be fewer than ``counts`` say."""
+    """The answer: it holds if there is no finding and nothing undecided.
+
+    ``findings`` may be fewer than ``tallies`` count. ``checks`` are the names of all that was asked.
+    """
 
     mode: str  # "compaction", "compacted", "state" or "absent-keys"
     before: tuple[str, ...]
     after: str
     now_ms: int
-    counts: Mapping[str, int]  # per check, findings and notes
-    severities: dict[str, Severity]
+    checks: tuple[str, ...]
+    tallies: tuple[Tally, ...]
     findings: tuple[Finding, ...]
     logs: tuple[JudgedLog, ...] = ()
     assumed: tuple[str, ...] = ()
@@ -91,11 +106,25 @@ class Outcome:
     @property
     def holds(self) -> bool:
         """Whether nothing was found but notes."""
-        return not self.finding_counts
+        return not self.counts_of(Severity.FINDING) and not self.counts_of(Severity.UNDECIDED)
 
     @property
-    def finding_counts(self) -> Counter[str]:
-        """How often each check found something that makes the exit code 1."""
-        return Counter(
-            {name: n for name, n in self.counts.items() if n and self.severities[name] is Severity.FINDING}
-        )
+    def is_undecided(self) -> bool:
+        """Whether all that speaks against it could be explained by options that were not given."""
+        return not self.counts_of(Severity.FINDING) and bool(self.counts_of(Severity.UNDECIDED))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How often each check found something, of any severity; every check is there."""
+        found = Counter(dict.fromkeys(self.checks, 0))
+        for tally in self.tallies:
+            found[tally.check] += tally.count
+        return dict(found)
+
+    def counts_of(self, severity: Severity) -> dict[str, int]:
+        """How often each check found something of a severity; only those that did, in the order of checks."""
+        found = Counter[str]()
+        for tally in self.tallies:
+            if tally.severity is severity:
+                found[tally.check] += tally.count
+        return {name: found[name] for name in self.checks if found[name]}

@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from kcompact.verify.bounds import Bounds
-from kcompact.verify.check import Check, Severity
 from kcompact.verify.key_rows import CONTENT
 
 Log = tuple[str, int]
@@ -22,10 +21,6 @@ class Question:
     now_ms: int = 0
     is_strict: bool = False
     max_findings: int = 100
-
-    def severity(self, check: Check) -> Severity:
-        """Notes become findings in strict mode."""
-        return Severity.FINDING if self.is_strict else check.severity
 
     @cached_property
     def log_numbers(self) -> dict[int, int]:

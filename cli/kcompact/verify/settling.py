@@ -6,7 +6,7 @@ told of it are figures, which are the same as the rules of ``removal`` come to.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -15,14 +15,12 @@ import pyarrow as pa
 
 from kcompact.log.lookups import Lookup, rows_of_logs
 from kcompact.log.verdicts import UNKNOWN_HORIZON_MS
+from kcompact.verify.evidence import Evidence
 from kcompact.verify.key_history import NEVER, History, history_of
-from kcompact.verify.key_rows import NOWHERE, Flags, KeyRows, Longs, key_rows
+from kcompact.verify.key_rows import BEFORE_ALL, BEHIND_ALL, NOWHERE, Flags, KeyRows, Longs, key_rows
 
 if TYPE_CHECKING:
     from kcompact.verify.question import Question
-
-BEFORE_ALL = -(2**63)
-BEHIND_ALL = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -38,20 +36,25 @@ class Rules:
     """What settling needs to know; travels to the workers.
 
     Logs that ``replaceable`` lacks are not settled. ``compared`` are columns of ``key_rows.CONTENT``.
-    ``keeps_tombstones``: whether a key with a kept tombstone can be settled.
+    ``keeps_tombstones``: whether a key with a kept tombstone can be settled. Records from ``certain_from`` on
+    cannot be aborted data that nobody told of; from ``front_end`` on retention took nothing.
     """
 
     replaceable: Mapping[int, Replaceable]
     lookups: Mapping[int, Lookup]
     compared: frozenset[str]
     keeps_tombstones: bool = True
+    certain_from: Mapping[int, int] = field(default_factory=dict)
+    front_end: Mapping[int, int] = field(default_factory=dict)
 
 
 def rules_of(question: "Question", lookups: Mapping[int, Lookup]) -> Rules:
     """For a pair of dumps."""
     found = {log_id: bounds.replaceable for log_id, bounds in question.bounds.items()}
     known = {log_id: one for log_id, one in found.items() if one is not None}
-    return Rules(known, lookups, question.compared)
+    certain_from = {log_id: bounds.certain_from_offset for log_id, bounds in question.bounds.items()}
+    front_end = {log_id: bounds.front_end_offset for log_id, bounds in question.bounds.items()}
+    return Rules(known, lookups, question.compared, certain_from=certain_from, front_end=front_end)
 
 
 def rules_alone(question: "Question", lookups: Mapping[int, Lookup]) -> Rules:
@@ -78,6 +81,7 @@ class SettledLog:
     first_kept_tombstone: int | None
     needed_end_offset: int | None
     tombstones: list[list[int]]
+    evidence: Evidence = field(default_factory=Evidence)
 
     def plus(self, other: "SettledLog") -> "SettledLog":
         """Of the keys of both."""
@@ -93,6 +97,7 @@ class SettledLog:
             first_kept_tombstone=min(kept, default=None),
             needed_end_offset=max(needed, default=None),
             tombstones=self.tombstones + other.tombstones,
+            evidence=self.evidence.plus(other.evidence),
         )
 
     @property
@@ -141,7 +146,7 @@ def settle(before: pa.Table, after: pa.Table, rules: Rules, arrivals: Longs | No
     return Settled(
         _numbers_left(rows.before_at[~is_settled], before.num_rows),
         _numbers_left(rows.after_at[~is_settled], after.num_rows),
-        _figures(rows, history, is_settled),
+        _figures(rows, history, is_settled, rules),
         np.stack([rows.log_id[is_arrival], rows.offset[is_arrival]], axis=1),
         rows.before_at[is_taken],
     )
@@ -184,12 +189,33 @@ def taken_rows(rows: KeyRows, arrivals: Longs | None) -> Flags:
     return found & rows.in_before & ~rows.in_after
 
 
-def _figures(rows: KeyRows, history: History, settled: Flags) -> dict[int, SettledLog]:
+def _figures(rows: KeyRows, history: History, settled: Flags, rules: Rules) -> dict[int, SettledLog]:
     """By log."""
     chosen = np.flatnonzero(settled)
     return {
-        log_id: _figures_of(rows, history, chosen[at]) for log_id, at in rows_of_logs(rows.log_id[chosen])
+        log_id: replace(
+            _figures_of(rows, history, chosen[at]),
+            evidence=_evidence_of(rows, history, chosen[at], rules),
+        )
+        for log_id, at in rows_of_logs(rows.log_id[chosen])
     }
+
+
+def _evidence_of(rows: KeyRows, history: History, mine: Longs, rules: Rules) -> Evidence:
+    """What the removals of one log's settled keys prove."""
+    log_id = int(rows.log_id[mine[0]])
+    removed = mine[~rows.in_after[mine]]
+    at_least = max(rules.front_end.get(log_id, BEHIND_ALL), rules.certain_from.get(log_id, BEHIND_ALL))
+    removed = removed[rows.offset[removed] >= at_least]
+    values = removed[~rows.is_tombstone[removed]]
+    return Evidence(
+        int(history.latest_offset[values].min(initial=BEHIND_ALL)),
+        max(
+            int(history.next_offset[values].max(initial=BEFORE_ALL)),
+            int(rows.offset[removed].max(initial=BEFORE_ALL)),
+        ),
+        int(rows.offset[removed].max(initial=BEFORE_ALL)),
+    )
 
 
 def _figures_of(rows: KeyRows, history: History, mine: Longs) -> SettledLog:

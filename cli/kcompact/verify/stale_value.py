@@ -11,4 +11,5 @@ CHECK = Check(
     found=lambda row: (
         f"an older {'tombstone' if row.kept_is_tombstone else 'value'}, at offset {row.kept_offset}"
     ),
+    is_loss=True,
 )

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from kcompact.verify.check import Severity
-from kcompact.verify.outcome import Finding, Outcome
+from kcompact.verify.outcome import Finding, Outcome, Tally
 from kcompact.verify.queries import kept
 from kcompact.verify.question import Log
 
@@ -122,8 +122,8 @@ def verify_state(spark: SparkSession, a: DataFrame, b: DataFrame, question: Stat
         before=question.names[0],
         after=question.names[1],
         now_ms=question.now_ms,
-        counts=counts,
-        severities={check.name: Severity.FINDING for check in STATE_CHECKS},
+        checks=tuple(check.name for check in STATE_CHECKS),
+        tallies=tuple(Tally(name, Severity.FINDING, count) for name, count in counts.items() if count),
         findings=shown,
         assumed=tuple(_said(question, facts)),
         facts=facts,

@@ -2,17 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
 from kcompact.log.verdicts import UNKNOWN_HORIZON_MS
+from kcompact.verify.evidence import Evidence
 from kcompact.verify.judge import Judged
 from kcompact.verify.key_history import NEVER, NOTHING_KEPT
-from kcompact.verify.key_rows import CONTENT, NOWHERE, Flags, Longs, content_words
+from kcompact.verify.key_rows import BEFORE_ALL, BEHIND_ALL, CONTENT, NOWHERE, Flags, Longs, content_words
 from kcompact.verify.moves import Moves, find_moves
 from kcompact.verify.question import Question
-from kcompact.verify.settling import BEHIND_ALL
+from kcompact.verify.remedies import remedies_of
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,9 @@ class SuspectRow:
     limit_offset: int | None
     first_kept_tombstone: int | None
     before_end_offset: int | None
+    stamps_come_first: bool
+    certainly_superseded_at_offset: int | None
+    is_certain: bool
     moved_from: str
     changed: str
     key: bytes | None
@@ -47,8 +52,15 @@ class Suspects:
     only AFTER holds; NOWHERE: BEFORE holds none there.
     """
 
-    def __init__(self, judged: Judged, ends: Mapping[int, int], taken: pa.Table, question: Question) -> None:
-        self.judged, self.question = judged, question
+    def __init__(
+        self,
+        judged: Judged,
+        ends: Mapping[int, int],
+        taken: pa.Table,
+        question: Question,
+        evidence: Mapping[int, Evidence] | None = None,
+    ) -> None:
+        self.judged, self.question, self.evidence = judged, question, evidence or {}
         self.rows, self.history = judged.rows, judged.history
         self.taken = taken
         self.end_offset = self.rows.per_log(ends, 0)
@@ -70,7 +82,45 @@ class Suspects:
         """Both dumps hold the record, and it is the same."""
         return self.rows.in_before & self.rows.in_after & ~self.rows.is_changed
 
-    def row(self, at: int) -> SuspectRow:
+    @cached_property
+    def certainly_superseded_at_offset(self) -> Longs:
+        """The key's first later record that a round is proven to have mapped, NEVER: there is none."""
+        first_dirty = self._proven("first_dirty_at_most", BEHIND_ALL)
+        at = self.history.superseding_offset(self.rows, first_dirty)
+        mapped = (first_dirty <= at) & (at <= self._proven("mapped_up_to", BEFORE_ALL))
+        return np.where(self.rows.is_data & mapped, at, NEVER)
+
+    @property
+    def is_replaced_for_certain(self) -> Flags:
+        """A later record of the key was mapped, so that this one had to go."""
+        return self.certainly_superseded_at_offset != NEVER
+
+    @cached_property
+    def is_mapped_for_certain(self) -> Flags:
+        """The rounds are proven to have gone beyond the record."""
+        return self.rows.offset <= self._proven("mapped_up_to", BEFORE_ALL)
+
+    @cached_property
+    def is_rewritten_for_certain(self) -> Flags:
+        """The record's segment is proven to have been rewritten (R16): so are all up to one that was."""
+        ends = {i: _segment_end(self.question, i, one.rewritten_up_to) for i, one in self.evidence.items()}
+        return self.is_mapped_for_certain | (self.rows.offset < self.rows.per_log(ends, BEFORE_ALL))
+
+    @cached_property
+    def keeps_keyless(self) -> Flags:
+        """Whether records without a key were to stay: kcompact can do so, a broker cannot."""
+        keeps = {i: int(one.policy.null_keys == "keep") for i, one in self.question.bounds.items()}
+        return self.rows.per_log(keeps, 0) > 0
+
+    @cached_property
+    def remedies(self) -> Longs:
+        """Which option could explain a loss (``remedies``)."""
+        return remedies_of(self.judged)
+
+    def _proven(self, name: str, nothing: int) -> Longs:
+        return self.rows.per_log({i: getattr(one, name) for i, one in self.evidence.items()}, nothing)
+
+    def row(self, at: int, *, is_certain: bool = True) -> SuspectRow:
         """One row."""
         rows, judged, history = self.rows, self.judged, self.history
         replaced = int(self.replaced_at[at])
@@ -99,6 +149,9 @@ class Suspects:
             limit_offset=_known(judged.limit_offset[at], BEHIND_ALL),
             first_kept_tombstone=_known(judged.of_log("first_kept_tombstone")[at], BEHIND_ALL),
             before_end_offset=_known(judged.of_log("before_end_offset")[at], 0),
+            stamps_come_first=bool(judged.of_log("stamps_come_first")[at]),
+            certainly_superseded_at_offset=_known(self.certainly_superseded_at_offset[at], NEVER),
+            is_certain=is_certain,
             moved_from=self._moved_from(at),
             changed=self._changed(at, replaced),
             key=key,
@@ -139,6 +192,14 @@ class Suspects:
         joined = place.join(by_place, ["log_id", "offset"], join_type="inner")
         found[joined["row"].to_numpy()] = joined["at"].to_numpy()
         return found
+
+
+def _segment_end(question: Question, log_id: int, offset: int) -> int:
+    """Where the segment of an offset ends (exclusive), as far as it is known."""
+    segments = question.bounds[log_id].segments if log_id in question.bounds else ()
+    return next(
+        (base for base, _ in segments if base > offset), offset + 1 if offset != BEFORE_ALL else offset
+    )
 
 
 def _known(value: np.int64, nothing: int) -> int | None:

@@ -1,19 +1,25 @@
 """What options and files tell about BEFORE: aborted data, horizons, and up to where a round can go."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+import numpy as np
 from pyspark.sql import DataFrame
 
+from kcompact.broker.batches import Batch
 from kcompact.broker.given import GivenLog
+from kcompact.log.capacity import map_limit
 from kcompact.log.cleaning import surveyed_cases, track
 from kcompact.log.lookups import Lookup, lookup_for
 from kcompact.log.policy import Policy
 from kcompact.log.read_committed import told_by_read_committed
+from kcompact.log.segment_files import tell_segments
 from kcompact.log.segments import is_rolled
 from kcompact.log.survey import survey
-from kcompact.verify.bounds import Bounds
+from kcompact.verify.bounds import Bounds, Knowledge
 from kcompact.verify.indexed import Indexed
+
+DEFAULT_MAP_LIMIT = 5_033_164  # keys, with the broker's default buffer (R11)
 
 
 @dataclass(frozen=True)
@@ -23,6 +29,9 @@ class Told:
     given: Mapping[int, GivenLog]
     policies: Mapping[int, Policy]
     checkpoint_is_end: bool | None = None  # None: to be found out
+    configs: Mapping[int, frozenset[str]] = field(default_factory=dict)  # that are given, by Kafka's names
+    tells_checkpoints: bool = False
+    tells_transactions: bool = False
 
     @property
     def lookups(self) -> dict[int, Lookup]:
@@ -77,3 +86,64 @@ def bounds_of(rows: DataFrame, told: Told) -> dict[int, Bounds]:
             tuple((one.base_offset, one.size_bytes) for one in case.segments or ()),
         )
     return bounds
+
+
+def with_knowledge(
+    bounds: Bounds, log_id: int, told: Told, runs: Sequence[np.ndarray], after_first_offset: int | None
+) -> Bounds:
+    """The bounds of a log with all that is given about it.
+
+    ``runs`` are arrays of [start, end) of the offsets that BEFORE holds; AFTER's first offset is None if it
+    has no record.
+    """
+    given = told.given.get(log_id, GivenLog())
+    known = Knowledge(
+        configs=told.configs.get(log_id, frozenset()),
+        tells_transactions=told.tells_transactions or given.batches is not None or bool(given.aborted),
+        tells_horizons=given.batches is not None,
+        has_one_round=_has_one_round(bounds, given, sum(int((run[:, 1] - run[:, 0]).sum()) for run in runs)),
+        last_missing_offset=_last_missing_offset(np.concatenate(runs), given) if runs else None,
+        first_dirty_offset=_first_dirty_offset(bounds, given, told),
+        after_first_offset=after_first_offset,
+    )
+    segments = bounds.segments or _segments_of_batches(given.batches or ())
+    return replace(bounds, known=known, segments=segments)
+
+
+def _has_one_round(bounds: Bounds, given: GivenLog, records: int) -> bool:
+    """No lag or open transaction ends while nothing is appended, and the map takes all keys."""
+    policy = bounds.policy
+    limit = map_limit(policy)
+    end, stable = given.log_end_offset, given.last_stable_offset
+    is_decided = stable is None or (end is not None and stable >= end)
+    fits = records <= (DEFAULT_MAP_LIMIT if limit is None else limit)
+    return policy.min_compaction_lag_ms == 0 and is_decided and fits and policy.rounds == 1
+
+
+def _first_dirty_offset(bounds: Bounds, given: GivenLog, told: Told) -> int | None:
+    """Where rounds began at the latest: at the entry of a checkpoint file, or at the start without one."""
+    if bounds.checkpoint_offset is not None:
+        return bounds.checkpoint_offset
+    return 0 if told.tells_checkpoints and given.checkpoint_offset is None else None
+
+
+def _last_missing_offset(runs: np.ndarray, given: GivenLog) -> int | None:
+    """Of the offsets between and behind the runs [start, end) of those that BEFORE holds."""
+    runs = runs[np.argsort(runs[:, 0], kind="stable")]
+    reach = np.maximum.accumulate(runs[:, 1])
+    end = max(int(reach[-1]), given.log_end_offset or 0)
+    opens = np.flatnonzero(runs[1:, 0] > reach[:-1])
+    if end > int(reach[-1]):
+        return end - 1
+    return int(runs[opens[-1] + 1, 0]) - 1 if len(opens) else None
+
+
+def _segments_of_batches(batches: Sequence[Batch]) -> tuple[tuple[int, int], ...]:
+    """Base offset and bytes of each segment, where every batch says in which one it lies."""
+    if not tell_segments(batches):
+        return ()
+    sizes: dict[int, int] = {}
+    for batch in batches:
+        base = batch.segment_base_offset or 0
+        sizes[base] = sizes.get(base, 0) + batch.size_bytes
+    return tuple(sorted(sizes.items()))

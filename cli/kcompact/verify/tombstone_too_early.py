@@ -9,7 +9,8 @@ from kcompact.verify.suspects import SuspectRow, Suspects
 def _finds(suspects: Suspects) -> Flags:
     history = suspects.history
     ends_deleted = (history.kept_offset == NOTHING_KEPT) | history.kept_is_tombstone
-    return suspects.is_lost_last_record & suspects.rows.is_tombstone & ends_deleted
+    lost = suspects.is_lost_last_record & suspects.rows.is_tombstone & ends_deleted
+    return lost | suspects.judged.is_out_of_turn
 
 
 def _expected(row: SuspectRow) -> str:
@@ -17,8 +18,11 @@ def _expected(row: SuspectRow) -> str:
         return f"the tombstone: nothing from offset {row.limit_offset} on can be cleaned"
     if row.delete_horizon_ms is not None:
         return f"the tombstone until its delete horizon {row.delete_horizon_ms}"
-    if row.first_kept_tombstone is not None and row.first_kept_tombstone < row.offset:
-        return f"the tombstone as long as the earlier one at offset {row.first_kept_tombstone} is there"
+    if not row.is_certain:
+        earlier = row.first_kept_tombstone
+        return f"perhaps the tombstone, as the earlier one at offset {earlier} is still there"
+    if row.stamps_come_first:
+        return "the tombstone: no batch says that a round had set its delete horizon, which takes a round"
     return f"the tombstone until {row.timestamp_ms} + delete.retention.ms at the least"
 
 
@@ -28,4 +32,6 @@ CHECK = Check(
     finds=_finds,
     expected=_expected,
     found="no tombstone",
+    is_certain=lambda s: s.judged.is_lost,
+    is_loss=True,
 )

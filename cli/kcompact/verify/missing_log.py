@@ -1,0 +1,11 @@
+"""missing-log: AFTER has no record of a log that has live keys in BEFORE: one finding, not one per key."""
+
+from kcompact.verify.check import Check, no_rows
+
+CHECK = Check(
+    name="missing-log",
+    title="AFTER has no record of a partition that has live keys in BEFORE.",
+    finds=no_rows,  # ``missing_logs.without_missing_logs`` does, from what is found of single keys
+    expected="records of this partition",
+    found="none",
+)

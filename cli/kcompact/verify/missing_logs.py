@@ -1,0 +1,48 @@
+"""A log that AFTER lacks altogether is one finding, not one for each of its keys."""
+
+from collections.abc import Mapping
+
+from kcompact.verify.check import Severity
+from kcompact.verify.findings import Found, Place
+from kcompact.verify.log_facts import LogFacts
+from kcompact.verify.missing_log import CHECK
+from kcompact.verify.outcome import Finding
+from kcompact.verify.question import Question
+
+
+def without_missing_logs(found: Found, facts: Mapping[int, LogFacts], question: Question) -> Found:
+    """The findings, with one in place of all those of each log of which AFTER has no record."""
+    gone = [log_id for log_id, one in facts.items() if not one.records_after]
+    left = Found()
+    for place, count in found.counts.items():
+        if place[1] not in gone:
+            left.counts[place] = count
+            left.findings[place] = found.findings.get(place, [])
+    topics = {topic for log_id, (topic, _) in question.logs.items() if log_id in facts and log_id not in gone}
+    for log_id in gone:
+        places = [place for place in found.counts if place[1] == log_id]
+        if places:
+            one = _missing_log(found, places, question, topic_is_gone=question.logs[log_id][0] not in topics)
+            left.counts[CHECK.name, log_id, one.severity] = 1
+            left.findings[CHECK.name, log_id, one.severity] = [one]
+    return left
+
+
+def _missing_log(found: Found, places: list[Place], question: Question, *, topic_is_gone: bool) -> Finding:
+    topic, partition = question.logs[places[0][1]]
+    losses = [place for place in places if place[2] is not Severity.NOTE] or places
+    is_undecided = all(place[2] is Severity.UNDECIDED for place in losses)
+    remedies = [one.remedy for place in losses for one in found.findings.get(place, ()) if one.remedy]
+    keys = sum(found.counts[place] for place in losses)
+    missing = f"{topic} at all, nor {topic}-{partition}" if topic_is_gone else f"{topic}-{partition}"
+    return Finding(
+        check=CHECK.name,
+        severity=Severity.UNDECIDED if is_undecided else Severity.FINDING,
+        topic=topic,
+        partition=partition,
+        offset=None,
+        key=None,
+        expected=f"records of {keys:,} key{'' if keys == 1 else 's'}",
+        found=f"AFTER has no {missing}",
+        remedy=remedies[0] if is_undecided and remedies else None,
+    )

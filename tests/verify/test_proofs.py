@@ -1,0 +1,174 @@
+"""What no broker can have left is a finding; what one could is a note, or undecided with a remedy."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from index_frames import logs_of
+from kcompact.broker.aborted import AbortedRange
+from kcompact.broker.batches import Batch
+from kcompact.broker.given import GivenLog
+from kcompact.dumps.record import Record, log_id_of
+from kcompact.log.lookups import lookup_for
+from kcompact.log.policy import Policy
+from kcompact.verify.bounds import Bounds, Knowledge
+from kcompact.verify.check import Severity
+from kcompact.verify.outcome import Outcome
+from kcompact.verify.told import Told, with_knowledge
+from records import record, tombstone
+from verify_here import judge_pair, question_of
+
+DAY_MS = 86_400_000
+NOW_MS = 1_800_000_000_000
+LOG_ID = log_id_of("orders", 0)
+UPDATES = [record(key, str(offset), offset=offset) for offset, key in enumerate("abcabcabc")]
+COMPACTED = UPDATES[6:]
+
+
+def judge(
+    before: list[Record], after: list[Record], bounds: Bounds | None = None, given: GivenLog | None = None
+) -> Outcome:
+    bounds = bounds or Bounds(Policy(now_ms=NOW_MS))
+    lookups = {LOG_ID: lookup_for(given, bounds.policy)} if given else {}
+    return judge_pair(question_of(before, after, bounds), before, after, lookups)
+
+
+def found(outcome: Outcome, severity: Severity) -> dict[str, int]:
+    return outcome.counts_of(severity)
+
+
+def left_beside(*offsets: int) -> list[Record]:
+    return sorted([*(UPDATES[offset] for offset in offsets), *COMPACTED], key=lambda r: r.offset)
+
+
+def test_an_older_version_is_a_finding_where_others_that_as_late_ones_replace_are_gone() -> None:
+    compacts_only = Bounds(Policy(now_ms=NOW_MS), known=Knowledge(frozenset({"cleanup.policy"})))
+    outcome = judge(UPDATES, left_beside(4), compacts_only)
+    assert found(outcome, Severity.FINDING) == {"duplicate-left": 1}
+    assert outcome.findings[0].offset == 4
+    assert "offset 7 replaces it" in outcome.findings[0].expected
+
+
+def test_an_older_version_may_lie_below_where_cleaning_began() -> None:
+    # The only removal that shows how far rounds got is of a key behind what replaces the one that stayed.
+    before = [record(key, str(offset), offset=offset) for offset, key in enumerate("aabb")]
+    outcome = judge(before, [before[n] for n in (0, 1, 3)])
+    assert outcome.holds
+    assert found(outcome, Severity.NOTE) == {"duplicate-left": 1}
+    assert "unless cleaning began behind that" in outcome.findings[0].expected
+    cleaned_from_the_start = Bounds(Policy(now_ms=NOW_MS), known=Knowledge(first_dirty_offset=0))
+    assert found(judge(before, [before[n] for n in (0, 1, 3)], cleaned_from_the_start), Severity.FINDING)
+
+
+def test_what_may_have_been_aborted_proves_nothing() -> None:
+    bounds = Bounds(Policy(now_ms=NOW_MS), known=Knowledge(last_missing_offset=9))
+    outcome = judge(UPDATES, left_beside(4), bounds)
+    assert outcome.holds
+    assert found(outcome, Severity.NOTE) == {"duplicate-left": 1}
+
+
+@pytest.mark.parametrize("offset", [4, 7])
+def test_aborted_data_goes_with_its_segment_whatever_the_end_of_the_map(offset: int) -> None:
+    # Segments of three; offsets 4 to 5 and 7 were aborted. A round wrote the first two anew.
+    given = GivenLog(aborted=(AbortedRange(4, 5), AbortedRange(7, 7)))
+    bounds = Bounds(
+        Policy(now_ms=NOW_MS),
+        segments=((0, 210), (3, 210), (6, 210)),
+        known=Knowledge(tells_transactions=True),
+    )
+    before = [record(key, "v", offset=offset) for offset, key in enumerate("aabcdefgh")]
+    after = [before[n] for n in (1, 2, 3, 4, 6, 7, 8) if n != 4 or offset == 4]
+    outcome = judge(before, after, bounds, given)
+    assert found(outcome, Severity.FINDING) == ({"aborted-left": 1} if offset == 4 else {})
+
+
+@pytest.mark.parametrize(("rounds", "severity"), [(1, Severity.FINDING), (2, None)])
+def test_a_tombstone_outlives_the_round_that_sets_its_horizon(rounds: int, severity: Severity | None) -> None:
+    known = Knowledge(tells_horizons=True, tells_transactions=True, has_one_round=rounds == 1)
+    before = [record("a", "1", offset=0), tombstone("a", offset=1), record("b", "1", offset=2)]
+    outcome = judge(
+        before,
+        before[2:],
+        Bounds(
+            Policy(now_ms=NOW_MS),
+            log_start_offset=0,
+            known=replace(known, configs=frozenset({"cleanup.policy"})),
+        ),
+    )
+    assert [finding.severity for finding in outcome.findings] == ([severity] if severity else [])
+
+
+def test_an_earlier_tombstone_that_stayed_is_no_proof() -> None:
+    before = [tombstone("a", offset=0), tombstone("b", offset=1), record("c", "1", offset=2)]
+    outcome = judge(before, [before[0], before[2]])
+    assert outcome.holds
+    assert found(outcome, Severity.NOTE) == {"tombstone-too-early": 1}
+
+
+@pytest.mark.parametrize(
+    ("gone", "known", "remedy"),
+    [
+        (0, Knowledge(), "--cleanup-policy compact,delete"),
+        (0, Knowledge(frozenset({"cleanup.policy"})), None),
+        (2, Knowledge(last_missing_offset=9), "--batches or --read-committed"),
+        (2, Knowledge(last_missing_offset=9, tells_transactions=True), None),
+        (3, Knowledge(), f"--delete-retention-ms {DAY_MS - 1000} or less"),
+        (3, Knowledge(frozenset({"delete.retention.ms"})), None),
+    ],
+)
+def test_a_loss_names_the_option_that_could_explain_it(
+    gone: int, known: Knowledge, remedy: str | None
+) -> None:
+    before = [
+        record("a", "1", offset=0),
+        record("b", "1", offset=1),
+        record("c", "1", offset=2),
+        tombstone("d", offset=3, timestamp_ms=NOW_MS - DAY_MS + 1000),
+        record("e", "1", offset=4),
+    ]
+    outcome = judge(
+        before, [r for r in before if r.offset != gone], Bounds(Policy(now_ms=NOW_MS), known=known)
+    )
+    assert outcome.is_undecided == (remedy is not None)
+    (finding,) = outcome.findings
+    assert (finding.remedy or "").startswith(remedy or "")
+    assert bool(finding.remedy) == bool(remedy)
+
+
+def test_one_certain_finding_decides() -> None:
+    before = [record(key, "1", offset=offset) for offset, key in enumerate("abcd")]
+    outcome = judge(before, [before[1], before[3]])
+    assert found(outcome, Severity.UNDECIDED) == {"missing-key": 1}
+    assert found(outcome, Severity.FINDING) == {"missing-key": 1}
+    assert not outcome.is_undecided
+
+
+def retention(segments: tuple[tuple[int, int], ...]) -> Bounds:
+    policy = Policy(
+        now_ms=NOW_MS, cleanup_policy=frozenset({"compact", "delete"}), retention_bytes=560, retention_ms=-1
+    )
+    return Bounds(policy, segments=segments, known=Knowledge(frozenset({"cleanup.policy"})))
+
+
+@pytest.mark.parametrize(("second", "holds"), [(280, True), (209, False)])
+def test_retention_by_size_counts_from_the_first_segment_that_stays(second: int, holds: bool) -> None:
+    before = [record("old", "v", offset=0), *(record("k", "v", offset=n) for n in range(1, 13))]
+    bounds = retention(((0, 282), (4, second), (8, 280), (12, 70)))
+    assert judge(before, before[11:], bounds).holds == holds
+
+
+def test_batches_tell_segments_where_nothing_else_does() -> None:
+    batches = tuple(Batch(n, n, 1, 100, segment_base_offset=n - n % 4) for n in range(6))
+    told = Told({LOG_ID: GivenLog(batches=batches)}, {LOG_ID: Policy()})
+    bounds = with_knowledge(Bounds(), LOG_ID, told, [np.array([[0, 6]])], 0)
+    assert bounds.segments == ((0, 400), (4, 200))
+    assert (bounds.known.tells_horizons, bounds.known.last_missing_offset) == (True, None)
+
+
+def test_offsets_that_before_lacks_can_be_markers() -> None:
+    told = Told({LOG_ID: GivenLog(log_end_offset=9)}, {LOG_ID: Policy()})
+    runs = [np.array([[0, 2]]), np.array([[4, 6]])]
+    assert with_knowledge(Bounds(), LOG_ID, told, runs, 0).known.last_missing_offset == 8
+    assert with_knowledge(Bounds(), LOG_ID, Told({}, {}), runs, 0).known.last_missing_offset == 3
+    assert logs_of(UPDATES) == {LOG_ID: ("orders", 0)}
