@@ -24,7 +24,7 @@ from kcompact.report.verify_html import render_html as render_verification
 from kcompact.report.verify_words import Keys
 from kcompact.verify.check import Severity
 from kcompact.verify.outcome import Finding as VerifyFinding
-from kcompact.verify.outcome import JudgedLog, Outcome
+from kcompact.verify.outcome import JudgedLog, Outcome, Tally
 
 NS = "{http://www.w3.org/1999/xhtml}"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -77,8 +77,8 @@ def verification(findings: int, topic: str = "orders", key: bytes = b"k") -> str
         (topic,),
         topic,
         5,
-        {"missing-key": findings + 4},
-        {"missing-key": Severity.FINDING},
+        ("missing-key",),
+        (Tally("missing-key", Severity.FINDING, findings + 4, topic, 1),),
         (finding,) * findings,
         (log,),
         (topic,),
@@ -217,9 +217,8 @@ def test_curves_go_from_left_to_right_and_up_to_the_largest_value() -> None:
 
 def test_hashed_keys_leave_no_key_behind() -> None:
     finding = VerifyFinding("missing-key", Severity.FINDING, "t", 1, 17, b"person-7", "x", "y")
-    outcome = Outcome(
-        "state", ("a",), "b", 5, {"missing-key": 1}, {"missing-key": Severity.FINDING}, (finding,)
-    )
+    tally = Tally("missing-key", Severity.FINDING, 1)
+    outcome = Outcome("state", ("a",), "b", 5, ("missing-key",), (tally,), (finding,))
     changed = replace(outcome, findings=(replace(finding, found_key=(b"person-8",)),))
     text = render_verification(changed, Keys(hashed=True))
     assert "person" not in text

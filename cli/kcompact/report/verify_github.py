@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kcompact.report.inert import github_message, github_property, markdown, markdown_code
-from kcompact.report.verify_words import Keys, answer, hidden, place, question, said
+from kcompact.report.verify_words import Keys, answer, found_or_explained, hidden, place, question, said
 from kcompact.verify.check import Severity
 from kcompact.verify.outcome import Finding, Outcome
 
@@ -51,8 +51,8 @@ def _summary(outcome: Outcome, keys: Keys) -> Iterator[str]:
         yield "| finding | where | key | expected | found |"
         yield "| --- | --- | --- | --- | --- |"
     for finding in outcome.findings:
-        remedy = f"; give {finding.remedy}" if finding.remedy else ""
-        cells = (place(finding), keys.shown(finding.key), finding.expected, keys.found(finding) + remedy)
+        found = found_or_explained(finding, keys)
+        cells = (place(finding), keys.shown(finding.key), finding.expected, found)
         yield f"| {finding.check} | {' | '.join(map(markdown_code, cells))} |"
     for name, count in hidden(outcome).items():
         yield f"\n{count:,} more {markdown(name)}"

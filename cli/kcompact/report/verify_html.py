@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from kcompact.report.html_page import render, shown
 from kcompact.report.pictures import Bar, bar
 from kcompact.report.table import Foreign, Table, texts
-from kcompact.report.verify_words import Keys, answer, hidden, place, question
+from kcompact.report.verify_words import Keys, answer, found_or_explained, hidden, place, question
+from kcompact.verify.check import Severity
 from kcompact.verify.outcome import JudgedLog, Outcome
 
 MOST_FINDINGS = 200
@@ -17,7 +18,14 @@ _KINDS = {"lost": "keyless", "superseded": "superseded"}
 def render_html(outcome: Outcome, keys: Keys) -> str:
     """The whole answer; keys are hashed where they are elsewhere."""
     findings = [
-        (one.severity.value, one.check, place(one), keys.shown(one.key), one.expected, keys.found(one))
+        (
+            one.severity.value,
+            one.check,
+            place(one),
+            keys.shown(one.key),
+            one.expected,
+            found_or_explained(one, keys),
+        )
         for one in outcome.findings
     ]
     logs = sorted(outcome.logs, key=lambda log: -log.removed.get("lost", 0))[:MOST_PICTURED_LOGS]
@@ -57,8 +65,9 @@ def _log_bars(logs: Sequence[JudgedLog], mode: str) -> list[Bar]:
 
 
 def _checks(outcome: Outcome) -> Table:
-    rows = [(name, outcome.severities[name].value, f"{count:,}") for name, count in outcome.counts.items()]
-    return Table("Checks", ("check", "a", "found"), rows, texts("check", "a"))
+    columns = [outcome.counts_of(severity) for severity in Severity]
+    rows = [(name, *(f"{counts.get(name, 0):,}" for counts in columns)) for name in outcome.checks]
+    return Table("Checks", ("check", *(severity.value for severity in Severity)), rows, texts("check"))
 
 
 def _logs(outcome: Outcome) -> Table:

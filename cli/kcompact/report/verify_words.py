@@ -64,8 +64,12 @@ def place(finding: Finding | KeyEvidence) -> str:
 def said(finding: Finding, keys: Keys) -> str:
     """A finding in one line: which key, what was expected, what is there, what could explain it."""
     key = "" if finding.offset is None else f"key {keys.shown(finding.key)}: "
-    remedy = "" if finding.remedy is None else f"; give {finding.remedy}"
-    return f"{key}expected {finding.expected}, found {keys.found(finding)}{remedy}"
+    return f"{key}expected {finding.expected}, found {found_or_explained(finding, keys)}"
+
+
+def found_or_explained(finding: Finding, keys: Keys) -> str:
+    """What was found, and the option to give that could explain it."""
+    return keys.found(finding) + ("" if finding.remedy is None else f"; give {finding.remedy}")
 
 
 def said_with_place(finding: Finding, keys: Keys) -> str:
