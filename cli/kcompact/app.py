@@ -1,13 +1,15 @@
 """One command line from beginning to end: ``main`` is the only place that catches KcompactError."""
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
 
-from kcompact.errors import ExitCode, KcompactError
+from kcompact.errors import ExitCode, KcompactError, OutputError
 from kcompact.printable import terminal
 from kcompact.short_help import asked_for
 
+_STDOUT_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EBADF}
 _COMPLETES = "_KCOMPACT_COMPLETE"  # set by a shell that wants to know how a word may go on
 
 
@@ -24,6 +26,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return _quiet_pipe()
     except Exception as error:  # noqa: BLE001  whatever else comes here is a bug of ours
+        if isinstance(error, OSError) and error.filename is None and error.errno in _STDOUT_ERRORS:
+            return _lost_stdout(error)
         return _unexpected(error, "--debug" in arguments)
 
 
@@ -40,6 +44,7 @@ def _run(arguments: list[str]) -> int:
         from kcompact.frame import app
 
         result = app(arguments, prog_name="kcompact", standalone_mode=False)
+        sys.stdout.flush()  # while somebody can still say that it fails
     return result if isinstance(result, int) else ExitCode.OK
 
 
@@ -56,6 +61,13 @@ def _quiet_pipe() -> int:
     """Nobody reads our stdout any more (``| head``): stop without a word, as other filters do."""
     sys.stdout = None  # nothing may flush into the closed pipe at exit
     return ExitCode.OK
+
+
+def _lost_stdout(error: OSError) -> int:
+    """Files name themselves in their errors: what does not is standard output."""
+    sys.stdout = None  # nothing may flush into it at exit
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return _failed(OutputError(f"standard output cannot be written: {error.strerror}"))
 
 
 def _unexpected(error: Exception, debug: bool) -> int:

@@ -10,6 +10,7 @@ from kcompact.errors import InputError
 
 STDIN = "-"
 _HIDDEN = (".", "_")
+_UNREADABLE = "make it readable, move it out of the folder, or name the files; nothing is left out unsaid"
 
 
 def find_files(arguments: list[str]) -> list[str]:
@@ -38,7 +39,10 @@ def _files_of(argument: str) -> list[str]:
     if path.is_file():
         return [argument]
     if path.is_dir():
-        found = [file.removeprefix("./") for file in _files_in(str(path))]
+        try:
+            found = [file.removeprefix("./") for file in _files_in(str(path))]
+        except OSError as error:
+            raise InputError(f"{error.filename or argument}: {error.strerror}", hint=_UNREADABLE) from error
         if not found:
             raise InputError(f"{argument}: no dump files in this folder")
         return sorted(found, key=natural_order)

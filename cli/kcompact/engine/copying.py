@@ -16,8 +16,7 @@ from kcompact.dumps.layouts import LAYOUTS
 from kcompact.engine.indexing import IndexPlan
 from kcompact.engine.meter import WRITTEN, Meter
 from kcompact.errors import OutputError
-
-SPARE_BYTES = 16 << 20  # left free on the disk that parts are written to
+from kcompact.storage.scratch import create_part, folder_outside
 
 
 class Copier(Protocol):
@@ -43,7 +42,7 @@ class Part:
         self._plan = plan
         self._path = Path(plan.folder) / name
         self._copier = copier
-        self._out = self._path.open("wb") if copier else None
+        self._out = create_part(self._path) if copier else None
         self._meter = Meter(self._path.parent, WRITTEN, name, sys.maxsize)
 
     def copy(self, split_id: int, positions: np.ndarray, record_bytes: np.ndarray) -> Fragment:
@@ -64,9 +63,9 @@ class Part:
 
     def _look_for_room(self, wanted_bytes: int) -> None:
         free_bytes = shutil.disk_usage(self._path.parent).free
-        if free_bytes < wanted_bytes + SPARE_BYTES:
+        if free_bytes < wanted_bytes:
             raise OutputError(
-                f"not enough room on the disk of {self._path.parent.parent}: "
+                f"not enough room on the disk of {folder_outside(self._path)}: "
                 f"{wanted_bytes:,} bytes are to be written, {free_bytes:,} are free",
                 hint="free some space, or write elsewhere with -o",
             )

@@ -18,6 +18,7 @@ from kcompact.engine.grouping import GROUPED_SCHEMA, is_tombstone_of, passes_for
 from kcompact.engine.indexing import IndexPlan
 from kcompact.engine.summaries import LogSummary
 from kcompact.log.split_figures import SplitFigures, Splits, bounds_of, lost_records
+from kcompact.storage.scratch import create_part
 
 _SAMPLED = 16  # one row in so many tells where to cut stretches
 RenderRemoved = Callable[[str, int, pa.Table], bytes]
@@ -168,8 +169,8 @@ class _CopyTask:
             self._summaries.setdefault(log.split_id, {})[log.log_id] = log
         self._name = name
         self._part = Part(job.plan, f"part-{name}", job.copier)
-        self._removed = (folder / f"removed-{name}").open("wb")
-        self._gaps = (folder / f"gaps-{name}").open("wb")
+        self._removed = create_part(folder / f"removed-{name}")
+        self._gaps = create_part(folder / f"gaps-{name}")
         self._survivors: _Survivors | None = None
         self._logs: list[CopiedLog] = []
         self._fragments: list[Fragment] = []

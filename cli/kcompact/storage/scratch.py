@@ -7,6 +7,7 @@ lock is ``flock``: the kernel's, whatever container the run was in and whatever 
 """
 
 import fcntl
+import io
 import os
 import stat
 import tempfile
@@ -15,13 +16,37 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, BinaryIO, cast
 
 from kcompact.console import note
 from kcompact.storage import disk
 
 PREFIX = ".kcompact-"
 _LOCK = "lock"
+_BUFFER_BYTES = 1 << 17
 _PATIENCE_SECONDS = 10.0  # for another run that looks round in the same folder; it takes an instant
+
+
+def folder_outside(path: Path) -> Path:
+    """The folder in which the private folder lies that holds ``path``: one that the user knows."""
+    return next(parent for parent in path.parents if PREFIX not in str(parent))
+
+
+class _Part(io.FileIO):
+    """A file of a private folder, for the user's eyes only; its errors name the disk."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600))
+        self._place = folder_outside(path)
+
+    def write(self, data: Any, /) -> int:
+        with disk.explained(self._place):
+            return super().write(data) or 0
+
+
+def create_part(path: Path) -> BinaryIO:
+    """A part in a private folder, open for writing; tasks that are tried again begin it anew."""
+    return cast(BinaryIO, io.BufferedWriter(_Part(path), _BUFFER_BYTES))
 
 
 @dataclass(frozen=True)

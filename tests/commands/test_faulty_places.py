@@ -1,0 +1,120 @@
+"""Disks that are full, read-only or limited, inputs that change: a sentence that names which."""
+
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conftest import Run
+from kcompact.dumps.dump import open_dump
+from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.sources import find_files
+from kcompact.errors import InputError, OutputError
+from kcompact.storage.scratch import create_part, scratch_folder
+
+ORDERS = Path(__file__).parents[2] / "samples" / "orders.jsonl"
+NOBODY = 65534
+MAIN = "import sys; from kcompact.app import main; sys.exit(main())"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux alone has a device that is always full")
+@pytest.mark.parametrize("line", ["--help", "inspect --dialects", "--version"])
+def test_a_full_standard_output_is_named(line: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        run = subprocess.run(
+            [
+                sys.executable,
+                "-c",
+                "import sys; from kcompact.app import main; sys.exit(main())",
+                *line.split(),
+            ],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert run.returncode == 2
+    assert run.stderr.startswith("error: standard output cannot be written: No space left on device")
+
+
+@pytest.mark.parametrize("change", ["rewritten", "cut", "deleted", "replaced"])
+def test_an_input_that_changes_is_named_whatever_else_goes_wrong(tmp_path: Path, change: str) -> None:
+    path = tmp_path / "a.jsonl"
+    shutil.copy(ORDERS, path)
+    before = path.stat()
+    with (
+        pytest.raises(InputError, match=r"a\.jsonl changed while it was read"),
+        open_dump([str(path)], ReadOptions()),
+    ):
+        if change == "rewritten":
+            data = path.read_bytes()
+            path.write_bytes(data[::-1])
+            os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        elif change == "cut":
+            os.truncate(path, 1000)
+        else:
+            path.unlink()
+        if change == "replaced":
+            shutil.copy(ORDERS, path)
+        raise FileNotFoundError
+
+
+def test_a_folder_with_an_unreadable_part_is_refused() -> None:
+    folder = Path(tempfile.mkdtemp())  # those of pytest let nobody else pass, and root reads everything
+    try:
+        folder.chmod(0o755)
+        shutil.copy(ORDERS, folder / "a.jsonl")
+        (folder / "private").mkdir(mode=0o000)
+        user = os.geteuid()
+        os.seteuid(user or NOBODY)
+        try:
+            with pytest.raises(InputError, match="private: Permission denied"):
+                find_files([str(folder)])
+        finally:
+            os.seteuid(user)
+    finally:
+        (folder / "private").chmod(0o700)
+        shutil.rmtree(folder)
+
+
+def test_a_part_that_outgrows_a_limit_names_the_folder(tmp_path: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with scratch_folder(tmp_path) as folder:
+        assert create_part(folder / "part").close() is None
+        assert (folder / "part").stat().st_mode & 0o777 == 0o600
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, before[1]))
+        try:
+            with (
+                pytest.raises(OutputError, match="larger than files may become") as caught,
+                create_part(folder / "part") as part,
+            ):
+                part.write(bytes(1 << 20))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        assert caught.value.message.startswith(f"{tmp_path}:")
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_place_that_cannot_be_written_is_found_out_first(
+    tmp_path: Path, kcompact: Callable[..., Run]
+) -> None:
+    """No folder can be made below a file: found out before a dump is read, which here is no dump."""
+    (tmp_path / "file").touch()
+    (tmp_path / "bad.jsonl").write_text("no dump\n")
+    for line in (
+        f"compact {tmp_path}/bad.jsonl -o {tmp_path}/o.jsonl --report {tmp_path}/file/report",
+        f"verify {tmp_path}/bad.jsonl -o {tmp_path}/file/answer",
+        f"inspect {tmp_path}/bad.jsonl -o {tmp_path}/file/answer",
+        f"dirty-ratio {tmp_path}/bad.jsonl -o {tmp_path}/file/answer",
+    ):
+        run = kcompact(*line.split())
+        assert run.exit_code == 2
+        assert f"{tmp_path}/file" in run.stderr
+        assert "Not a directory" in run.stderr
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.jsonl", "file"]
