@@ -1,11 +1,13 @@
 """The README's commands print what the README shows, and every command's help has an example that works."""
 
+import json
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,6 +20,7 @@ ROOT = Path(__file__).parents[1]
 COMMANDS = ["inspect", "dirty-ratio", "compact", "verify"]
 CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
 Cli = Callable[..., Run]
+SEVERITIES = {"info", "minor", "major", "critical", "blocker"}  # of GitLab
 
 
 def sessions() -> Iterator[tuple[str, str]]:
@@ -51,6 +54,21 @@ def test_the_readme_shows_what_its_commands_print(
         assert _trimmed(run.stdout)[: int(head) if head else None] == _trimmed(printed), command
 
     assert set(COMMANDS) <= {shlex.split(command)[1] for command, _ in shown}
+
+
+@pytest.mark.spark
+def test_the_job_for_gitlab_leaves_the_reports_that_it_names(
+    kcompact: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: object
+) -> None:
+    del spark
+    shutil.copytree(ROOT / "samples", tmp_path / "samples", ignore=shutil.ignore_patterns("*.report"))
+    monkeypatch.chdir(tmp_path)
+    (job,) = re.findall(r"```yaml\ndump:\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    commands = re.findall(r"^ +- kcompact (.*)$", job, re.MULTILINE)
+    assert [kcompact(*shlex.split(command)).exit_code for command in commands] == [0, 0]
+    reports = dict(re.findall(r"(junit|codequality): ([\w.]+)", job))
+    assert ET.parse(reports["junit"]).getroot().tag == "testsuite"  # noqa: S314  made here
+    assert {issue["severity"] for issue in json.loads(Path(reports["codequality"]).read_text())} <= SEVERITIES
 
 
 @pytest.mark.spark

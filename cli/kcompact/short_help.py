@@ -49,7 +49,8 @@ Examples:
 Options used most (--help-all lists all):
   -o, --output FILE       write the report to a file
   --overwrite             replace a file that exists
-  --format FORMAT         text, json, markdown or html
+  --format FORMAT         text, json, markdown, html, junit, github or
+                          code-quality
   --topic TOPIC           read only this topic; repeatable
   --partitions LIST       read only these, such as 0,3-5
   --dialect NAME          who wrote the dump, where it is not recognised
@@ -74,7 +75,8 @@ Examples:
 Options used most (--help-all lists all):
   -o, --output FILE            write the report to a file
   --overwrite                  replace a file that exists
-  --format FORMAT              text, json, markdown, html or broker-log
+  --format FORMAT              text, json, markdown, html, broker-log, junit,
+                               github or code-quality
   --fail-above RATIO           exit with 1 if a log's dirty ratio is above this
   --checkpoint FILE            Kafka's cleaner-offset-checkpoint
   --topic-config FILE          what kafka-configs --describe prints
@@ -125,7 +127,7 @@ Examples:
 Options used most (--help-all lists all):
   -o, --output FILE       write the answer to a file
   --overwrite             replace a file that exists
-  --format FORMAT         text, json, html, junit or github
+  --format FORMAT         text, json, html, junit, github or code-quality
   --mode state            do two dumps hold the same latest live values?
   --strict                what was left over is a finding, too
   --drop-tombstones       tombstones may have been dropped at once

@@ -54,7 +54,7 @@ def test_the_short_help_names_options_that_the_command_has(name: str) -> None:
 
 @each_command
 def test_the_short_help_names_every_format(name: str, kcompact: Cli) -> None:
-    (line,) = re.findall(r"--format FORMAT(.*)", HELP[name])
+    (line,) = re.findall(r"--format FORMAT(.*(?:\n {20,}.*)?)", HELP[name])
     offered = (
         kcompact(name, "x", "--format", "?").stderr.partition("not one of ")[2].splitlines()[0].split(", ")
     )

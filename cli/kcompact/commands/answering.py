@@ -1,28 +1,30 @@
 """Where the answer of ``verify`` goes: standard output or a file, and GitHub if it is listening."""
 
-import os
 import sys
-from pathlib import Path
+from collections.abc import Callable
 
 from kcompact.commands.report_file import ReportFile
+from kcompact.commands.telling_ci import tell_github
 from kcompact.console import stderr, stdout
 from kcompact.options.verifying import AnswerOptions, VerifyFormat
+from kcompact.report.ci_github import render_annotations
+from kcompact.report.ci_gitlab import render_code_quality
+from kcompact.report.ci_junit import render_junit
 from kcompact.report.inert import terminal
-from kcompact.report.verify_github import render_annotations, render_summary
+from kcompact.report.verify_ci import ci_report
 from kcompact.report.verify_html import render_html
 from kcompact.report.verify_json import render_json
-from kcompact.report.verify_junit import render_junit
 from kcompact.report.verify_text import render_text
 from kcompact.report.verify_words import Keys, answer
-from kcompact.storage import disk
 from kcompact.verify.outcome import Outcome
 
-RENDERINGS = {
+RENDERINGS: dict[VerifyFormat, Callable[[Outcome, Keys], str]] = {
     VerifyFormat.TEXT: render_text,
     VerifyFormat.JSON: render_json,
     VerifyFormat.HTML: render_html,
-    VerifyFormat.JUNIT: render_junit,
-    VerifyFormat.GITHUB: render_annotations,
+    VerifyFormat.JUNIT: lambda outcome, keys: render_junit(ci_report(outcome, keys)),
+    VerifyFormat.GITHUB: lambda outcome, keys: render_annotations(ci_report(outcome, keys)),
+    VerifyFormat.CODE_QUALITY: lambda outcome, keys: render_code_quality(ci_report(outcome, keys)),
 }
 
 
@@ -36,16 +38,5 @@ def give_answer(outcome: Outcome, options: AnswerOptions, keys: Keys, file: Repo
     else:
         file.write(text)
         stderr.print(terminal(f"{answer(outcome)}; written to {options.output}"), markup=False)
-    is_listening = os.environ.get("GITHUB_ACTIONS") == "true"
-    if is_listening if options.annotations is None else options.annotations:
-        _tell_github(outcome, options, keys)
-
-
-def _tell_github(outcome: Outcome, options: AnswerOptions, keys: Keys) -> None:
-    """Annotations go to stderr where stdout carries another format; GitHub reads both."""
-    if options.answer_format is not VerifyFormat.GITHUB or options.output is not None:
-        sys.stderr.write(render_annotations(outcome, keys))
-    summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    if summary:
-        with disk.explained(summary), Path(summary).open("a", encoding="utf-8") as file:
-            file.write(render_summary(outcome, keys))
+    in_stdout = options.answer_format is VerifyFormat.GITHUB and file is None
+    tell_github(ci_report(outcome, keys), options.annotations, in_stdout=in_stdout)

@@ -11,6 +11,7 @@ from kcompact.broker.log_names import LogName
 from kcompact.broker.state import StateFolder, open_state
 from kcompact.commands.path_checks import check_paths, files_named
 from kcompact.commands.publishing import publish
+from kcompact.commands.telling_ci import add_to_summary
 from kcompact.console import note, say, stderr, stdout
 from kcompact.dumps.describing import describe, serial_notes
 from kcompact.dumps.dump import Dump, open_dump
@@ -33,7 +34,7 @@ from kcompact.report.compaction import CompactionReport, SharedKey
 from kcompact.report.compaction_broker_log import render_broker_log
 from kcompact.report.compaction_html import render_html
 from kcompact.report.compaction_json import render_json
-from kcompact.report.compaction_markdown import render_markdown
+from kcompact.report.compaction_markdown import render_markdown, render_summary
 from kcompact.report.compaction_text import print_text
 from kcompact.report.csv_parts import render_gaps, render_removed_keys
 from kcompact.report.html_page import prepare_soon
@@ -209,6 +210,7 @@ class CompactCommand:
             console.file.write(render_broker_log(report))  # tabs and all
         else:
             print_text(report, console)
+        add_to_summary(render_summary(report), self.output.annotations)
 
 
 def _last_offsets(done: Compacted) -> dict[LogName, int]:

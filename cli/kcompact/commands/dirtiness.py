@@ -11,6 +11,7 @@ from rich.console import Console
 from kcompact.broker.given import Given
 from kcompact.broker.state import StateFolder, open_state
 from kcompact.commands.report_file import ReportFile, open_report
+from kcompact.commands.telling_ci import tell_github
 from kcompact.console import note, say, stdout
 from kcompact.dumps.dump import Dump, open_dump
 from kcompact.engine.session import SessionOptions, open_session
@@ -19,13 +20,17 @@ from kcompact.log.dirtiness import ScannedLog, Setting
 from kcompact.log.dirty_dump import ScanRequest, scan_dump
 from kcompact.log.policy import Policy
 from kcompact.options.given import GivenOptions, given_files, now_ms, read_given, state_path
-from kcompact.options.output import ReportFormat
+from kcompact.options.output import DirtyRatioFormat
 from kcompact.options.policy import Policies, PolicyOptions, config_files, policies_for
 from kcompact.options.reading import ReadingOptions, read_options
 from kcompact.options.run import RunOptions
 from kcompact.options.what_if import WhatIfOptions, split_lists
+from kcompact.report.ci_github import render_annotations
+from kcompact.report.ci_gitlab import render_code_quality
+from kcompact.report.ci_junit import render_junit
 from kcompact.report.dirty_ratio import DirtyRatioReport, in_cleaner_order, remarks, report_log
 from kcompact.report.dirty_ratio_broker_log import render_broker_log
+from kcompact.report.dirty_ratio_ci import ci_report
 from kcompact.report.dirty_ratio_html import render_html
 from kcompact.report.dirty_ratio_json import render_json
 from kcompact.report.dirty_ratio_markdown import render_markdown
@@ -53,7 +58,8 @@ class DirtyRatioCommand:
     dumps: list[str]
     output: str | None
     overwrite: bool
-    report_format: ReportFormat
+    report_format: DirtyRatioFormat
+    annotations: bool | None
     fail_above: float | None
     policy: PolicyOptions
     given: GivenOptions
@@ -80,6 +86,8 @@ class DirtyRatioCommand:
                 "now_ms": asked.policies.base.now_ms,
             }
             self._show(report, file)
+            in_stdout = self.report_format is DirtyRatioFormat.GITHUB and file is None
+            tell_github(ci_report(report, self.fail_above), self.annotations, in_stdout=in_stdout)
         return self._exit_code(report)
 
     def _open_report(self) -> AbstractContextManager[ReportFile | None]:
@@ -137,14 +145,18 @@ class DirtyRatioCommand:
         file.write(rendered.getvalue())
 
     def _render(self, report: DirtyRatioReport, console: Console) -> None:
-        if self.report_format is ReportFormat.TEXT:
+        if self.report_format is DirtyRatioFormat.TEXT:
             print_text(report, console)
             return
+        told = ci_report(report, self.fail_above)
         rendered = {
-            ReportFormat.JSON: lambda: render_json(report).decode(),
-            ReportFormat.MARKDOWN: lambda: render_markdown(report),
-            ReportFormat.HTML: lambda: render_html(report),
-            ReportFormat.BROKER_LOG: lambda: render_broker_log(report),
+            DirtyRatioFormat.JSON: lambda: render_json(report).decode(),
+            DirtyRatioFormat.MARKDOWN: lambda: render_markdown(report),
+            DirtyRatioFormat.HTML: lambda: render_html(report),
+            DirtyRatioFormat.BROKER_LOG: lambda: render_broker_log(report),
+            DirtyRatioFormat.JUNIT: lambda: render_junit(told),
+            DirtyRatioFormat.GITHUB: lambda: render_annotations(told),
+            DirtyRatioFormat.CODE_QUALITY: lambda: render_code_quality(told),
         }[self.report_format]()
         console.file.write(rendered)
 

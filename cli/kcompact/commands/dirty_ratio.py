@@ -5,9 +5,10 @@ from typing import Annotated
 import typer
 
 from kcompact.commands.starting import spark_starting
+from kcompact.options.annotations import AnnotationsOption
 from kcompact.options.given import GivenOptions
 from kcompact.options.groups import spread_options
-from kcompact.options.output import ReportFormat
+from kcompact.options.output import DirtyRatioFormat
 from kcompact.options.policy import PolicyOptions
 from kcompact.options.reading import ReadingOptions
 from kcompact.options.run import RunOptions
@@ -38,8 +39,10 @@ def dirty_ratio(
         typer.Option("--overwrite", help="Replace an output that exists.", rich_help_panel="Output"),
     ] = False,
     report_format: Annotated[
-        ReportFormat, typer.Option("--format", help="How the report is shown.", rich_help_panel="Output")
-    ] = ReportFormat.TEXT,
+        DirtyRatioFormat,
+        typer.Option("--format", help="How the report is shown.", rich_help_panel="Output"),
+    ] = DirtyRatioFormat.TEXT,
+    annotations: AnnotationsOption = None,
     fail_above: Annotated[
         float | None,
         typer.Option(
@@ -67,5 +70,5 @@ def dirty_ratio(
         from kcompact.commands.dirtiness import DirtyRatioCommand
 
         return DirtyRatioCommand(
-            dumps, output, overwrite, report_format, fail_above, policy, given, reading, run
+            dumps, output, overwrite, report_format, annotations, fail_above, policy, given, reading, run
         ).execute()

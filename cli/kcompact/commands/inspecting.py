@@ -9,6 +9,7 @@ from rich.console import Console
 
 from kcompact.broker.log_names import LogName
 from kcompact.commands.report_file import ReportFile, open_report
+from kcompact.commands.telling_ci import tell_github
 from kcompact.console import note, stderr, stdout
 from kcompact.dumps.dump import open_dump
 from kcompact.dumps.options import ReadOptions
@@ -22,6 +23,10 @@ from kcompact.options.inspecting import ExpectationOptions, InspectFormat, Inspe
 from kcompact.options.reading import ReadingOptions, read_options
 from kcompact.options.run import RunOptions
 from kcompact.printable import terminal
+from kcompact.report.ci_github import render_annotations
+from kcompact.report.ci_gitlab import render_code_quality
+from kcompact.report.ci_junit import render_junit
+from kcompact.report.inspection_ci import ci_report
 from kcompact.report.inspection_html import render_html
 from kcompact.report.inspection_json import render_json
 from kcompact.report.inspection_markdown import render_markdown
@@ -58,9 +63,10 @@ class InspectCommand:
             dump.check_unmoved()
             found.run = {"seconds": round(time.monotonic() - started, 3)}
             self._show(found, report)
-        fail_on = self.expectations.fail_on
-        failed = any(fail_on.reached_by(finding.level) for finding in found.findings)
-        return ExitCode.FINDING if failed else ExitCode.OK
+        told = ci_report(found, self.expectations.fail_on.level)
+        in_stdout = self.output.report_format is InspectFormat.GITHUB and report is None
+        tell_github(told, self.output.annotations, in_stdout=in_stdout)
+        return ExitCode.OK if told.holds else ExitCode.FINDING
 
     def _expected(self, options: ReadOptions) -> Expectations:
         given = self.expectations
@@ -81,14 +87,19 @@ class InspectCommand:
         stderr.print(f"{terminal(found.verdict)}\nwrote {terminal(str(report.path))}", markup=False)
 
     def _render(self, found: Inspection, console: Console) -> None:
-        if self.output.report_format is InspectFormat.JSON:
-            console.file.write(render_json(found).decode())
-        elif self.output.report_format is InspectFormat.MARKDOWN:
-            console.file.write(render_markdown(found))
-        elif self.output.report_format is InspectFormat.HTML:
-            console.file.write(render_html(found))
-        else:
+        if self.output.report_format is InspectFormat.TEXT:
             print_text(found, console)
+            return
+        told = ci_report(found, self.expectations.fail_on.level)
+        rendered = {
+            InspectFormat.JSON: lambda: render_json(found).decode(),
+            InspectFormat.MARKDOWN: lambda: render_markdown(found),
+            InspectFormat.HTML: lambda: render_html(found),
+            InspectFormat.JUNIT: lambda: render_junit(told),
+            InspectFormat.GITHUB: lambda: render_annotations(told),
+            InspectFormat.CODE_QUALITY: lambda: render_code_quality(told),
+        }[self.output.report_format]()
+        console.file.write(rendered)
 
 
 def _is_wanted(log: LogName, options: ReadOptions) -> bool:

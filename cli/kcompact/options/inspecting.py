@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from kcompact.inspect.findings import Level
+from kcompact.options.annotations import AnnotationsOption
 
 _OUTPUT = "Output"
 _EXPECT = "Expectations (exit code 1 where they are not met)"
@@ -19,6 +20,9 @@ class InspectFormat(enum.StrEnum):
     JSON = "json"
     MARKDOWN = "markdown"
     HTML = "html"
+    JUNIT = "junit"
+    GITHUB = "github"
+    CODE_QUALITY = "code-quality"
 
 
 class FailOn(enum.StrEnum):
@@ -28,9 +32,10 @@ class FailOn(enum.StrEnum):
     WARNING = "warning"
     ERROR = "error"
 
-    def reached_by(self, level: Level) -> bool:
-        """Whether a finding of this level is enough."""
-        return self is not FailOn.NEVER and level >= Level[self.name]
+    @property
+    def level(self) -> Level | None:
+        """None: no level is enough."""
+        return None if self is FailOn.NEVER else Level[self.name]
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,7 @@ class InspectOutputOptions:
     report_format: Annotated[
         InspectFormat, typer.Option("--format", help="How the report is shown.", rich_help_panel=_OUTPUT)
     ] = InspectFormat.TEXT
+    annotations: AnnotationsOption = None
 
 
 @dataclass(frozen=True)

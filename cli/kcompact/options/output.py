@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from kcompact.options.annotations import AnnotationsOption
 from kcompact.options.completion import target_names
 
 _PANEL = "Output"
@@ -57,13 +58,27 @@ class OutputOptions:
         bool,
         typer.Option("--dry-run", help="Say what would be removed; write nothing.", rich_help_panel=_PANEL),
     ] = False
+    annotations: AnnotationsOption = None
 
 
 class ReportFormat(enum.StrEnum):
-    """How the report of a command is shown."""
+    """How the report of ``compact`` is shown."""
 
     TEXT = "text"
     JSON = "json"
     MARKDOWN = "markdown"
     HTML = "html"
     BROKER_LOG = "broker-log"
+
+
+class DirtyRatioFormat(enum.StrEnum):
+    """How the report of ``dirty-ratio`` is shown."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+    HTML = "html"
+    BROKER_LOG = "broker-log"
+    JUNIT = "junit"
+    GITHUB = "github"
+    CODE_QUALITY = "code-quality"

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from kcompact.options.annotations import AnnotationsOption
+
 _PANEL = "Verification"
 _OUTPUT = "Output"
 
@@ -32,6 +34,7 @@ class VerifyFormat(enum.StrEnum):
     HTML = "html"
     JUNIT = "junit"
     GITHUB = "github"
+    CODE_QUALITY = "code-quality"
 
 
 @dataclass(frozen=True)
@@ -117,12 +120,4 @@ class AnswerOptions:
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an output that exists.", rich_help_panel=_OUTPUT)
     ] = False
-    annotations: Annotated[
-        bool | None,
-        typer.Option(
-            "--annotations/--no-annotations",
-            help="GitHub annotations and step summary. (default: under GitHub Actions)",
-            rich_help_panel=_OUTPUT,
-            show_default=False,
-        ),
-    ] = None
+    annotations: AnnotationsOption = None

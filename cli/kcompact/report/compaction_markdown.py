@@ -6,6 +6,7 @@ from kcompact.report.inert import markdown, markdown_code, printable_key
 from kcompact.report.markdown_table import markdown_table
 
 _MOST_FILES = 20
+_MOST_SUMMARY_LOGS = 40
 
 
 def render_markdown(report: CompactionReport) -> str:
@@ -21,6 +22,15 @@ def render_markdown(report: CompactionReport) -> str:
         _files(report),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def render_summary(report: CompactionReport) -> str:
+    """A section for the summary of a CI step."""
+    parts = ["### kcompact compact", f"**{markdown(headline(report))}**"]
+    if report.logs:
+        table = logs_table(report).shortened(_MOST_SUMMARY_LOGS, "the report folder has all")
+        parts.append(markdown_table(table))
+    return "\n\n".join(parts) + "\n"
 
 
 def _files(report: CompactionReport) -> str:

@@ -14,6 +14,11 @@ def json_document(values: dict[str, Any]) -> bytes:
     return json_text(orjson.dumps(_spelled_out(values), option=_OPTIONS).decode()).encode()
 
 
+def json_list(values: list[dict[str, Any]]) -> bytes:
+    """As ``json_document``, for a list."""
+    return json_text(orjson.dumps(_spelled_out(values), option=_OPTIONS).decode()).encode()
+
+
 def _spelled_out(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,30 @@
+"""GitHub is told by itself where it is listening: annotations in the log, and a summary of the step."""
+
+import os
+import sys
+from pathlib import Path
+
+from kcompact.report.ci import CiReport
+from kcompact.report.ci_github import render_annotations, render_summary
+from kcompact.storage import disk
+
+
+def tell_github(report: CiReport, annotations: bool | None, *, in_stdout: bool) -> None:
+    """``annotations`` None: under GitHub Actions only. ``in_stdout``: they stand there already."""
+    if not _listens(annotations):
+        return
+    if not in_stdout:
+        sys.stderr.write(render_annotations(report))
+    add_to_summary(render_summary(report), annotations)
+
+
+def add_to_summary(markdown: str, annotations: bool | None) -> None:
+    """Add a section to the summary of the step, if there is one."""
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if summary and _listens(annotations):
+        with disk.explained(summary), Path(summary).open("a", encoding="utf-8") as file:
+            file.write(markdown)
+
+
+def _listens(annotations: bool | None) -> bool:
+    return os.environ.get("GITHUB_ACTIONS") == "true" if annotations is None else annotations

@@ -1,0 +1,69 @@
+"""The composite action's script: what a workflow step would do, see and hand on."""
+
+import os
+import shlex
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.spark
+ROOT = Path(__file__).parents[1]
+SCRIPT = ROOT / ".github" / "actions" / "kcompact" / "run"
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """kcompact, as an executable file."""
+    path = tmp_path / "kcompact"
+    code = "import sys; from kcompact.app import main; sys.exit(main())"
+    path.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -c {shlex.quote(code)} "$@"\n')
+    path.chmod(0o755)
+    return path
+
+
+def step(program: Path, folder: Path, **inputs: str) -> tuple[int, dict[str, str], str]:
+    """Exit code, outputs and log of a step with these inputs."""
+    outputs = folder / "outputs"
+    environment = {**os.environ, **inputs, "KCOMPACT": str(program), "RUNNER_TEMP": str(folder)}
+    environment |= {"GITHUB_OUTPUT": str(outputs), "GITHUB_ACTIONS": "true"}
+    run = subprocess.run(
+        ["bash", str(SCRIPT)], env=environment, cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    told = dict(line.split("=", 1) for line in outputs.read_text().splitlines())
+    return run.returncode, told, run.stdout + run.stderr
+
+
+def test_a_gate_that_is_reached_fails_the_step_and_counts_its_findings(program: Path, tmp_path: Path) -> None:
+    code, told, log = step(
+        program,
+        tmp_path,
+        COMMAND="inspect",
+        DUMP="samples/orders.jsonl",
+        OPTIONS="--max-gaps 0 --partitions '0,1'",
+    )
+    assert (code, told["findings"]) == (1, "1")
+    assert ET.parse(told["report"]).getroot().get("failures") == "1"  # noqa: S314  made here
+    assert "::error file=samples/orders.jsonl,title=max-gaps::" in log
+
+
+def test_compact_hands_its_html_report_on(program: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    code, told, _ = step(
+        program,
+        tmp_path,
+        COMMAND="compact",
+        DUMP="samples/orders.jsonl\n",
+        OPTIONS=f"-o {shlex.quote(str(out))}",
+    )
+    assert (code, told["findings"]) == (0, "0")
+    assert out.exists()
+    assert "<h1>Compaction report</h1>" in Path(told["report"]).read_text()
+
+
+def test_a_job_that_cannot_be_done_fails_the_step_with_2(program: Path, tmp_path: Path) -> None:
+    code, _, log = step(program, tmp_path, COMMAND="inspect", DUMP="nowhere.jsonl", OPTIONS="")
+    assert code == 2
+    assert "error: nowhere.jsonl: no such file or folder" in log
