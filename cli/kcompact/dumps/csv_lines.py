@@ -1,25 +1,18 @@
 """CSV, with or without a header line; a record may span lines inside quotes."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from functools import partial
-from pathlib import Path
 
 import pyarrow as pa
 
 from kcompact.dumps.console_consumer import NOISE
-from kcompact.dumps.contents import CONTENT_EXTRA
-from kcompact.dumps.csv_chunks import chunks_of_records, rows_of_chunk, suits
 from kcompact.dumps.csv_reader import CsvReader, CsvShape
-from kcompact.dumps.csv_rules import CsvRules, covers
-from kcompact.dumps.fast_lines import FastLines, are_few_bytes
 from kcompact.dumps.framed import Frame, FramedLayout, ReadRecord, UnreadableError, count_noise
 from kcompact.dumps.json_scan import chunks_of
 from kcompact.dumps.layout import DumpFile, Split, SplitNotes, SplitToIndex
 from kcompact.dumps.lines import cut_at_lines, lines_of, without_line_end
+from kcompact.dumps.loops.line_loop import index_lines
 from kcompact.dumps.value_keys import with_value_keys
 
-_PROBE_BYTES = 64 << 10
 _UNFINISHED = "a quoted field does not end before the file does"
 _UNFINISHED_HINT = "the last line is cut off, or a quote is missing: export the dump again"
 
@@ -61,40 +54,14 @@ class CsvLines(FramedLayout):
     def index(
         self, file: DumpFile, split: Split, extra: frozenset[str], notes: SplitNotes
     ) -> Iterator[pa.RecordBatch]:
-        """Many lines at once where their dialect allows it: by templates, where quotes stand by Arrow."""
+        """By a compiled loop where the dump is large and its dialect allows it."""
         yield from self.index_together([SplitToIndex(file, split, notes)], extra)
 
     def index_together(
         self, parts: Sequence[SplitToIndex], extra: frozenset[str]
     ) -> Iterator[pa.RecordBatch]:
         """Likewise, across the ends of files."""
-        file = parts[0].file
-        if not extra <= CONTENT_EXTRA or are_few_bytes(parts):
-            for part in parts:
-                yield from super().index(part.file, part.split, extra, part.notes)
-        elif covers(file) and not (suits(file) and any(map(_quotes_early, parts))):
-            reader = partial(CsvReader, file, values=bool(extra))
-            fast = FastLines(CsvRules(file), reader, parts, extra=extra)
-            yield from fast.index(partial(self._by_chunks, extra=extra))
-        else:
-            for part in parts:
-                yield from self._by_chunks(part, extra=extra)
-
-    def _by_chunks(self, part: SplitToIndex, *, extra: frozenset[str]) -> Iterator[pa.RecordBatch]:
-        """Parsed by Arrow where that reads the same, else exactly."""
-        file, split, notes = part
-        if not suits(file):
-            yield from super().index(file, split, extra, notes)
-            return
-        for chunk in chunks_of_records(file, split):
-            rows = rows_of_chunk(file, split.split_id, chunk, notes, extra)
-            if rows is not None:
-                yield rows
-                continue
-            within = replace(split, start=chunk.start, end=chunk.start + len(chunk.data))
-            yield from super().index(file, within, extra, notes)
-            if notes.rejects:
-                return
+        return index_lines(parts, extra, super().index)
 
     def content(self, data: bytes) -> bytes:
         """The row without its line end."""
@@ -104,13 +71,6 @@ class CsvLines(FramedLayout):
         """Read cells."""
         read = CsvReader(file, notes, values=values or file.dialect.reads_values)
         return with_value_keys(read, file, notes)
-
-
-def _quotes_early(part: SplitToIndex) -> bool:
-    """Whether quotes are usual in a split: templates do not cover them."""
-    with Path(part.file.data_path).open("rb") as source:
-        source.seek(part.split.start)
-        return b'"' in source.read(min(_PROBE_BYTES, part.split.end - part.split.start))
 
 
 def quotes_in(data: bytes, quoting: str) -> int:

@@ -1,7 +1,6 @@
 """One JSON object per line: kcat -J, and most others."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 import pyarrow as pa
 
@@ -9,8 +8,7 @@ from kcompact.dumps.framed import Frame, FramedLayout, ReadRecord, count_noise
 from kcompact.dumps.json_reader import json_reader
 from kcompact.dumps.layout import DumpFile, Split, SplitNotes, SplitToIndex
 from kcompact.dumps.lines import cut_at_lines, lines_of, without_line_end
-from kcompact.dumps.loops.line_loop import LineLoop
-from kcompact.dumps.loops.readiness import scanner_of
+from kcompact.dumps.loops.line_loop import index_lines
 
 
 class JsonLines(FramedLayout):
@@ -38,16 +36,7 @@ class JsonLines(FramedLayout):
         self, parts: Sequence[SplitToIndex], extra: frozenset[str]
     ) -> Iterator[pa.RecordBatch]:
         """Likewise, across the ends of files."""
-        reference = partial(self._by_reference, extra=extra)
-        scanner = scanner_of(parts[0].file, extra)
-        if scanner is not None:
-            yield from LineLoop(scanner, parts, extra, reference).index()
-            return
-        for part in parts:
-            yield from reference(part)
-
-    def _by_reference(self, part: SplitToIndex, *, extra: frozenset[str]) -> Iterator[pa.RecordBatch]:
-        return super().index(part.file, part.split, extra, part.notes)
+        return index_lines(parts, extra, super().index)
 
     def content(self, data: bytes) -> bytes:
         """The line without its line end."""

@@ -43,7 +43,7 @@ def by_reference(part: SplitToIndex, extra: frozenset[str] = frozenset()) -> Ite
 def by_loop(parts: list[SplitToIndex], extra: frozenset[str] = frozenset()) -> Iterator[pa.RecordBatch]:
     scanner = importlib.import_module("kcompact.dumps.loops.json_scanner").scanner_for(parts[0].file, extra)
     assert scanner is not None
-    return LineLoop(scanner, parts, extra, partial(by_reference, extra=extra)).index()
+    return LineLoop(scanner, parts, extra, partial(FramedLayout.index, JsonLines())).index()
 
 
 def whole(files: Sequence[DumpFile]) -> list[SplitToIndex]:
@@ -323,7 +323,7 @@ def test_the_loop_itself_reads_regular_lines(tmp_path: Path, extra: frozenset[st
     file = dump_file(tmp_path / "d.jsonl", b"".join(lines), KCAT)
     scanner = importlib.import_module("kcompact.dumps.loops.json_scanner").scanner_for(file, extra)
 
-    def refuse(part: SplitToIndex) -> Iterator[pa.RecordBatch]:
+    def refuse(*part: object) -> Iterator[pa.RecordBatch]:
         raise AssertionError(part)
 
     table = pa.Table.from_batches(LineLoop(scanner, whole([file]), extra, refuse).index())

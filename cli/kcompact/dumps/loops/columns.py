@@ -18,11 +18,10 @@ NUMBERS = 14
 MISSING, NULL, EMPTY, TEXT, OTHER, LITERAL = range(6)
 
 # FLAGS.
-VALUE_ESCAPED, QUOTED = 1, 2
+VALUE_ESCAPED, QUOTED, HEADERS_ESCAPED = 1, 2, 4
 
 # Places of ``Columns.state``.
-AT, ROWS, REFUSALS, KEY_BYTES, TOPICS = range(5)
-STATES = 5
+AT, ROWS, REFUSALS, KEY_BYTES, TOPICS, IS_UNFINISHED = range(6)
 
 
 @dataclass
@@ -40,7 +39,7 @@ class Columns:
     refused: np.ndarray = field(default_factory=lambda: np.zeros((MOST_REFUSED, 3), np.int64))
     topics: np.ndarray = field(default_factory=lambda: np.zeros(_TOPIC_BYTES, np.uint8))
     topic_ends: np.ndarray = field(default_factory=lambda: np.zeros(MOST_TOPICS + 1, np.int64))
-    state: np.ndarray = field(default_factory=lambda: np.array([0, 0, 0, 0, 1], np.int64))
+    state: np.ndarray = field(default_factory=lambda: np.array([0, 0, 0, 0, 1, 0], np.int64))
 
     def make_room(self, window_bytes: int) -> None:
         """For the keys of a window of so many bytes."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.compiling import int64, loop, part
+from kcompact.dumps.loops.fields import is_lossy, whole_number
 from kcompact.dumps.loops.json_names import (
     ERRORS,
     HEADERS,
@@ -23,7 +24,7 @@ from kcompact.dumps.loops.json_names import (
     TOPIC,
     VALUE,
 )
-from kcompact.dumps.loops.json_text_loop import copied, is_lossy, unescaped
+from kcompact.dumps.loops.json_text_loop import copied, unescaped
 from kcompact.dumps.loops.json_values import (
     ESCAPED,
     REFUSED,
@@ -33,7 +34,6 @@ from kcompact.dumps.loops.json_values import (
     past_blanks,
     string_end,
     value_end,
-    whole_number,
 )
 from kcompact.dumps.loops.topics import topic_number
 from kcompact.dumps.loops.words import word_at

@@ -8,7 +8,6 @@ import pyarrow as pa
 
 from kcompact.dumps.contents import ABSENT, CONTENT_EXTRA, Contents
 from kcompact.dumps.dialect import Dialect
-from kcompact.dumps.encodings import ENCODINGS
 from kcompact.dumps.framed import UnreadableError
 from kcompact.dumps.headers import Headers
 from kcompact.dumps.layout import DumpFile, SplitNotes
@@ -25,8 +24,14 @@ from kcompact.dumps.loops.json_lines_loop import (
 )
 from kcompact.dumps.loops.json_names import JsonNames, json_names
 from kcompact.dumps.loops.json_text_loop import write_texts
-from kcompact.dumps.loops.scanned_rows import Misfit, ScannedRows
-from kcompact.dumps.loops.value_columns import KIND_EXTRA, added_columns, contents_of, gathered
+from kcompact.dumps.loops.scanned_rows import ScannedRows
+from kcompact.dumps.loops.value_columns import (
+    KIND_EXTRA,
+    added_columns,
+    contents_of,
+    decoded_values,
+    gathered,
+)
 from kcompact.dumps.loops.windows import Window
 from kcompact.dumps.reading import FieldRules
 
@@ -94,31 +99,12 @@ class JsonScanner:
         texts, text_ends = np.zeros(window.end, np.uint8), np.zeros(rows.count, np.int64)
         write_texts(window.data, starts, ends, rows[c.FLAGS] & c.VALUE_ESCAPED, texts, text_ends)
         text_starts = np.concatenate([[0], text_ends[:-1]])
-        lengths = np.where(is_null, ABSENT, text_ends - text_starts)
+        values = texts, text_starts, np.where(is_null, ABSENT, text_ends - text_starts)
         if self._dialect.value_encoding not in _SPELT:
-            texts, text_starts, lengths = self._decoded(texts, text_starts, lengths)
+            values = decoded_values(self._dialect.value_encoding, *values)
         sizes = rows[c.HEADERS_END] - rows[c.HEADERS_START]
         headers = gathered(window.data, rows[c.HEADERS_START], np.where(sizes == 0, ABSENT, sizes))
-        return contents_of(keys, texts, text_starts, lengths, headers, self._headers)
-
-    def _decoded(
-        self, texts: np.ndarray, starts: np.ndarray, lengths: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Values in an encoding; where they lie, decoded."""
-        decoder, spelt = ENCODINGS[self._dialect.value_encoding], texts.tobytes()
-        spans = zip(starts.tolist(), lengths.tolist(), strict=True)
-        try:
-            values = [
-                b"" if length < 0 else decoder(spelt[start : start + length]) for start, length in spans
-            ]
-        except ValueError as error:
-            raise Misfit from error
-        sizes = np.array([len(value) for value in values], np.int64)
-        return (
-            np.frombuffer(b"".join(values), np.uint8),
-            np.cumsum(sizes) - sizes,
-            np.where(lengths < 0, ABSENT, sizes),
-        )
+        return contents_of(keys, *values, headers, self._headers)
 
     def _headers(self, spelt: bytes) -> Headers:
         """Raises ValueError where the rest of the line may count, or they cannot be read."""

@@ -8,7 +8,6 @@ _BACKSLASH, _SMALL_U, _ZERO, _NINE = b"\\u09"
 _LOWER = 0x20
 _A = ord("a")
 _ONE_BYTE, _TWO_BYTES = 0x80, 0x800
-_REPLACEMENT = np.frombuffer("\ufffd".encode(), np.uint8)
 _MEANINGS = np.zeros(256, np.uint8)
 for _escape, _meaning in zip(b'"\\/bfnrt', b'"\\/\b\f\n\r\t', strict=True):
     _MEANINGS[_escape] = _meaning
@@ -64,19 +63,6 @@ def _encoded(code: int, out: np.ndarray, at: int) -> int:
     out[at + 1] = 0x80 | code >> 6 & 0x3F
     out[at + 2] = 0x80 | code & 0x3F
     return at + 3
-
-
-@part
-def is_lossy(data: np.ndarray, start: int, end: int) -> bool:
-    """Whether U+FFFD stands in a range, for bytes that were lost."""
-    for at in range(start, end - 2):
-        if (
-            data[at] == _REPLACEMENT[0]
-            and data[at + 1] == _REPLACEMENT[1]
-            and data[at + 2] == _REPLACEMENT[2]
-        ):
-            return True
-    return False
 
 
 @loop("void(uint8[::1], int64[::1], int64[::1], int64[::1], uint8[::1], int64[::1])")

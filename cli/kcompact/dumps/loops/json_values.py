@@ -13,7 +13,6 @@ ESCAPED, SURROGATE = 1, 2  # what a string holds: escapes; escapes of surrogates
 REFUSED = -1
 _DEEPEST = 60
 _LONGEST_NUMBER = 40
-_MOST_DIGITS = 18  # always an int64
 _QUOTE, _BACKSLASH, _COLON, _COMMA, _ZERO, _NINE, _MINUS, _PLUS, _DOT = b'"\\:,09-+.'
 _OPEN_OBJECT, _CLOSE_OBJECT, _OPEN_ARRAY, _CLOSE_ARRAY = b"{}[]"
 _SPACE, _TAB, _RETURN = b" \t\r"
@@ -201,16 +200,3 @@ def holds(data: np.ndarray, start: int, end: int, word: np.ndarray) -> bool:
         if data[at] == word[0] and word_end(data, at, word) > 0:
             return True
     return False
-
-
-@part
-def whole_number(data: np.ndarray, start: int, end: int) -> int:
-    """The number that all of a range spells in digits, the first of which is 0 only alone; else REFUSED."""
-    if not 0 < end - start <= _MOST_DIGITS or (data[start] == _ZERO and end - start > 1):
-        return REFUSED
-    value = 0
-    for at in range(start, end):
-        if not _ZERO <= data[at] <= _NINE:
-            return REFUSED
-        value = value * 10 + (int64(data[at]) - _ZERO)
-    return value

@@ -8,15 +8,16 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.dumps.framed import TOO_LARGE, TOO_LARGE_HINT
-from kcompact.dumps.layout import Reject, SplitNotes, SplitToIndex
+from kcompact.dumps.layout import DumpFile, Reject, Split, SplitNotes, SplitToIndex
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.columns import Columns
+from kcompact.dumps.loops.readiness import scanner_of
 from kcompact.dumps.loops.scanned_rows import Misfit, ScannedRows
 from kcompact.dumps.loops.windows import ByteRange, LongLineError, Window, windows_of
 from kcompact.dumps.record import index_schema
 
-Reference = Callable[[SplitToIndex], Iterator[pa.RecordBatch]]
-"""Index rows of a part, read record by record."""
+Reference = Callable[[DumpFile, Split, frozenset[str], SplitNotes], Iterator[pa.RecordBatch]]
+"""Index rows of a split, read record by record: ``FramedLayout.index``."""
 
 
 class Scanner(Protocol):
@@ -32,6 +33,18 @@ class Scanner(Protocol):
 
     def more(self, rows: ScannedRows, window: Window, keys: pa.Array) -> list[pa.Array]:
         """The columns behind INDEX_SCHEMA. Raises Misfit."""
+
+
+def index_lines(
+    parts: Sequence[SplitToIndex], extra: frozenset[str], reference: Reference
+) -> Iterator[pa.RecordBatch]:
+    """Index rows of parts that are alike: by a loop where the dump is large and its dialect allows it."""
+    scanner = scanner_of(parts[0].file, extra)
+    if scanner is not None:
+        yield from LineLoop(scanner, parts, extra, reference).index()
+        return
+    for file, split, notes in parts:
+        yield from reference(file, split, extra, notes)
 
 
 class LineLoop:
@@ -126,7 +139,9 @@ class LineLoop:
             part = self._parts[number]
             begin, stop = base + max(start, first), min(base + min(end, last), part.split.end)
             if max(start, first) < min(end, last) and begin < stop:
-                yield from self._reference(part._replace(split=replace(part.split, start=begin, end=stop)))
+                yield from self._reference(
+                    part.file, replace(part.split, start=begin, end=stop), self._extra, part.notes
+                )
                 if part.notes.rejects:
                     return
 

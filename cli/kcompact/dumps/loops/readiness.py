@@ -37,11 +37,14 @@ if TYPE_CHECKING:
 
 SMALLEST_DUMP_BYTES = 30 << 20  # below, importing numba and loading compiled code cost more than they save
 RUN_FOLDER = "KCOMPACT_RUN_FOLDER"  # the variable that names the run's own folder to workers
-LOOPS = {"json_lines": ("json_lines_loop", "json_text_loop")}
+LOOPS = {
+    "json_lines": ("json_lines_loop", "json_text_loop"),
+    "csv_lines": ("csv_lines_loop", "csv_cells"),
+}
 """The modules with the loops of each layout."""
-_SCANNERS = {"json_lines": "json_scanner"}
+_SCANNERS = {"json_lines": "json_scanner", "csv_lines": "csv_scanner"}
 
-_SUFFIXES = {"json_lines": {".jsonl", ".json", ".ndjson"}}
+_SUFFIXES = {"json_lines": {".jsonl", ".json", ".ndjson"}, "csv_lines": {".csv", ".tsv", ".txt"}}
 _SEAL = "seal.json"
 _LONGEST_SEAL = 1 << 16
 _WAIT_SECONDS = 120  # for another process that compiles

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.dumps.contents import ABSENT, CONTENT_EXTRA, Contents, hashes_of_ranges, lengths_of
+from kcompact.dumps.encodings import ENCODINGS
 from kcompact.dumps.headers import Headers
 from kcompact.dumps.loops.scanned_rows import Misfit
 from kcompact.dumps.record import INDEX_SCHEMA, VALUE_EMPTY, VALUE_NULL, VALUE_PRESENT, index_schema
@@ -53,6 +54,21 @@ def contents_of(
     except ValueError as error:
         raise Misfit from error
     return Contents(lengths_of(keys), lengths, hashes, known, encoded.indices.to_numpy())
+
+
+def decoded_values(
+    encoding: str, texts: np.ndarray, starts: np.ndarray, lengths: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Values in an encoding, decoded: their bytes, where each starts, and its length. Raises Misfit."""
+    decoder, spelt = ENCODINGS[encoding], texts.tobytes()
+    spans = zip(starts.tolist(), lengths.tolist(), strict=True)
+    try:
+        values = [b"" if length < 0 else decoder(spelt[start : start + length]) for start, length in spans]
+    except ValueError as error:
+        raise Misfit from error
+    sizes = np.array([len(value) for value in values], np.int64)
+    data = np.frombuffer(b"".join(values), np.uint8)
+    return data, np.cumsum(sizes) - sizes, np.where(lengths < 0, ABSENT, sizes)
 
 
 def gathered(data: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> pa.Array:

@@ -1,4 +1,4 @@
-"""Arrow's reading of CSV against the exact one: the same rows, the same notes, whatever the cells hold."""
+"""The loop reads CSV files as the reference does: the same rows and notes, whatever the cells hold."""
 
 import random
 from pathlib import Path
@@ -8,8 +8,9 @@ import pyarrow as pa
 import pytest
 
 from dump_pipeline import index_all, open_one
-from kcompact.dumps import csv_chunks, csv_lines, fast_lines
+from kcompact.dumps import csv_lines
 from kcompact.dumps.contents import CONTENT_EXTRA
+from kcompact.dumps.loops import readiness, windows
 from kcompact.errors import InputError
 
 CELLS = [
@@ -36,10 +37,10 @@ KINDS_OF_HEADERS = ["", "", "a=b", "a:1", '"a=b,c=NULL"', '""', "x", "7"]
 
 
 def both(path: Path, monkeypatch: pytest.MonkeyPatch, split_bytes: int, **options: Any) -> list[Any]:
-    """What the exact way and the fast way tell: rows and notes, or the refusal to open."""
+    """What the reference and the loop tell: rows and notes, or the refusal to open."""
     told = []
     for smallest in (1 << 40, 0):
-        monkeypatch.setattr(fast_lines, "SMALLEST_FAST_BYTES", smallest)
+        monkeypatch.setattr(readiness, "SMALLEST_DUMP_BYTES", smallest)
         try:
             with open_one(path, **options) as dump:
                 table, notes = index_all(dump, split_bytes)
@@ -75,21 +76,21 @@ def test_any_cells_read_alike(seed: int, tmp_path: Path, monkeypatch: pytest.Mon
     rows = [row + (newline if rng.random() < 0.03 else "") for row in rows]
     path = tmp_path / "dump.csv"
     path.write_text(newline.join([header, *rows]) + rng.choice(["", newline]), newline="")
-    monkeypatch.setattr(csv_chunks, "CHUNK_BYTES", rng.choice([64, 300, 1 << 20]))
+    monkeypatch.setattr(windows, "WINDOW_BYTES", rng.choice([64, 300, 1 << 20]))
     options = {"partitions": (range(1, 2),)} if rng.random() < 0.2 else {}
-    exact, fast = both(path, monkeypatch, rng.choice([200, 1 << 40]), **options)
-    assert fast == exact
+    expected, found = both(path, monkeypatch, rng.choice([200, 1 << 40]), **options)
+    assert found == expected
 
 
 def test_an_empty_last_cell_is_null(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "dump.csv"
     path.write_text('offset,key,value\n0,"a",')
-    exact, fast = both(path, monkeypatch, 1 << 40)
-    assert fast == exact
-    assert fast[0]["is_tombstone"].to_pylist() == [True]
+    expected, found = both(path, monkeypatch, 1 << 40)
+    assert found == expected
+    assert found[0]["is_tombstone"].to_pylist() == [True]
 
 
-def test_the_fast_way_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_loop_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "dump.csv"
     rows = [f't,{n % 3},{n},1700000000000,k{n % 7},"v, ""{n}"""\n' for n in range(100)]
     path.write_text("topic,partition,offset,timestamp,key,value\n" + "".join(rows))
@@ -97,7 +98,7 @@ def test_the_fast_way_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     def refuse(*_: object) -> None:
         raise AssertionError("read the slow way")
 
-    monkeypatch.setattr(fast_lines, "SMALLEST_FAST_BYTES", 0)
+    monkeypatch.setattr(readiness, "SMALLEST_DUMP_BYTES", 0)
     monkeypatch.setattr(csv_lines, "CsvReader", refuse)
     with open_one(path) as dump:
         index_all(dump, extra=CONTENT_EXTRA)

@@ -1,0 +1,274 @@
+"""CSV and delimited text: rows of as many cells as there are columns.
+
+A row that is not accepted in full is left to the reference reader: see ``Columns.refused``.
+"""
+
+import numpy as np
+
+from kcompact.dumps.loops import columns as c
+from kcompact.dumps.loops.compiling import loop, part
+from kcompact.dumps.loops.csv_cells import (
+    NONE,
+    REFUSED,
+    RFC4180,
+    UNFINISHED,
+    end_of_plain_cell,
+    end_of_quoted_cell,
+    line_end,
+    row_end,
+    written_cell,
+)
+from kcompact.dumps.loops.fields import is_lossy, whole_number
+from kcompact.dumps.loops.topics import topic_number
+
+# Rows of ``places``: the column of each part of a record, ABSENT if there is none.
+TOPIC, PARTITION, OFFSET, TIMESTAMP, KEY, VALUE, HEADERS, KEY_MARKER, VALUE_MARKER, KEY_SIZE, VALUE_SIZE = (
+    range(11)
+)
+PLACES = 11
+ABSENT = -1
+# Places of ``rules``.
+BYTE_EXACT, TOPIC_NEEDED, QUOTING, DELIMITER, IS_LAST = range(5)
+RULES = 5
+# Columns of ``cells``, which has a row for each column; the kinds are those of columns.py.
+_KIND, _START, _END, _DOUBLED = range(4)
+CELL_FACTS = 4
+_QUOTE, _NEWLINE, _RETURN = b'"\n\r'
+_EACH = np.uint64(0x0101010101010101)
+_LARGEST_PARTITION = 2**31 - 1
+
+
+@part
+def _cells_end(
+    data: np.ndarray, at: int, bound: int, rules: np.ndarray, cells: np.ndarray
+) -> tuple[int, int]:
+    """Behind the row that starts at ``at``, and QUOTED if a cell of it is; ``cells`` learn where each is."""
+    delimiters = np.uint64(rules[DELIMITER]) * _EACH
+    quotes = delimiters if rules[QUOTING] == NONE else np.uint64(_QUOTE) * _EACH
+    last, quoted = len(cells) - 1, 0
+    for column in range(len(cells)):
+        if data[at] == _QUOTE and rules[QUOTING] == RFC4180:
+            at, quoted = _quoted_cell(data, at, bound, cells, column), c.QUOTED
+            if at < 0:
+                return REFUSED, quoted
+        else:
+            start = at
+            at = end_of_plain_cell(data, at, delimiters, quotes)
+            end = at
+            if data[at] == _NEWLINE and at > start and data[at - 1] == _RETURN:
+                end -= 1
+                at -= 1
+            cells[column, _KIND] = c.MISSING if end == start else c.TEXT
+            cells[column, _START], cells[column, _END], cells[column, _DOUBLED] = start, end, 0
+        if column == last:
+            return line_end(data, at), quoted
+        if data[at] != rules[DELIMITER]:
+            return REFUSED, quoted
+        at += 1
+    return REFUSED, quoted
+
+
+@part
+def _quoted_cell(data: np.ndarray, at: int, bound: int, cells: np.ndarray, column: int) -> int:
+    """Behind the closing quote of the cell whose opening one is at ``at``."""
+    close, doubled = end_of_quoted_cell(data, at + 1, bound)
+    if close < 0:
+        return REFUSED
+    cells[column, _KIND] = c.EMPTY if close == at + 1 else c.TEXT
+    cells[column, _START], cells[column, _END], cells[column, _DOUBLED] = at + 1, close, doubled
+    return close + 1
+
+
+@part
+def _fill(
+    data: np.ndarray,
+    cells: np.ndarray,
+    row: int,
+    places: np.ndarray,
+    rules: np.ndarray,
+    literal: np.ndarray,
+    numbers: np.ndarray,
+    keys: np.ndarray,
+    topics: np.ndarray,
+    topic_ends: np.ndarray,
+    state: np.ndarray,
+) -> bool:
+    """Fill in a row; False where only the reference knows what the record says."""
+    for place in range(KEY_MARKER, KEY_SIZE):
+        if places[place] >= 0 and cells[places[place], _KIND] != c.MISSING:
+            return False
+    return (
+        _fill_numbers(data, cells, row, places, numbers)
+        and _fill_topic(data, cells, row, places, rules, numbers, topics, topic_ends, state)
+        and _fill_value(data, cells, row, places, literal, numbers)
+        and _fill_key(data, cells, row, places, rules, literal, numbers, keys, state)
+    )
+
+
+@part
+def _number(data: np.ndarray, cells: np.ndarray, place: int) -> int:
+    """The number in a cell; -1 where the cell is empty or there is no such column; else below that."""
+    if place < 0 or cells[place, _KIND] == c.MISSING:
+        return -1
+    number = -2
+    if cells[place, _KIND] == c.TEXT:
+        number = whole_number(data, cells[place, _START], cells[place, _END])
+    return number if number >= 0 else -2
+
+
+@part
+def _fill_numbers(
+    data: np.ndarray, cells: np.ndarray, row: int, places: np.ndarray, numbers: np.ndarray
+) -> bool:
+    offset = _number(data, cells, places[OFFSET])
+    partition = _number(data, cells, places[PARTITION])
+    timestamp = _number(data, cells, places[TIMESTAMP])
+    numbers[c.OFFSET, row], numbers[c.PARTITION, row], numbers[c.TIMESTAMP, row] = (
+        offset,
+        partition,
+        timestamp,
+    )
+    numbers[c.CLOCK, row] = c.OTHER if timestamp >= 0 else c.MISSING
+    return offset >= 0 and -1 <= partition <= _LARGEST_PARTITION and timestamp >= -1
+
+
+@part
+def _fill_topic(
+    data: np.ndarray,
+    cells: np.ndarray,
+    row: int,
+    places: np.ndarray,
+    rules: np.ndarray,
+    numbers: np.ndarray,
+    topics: np.ndarray,
+    topic_ends: np.ndarray,
+    state: np.ndarray,
+) -> bool:
+    place = places[TOPIC]
+    numbers[c.TOPIC, row] = 0
+    if place < 0 or cells[place, _KIND] == c.MISSING:
+        return rules[TOPIC_NEEDED] == 0
+    if cells[place, _KIND] != c.TEXT or cells[place, _DOUBLED]:
+        return False
+    last = numbers[c.TOPIC, row - 1] if row > 0 else 0
+    start, end = cells[place, _START], cells[place, _END]
+    numbers[c.TOPIC, row] = topic_number(data, start, end, last, topics, topic_ends, state)
+    return numbers[c.TOPIC, row] >= 0
+
+
+@part
+def _kind_of(data: np.ndarray, cells: np.ndarray, place: int, size_place: int, literal: np.ndarray) -> int:
+    """MISSING, EMPTY, TEXT or LITERAL; REFUSED where another cell tells null from empty."""
+    kind, start = cells[place, _KIND], cells[place, _START]
+    if kind != c.TEXT:
+        return REFUSED if size_place >= 0 else kind
+    if len(literal) == 0 or cells[place, _END] - start != len(literal):
+        return REFUSED if len(literal) and cells[place, _DOUBLED] else c.TEXT
+    for at in range(len(literal)):
+        if data[start + at] != literal[at]:
+            return c.TEXT
+    return c.LITERAL
+
+
+@part
+def _fill_value(
+    data: np.ndarray,
+    cells: np.ndarray,
+    row: int,
+    places: np.ndarray,
+    literal: np.ndarray,
+    numbers: np.ndarray,
+) -> bool:
+    place = places[VALUE]
+    kind = _kind_of(data, cells, place, places[VALUE_SIZE], literal)
+    numbers[c.VALUE_KIND, row] = kind
+    numbers[c.VALUE_START, row], numbers[c.VALUE_END, row] = cells[place, _START], cells[place, _END]
+    if cells[place, _DOUBLED]:
+        numbers[c.FLAGS, row] |= c.VALUE_ESCAPED
+    place = places[HEADERS]
+    numbers[c.HEADERS_START, row] = numbers[c.HEADERS_END, row] = 0
+    if place >= 0 and cells[place, _KIND] == c.TEXT:
+        numbers[c.HEADERS_START, row], numbers[c.HEADERS_END, row] = cells[place, _START], cells[place, _END]
+        if cells[place, _DOUBLED]:
+            numbers[c.FLAGS, row] |= c.HEADERS_ESCAPED
+    return kind >= 0
+
+
+@part
+def _fill_key(
+    data: np.ndarray,
+    cells: np.ndarray,
+    row: int,
+    places: np.ndarray,
+    rules: np.ndarray,
+    literal: np.ndarray,
+    numbers: np.ndarray,
+    keys: np.ndarray,
+    state: np.ndarray,
+) -> bool:
+    place, at = places[KEY], state[c.KEY_BYTES]
+    kind, after = _kind_of(data, cells, place, places[KEY_SIZE], literal), at
+    if kind == c.TEXT:
+        cell = cells[place]
+        after = written_cell(data, cell[_START], cell[_END], cell[_DOUBLED], keys, at)
+    if kind < 0 or (rules[BYTE_EXACT] == 0 and is_lossy(keys, at, after)):
+        return False
+    numbers[c.KEY_KIND, row] = kind
+    state[c.KEY_BYTES] = after
+    return True
+
+
+_SIGNATURE = (
+    "void(uint8[::1], int64, int64[::1], int64[::1], int64[::1], uint8[::1], int64[:, ::1], int64[:, ::1],"
+    " uint8[::1], int32[::1], int64[:, ::1], uint8[::1], int64[::1], int64[::1])"
+)
+
+
+@loop(_SIGNATURE)
+def scan_csv_lines(
+    data: np.ndarray,
+    end: int,
+    bounds: np.ndarray,
+    places: np.ndarray,
+    rules: np.ndarray,
+    literal: np.ndarray,
+    cells: np.ndarray,
+    numbers: np.ndarray,
+    keys: np.ndarray,
+    key_ends: np.ndarray,
+    refused: np.ndarray,
+    topics: np.ndarray,
+    topic_ends: np.ndarray,
+    state: np.ndarray,
+) -> None:
+    """Read rows until ``end`` (behind a newline), or until the columns are full, or one does not end.
+
+    No row reaches over any of ``bounds``, which ascend; the last one is ``end``.
+    """
+    at, row, refusals, number = state[c.AT], 0, 0, 0
+    state[c.KEY_BYTES] = state[c.IS_UNFINISHED] = 0
+    while at < end and row < numbers.shape[1] and refusals < len(refused):
+        while bounds[number] <= at:
+            number += 1
+        blank = line_end(data, at)
+        if blank > 0:
+            at = blank
+            continue
+        after, quoted = _cells_end(data, at, bounds[number], rules, cells)
+        numbers[c.FLAGS, row] = quoted
+        if after > 0 and _fill(
+            data, cells, row, places, rules, literal, numbers, keys, topics, topic_ends, state
+        ):
+            numbers[c.START, row], numbers[c.END, row] = at, after
+            row += 1
+            key_ends[row] = state[c.KEY_BYTES]
+        else:
+            after = row_end(data, at, bounds[number], rules[QUOTING])
+            if after == UNFINISHED and bounds[number] == end and rules[IS_LAST] == 0:
+                state[c.IS_UNFINISHED] = 1
+                break
+            after = bounds[number] if after == UNFINISHED else after
+            refused[refusals, 0], refused[refusals, 1], refused[refusals, 2] = row, at, after
+            refusals += 1
+        at = after
+    state[c.AT], state[c.ROWS], state[c.REFUSALS] = at, row, refusals

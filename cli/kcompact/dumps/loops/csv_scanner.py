@@ -1,0 +1,128 @@
+"""CSV and delimited text read by the loop: for which dialects, and what is asked of it."""
+
+import numpy as np
+import pyarrow as pa
+
+from kcompact.dumps.contents import ABSENT, CONTENT_EXTRA, Contents
+from kcompact.dumps.csv_reader import CsvShape
+from kcompact.dumps.dialect import Dialect
+from kcompact.dumps.framed import UnreadableError
+from kcompact.dumps.headers import Headers
+from kcompact.dumps.layout import DumpFile, SplitNotes
+from kcompact.dumps.loops import columns as c
+from kcompact.dumps.loops.columns import Columns
+from kcompact.dumps.loops.csv_cells import BACKSLASH, NONE, RFC4180, write_cells
+from kcompact.dumps.loops.csv_lines_loop import (
+    BYTE_EXACT,
+    CELL_FACTS,
+    DELIMITER,
+    IS_LAST,
+    PLACES,
+    QUOTING,
+    RULES,
+    TOPIC_NEEDED,
+    scan_csv_lines,
+)
+from kcompact.dumps.loops.scanned_rows import ScannedRows
+from kcompact.dumps.loops.value_columns import added_columns, contents_of, decoded_values
+from kcompact.dumps.loops.windows import Window
+from kcompact.dumps.reading import FieldRules
+
+_QUOTINGS = {"rfc4180": RFC4180, "backslash": BACKSLASH, "none": NONE}
+_PARTS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
+_PLACED = (*_PARTS, "key_marker", "value_marker", "key_size", "value_size")
+_ERRORS = "surrogateescape"
+
+
+class CsvScanner:
+    """Sets the loop up for a file. See ``line_loop.Scanner``."""
+
+    is_table = True
+
+    def __init__(self, file: DumpFile, extra: frozenset[str]) -> None:
+        shape: CsvShape = file.shape
+        dialect: Dialect = file.dialect
+        self._dialect, self._extra = dialect, extra
+        self._to_headers = FieldRules(file, SplitNotes()).to_headers
+        self._literal = np.frombuffer((dialect.null_literal or "").encode(), np.uint8).copy()
+        columns = {name: index for index, name in enumerate(shape.columns)}
+        named = [columns.get(getattr(dialect, role) or "", ABSENT) for role in _PLACED]
+        self._places = np.array(named, np.int64)
+        assert len(self._places) == PLACES  # noqa: S101  two tables that belong together
+        self._rules = np.zeros(RULES, np.int64)
+        self._rules[BYTE_EXACT] = dialect.byte_exact
+        self._rules[TOPIC_NEEDED] = file.topic is None
+        self._rules[QUOTING] = _QUOTINGS[shape.quoting]
+        self._rules[DELIMITER] = ord(shape.delimiter)
+        self._cells = np.zeros((len(shape.columns), CELL_FACTS), np.int64)
+        self._bounds = np.zeros(1, np.int64)
+
+    def start(self, window: Window, columns: Columns) -> None:
+        """No row reaches from one file into the next."""
+        del columns
+        self._bounds = np.array([stretch.last for stretch in window.stretches], np.int64)
+        self._rules[IS_LAST] = window.is_last
+
+    def scan(self, window: Window, columns: Columns) -> None:
+        """Run the loop."""
+        rules = self._bounds, self._places, self._rules, self._literal, self._cells
+        filled = columns.numbers, columns.keys, columns.key_ends, columns.refused
+        topics = columns.topics, columns.topic_ends
+        scan_csv_lines(window.data, window.end, *rules, *filled, *topics, columns.state)
+        if columns.state[c.IS_UNFINISHED]:
+            window.taken = int(columns.state[c.AT])
+
+    def more(self, rows: ScannedRows, window: Window, keys: pa.Array) -> list[pa.Array]:
+        """Raises Misfit."""
+        return added_columns(self._extra, lambda: np.zeros(0), lambda: self._contents(rows, window, keys))
+
+    def _contents(self, rows: ScannedRows, window: Window, keys: pa.Array) -> Contents:
+        is_null = rows.is_null("value")
+        starts, ends = rows[c.VALUE_START].copy(), rows[c.VALUE_END].copy()
+        ends[is_null] = starts[is_null]
+        texts, text_ends = _written(window, starts, ends, rows[c.FLAGS] & c.VALUE_ESCAPED)
+        text_starts = np.concatenate([[0], text_ends[:-1]])
+        values = texts, text_starts, np.where(is_null, ABSENT, text_ends - text_starts)
+        if self._dialect.value_encoding != "text":
+            values = decoded_values(self._dialect.value_encoding, *values)
+        starts, ends = rows[c.HEADERS_START].copy(), rows[c.HEADERS_END].copy()
+        cells, cell_ends = _written(window, starts, ends, rows[c.FLAGS] & c.HEADERS_ESCAPED)
+        bounds = np.concatenate([[0], cell_ends])
+        headers = pa.Array.from_buffers(
+            pa.large_binary(), rows.count, [None, pa.py_buffer(bounds), pa.py_buffer(cells)]
+        ).cast(pa.binary())
+        return contents_of(keys, *values, headers, self._headers)
+
+    def _headers(self, cell: bytes) -> Headers:
+        """Raises ValueError where they cannot be read."""
+        try:
+            return self._to_headers(cell.decode("utf-8", _ERRORS), _ERRORS)
+        except UnreadableError as error:
+            raise ValueError(cell) from error
+
+
+def _written(
+    window: Window, starts: np.ndarray, ends: np.ndarray, doubled: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    texts, text_ends = np.zeros(window.end, np.uint8), np.zeros(len(starts), np.int64)
+    write_cells(window.data, starts, ends, doubled, texts, text_ends)
+    return texts, text_ends
+
+
+def scanner_for(file: DumpFile, extra: frozenset[str]) -> CsvScanner | None:
+    """The loop set up for a file; None where only the reference can read its dialect or what is asked for."""
+    return CsvScanner(file, extra) if extra <= CONTENT_EXTRA and _covers(file) else None
+
+
+def _covers(file: DumpFile) -> bool:
+    dialect: Dialect = file.dialect
+    shape: CsvShape = file.shape
+    odd = dialect.labelled or dialect.reads_values or dialect.offset is None or shape.rest
+    odd = odd or not {dialect.key, dialect.value, dialect.offset} <= set(shape.columns)
+    odd = odd or (
+        dialect.null_literal is not None and {dialect.key_encoding, dialect.value_encoding} != {"text"}
+    )
+    if odd or dialect.key_encoding == "json" or dialect.value_encoding == "json":
+        return False
+    is_byte = len(shape.delimiter.encode()) == 1 and shape.delimiter not in '"\n\r'
+    return is_byte and dialect.timestamp_unit in {"ms", "us", "ns", "s", "auto"}

@@ -1,0 +1,237 @@
+"""The loop must never change what is read: every hostile row comes out as the reference reads it."""
+
+import importlib
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kcompact.dumps.contents import CONTENT_EXTRA
+from kcompact.dumps.csv_lines import CsvLines
+from kcompact.dumps.csv_reader import CsvShape
+from kcompact.dumps.dialects import BY_NAME
+from kcompact.dumps.framed import FramedLayout
+from kcompact.dumps.layout import DumpFile, Split, SplitNotes, SplitToIndex
+from kcompact.dumps.loops import windows
+from kcompact.dumps.loops.line_loop import LineLoop
+from kcompact.dumps.loops.readiness import load_loops
+from kcompact.dumps.record import index_schema
+
+assert load_loops("csv_lines")
+
+
+def by_reference(part: SplitToIndex, extra: frozenset[str] = frozenset()) -> Iterator[pa.RecordBatch]:
+    return FramedLayout.index(CsvLines(), part.file, part.split, extra, part.notes)
+
+
+def by_loop(parts: list[SplitToIndex], extra: frozenset[str] = frozenset()) -> Iterator[pa.RecordBatch]:
+    scanner = importlib.import_module("kcompact.dumps.loops.csv_scanner").scanner_for(parts[0].file, extra)
+    assert scanner is not None
+    return LineLoop(scanner, parts, extra, partial(FramedLayout.index, CsvLines())).index()
+
+
+def whole(files: Sequence[DumpFile]) -> list[SplitToIndex]:
+    return [
+        SplitToIndex(file, Split(3 + file.file_id, file.file_id, 0, file.data_bytes), SplitNotes())
+        for file in files
+    ]
+
+
+def assert_same(file: DumpFile, extra: frozenset[str] = frozenset()) -> pa.Table:
+    return assert_same_together([file], extra)
+
+
+def assert_same_together(files: Sequence[DumpFile], extra: frozenset[str] = frozenset()) -> pa.Table:
+    """The table without values; with their hashes and the headers', loop and reference are compared too."""
+    assert_same_with(files, extra | CONTENT_EXTRA)
+    return assert_same_with(files, extra)
+
+
+def assert_same_with(files: Sequence[DumpFile], extra: frozenset[str]) -> pa.Table:
+    """Up to the first record that cannot be read: what follows it in other files nobody will see."""
+    loop_parts, reference_parts = whole(files), whole(files)
+    found = pa.Table.from_batches(by_loop(loop_parts, extra), index_schema(extra)).combine_chunks()
+    expected: list[pa.RecordBatch] = []
+    for part, loop_part in zip(reference_parts, loop_parts, strict=True):
+        expected += by_reference(part, extra)
+        assert part.notes.rejects == loop_part.notes.rejects
+        assert part.notes.logs == loop_part.notes.logs
+        if part.notes.rejects:
+            break
+        assert part.notes == loop_part.notes
+    assert pa.Table.from_batches(expected, index_schema(extra)).to_pylist() == found.to_pylist()
+    return found
+
+
+COLUMNS = ("topic", "partition", "offset", "timestamp", "key", "value")
+WITH_HEADERS = (*COLUMNS, "headers")
+CSV_HOSTILE = [
+    b"t,0,5,17,k,\n",
+    b"t,0,5,17,k,a,b\n",
+    b"t,0,5,17,k\n",
+    b"t,0,5,17,,v\n",
+    b't,0,5,17,"",v\n',
+    b't,0,5,17,k,""\n',
+    b't,0,5,17,"a,b","x""y, z"\n',
+    b't,0,5,17,k,"two\nlines, and ""more"""\n',
+    b't,0,5,17,k,"not closed\n',
+    b't,0,5,17,k,ab"c"\n',
+    b't,0,5,17,k,"ab"c\n',
+    b"t,0,05,17,k,v\n",
+    b"t,0, 5,17,k,v\n",
+    b"t,0,-5,17,k,v\n",
+    b"t,0,5,1700000000,k,v\n",
+    b"t,0,5,100000000000000,k,v\n",
+    b"t,0,5,,k,v\n",
+    b"t,0,5,2024-01-01T00:00:00Z,k,v\n",
+    b"t,,5,17,k,v\n",
+    b",0,5,17,k,v\n",
+    b"t,0,5,17,k\tx,v\ty\n",
+    b"t,0,5,17,k,v\rw\n",
+    b"t,0,5,17,k,v\r\n",
+    b"t,0,5,17,k,\r\n",
+    b"t,0,5,17,k,\\N\n",
+    b"t,0,5,17,\xff,\xfe\n",
+    "t,0,5,17,\ufffd,v\n".encode(),
+    b"\n",
+    b"  \n",
+    b"t,0,5,17,k,v",
+]
+
+
+def csv_file(path: Path, data: bytes, quoting: str = "rfc4180") -> DumpFile:
+    path.write_bytes(data)
+    shape = CsvShape(columns=COLUMNS, quoting=quoting)
+    return DumpFile(0, str(path), str(path), len(data), "csv_lines", BY_NAME["csv"], shape, topic="t")
+
+
+@pytest.mark.parametrize("quoting", ["rfc4180", "backslash", "none"])
+@pytest.mark.parametrize("number", range(len(CSV_HOSTILE)))
+def test_hostile_row_among_regular_ones_reads_alike(tmp_path: Path, number: int, quoting: str) -> None:
+    regular = [b"t,1,%d,1700000000000,key-%d,some value\n" % (n, n % 3) for n in range(8, 14)]
+    data = b"".join([*regular, CSV_HOSTILE[number], *regular])
+    assert_same(csv_file(tmp_path / "d.csv", data, quoting))
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from(CSV_HOSTILE),
+            st.builds(
+                lambda offset, key, value: b"t,0,%d,17,%s,%s\n" % (offset, key.encode(), value.encode()),
+                st.integers(0, 10**12),
+                st.text(alphabet="ab\"',\ufffdü", max_size=9),
+                st.text(alphabet="ab\"',ü \t", max_size=9),
+            ),
+        ),
+        max_size=30,
+    ),
+    st.sampled_from([40, 4000]),
+)
+def test_any_rows_read_alike(tmp_path: Path, dump: list[bytes], window_bytes: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(windows, "WINDOW_BYTES", window_bytes)
+        assert_same(csv_file(tmp_path / "d.csv", b"".join(dump)))
+    halves = b"".join(dump[::2]), b"".join(dump[1::2])
+    files = [csv_file(tmp_path / f"{number}.csv", half) for number, half in enumerate(halves)]
+    assert_same_together([replace(file, file_id=number) for number, file in enumerate(files)])
+
+
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.lists(st.sampled_from([b"", b"a=b", b"a:1", b"a:17", b"7", b"12", b"x"]), max_size=30))
+def test_headers_in_cells_read_alike(tmp_path: Path, cells: list[bytes]) -> None:
+    dump = b"".join(b"t,0,%d,17,k,v,%s\n" % (at, cell) for at, cell in enumerate(cells))
+    file = csv_file(tmp_path / "d.csv", dump)
+    assert_same(replace(file, shape=replace(file.shape, columns=WITH_HEADERS)))
+
+
+@pytest.mark.parametrize("extra", [frozenset(), CONTENT_EXTRA], ids=["rows", "contents"])
+def test_the_loop_itself_reads_regular_rows(tmp_path: Path, extra: frozenset[str]) -> None:
+    """Otherwise the comparisons above would compare the reference with itself."""
+    values = [b"v", b"", b'""', b'"a ""b"", c"', b'"two\r\nlines"']
+    dump = b"".join(b't,%d,%d,17,"k-%d",%s\r\n\n' % (n % 3, n, n, values[n % 5]) for n in range(1000))
+    file = csv_file(tmp_path / "d.csv", dump)
+    scanner = importlib.import_module("kcompact.dumps.loops.csv_scanner").scanner_for(file, extra)
+
+    def refuse(*part: object) -> Iterator[pa.RecordBatch]:
+        raise AssertionError(part)
+
+    table = pa.Table.from_batches(LineLoop(scanner, whole([file]), extra, refuse).index())
+
+    assert table["key"].to_pylist() == [b"k-%d" % n for n in range(1000)]
+    assert table["is_tombstone"].to_pylist() == [n % 5 == 1 for n in range(1000)]
+
+
+@pytest.mark.parametrize("window_bytes", [20, 64, 300])
+def test_rows_that_span_windows_read_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window_bytes: int
+) -> None:
+    monkeypatch.setattr(windows, "WINDOW_BYTES", window_bytes)
+    values = [b'"' + b"line\n" * (n * 7 % 90) + b'"' for n in range(60)]
+    dump = b"".join(b"t,0,%d,17,k,%s\n" % (n, value) for n, value in enumerate(values))
+    assert assert_same(csv_file(tmp_path / "d.csv", dump)).num_rows == 60
+    assert_same(csv_file(tmp_path / "cut.csv", dump[:-3]))
+
+
+@pytest.mark.parametrize(
+    "dialect", ["redpanda-console-csv", "kafbat-csv", "spark-csv", "denktmit", "csv", "text"]
+)
+@pytest.mark.parametrize("number", range(30))
+def test_rows_of_any_dialect_read_alike(tmp_path: Path, dialect: str, number: int) -> None:
+    """Cells drawn from what tools write and what they should not write."""
+    rng = random.Random(f"{dialect} {number}")
+    rules = BY_NAME[dialect]
+    roles = ["topic", "partition", "offset", "timestamp", "key", "value", "headers"]
+    special = ["key_marker", "value_marker", "key_size", "value_size"]
+    named = [role for role in roles if getattr(rules, role) is not None]
+    named += [role for role in special if getattr(rules, role) is not None and rng.random() < 0.5]
+    rng.shuffle(named)
+    rows = [",".join(csv_cell(role, rng) for role in named) for _ in range(rng.randrange(1, 30))]
+    data = rng.choice(["\n", "\r\n"]).join(rows).encode("utf-8", "surrogatepass")
+    columns = tuple(str(getattr(rules, role)) for role in named)
+    file = csv_file(tmp_path / "d.csv", data, rules.quoting)
+    assert_same(replace(file, dialect=rules, shape=replace(file.shape, columns=columns)))
+
+
+CELLS = [
+    "k",
+    "",
+    '""',
+    '"a""b"',
+    '"x,y"',
+    '"l\nm"',
+    "YWI=",
+    '"YWI="',
+    " 7",
+    "null",
+    "é",
+    "\ufffd",
+    'q"r',
+    '"open',
+    "\\N",
+    "\r",
+]
+WHOLE = ["0", "7", "07", "+7", "1700000000", "1700000000000", "100000000000000", "-1", '"7"', "1e3", "x"]
+
+
+def csv_cell(role: str, rng: random.Random) -> str:
+    usual = rng.random() < 0.95
+    choices = {
+        "topic": ["t", "u", '"t"', "", '"t""u"'][: 3 if usual else 5],
+        "partition": ["0", "1", "", *WHOLE][: 3 if usual else 14],
+        "offset": WHOLE[: 2 if usual else 11],
+        "timestamp": ["", "1700000000000", *WHOLE][: 3 if usual else 13],
+        "headers": ["", "a=b", '"a=b,c=NULL"', "[]"],
+        "key_size": ["1", "0", "-1"],
+        "value_size": ["1", "0", "-1"],
+        "key_marker": ["", "base64"][: 1 if usual else 2],
+        "value_marker": ["", "base64"][: 1 if usual else 2],
+    }
+    return rng.choice(choices.get(role, ["k", "YWI=", "", '""', '"x,y"', '"a""b"'] if usual else CELLS))
