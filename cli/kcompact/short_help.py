@@ -44,7 +44,7 @@ partitions and why. Nothing is written but the report.
 Examples:
   kcompact inspect samples/orders.jsonl
   kcompact inspect samples/orders.jsonl --max-gaps 20 --format json
-  kcompact inspect samples/orders.csv --format markdown -o build/orders.md
+  kcompact inspect samples/orders.csv --key order-1003
 
 Options used most (--help-all lists all):
   -o, --output FILE       write the report to a file
@@ -54,7 +54,8 @@ Options used most (--help-all lists all):
   --topic TOPIC           read only this topic; repeatable
   --partitions LIST       read only these, such as 0,3-5
   --dialect NAME          who wrote the dump, where it is not recognised
-  --dialects              list the dialects that are recognised
+  --key KEY               every record of a key, and what becomes of it
+  --offset orders-0=1222  the same for the key of a record
   --max-null-keys N       exit with 1 if more records have no key
   --max-gaps N            exit with 1 if more gaps are in the offsets
   --fail-on LEVEL         exit with 1 from error on (default), warning, or never

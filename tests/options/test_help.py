@@ -47,7 +47,7 @@ def test_the_short_help_fits_a_screen_of_80_columns_and_has_three_examples(name:
 @each_command
 def test_the_short_help_names_options_that_the_command_has(name: str) -> None:
     listed = re.findall(r"^ {2}(-.*?) {2,}", HELP[name], re.MULTILINE)
-    words = {word for line in listed for word in re.findall(r"(?<!\S)--?[a-z-]+", line)}
+    words = {word for line in listed for word in re.findall(r"(?<!\S)--?[a-z0-9-]+", line)}
     assert 10 <= len(listed) <= 12
     assert words <= options_of(name)
 
@@ -76,7 +76,7 @@ def test_help_all_names_every_option_whole_at_80_columns(
     monkeypatch.setenv("COLUMNS", "80")
     text = kcompact(name, "--help-all").stdout
     assert options_of(name) - {str(COMMANDS[name].params[0].name)} <= set(
-        re.findall(r"(?<!\S)--?[a-z-]+", text)
+        re.findall(r"(?<!\S)--?[a-z0-9-]+", text)
     )
     assert max(map(len, text.splitlines())) <= 80
     assert not re.search("…|<bool>|{", text)

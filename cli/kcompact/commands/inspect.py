@@ -6,7 +6,7 @@ import typer
 
 from kcompact.commands.starting import spark_starting
 from kcompact.options.groups import spread_options
-from kcompact.options.inspecting import ExpectationOptions, InspectOutputOptions
+from kcompact.options.inspecting import ExpectationOptions, InspectOutputOptions, KeyOptions
 from kcompact.options.reading import ReadingOptions
 from kcompact.options.run import RunOptions
 
@@ -41,6 +41,7 @@ def inspect(
         ),
     ] = False,
     output: InspectOutputOptions,
+    keys: KeyOptions,
     expectations: ExpectationOptions,
     reading: ReadingOptions,
     run: RunOptions,
@@ -54,6 +55,10 @@ def inspect(
         from kcompact.dumps.sources import find_files
 
         find_files(dumps)  # a missing file is told before Spark is imported
+        if keys.is_given:
+            from kcompact.commands.key_inspecting import KeyCommand
+
+            return KeyCommand(dumps, keys, output, reading, run).execute()
         from kcompact.commands.inspecting import InspectCommand
 
         return InspectCommand(dumps, output, expectations, reading, run).execute()

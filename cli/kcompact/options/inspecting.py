@@ -1,7 +1,7 @@
 """The options of ``inspect`` alone: its output, and the lines that a run may not cross."""
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 import typer
@@ -10,6 +10,7 @@ from kcompact.inspect.findings import Level
 from kcompact.options.annotations import AnnotationsOption
 
 _OUTPUT = "Output"
+_KEYS = "History of keys"
 _EXPECT = "Expectations (exit code 1 where they are not met)"
 
 
@@ -60,6 +61,44 @@ class InspectOutputOptions:
         InspectFormat, typer.Option("--format", help="How the report is shown.", rich_help_panel=_OUTPUT)
     ] = InspectFormat.TEXT
     annotations: AnnotationsOption = None
+
+
+@dataclass(frozen=True)
+class KeyOptions:
+    """Whose history is asked for; with one of them, nothing else is reported."""
+
+    key: Annotated[
+        list[str],
+        typer.Option(
+            metavar="KEY|@FILE",
+            help="Every record of this key, and what becomes of it; @FILE: one key a line. Repeatable.",
+            rich_help_panel=_KEYS,
+            show_default=False,
+        ),
+    ] = field(default_factory=list)
+    key_base64: Annotated[
+        list[str],
+        typer.Option(
+            metavar="BASE64",
+            help="The same for bytes. Repeatable.",
+            rich_help_panel=_KEYS,
+            show_default=False,
+        ),
+    ] = field(default_factory=list)
+    offset: Annotated[
+        list[str],
+        typer.Option(
+            metavar="LOG=OFFSET",
+            help="The same for the key of a record, such as orders-0=1222. Repeatable.",
+            rich_help_panel=_KEYS,
+            show_default=False,
+        ),
+    ] = field(default_factory=list)
+
+    @property
+    def is_given(self) -> bool:
+        """Whether there is any."""
+        return bool(self.key or self.key_base64 or self.offset)
 
 
 @dataclass(frozen=True)

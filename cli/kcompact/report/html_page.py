@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 200  # of a table
 _lock = threading.Lock()
-PAGES = ("compaction.html", "inspection.html", "dirty_ratio.html", "verification.html")
+PAGES = ("compaction.html", "inspection.html", "dirty_ratio.html", "verification.html", "key_history.html")
 
 
 def prepare() -> "Environment":

@@ -1,0 +1,120 @@
+"""``inspect --key``: the whole life of a key, with the reason for each record's fate."""
+
+import base64
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+
+import html5lib
+import pytest
+
+from conftest import Run
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+Cli = Callable[..., Run]
+HOSTILE = "<script>alert(1)</script>\u202e|`"
+
+
+def line(partition: int, offset: int, time: int, key: str | None, payload: str | None) -> str:
+    values = {"topic": "t", "partition": partition, "offset": offset, "tstype": "create", "ts": time}
+    return json.dumps({**values, "key": key, "payload": payload}) + "\n"
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> Path:
+    """Key a: twice in t-0, then deleted in t-1; key b: once; a record without key; a hostile key."""
+    path = tmp_path / "dump.jsonl"
+    path.write_text(
+        line(0, 5, 1_000, "a", "one")
+        + line(0, 7, 3_000, "a", "two")
+        + line(0, 9, 2_000, "b", "x")
+        + line(0, 10, 2_000, None, "x")
+        + line(0, 11, 2_000, HOSTILE, "x")
+        + line(1, 2, 4_000, "a", None)
+    )
+    return path
+
+
+def records(run: Run) -> list[tuple[object, ...]]:
+    (found,) = json.loads(run.stdout)["keys"]
+    names = ("partition", "offset", "is_tombstone", "superseded_by_offset")
+    return [tuple(one[name] for name in names) for one in found["records"]]
+
+
+def test_every_record_is_told_in_time_with_what_supersedes_it(kcompact: Cli, dump: Path) -> None:
+    run = kcompact("inspect", dump, "--key", "a", "--format", "json")
+    assert run.exit_code == 0
+    assert records(run) == [(0, 5, False, 7), (0, 7, False, None), (1, 2, True, None)]
+    (key,) = json.loads(run.stdout)["keys"]
+    assert [one["fate"].split(" (")[0].split(":")[0] for one in key["records"]] == [
+        "goes",
+        "stays",
+        "stays for now",
+    ]
+    assert key["remarks"] == [
+        "it stands in t-0, t-1: each partition keeps its own latest record",
+        "it is deleted in one partition and alive in another",
+    ]
+
+
+def test_what_stays_is_what_compact_keeps(kcompact: Cli, dump: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    kcompact("compact", dump, "-o", out, "--null-keys", "drop")
+    kept = [json.loads(one) for one in out.read_text().splitlines()]
+    found = records(kcompact("inspect", dump, "--key", "a", "--format", "json"))
+    assert {(one["partition"], one["offset"]) for one in kept if one["key"] == "a"} == {
+        (partition, offset) for partition, offset, _, superseded_by in found if superseded_by is None
+    }
+
+
+def test_a_record_leads_to_its_key(kcompact: Cli, dump: Path) -> None:
+    by_offset = kcompact("inspect", dump, "--offset", "t-0=7", "--format", "json")
+    assert by_offset.stdout == kcompact("inspect", dump, "--key", "a", "--format", "json").stdout
+
+
+def test_keys_come_as_bytes_and_from_files_too(kcompact: Cli, dump: Path, tmp_path: Path) -> None:
+    (tmp_path / "keys").write_text("a\nnowhere\n")
+    b = base64.b64encode(b"b").decode()
+    run = kcompact("inspect", dump, "--key", f"@{tmp_path / 'keys'}", "--key-base64", b, "--format", "json")
+    told = {one["key"]: len(one["records"]) for one in json.loads(run.stdout)["keys"]}
+    assert told == {"b": 1, "a": 3, "nowhere": 0}
+
+
+def test_a_key_of_the_samples_stands_where_the_java_client_puts_it(kcompact: Cli) -> None:
+    orders = Path(__file__).parents[2] / "samples" / "orders.jsonl"
+    run = kcompact("inspect", orders, "--key", "order-1003", "--format", "json")
+    (key,) = json.loads(run.stdout)["keys"]
+    assert {one["partition"] for one in key["records"]} == {key["belongs_to"]["orders"]["murmur2"]}
+
+
+def test_text_names_the_rules(kcompact: Cli, dump: Path) -> None:
+    text = kcompact("inspect", dump, "--key", "a").stdout
+    assert "goes: superseded at 7 (Cleaner.shouldRetainRecord)" in text
+    assert "the next round sets its horizon (MemoryRecords.filterTo)" in text
+
+
+def test_a_hostile_key_is_inert_in_every_form(kcompact: Cli, dump: Path) -> None:
+    for form in ("text", "markdown", "html"):
+        shown = kcompact("inspect", dump, "--offset", "t-0=11", "--format", form).stdout
+        assert "\u202e" not in shown
+        if form == "html":
+            tree: ET.Element = html5lib.HTMLParser(strict=True).parse(shown)
+            assert not list(tree.iter("{http://www.w3.org/1999/xhtml}script"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--offset", "t-0=6"], "t-0: no record at offset 6"),
+        (["--offset", "t-0=10"], "t-0: the record at offset 10 has no key"),
+        (["--offset", "7"], "--offset 7: of which log?"),
+        (["--key-base64", "?"], "--key-base64 ?: not base64"),
+        (["--key", "@nowhere"], "nowhere: No such file or directory"),
+        (["--key", "a", "--format", "junit"], "--format junit has no form for histories of keys"),
+    ],
+)
+def test_what_cannot_be_followed_is_said(options: list[str], message: str, kcompact: Cli, dump: Path) -> None:
+    run = kcompact("inspect", dump, *options)
+    assert (run.exit_code, run.stdout) == (2, "")
+    assert run.stderr.startswith(f"error: {message}")
