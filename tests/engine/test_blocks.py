@@ -5,8 +5,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from in_process_shuffle import send_in_process
 from kcompact.engine.blocks import row_blocks, rows_in
+from kcompact.engine.in_process import send_in_process
 from kcompact.engine.shuffle import Block, Sent
 
 ROWS = pa.schema([("key", pa.binary()), ("number", pa.int64())])

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+import log_frames
 from broker_log import ModelBatch, ModelLog, Range
 from broker_model import byte_sums, cleanable_range, compaction_delay
 from broker_rounds import clean_round
@@ -13,12 +14,11 @@ from kcompact.broker.batches import Batch
 from kcompact.broker.given import GivenLog
 from kcompact.broker.segments import Segment
 from kcompact.dumps.record import Record
-from kcompact.log.cleaning import clean
 from kcompact.log.dirty_ratio import segmented_ratio
 from kcompact.log.policy import LONG_MAX, Policy
 from kcompact.log.range import log_bounds, segmented_range
 from kcompact.log.segments import SegmentState
-from log_frames import index_frame, log_id
+from log_frames import log_id
 
 CASES = read_cases()
 HOUR_MS = 3_600_000
@@ -165,7 +165,7 @@ def _needs_batches(log: ModelLog) -> bool:
 
 
 @pytest.fixture(scope="module")
-def cleaned(spark: Any) -> Any:
+def cleaned() -> Any:
     logs: dict[int, list[Record]] = {}
     given, policies = {}, {}
     for played in ROUNDS:
@@ -175,12 +175,11 @@ def cleaned(spark: Any) -> Any:
                 logs[name] = [r for b in played.before.batches() for r in b.records]
                 given[name] = _given(played.before, with_batches=with_batches)
                 policies[name] = _policy(played)
-    result = clean(index_frame(spark, logs), given, policies)
+    result = log_frames.cleaned(logs, given, policies)
     kept: dict[int, list[int]] = {name: [] for name in logs}
-    for row in result.verdicts("log_id", "offset").where("verdict = 0").toArrow().to_pylist():
+    for row in log_frames.retained(result):
         kept[row["log_id"]].append(row["offset"])
-    yield result, kept
-    result.release()
+    return result, kept
 
 
 @pytest.mark.parametrize("played", ROUNDS, ids=lambda played: played.name)

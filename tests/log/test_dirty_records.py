@@ -1,18 +1,17 @@
-"""What Spark's windows and scan find in many logs at once, against the same computed the slow way."""
+"""What links and scans find in many logs at once, against the same computed the slow way."""
 
 import random
-from typing import Any
 
 import pytest
 
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.broker.given import GivenLog
 from kcompact.dumps.record import Record
-from kcompact.log.cleaning import track
 from kcompact.log.dirtiness import Setting, plan_scan
 from kcompact.log.dirty_records import scan_logs
+from kcompact.log.lookups import lookup_for
 from kcompact.log.policy import Policy
-from log_frames import index_frame
+from log_frames import index_table, keyed_rows, shares_of
 from log_scans import NOW_MS, scan
 from records import record
 
@@ -41,7 +40,7 @@ def horizons_by_offset(records: list[Record], given: GivenLog) -> dict[int, int]
 
 
 @pytest.mark.parametrize(("remembers", "seed"), [(False, 1), (True, 2), (True, 3)])
-def test_every_log_s_scan_is_the_slow_one_s(spark: Any, remembers: bool, seed: int) -> None:
+def test_every_log_s_scan_is_the_slow_one_s(remembers: bool, seed: int) -> None:
     chance = random.Random(seed)
     logs = {log_id: random_records(chance) for log_id in range(LOGS)}
     given = {log_id: GivenLog() for log_id in logs}
@@ -57,20 +56,22 @@ def test_every_log_s_scan_is_the_slow_one_s(spark: Any, remembers: bool, seed: i
     plans = {log_id: plan_scan(given[log_id], [Setting(policy)]) for log_id in logs}
     shuffled = {log_id: chance.sample(records, len(records)) for log_id, records in logs.items()}
 
-    tracked = track(index_frame(spark, shuffled), given, dict.fromkeys(logs, policy))
-    found = scan_logs(tracked, plans, 2)
+    table = index_table(shuffled)
+    lookups = {log_id: lookup_for(given[log_id], policy) for log_id in logs}
+    found = scan_logs(keyed_rows(table), shares_of(table), lookups, plans)
 
     for log_id, records in logs.items():
         horizons = horizons_by_offset(records, given[log_id])
         assert found[log_id] == scan(records, plans[log_id], horizons), log_id
 
 
-def test_a_record_that_stands_twice_counts_once(spark: Any) -> None:
+def test_a_record_that_stands_twice_counts_once() -> None:
     records = [record(key, "v", offset=offset) for offset, key in enumerate("abcab")]
     policy = Policy(now_ms=NOW_MS)
     plan = plan_scan(GivenLog(), [Setting(policy)])
     twice = [*records, *records[1:4]]
 
-    tracked = track(index_frame(spark, {7: twice}), {7: GivenLog()}, {7: policy})
+    table = index_table({7: twice})
+    lookups = {7: lookup_for(GivenLog(), policy)}
 
-    assert scan_logs(tracked, {7: plan}, 1) == {7: scan(records, plan)}
+    assert scan_logs(keyed_rows(table), shares_of(table), lookups, {7: plan}) == {7: scan(records, plan)}

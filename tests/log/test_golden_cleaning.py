@@ -1,19 +1,20 @@
-"""The engine against a real broker: every golden case, in one DataFrame."""
+"""The engine against a real broker: every golden case."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+import log_frames
 from broker_log import Config
 from golden_cases import GoldenCase, Log, LoggedRound, golden_cases
 from golden_model import config_of
 from kcompact.broker.given import GivenLog
 from kcompact.dumps.record import Record
 from kcompact.log.cleaned_log import LogCleaning
-from kcompact.log.cleaning import Cleaning, clean
+from kcompact.log.cleaning import Cleaning
 from kcompact.log.policy import Policy
-from log_frames import index_frame, log_id
+from log_frames import log_id
 
 CASES = golden_cases()
 PAIRS = [(case, i) for case in CASES for i in range(len(case.pairs))]
@@ -80,14 +81,12 @@ class Cleaned:
     def __init__(self, result: Cleaning) -> None:
         self.logs = result.logs
         self.kept: dict[int, list[int]] = {name: [] for name in result.logs}
-        retained = result.verdicts("log_id", "offset").where("verdict = 0")
-        for row in retained.toArrow().to_pylist():
+        for row in log_frames.retained(result):
             self.kept[row["log_id"]].append(row["offset"])
-        result.release()
 
 
 @pytest.fixture(scope="module")
-def cleaned(spark: Any) -> Cleaned:
+def cleaned() -> Cleaned:
     logs: dict[int, list[Record]] = {}
     given: dict[int, GivenLog] = {}
     policies: dict[int, Policy] = {}
@@ -100,7 +99,7 @@ def cleaned(spark: Any) -> Cleaned:
                 logs[name] = records_of(case, i, log)
                 given[name] = given_of(case, i, log, with_batches=with_batches)
                 policies[name] = policy_of(case, i, log)
-    return Cleaned(clean(index_frame(spark, logs), given, policies))
+    return Cleaned(log_frames.cleaned(logs, given, policies))
 
 
 @pytest.mark.parametrize(("case", "i"), PAIRS, ids=IDS)
@@ -149,7 +148,7 @@ def test_records_and_segments_are_enough_without_horizons_and_transactions(
 
 
 @pytest.fixture(scope="module")
-def chained(spark: Any) -> Iterator[dict[tuple[str, int, Log], tuple[LogCleaning, list[int]]]]:
+def chained() -> Iterator[dict[tuple[str, int, Log], tuple[LogCleaning, list[int]]]]:
     """Pair after pair with the checkpoint and the horizons that the run before left, and no batches."""
     found: dict[tuple[str, int, Log], tuple[LogCleaning, list[int]]] = {}
     for i in range(max(len(case.pairs) for case in CHAINED)):
@@ -167,7 +166,7 @@ def chained(spark: Any) -> Iterator[dict[tuple[str, int, Log], tuple[LogCleaning
                 horizons=before.horizons if before else (),
             )
             policies[name] = policy_of(case, i, log)
-        result = Cleaned(clean(index_frame(spark, logs), given, policies))
+        result = Cleaned(log_frames.cleaned(logs, given, policies))
         for case, log in present:
             name = log_id(case.name, log)
             found[case.name, i, log] = result.logs[name], sorted(result.kept[name])

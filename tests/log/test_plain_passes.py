@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from dump_files import write_kcat
-from in_process_shuffle import send_in_process
 from kcompact.dumps.dump import open_dump
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.record import Record
 from kcompact.engine import grouping, indexing
 from kcompact.engine.copying import copy_bytes
+from kcompact.engine.in_process import send_in_process
 from kcompact.engine.indexing import plan_index
 from kcompact.log import plain_copying
 from kcompact.log.plain import PlainRun, compact_alone, merge_and_copy, send_groups

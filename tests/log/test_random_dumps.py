@@ -13,9 +13,8 @@ from broker_sizes import batch_bytes
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.broker.given import GivenLog
 from kcompact.dumps.record import Record
-from kcompact.log.cleaning import clean
 from kcompact.log.policy import Policy
-from log_frames import index_frame
+from log_frames import cleaned, retained
 from random_logs import NOW_MS, random_log
 
 SEEDS = range(1, 201)
@@ -30,8 +29,7 @@ def _records(seed: int) -> list[Record]:
 def _kept(result: Any) -> dict[int, list[tuple[int, int]]]:
     """(offset, split position) of what stays, by log."""
     kept: dict[int, list[tuple[int, int]]] = {name: [] for name in result.logs}
-    retained = result.verdicts("log_id", "offset", "position").where("verdict = 0")
-    for row in retained.toArrow().to_pylist():
+    for row in retained(result):
         kept[row["log_id"]].append((row["offset"], row["position"]))
     return {name: sorted(offsets) for name, offsets in kept.items()}
 
@@ -133,10 +131,10 @@ def _log_bytes(record: Record) -> int:
     return batch_bytes([record], record.offset, record.timestamp_ms)
 
 
-def test_unsegmented_dumps_are_cleaned_as_the_oracle_says(spark: Any) -> None:
+def test_unsegmented_dumps_are_cleaned_as_the_oracle_says() -> None:
     dumps = {seed: Unsegmented(seed) for seed in SEEDS}
-    result = clean(
-        index_frame(spark, {seed: one.records for seed, one in dumps.items()}),
+    result = cleaned(
+        {seed: one.records for seed, one in dumps.items()},
         {seed: one.given() for seed, one in dumps.items()},
         {seed: one.policy for seed, one in dumps.items()},
     )
@@ -146,33 +144,30 @@ def test_unsegmented_dumps_are_cleaned_as_the_oracle_says(spark: Any) -> None:
         assert [offset for offset, _ in kept[seed]] == offsets, seed
         assert result.logs[seed].checkpoint_offset == checkpoint, seed
     assert sum(len(log.rounds) > 1 for log in result.logs.values()) > len(SEEDS) // 10
-    result.release()
 
 
-def test_repeated_records_are_dropped_once_and_counted(spark: Any) -> None:
+def test_repeated_records_are_dropped_once_and_counted() -> None:
     dumps = {seed: _records(seed) for seed in SEEDS}
     twice = {}
     for seed, records in dumps.items():
         rng = random.Random(seed)
         twice[seed] = [*records, *rng.sample(records, len(records) // 2)]
     policies = dict.fromkeys(SEEDS, Policy(null_keys="drop", now_ms=NOW_MS))
-    once_result = clean(index_frame(spark, dumps), {}, policies)
-    result = clean(index_frame(spark, twice), {}, policies)
+    once_result = cleaned(dumps, {}, policies)
+    result = cleaned(twice, {}, policies)
     # The copy that stands first in the dump is the one that counts.
     assert _kept(result) == _kept(once_result)
     for seed, log in result.logs.items():
         once = once_result.logs[seed]
         assert log.removed.total() == once.removed.total() + len(dumps[seed]) // 2
         assert log.rounds == once.rounds
-    once_result.release()
-    result.release()
 
 
 # --- rolled segments ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("index_bytes", [10_485_760, 40], ids=["by size and age", "by index"])
-def test_rolled_segments_are_cleaned_as_the_model_says(spark: Any, index_bytes: int) -> None:
+def test_rolled_segments_are_cleaned_as_the_model_says(index_bytes: int) -> None:
     logs, policies, expected = {}, {}, {}
     for seed in SEEDS:
         setup = random_log(seed, transactions=False)
@@ -204,7 +199,7 @@ def test_rolled_segments_are_cleaned_as_the_model_says(spark: Any, index_bytes: 
         )
         for seed in SEEDS
     }
-    result = clean(index_frame(spark, logs), told, policies)
+    result = cleaned(logs, told, policies)
     kept = _kept(result)
     for seed, model in expected.items():
         left = [r.offset for b in model.batches() for r in b.records]
@@ -213,4 +208,3 @@ def test_rolled_segments_are_cleaned_as_the_model_says(spark: Any, index_bytes: 
         if index_bytes > 40:  # without batches, index files are estimated, and merging with them
             assert found == [(s.base_offset, s.size_bytes) for s in model.segments], seed
         assert result.logs[seed].checkpoint_offset == model.checkpoint, seed
-    result.release()

@@ -11,9 +11,8 @@ from kcompact.broker.batches import Batch
 from kcompact.broker.given import GivenLog
 from kcompact.broker.segments import Segment
 from kcompact.log.cleaned_log import LogCleaning
-from kcompact.log.cleaning import clean
 from kcompact.log.policy import LONG_MAX, Policy
-from log_frames import index_frame
+from log_frames import cleaned, retained
 from random_logs import NOW_MS, RandomLog, random_log
 
 SEEDS = range(1, 301)
@@ -67,23 +66,22 @@ def _policy(setup: RandomLog) -> Policy:
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["batches", "records"])
-def played(spark: Any, request: pytest.FixtureRequest) -> Any:
+def played(request: pytest.FixtureRequest) -> Any:
     expected = {seed: _expected(random_log(seed, transactions=request.param)) for seed in SEEDS}
     logs, given, policies = {}, {}, {}
     for seed, one in expected.items():
         logs[seed] = [r for b in one.setup.log.batches() for r in b.records]
         given[seed] = _given(one.setup.log, with_batches=request.param)
         policies[seed] = _policy(one.setup)
-    result = clean(index_frame(spark, logs), given, policies)
+    result = cleaned(logs, given, policies)
     kept: dict[int, list[int]] = {seed: [] for seed in SEEDS}
-    for row in result.verdicts("log_id", "offset").where("verdict = 0").toArrow().to_pylist():
+    for row in retained(result):
         kept[row["log_id"]].append(row["offset"])
-    yield {
+    return {
         seed: (one, result.logs[seed], sorted(kept[seed]))
         for seed, one in expected.items()
         if not overtaken(result.logs[seed])
     }
-    result.release()
 
 
 def overtaken(found: LogCleaning) -> bool:

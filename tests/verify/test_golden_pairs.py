@@ -5,20 +5,21 @@ from functools import cache
 
 import numpy as np
 import pytest
-from pyspark.sql import SparkSession
 
 from golden_cases import GoldenCase, Log, golden_cases
 from golden_model import config_of
-from index_frames import index_frame, logs_of
+from index_frames import index_table, logs_of
 from kcompact.broker.given import GivenLog
 from kcompact.dumps.record import Record, log_id_of
 from kcompact.log.policy import Policy
+from kcompact.log.tracked import INDEXED
 from kcompact.verify.bounds import Bounds
 from kcompact.verify.check import Severity
 from kcompact.verify.outcome import Outcome
 from kcompact.verify.question import Question
 from kcompact.verify.told import Told, bounds_of, with_knowledge
-from verify_here import COLUMNS, judge_pair
+from log_frames import keyed_rows, summaries_of
+from verify_here import judge_pair
 
 PAIRS = [
     (case, i) for case in golden_cases() for i in range(len(case.pairs)) if not case.name.startswith("w08b")
@@ -61,7 +62,7 @@ def given_of(case: GoldenCase, i: int, log: Log, checkpoint_stage: int) -> Given
     )
 
 
-def verify(spark: SparkSession, checkpoint_stage: int | None) -> Outcome:
+def verify(checkpoint_stage: int | None) -> Outcome:
     """All pairs at once, with the checkpoint of BEFORE (0) or AFTER (1); None: nothing is told."""
     before, after = records_of(0), records_of(1)
     logs = logs_of(before, after)
@@ -79,9 +80,10 @@ def verify(spark: SparkSession, checkpoint_stage: int | None) -> Outcome:
     told = Told(
         {i: given[i] for i in logs}, {i: policies[i] for i in logs}, None, configs, tells_checkpoints=knows
     )
+    table = index_table(before, INDEXED)
     bounds = {
         **{i: Bounds(policies[i]) for i in logs},
-        **bounds_of(index_frame(spark, before, COLUMNS), told),
+        **bounds_of(keyed_rows(table), summaries_of(table), told),
     }
     firsts, runs = first_offsets(after), runs_of(before)
     bounds = {i: with_knowledge(one, i, told, runs.get(i, ()), firsts.get(i)) for i, one in bounds.items()}
@@ -109,14 +111,14 @@ def offsets_by_log(records: Sequence[Record]) -> dict[int, list[int]]:
 
 
 @pytest.mark.parametrize("checkpoint_stage", [0, 1], ids=["checkpoint-before", "checkpoint-after"])
-def test_what_a_broker_left_holds(spark: SparkSession, checkpoint_stage: int) -> None:
-    outcome = verify(spark, checkpoint_stage)
+def test_what_a_broker_left_holds(checkpoint_stage: int) -> None:
+    outcome = verify(checkpoint_stage)
     assert outcome.findings == ()
     assert sum(log.records_before - log.records_after for log in outcome.logs) > 10_000
 
 
-def test_without_anything_told_no_broker_is_refused_for_certain(spark: SparkSession) -> None:
-    outcome = verify(spark, None)
+def test_without_anything_told_no_broker_is_refused_for_certain() -> None:
+    outcome = verify(None)
     assert outcome.counts_of(Severity.FINDING) == {}
     undecided = [finding for finding in outcome.findings if finding.severity is Severity.UNDECIDED]
     assert {finding.topic.split("-")[0] for finding in undecided} >= {"w07", "w27", "w28", "w29"}

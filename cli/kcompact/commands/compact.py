@@ -34,9 +34,7 @@ def compact(
     run: RunOptions,
 ) -> int:
     """Keep the latest record of every key, at its offset, and say what was removed and why."""
-    # Nothing is told about the log or its policy: most likely it takes the plain form.
-    told_nothing = (policy, given, report_format) == (PolicyOptions(), GivenOptions(), ReportFormat.TEXT)
-    with spark_starting(dumps, run, light=told_nothing):
+    with spark_starting(dumps, run, light=True):
         from kcompact.dumps.sources import find_files
 
         find_files(dumps)  # a missing file is told before Spark is imported

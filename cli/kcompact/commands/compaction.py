@@ -160,7 +160,7 @@ class CompactCommand:
             self.run.driver_memory,
             self.run.verbose,
             input_bytes,
-            light=request.plain,
+            light=True,
             writes=not self.output.dry_run,
         )
         with open_session(session) as spark:

@@ -63,7 +63,7 @@ def dirty_ratio(
 
     A config given as a list (--segment-bytes 16MiB,64MiB) adds a what-if row per value.
     """
-    with spark_starting(dumps, run):
+    with spark_starting(dumps, run, light=True):
         from kcompact.dumps.sources import find_files
 
         find_files(dumps)  # a missing file is told before Spark is imported

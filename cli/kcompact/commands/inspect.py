@@ -51,7 +51,7 @@ def inspect(
     Nothing is written but the report.
     """
     del dialects
-    with spark_starting(dumps, run):
+    with spark_starting(dumps, run, light=True):
         from kcompact.dumps.sources import find_files
 
         find_files(dumps)  # a missing file is told before Spark is imported

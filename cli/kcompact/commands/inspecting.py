@@ -57,7 +57,9 @@ class InspectCommand:
             open_dump(self.dumps, options) as dump,
         ):
             input_bytes = sum(file.data_bytes for file in dump.files)
-            session = SessionOptions(self.run.master, self.run.driver_memory, self.run.verbose, input_bytes)
+            session = SessionOptions(
+                self.run.master, self.run.driver_memory, self.run.verbose, input_bytes, light=True
+            )
             with scratch_folder() as folder, open_session(session) as spark:
                 found = inspect_dump(spark, dump, folder, expected)
             dump.check_unmoved()

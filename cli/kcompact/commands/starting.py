@@ -14,7 +14,7 @@ from kcompact.options.run import RunOptions
 def spark_starting(dumps: Iterable[str], run: RunOptions, *, light: bool = False) -> Iterator[None]:
     """Start Spark for the command inside, which is quiet if asked to be.
 
-    ``light``: as far as the options tell, Java will have little to do.
+    ``light``: Java only hands out tasks and carries blocks between them.
     """
     dumps = list(dumps)
     input_bytes = _input_bytes(dumps)

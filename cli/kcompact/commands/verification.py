@@ -41,7 +41,7 @@ from kcompact.verify.queries import shuffled_for
 from kcompact.verify.question import Log, Question
 from kcompact.verify.settling import rules_alone, rules_of
 from kcompact.verify.state import StateQuestion, verify_state
-from kcompact.verify.told import Told, bounds_of, with_aborted, with_knowledge
+from kcompact.verify.told import Told, bounds_of, keyed_rows, with_aborted, with_knowledge
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,10 @@ class VerifyCommand:
 
     def _ask_compaction(self, inputs: Inputs, policies: Policies, state: KnownState | None) -> Outcome:
         told = self._told(inputs, policies, state)
-        bounds = bounds_of(inputs.rows(inputs.judged), told) if told.bounds_rounds else told.unbounded
+        bounds = told.unbounded
+        if told.bounds_rounds:
+            judged = inputs.judged
+            bounds = bounds_of(keyed_rows(inputs.spark, judged.files), judged.summaries, told)
         of_topic = policies.for_topics({topic for topic, _ in inputs.logs.values()})
         runs, firsts = inputs.judged.runs, inputs.after.first_offsets
         question = Question(

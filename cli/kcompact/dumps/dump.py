@@ -65,6 +65,10 @@ class Dump:
         if isinstance(error, Exception):
             self.check_unmoved()
 
+    def __getstate__(self) -> dict[str, object]:
+        """As a worker needs it: what is unpacked, and what may change, stays in the driver's care."""
+        return {**vars(self), "_spool": ExitStack(), "_stamps": {}}
+
     def splits(self, split_bytes: int) -> list[Split]:
         """Byte ranges that cover all records, in the order of files and records; ids count from 0."""
         ranges = [

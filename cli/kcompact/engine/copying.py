@@ -1,14 +1,11 @@
 """Pass 2: survivors' original bytes, copied split by split into parts that the driver joins."""
 
-import itertools
 import shutil
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
 import numpy as np
-import pyarrow as pa
 
 from kcompact.dumps.assemble import Fragment
 from kcompact.dumps.layout import DumpFile, Split
@@ -69,22 +66,3 @@ class Part:
                 f"{wanted_bytes:,} bytes are to be written, {free_bytes:,} are free",
                 hint="free some space, or write elsewhere with -o",
             )
-
-
-def rows_by_split(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, pa.Table]]:
-    """All rows of a split at once, from batches sorted by their int column ``split_id``."""
-    pending: list[pa.RecordBatch] = []
-    current = -1
-    for batch in batches:
-        ids = batch.column("split_id").to_numpy()
-        cuts = np.concatenate([[0], np.flatnonzero(np.diff(ids)) + 1, [len(ids)]])
-        for start, end in itertools.pairwise(cuts):
-            if start == end:
-                continue
-            if pending and int(ids[start]) != current:
-                yield current, pa.Table.from_batches(pending)
-                pending = []
-            current = int(ids[start])
-            pending.append(batch.slice(start, end - start))
-    if pending:
-        yield current, pa.Table.from_batches(pending)

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import (
     BinaryType,
     BooleanType,
@@ -26,12 +25,10 @@ from kcompact.dumps.dump import Dump
 from kcompact.dumps.indexing import count_replacements
 from kcompact.dumps.layout import DumpFile, Split, SplitNotes, SplitToIndex
 from kcompact.dumps.layouts import LAYOUTS
-from kcompact.dumps.record import index_schema
 from kcompact.dumps.small_files import read_together
 from kcompact.engine.meter import READ, Meter
 from kcompact.engine.progress import folder_watched
 from kcompact.engine.summaries import SplitSummary, side_file, write_side_file
-from kcompact.engine.tasks import per_task
 
 SMALLEST_SPLIT_BYTES = 16 << 20  # below, one task: a second one costs more than it reads
 TASKS_OF_A_MIDDLING_DUMP = 8  # of some hundred MB, whatever the number of cores
@@ -124,23 +121,6 @@ def plan_index(
     return IndexPlan(files, tuple(map(tuple, tasks)), str(folder), extra)
 
 
-def index_rows(spark: SparkSession, plan: IndexPlan, annotate: Annotate | None = None) -> DataFrame:
-    """One row per record: ``index_schema(plan.extra)``, and what ``annotate`` adds to each batch.
-
-    When a job on it has run, ``read_side_files(plan.folder)`` tells counts, notes and rejects.
-    """
-    schema = index_schema(plan.extra)
-    if annotate is not None:
-        schema = annotate(pa.RecordBatch.from_pylist([], schema=schema)).schema
-
-    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for task in batch.column(0).to_pylist():
-                yield from _index_task(plan, task, annotate)
-
-    return per_task(spark, len(plan.tasks), work, spark_schema(schema))
-
-
 class TaskReader:
     """The splits of one task, read once; afterwards ``summaries`` (by split id) say what they hold."""
 
@@ -183,8 +163,3 @@ def _add_up(rows: pa.RecordBatch, summaries: Mapping[int, SplitSummary]) -> None
         mine = rows.slice(start, end - start)
         summary.add(mine)
         count_replacements(mine, summary.notes)
-
-
-def _index_task(plan: IndexPlan, task: int, annotate: Annotate | None) -> Iterator[pa.RecordBatch]:
-    for rows in read_task(plan, task):
-        yield rows if annotate is None else annotate(rows)

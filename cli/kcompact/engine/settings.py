@@ -25,7 +25,7 @@ class SessionOptions:
     driver_memory: str | None = None
     verbose: bool = False
     input_bytes: int = 0  # sizes the JVM: small inputs start quicker
-    light: bool = False  # Java only hands out tasks, however large the input
+    light: bool = False  # Java only hands out tasks and carries blocks, however large the input
     writes: bool = False  # survivors are copied, which is a part of the progress shown
     layouts: tuple[str, ...] = ()  # whose loops workers are to load before they fork
 

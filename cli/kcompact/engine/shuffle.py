@@ -7,7 +7,7 @@ system. On classic Spark the blocks are an RDD's; behind Spark Connect, which ha
 
 import itertools
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
@@ -49,8 +49,10 @@ class Stage(Protocol):
     def then(self, receivers: int, work: Callable[[int, list[Block]], Sent]) -> "Stage":
         """The next stage: ``work`` is given each receiver's number and blocks, and sends to ``receivers``."""
 
-    def results(self, work: Callable[[int, list[Block]], Result]) -> tuple[list[Result], list[Block]]:
-        """The last stage: what ``work`` makes of each receiver's blocks; and the driver's blocks."""
+    def results(
+        self, work: Callable[[int, list[Block]], Result], receivers: Sequence[int] | None = None
+    ) -> tuple[list[Result], list[Block]]:
+        """The last stage: what ``work`` makes of each receiver's blocks (None: all); the driver's blocks."""
 
 
 class Message(NamedTuple):
@@ -61,6 +63,10 @@ class Message(NamedTuple):
     number: int
     kind: str
     content: bytes
+
+
+Send = Callable[[int, int, Callable[[int], Sent]], Stage]
+"""``send`` on a session, or ``in_process.send_in_process``."""
 
 
 def send(spark: SparkSession, tasks: int, receivers: int, work: Callable[[int], Sent]) -> Stage:
@@ -127,14 +133,18 @@ class _RddStage:
 
         return _RddStage(self._received.mapPartitionsWithIndex(do), receivers)
 
-    def results(self, work: Callable[[int, list[Block]], Result]) -> tuple[list[Result], list[Block]]:
+    def results(
+        self, work: Callable[[int, list[Block]], Result], receivers: Sequence[int] | None = None
+    ) -> tuple[list[Result], list[Block]]:
         driver = self._receivers
 
         def do(receiver: int, pairs: Iterator[tuple[int, Message]]) -> Iterator[object]:
             messages = list(_values(pairs))
             yield messages if receiver == driver else result_of(lambda: work(receiver, blocks_of(messages)))
 
-        *results, messages = self._received.mapPartitionsWithIndex(do).collect()
+        wanted = [*(range(driver) if receivers is None else receivers), driver]
+        done = self._received.mapPartitionsWithIndex(do)
+        *results, messages = self._received.context.runJob(done, iter, wanted)
         return [value_of(result) for result in results], for_the_driver(messages)
 
 
@@ -180,16 +190,24 @@ class _FrameStage:
 
         return _FrameStage(self._received.mapInArrow(do, _MESSAGE_COLUMNS), receivers)
 
-    def results(self, work: Callable[[int, list[Block]], Result]) -> tuple[list[Result], list[Block]]:
+    def results(
+        self, work: Callable[[int, list[Block]], Result], receivers: Sequence[int] | None = None
+    ) -> tuple[list[Result], list[Block]]:
         driver = self._receivers
+        wanted = [*(range(driver) if receivers is None else receivers), driver]
 
         def do(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            receiver, messages = _partition(), list(_messages_in(batches))
-            done = messages if receiver == driver else result_of(lambda: work(receiver, blocks_of(messages)))
-            yield _row_of(Message(receiver, receiver, 0, "", pickle.dumps(done)))
+            receiver = _partition()
+            if receiver in wanted:
+                messages = list(_messages_in(batches))
+                done = (
+                    messages if receiver == driver else result_of(lambda: work(receiver, blocks_of(messages)))
+                )
+                yield _row_of(Message(receiver, receiver, 0, "", pickle.dumps(done)))
 
-        rows = self._received.mapInArrow(do, _MESSAGE_COLUMNS).toArrow().sort_by("receiver")
-        *results, messages = (pickle.loads(content) for content in rows["content"].to_pylist())  # noqa: S301
+        rows = self._received.mapInArrow(do, _MESSAGE_COLUMNS).toArrow().to_pylist()
+        found = {row["receiver"]: pickle.loads(row["content"]) for row in rows}  # noqa: S301  pickled above
+        *results, messages = (found[receiver] for receiver in wanted)
         return [value_of(result) for result in results], for_the_driver(messages)
 
 

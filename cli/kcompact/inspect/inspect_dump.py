@@ -25,7 +25,7 @@ from kcompact.inspect.remarks import Facts, remarks_on
 from kcompact.inspect.thresholds import Thresholds, check_thresholds
 from kcompact.inspect.topic_facts import topic_facts
 from kcompact.inspect.verdict import verdict
-from kcompact.log.compaction import shuffle_partitions
+from kcompact.log.full import key_receivers
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Expectations:
 def inspect_dump(spark: SparkSession, dump: Dump, folder: Path, expected: Expectations) -> Inspection:
     """Everything about a dump. Raises InputError for records that cannot be read or that nobody asked for."""
     plan = plan_index(dump, folder, EXTRA)
-    reading, answers = ask_all(spark, plan, shuffle_partitions(dump, plan))
+    reading, answers = ask_all(spark, plan, key_receivers(dump, plan))
     remarks, problems = look_over(dump, plan.splits, reading.notes)
     refuse_unmatched(dump.options, log_names(reading.summaries), logs_left_out(reading.notes.values()))
     logs = log_facts(reading.summaries, answers, reading.tallies)

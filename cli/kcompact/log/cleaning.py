@@ -1,35 +1,32 @@
-"""Kafka's log cleaner on an index: from rows to verdicts, rounds and the state that they leave.
+"""Kafka's log cleaner on tracked rows: from rows to verdicts, rounds and the state that they leave.
 
-The Spark jobs are few and do not depend on the number of rounds: one computes the offset map and surveys the
-logs, one counts fates, and, only where asked for, one each rolls segments, finds full maps, reads logs whose
-batches are told, and expires records.
+The stages are few and do not depend on the number of rounds: one surveys the logs, one counts fates, and,
+only where asked for, some roll segments, find full maps, read logs whose batches are known, and expire
+records.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql.types import BooleanType, LongType, StructField, StructType
+import pyarrow.compute as pc
 
 from kcompact.broker.given import GivenLog
 from kcompact.log.batched import clean_batched
 from kcompact.log.cleaned_log import LogCleaning
-from kcompact.log.decisions import Plan, with_verdicts
+from kcompact.log.decisions import Plan
 from kcompact.log.expiry import RecordRetention, expire_records
 from kcompact.log.fitting import refuse_misfits, refuse_misfitting_batches
-from kcompact.log.lookups import LOOKED_UP, NO_SEGMENT, Lookup, look_up, lookup_for
-from kcompact.log.offset_map import with_offset_map
-from kcompact.log.per_log import MOST_LOGS, per_log
 from kcompact.log.policy import Policy
 from kcompact.log.rewriting import ROW_COLUMNS, log_rows
 from kcompact.log.rolling import roll_segments
 from kcompact.log.scanning import scan_maps
 from kcompact.log.segments import SegmentState, is_rolled
+from kcompact.log.shares import slices_by_log
 from kcompact.log.survey import Survey, survey, told_segments
 from kcompact.log.tallies import Tally, tally
+from kcompact.log.tracked import Tracked
 from kcompact.log.unbatched import (
     LogCase,
     Played,
@@ -43,52 +40,40 @@ from kcompact.log.unbatched import (
     spans_of_case,
     with_cleanable_bytes,
 )
-from kcompact.log.verdicts import UNKNOWN_HORIZON_MS
 
 NOTHING_GIVEN = GivenLog()
 
 
 @dataclass(frozen=True)
 class Cleaning:
-    """What a run decides: a verdict per row, and per log what a broker would have logged and left."""
+    """What a run decides: per log what a broker would have logged and left, and what verdicts follow from."""
 
     logs: Mapping[int, LogCleaning]
-    _tracked: DataFrame
-    _plans: Mapping[int, Plan]
-
-    def verdicts(self, *columns: str) -> DataFrame:
-        """These columns of the index, verdict (a Verdict) and round (from 1; 0: in none) of every row."""
-        return with_verdicts(self._tracked, self._plans, columns)
-
-    def release(self) -> None:
-        """Free the rows that Spark keeps for ``verdicts``."""
-        self._tracked.unpersist()
+    plans: Mapping[int, Plan]
+    tracked: Tracked
 
 
 def clean(
-    index: DataFrame,
+    tracked: Tracked,
     given: Mapping[int, GivenLog],
     policies: Mapping[int, Policy],
     names: Mapping[int, str] | None = None,
 ) -> Cleaning:
-    """Clean every log of ``index`` under its policy, knowing what is given about it.
+    """Clean every log under its policy, knowing what is given about it.
 
-    ``index`` has INDEX_SCHEMA's columns, log_bytes and is_control, in any order of rows; they are read once.
     ``names`` are for messages. Raises InputError where what is given does not fit the records.
     """
-    tracked = track(index, given, policies).persist()
     called = {i: str(i) for i in policies} | dict(names or {})
-    with_batches = sorted(i for i in policies if given.get(i, NOTHING_GIVEN).batches is not None)
-    logs, plans = _batched(tracked, {i: called[i] for i in with_batches}, given, policies)
+    with_batches = {i for i in policies if given.get(i, NOTHING_GIVEN).batches is not None}
+    logs, plans = _batched(tracked, {i: called[i] for i in sorted(with_batches)}, given, policies)
     if len(with_batches) < len(policies):
-        others = tracked.where(~F.col("log_id").isin(with_batches)) if with_batches else tracked
-        found = survey(others)
+        found = {i: one for i, one in survey(tracked).items() if i not in with_batches}
         for i, one in found.items():
             whole = one.whole
             refuse_misfits(called[i], given.get(i, NOTHING_GIVEN), whole.first_offset, whole.last_offset)
-        more_logs, more_plans = _unbatched(others, found, given, policies)
+        more_logs, more_plans = _unbatched(tracked, found, given, policies)
         logs, plans = logs | more_logs, plans | more_plans
-    return Cleaning(logs, tracked, plans)
+    return Cleaning(logs, plans, tracked)
 
 
 Cleaned = tuple[dict[int, LogCleaning], dict[int, Plan]]
@@ -96,7 +81,7 @@ Cleaned = tuple[dict[int, LogCleaning], dict[int, Plan]]
 
 
 def _unbatched(
-    tracked: DataFrame,
+    tracked: Tracked,
     found: Mapping[int, Survey],
     given: Mapping[int, GivenLog],
     policies: Mapping[int, Policy],
@@ -114,26 +99,22 @@ def _unbatched(
 
 
 def _batched(
-    tracked: DataFrame,
+    tracked: Tracked,
     names: Mapping[int, str],
     given: Mapping[int, GivenLog],
     policies: Mapping[int, Policy],
 ) -> Cleaned:
-    """The logs whose batches are told, read into this process: one Spark job."""
+    """The logs whose batches are known, read into this process, in one stage."""
     if not names:
         return {}, {}
-    rows = (
-        tracked.where(F.col("log_id").isin(list(names)))
-        .withColumn("has_key", F.col("key").isNotNull())
-        .select(*ROW_COLUMNS)
-        .toArrow()
-        .sort_by([("log_id", "ascending"), ("offset", "ascending")])
-    )
+    log_ids = pa.array(list(names), pa.int64())
+    parts = tracked.each(lambda rows: rows.filter(pc.is_in(rows["log_id"], log_ids)).select(ROW_COLUMNS))
+    # Shares come in the order of logs, and a log's shares in the order of offsets.
+    rows = dict(slices_by_log(pa.concat_tables(parts)))
     logs: dict[int, LogCleaning] = {}
     plans: dict[int, Plan] = {}
     for log_id, name in names.items():
-        of_log = rows.filter(pa.compute.equal(rows["log_id"], log_id)).combine_chunks()
-        records = log_rows(of_log)
+        records = log_rows(rows.get(log_id, parts[0].slice(0, 0)))
         if len(records.rows):
             offsets = records.rows.offset
             refuse_misfits(name, given[log_id], int(offsets[0]), int(offsets[-1]))
@@ -142,50 +123,8 @@ def _batched(
     return logs, plans
 
 
-def track(index: DataFrame, given: Mapping[int, GivenLog], policies: Mapping[int, Policy]) -> DataFrame:
-    """The index with what is told about its records, and its offset map; lazy."""
-    lookups = {i: lookup_for(given.get(i, NOTHING_GIVEN), policy) for i, policy in policies.items()}
-    return with_offset_map(_looked_up(index, lookups))
-
-
-def _looked_up(index: DataFrame, lookups: Mapping[int, Lookup]) -> DataFrame:
-    if set(LOOKED_UP.names) <= set(index.columns):
-        return index  # done where the rows were made
-
-    if len(lookups) <= MOST_LOGS and not any(one.tells_single_records for one in lookups.values()):
-        return index.withColumns(_without_looking(lookups))
-
-    def add(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            yield look_up(batch, lookups)
-
-    return index.mapInArrow(add, StructType([*index.schema.fields, *LOOKED_UP_FIELDS]))
-
-
-def _without_looking(lookups: Mapping[int, Lookup]) -> dict[str, Column]:
-    """LOOKED_UP's columns where nothing is told about single records: no row need pass through Python."""
-    false, unknown = F.expr("false"), F.lit(UNKNOWN_HORIZON_MS).cast("long")
-    first_dirty = F.coalesce(per_log({i: one.first_dirty_offset for i, one in lookups.items()}), F.lit(0))
-    young_from = {i: one.young_from_ms for i, one in lookups.items() if one.young_from_ms is not None}
-    is_young = (F.col("timestamp_ms") >= per_log(young_from)) & (F.col("offset") >= first_dirty)
-    return {
-        "is_aborted": false,
-        "delete_horizon_ms": unknown,
-        "segment_base_offset": F.lit(NO_SEGMENT).cast("long"),
-        "first_dirty_offset": first_dirty.cast("long"),
-        "is_young": F.coalesce(is_young, false),
-    }
-
-
-LOOKED_UP_FIELDS = [
-    StructField(field.name, BooleanType() if pa.types.is_boolean(field.type) else LongType(), nullable=False)
-    for field in LOOKED_UP
-]
-"""LOOKED_UP as Spark has it."""
-
-
 def surveyed_cases(
-    tracked: DataFrame,
+    tracked: Tracked,
     found: Mapping[int, Survey],
     given: Mapping[int, GivenLog],
     policies: Mapping[int, Policy],
@@ -207,26 +146,32 @@ def _bound_cuts_bytes(case: LogCase) -> bool:
     return case.segments is None and is_bounded
 
 
-def _measured(tracked: DataFrame, cases: Mapping[int, LogCase]) -> dict[int, LogCase]:
-    """The bytes between first dirty and first uncleanable offset of unsegmented logs: one Spark job."""
+def _measured(tracked: Tracked, cases: Mapping[int, LogCase]) -> dict[int, LogCase]:
+    """The bytes between first dirty and first uncleanable offset of unsegmented logs, in one stage."""
     if not cases:
         return {}
-    first = per_log({i: case.range.first_dirty_offset for i, case in cases.items()})
-    end = per_log({i: case.range.first_uncleanable_offset for i, case in cases.items()})
-    inside = (F.col("offset") >= first) & (F.col("offset") < end)
-    rows = (
-        tracked.where(inside & ~F.col("is_repeated"))
-        .groupBy("log_id")
-        .agg(F.sum(F.col("log_bytes").cast("long")).alias("bytes"))
-        .toArrow()
-        .to_pylist()
-    )
-    sums = {row["log_id"]: row["bytes"] for row in rows}
-    return {i: with_cleanable_bytes(case, sums.get(i, 0)) for i, case in cases.items()}
+    ranges = {
+        i: (case.range.first_dirty_offset, case.range.first_uncleanable_offset) for i, case in cases.items()
+    }
+
+    def measure(rows: pa.Table) -> dict[int, int]:
+        rows = rows.filter(pc.invert(rows["is_repeated"]))
+        return {i: _bytes_between(part, *ranges[i]) for i, part in slices_by_log(rows) if i in ranges}
+
+    sums = dict.fromkeys(cases, 0)
+    for share in tracked.each(measure):
+        for log_id, log_bytes in share.items():
+            sums[log_id] += log_bytes
+    return {i: with_cleanable_bytes(case, sums[i]) for i, case in cases.items()}
+
+
+def _bytes_between(rows: pa.Table, first_offset: int, end_offset: int) -> int:
+    first, end = np.searchsorted(rows["offset"].to_numpy(), [first_offset, end_offset])
+    return int(rows["log_bytes"].to_numpy()[first:end].sum(dtype=np.int64))
 
 
 def _after_retention(
-    tracked: DataFrame,
+    tracked: Tracked,
     cases: Mapping[int, LogCase],
     played: Mapping[int, Played],
     plans: Mapping[int, Plan],

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -13,29 +14,30 @@ from kcompact.dumps.filters import logs_left_out, refuse_unmatched
 from kcompact.dumps.judging import judge, refuse_doubts
 from kcompact.dumps.layout import SplitNotes
 from kcompact.engine.copying import Copier
+from kcompact.engine.in_process import send_in_process
 from kcompact.engine.indexing import IndexPlan, plan_index
+from kcompact.engine.shuffle import Send, send
 from kcompact.engine.summaries import LogSummary, log_names
+from kcompact.engine.tasks import run_tasks
 from kcompact.errors import InputError
 from kcompact.log.cleaned_log import LogCleaning
-from kcompact.log.full import FullIndex, clean_index, full_index, null_key_removals, shared_keys
+from kcompact.log.full import FullIndex, clean_index, full_index, null_key_removals
 from kcompact.log.full_job import FullJob
 from kcompact.log.full_totals import full_outcome
-from kcompact.log.gap_report import GAPS_BY, report_gaps
+from kcompact.log.gap_report import report_gaps
 from kcompact.log.plain import PlainScan, run_plain
 from kcompact.log.plain_copying import PlainJob, RenderGaps, RenderRemoved
 from kcompact.log.policy import Policy
 from kcompact.log.read_committed import told_by_read_committed
-from kcompact.log.removed_report import REMOVED_BY, report_removed_keys
+from kcompact.log.removed_report import report_removed_keys
 from kcompact.log.repeats import refuse_conflicts
 from kcompact.log.shared_keys import SharedKeys
-from kcompact.log.survivors import COPIED_BY, copy_survivors
+from kcompact.log.survivors import copy_survivors
 from kcompact.log.totals import Outcome, overlapping, overtaken_files, plain_outcome, unsorted_files
 
-ROWS_PER_SHUFFLE_PARTITION = 500_000
 DUMP_BYTES_PER_MERGE_TASK = 256 << 20  # each reads its share in as many passes as it takes
 MOST_MERGE_TASKS = 512
 LARGEST_SINGLE_TASK_BYTES = 64 << 20  # of a dump that cannot be cut: its task holds all keys
-TYPICAL_RECORD_BYTES = 200  # to guess the number of records before any is read
 
 
 @dataclass(frozen=True)
@@ -95,8 +97,6 @@ def compact_dump(spark: SparkSession, dump: Dump, request: Request) -> Compacted
         done = _compact_plain(spark, dump, request)
         if done is not None:
             return done
-        for path in request.folder.iterdir():
-            path.unlink()
     return _compact_full(spark, dump, request)
 
 
@@ -131,12 +131,22 @@ def _compact_plain(spark: SparkSession, dump: Dump, request: Request) -> Compact
 
 
 def _compact_full(spark: SparkSession, dump: Dump, request: Request) -> Compacted:
-    index = full_index(spark, dump, request.folder)
+    """In one task where one reads the whole dump, else as stages of Spark."""
+    plan = plan_index(dump, request.folder)
+    if merge_tasks(dump, plan, 1) == 1:
+        (done,) = run_tasks(spark, 1, lambda _: compact_rows(send_in_process, dump, request))
+        return done
+    return compact_rows(partial(send, spark), dump, request)
+
+
+def compact_rows(send: Send, dump: Dump, request: Request) -> Compacted:
+    """The full form; ``send`` says where its stages run."""
+    index = full_index(send, dump, request.folder)
     _refuse_doubts(dump, index.plan, index.notes, request)
     if not index.summaries:
         return Compacted(Outcome([], [], [], []), SharedKeys(), index.remarks, index.plan)
-    given, assumed = _given(spark, index, request)
-    repeats = refuse_conflicts(spark, index)
+    given, assumed = _given(send, index, request)
+    repeats = refuse_conflicts(send, index)
     cleaning = clean_index(index, given, request.policy_of)
     refuse_null_keys(index.summaries, request.policy, null_key_removals(cleaning.logs))
     job = FullJob(
@@ -147,45 +157,32 @@ def _compact_full(spark: SparkSession, dump: Dump, request: Request) -> Compacte
         index.names,
         index.sorted_files,
     )
-    fragments = copy_survivors(cleaning.verdicts(*COPIED_BY), job)
-    kept = report_gaps(cleaning.verdicts(*GAPS_BY), job)
-    removed = report_removed_keys(cleaning.verdicts(*REMOVED_BY), job)
+    fragments = copy_survivors(cleaning, job)
+    kept = report_gaps(cleaning, job)
+    removed, shared = report_removed_keys(cleaning, job)
     outcome = full_outcome(index.summaries, cleaning.logs, kept, removed)
     outcome.fragments = fragments
-    done = Compacted(
-        outcome,
-        shared_keys(index.rows, index.names),
-        [*index.remarks, *repeats, *assumed],
-        index.plan,
-        cleaning.logs,
-    )
+    remarks = [*index.remarks, *repeats, *assumed]
+    done = Compacted(outcome, shared, remarks, index.plan, cleaning.logs)
     file_ids = {split.split_id: split.file_id for split in index.plan.splits.values()}
     done.overtaken = overtaken_files(index.summaries, file_ids)
     done.notes += [_sorted_note(dump, file_id) for file_id in sorted(index.sorted_files)]
-    done.notes += [
-        f"{LogName(*index.names[i])}: {text}" for i, log in cleaning.logs.items() for text in log.notes
-    ]
-    cleaning.release()
-    index.rows.unpersist()
+    by_name = sorted((LogName(*index.names[i]), log) for i, log in cleaning.logs.items())
+    done.notes += [f"{name}: {text}" for name, log in by_name for text in log.notes]
     return done
 
 
-def _given(
-    spark: SparkSession, index: FullIndex, request: Request
-) -> tuple[Mapping[int, GivenLog], list[str]]:
-    """What is told about each log, by files, options and the read_committed dump; what that assumed."""
+def _given(send: Send, index: FullIndex, request: Request) -> tuple[Mapping[int, GivenLog], list[str]]:
+    """What is known about each log, by files, options and the read_committed dump; what that assumed."""
     names = {log_id: LogName(*name) for log_id, name in index.names.items()}
     by_name = request.given.for_logs(names.values())
     given = {log_id: by_name[name] for log_id, name in names.items()}
     silences = request.given.silences(names.values())
     if request.committed is None:
         return given, silences
-    folder = request.folder / "read-committed"
-    folder.mkdir()
-    committed = full_index(spark, request.committed, folder)
-    committed.rows.unpersist()
-    told, notes = told_by_read_committed(given, index.summaries, committed.summaries)
-    return told, [*silences, *notes]
+    committed = full_index(send, request.committed, request.folder)
+    known, notes = told_by_read_committed(given, index.summaries, committed.summaries)
+    return known, [*silences, *notes]
 
 
 def _sorted_note(dump: Dump, file_id: int) -> str:
@@ -204,14 +201,6 @@ def spark_parallelism(spark: SparkSession) -> int:
     """How many tasks run side by side; Connect does not tell, so two are assumed there."""
     context = getattr(spark, "_sc", None)
     return int(context.defaultParallelism) if context is not None else 2
-
-
-def shuffle_partitions(dump: Dump, plan: IndexPlan) -> int:
-    """Enough that one partition's keys fit into a modest heap: rows / 500,000, at least 2."""
-    dump_bytes = sum(file.data_bytes for file in dump.files)
-    if len(plan.tasks) == 1:
-        return 1
-    return max(2, dump_bytes // (ROWS_PER_SHUFFLE_PARTITION * TYPICAL_RECORD_BYTES))
 
 
 def merge_tasks(dump: Dump, plan: IndexPlan, parallelism: int) -> int:

@@ -1,21 +1,10 @@
 """Verdicts inside Spark's workers: the closed form applied to rows as they stream by."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql.types import (
-    BooleanType,
-    ByteType,
-    DataType,
-    IntegerType,
-    LongType,
-    StructField,
-    StructType,
-)
 
 from kcompact.log.lookups import NO_SEGMENT, rows_of_logs
 from kcompact.log.sizes import stamped_bytes
@@ -34,70 +23,45 @@ class Plan:
 
 NO_PLAN = Plan(Rounds(), np.empty(0, np.int64), 0, np.empty(0, np.int64))
 
-VERDICT_COLUMNS: dict[str, tuple[DataType, pa.DataType]] = {
-    "verdict": (ByteType(), pa.int8()),
-    "round": (IntegerType(), pa.int32()),  # from 1; 0: in no round
+TALLY_COLUMNS: dict[str, pa.DataType] = {
+    "verdict": pa.int8(),
+    "round": pa.int32(),  # from 1; 0: in no round
+    "rewritten_round": pa.int32(),
+    "entry_round": pa.int32(),  # the round whose map it opens an entry in; 0: none
+    "stamped": pa.bool_(),
+    "in_range": pa.bool_(),  # below the first uncleanable offset
+    "segment_base_offset": pa.int64(),
+    "stamped_log_bytes": pa.int64(),  # once stamped; else log_bytes
 }
-"""What ``with_verdicts`` adds."""
-
-TALLY_COLUMNS: dict[str, tuple[DataType, pa.DataType]] = VERDICT_COLUMNS | {
-    "rewritten_round": (IntegerType(), pa.int32()),
-    "entry_round": (IntegerType(), pa.int32()),  # the round whose map it opens an entry in; 0: none
-    "stamped": (BooleanType(), pa.bool_()),
-    "in_range": (BooleanType(), pa.bool_()),  # below the first uncleanable offset
-    "segment_base_offset": (LongType(), pa.int64()),
-    "stamped_log_bytes": (LongType(), pa.int64()),  # once stamped; else log_bytes
-}
-"""What ``with_tally_columns`` adds."""
+"""What ``decided`` can tell of rows."""
 
 
-_NEEDED = (
-    "log_id",
-    "offset",
-    "is_tombstone",
-    "is_control",
-    "is_aborted",
-    "is_repeated",
-    "superseded_at_offset",
-    "delete_horizon_ms",
-)
-_NEEDED_FOR_TALLIES = (*_NEEDED, "previous_offset", "timestamp_ms", "log_bytes")
+def with_verdicts(rows: pa.Table, plans: Mapping[int, Plan]) -> pa.Table:
+    """Rows of TRACKED's columns, and a column ``verdict`` (a Verdict, int8)."""
+    return with_columns(rows, plans, ["verdict"])
 
 
-def with_verdicts(tracked: DataFrame, plans: Mapping[int, Plan], columns: Sequence[str]) -> DataFrame:
-    """These columns of ``tracked``, and VERDICT_COLUMNS. Only what is asked for passes through Python."""
-    rows = _decided(tracked, plans, VERDICT_COLUMNS, [*columns, *_NEEDED])
-    return rows.select(*columns, *VERDICT_COLUMNS)
-
-
-def with_tally_columns(tracked: DataFrame, plans: Mapping[int, Plan]) -> DataFrame:
-    """What tallies count ``tracked`` by: log_id, offset, sizes, timestamps, has_key and TALLY_COLUMNS."""
-    return _decided(tracked, plans, TALLY_COLUMNS, _NEEDED_FOR_TALLIES)
-
-
-def _decided(
-    tracked: DataFrame,
-    plans: Mapping[int, Plan],
-    added: Mapping[str, tuple[DataType, pa.DataType]],
-    columns: Sequence[str],
-) -> DataFrame:
-    rows = tracked.select(*dict.fromkeys(columns), F.col("key").isNotNull().alias("has_key"))
-    fields = [StructField(name, spark_type, nullable=False) for name, (spark_type, _) in added.items()]
-
-    def decide_all(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            found = decided(batch, plans, added)
-            arrays = [pa.array(found[name], arrow_type) for name, (_, arrow_type) in added.items()]
-            yield pa.RecordBatch.from_arrays([*batch.columns, *arrays], [*batch.schema.names, *added])
-
-    return rows.mapInArrow(decide_all, StructType([*rows.schema.fields, *fields]))
+def with_columns(rows: pa.Table, plans: Mapping[int, Plan], wanted: Sequence[str]) -> pa.Table:
+    """Rows of TRACKED's columns, and the ``wanted`` of TALLY_COLUMNS (in place of one of the same name)."""
+    rows = rows.combine_chunks()
+    if not rows.num_rows:
+        found = {name: np.empty(0) for name in wanted}
+    else:
+        found = decided(rows.to_batches()[0], plans, wanted)
+    for name in wanted:
+        column = pa.array(found[name], TALLY_COLUMNS[name])
+        if name in rows.column_names:
+            rows = rows.set_column(rows.column_names.index(name), name, column)
+        else:
+            rows = rows.append_column(name, column)
+    return rows
 
 
 def decided(
     batch: pa.RecordBatch, plans: Mapping[int, Plan], wanted: Collection[str]
 ) -> dict[str, np.ndarray]:
     """The ``wanted`` of TALLY_COLUMNS for rows of any logs."""
-    types = {name: arrow_type.to_pandas_dtype() for name, (_, arrow_type) in TALLY_COLUMNS.items()}
+    types = {name: arrow_type.to_pandas_dtype() for name, arrow_type in TALLY_COLUMNS.items()}
     found = {name: np.zeros(batch.num_rows, types[name]) for name in wanted}
     rows = rows_of(batch)
     for log_id, at in rows_of_logs(batch.column("log_id").to_numpy()):
@@ -105,7 +69,7 @@ def decided(
         of_log = rows.take(at)
         decision = decide(of_log, plan.rounds)
         columns = {"verdict": decision.verdict, "round": decision.round}
-        if len(wanted) > len(columns):
+        if not set(wanted) <= columns.keys():
             columns |= _tally_columns(of_log, decision, batch.take(pa.array(at)), plan)
         for name in wanted:
             found[name][at] = columns[name]

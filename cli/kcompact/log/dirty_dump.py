@@ -1,7 +1,8 @@
-"""From a dump to one scan per log: the part of ``dirty-ratio`` that runs on Spark."""
+"""From a dump to one scan per log: the part of ``dirty-ratio`` that runs in Spark's tasks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -10,12 +11,15 @@ from kcompact.broker.given import Given, GivenLog
 from kcompact.broker.log_names import LogName
 from kcompact.broker.segments import Segment
 from kcompact.dumps.dump import Dump
+from kcompact.engine.in_process import send_in_process
+from kcompact.engine.indexing import plan_index
+from kcompact.engine.shuffle import Send, send
+from kcompact.engine.tasks import run_tasks
 from kcompact.errors import InputError
-from kcompact.log.cleaning import track
-from kcompact.log.compaction import shuffle_partitions
 from kcompact.log.dirtiness import ScannedLog, Setting, plan_scan
 from kcompact.log.dirty_records import scan_logs
 from kcompact.log.full import FullIndex, full_index
+from kcompact.log.lookups import lookup_for
 from kcompact.log.read_committed import told_by_read_committed
 from kcompact.log.repeats import refuse_conflicts
 
@@ -34,51 +38,48 @@ class ScanRequest:
 
 
 def scan_dump(spark: SparkSession, dump: Dump, request: ScanRequest) -> tuple[list[ScannedLog], list[str]]:
-    """Every log of the dump, by topic and partition, and notes. Raises InputError.
-
-    One Spark job reads the dump and tells which logs there are, one does all else; a read_committed dump
-    takes one more.
-    """
-    index = full_index(spark, dump, _subfolder(request.folder, "index"))
-    try:
-        repeats = refuse_conflicts(spark, index)
-        told, notes = _told(spark, index, request)
-        return _scan(dump, index, (request.settings_of, told)), [*index.remarks, *repeats, *notes]
-    finally:
-        index.rows.unpersist()
+    """Every log of the dump, by topic and partition, and notes. Raises InputError."""
+    plan = plan_index(dump, request.folder)
+    if len(plan.tasks) == 1:
+        (found,) = run_tasks(spark, 1, lambda _: scan_rows(send_in_process, dump, request))
+        return found
+    return scan_rows(partial(send, spark), dump, request)
 
 
-def _scan(dump: Dump, index: FullIndex, asked: tuple[SettingsOf, Mapping[int, GivenLog]]) -> list[ScannedLog]:
-    settings_of, told = asked
+def scan_rows(send: Send, dump: Dump, request: ScanRequest) -> tuple[list[ScannedLog], list[str]]:
+    """As ``scan_dump``; ``send`` says where its stages run."""
+    index = full_index(send, dump, request.folder)
+    repeats = refuse_conflicts(send, index)
+    given, notes = _given(send, index, request)
+    return _scan(index, request.settings_of, given), [*index.remarks, *repeats, *notes]
+
+
+def _scan(index: FullIndex, settings_of: SettingsOf, given: Mapping[int, GivenLog]) -> list[ScannedLog]:
     names = {log_id: LogName(*name) for log_id, name in index.names.items()}
     settings = {log_id: settings_of(log.topic) for log_id, log in names.items()}
-    plans = {log_id: plan_scan(told[log_id], settings[log_id]) for log_id in names}
-    tracked = track(index.rows, told, {log_id: settings[log_id][0].policy for log_id in names})
-    scans = scan_logs(tracked, plans, shuffle_partitions(dump, index.plan))
-    logs = [ScannedLog(log, settings[i], told[i], plans[i], scans[i]) for i, log in names.items()]
+    plans = {log_id: plan_scan(given[log_id], settings[log_id]) for log_id in names}
+    lookups = {i: lookup_for(given[i], settings[i][0].policy) for i in names}
+    scans = scan_logs(index.keyed, index.shares, lookups, plans) if names else {}
+    logs = [ScannedLog(log, settings[i], given[i], plans[i], scans[i]) for i, log in names.items()]
     for one in logs:
         _refuse_clash(one)
     return sorted(logs, key=lambda one: one.log)
 
 
-def _told(
-    spark: SparkSession, index: FullIndex, request: ScanRequest
-) -> tuple[dict[int, GivenLog], list[str]]:
-    """What is told about each log, by log_id, and notes about what a pair of dumps tells."""
+def _given(send: Send, index: FullIndex, request: ScanRequest) -> tuple[dict[int, GivenLog], list[str]]:
+    """What is known about each log, by log_id, and notes about what a pair of dumps tells."""
     names = {log_id: LogName(*name) for log_id, name in index.names.items()}
     by_name = request.given.for_logs(names.values())
     ends = dict.fromkeys(names, 0)
     for part in index.summaries:
         ends[part.log_id] = max(ends[part.log_id], part.last_offset + 1)
-    told = {i: segments_from_batches(by_name[log], ends[i]) for i, log in names.items()}
+    given = {i: segments_from_batches(by_name[log], ends[i]) for i, log in names.items()}
     silences = request.given.silences(names.values())
     if request.committed is None:
-        return told, silences
-    folder = _subfolder(request.folder, "committed")
-    committed = full_index(spark, request.committed, folder)
-    committed.rows.unpersist()
-    told, notes = told_by_read_committed(told, index.summaries, committed.summaries)
-    return told, [*silences, *notes]
+        return given, silences
+    committed = full_index(send, request.committed, request.folder)
+    known, notes = told_by_read_committed(given, index.summaries, committed.summaries)
+    return known, [*silences, *notes]
 
 
 def segments_from_batches(given: GivenLog, end_offset: int) -> GivenLog:
@@ -92,11 +93,6 @@ def segments_from_batches(given: GivenLog, end_offset: int) -> GivenLog:
             return given
         sizes[batch.segment_base_offset] = sizes.get(batch.segment_base_offset, 0) + batch.size_bytes
     return replace(given, segments=tuple(Segment(base, size) for base, size in sorted(sizes.items())))
-
-
-def _subfolder(folder: Path, name: str) -> Path:
-    (folder / name).mkdir(exist_ok=True)
-    return folder / name
 
 
 def _refuse_clash(one: ScannedLog) -> None:

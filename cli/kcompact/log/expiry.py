@@ -1,16 +1,18 @@
 """Retention where no segments are known: from the oldest record to the first that may stay (R53, L1)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from kcompact.log.decisions import Plan, with_verdicts
-from kcompact.log.per_log import per_log
 from kcompact.log.policy import Policy
 from kcompact.log.range import LogBounds
 from kcompact.log.retention import Retained
+from kcompact.log.shares import slices_by_log
+from kcompact.log.tracked import Tracked
 from kcompact.log.verdicts import Verdict
 
 
@@ -39,57 +41,78 @@ class RecordRetention:
 
 
 def expire_records(
-    tracked: DataFrame, plans: Mapping[int, Plan], retentions: Mapping[int, RecordRetention]
+    tracked: Tracked, plans: Mapping[int, Plan], retentions: Mapping[int, RecordRetention]
 ) -> dict[int, Retained]:
-    """Where each log starts once retention has run on what the rounds left: at most one Spark job."""
+    """Where each log starts once retention has run on what the rounds left: two stages at most."""
+    found = {i: Retained((), r.bounds.log_start_offset) for i, r in retentions.items()}
     limited = {i: r for i, r in retentions.items() if r.oldest_ms is not None or r.most_bytes is not None}
-    starts = {i: r.bounds.log_start_offset for i, r in limited.items()}
-    found = {i: Retained((), r.bounds.log_start_offset) for i, r in retentions.items() if i not in limited}
     if not limited:
         return found
-    left = with_verdicts(tracked, plans, ["log_id", "offset", "timestamp_ms", "log_bytes"]).where(
-        (F.col("verdict") == Verdict.RETAINED) & (F.col("offset") >= per_log(starts))
+    left = tracked.each(lambda rows: [(i, *_count(part)) for i, part in _left(rows, plans, limited)])
+    totals: dict[int, tuple[int, int]] = {}
+    behind: list[dict[int, int]] = []  # bytes left of each log in the shares before
+    records_behind: list[dict[int, int]] = []
+    for share in left:
+        behind.append({i: totals.get(i, (0, 0))[1] for i, *_ in share})
+        records_behind.append({i: totals.get(i, (0, 0))[0] for i, *_ in share})
+        for i, records, log_bytes in share:
+            known = totals.get(i, (0, 0))
+            totals[i] = (known[0] + records, known[1] + log_bytes)
+    excess = {
+        i: total - most for i, (_, total) in totals.items() if (most := limited[i].most_bytes) is not None
+    }
+    firsts = tracked.each_numbered(
+        lambda share, rows: [
+            (i, *first_to_stay(part, limited[i].oldest_ms, excess.get(i), behind[share][i]))
+            for i, part in _left(rows, plans, limited)
+        ]
     )
-    sizes = {i: r.most_bytes for i, r in limited.items() if r.most_bytes is not None}
-    ages = {i: r.oldest_ms for i, r in limited.items() if r.oldest_ms is not None}
-    stays = F.expr("true")
-    if sizes:
-        left = _with_excess(left, sizes)
-        stays = F.coalesce(F.col("bytes_so_far") > F.col("excess"), stays)
-    # A record without a timestamp is as old as its file, which nobody knows: it stays.
-    recent = F.coalesce(
-        (F.col("timestamp_ms") < 0) | (F.col("timestamp_ms") >= per_log(ages)), F.expr("true")
-    )
-    marked = left.withColumn("first", F.when(stays & recent, F.col("offset")))
-    rows = (
-        marked.withColumn("start", F.min("first").over(Window.partitionBy("log_id")))
-        .groupBy("log_id")
-        .agg(
-            F.min("start").alias("start"),
-            F.count_if(F.col("start").isNull() | (F.col("offset") < F.col("start"))).alias("expired"),
-        )
-        .toArrow()
-        .to_pylist()
-    )
-    empty = {i: Retained((), starts[i]) for i in limited}
-    return found | empty | {row["log_id"]: _retained(row, limited[row["log_id"]]) for row in rows}
+    for i, (records, _) in totals.items():
+        found[i] = _retained(None, records, limited[i])
+    for number in reversed(range(len(firsts))):
+        for i, start, before in firsts[number]:
+            if start is not None:
+                found[i] = _retained(start, records_behind[number][i] + before, limited[i])
+    return found
 
 
-def _with_excess(left: DataFrame, sizes: Mapping[int, int]) -> DataFrame:
-    """R53b: the bytes from the log's start up to each record, and what there is too much of in all."""
-    log_bytes = F.col("log_bytes").cast("long")
-    of_log = Window.partitionBy("log_id")
-    so_far = of_log.orderBy("offset").rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    return left.withColumns(
-        {
-            "bytes_so_far": F.sum(log_bytes).over(so_far),
-            "excess": F.sum(log_bytes).over(of_log) - per_log(sizes),
-        }
-    )
+def _left(
+    rows: pa.Table, plans: Mapping[int, Plan], limited: Mapping[int, RecordRetention]
+) -> Iterator[tuple[int, pa.Table]]:
+    """What the rounds left of each limited log in a share, from its log start on."""
+    rows = with_verdicts(rows, plans)
+    for log_id, part in slices_by_log(rows.filter(pc.equal(rows["verdict"], int(Verdict.RETAINED)))):
+        if log_id in limited:
+            start = limited[log_id].bounds.log_start_offset
+            yield log_id, part.filter(pc.greater_equal(part["offset"], start))
 
 
-def _retained(row: Mapping[str, int | None], retention: RecordRetention) -> Retained:
-    bounds, start, expired = retention.bounds, row["start"], row["expired"] or 0
+def _count(rows: pa.Table) -> tuple[int, int]:
+    return rows.num_rows, int(rows["log_bytes"].to_numpy().sum(dtype=np.int64))
+
+
+def first_to_stay(
+    rows: pa.Table, oldest_ms: int | None, excess: int | None, bytes_before: int
+) -> tuple[int | None, int]:
+    """The offset of the first record (in the order of offsets) that may stay, and how many are before it.
+
+    ``excess`` is how many bytes of the log are too many, ``bytes_before`` how many lie in front of ``rows``.
+    """
+    stays = np.ones(rows.num_rows, np.bool_)
+    if excess is not None:
+        stays &= bytes_before + np.cumsum(rows["log_bytes"].to_numpy().astype(np.int64)) > excess
+    if oldest_ms is not None:
+        # A record without a timestamp is as old as its file, which nobody knows: it stays.
+        timestamp_ms = rows["timestamp_ms"].to_numpy()
+        stays &= (timestamp_ms < 0) | (timestamp_ms >= oldest_ms)
+    if not stays.any():
+        return None, rows.num_rows
+    first = int(np.argmax(stays))
+    return int(rows["offset"][first].as_py()), first
+
+
+def _retained(start: int | None, expired: int, retention: RecordRetention) -> Retained:
+    bounds = retention.bounds
     if not expired:
         return Retained((), bounds.log_start_offset)
     return Retained((), bounds.log_end_offset if start is None else start, expired)

@@ -1,13 +1,9 @@
-"""The full form: Kafka's cleaner on an ungrouped index, for whatever the plain form does not cover."""
+"""The full form: Kafka's cleaner on every index row, for whatever the plain form does not cover."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-from pyspark import StorageLevel
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from kcompact.broker.given import GivenLog
 from kcompact.broker.log_names import LogName
@@ -15,24 +11,29 @@ from kcompact.dumps.dump import Dump
 from kcompact.dumps.filters import logs_left_out, refuse_unmatched
 from kcompact.dumps.judging import judge
 from kcompact.dumps.layout import SplitNotes
-from kcompact.engine.indexing import IndexPlan, index_rows, plan_index
-from kcompact.engine.summaries import LogSummary, log_names, read_side_files
+from kcompact.engine.indexing import IndexPlan, plan_index
+from kcompact.engine.shuffle import Send, Stage
+from kcompact.engine.summaries import LogSummary, log_names, unpacked
 from kcompact.log.cleaned_log import LogCleaning
-from kcompact.log.cleaning import Cleaning, clean
+from kcompact.log.cleaning import NOTHING_GIVEN, Cleaning, clean
+from kcompact.log.lookups import lookup_for
 from kcompact.log.policy import Policy
-from kcompact.log.shared_keys import EXAMPLES, SharedKeys
+from kcompact.log.shares import Shares, plan_shares
 from kcompact.log.totals import unsorted_files
+from kcompact.log.tracked import INDEXED, Tracked, send_index, track
 from kcompact.log.verdicts import Verdict
 
-FULL_EXTRA = frozenset({"log_bytes", "is_control"})
+ROWS_PER_RECEIVER = 500_000
+TYPICAL_RECORD_BYTES = 200  # to guess the number of records before any is read
+RECORDS_PER_SHARE = 1 << 20  # of a log, unless one split has more
 
 
 @dataclass(frozen=True)
 class FullIndex:
-    """The index that the cleaner works on, kept by Spark, and what reading it told."""
+    """The index rows that the cleaner works on, by key, and what reading them told."""
 
     plan: IndexPlan
-    rows: DataFrame
+    keyed: Stage
     summaries: list[LogSummary]
     notes: dict[int, SplitNotes]
     remarks: list[str]
@@ -43,27 +44,41 @@ class FullIndex:
         """Topic and partition of every log id."""
         return {part.log_id: (part.topic, part.partition) for part in self.summaries}
 
+    @property
+    def shares(self) -> Shares:
+        """Which share takes which records."""
+        return plan_shares(self.summaries, RECORDS_PER_SHARE)
 
-def full_index(spark: SparkSession, dump: Dump, folder: Path) -> FullIndex:
+    def tracked(self, given: Mapping[int, GivenLog], policies: Mapping[int, Policy]) -> Tracked:
+        """The rows with what is known of them."""
+        lookups = {i: lookup_for(given.get(i, NOTHING_GIVEN), policy) for i, policy in policies.items()}
+        return track(self.keyed, self.shares, lookups)
+
+
+def full_index(send: Send, dump: Dump, folder: Path) -> FullIndex:
     """Read a dump into an index; a second time, file by file, where one is out of order and was cut."""
-    found = _index(spark, dump, plan_index(dump, folder, FULL_EXTRA))
+    found = _index(send, dump, plan_index(dump, folder, INDEXED))
     splits = Counter(split.file_id for split in found.plan.splits.values())
     if not any(splits[file_id] > 1 for file_id in found.sorted_files):
         return found
-    found.rows.unpersist()
-    for path in folder.glob("index-*.arrow"):
-        path.unlink()
-    return _index(spark, dump, plan_index(dump, folder, FULL_EXTRA, whole_files=True))
+    return _index(send, dump, plan_index(dump, folder, INDEXED, whole_files=True))
 
 
-def _index(spark: SparkSession, dump: Dump, plan: IndexPlan) -> FullIndex:
-    rows = index_rows(spark, plan).persist(StorageLevel.MEMORY_AND_DISK)
-    rows.count()
-    summaries, notes = read_side_files(Path(plan.folder))
+def _index(send: Send, dump: Dump, plan: IndexPlan) -> FullIndex:
+    keyed = send_index(send, plan, key_receivers(dump, plan))
+    summaries, notes = unpacked(block.content for block in keyed.driver_blocks())
     remarks = judge(dump, plan.splits, notes)
     refuse_unmatched(dump.options, log_names(summaries), logs_left_out(notes.values()))
     file_ids = {split.split_id: split.file_id for split in plan.splits.values()}
-    return FullIndex(plan, rows, summaries, notes, remarks, unsorted_files(summaries, file_ids))
+    return FullIndex(plan, keyed, summaries, notes, remarks, unsorted_files(summaries, file_ids))
+
+
+def key_receivers(dump: Dump, plan: IndexPlan) -> int:
+    """Enough tasks that the rows of one's keys fit into a worker: rows / 500,000, at least 2."""
+    dump_bytes = sum(file.data_bytes for file in dump.files)
+    if len(plan.tasks) == 1:
+        return 1
+    return max(2, dump_bytes // (ROWS_PER_RECEIVER * TYPICAL_RECORD_BYTES))
 
 
 def clean_index(
@@ -74,28 +89,7 @@ def clean_index(
     """The cleaner's decisions on every log."""
     policies = {log_id: policy_of(topic) for log_id, (topic, _) in index.names.items()}
     names = {log_id: str(LogName(*name)) for log_id, name in index.names.items()}
-    return clean(index.rows, given, policies, names)
-
-
-def shared_keys(rows: DataFrame, names: Mapping[int, tuple[str, int]]) -> SharedKeys:
-    """Keys in several partitions of their topic; no job at all where every topic has one partition."""
-    topics = sorted({topic for topic, _ in names.values()})
-    if len(topics) == len(names):
-        return SharedKeys()
-    number = F.create_map(
-        *(F.lit(x) for log_id, (topic, _) in names.items() for x in (log_id, topics.index(topic)))
-    )
-    shared = (
-        rows.where("key is not null")
-        .groupBy(number[F.col("log_id")].alias("topic"), "key")
-        .agg(F.count_distinct("log_id").alias("partitions"))
-        .where("partitions > 1")
-    )
-    count = shared.count()
-    if not count:
-        return SharedKeys()
-    first = shared.orderBy("topic", "key").limit(EXAMPLES).toArrow().to_pylist()
-    return SharedKeys(count, [(topics[row["topic"]], row["key"]) for row in first])
+    return clean(index.tracked(given, policies), given, policies, names)
 
 
 def null_key_removals(logs: Mapping[int, LogCleaning]) -> int:

@@ -40,8 +40,3 @@ class FullJob:
         """Place of each log among all, by topic and partition."""
         ordered = sorted(self.names, key=lambda log_id: self.names[log_id])
         return {log_id: rank for rank, log_id in enumerate(ordered)}
-
-
-def part_name(kind: str, log_id: int) -> str:
-    """The file that a log's part of a report lies in."""
-    return f"{kind}-{log_id & (1 << 64) - 1:016x}"

@@ -5,10 +5,10 @@ from typing import Any
 
 from kcompact.engine.summaries import LogSummary
 from kcompact.log.cleaned_log import LogCleaning, Round
-from kcompact.log.full_job import REASON_NAMES, part_name
+from kcompact.log.full_job import REASON_NAMES
 from kcompact.log.gap_report import KeptLog
 from kcompact.log.removed_report import RemovedLog
-from kcompact.log.totals import LogOutcome, Outcome, PartRange, summarise_logs
+from kcompact.log.totals import LogOutcome, Outcome, summarise_logs
 from kcompact.log.verdicts import Verdict
 
 
@@ -23,11 +23,11 @@ def full_outcome(
     for log in outcome.logs:
         _add_kept(log, kept[log.log_id])
         _add_removed(log, cleanings[log.log_id])
-        outcome.gaps.append(PartRange(part_name("gaps", log.log_id), 0, kept[log.log_id].gaps_bytes))
+        outcome.gaps += kept[log.log_id].pieces
         keys = removed.get(log.log_id)
         if keys is not None:
             log.keys, log.removed_keys = keys.keys, keys.removed_keys
-            outcome.removed_keys.append(PartRange(part_name("removed", log.log_id), 0, keys.part_bytes))
+            outcome.removed_keys += keys.pieces
     return outcome
 
 

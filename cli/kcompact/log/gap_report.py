@@ -1,137 +1,128 @@
-"""gaps.csv in the full form, log by log, and what stayed of each log."""
+"""gaps.csv in the full form: within each share by the task that holds it, between shares by the driver."""
 
-import itertools
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
-import orjson
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+import pyarrow.compute as pc
 
-from kcompact.log.full_job import FullJob, part_name
+from kcompact.log.cleaning import Cleaning
+from kcompact.log.decisions import Plan, with_verdicts
+from kcompact.log.full_job import FullJob
+from kcompact.log.plain_copying import RenderGaps
+from kcompact.log.shares import slices_by_log
+from kcompact.log.totals import PartRange, Piece
 from kcompact.log.verdicts import Verdict
 
 
-@dataclass(frozen=True)
+@dataclass
 class KeptLog:
     """What stays of one log; the gaps include those before the first and after the last kept record."""
 
+    kept: int = 0
+    kept_bytes: int = 0
+    tombstones_kept: int = 0
+    first_kept: int = -1  # -1: nothing stays
+    last_kept: int = -1
+    gaps: int = 0
+    gap_offsets: int = 0
+    gap_missing_before: int = 0
+    pieces: list[Piece] = field(default_factory=list)  # of gaps.csv
+
+    def add_gaps(self, gaps: np.ndarray, piece: Piece) -> None:
+        """Count gaps (rows of ``gap_rows``) that a piece of the report names."""
+        self.gaps += len(gaps)
+        self.gap_offsets += int((gaps[:, 1] - gaps[:, 0]).sum())
+        self.gap_missing_before += int(gaps[:, 2].sum())
+        self.pieces.append(piece)
+
+
+@dataclass(frozen=True)
+class _KeptShare:
+    """What stays of one log in one share. Record counts leave repeated offsets out."""
+
     log_id: int
-    kept: int
-    kept_bytes: int
-    tombstones_kept: int
-    first_kept: int  # -1: nothing stays
-    last_kept: int
-    gaps: int
-    gap_offsets: int
-    gap_missing_before: int
-    gaps_bytes: int
+    first_offset: int  # of all records
+    end_offset: int  # after the last of them
+    records: int
+    before_first_kept: int
+    after_last_kept: int
+    kept: KeptLog  # within the share
 
 
-GAPS_BY = ("log_id", "offset", "record_bytes", "is_tombstone")
-"""What ``report_gaps`` needs of a row beside its verdict."""
+def report_gaps(cleaning: Cleaning, job: FullJob) -> dict[int, KeptLog]:
+    """Write the gaps of every log into parts; what stays of each log, by log id."""
+    plans = cleaning.plans
+    shares = cleaning.tracked.each_numbered(lambda share, rows: _report_share(job, share, rows, plans))
+    parts: dict[int, list[_KeptShare]] = defaultdict(list)
+    for share in shares:
+        for part in share:
+            parts[part.log_id].append(part)
+    return {i: _together(of_log, job.names[i], job.render_gaps) for i, of_log in parts.items()}
 
 
-def report_gaps(verdicts: DataFrame, job: FullJob) -> dict[int, KeptLog]:
-    """Write the gaps of every log into parts."""
-    rows = verdicts.where(F.col("verdict") != int(Verdict.REPEATED)).select(
-        "log_id",
-        "offset",
-        "record_bytes",
-        "is_tombstone",
-        (F.col("verdict") == int(Verdict.RETAINED)).alias("kept"),
-    )
-    rows = rows.repartition("log_id").sortWithinPartitions("log_id", "offset")
-    found = rows.mapInArrow(_gap_work(job), "report binary").toArrow()["report"].to_pylist()
-    return {log.log_id: log for log in (KeptLog(**orjson.loads(row)) for row in found)}
+def _report_share(job: FullJob, share: int, rows: pa.Table, plans: Mapping[int, Plan]) -> list[_KeptShare]:
+    rows = with_verdicts(rows, plans)
+    rows = rows.filter(pc.not_equal(rows["verdict"], int(Verdict.REPEATED)))
+    name = f"gaps-{share:06}"
+    found = []
+    with (job.folder / name).open("wb") as part:
+        for log_id, of_log in slices_by_log(rows):
+            gaps, kept = _kept(log_id, of_log)
+            start = part.tell()
+            part.write(job.render_gaps(*job.names[log_id], gaps))
+            kept.kept.add_gaps(gaps, PartRange(name, start, part.tell()))
+            found.append(kept)
+    return found
 
 
-def _gap_work(job: FullJob) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        reports: list[bytes] = []
-        log: _Log | None = None
-        for batch in batches:
-            for log_id, rows in _by_log(batch):
-                if log is None or log.log_id != log_id:
-                    reports += [] if log is None else [log.finish()]
-                    log = _Log(job, log_id)
-                log.add(rows)
-        reports += [] if log is None else [log.finish()]
-        yield pa.RecordBatch.from_arrays([pa.array(reports, pa.binary())], ["report"])
-
-    return work
-
-
-def _by_log(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Slices of a batch sorted by log."""
-    log_ids = batch.column("log_id").to_numpy()
-    cuts = [0, *(np.flatnonzero(np.diff(log_ids)) + 1).tolist(), len(log_ids)]
-    for start, end in itertools.pairwise(cuts):
-        if start < end:
-            yield int(log_ids[start]), batch.slice(start, end - start)
+def _kept(log_id: int, rows: pa.Table) -> tuple[np.ndarray, _KeptShare]:
+    """The gaps between the kept records of one log in a share, and its figures."""
+    offsets = rows["offset"].to_numpy()
+    where = np.flatnonzero(rows["verdict"].to_numpy() == int(Verdict.RETAINED))
+    kept = KeptLog()
+    before, after = len(offsets), len(offsets)
+    if len(where):
+        stays = rows.take(pa.array(where))
+        kept.kept = len(where)
+        kept.kept_bytes = int(stays["record_bytes"].to_numpy().sum(dtype=np.int64))
+        kept.tombstones_kept = pc.sum(stays["is_tombstone"]).as_py()
+        kept.first_kept, kept.last_kept = int(offsets[where[0]]), int(offsets[where[-1]])
+        before, after = int(where[0]), len(offsets) - 1 - int(where[-1])
+    starts, ends, present = offsets[where[:-1]] + 1, offsets[where[1:]], np.diff(where) - 1
+    gaps = np.stack([starts, ends, ends - starts - present], axis=1)[ends > starts]
+    first, end = int(offsets[0]), int(offsets[-1]) + 1
+    return gaps, _KeptShare(log_id, first, end, len(offsets), before, after, kept)
 
 
-class _Log:
-    """Adds up one log, whose rows come in the order of offsets, however many they are."""
+def _together(parts: list[_KeptShare], name: tuple[str, int], render: RenderGaps) -> KeptLog:
+    """One log over its shares, with the gaps that no share holds whole."""
+    log = KeptLog()
+    start, present = parts[0].first_offset, 0  # of the gap that may be open, and records in it
 
-    def __init__(self, job: FullJob, log_id: int) -> None:
-        self.log_id = log_id
-        self._name = job.names[log_id]
-        self._render = job.render_gaps
-        self._part = (job.folder / part_name("gaps", log_id)).open("wb")
-        self._kept = KeptLog(log_id, 0, 0, 0, -1, -1, 0, 0, 0, 0)
-        self._start = (
-            self._end
-        ) = -1  # of the gap that may be open: from the first row or behind the last kept
-        self._present = 0  # records in it
+    def close(end_offset: int) -> None:
+        if end_offset > start:
+            gap = np.array([[start, end_offset, end_offset - start - present]], np.int64)
+            log.add_gaps(gap, render(*name, gap))
 
-    def add(self, rows: pa.RecordBatch) -> None:
-        offsets, kept = (rows.column(name).to_numpy(zero_copy_only=False) for name in ("offset", "kept"))
-        if self._start < 0:
-            self._start = int(offsets[0])
-        self._end = int(offsets[-1]) + 1
-        where = np.flatnonzero(kept)
-        if not len(where):
-            self._present += len(offsets)
-            return
-        starts = np.concatenate([[self._start], offsets[where[:-1]] + 1])
-        present = np.diff(where, prepend=-1) - 1
-        present[0] += self._present
-        self._write(starts, offsets[where], present)
-        self._start, self._present = int(offsets[where[-1]]) + 1, len(offsets) - 1 - int(where[-1])
-        self._count(rows, kept)
-
-    def finish(self) -> bytes:
-        """Write what is missing at the end; the log's figures as JSON."""
-        self._write(np.array([self._start]), np.array([self._end]), np.array([self._present]))
-        self._part.close()
-        return orjson.dumps(asdict(self._kept))
-
-    def _write(self, starts: np.ndarray, ends: np.ndarray, present: np.ndarray) -> None:
-        wide = ends > starts
-        gaps = np.stack([starts, ends, ends - starts - present], axis=1)[wide]
-        text = self._render(*self._name, gaps)
-        self._part.write(text)
-        self._kept = replace(
-            self._kept,
-            gaps=self._kept.gaps + len(gaps),
-            gap_offsets=self._kept.gap_offsets + int((gaps[:, 1] - gaps[:, 0]).sum()),
-            gap_missing_before=self._kept.gap_missing_before + int(gaps[:, 2].sum()),
-            gaps_bytes=self._kept.gaps_bytes + len(text),
-        )
-
-    def _count(self, rows: pa.RecordBatch, kept: np.ndarray) -> None:
-        offsets, record_bytes, is_tombstone = (
-            rows.column(name).to_numpy(zero_copy_only=False)[kept]
-            for name in ("offset", "record_bytes", "is_tombstone")
-        )
-        self._kept = replace(
-            self._kept,
-            kept=self._kept.kept + len(offsets),
-            kept_bytes=self._kept.kept_bytes + int(record_bytes.sum(dtype=np.int64)),
-            tombstones_kept=self._kept.tombstones_kept + int(is_tombstone.sum()),
-            first_kept=int(offsets[0]) if self._kept.first_kept < 0 else self._kept.first_kept,
-            last_kept=int(offsets[-1]),
-        )
+    for part in parts:
+        within = part.kept
+        if not within.kept:
+            present += part.records
+            continue
+        present += part.before_first_kept
+        close(within.first_kept)
+        log.kept += within.kept
+        log.kept_bytes += within.kept_bytes
+        log.tombstones_kept += within.tombstones_kept
+        log.first_kept = within.first_kept if log.first_kept < 0 else log.first_kept
+        log.last_kept = within.last_kept
+        log.gaps += within.gaps
+        log.gap_offsets += within.gap_offsets
+        log.gap_missing_before += within.gap_missing_before
+        log.pieces += within.pieces
+        start, present = within.last_kept + 1, part.after_last_kept
+    close(parts[-1].end_offset)
+    return log

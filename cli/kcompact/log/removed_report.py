@@ -1,84 +1,111 @@
-"""removed-keys.csv in the full form, log by log."""
+"""removed-keys.csv in the full form: found where the records of a key meet, written by share."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+import pickle
+from collections import Counter
+from dataclasses import dataclass, field
 
 import numpy as np
-import orjson
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+import pyarrow.compute as pc
 
-from kcompact.log.full_job import REASON_NAMES, FullJob, part_name
+from kcompact.engine.blocks import row_blocks, rows_in
+from kcompact.engine.shuffle import DRIVER, Block, Sent
+from kcompact.log.cleaning import Cleaning
+from kcompact.log.decisions import with_verdicts
+from kcompact.log.full_job import REASON_NAMES, FullJob
 from kcompact.log.plain_copying import REMOVED_SCHEMA
+from kcompact.log.shared_keys import SharedKeys, find_shared_keys, together
+from kcompact.log.shares import slices_by_log
+from kcompact.log.totals import PartRange
+from kcompact.log.tracked import rows_of_keys
 from kcompact.log.verdicts import Verdict
 
+_LOST, _FIGURES = "lost keys", "figures"
+_BY_KEY = ["log_id", "key"]
 
-@dataclass(frozen=True)
+
+@dataclass
 class RemovedLog:
-    """The keys of one log, those that lost records, and the bytes of their part."""
+    """The keys of one log, those that lost records, and where their lines are."""
 
-    log_id: int
     keys: int = 0
     removed_keys: int = 0
-    part_bytes: int = 0
+    pieces: list[PartRange] = field(default_factory=list)
 
 
-REMOVED_BY = ("log_id", "key", "offset")
-"""What ``report_removed_keys`` needs of a row beside its verdict."""
+def report_removed_keys(cleaning: Cleaning, job: FullJob) -> tuple[dict[int, RemovedLog], SharedKeys]:
+    """Write the keys that lost records into parts, in the order of last offsets; find shared keys."""
+    tracked, plans, names = cleaning.tracked, cleaning.plans, job.names
+    shares, lookups = tracked.shares, tracked.lookups
 
-
-def report_removed_keys(verdicts: DataFrame, job: FullJob) -> dict[int, RemovedLog]:
-    """Write the keys that lost records into parts, in the order of their last offset."""
-    retained, verdict = F.col("verdict") == int(Verdict.RETAINED), F.col("verdict")
-    removed = ~retained & (verdict != int(Verdict.REPEATED))
-    keys = (
-        verdicts.where("key is not null")
-        .groupBy("log_id", "key")
-        .agg(
-            F.count_if(removed).alias("records_removed"),
-            F.min(F.when(removed, F.col("offset"))).alias("first_offset_removed"),
-            F.max(F.when(retained, F.col("offset"))).alias("retained_offset"),
-            F.max_by("verdict", F.when(removed, F.col("offset"))).alias("last_verdict"),
-            F.max("offset").alias("last_offset"),
+    def send_lost(_: int, blocks: list[Block]) -> Sent:
+        keys = _keys(with_verdicts(rows_of_keys(blocks, lookups), plans))
+        log_ids = keys["log_id"].to_numpy()
+        counts = Counter(
+            dict(zip(*(part.tolist() for part in np.unique(log_ids, return_counts=True)), strict=True))
         )
+        yield DRIVER, Block(_FIGURES, pickle.dumps((counts, find_shared_keys(keys, names))))
+        lost = keys.filter(pc.greater(keys["records_removed"], 0))
+        yield from row_blocks(
+            _LOST, lost, shares.of(lost["log_id"].to_numpy(), lost["last_offset"].to_numpy())
+        )
+
+    sent = tracked.keyed.then(shares.count, send_lost)
+    parts, figures = sent.results(lambda share, blocks: _write(job, share, blocks))
+    logs: dict[int, RemovedLog] = {}
+    shared = []
+    for block in figures:
+        keys, found = pickle.loads(block.content)  # noqa: S301  pickled by send_lost
+        shared.append(found)
+        for log_id, count in keys.items():
+            logs.setdefault(log_id, RemovedLog()).keys += count
+    for part in parts:
+        for log_id, lines, piece in part:
+            logs[log_id].removed_keys += lines
+            logs[log_id].pieces.append(piece)
+    return logs, together(shared)
+
+
+def _keys(rows: pa.Table) -> pa.Table:
+    """One row per log and key of rows with a verdict."""
+    rows = rows.filter(rows["key"].is_valid()).sort_by("offset")
+    verdict = rows["verdict"]
+    retained = pc.equal(verdict, int(Verdict.RETAINED))
+    removed = pc.and_not(pc.invert(retained), pc.equal(verdict, int(Verdict.REPEATED)))
+    columns: dict[str, tuple[pa.ChunkedArray, str]] = {
+        "records_removed": (removed.cast(pa.int64()), "sum"),
+        "first_offset_removed": (pc.if_else(removed, rows["offset"], None), "min"),
+        "retained_offset": (pc.if_else(retained, rows["offset"], None), "max"),
+        "last_verdict": (pc.if_else(removed, verdict, None), "last"),  # rows come in the order of offsets
+        "last_offset": (rows["offset"], "max"),
+    }
+    table = pa.table({name: rows[name] for name in _BY_KEY} | {name: c for name, (c, _) in columns.items()})
+    grouped = table.group_by(_BY_KEY, use_threads=False).aggregate(
+        [(n, how) for n, (_, how) in columns.items()]
     )
-    keys = keys.repartition("log_id").sortWithinPartitions("log_id", "last_offset")
-    found = keys.mapInArrow(_removed_work(job), "report binary").toArrow()["report"].to_pylist()
-    return {log.log_id: log for log in (RemovedLog(**orjson.loads(row)) for row in found)}
+    return grouped.rename_columns([*_BY_KEY, *columns])
 
 
-def _removed_work(job: FullJob) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        logs: dict[int, RemovedLog] = {}
-        for batch in batches:
-            log_ids = batch.column("log_id").to_numpy()
-            for log_id in np.unique(log_ids).tolist():
-                rows = pa.Table.from_batches([batch]).take(np.flatnonzero(log_ids == log_id))
-                logs[log_id] = _added(job, logs.get(log_id), log_id, rows)
-        reports = [orjson.dumps(asdict(log)) for log in logs.values()]
-        yield pa.RecordBatch.from_arrays([pa.array(reports, pa.binary())], ["report"])
-
-    return work
-
-
-def _added(job: FullJob, before: RemovedLog | None, log_id: int, rows: pa.Table) -> RemovedLog:
-    lost = rows.filter(pa.array(rows["records_removed"].to_numpy() > 0))
-    text = job.render_removed(*job.names[log_id], _removed_rows(lost))
-    with (job.folder / part_name("removed", log_id)).open("ab" if before else "wb") as part:
-        part.write(text)
-    before = before or RemovedLog(log_id)
-    return RemovedLog(
-        log_id,
-        keys=before.keys + rows.num_rows,
-        removed_keys=before.removed_keys + lost.num_rows,
-        part_bytes=before.part_bytes + len(text),
-    )
+def _write(job: FullJob, share: int, blocks: list[Block]) -> list[tuple[int, int, PartRange]]:
+    """Write one share's lines; per log how many they are, and where."""
+    batches = rows_in(blocks, _LOST)
+    if not batches:
+        return []
+    rows = pa.Table.from_batches(batches).combine_chunks()
+    rows = rows.take(np.lexsort((rows["last_offset"].to_numpy(), rows["log_id"].to_numpy())))
+    name = f"removed-{share:06}"
+    found = []
+    with (job.folder / name).open("wb") as part:
+        for log_id, lost in slices_by_log(rows):
+            start = part.tell()
+            part.write(job.render_removed(*job.names[log_id], _removed_rows(lost)))
+            found.append((log_id, lost.num_rows, PartRange(name, start, part.tell())))
+    return found
 
 
 def _removed_rows(lost: pa.Table) -> pa.Table:
     """REMOVED_SCHEMA rows; the reason why a key is gone is that of its last record."""
-    stays = lost["retained_offset"].is_valid().to_numpy()
+    stays = lost["retained_offset"].combine_chunks().is_valid().to_numpy(zero_copy_only=False)
     reasons = [REASON_NAMES[Verdict(code)] for code in lost["last_verdict"].to_pylist()]
     columns = [lost[name] for name in REMOVED_SCHEMA.names[:-1]]
     return pa.table([*columns, pa.array(reasons, pa.string(), mask=stays)], schema=REMOVED_SCHEMA)

@@ -1,85 +1,96 @@
-"""Offsets that stand in a dump twice: refused where the records differ, said where they are the same."""
+"""Offsets that a dump holds twice: refused where the records differ, said where they are the same."""
 
+from collections import Counter
 from dataclasses import dataclass, replace
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+import numpy as np
+import pyarrow as pa
 
 from kcompact.broker.log_names import LogName
 from kcompact.dumps.avro import BLOCK_SHIFT
 from kcompact.dumps.judging import place_of
-from kcompact.engine.indexing import IndexPlan, index_rows
+from kcompact.engine.blocks import row_blocks, rows_in
+from kcompact.engine.indexing import IndexPlan, TaskReader
+from kcompact.engine.shuffle import Block, Send, Sent
 from kcompact.errors import InputError
 from kcompact.log.full import FullIndex
 from kcompact.log.totals import overlapping
 
 _FILES_NAMED = 5
+_CONTENT = ["log_id", "offset", "split_id", "position", "content_hash"]
+_CONTENTS = "contents"
+
+
+@dataclass(frozen=True, order=True)
+class Conflict:
+    """Two records of one offset with different content: split and position of each."""
+
+    log_id: int
+    offset: int
+    first: tuple[int, int]
+    other: tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Repeats:
-    """Offsets of which the first copy lies in one split and the last in another, or in the same."""
+    """Offsets that one receiver found more than once."""
 
-    splits: tuple[int, int]
-    offsets: int
-    first: tuple[int, int]  # the smallest of (log_id, offset)
-    differ: bool
+    conflict: Conflict | None  # the one with the smallest log id and offset
+    offsets: dict[tuple[int, int], int]  # by the splits of the first and the last copy
 
 
-def refuse_conflicts(spark: SparkSession, index: FullIndex) -> list[str]:
-    """Raise InputError if an offset stands twice with different content; else say which files repeat others.
+def refuse_conflicts(send: Send, index: FullIndex) -> list[str]:
+    """Raise InputError if an offset is there twice with different content; else say which files repeat.
 
     A second look at the dump, taken only where the summaries leave room for repeats.
     """
     if not overlapping(index.summaries) and all(part.ascending for part in index.summaries):
         return []
-    rows = _content_rows(spark, index.plan)
-    found = _repeats(rows)
-    conflicts = [repeats for repeats in found if repeats.differ]
+    plan = replace(index.plan, extra=frozenset({"content_hash"}))
+    receivers = len(plan.tasks)
+
+    def by_offset(task: int) -> Sent:
+        for batch in TaskReader(plan, task).rows():
+            rows = pa.Table.from_batches([batch]).select(_CONTENT)
+            yield from row_blocks(_CONTENTS, rows, rows["offset"].to_numpy() % receivers)
+
+    found, _ = send(receivers, receivers, by_offset).results(lambda _, blocks: _repeats(blocks))
+    conflicts = [repeats.conflict for repeats in found if repeats.conflict is not None]
     if conflicts:
-        raise _conflict(rows, index, min(repeats.first for repeats in conflicts))
-    return _notes(index.plan, found)
+        raise _conflict(index, min(conflicts))
+    return _notes(plan, found)
 
 
-def _content_rows(spark: SparkSession, plan: IndexPlan) -> DataFrame:
-    return index_rows(spark, replace(plan, extra=frozenset({"content_hash"})))
+def _repeats(blocks: list[Block]) -> Repeats:
+    """What one receiver finds among the records of its offsets."""
+    batches = rows_in(blocks, _CONTENTS)
+    if not batches:
+        return Repeats(None, {})
+    rows = pa.Table.from_batches(batches).combine_chunks()
+    log_id, offset, split_id, position = (rows[name].to_numpy() for name in _CONTENT[:4])
+    content = rows["content_hash"].combine_chunks().dictionary_encode().indices.to_numpy()
+    order = np.lexsort((position, split_id, offset, log_id))
+    starts = np.ones(len(order), np.bool_)
+    starts[1:] = (np.diff(log_id[order]) != 0) | (np.diff(offset[order]) != 0)
+    first = np.flatnonzero(starts)
+    last = np.append(first[1:], len(order)) - 1
+    twice = np.flatnonzero(last > first)
+    run = np.cumsum(starts) - 1
+    differing = np.flatnonzero(content[order] != content[order[first]][run])
+    conflict = None
+    if len(differing):
+        one, other = order[first[run[differing[0]]]], order[differing[0]]
+        places = [(int(split_id[at]), int(position[at])) for at in (one, other)]
+        conflict = Conflict(int(log_id[one]), int(offset[one]), *places)
+    splits = zip(split_id[order[first[twice]]].tolist(), split_id[order[last[twice]]].tolist(), strict=True)
+    return Repeats(conflict, dict(Counter(splits)))
 
 
-def _repeats(rows: DataFrame) -> list[Repeats]:
-    offsets = (
-        rows.groupBy("log_id", "offset")
-        .agg(
-            F.count("*").alias("copies"),
-            (F.min("content_hash") != F.max("content_hash")).alias("differ"),
-            F.min("split_id").alias("first_split"),
-            F.max("split_id").alias("last_split"),
-        )
-        .where("copies > 1")
-    )
-    by_splits = offsets.groupBy("first_split", "last_split", "differ").agg(
-        F.count("*").alias("offsets"), F.min(F.struct("log_id", "offset")).alias("first")
-    )
-    return [
-        Repeats(
-            (row["first_split"], row["last_split"]),
-            row["offsets"],
-            (row["first"]["log_id"], row["first"]["offset"]),
-            row["differ"],
-        )
-        for row in by_splits.toArrow().to_pylist()
-    ]
-
-
-def _conflict(rows: DataFrame, index: FullIndex, where: tuple[int, int]) -> InputError:
+def _conflict(index: FullIndex, found: Conflict) -> InputError:
     """The error for an offset of different records, with the places of two of them."""
-    log_id, offset = where
-    copies = rows.where((F.col("log_id") == log_id) & (F.col("offset") == offset))
-    found = copies.select("split_id", "position", "content_hash").toArrow().to_pylist()
-    found.sort(key=lambda row: (row["split_id"], row["position"]))
-    other = next(row for row in found if row["content_hash"] != found[0]["content_hash"])
-    places = [_place(index.plan, row["split_id"], row["position"]) for row in (found[0], other)]
+    places = [_place(index.plan, *place) for place in (found.first, found.other)]
     return InputError(
-        f"{LogName(*index.names[log_id])} offset {offset}: two records with different content, at"
+        f"{LogName(*index.names[found.log_id])} offset {found.offset}: two records with different content, at"
         f" {places[0]} and at {places[1]}",
         hint="one log holds an offset once: dumps of two clusters or of a recreated topic were mixed",
     )
@@ -95,10 +106,11 @@ def _place(plan: IndexPlan, split_id: int, position: int) -> str:
 
 def _notes(plan: IndexPlan, found: list[Repeats]) -> list[str]:
     """One note for each pair of files."""
-    totals: dict[tuple[str, str], int] = {}
+    totals: Counter[tuple[str, str]] = Counter()
     for repeats in found:
-        first, last = (plan.file_of(plan.split(split)).path for split in repeats.splits)
-        totals[first, last] = totals.get((first, last), 0) + repeats.offsets
+        for splits, offsets in repeats.offsets.items():
+            first, last = (plan.file_of(plan.split(split)).path for split in splits)
+            totals[first, last] += offsets
     notes = [_note(*paths, offsets) for paths, offsets in sorted(totals.items())]
     more = len(notes) - _FILES_NAMED
     return notes[:_FILES_NAMED] + (

@@ -1,21 +1,17 @@
 """Segments as a broker would have rolled them (R4), where nobody tells them: one scan finds them all."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import pairwise
-from operator import attrgetter
 
+import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+import pyarrow.compute as pc
 
-from kcompact.log.lookups import rows_of_logs
 from kcompact.log.policy import Policy
 from kcompact.log.segment_roller import Appends, Roller, roll_settings
 from kcompact.log.segments import SegmentState, estimated_index_bytes
-
-_FOUND = pa.schema([(name, pa.int64()) for name in ("log_id", *SegmentState.__dataclass_fields__)])
-_SQL_TYPES = ", ".join(f"{name} long" for name in _FOUND.names)
+from kcompact.log.tracked import Tracked
 
 
 @dataclass
@@ -64,38 +60,14 @@ class RolledLog:
             )
 
 
-def roll_segments(tracked: DataFrame, policies: Mapping[int, Policy]) -> dict[int, tuple[SegmentState, ...]]:
-    """The segments of each log in ``policies``: one Spark job."""
-    if not policies:
-        return {}
-    rows = (
-        tracked.where(F.col("log_id").isin(list(policies)) & ~F.col("is_repeated"))
-        .select("log_id", "offset", "timestamp_ms", F.col("log_bytes").cast("long"))
-        .repartition("log_id")
-        .sortWithinPartitions("log_id", "offset")
-    )
-
-    def roll(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        logs: dict[int, RolledLog] = {}
-        for batch in batches:
-            append_rows(logs, batch, policies)
-        for log_id, rolled in logs.items():
-            found = [{"log_id": log_id} | asdict(segment) for segment in rolled.segments()]
-            yield pa.RecordBatch.from_pylist(found, _FOUND)
-
-    segments: dict[int, list[SegmentState]] = {}
-    for row in rows.mapInArrow(roll, _SQL_TYPES).toArrow().to_pylist():
-        log_id = row.pop("log_id")
-        segments.setdefault(log_id, []).append(SegmentState(**row))
-    by_base = attrgetter("base_offset")
-    return {log_id: tuple(sorted(of_log, key=by_base)) for log_id, of_log in segments.items()}
+def roll_segments(tracked: Tracked, policies: Mapping[int, Policy]) -> dict[int, tuple[SegmentState, ...]]:
+    """The segments of each log in ``policies``."""
+    logs = {i: RolledLog(policy, Roller(roll_settings(policy))) for i, policy in policies.items()}
+    return {i: tuple(rolled.segments()) for i, rolled in tracked.in_turn(logs, _append).items()}
 
 
-def append_rows(logs: dict[int, RolledLog], batch: pa.RecordBatch, policies: Mapping[int, Policy]) -> None:
-    """Hand a chunk's rows, in the order of offsets within each log, to their logs."""
-    columns = [batch.column(name).to_numpy() for name in ("offset", "timestamp_ms", "log_bytes")]
-    for log_id, at in rows_of_logs(batch.column("log_id").to_numpy()):
-        if log_id not in logs:
-            policy = policies[log_id]
-            logs[log_id] = RolledLog(policy, Roller(roll_settings(policy)))
-        logs[log_id].append(Appends(*(column[at] for column in columns)))
+def _append(log: RolledLog, rows: pa.Table) -> RolledLog:
+    rows = rows.filter(pc.invert(rows["is_repeated"]))
+    offset, timestamp_ms = rows["offset"].to_numpy(), rows["timestamp_ms"].to_numpy()
+    log.append(Appends(offset, timestamp_ms, rows["log_bytes"].to_numpy().astype(np.int64)))
+    return log

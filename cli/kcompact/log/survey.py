@@ -1,17 +1,19 @@
-"""What a log looks like before a round: one aggregate over its records (R1 to R8 need no more)."""
+"""A log before a round: one aggregate over its records (range and ratio need no more)."""
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from kcompact.broker.given import GivenLog
+from kcompact.log.links import NO_OFFSET
 from kcompact.log.lookups import NO_SEGMENT
-from kcompact.log.offset_map import NO_OFFSET, is_mapped
 from kcompact.log.policy import Policy
 from kcompact.log.segments import SegmentState, estimated_index_bytes
+from kcompact.log.tracked import Tracked
 
 
 @dataclass(frozen=True)
@@ -41,41 +43,55 @@ class Survey:
     by_segment: Mapping[int, Records] = field(default_factory=dict)
 
 
-def survey(tracked: DataFrame) -> dict[int, Survey]:
-    """Every log of ``tracked`` (an index with its offset map): one Spark job."""
-    offset, log_bytes = F.col("offset"), F.col("log_bytes").cast("long")
-    timestamp_ms = F.col("timestamp_ms")
-    dirty = offset >= F.col("first_dirty_offset")
-    rows = (
-        tracked.where(~F.col("is_repeated"))
-        .groupBy("log_id", "segment_base_offset")
-        .agg(
-            F.count("*").alias("records"),
-            F.count_if(is_mapped()).alias("mapped_records"),
-            F.count_if("is_control").alias("control_records"),
-            F.sum(log_bytes).alias("log_bytes"),
-            F.sum(F.when(dirty, log_bytes).otherwise(0)).alias("dirty_log_bytes"),
-            F.min(offset).alias("first_offset"),
-            F.max(offset).alias("last_offset"),
-            F.min_by("timestamp_ms", offset).alias("first_timestamp_ms"),
-            F.max("timestamp_ms").alias("largest_timestamp_ms"),
-            F.min(F.when(dirty, offset)).alias("first_dirty_record_offset"),
-            F.min(F.when(dirty & (timestamp_ms > 0), timestamp_ms)).alias("oldest_dirty_timestamp_ms"),
-            F.min(F.when(F.col("is_young"), offset)).alias("first_young_offset"),
-            F.min(F.when(F.col("previous_offset") != NO_OFFSET, offset)).alias("first_known_key_offset"),
-        )
-        .toArrow()
-        .to_pylist()
+def survey(tracked: Tracked) -> dict[int, Survey]:
+    """Every log, in one stage."""
+    found: dict[int, dict[int, list[Records]]] = defaultdict(lambda: defaultdict(list))
+    for rows in tracked.each(_survey_share):
+        for row in rows:
+            found[row.pop("log_id")][row.pop("segment_base_offset")].append(Records(**row))
+    return {log_id: _surveyed(segments) for log_id, segments in found.items()}
+
+
+def _surveyed(segments: Mapping[int, list[Records]]) -> Survey:
+    by_segment = {segment: _together(parts) for segment, parts in segments.items()}
+    return Survey(_together(by_segment.values()), by_segment)
+
+
+def _survey_share(rows: pa.Table) -> list[dict[str, int]]:
+    rows = rows.filter(pc.invert(rows["is_repeated"]))
+    offset, timestamp_ms, log_bytes = rows["offset"], rows["timestamp_ms"], rows["log_bytes"].cast(pa.int64())
+    dirty = pc.greater_equal(offset, rows["first_dirty_offset"])
+    dated = pc.and_(dirty, pc.greater(timestamp_ms, 0))
+    columns: dict[str, tuple[pa.ChunkedArray, str]] = {
+        "records": (offset, "count"),
+        "mapped_records": (rows["is_mapped"].cast(pa.int64()), "sum"),
+        "control_records": (rows["is_control"].cast(pa.int64()), "sum"),
+        "log_bytes": (log_bytes, "sum"),
+        "dirty_log_bytes": (pc.if_else(dirty, log_bytes, 0), "sum"),
+        "first_offset": (offset, "min"),
+        "last_offset": (offset, "max"),
+        "first_timestamp_ms": (timestamp_ms, "first"),  # rows come in the order of offsets
+        "largest_timestamp_ms": (timestamp_ms, "max"),
+        "first_dirty_record_offset": (pc.if_else(dirty, offset, None), "min"),
+        "oldest_dirty_timestamp_ms": (pc.if_else(dated, timestamp_ms, None), "min"),
+        "first_young_offset": (pc.if_else(rows["is_young"], offset, None), "min"),
+        "first_known_key_offset": (
+            pc.if_else(pc.not_equal(rows["previous_offset"], NO_OFFSET), offset, None),
+            "min",
+        ),
+    }
+    by = ["log_id", "segment_base_offset"]
+    table = pa.table(
+        {name: rows[name] for name in by} | {name: column for name, (column, _) in columns.items()}
     )
-    found: dict[int, dict[int, Records]] = {}
-    for row in rows:
-        log_id, segment = row.pop("log_id"), row.pop("segment_base_offset")
-        found.setdefault(log_id, {})[segment] = Records(**row)
-    return {log_id: Survey(_together(parts), parts) for log_id, parts in found.items()}
+    grouped = table.group_by(by, use_threads=False).aggregate(
+        [(name, how) for name, (_, how) in columns.items()]
+    )
+    return grouped.rename_columns([*by, *columns]).to_pylist()
 
 
-def _together(parts: Mapping[int, Records]) -> Records:
-    ordered = sorted(parts.values(), key=attrgetter("first_offset"))
+def _together(parts: Iterable[Records]) -> Records:
+    ordered = sorted(parts, key=attrgetter("first_offset"))
 
     def total(name: str) -> int:
         return sum(getattr(part, name) for part in ordered)

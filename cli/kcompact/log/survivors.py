@@ -1,47 +1,53 @@
 """Pass 2 of the full form: the retained records are copied, split by split."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from collections.abc import Mapping
 
 import numpy as np
-import orjson
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+import pyarrow.compute as pc
 
 from kcompact.dumps.assemble import Fragment
-from kcompact.engine.copying import Part, rows_by_split
+from kcompact.engine.blocks import row_blocks, rows_in
+from kcompact.engine.copying import Part
 from kcompact.engine.indexing import TASK_SHIFT
+from kcompact.engine.shuffle import Block, Sent
+from kcompact.log.cleaning import Cleaning
+from kcompact.log.decisions import Plan, with_verdicts
 from kcompact.log.full_job import FullJob
+from kcompact.log.tracked import share_rows
 from kcompact.log.verdicts import Verdict
 
-COPIED_BY = ("split_id", "position", "record_bytes", "log_id", "offset")
-"""What ``copy_survivors`` needs of a row beside its verdict."""
+_SURVIVORS = "survivors"
+_COPIED_BY = ["split_id", "position", "record_bytes", "log_id", "offset"]
 
 
-def copy_survivors(verdicts: DataFrame, job: FullJob) -> list[Fragment]:
+def copy_survivors(cleaning: Cleaning, job: FullJob) -> list[Fragment]:
     """Copy the retained records; the fragments of the output, by split."""
-    kept = verdicts.where(F.col("verdict") == int(Verdict.RETAINED)).select(*COPIED_BY)
-    kept = kept.repartitionById(len(job.plan.tasks), F.shiftright("split_id", TASK_SHIFT))
-    copied = kept.sortWithinPartitions("split_id", "position").mapInArrow(_copy_work(job), "fragment binary")
-    fragments = [Fragment(**orjson.loads(row)) for row in copied.toArrow()["fragment"].to_pylist()]
-    return sorted(fragments, key=lambda fragment: fragment.split_id)
+    plans = cleaning.plans
+    sent = cleaning.tracked.shared.then(len(job.plan.tasks), lambda _, blocks: _send_survivors(blocks, plans))
+    parts, _ = sent.results(lambda task, blocks: _copy(job, task, blocks))
+    return [fragment for part in parts for fragment in part]
 
 
-def _copy_work(job: FullJob) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        part: Part | None = None
-        fragments: list[bytes] = []
-        for split_id, found in rows_by_split(batches):
-            part = part or Part(job.plan, f"part-{split_id >> TASK_SHIFT:06}", job.copier)
-            rows = _in_output_order(job, split_id, found)
-            positions, record_bytes = rows["position"].to_numpy(), rows["record_bytes"].to_numpy()
-            fragments.append(orjson.dumps(asdict(part.copy(split_id, positions, record_bytes))))
-        if part is not None:
-            part.close()
-        yield pa.RecordBatch.from_arrays([pa.array(fragments, pa.binary())], ["fragment"])
+def _send_survivors(blocks: list[Block], plans: Mapping[int, Plan]) -> Sent:
+    rows = with_verdicts(share_rows(blocks), plans)
+    kept = rows.filter(pc.equal(rows["verdict"], int(Verdict.RETAINED))).select(_COPIED_BY)
+    return row_blocks(_SURVIVORS, kept, kept["split_id"].to_numpy().astype(np.int64) >> TASK_SHIFT)
 
-    return work
+
+def _copy(job: FullJob, task: int, blocks: list[Block]) -> list[Fragment]:
+    batches = rows_in(blocks, _SURVIVORS)
+    if not batches:
+        return []
+    rows = pa.Table.from_batches(batches).sort_by([("split_id", "ascending"), ("position", "ascending")])
+    part = Part(job.plan, f"part-{task:06}", job.copier)
+    fragments = []
+    for split_id in np.unique(rows["split_id"].to_numpy()).tolist():
+        of_split = _in_output_order(job, split_id, rows.filter(pc.equal(rows["split_id"], split_id)))
+        places = of_split["position"].to_numpy(), of_split["record_bytes"].to_numpy()
+        fragments.append(part.copy(split_id, *places))
+    part.close()
+    return fragments
 
 
 def _in_output_order(job: FullJob, split_id: int, rows: pa.Table) -> pa.Table:

@@ -4,10 +4,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from kcompact.log.decisions import Plan, with_tally_columns
+from kcompact.log.decisions import TALLY_COLUMNS, Plan, with_columns
+from kcompact.log.tracked import Tracked
 from kcompact.log.verdicts import Verdict
 
 _GROUPED_BY = (
@@ -57,29 +59,44 @@ class Tally:
         return 0 < self.rewritten_round <= number and self.is_left_after(number - 1)
 
 
-def tally(tracked: DataFrame, plans: Mapping[int, Plan]) -> dict[int, list[Tally]]:
-    """The tallies of each log: one Spark job."""
-    tombstone = F.col("is_tombstone") & F.col("has_key")
-    rows = (
-        with_tally_columns(tracked, plans)
-        .withColumn("tombstone", tombstone)
-        .groupBy(*_GROUPED_BY, "tombstone")
-        .agg(
-            F.count("*").alias("records"),
-            F.sum(F.col("log_bytes").cast("long")).alias("log_bytes"),
-            F.sum("stamped_log_bytes").alias("stamped_log_bytes"),
-            F.max("timestamp_ms").alias("largest_timestamp_ms"),
-            F.min("offset").alias("first_offset"),
-            F.min_by("timestamp_ms", "offset").alias("first_timestamp_ms"),
-        )
-        .toArrow()
-        .to_pylist()
-    )
+_SUMS = {
+    "records": "sum",
+    "log_bytes": "sum",
+    "stamped_log_bytes": "sum",
+    "largest_timestamp_ms": "max",
+    "first_offset": "min",
+    "first_timestamp_ms": "first",  # rows, and shares, come in the order of offsets
+}
+
+
+def tally(tracked: Tracked, plans: Mapping[int, Plan]) -> dict[int, list[Tally]]:
+    """The tallies of each log, in one stage."""
+    shares = tracked.each(lambda rows: _tally_share(rows, plans))
     found: dict[int, list[Tally]] = {}
-    for row in rows:
+    for row in _summed(pa.concat_tables(shares)).to_pylist():
         log_id = row.pop("log_id")
         found.setdefault(log_id, []).append(Tally(**row))
     return found
+
+
+def _tally_share(rows: pa.Table, plans: Mapping[int, Plan]) -> pa.Table:
+    rows = with_columns(rows, plans, list(TALLY_COLUMNS))
+    counted = {
+        "tombstone": pc.and_(rows["is_tombstone"], rows["has_key"]),
+        "records": pa.chunked_array([np.ones(rows.num_rows, np.int64)]),
+        "log_bytes": rows["log_bytes"].cast(pa.int64()),
+        "stamped_log_bytes": rows["stamped_log_bytes"],
+        "largest_timestamp_ms": rows["timestamp_ms"],
+        "first_offset": rows["offset"],
+        "first_timestamp_ms": rows["timestamp_ms"],
+    }
+    return _summed(pa.table({name: rows[name] for name in _GROUPED_BY} | counted))
+
+
+def _summed(rows: pa.Table) -> pa.Table:
+    by = [*_GROUPED_BY, "tombstone"]
+    grouped = rows.group_by(by, use_threads=False).aggregate(list(_SUMS.items()))
+    return grouped.rename_columns([*by, *_SUMS])
 
 
 @dataclass(frozen=True)

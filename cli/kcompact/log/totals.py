@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kcompact.dumps.assemble import Fragment
-from kcompact.engine.summaries import LogSummary
+from kcompact.engine.summaries import NULL_KEY_EXAMPLES, LogSummary
 from kcompact.log.plain_copying import CopiedLog, RenderGaps
 
 REASONS = ("superseded", "expired_tombstone", "keyless", "aborted", "expired", "expired_marker")
@@ -140,7 +140,7 @@ def summarise_logs(summaries: list[LogSummary]) -> dict[int, LogOutcome]:
         log.record_bytes += part.record_bytes
         log.tombstones += part.tombstones
         log.null_keys += part.null_keys
-        log.null_key_offsets += part.null_key_offsets
+        log.null_key_offsets = [*log.null_key_offsets, *part.null_key_offsets][:NULL_KEY_EXAMPLES]
         log.first_offset = min(log.first_offset, part.first_offset)
         log.last_offset = max(log.last_offset, part.last_offset)
         _widen_timestamps(log, part)

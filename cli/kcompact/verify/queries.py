@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from pyspark.sql import DataFrame, SparkSession
 
-from kcompact.log.compaction import ROWS_PER_SHUFFLE_PARTITION
+from kcompact.log.full import ROWS_PER_RECEIVER
 
 _PARTITIONS = "spark.sql.shuffle.partitions"
 
@@ -14,7 +14,7 @@ _PARTITIONS = "spark.sql.shuffle.partitions"
 def shuffled_for(spark: SparkSession, records: int) -> Iterator[None]:
     """Let shuffles make partitions of a size that a modest heap can sort."""
     before = spark.conf.get(_PARTITIONS, "200")  # Spark's own default
-    spark.conf.set(_PARTITIONS, str(max(2, -(-records // ROWS_PER_SHUFFLE_PARTITION))))
+    spark.conf.set(_PARTITIONS, str(max(2, -(-records // ROWS_PER_RECEIVER))))
     try:
         yield
     finally:

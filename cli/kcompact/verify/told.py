@@ -1,23 +1,31 @@
 """What options and files tell about BEFORE: aborted data, horizons, and up to where a round can go."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from pyspark.sql import DataFrame
+from pyspark.sql import SparkSession
 
 from kcompact.broker.batches import Batch
 from kcompact.broker.given import GivenLog
+from kcompact.dumps.record import index_schema
+from kcompact.engine.blocks import row_blocks
+from kcompact.engine.shuffle import Sent, Stage, send
+from kcompact.engine.summaries import LogSummary
 from kcompact.log.capacity import map_limit
-from kcompact.log.cleaning import surveyed_cases, track
+from kcompact.log.cleaning import surveyed_cases
+from kcompact.log.full import RECORDS_PER_SHARE
 from kcompact.log.lookups import Lookup, lookup_for
 from kcompact.log.policy import Policy
 from kcompact.log.read_committed import told_by_read_committed
 from kcompact.log.segment_files import tell_segments
 from kcompact.log.segments import is_rolled
+from kcompact.log.shares import plan_shares
 from kcompact.log.survey import survey
+from kcompact.log.tracked import INDEXED, ROWS, track
 from kcompact.verify.bounds import Bounds, Knowledge
 from kcompact.verify.indexed import Indexed
+from kcompact.verify.row_files import RowFiles
 
 DEFAULT_MAP_LIMIT = 5_033_164  # keys, with the broker's default buffer (R11)
 
@@ -66,12 +74,21 @@ def with_aborted(given: Mapping[int, GivenLog], before: Indexed, committed: Inde
     return {i: replace(told[i], last_stable_offset=given[i].last_stable_offset) for i in given}
 
 
-def bounds_of(rows: DataFrame, told: Told) -> dict[int, Bounds]:
-    """The bounds of every log, by the rules that ``compact`` follows (R1 to R3), where any are told.
+def keyed_rows(spark: SparkSession, files: RowFiles) -> Stage:
+    """The rows of a dump as ``tracked.send_index`` sends them: keys are together already."""
+    names = index_schema(INDEXED).names
+    receivers = files.receivers
 
-    ``rows`` have log_bytes and is_control.
-    """
-    tracked = track(rows, told.given, told.policies)
+    def rows_of(receiver: int) -> Sent:
+        rows = files.take(receiver).select(names)
+        return row_blocks(ROWS, rows, np.full(rows.num_rows, receiver))
+
+    return send(spark, receivers, receivers, rows_of)
+
+
+def bounds_of(keyed: Stage, summaries: Iterable[LogSummary], told: Told) -> dict[int, Bounds]:
+    """The bounds of every log, by the rules that ``compact`` follows (R1 to R3), where any are told."""
+    tracked = track(keyed, plan_shares(summaries, RECORDS_PER_SHARE), told.lookups)
     cases = surveyed_cases(tracked, survey(tracked), told.given, told.policies)
     bounds = {}
     for log_id, case in cases.items():
