@@ -136,6 +136,11 @@ REFUSED = {
     "file-stream-sink.txt": ":1: Java's way to print a map",
     "kt-1-text.txt": "the text of an old kt",
     "parquet.parquet": "Parquet",
+    "dump-log-3.7-batches-only.txt": "printed batches, and no record",
+    "kcat-1.7-f-readme.txt": "sentences of kcat -f",
+    "kcat-1.7-s-avro-glued.txt": "two JSON values in every line",
+    "nussknacker-1.txt": "in record.consumerRecord",
+    "karapace-3-v3.metadata": "a Karapace backup, version 3",
     "spark-3.3-java-objects.csv": "addresses of Java objects",
 }
 ONE_RECORD = {"provectus-kafka-ui-0.7-topic-message"}
@@ -148,6 +153,12 @@ CHANGE_EVENTS = {  # see test_change_events.py
     "debezium-2-values.jsonl",
     "maxwell-1.jsonl",
     "mongodb-connector-1-change-streams.jsonl",
+}
+DUMP_LOGS = {  # see test_dump_log.py
+    "dump-log-2.0.txt",
+    "dump-log-2.4.txt",
+    "dump-log-2.8.txt",
+    "dump-log-4.0-pasted.txt",
 }
 DELIMITED = {  # see test_delimited_text.py
     "console-consumer-3.7-consumer-offsets.txt",

@@ -79,3 +79,19 @@ def test_lines_that_lost_something_are_refused(tmp_path: Path, line: str, said: 
         with pytest.raises(InputError) as caught:
             judge(dump, {split.split_id: split for split in dump.splits(10)}, notes)
     assert said in caught.value.message
+
+
+@pytest.mark.parametrize("version", ["2.0", "2.4", "2.8", "4.0-pasted"])
+def test_every_version_s_lines_tell_the_same(version: str, tmp_path: Path) -> None:
+    path = Path(__file__).parent / "fixtures" / f"dump-log-{version}.txt"
+    expected = [(b"k1", b"v1"), (b"k2", b"v2"), (b"k1", b"v3"), (b"k2", None)]
+    found = told(path)
+    assert [record[2:] for record in found] == expected[: len(found)]
+    assert len(found) == (3 if version == "2.0" else 4)  # before 2.4 a tombstone's key was not printed
+    assert {record[0] for record in found} == {"orders"}
+    with open_one(path) as dump:
+        table, _ = index_all(dump)
+        assert table["timestamp_ms"].to_pylist() == [1700000000000 + 1000 * n for n in range(len(found))]
+        (tmp_path / "again.txt").write_bytes(compacted(dump))
+    again = [record[2:] for record in told(tmp_path / "again.txt")]
+    assert again == (expected[1:3] if version == "2.0" else expected[2:])

@@ -4,12 +4,22 @@ The fixtures are written from what the tools' sources and documentation say; a f
 its version and the option that matters.
 """
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dialect_fixtures import BY_FILE_ORDER, CHANGE_EVENTS, DELIMITED, FIXTURES, ONE_RECORD, REFUSED, TOLD
+from dialect_fixtures import (
+    BY_FILE_ORDER,
+    CHANGE_EVENTS,
+    DELIMITED,
+    DUMP_LOGS,
+    FIXTURES,
+    ONE_RECORD,
+    REFUSED,
+    TOLD,
+)
 from dump_pipeline import copied, index_all, open_one
 from kcompact.dumps.judging import judge, refuse_doubts
 from kcompact.dumps.layouts import LAYOUTS
@@ -37,7 +47,7 @@ PLAIN = records_of(FIXTURES / "plain.jsonl")
 
 
 def test_every_fixture_is_tested() -> None:
-    named = {*TOLD, *BY_FILE_ORDER, *REFUSED, *ONE_RECORD, *CHANGE_EVENTS, *DELIMITED}
+    named = {*TOLD, *BY_FILE_ORDER, *REFUSED, *ONE_RECORD, *CHANGE_EVENTS, *DELIMITED, *DUMP_LOGS}
     assert named == {path.name for path in FIXTURES.iterdir()} - {"README.md"}
 
 
@@ -88,6 +98,64 @@ def test_its_survivors_are_a_dump_of_the_same_kind(name: str, tmp_path: Path) ->
     with open_one(written, **told.options) as again:
         assert again.files[0].dialect.name == told.dialect
         assert index_all(again)[0]["offset"].to_pylist() == [row["offset"] for row in kept]
+
+
+JSON_LINES = [name for name, told in TOLD.items() if told.layout == "json_lines" and "utf16" not in name]
+
+
+@pytest.mark.parametrize("name", JSON_LINES)
+def test_the_order_of_fields_changes_nothing(name: str, tmp_path: Path) -> None:
+    source = FIXTURES / name
+    for path in [source] if source.is_file() else [p for p in source.iterdir() if not p.name.startswith("_")]:
+        try:
+            rows = [json.loads(line) for line in path.read_text().splitlines() if line.startswith("{")]
+        except UnicodeDecodeError:  # as kcat writes it
+            rows = [json.loads(line) for line in path.read_text("latin-1").splitlines()]
+        target = tmp_path / name / path.name if source.is_dir() else tmp_path / name
+        target.parent.mkdir(exist_ok=True)
+        target.write_text("".join(json.dumps(row, sort_keys=True) + "\n" for row in rows))
+    expected, found = (records_of(path / name, **TOLD[name].options) for path in (FIXTURES, tmp_path))
+    assert {place: record.key for place, record in found.items()} == {
+        place: record.key for place, record in expected.items()
+    }
+    assert survivors(found) == survivors(expected)
+
+
+def plain_lines(keys: list[str]) -> str:
+    rows = [{"offset": number, "key": key, "value": "x"} for number, key in enumerate(keys)]
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def test_keys_that_all_look_like_base64_are_asked_about(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    keys = ["b3JkZXItMQ", "b3JkZXItMTI", "b3JkZXItMTIz"]
+    path.write_text(
+        "".join(f'{{"offset": {n}, "key": "{key}", "value": "x"}}\n' for n, key in enumerate(keys))
+    )
+    with pytest.raises(InputError, match="every key looks like base64, such as 'b3JkZXItMQ' for b'order-1'"):
+        open_one(path)
+    assert {r.key for r in records_of(path, dialect="plain").values()} == {key.encode() for key in keys}
+    path.write_text(path.read_text().replace('"x"', '"eA"'))
+    decoded = {r.key for r in records_of(path, dialect="plain-base64").values()}
+    assert decoded == {b"order-1", b"order-12", b"order-123"}
+
+
+@pytest.mark.parametrize(
+    "keys", [["user", "test", "data", "k123"], ["10001000", "20002000"], ["deadbeef" * 4]]
+)
+def test_words_and_numbers_are_not_taken_for_base64(keys: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text(
+        "".join(f'{{"offset": {n}, "key": "{key}", "value": "x"}}\n' for n, key in enumerate(keys))
+    )
+    assert {r.key for r in records_of(path).values()} == {key.encode() for key in keys}
+
+
+def test_the_word_null_in_karapace_s_dump_is_null_and_nothing_is_empty(tmp_path: Path) -> None:
+    path = tmp_path / "t.log"
+    path.write_text("/V2\n6B\t\n6B\tnull\nnull\t76\n\t76\n")
+    found = [(record.key, record.value) for record in records_of(path).values()]
+    assert found == [(b"k", b""), (b"k", None), (None, b"v"), (b"", b"v")]
 
 
 @pytest.mark.parametrize("name", BY_FILE_ORDER)

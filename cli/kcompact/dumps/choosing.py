@@ -15,9 +15,11 @@ from kcompact.dumps.dialects import DIALECTS
 from kcompact.dumps.encodings import ENCODINGS
 from kcompact.dumps.envelope import guess_envelope
 from kcompact.dumps.event_proposals import check_events
+from kcompact.dumps.likely_base64 import likely_base64
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.overrides import forced, with_options
 from kcompact.dumps.recognition import refuse
+from kcompact.dumps.shown import shown
 from kcompact.errors import InputError
 
 Row = dict[str, Any]
@@ -39,6 +41,8 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
         fitting = (one for one in _fitting(layout, forms) if _decodes(one, sample))
         dialect = next(fitting, None) or guess_envelope(path, layout, set(seen), options)
     refuse(dialect, path)
+    if not dialect.sure and options.dialect is None and dialect.key_encoding == "text":
+        _ask_for_base64(path, dialect, sample)
     notes = check_events(path, dialect, values_at(sample, dialect.value), options)
     dialect = with_options(dialect, options)
     if notes:
@@ -54,6 +58,20 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
 def _changed(dialect: Dialect, changes: tuple[tuple[str, Any], ...]) -> Dialect:
     """The dialect with other values; the same object for the same, which is quick to send and compare."""
     return replace(dialect, **dict(changes))
+
+
+def _ask_for_base64(path: str, dialect: Dialect, sample: list[Row]) -> None:
+    """Refuse to take keys as text that look like base64, all of them. Raises InputError."""
+    keys = list(_texts(values_at(sample, dialect.key)))
+    said = dialect.key_marker is not None and any(dialect.key_marker in row for row in sample)
+    if dialect.layouts == ("csv_lines",) or said or not likely_base64(keys):
+        return
+    decoded = ENCODINGS["base64"](keys[0].encode())
+    raise InputError(
+        f"{path}: every key looks like base64, such as {shown(keys[0])} for {shown(decoded)}",
+        hint="--dialect plain-base64 reads keys, values and header values as base64; --dialect plain takes"
+        " keys as the text that they are",
+    )
 
 
 def _encoding_of(path: str, role: str, declared: str, sample: list[Any]) -> str:
@@ -120,19 +138,27 @@ def _fits(dialect: Dialect, seen: frozenset[str], forms: Iterable[Form]) -> bool
     """A dialect without a signature is never found, only named."""
     if not dialect.signature or not dialect.signature <= seen or dialect.lacking & seen:
         return False
+    return dialect.likely_base64 or all(_in_order(dialect, names) for names, _ in forms)
+
+
+def _in_order(dialect: Dialect, names: Iterable[str]) -> bool:
     rank = {name: index for index, name in enumerate(dialect.order)}
-    for names, _ in forms:
-        ranks = [rank[name] for name in names if name in rank]
-        if ranks != sorted(ranks):
-            return False
-    return True
+    ranks = [rank[name] for name in names if name in rank]
+    return ranks == sorted(ranks)
 
 
 def _decodes(dialect: Dialect, sample: list[Row]) -> bool:
     """Whether keys and values are encoded as the dialect says."""
-    return _all_in(dialect.key_encoding, sample, dialect.key) and _all_in(
-        dialect.value_encoding, sample, dialect.value
-    )
+    roles = ((dialect.key_encoding, dialect.key), (dialect.value_encoding, dialect.value))
+    if not all(_all_in(encoding, sample, field) for encoding, field in roles):
+        return False
+    if not dialect.likely_base64:
+        return True
+    texts = [text for _, field in roles for text in _texts(values_at(sample, field))]
+    return likely_base64(texts, _A_FEW if all(_in_order(dialect, row) for row in sample) else _MANY)
+
+
+_A_FEW, _MANY = 2, 16  # of the signs that likely_base64 counts, with the tool's order of fields and without
 
 
 def _all_in(encoding: str, sample: list[Row], dotted: str | None) -> bool:

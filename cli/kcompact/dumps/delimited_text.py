@@ -9,6 +9,7 @@ from collections import Counter
 
 from kcompact.dumps.csv_text import Cells, first_cells
 from kcompact.dumps.json_text import end_of_value, reads_as_json
+from kcompact.errors import InputError
 
 DELIMITERS = ("\t", "^", "|", "::", ":", "#", ";", ",")
 _NEARLY_ALL = 0.95
@@ -76,3 +77,18 @@ _COLUMNS = {
     5: "topic,partition,offset,key,value",
     6: "topic,partition,offset,timestamp,key,value",
 }
+
+
+def is_glued(line: bytes) -> bool:
+    """Whether a line is two JSON values with nothing between them."""
+    end = end_of_value(line)
+    rest = b"" if end is None else line[end:]
+    return bool(rest) and not rest[:1].isspace() and end_of_value(rest) == len(rest)
+
+
+def glued(path: str) -> InputError:
+    """The error for a dump of such lines."""
+    return InputError(
+        f"{path}: two JSON values in every line, and nothing between them, so which is the key is a guess",
+        hint="export again with a delimiter: kcat -K '\\t' or -f '%k\\t%s\\n' (with -s avro, too)",
+    )

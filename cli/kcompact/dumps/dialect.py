@@ -10,8 +10,8 @@ class Dialect:
     """One row of the dialect table; as part of a DumpFile, with the user's options worked in.
 
     Roles name the fields as dotted paths ("metadata.offset"); None: the dump never has it. ``signature``
-    holds paths that must occur in the file's first records, ``lacking`` paths that must not, ``order`` the
-    order in which those of its names that occur must stand.
+    holds paths that must occur in the file's first records, ``lacking`` paths that must not. ``order``, the
+    order in which its names stand, tells tools apart that write the same names, and mean the same by them.
     """
 
     name: str
@@ -20,6 +20,7 @@ class Dialect:
     signature: frozenset[str] = frozenset()
     lacking: frozenset[str] = frozenset()
     order: tuple[str, ...] = ()
+    likely_base64: bool = False  # keys and values must look like it; the order of fields is a sign more
     sure: bool = True  # the signature occurs nowhere else
 
     topic: str | None = "topic"

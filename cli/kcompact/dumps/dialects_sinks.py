@@ -3,6 +3,7 @@
 from kcompact.dumps.dialect import Dialect
 
 _JSON = ("json_lines", "json_objects", "json_array")
+_MISSING = frozenset({"missing"})
 
 
 def _names(text: str) -> frozenset[str]:
@@ -30,6 +31,7 @@ SINKS = (
         layouts=_JSON,
         signature=_names("topic partition offset timestamp timestampType"),
         order=("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers"),
+        likely_base64=True,
         timestamp_type="timestampType",
         key_encoding="base64",
         value_encoding="base64",
@@ -61,12 +63,21 @@ SINKS = (
         tool="kafka_exporter_importer",
         layouts=_JSON,
         signature=_names("topic partition key value offset timestamp headers"),
-        order=("topic", "partition", "key", "value", "offset", "timestamp", "headers"),
+        order=("headers", "key", "offset", "partition", "timestamp", "topic", "value"),
+        likely_base64=True,
         timestamp_unit="ms",
         key_encoding="base64",
         value_encoding="base64",
         headers_encoding="base64",
         sure=False,
+    ),
+    Dialect(
+        name="nussknacker",
+        tool="Nussknacker, test data of a scenario",
+        layouts=_JSON,
+        signature=_names("sourceId record.consumerRecord"),
+        refused="the records lie two objects deep, in record.consumerRecord",
+        hint="take them out first: jq -c .record.consumerRecord FILE",
     ),
     Dialect(
         name="kafka-snapshot",
@@ -151,6 +162,9 @@ PLAIN = (
         timestamp_type="timestampType",
         key_marker="key_encoding",
         value_marker="value_encoding",
+        doubtful_key=_MISSING,
+        doubtful_value=_MISSING,
+        value_settled_by="empty_value",
         sure=False,
     ),
     Dialect(

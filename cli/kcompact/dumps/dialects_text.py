@@ -107,7 +107,7 @@ TEXT_DIALECTS = (
     ),
     Dialect(
         name="dump-log",
-        tool="kafka-dump-log --print-data-log, Kafka 2.4 or later",
+        tool="kafka-dump-log --print-data-log, Kafka 2.4 to 4.x",
         layouts=("dump_log",),
         topic=None,
         partition=None,
@@ -126,7 +126,9 @@ TEXT_DIALECTS = (
         quoting="none",
         delimiter="\t",
         columns=("key", "value"),
-        doubtful_value=_MISSING,
+        null_literal="null",
+        missing_key="empty",
+        missing_value="empty",
     ),
     Dialect(
         name="text",

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import PurePath
 
 from kcompact.digits import whole_number
@@ -14,17 +15,30 @@ from kcompact.dumps.record import LARGEST_RECORD_BYTES, Record
 from kcompact.dumps.shown import shown
 from kcompact.dumps.timestamps import timestamp_type
 
-RECORD_STARTS = (b"| offset: ", b"offset: ")
+RECORD_STARTS = (b"| offset: ", b"- offset: ", b"offset: ")
 _OTHER_STARTS = (b"baseOffset: ", b"Dumping ", b"Starting offset: ", b"Log starting offset: ")
 _RECORD = re.compile(
-    rb"(?:\| )?offset: (?P<offset>\d+)(?: position: \d+)?"
-    rb" (?P<type>\w+): (?P<timestamp>-?\d+)(?: isvalid: \w+)?"
-    rb" keySize: (?P<key_size>-?\d+) valueSize: (?P<value_size>-?\d+)"
-    rb"(?: magic: .*?)?(?: sequence: -?\d+)?"
+    rb"(?:[|-] )?offset: (?P<offset>\d+)(?P<fields>(?: (?!(?:key|payload|headerKeys): )\w+: +\S+)+)"
     rb"(?: headerKeys: \[(?P<headers>.*?)\](?= key: | payload: | endTxnMarker: |\s*\Z))?",
-    re.IGNORECASE,
 )
-_CONTROL = (b" endTxnMarker: ", b" LeaderChange: ", b" SnapshotHeader ", b" KRaftVersion ", b" KRaftVoters ")
+"""Versions differ in which fields stand between offset and key, and in what order."""
+_FIELD = re.compile(rb" (\w+): +(\S+)")
+_TIMESTAMPS = ("createtime", "logappendtime", "notimestamptype")
+_CONTROL = (
+    b" endTxnMarker: ",
+    b" controlType: ",
+    b" LeaderChange: ",
+    b" SnapshotHeader ",
+    b" KRaftVersion ",
+    b" KRaftVoters ",
+)
+
+
+@dataclass(frozen=True)
+class DumpLogShape(TextShape):
+    """A TextShape with the blanks that every line of the tool begins with, where it was pasted."""
+
+    indent: bytes = b""
 
 
 class DumpLog(FramedLayout):
@@ -39,9 +53,10 @@ class DumpLog(FramedLayout):
         """Records; lines about files and batches, and control records, are left out."""
         pending: list[Frame] = []
         for line in lines_of(file.data_path, start, end):
-            if line.data.startswith(RECORD_STARTS + _OTHER_STARTS):
+            text = line.data.removeprefix(file.shape.indent)
+            if text.startswith(RECORD_STARTS + _OTHER_STARTS):
                 yield from _finished(pending, notes)
-                pending = [line] if line.data.startswith(RECORD_STARTS) else []
+                pending = [line] if text.startswith(RECORD_STARTS) else []
             elif pending:
                 pending.append(line)
             elif line.data.strip():
@@ -60,9 +75,11 @@ class DumpLog(FramedLayout):
         """Read a record's line."""
         del values
         rules = FieldRules(file, notes)
+        indent: bytes = file.shape.indent
 
         def read(data: bytes, ordinal: int) -> Record:
             del ordinal
+            data = data.removeprefix(indent)
             try:
                 return _record(data, rules)
             except UnreadableError:
@@ -90,9 +107,13 @@ def _record(data: bytes, rules: FieldRules) -> Record:
     if match is None:
         raise UnreadableError("not a record of kafka-dump-log", "print with --print-data-log")
     rest = data[match.end() :]
+    fields = {name.decode().lower(): text for name, text in _FIELD.findall(match["fields"])}
+    clock = next((name for name in _TIMESTAMPS if name in fields), None)
+    if clock is None or not {"keysize", "valuesize"} <= fields.keys():
+        raise UnreadableError("a record without its sizes and timestamp", "print with --print-data-log")
     offset = rules.to_offset(match["offset"].decode(), 0)
-    key, rest = _sized(rest, b" key: ", match["key_size"], b" payload: ")
-    value, rest = _sized(rest, b" payload: ", match["value_size"], b"")
+    key, rest = _sized(rest, b" key: ", fields["keysize"], b" payload: ")
+    value, rest = _sized(rest, b" payload: ", fields["valuesize"], b"")
     if rest.strip():
         raise UnreadableError("more bytes than keySize and valueSize tell", "was the output edited?")
     for role in ("record", "key", "value"):
@@ -105,11 +126,11 @@ def _record(data: bytes, rules: FieldRules) -> Record:
         rules.to_topic(None),
         rules.to_partition(None),
         offset,
-        rules.to_timestamp_ms(match["timestamp"].decode()),
+        rules.to_timestamp_ms(fields[clock].decode()),
         key,
         value,
         headers,
-        timestamp_type(match["type"].decode()),
+        timestamp_type(clock),
     )
 
 
@@ -139,20 +160,34 @@ def _sized(rest: bytes, label: bytes, told: bytes, following: bytes) -> tuple[by
     return found, label_after + others
 
 
-def dump_log_facts(head: bytes, start: int) -> tuple[TextShape, str | None, int | None] | None:
+_FIRST_LINES = 20
+_TOLD = re.compile(
+    rb"^([ \t]*)(?:baseOffset: \d+ lastOffset: |[|-] offset: \d+ |offset: \d+ position: |\| offset: )",
+    re.MULTILINE,
+)
+_DUMPING = re.compile(rb"^[ \t]*Dumping (\S+)", re.MULTILINE)
+
+
+def dump_log_facts(head: bytes, start: int) -> tuple[DumpLogShape, str | None, int | None] | None:
     """Shape, topic and partition of such a file, from its beginning; None if it is none.
 
-    The first ``start`` bytes of ``head`` are a byte order mark.
+    The first ``start`` bytes of ``head`` are a byte order mark. A command line may have been pasted with it.
     """
     body = head[start:]
-    records = re.search(rb"^(?:baseOffset: |\| offset: |offset: \d+ )", body, re.MULTILINE)
-    dumping = re.match(rb"Dumping (\S+)", body)
-    if records is None or not (dumping or body.startswith(RECORD_STARTS + _OTHER_STARTS)):
+    first = _TOLD.search(body)
+    if first is None or body.count(b"\n", 0, first.start()) > _FIRST_LINES:
         return None
-    start += records.start()
-    shape = TextShape(start=start, begin=head[:start], newline=newline_of(body), splittable=False)
+    dumping = _DUMPING.search(body, 0, first.start())
+    start += first.start()
+    newline = newline_of(body)
+    shape = DumpLogShape(start, head[:start], newline=newline, splittable=False, indent=first[1])
     if dumping is None:
         return shape, None, None
     folder = PurePath(dumping[1].decode("utf-8", "replace")).parent.name
     facts = name_facts(folder)
     return shape, facts.topic, facts.partition
+
+
+def holds_no_record(head: bytes) -> bool:
+    """Whether nothing but lines about batches was printed."""
+    return re.search(rb"^[ \t]*(?:[|-] )?offset: ", head, re.MULTILINE) is None

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from kcompact.dumps.choosing import choose_dialect
+from kcompact.dumps.delimited_text import glued, is_glued
 from kcompact.dumps.framed import TOO_LARGE, TOO_LARGE_HINT, TextShape
 from kcompact.dumps.json_array import array_texts
 from kcompact.dumps.json_reader import why_not_json
 from kcompact.dumps.json_scan import CLOSE, OPEN, end_of_first, items_of
-from kcompact.dumps.json_text import ParsedJson
+from kcompact.dumps.json_text import ParsedJson, end_of_value
 from kcompact.dumps.json_wrapper import LARGEST_BYTES, wrapper_shape
 from kcompact.dumps.lines import newline_of
 from kcompact.dumps.options import ReadOptions
@@ -29,6 +30,8 @@ def recognise_json(found: Candidate, options: ReadOptions) -> Recognised:
         sample = _parsed(found, _elements(found))
         return _recognised(found, "json_array", _array_shape(found), sample, options)
     shape = TextShape(start=found.start, begin=found.head[: found.start], newline=newline_of(found.body))
+    if _is_glued(found, options):
+        raise glued(found.path)
     is_lines, records = _records_in(found)
     sample = _parsed(found, records)
     if isinstance(sample[0], dict) and "records" in sample[0] and found.data_bytes <= LARGEST_BYTES:
@@ -36,6 +39,19 @@ def recognise_json(found: Candidate, options: ReadOptions) -> Recognised:
         if wrapper is not None:
             return _recognised(found, "json_wrapper", wrapper, _records_of(sample[0]), options)
     return _recognised(found, "json_lines" if is_lines else "json_objects", shape, sample, options)
+
+
+def _is_glued(found: Candidate, options: ReadOptions) -> bool:
+    """Whether lines are a key and a value that are both JSON: two objects, of which neither is a record."""
+    lines = [line.rstrip(b"\r") for line in islice(_lines(found), _GLUED_LINES)]
+    if options.dialect is not None or not lines or not all(map(is_glued, lines)):
+        return False
+    first = ParsedJson(lines[0][: end_of_value(lines[0])]).value
+    second = ParsedJson(lines[0][end_of_value(lines[0]) :]).value
+    return not (isinstance(first, dict) and isinstance(second, dict) and first.keys() == second.keys())
+
+
+_GLUED_LINES = 20
 
 
 def _recognised(

@@ -24,6 +24,10 @@ _REFUSED = {
     b"SEQ": ("a Hadoop sequence file", "export as JSON lines, CSV or Avro"),
     b"ORC": ("ORC", "export as JSON lines, CSV or Avro"),
     b"PK\x03\x04": ("a ZIP archive", "unpack it first"),
+    b"/V3\n": (
+        "the metadata of a Karapace backup, version 3 (a folder whose records lie in .data files)",
+        "restore it to a topic (karapace_schema_backup restore) and export that, for example with kcat -J",
+    ),
     b"SQLite format 3": ("an SQLite database", "export as JSON lines, CSV or Avro"),
 }
 
@@ -88,6 +92,8 @@ def recognise(path: str, data_path: str, options: ReadOptions) -> Recognised:
     for magic, (what, hint) in _REFUSED.items():
         if found.head.startswith(magic):
             raise InputError(f"{path}: {what}, not a dump that kcompact reads", hint=hint)
+    if b"\0\0" in found.head[:_LOOKED_AT_BYTES]:
+        raise InputError(f"{path}: binary, and of no kind that kcompact reads", hint=_BINARY_HINT)
     if not found.body.strip():
         raise InputError(f"{path}: nothing but blanks", hint="was the export interrupted?")
     data_bytes, lines = end_of_records(data_path, found.data_bytes)
@@ -101,6 +107,13 @@ def recognise(path: str, data_path: str, options: ReadOptions) -> Recognised:
     which = "a line" if lines == 1 else f"{lines} lines"
     note = f"{which} at the end passed over, in which the tool talks about itself"
     return replace(recognised, data_bytes=data_bytes, notes=(*recognised.notes, note))
+
+
+_LOOKED_AT_BYTES = 64
+_BINARY_HINT = (
+    "export the topic as JSON lines (kcat -J), CSV or Avro; backups such as Karapace's .data files have to be"
+    " restored to a topic first"
+)
 
 
 def _is_text(found: Candidate, options: ReadOptions) -> bool:

@@ -8,10 +8,10 @@ from kcompact.dumps.choosing import Row, choose_dialect
 from kcompact.dumps.console_consumer import labelled_columns
 from kcompact.dumps.csv_reader import CsvShape
 from kcompact.dumps.csv_text import BadCsvError, cells_of, first_cells
-from kcompact.dumps.delimited_text import columns_to_type, key_value_delimiter
+from kcompact.dumps.delimited_text import columns_to_type, glued, is_glued, key_value_delimiter
 from kcompact.dumps.dialect import Dialect
 from kcompact.dumps.dialects import BY_NAME
-from kcompact.dumps.dump_log import dump_log_facts
+from kcompact.dumps.dump_log import dump_log_facts, holds_no_record
 from kcompact.dumps.envelope import ALIASES, plain_name
 from kcompact.dumps.event_proposals import check_events
 from kcompact.dumps.lines import newline_of
@@ -37,6 +37,11 @@ def recognise_text(found: Candidate, options: ReadOptions) -> Recognised:
         return _csv(found, dialect, dialect.columns, "\t", found.start + len(_KARAPACE_V2))
     dump_log = dump_log_facts(found.head, found.start)
     if dump_log is not None:
+        if found.whole and holds_no_record(found.head):
+            raise InputError(
+                f"{found.path}: kafka-dump-log printed batches, and no record",
+                hint="print with --print-data-log, which prints records with their keys and payloads",
+            )
         shape, topic, partition = dump_log
         dialect = with_options(BY_NAME["dump-log"], options)
         return Recognised("dump_log", dialect, shape, dialect.notes, topic, partition)
@@ -146,6 +151,8 @@ def _unknown(found: Candidate) -> InputError:
         what, hint = known
         return InputError(f"{found.path}: looks like {what}, which cannot be read back safely", hint=hint)
     lines = [line.removesuffix(b"\r") for line in _whole_lines(found.body, found.whole)]
+    if all(map(is_glued, lines)):
+        return glued(found.path)
     names = _header_names(lines)
     if names:
         return InputError(
@@ -178,7 +185,14 @@ def _header_names(lines: list[bytes]) -> list[str]:
 _IS_NAME = re.compile(r"[A-Za-z_][\w .-]*")
 
 
+_SENTENCES_HINT = (
+    "export with kcat -J; or with columns: kcat -f '%t\\t%p\\t%o\\t%k\\t%s\\n', read with"
+    " --columns topic,partition,offset,key,value"
+)
+_SENTENCES = ("sentences of kcat -f, as its README shows them", _SENTENCES_HINT)
 _LOOKS_LIKE = {
+    rb"Topic \S+ \[\d+\] at offset \d+: ": _SENTENCES,
+    rb"\s*Key \(-?\d+ bytes\): ": _SENTENCES,
     rb"(?i)(?:\w+: .*\n)*(?:partition|offset|key): ": ("YAML or labelled text", "export as JSON (-o json)"),
     rb"Partition=\d+ Offset=\d+": ("the text of an old kt", "export with kt 10 or later, which writes JSON"),
 }
