@@ -82,7 +82,9 @@ def test_keys_that_were_rounded_are_refused(tmp_path: Path) -> None:
 
 def test_noise_of_kcat_is_counted(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
-    path.write_text("% Reading\n" + LINE % 0 + "\n% Reached end of topic t [0] at offset 1\n" + LINE % 1 + "\n")
+    path.write_text(
+        "% Reading\n" + LINE % 0 + "\n% Reached end of topic t [0] at offset 1\n" + LINE % 1 + "\n"
+    )
     assert judged(path) == [f"{path}: 2 lines skipped in which the tool talks about itself (% ...)"]
 
 

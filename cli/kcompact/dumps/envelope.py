@@ -42,7 +42,7 @@ def guess_envelope(path: str, layout: str, seen: set[str], options: ReadOptions)
     if not has_key or (found["value"] is None and found["offset"] is None):
         raise InputError(
             f"{path}: no record of key and value that kcompact knows"
-            f" (fields: {some(sorted(name for name in seen if '.' not in name)) or 'none'})",
+            f" (fields: {some(sorted(seen)) or 'none'})",
             hint="name its fields with --fields key=FIELD,value=FIELD,offset=FIELD;"
             " a dump of bare values needs --key-field FIELD",
         )

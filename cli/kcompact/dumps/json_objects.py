@@ -42,11 +42,7 @@ class JsonObjects(FramedLayout):
                 if record:
                     yield _with_blanks(record, item, notes)
                 elif not _is_blank(item.data, notes):
-                    raise UnreadableError(
-                        f"not JSON: {item.data.strip()[:60].decode('utf-8', 'replace')!r}",
-                        "remove what is not a record",
-                        position=item.position,
-                    )
+                    raise _not_json(item.data, item.position)
                 record = None
             else:
                 record = Frame(item.position - 1, b"{" + item.data + b"}")
@@ -58,6 +54,18 @@ class JsonObjects(FramedLayout):
     def reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
         """Read JSON."""
         return json_reader(file, notes, values=values)
+
+
+def _not_json(data: bytes, position: int) -> UnreadableError:
+    """The error for what stands between objects and is none."""
+    text = data.strip()
+    hint = "remove what is not a record, or export the dump again"
+    if text.strip(BLANKS) == b"null":
+        hint = (
+            "it may be the tombstone of the delete before it, so do not remove it: print one value a line"
+            " (jq -c .), which --cdc reads with its nulls"
+        )
+    return UnreadableError(f"not JSON: {text[:60].decode('utf-8', 'replace')!r}", hint, position=position)
 
 
 def _after_blanks(path: str, position: int, end: int) -> int:
@@ -85,11 +93,7 @@ def _is_blank(data: bytes, notes: SplitNotes) -> bool:
 def _with_blanks(record: Frame, after: Item, notes: SplitNotes) -> Frame:
     """The record with the blanks that follow it; up to the line end if other things follow."""
     if not _is_blank(after.data, notes):
-        raise UnreadableError(
-            f"not JSON: {after.data.strip()[:60].decode('utf-8', 'replace')!r}",
-            "remove what is not a record, or export the dump again",
-            position=after.position,
-        )
+        raise _not_json(after.data, after.position)
     blanks = after.data[: len(after.data) - len(after.data.lstrip(BLANKS))]
     if len(blanks) < len(after.data):
         blanks = blanks[: blanks.find(b"\n") + 1]

@@ -48,6 +48,10 @@ def _files_of(argument: str) -> list[str]:
         return sorted(found, key=natural_order)
     if path.exists():  # a FIFO, as of process substitution
         return [argument]
+    if "://" in argument:
+        raise InputError(
+            f"{argument}: an address, and only local files are read", hint=_address_hint(argument)
+        )
     if not glob.has_magic(argument):
         raise InputError(f"{argument}: no such file or folder")
     matches = [Path(match) for match in glob.glob(argument, recursive=True)]  # noqa: PTH207  absolute patterns too
@@ -55,6 +59,16 @@ def _files_of(argument: str) -> list[str]:
     if not found:
         raise InputError(f"{argument}: no file matches this pattern")
     return sorted(found, key=natural_order)
+
+
+def _address_hint(argument: str) -> str:
+    scheme = argument.partition("://")[0]
+    commands = {"s3": "aws s3 cp", "gs": "gcloud storage cp", "http": "curl -s", "https": "curl -s"}
+    if scheme not in commands:
+        return "copy it to this machine first"
+    end = "" if scheme.startswith("http") else " -"
+    pipe = f"{commands[scheme]} {argument}{end} | kcompact compact -"
+    return f"copy it to this machine first, or pipe a single file: {pipe}"
 
 
 def _files_in(folder: str) -> Iterator[str]:

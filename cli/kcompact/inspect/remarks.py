@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from kcompact.counted import counted
 from kcompact.inspect.findings import Finding, Level
 from kcompact.inspect.inspection import LogFacts, TopicFacts
 from kcompact.inspect.log_facts import DEFAULT_DEDUPE_BUFFER_BYTES
@@ -34,7 +35,7 @@ def _keys_deleted_elsewhere(facts: Facts) -> Iterator[Finding]:
     for topic in facts.topics:
         if topic.severe_keys:
             text = (
-                f"{topic.severe_keys:,} {_keys(topic.severe_keys)} deleted in one partition and alive in"
+                f"{counted(topic.severe_keys, 'key')} deleted in one partition and alive in"
                 " another: the tombstone never reaches the old value, which stays for good"
             )
             yield Finding(Level.WARNING, "deleted-elsewhere", text, topic.topic)
@@ -44,7 +45,7 @@ def _shared_keys(facts: Facts) -> Iterator[Finding]:
     for topic in facts.topics:
         if topic.shared_keys:
             text = (
-                f"{topic.shared_keys:,} {_keys(topic.shared_keys)} in several partitions, each of which keeps"
+                f"{counted(topic.shared_keys, 'key')} in several partitions, each of which keeps"
                 f" its own latest record; likely cause: {topic.placement.text}"
             )
             yield Finding(Level.WARNING, "cross-partition-keys", text, topic.topic)
@@ -55,8 +56,9 @@ def _null_keys(facts: Facts) -> Iterator[Finding]:
         if log.null_keys:
             first = ", ".join(map(str, log.null_key_offsets))
             text = (
-                f"{log.null_keys:,} records without key, the first at offset {first}: brokers refuse them in"
-                " compacted topics, and cleaners drop those that were there before"
+                f"{counted(log.null_keys, 'record')} without key, the first at"
+                f" offset {first}: brokers refuse them"
+                " in compacted topics, and cleaners drop those that were there before"
             )
             yield Finding(Level.WARNING, "null-keys", text, log.topic, log.partition)
 
@@ -64,7 +66,10 @@ def _null_keys(facts: Facts) -> Iterator[Finding]:
 def _repeated_offsets(facts: Facts) -> Iterator[Finding]:
     for log in facts.logs:
         if log.repeated_offsets:
-            text = f"{log.repeated_offsets:,} records at an offset that occurs before: overlapping exports?"
+            text = (
+                f"{counted(log.repeated_offsets, 'record')} at an offset that"
+                " occurs before: do exports overlap?"
+            )
             yield Finding(Level.WARNING, "repeated-offsets", text, log.topic, log.partition)
 
 
@@ -72,7 +77,7 @@ def _lossy_keys(facts: Facts) -> Iterator[Finding]:
     count = facts.total("lossy_keys")
     if count:
         level = Level.NOTE if facts.byte_exact else Level.WARNING
-        text = f"{count:,} {_keys(count)} with U+FFFD: where an exporter put it, different keys became one"
+        text = f"{counted(count, 'key')} with U+FFFD: where an exporter put it, different keys became one"
         yield Finding(level, "lossy-keys", text)
 
 
@@ -80,7 +85,8 @@ def _lookalikes(facts: Facts) -> Iterator[Finding]:
     for topic in facts.topics:
         for differ_by, count in topic.lookalike_keys.items():
             text = (
-                f"{count:,} keys differ from another one only by {differ_by}: to a broker they are different"
+                f"{counted(count, 'key differs', 'keys differ')} from another"
+                f" one only by {differ_by}: to a broker they are different"
             )
             yield Finding(Level.WARNING, "lookalike-keys", text, topic.topic)
 
@@ -90,7 +96,8 @@ def _lost_deletes(facts: Facts) -> Iterator[Finding]:
     if missing and not tombstones:
         singles = all(log.gaps.count == log.gaps.single_offset_gaps for log in facts.logs)
         text = (
-            f"{missing:,} offsets are missing and there is no tombstone: did the exporter leave out deletes?"
+            f"{counted(missing, 'offset is', 'offsets are')} missing and"
+            " there is no tombstone: did the exporter leave out deletes?"
         )
         yield Finding(Level.NOTE if singles else Level.WARNING, "no-tombstones", text)
 
@@ -99,8 +106,9 @@ def _unmarked_deletes(facts: Facts) -> Iterator[Finding]:
     count = facts.total("unmarked_delete_keys")
     if count:
         text = (
-            f'{count:,} {_keys(count)} with a Debezium delete event (op "d") and no tombstone after it:'
-            " compaction never removes these rows (tombstones.on.delete, or an exporter that drops nulls)"
+            f'{counted(count, "key")} with a Debezium delete event (op "d") and no tombstone after it:'
+            " compaction never removes these rows (tombstones.on.delete, or an exporter that drops nulls);"
+            " --cdc debezium counts such deletes as tombstones"
         )
         yield Finding(Level.WARNING, "unmarked-deletes", text)
 
@@ -108,14 +116,20 @@ def _unmarked_deletes(facts: Facts) -> Iterator[Finding]:
 def _word_null(facts: Facts) -> Iterator[Finding]:
     count = sum(log.values.word_null for log in facts.logs)
     if count:
-        text = f"{count:,} values are the text null, which is no tombstone: they keep their keys alive"
+        text = (
+            f"{counted(count, 'value is', 'values are')} the text null, which"
+            " is no tombstone: a key with it stays alive"
+        )
         yield Finding(Level.WARNING, "word-null", text)
 
 
 def _empty_values(facts: Facts) -> Iterator[Finding]:
     count = sum(log.values.empty for log in facts.logs)
     if count:
-        text = f"{count:,} values are empty, which is no tombstone: they keep their keys alive"
+        text = (
+            f"{counted(count, 'value is', 'values are')} empty, which is"
+            " no tombstone: a key with it stays alive"
+        )
         yield Finding(Level.NOTE, "empty-values", text)
 
 
@@ -123,7 +137,7 @@ def _late_keys(facts: Facts) -> Iterator[Finding]:
     count = facts.total("late_keys")
     if count:
         text = (
-            f"{count:,} {_keys(count)} whose latest record by offset is not the latest by timestamp;"
+            f"{counted(count, 'key')} whose latest record by offset is not the latest by timestamp;"
             " compaction goes by offset"
         )
         yield Finding(Level.NOTE, "late-keys", text)
@@ -142,7 +156,8 @@ def _gaps(facts: Facts) -> Iterator[Finding]:
         missing = sum(log.gaps.missing_offsets for log in facts.logs)
         singles = sum(log.gaps.single_offset_gaps for log in facts.logs)
         text = (
-            f"{missing:,} offsets are missing in {count:,} gaps, {singles:,} of them a single offset as"
+            f"{counted(missing, 'offset is', 'offsets are')} missing in {counted(count, 'gap')},"
+            f" {singles:,} of them a single offset as"
             " transaction markers leave; one dump alone cannot tell why: compaction, markers, aborted"
             " records, or loss"
         )
@@ -176,7 +191,3 @@ REMARKS: tuple[Remark, ...] = (
     _dedupe_buffer,
 )
 """All remarks, the more telling first among those of one level."""
-
-
-def _keys(count: int) -> str:
-    return "key" if count == 1 else "keys"

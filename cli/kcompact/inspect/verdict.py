@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from kcompact.counted import counted
 from kcompact.inspect.findings import Finding, Level
 from kcompact.inspect.inspection import LogFacts
 
@@ -18,18 +19,23 @@ def verdict(logs: Sequence[LogFacts], findings: Sequence[Finding]) -> str:
         return "the dump holds no records"
     keys, live = sum(log.keys for log in logs), sum(log.live_keys for log in logs)
     topics = len({log.topic for log in logs})
-    where = f"{len(logs):,} {'partition' if len(logs) == 1 else 'partitions'}"
+    where = counted(len(logs), "partition")
     where += f" of {topics:,} topics" if topics > 1 else ""
-    parts = [f"{records:,} records, {live:,} live of {keys:,} keys in {where}", _saving(logs, records, keys)]
-    parts += [text for text in (_growth(logs, keys),) if text]
-    return "; ".join(parts) + _worst(findings)
+    size = f"{counted(records, 'record')}, {live:,} live of {counted(keys, 'key')} in {where}"
+    parts = [size, _saving(logs, records, keys), _growth(logs, keys), _graver(findings)]
+    return "; ".join(part for part in parts if part)
 
 
 def _saving(logs: Sequence[LogFacts], records: int, keys: int) -> str:
+    if not keys:
+        return "no record has a key, so there is nothing to compact by"
+    if records == 1:
+        return "one record leaves nothing to compact"
     superseded = records - sum(log.null_keys + log.repeated_offsets for log in logs) - keys
     if superseded < _HARDLY * records:
         return "almost every record has its own key, so compaction can hardly help"
-    return f"compaction can remove {superseded:,} superseded records ({100 * superseded / records:.0f} %)"
+    share = f"({100 * superseded / records:.0f} %)"
+    return f"compaction can remove {counted(superseded, 'superseded record')} {share}"
 
 
 def _growth(logs: Sequence[LogFacts], keys: int) -> str | None:
@@ -45,11 +51,11 @@ def _growth(logs: Sequence[LogFacts], keys: int) -> str | None:
     return None
 
 
-def _worst(findings: Sequence[Finding]) -> str:
-    for level, name in ((Level.ERROR, "error"), (Level.WARNING, "warning")):
-        found = [finding for finding in findings if finding.level is level]
-        if found:
-            more = f" (and {len(found) - 1:,} more)" if len(found) > 1 else ""
-            where = f"{found[0].topic}: " if found[0].topic else ""
-            return f". First {name}{more}: {where}{found[0].text}"
-    return ""
+def _graver(findings: Sequence[Finding]) -> str | None:
+    """How many errors and warnings there are, which are listed by themselves."""
+    levels = [finding.level for finding in findings]
+    found = [counted(levels.count(one), one.name.lower()) for one in _GRAVER if one in levels]
+    return ", ".join(found) or None
+
+
+_GRAVER = (Level.ERROR, Level.WARNING)

@@ -1,0 +1,38 @@
+"""The first line of an inspection, on dumps as small and odd as they come."""
+
+from kcompact.inspect.findings import Finding, Level
+from kcompact.inspect.inspection import LogFacts, Slice
+from kcompact.inspect.remarks import Facts, remarks_on
+from kcompact.inspect.verdict import verdict
+
+
+def log(records: int, keys: int, **more: object) -> LogFacts:
+    facts = LogFacts("t", 0, records=records, keys=keys, live_keys=keys, slices=[Slice(0, records, keys)])
+    for name, value in more.items():
+        setattr(facts, name, value)
+    return facts
+
+
+def test_without_keys_nothing_is_said_about_keys_of_their_own() -> None:
+    said = verdict([log(5, 0, null_keys=5)], [])
+    assert said.startswith("5 records, 0 live of 0 keys in 1 partition; no record has a key")
+
+
+def test_one_record_is_one_record() -> None:
+    said = verdict([log(1, 1)], [])
+    assert said == "1 record, 1 live of 1 key in 1 partition; one record leaves nothing to compact"
+
+
+def test_findings_are_counted_not_repeated() -> None:
+    found = [Finding(Level.WARNING, "a", "the first one"), Finding(Level.WARNING, "b", "the second one")]
+    said = verdict([log(10, 2)], [*found, Finding(Level.ERROR, "c", "the worst")])
+    assert said.endswith("; compaction can remove 8 superseded records (80 %); 1 error, 2 warnings")
+
+
+def test_one_of_a_thing_is_not_spoken_of_as_many() -> None:
+    facts = log(3, 2, null_keys=1, null_key_offsets=[7])
+    facts.values = type(facts.values)(empty=1, word_null=1)
+    texts = [finding.text for finding in remarks_on(Facts([facts], []))]
+    assert any(text.startswith("1 record without key, ") for text in texts)
+    assert any(text.startswith("1 value is the text null") for text in texts)
+    assert any(text.startswith("1 value is empty") for text in texts)
