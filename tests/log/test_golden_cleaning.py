@@ -1,6 +1,7 @@
 """The engine against a real broker: every golden case."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -71,6 +72,10 @@ def given_of(case: GoldenCase, i: int, log: Log, *, with_batches: bool) -> Given
     )
 
 
+BROKERS = 10_000
+"""Threads for all cases at once: each had a broker of its own, whose first turn took its only log."""
+
+
 def records_of(case: GoldenCase, i: int, log: Log) -> list[Record]:
     return [r for r in case.records(case.pairs[i][0]) if (r.topic, r.partition) == log]
 
@@ -98,7 +103,7 @@ def cleaned() -> Cleaned:
                 name = log_id(case.name, i, log, with_batches)
                 logs[name] = records_of(case, i, log)
                 given[name] = given_of(case, i, log, with_batches=with_batches)
-                policies[name] = policy_of(case, i, log)
+                policies[name] = replace(policy_of(case, i, log), log_cleaner_threads=BROKERS)
     return Cleaned(log_frames.cleaned(logs, given, policies))
 
 
@@ -165,7 +170,7 @@ def chained() -> Iterator[dict[tuple[str, int, Log], tuple[LogCleaning, list[int
                 checkpoint_offset=before.checkpoint_offset if before else None,
                 horizons=before.horizons if before else (),
             )
-            policies[name] = policy_of(case, i, log)
+            policies[name] = replace(policy_of(case, i, log), log_cleaner_threads=BROKERS)
         result = Cleaned(log_frames.cleaned(logs, given, policies))
         for case, log in present:
             name = log_id(case.name, log)

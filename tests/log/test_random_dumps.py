@@ -185,6 +185,7 @@ def test_rolled_segments_are_cleaned_as_the_model_says(index_bytes: int) -> None
         model = ModelLog(segments, segments[0].base_offset, end, end, setup.log.checkpoint)
         logs[seed] = [r for b in setup.log.batches() for r in b.records]
         policies[seed] = Policy(
+            log_cleaner_threads=1000,  # each log is the first of its turn, as if it were alone
             **{name: getattr(config, name) for name in config.__dataclass_fields__},
             rounds=1,
             null_keys="drop",

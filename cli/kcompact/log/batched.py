@@ -46,6 +46,7 @@ class BatchedLog:
     rounds: list[Round] = field(default_factory=list)
     markers: dict[int, int] = field(default_factory=dict)  # offset -> round in which it went
     batches_recompressed: int = 0
+    deleted_before_offset: int = 0  # retention took the segments below, before the first round
 
     def states(self) -> list[SegmentState]:
         """The segments now."""
@@ -58,9 +59,22 @@ class BatchedLog:
         return cleanable, segmented_ratio(states, cleanable, self.policy)
 
 
-def clean_batched(given: GivenLog, policy: Policy, records: LogRows) -> tuple[LogCleaning, Plan]:
+def dirty_ratio_if_due(log: BatchedLog) -> DirtyRatio | None:
+    """The dirty ratio of a log that a round would clean now."""
+    return None if _taken(log) is None else log.range_and_ratio()[1]
+
+
+def retain_before_rounds(log: BatchedLog) -> None:
+    """Retention on a log that is cleaned in a later turn (R52)."""
+    files = len(log.files)
+    _retain(log)
+    if len(log.files) < files:
+        log.deleted_before_offset = log.files[0].base_offset
+
+
+def clean_batched(log: BatchedLog) -> tuple[LogCleaning, Plan]:
     """Play one log's rounds; what the workers need for its verdicts comes with the outcome."""
-    log = _opened(given, policy, records)
+    given, policy, records = log.given, log.policy, log.records
     cleanable, ratio = log.range_and_ratio()
     bases = [file.base_offset for file in log.files]
     bounds = log.bounds
@@ -103,7 +117,8 @@ def _notes(log: BatchedLog, records: LogRows) -> Iterator[str]:
     yield from estimate_note(log.policy, log.batches_recompressed)
 
 
-def _opened(given: GivenLog, policy: Policy, records: LogRows) -> BatchedLog:
+def open_batched(given: GivenLog, policy: Policy, records: LogRows) -> BatchedLog:
+    """One log before its rounds."""
     batches = all_batches(given.batches or (), records)
     offsets = records.rows.offset
     first = int(offsets[0]) if len(offsets) else batches[0].base_offset
@@ -250,6 +265,7 @@ def _rounds(log: BatchedLog, log_start_offset: int) -> Rounds:
         drop_tombstones=policy.drop_tombstones,
         keep_keyless=policy.null_keys == "keep",
         log_start_offset=log_start_offset,
+        deleted_before_offset=log.deleted_before_offset,
         markers=log.markers,
     )
 

@@ -6,14 +6,20 @@ records.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcompact.broker.given import GivenLog
-from kcompact.log.batched import clean_batched
+from kcompact.log.batched import (
+    BatchedLog,
+    clean_batched,
+    dirty_ratio_if_due,
+    open_batched,
+    retain_before_rounds,
+)
 from kcompact.log.cleaned_log import LogCleaning
 from kcompact.log.decisions import Plan
 from kcompact.log.expiry import RecordRetention, expire_records
@@ -27,9 +33,11 @@ from kcompact.log.shares import slices_by_log
 from kcompact.log.survey import Survey, survey, told_segments
 from kcompact.log.tallies import Tally, tally
 from kcompact.log.tracked import Tracked
+from kcompact.log.turn import Turn, tie_note, turn_of
 from kcompact.log.unbatched import (
     LogCase,
     Played,
+    after_retention,
     case_of,
     needs_scan,
     outcome_of,
@@ -65,28 +73,58 @@ def clean(
     """
     called = {i: str(i) for i in policies} | dict(names or {})
     with_batches = {i for i in policies if given.get(i, NOTHING_GIVEN).batches is not None}
-    logs, plans = _batched(tracked, {i: called[i] for i in sorted(with_batches)}, given, policies)
+    batched = _open_batched(tracked, {i: called[i] for i in sorted(with_batches)}, given, policies)
+    cases: dict[int, LogCase] = {}
     if len(with_batches) < len(policies):
         found = {i: one for i, one in survey(tracked).items() if i not in with_batches}
         for i, one in found.items():
             whole = one.whole
             refuse_misfits(called[i], given.get(i, NOTHING_GIVEN), whole.first_offset, whole.last_offset)
-        more_logs, more_plans = _unbatched(tracked, found, given, policies)
-        logs, plans = logs | more_logs, plans | more_plans
+        cases = surveyed_cases(tracked, found, given, policies)
+    turn = _turn(batched, cases, called, policies)
+    cases, deleted = _in_turn(turn, batched, cases)
+    logs, plans = _unbatched(tracked, cases) if cases else ({}, {})
+    for i, log in batched.items():
+        logs[i], plans[i] = clean_batched(log)
+    for i in set(logs) & set(turn.tied):
+        logs[i] = replace(logs[i], notes=(*logs[i].notes, *tie_note(turn, i, called, deleted)))
     return Cleaning(logs, plans, tracked)
+
+
+def _turn(
+    batched: Mapping[int, BatchedLog],
+    cases: Mapping[int, LogCase],
+    names: Mapping[int, str],
+    policies: Mapping[int, Policy],
+) -> Turn:
+    """Which of the logs that are due a broker cleans first."""
+    ratios = {i: case.dirty_ratio for i, case in cases.items() if case.is_taken}
+    for i, log in batched.items():
+        ratio = dirty_ratio_if_due(log)
+        if ratio is not None:
+            ratios[i] = ratio
+    return turn_of(ratios, names, max((policies[i].log_cleaner_threads for i in ratios), default=1))
+
+
+def _in_turn(
+    turn: Turn, batched: Mapping[int, BatchedLog], cases: Mapping[int, LogCase]
+) -> tuple[dict[int, LogCase], set[int]]:
+    """Retention on all logs but the first (R52): the cases then, and the logs that it took something from."""
+    later = {i: after_retention(case) if turn.is_later(i) else case for i, case in cases.items()}
+    deleted = {i for i in cases if later[i] is not cases[i]}
+    for i, log in batched.items():
+        if turn.is_later(i):
+            retain_before_rounds(log)
+            if log.deleted_before_offset:
+                deleted.add(i)
+    return later, deleted
 
 
 Cleaned = tuple[dict[int, LogCleaning], dict[int, Plan]]
 """By log: what was done, and what the workers need to decide on its records."""
 
 
-def _unbatched(
-    tracked: Tracked,
-    found: Mapping[int, Survey],
-    given: Mapping[int, GivenLog],
-    policies: Mapping[int, Policy],
-) -> Cleaned:
-    cases = surveyed_cases(tracked, found, given, policies)
+def _unbatched(tracked: Tracked, cases: Mapping[int, LogCase]) -> Cleaned:
     scans = scan_maps(tracked, {i: scan_limits(case) for i, case in cases.items() if needs_scan(case)})
     spans = {i: spans_of_case(case, scans.get(i)) for i, case in cases.items()}
     plans = {i: plan_of(case, spans[i], 0) for i, case in cases.items()}
@@ -98,29 +136,28 @@ def _unbatched(
     return logs, plans
 
 
-def _batched(
+def _open_batched(
     tracked: Tracked,
     names: Mapping[int, str],
     given: Mapping[int, GivenLog],
     policies: Mapping[int, Policy],
-) -> Cleaned:
+) -> dict[int, BatchedLog]:
     """The logs whose batches are known, read into this process, in one stage."""
     if not names:
-        return {}, {}
+        return {}
     log_ids = pa.array(list(names), pa.int64())
     parts = tracked.each(lambda rows: rows.filter(pc.is_in(rows["log_id"], log_ids)).select(ROW_COLUMNS))
     # Shares come in the order of logs, and a log's shares in the order of offsets.
     rows = dict(slices_by_log(pa.concat_tables(parts)))
-    logs: dict[int, LogCleaning] = {}
-    plans: dict[int, Plan] = {}
+    logs: dict[int, BatchedLog] = {}
     for log_id, name in names.items():
         records = log_rows(rows.get(log_id, parts[0].slice(0, 0)))
         if len(records.rows):
             offsets = records.rows.offset
             refuse_misfits(name, given[log_id], int(offsets[0]), int(offsets[-1]))
         refuse_misfitting_batches(name, given[log_id], records)
-        logs[log_id], plans[log_id] = clean_batched(given[log_id], policies[log_id], records)
-    return logs, plans
+        logs[log_id] = open_batched(given[log_id], policies[log_id], records)
+    return logs
 
 
 def surveyed_cases(

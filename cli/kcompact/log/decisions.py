@@ -105,7 +105,7 @@ def _tally_columns(
         "entry_round": _entry_rounds(rows, batch.column("previous_offset").to_numpy(), plan),
         "stamped": decision.stamped,
         "in_range": rows.offset < plan.first_uncleanable_offset,
-        "segment_base_offset": _segment_bases(rows.offset, plan.segment_bases),
+        "segment_base_offset": _segment_bases(rows.offset, plan),
         "stamped_log_bytes": np.where(decision.stamped, stamped, log_bytes),
     }
 
@@ -122,7 +122,10 @@ def _entry_rounds(rows: Rows, previous: Longs, plan: Plan) -> Longs:
     return np.where(inside & mapped & (previous < start), reached + 1, 0)
 
 
-def _segment_bases(offsets: Longs, bases: Longs) -> Longs:
+def _segment_bases(offsets: Longs, plan: Plan) -> Longs:
+    """NO_SEGMENT where none are known, and in those that retention took before the first round."""
+    bases = plan.segment_bases
     if not len(bases):
         return np.full(len(offsets), NO_SEGMENT, np.int64)
-    return bases[np.maximum(np.searchsorted(bases, offsets, side="right") - 1, 0)]
+    found = bases[np.maximum(np.searchsorted(bases, offsets, side="right") - 1, 0)]
+    return np.where(offsets < plan.rounds.deleted_before_offset, NO_SEGMENT, found)

@@ -14,7 +14,7 @@ from kcompact.log.decisions import Plan
 from kcompact.log.dirty_ratio import DirtyRatio, compaction_delay_ms, segmented_ratio
 from kcompact.log.policy import LONG_MAX, Policy
 from kcompact.log.range import CleanableRange, LogBounds, log_bounds, segmented_range, unsegmented_range
-from kcompact.log.retention import Retained
+from kcompact.log.retention import Retained, delete_old_segments
 from kcompact.log.rounds import MapScan, RoundSpan, ScanLimits, rewritten_end, spans_of
 from kcompact.log.segments import SegmentState
 from kcompact.log.survey import Survey
@@ -33,6 +33,7 @@ class LogCase:
     segments: tuple[SegmentState, ...] | None  # None: each record is a closed segment of its own
     range: CleanableRange
     dirty_ratio: DirtyRatio
+    deleted_before_offset: int = 0  # retention took the segments below, before the first round
 
     @property
     def is_dirty(self) -> bool:
@@ -70,6 +71,25 @@ def case_of(
         cleanable = unsegmented_range(bounds, given.checkpoint_offset, found.whole.first_young_offset)
         ratio = _unsegmented_ratio(found, policy)
     return LogCase(given, policy, found, bounds, segments, cleanable, ratio)
+
+
+def after_retention(case: LogCase) -> LogCase:
+    """The case of a log on which retention runs before it is cleaned (R52); without segments it is itself."""
+    if case.segments is None:
+        return case
+    retained = delete_old_segments(case.segments, case.bounds, case.policy)
+    if len(retained.segments) == len(case.segments):
+        return case
+    bounds = replace(case.bounds, log_start_offset=retained.log_start_offset)
+    cleanable = segmented_range(retained.segments, bounds, case.given.checkpoint_offset, case.policy)
+    return replace(
+        case,
+        bounds=bounds,
+        segments=retained.segments,
+        range=cleanable,
+        dirty_ratio=segmented_ratio(retained.segments, cleanable, case.policy),
+        deleted_before_offset=retained.segments[0].base_offset,
+    )
 
 
 def _unsegmented_ratio(found: Survey, policy: Policy) -> DirtyRatio:
@@ -124,6 +144,7 @@ def plan_of(case: LogCase, spans: Sequence[RoundSpan], log_start_offset: int) ->
         drop_tombstones=policy.drop_tombstones,
         keep_keyless=policy.null_keys == "keep",
         log_start_offset=log_start_offset,
+        deleted_before_offset=case.deleted_before_offset,
     )
     return Plan(
         rounds,

@@ -50,6 +50,7 @@ class Rounds:
     drop_tombstones: bool = False
     keep_keyless: bool = False
     log_start_offset: int = 0  # after retention
+    deleted_before_offset: int = 0  # retention took what lies below, before the first round
     markers: dict[int, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -122,6 +123,13 @@ def decide(rows: Rows, rounds: Rounds) -> Decision:
     can_stamp = rounds.delete_horizon_ms is not None
     stamped = unstamped & can_stamp & (rewritten < count) & (goes > rewritten) & ~rows.is_repeated
     verdict[(verdict == Verdict.RETAINED) & (rows.offset < rounds.log_start_offset)] = Verdict.EXPIRED
+    deleted = rows.offset < rounds.deleted_before_offset
+    verdict[deleted], goes[deleted], rewritten[deleted], stamped[deleted] = (
+        Verdict.EXPIRED,
+        count,
+        count,
+        False,
+    )
     verdict[rows.is_repeated], goes[rows.is_repeated] = Verdict.REPEATED, count
     return Decision(verdict, _from_one(goes, count), _from_one(rewritten, count), stamped)
 
