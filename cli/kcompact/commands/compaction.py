@@ -87,6 +87,10 @@ class CompactCommand:
         self._show(report, outputs)
         return ExitCode.OK
 
+    def _state_folders(self) -> list[Path]:
+        path = state_path(self.given)
+        return [] if path is None else [path]
+
     def _open_state(self, stack: ExitStack, names: OutputNames) -> StateFolder | None:
         path = state_path(self.given)
         if path is None:
@@ -184,7 +188,7 @@ class CompactCommand:
         return CompactionReport(
             logs=done.outcome.logs,
             inputs=[file.path for file in dump.files],
-            outputs=[str(path) for path in outputs.published()],
+            outputs=[str(path) for path in (*outputs.published(), *self._state_folders())],
             policies={log.topic: _policy_values(policies.for_topic(log.topic)) for log in done.outcome.logs},
             recognised=[str(recognition) for recognition in describe(dump)],
             notes=list(dict.fromkeys([*notes, *serial, *done.notes, *policies.notes])),
