@@ -61,6 +61,34 @@ def test_what_would_destroy_something_is_refused(line: str, words: str, place: P
     assert contents(place) == before
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("compact d/in/a.jsonl -o o.jsonl", "is an input of this run"),
+        ("compact d/in -o o/", "lies inside d/in"),
+        ("compact d/in/a.jsonl -o SUMMARY --overwrite", "SUMMARY is -o too"),
+        ("compact d/in/a.jsonl -o o.jsonl --state SUMMARY", "SUMMARY is --state too"),
+        ("inspect d/in/a.jsonl", "is an input of this run"),
+        ("dirty-ratio d/in/a.jsonl", "is an input of this run"),
+        ("verify d/in/a.jsonl d/in/a.jsonl", "is an input of this run"),
+        ("verify d/in/a.jsonl --absent-keys x -o SUMMARY", "SUMMARY is -o too"),
+    ],
+)
+def test_the_summary_of_a_step_is_kept_apart_as_well(
+    line: str, words: str, place: Path, kcompact: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "x").write_text("0\n0\n")
+    inside = {"lies inside d/in": "d/in/summary.md", "is an input of this run": "d/in/a.jsonl"}
+    summary = place / inside.get(words, "summary.md")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    before = contents(place)
+    run = kcompact(*line.replace("SUMMARY", str(summary)).split())
+    assert (run.exit_code, words.replace("SUMMARY", str(summary)) in run.stderr) == (2, True), run.stderr
+    assert "GITHUB_STEP_SUMMARY" in run.stderr
+    assert contents(place) == before
+
+
 def test_a_folder_with_anything_else_in_it_is_not_replaced(place: Path, kcompact: Cli) -> None:
     for _ in range(2):
         run = kcompact("compact", "d/in", "-o", "out/", "--overwrite")

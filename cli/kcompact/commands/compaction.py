@@ -121,7 +121,7 @@ class CompactCommand:
             (state := state_path(self.given)) and WrittenPath(state, "--state"),
         ]
         others = [*given_files(self.given), *config_files(self.policy)]
-        check_paths(self.dumps, others, [path for path in written if path])
+        check_paths(self.dumps, others, [path for path in written if path], self.output.annotations)
         if not self.output.dry_run:
             names.check_replaceable(overwrite=self.output.overwrite)
         return names

@@ -92,7 +92,9 @@ class DirtyRatioCommand:
 
     def _open_report(self) -> AbstractContextManager[ReportFile | None]:
         others = [*given_files(self.given), self.given.state, *config_files(self.policy)]
-        return open_report(self.output, self.dumps, others, overwrite=self.overwrite)
+        return open_report(
+            self.output, self.dumps, others, overwrite=self.overwrite, annotations=self.annotations
+        )
 
     def _asked(self) -> _Asked:
         base = Policy(now_ms=now_ms(self.given))

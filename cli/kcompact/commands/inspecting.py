@@ -53,7 +53,13 @@ class InspectCommand:
         expected = self._expected(options)
         others = [self.expectations.expect_end_offsets]
         with (
-            open_report(self.output.output, self.dumps, others, overwrite=self.output.overwrite) as report,
+            open_report(
+                self.output.output,
+                self.dumps,
+                others,
+                overwrite=self.output.overwrite,
+                annotations=self.output.annotations,
+            ) as report,
             open_dump(self.dumps, options) as dump,
         ):
             input_bytes = sum(file.data_bytes for file in dump.files)

@@ -50,7 +50,9 @@ class KeyCommand:
         keys = self._keys_given()
         places = _places(self.keys.offset)
         with (
-            open_report(self.output.output, self.dumps, [], overwrite=self.output.overwrite) as report,
+            open_report(
+                self.output.output, self.dumps, [], overwrite=self.output.overwrite, annotations=False
+            ) as report,
             open_dump(self.dumps, read_options(self.reading)) as dump,
         ):
             input_bytes = sum(file.data_bytes for file in dump.files) * (1 + len(places))

@@ -5,17 +5,27 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from kcompact.commands.telling_ci import STEP_SUMMARY, summary_file
 from kcompact.dumps.side_files import ROLES, grouped
 from kcompact.dumps.sources import STDIN, find_files
 from kcompact.errors import InputError, OutputError
 from kcompact.storage.apart import ReadPath, WrittenPath, check_apart, is_inside
 
 
-def check_paths(dumps: Iterable[str], others: Iterable[str | None], written: Sequence[WrittenPath]) -> None:
+def check_paths(
+    dumps: Iterable[str],
+    others: Iterable[str | None],
+    written: Sequence[WrittenPath],
+    annotations: bool | None,
+) -> None:
     """Raise OutputError where a path that is written meets one that is read, or another that is written.
 
     ``dumps`` are DUMP arguments, ``others`` whatever else is read; None where an option is not given.
+    ``annotations`` tell whether the summary of a CI step is written, too (``summary_file``).
     """
+    summary = summary_file(annotations)
+    if summary is not None:
+        written = [*written, WrittenPath(summary, STEP_SUMMARY)]
     read = [source for dump in dumps if dump != STDIN for source in _found(dump)]
     read += [source for other in others if other for source in _found_or_missing(other)]
     check_apart(read, written)

@@ -32,21 +32,26 @@ class ReportFile:
 
 @contextmanager
 def open_report(
-    output: str | None, dumps: Iterable[str], others: Iterable[str | None], *, overwrite: bool
+    output: str | None,
+    dumps: Iterable[str],
+    others: Iterable[str | None],
+    *,
+    overwrite: bool,
+    annotations: bool | None,
 ) -> Iterator[ReportFile | None]:
     """Before the work, not after it: claim the file of ``-o``; None for standard output.
 
-    ``dumps`` and ``others`` are what the command reads, as ``check_paths`` takes them. Raises OutputError if
+    ``dumps``, ``others`` and ``annotations`` are as ``check_paths`` takes them. Raises OutputError if
     the file may not, or cannot, be written.
     """
     if output == "":
         raise OutputError("-o names nothing", hint="is a variable empty? -o - is standard output")
     if output is None or output == STDOUT:
-        check_paths(dumps, others, [])
+        check_paths(dumps, others, [], annotations)
         yield None
         return
     path = Path(output)
-    check_paths(dumps, others, [WrittenPath(path, "-o")])
+    check_paths(dumps, others, [WrittenPath(path, "-o")], annotations)
     check = partial(check_replaceable, path, overwrite=overwrite)
     check()
     with open_publication([path], check) as publication:

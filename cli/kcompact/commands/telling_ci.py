@@ -8,6 +8,8 @@ from kcompact.report.ci import CiReport
 from kcompact.report.ci_github import render_annotations, render_summary
 from kcompact.storage import disk
 
+STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
+
 
 def tell_github(report: CiReport, annotations: bool | None, *, in_stdout: bool) -> None:
     """``annotations`` None: under GitHub Actions only. ``in_stdout``: they stand there already."""
@@ -20,10 +22,16 @@ def tell_github(report: CiReport, annotations: bool | None, *, in_stdout: bool) 
 
 def add_to_summary(markdown: str, annotations: bool | None) -> None:
     """Add a section to the summary of the step, if there is one."""
-    summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    if summary and _listens(annotations):
-        with disk.explained(summary), Path(summary).open("a", encoding="utf-8") as file:
+    summary = summary_file(annotations)
+    if summary is not None:
+        with disk.explained(summary), summary.open("a", encoding="utf-8") as file:
             file.write(markdown)
+
+
+def summary_file(annotations: bool | None) -> Path | None:
+    """The file that holds the summary of the step; None where there is none, or GitHub is told nothing."""
+    named = os.environ.get(STEP_SUMMARY)
+    return Path(named) if named and _listens(annotations) else None
 
 
 def _listens(annotations: bool | None) -> bool:

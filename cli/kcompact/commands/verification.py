@@ -122,7 +122,13 @@ class VerifyCommand:
     def _open_report(self) -> AbstractContextManager[ReportFile | None]:
         given = [*given_files(self.given), self.given.state, *config_files(self.policy)]
         others = [*given, self.verification.absent_keys]
-        return open_report(self.answer.output, self.dumps, others, overwrite=self.answer.overwrite)
+        return open_report(
+            self.answer.output,
+            self.dumps,
+            others,
+            overwrite=self.answer.overwrite,
+            annotations=self.answer.annotations,
+        )
 
     def _base_policy(self) -> Policy:
         return Policy(

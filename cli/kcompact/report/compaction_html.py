@@ -15,9 +15,11 @@ from kcompact.report.html_page import render, shown
 from kcompact.report.inert import printable_key
 from kcompact.report.pictures import Axis, Bar, bar, offset_axis
 from kcompact.report.table import Foreign, Table, texts
+from kcompact.report.text_table import shortened
 
 MOST_PICTURED_LOGS = 20
 MOST_AXES = 12  # of these
+_LONGEST_KEY = 200  # characters, of a page
 MOST_TOP_KEYS = 15
 _MOST_CSV_BYTES = 256 << 20  # of a list beside the report that pictures are drawn from
 _WHERE_ALL = "report.json has all"
@@ -117,7 +119,7 @@ def _top_keys(folder: Path | None) -> Table | None:
     most = np.argsort(-removed, kind="stable")[:MOST_TOP_KEYS]
     rows = [
         (
-            Foreign(row["key"]),
+            Foreign(shortened(row["key"], _LONGEST_KEY)),
             Foreign(f"{row['topic']}-{row['partition']}"),
             f"{row['records_removed']:,}",
             row["reason"].replace("_", " ") or "superseded",

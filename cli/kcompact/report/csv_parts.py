@@ -13,11 +13,16 @@ REMOVED_KEYS_HEADER = b"topic,partition,key,records_removed,first_offset_removed
 GAPS_HEADER = b"topic,partition,first_offset,last_offset,length,missing_before,removed_by_this_run\n"
 # Not "0x..", which stands for bytes, and no blank at the end, which nobody would see.
 _HARMLESS = r"^[1-9A-Za-z_](?:[0-9A-Za-z_.:/|@#~ -]*[0-9A-Za-z_.:/|@~-])?$"
+# Escaped it grows fourfold at most: cells stay below what spreadsheets (32,767 characters) and readers take.
+LONGEST_KEY_BYTES = 8_000
 _WRITE_OPTIONS = csv.WriteOptions(include_header=False, quoting_style="needed")
 
 
 def render_removed_keys(topic: str, partition: int, removed: pa.Table) -> bytes:
-    """CSV lines for rows of ``log.plain.REMOVED_SCHEMA``; keys printable and inert in a spreadsheet."""
+    """CSV lines for rows of ``log.plain.REMOVED_SCHEMA``; keys printable and inert in a spreadsheet.
+
+    A key of more than LONGEST_KEY_BYTES is cut, as ``printable_key`` cuts it: with its length and digest.
+    """
     if not removed.num_rows:
         return b""
     columns = [_key_cells(removed["key"]), *(removed[name] for name in removed.column_names[1:])]
@@ -38,20 +43,28 @@ def render_gaps(topic: str, partition: int, gaps: np.ndarray) -> bytes:
 def _lines(topic: str, partition: int, columns: list[pa.Array]) -> bytes:
     rows = len(columns[0])
     names = [str(number) for number in range(len(columns) + 2)]
-    log = [pa.repeat(csv_cell(topic), rows), pa.repeat(partition, rows)]
+    log = [pa.repeat(_topic_cell(topic), rows), pa.repeat(partition, rows)]
     out = io.BytesIO()
     csv.write_csv(pa.table([*log, *columns], names=names), out, _WRITE_OPTIONS)
     return out.getvalue()
 
 
+def _topic_cell(topic: str) -> str:
+    """No topic of Kafka has more than 249 characters; a dump may say what it likes."""
+    name = topic.encode(errors="replace")
+    return csv_cell(topic if len(name) <= LONGEST_KEY_BYTES else printable_key(name, LONGEST_KEY_BYTES))
+
+
 def _key_cells(keys: pa.ChunkedArray) -> pa.Array:
     """Most keys are plain words: only the others are looked at one by one."""
     keys = keys.combine_chunks() if isinstance(keys, pa.ChunkedArray) else keys
-    harmless = pc.match_substring_regex(keys, _HARMLESS)
+    harmless = pc.and_(
+        pc.match_substring_regex(keys, _HARMLESS), pc.less_equal(pc.binary_length(keys), LONGEST_KEY_BYTES)
+    )
     if pc.all(harmless).as_py():
         return keys.cast(pa.string())
     cells = [
-        key.decode() if plain else csv_cell(printable_key(key))
+        key.decode() if plain else csv_cell(printable_key(key, LONGEST_KEY_BYTES))
         for key, plain in zip(keys.to_pylist(), harmless.to_pylist(), strict=True)
     ]
     return pa.array(cells, pa.string())
