@@ -63,6 +63,7 @@ TOLD = {
     ),
     "kaf-0.2-output-json.jsonl": Told("kaf", merged=True, doubt=True),
     "kaf-0.2-output-json-each-row.jsonl": Told("kaf-each-row", merged=True, doubt=True),
+    "kcl-0.19-f-json.jsonl": Told("kcl"),
     "kt-13.jsonl": Told("kt"),
     "trubka-3.jsonl": Told("trubka", lacking=TOMBSTONE | EMPTY, values=False),
     "esque-0.4": Told("esque"),
@@ -107,6 +108,7 @@ TOLD = {
     "guardian-2024.json": Told("guardian", "json_array", lacking=TOMBSTONE),
     "exporter-importer-1": Told("exporter-importer"),
     "kafka-snapshot-4.json": Told("kafka-snapshot", "json_array"),
+    "kafka-snapshot-4-original-keys.json": Told("kafka-snapshot-long", "json_array"),
     "denktmit-1": Told("denktmit", "csv_lines", lacking=TOMBSTONE | EMPTY),
     "unknown-envelope.jsonl": Told(
         "fields",

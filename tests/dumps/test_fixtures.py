@@ -181,3 +181,14 @@ def test_one_saved_message_is_a_dump() -> None:
     with open_one(FIXTURES / "provectus-kafka-ui-0.7-topic-message") as dump:
         assert dump.files[0].dialect.name == "kafbat"
         assert index_all(dump)[0]["key"].to_pylist() == [b"k1"]
+
+
+def test_kcl_s_bytes_that_are_no_text_are_neither_missing_nor_null(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    row = '{"topic":"t","partition":0,"offset":%d,"timestamp":1,"leader_epoch":0,%s}\n'
+    fields = ['"key_base64":"/w==","value_base64":"/g=="', '"key":"a","value":null', '"key":null,"value":""']
+    path.write_text("".join(row % (number, field) for number, field in enumerate(fields)))
+    found = [(record.key, record.value) for record in records_of(path).values()]
+    assert found == [(b"\xff", b"\xfe"), (b"a", None), (None, b"")]
+    with open_one(path) as dump:
+        assert index_all(dump)[0]["is_tombstone"].to_pylist() == [False, True, False]

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from kcompact.dumps import evidence
 from kcompact.dumps.describing import DialectRow, dialect_rows
 
 README = Path(__file__).parents[2] / "README.md"
@@ -11,9 +12,14 @@ ALL_JSON = "JSON lines, JSON objects one after another, JSON array"
 def row_of(row: DialectRow) -> str:
     layouts = row.layouts.replace(ALL_JSON, "JSON")
     remark = row.note or ("a `?`: written for an empty value too" if row.tombstone.endswith("?") else "")
-    return f"| {row.tool} | {layouts} | `{row.name}` | {row.tombstone} | {remark} |"
+    return f"| {row.tool} | {layouts} | `{row.name}` | {row.tombstone} | {row.held_against} | {remark} |"
 
 
 def test_readme_lists_every_dialect() -> None:
     table = README.read_text().partition("| written by | layout |")[2].partition("\n\n")[0]
     assert [row_of(row) for row in dialect_rows()] == table.splitlines()[2:]
+
+
+def test_what_is_said_to_be_held_against_something_is_a_row_of_the_table() -> None:
+    named = {*evidence._FILES.split(), *evidence._SOURCES.split()}
+    assert named <= {row.name for row in dialect_rows()}

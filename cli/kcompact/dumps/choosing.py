@@ -47,7 +47,9 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
     dialect = with_options(dialect, options)
     if notes:
         dialect = _changed(dialect, (("notes", dialect.notes + notes),))
-    changes: dict[str, str | None] = {role: None for role in _PLACES if getattr(dialect, role) not in seen}
+    changes: dict[str, str | None] = {
+        role: None for role in _PLACES if not _is_there(getattr(dialect, role), seen, sample)
+    }
     for role in ("key", "value"):
         declared, values = getattr(dialect, f"{role}_encoding"), values_at(sample, getattr(dialect, role))
         changes[f"{role}_encoding"] = _encoding_of(path, role, declared, values)
@@ -58,6 +60,11 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
 def _changed(dialect: Dialect, changes: tuple[tuple[str, Any], ...]) -> Dialect:
     """The dialect with other values; the same object for the same, which is quick to send and compare."""
     return replace(dialect, **dict(changes))
+
+
+def _is_there(dotted: str | None, seen: frozenset[str], sample: list[Row]) -> bool:
+    """Whether a field stands in the sample, whose names are known two levels deep."""
+    return dotted in seen or (dotted is not None and bool(values_at(sample, dotted)))
 
 
 def _ask_for_base64(path: str, dialect: Dialect, sample: list[Row]) -> None:

@@ -7,6 +7,7 @@ from kcompact.dumps.avro_dialect import AVRO_DIALECTS
 from kcompact.dumps.dialect import ROLES, Dialect
 from kcompact.dumps.dialects import DIALECTS
 from kcompact.dumps.dump import Dump
+from kcompact.dumps.evidence import held_against
 from kcompact.dumps.layout import DumpFile
 from kcompact.dumps.side_files import CONFLUENT
 
@@ -93,6 +94,7 @@ class DialectRow:
     value: str
     tombstone: str
     note: str
+    held_against: str
 
 
 def dialect_rows() -> list[DialectRow]:
@@ -108,6 +110,7 @@ def _row(dialect: Dialect) -> DialectRow:
         key=_field(dialect.key, dialect.key_encoding),
         value=_field(dialect.value, dialect.value_encoding),
         tombstone="-" if dialect.refused else _tombstone(dialect),
+        held_against=held_against(dialect.name),
         note=f"refused: {dialect.refused}" if dialect.refused else "; ".join(dialect.notes),
     )
 

@@ -28,6 +28,17 @@ COMMAND_LINE = (
         byte_exact=True,
     ),
     Dialect(
+        name="kcl",
+        tool="kcl consume -f json",
+        layouts=_JSON,
+        signature=_names("topic partition offset timestamp leader_epoch"),
+        lacking=_names("payload"),
+        timestamp_unit="ms",
+        key_base64="key_base64",
+        value_base64="value_base64",
+        byte_exact=True,
+    ),
+    Dialect(
         name="rpk-meta-only",
         tool="rpk topic consume --meta-only",
         layouts=_JSON,

@@ -89,6 +89,8 @@ def _from_list(raw: list[Any], to_bytes: ToBytes) -> Headers:
 def _from_object(item: dict[str, Any], to_bytes: ToBytes) -> list[tuple[str, bytes | None]]:
     if "key" in item:
         value = item.get("value")
+        if "value" not in item and isinstance(item.get("value_base64"), str):  # kcl
+            return [(str(item["key"]), base64.b64decode(item["value_base64"], validate=True))]
         if item.get("encoding") == "base64" and isinstance(value, str):  # the plain envelope's own mark
             return [(str(item["key"]), base64.b64decode(value, validate=True))]
         return [(str(item["key"]), to_bytes(value))]

@@ -35,6 +35,7 @@ class JsonReader:
         dialect: Dialect = file.dialect
         self._dialect = dialect
         self._values = values
+        self._base64 = {"key": _path(dialect.key_base64), "value": _path(dialect.value_base64)}
         self._markers = {"key": _path(dialect.key_marker), "value": _path(dialect.value_marker)}
         self._paths = {role: _path(getattr(dialect, role)) for role in _ROLES}
 
@@ -101,7 +102,8 @@ class JsonReader:
             return None
         if raw is MISSING:
             self._refuse_error(parsed, dialect.key_error, "key")
-            return rules.key_or_null("missing")
+            instead = self._instead(parsed, "key")
+            return rules.key_or_null("missing") if instead is None else instead
         rules.see("key")
         if raw is None and not dialect.null_word:
             self._refuse_error(parsed, dialect.key_error, "key")
@@ -121,7 +123,8 @@ class JsonReader:
         raw = self._get(parsed, self._paths["value"])
         if raw is MISSING:
             self._refuse_error(parsed, dialect.value_error, "value")
-            return rules.value_or_null("missing")
+            instead = self._instead(parsed, "value")
+            return rules.value_or_null("missing") if instead is None else instead
         rules.see("value")
         if raw is None and not dialect.null_word:
             self._refuse_error(parsed, dialect.value_error, "value")
@@ -131,6 +134,14 @@ class JsonReader:
         if type(raw) is str and not self._values and dialect.null_literal is None:
             return b"?"
         return self._bytes(parsed, raw, "value")
+
+    def _instead(self, parsed: ParsedJson, role: str) -> bytes | None:
+        """Bytes that stand in a field of their own, where they are no UTF-8 (kcl); None if they do not."""
+        raw = self._get(parsed, self._base64[role])
+        if not isinstance(raw, str):
+            return None
+        self._rules.see(role)
+        return self._rules.decoded(parsed.encoded(raw), role, "base64")
 
     def _bytes(self, parsed: ParsedJson, raw: Any, role: str) -> bytes | None:
         """Bytes of a key or value that is neither missing nor null; None if it is a word for null."""

@@ -13,7 +13,7 @@ MARKERS, ERRORS, PREFIXES = 7, 9, 11
 LENGTH, PARENT = range(2)
 TOP = NONE = -1
 _PARTS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
-_REFUSING = ("key_marker", "value_marker", "key_error", "value_error")
+_REFUSING = ("key_marker", "value_marker", "key_base64", "value_base64", "key_error", "value_error")
 _LONGEST_NAME = 64
 _WORD = 8
 
