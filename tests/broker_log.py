@@ -83,7 +83,7 @@ class ModelSegment:
 
 @dataclass
 class Range:
-    """R1 to R3."""
+    """The offsets between which a round cleans (R1 to R3)."""
 
     first_dirty: int
     first_uncleanable: int  # R2

@@ -11,7 +11,7 @@ from broker_rounds import clean_round
 
 
 def cleanable_range(log: ModelLog, config: Config, now_ms: int) -> Range:
-    """R1, R2, R3."""
+    """From the first dirty offset up to the rounded bound (R1 to R3)."""
     start = log.log_start if log.checkpoint is None else log.checkpoint
     reset = not log.log_start <= start <= log.log_end
     first_dirty = log.log_start if reset else start
@@ -50,7 +50,7 @@ def compaction_delay(log: ModelLog, config: Config, first_dirty: int, now_ms: in
 
 
 def is_eligible(log: ModelLog, config: Config, now_ms: int) -> bool:
-    """R7."""
+    """Whether the cleaner would take the log: by its ratio, or since it is late (R7)."""
     found = cleanable_range(log, config, now_ms)
     clean, cleanable = byte_sums(log, found)
     if "compact" not in config.cleanup_policy or clean + cleanable == 0:

@@ -167,7 +167,7 @@ class _Rewriting:
         return replace(batch.copy(), delete_horizon_ms=horizon, size_bytes=batch.size_bytes + more)
 
     def _retained(self, record: Record, *, due: bool) -> bool:
-        """R19 to R23."""
+        """Whether a record stays: beyond the end, or the latest of its key (R19 to R23)."""
         if record.offset > self.end:
             return True
         if record.key is None:

@@ -76,7 +76,7 @@ class Dirtiness:
 
     @property
     def eligible(self) -> bool:
-        """R7."""
+        """Whether a broker would clean the log: compacted, and dirty or late enough (R7)."""
         return "compact" in self.setting.policy.cleanup_policy and self.ratio.eligible
 
     @property
