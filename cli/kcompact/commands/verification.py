@@ -195,7 +195,7 @@ class VerifyCommand:
             ((self.dumps[0],), self.dumps[1]),
             ignore_partitions=self.verification.ignore_partitions,
             now_ms=now_ms(self.given),
-            max_findings=self.answer.max_findings,
+            max_findings=self.answer.most_findings,
         )
         one, other = inputs.rows(inputs.judged), inputs.rows(inputs.after)
         return verify_state(inputs.spark, one, other, question)
@@ -221,7 +221,7 @@ class VerifyCommand:
             inputs.judged.carried & inputs.after.carried,
             now_ms=next((policy.now_ms for policy in of_topic.values()), 0),
             is_strict=self.verification.strict,
-            max_findings=self.answer.max_findings,
+            max_findings=self.answer.most_findings,
         )
         judge, rules = (
             (verify_compacted, rules_alone) if inputs.before is None else (verify_compaction, rules_of)

@@ -35,7 +35,8 @@ def told_by_read_committed(
                 records = int((undecided[:, 1] - undecided[:, 0]).sum())
                 notes.append(
                     f"{names[log_id]}: {records:,} records from offset {stable} on are behind the"
-                    " read_committed dump; they count as an open transaction and stay"
+                    " read_committed dump; they count as an open transaction and stay (if it was aborted:"
+                    f" --last-stable-offset {names[log_id]}={int(runs[-1, 1])})"
                 )
         aborted = [AbortedRange(start, end - 1) for start, end in _lacking(runs, seen, decided_end or 0)]
         together = sorted([*log.aborted, *aborted], key=lambda run: run.first_offset)

@@ -10,6 +10,9 @@ from kcompact.options.annotations import AnnotationsOption
 
 _PANEL = "Verification"
 _OUTPUT = "Output"
+EXAMPLES = 3
+MOST_ON_A_PAGE = 20
+MOST_IN_JSON = 1_000_000  # what a modest machine holds
 
 
 class VerifyMode(enum.StrEnum):
@@ -101,11 +104,15 @@ class AnswerOptions:
         typer.Option("--format", help="How the answer is shown.", rich_help_panel=_OUTPUT),
     ] = VerifyFormat.TEXT
     max_findings: Annotated[
-        int,
+        int | None,
         typer.Option(
-            metavar="N", min=0, help="Findings shown of each kind; all are counted.", rich_help_panel=_OUTPUT
+            metavar="N",
+            min=0,
+            help="Findings named of each kind and log; all are counted. (default: 3 as text, all in JSON)",
+            rich_help_panel=_OUTPUT,
+            show_default=False,
         ),
-    ] = 20
+    ] = None
     output: Annotated[
         str | None,
         typer.Option(
@@ -121,3 +128,11 @@ class AnswerOptions:
         bool, typer.Option("--overwrite", help="Replace an output that exists.", rich_help_panel=_OUTPUT)
     ] = False
     annotations: AnnotationsOption = None
+
+    @property
+    def most_findings(self) -> int:
+        """How many findings of each kind and log are named."""
+        if self.max_findings is not None:
+            return self.max_findings
+        by_format = {VerifyFormat.TEXT: EXAMPLES, VerifyFormat.JSON: MOST_IN_JSON}
+        return by_format.get(self.answer_format, MOST_ON_A_PAGE)
