@@ -15,7 +15,6 @@ from kcompact.inspect.distribution import Bucket
 from kcompact.inspect.findings import Finding, Level
 from kcompact.inspect.inspection import FileFacts, Gap, Gaps, Inspection, LogFacts, TopKey, Values
 from kcompact.log.totals import LogOutcome
-from kcompact.report import html_page
 from kcompact.report.compaction import CompactionReport, SharedKey
 from kcompact.report.compaction_html import render_html as render_compaction
 from kcompact.report.inspection_html import render_html as render_inspection
@@ -138,7 +137,6 @@ def test_hundreds_of_logs_and_findings_stay_below_300_kb_and_are_counted(page: C
 
 @each_page
 def test_a_page_takes_a_twentieth_of_a_second(page: Callable[..., str]) -> None:
-    html_page.prepare()
     page(1)
 
     def once() -> float:

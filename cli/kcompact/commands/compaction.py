@@ -32,7 +32,7 @@ from kcompact.options.reading import ReadingOptions, read_options
 from kcompact.options.run import RunOptions
 from kcompact.report.compaction import CompactionReport, SharedKey
 from kcompact.report.compaction_broker_log import render_broker_log
-from kcompact.report.compaction_html import render_html
+from kcompact.report.compaction_html import PAGE, render_html
 from kcompact.report.compaction_json import render_json
 from kcompact.report.compaction_markdown import render_markdown, render_summary
 from kcompact.report.compaction_text import print_text
@@ -169,7 +169,7 @@ class CompactCommand:
         )
         with open_session(session) as spark:
             if not self.output.no_report:
-                prepare_soon()  # while Java and its workers have the work
+                prepare_soon(PAGE)  # while Java and its workers have the work
             return compact_dump(spark, dump, request)
 
     def _open_committed(self, stack: ExitStack) -> Dump | None:

@@ -17,6 +17,7 @@ from kcompact.report.pictures import Axis, Bar, bar, offset_axis
 from kcompact.report.table import Foreign, Table, texts
 from kcompact.report.text_table import shortened
 
+PAGE = "compaction.html"
 MOST_PICTURED_LOGS = 20
 MOST_AXES = 12  # of these
 _LONGEST_KEY = 200  # characters, of a page
@@ -31,7 +32,7 @@ def render_html(report: CompactionReport, folder: Path | None = None) -> str:
     reasons = [reason for reason in REASONS if any(log.removed[reason] for log in report.logs)]
     gaps = _rows(folder, "gaps.csv", report.logs, lambda log: log.gaps)
     return render(
-        "compaction.html",
+        PAGE,
         report=report,
         headline=headline(report),
         total=total_of(report.logs),

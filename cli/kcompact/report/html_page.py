@@ -14,44 +14,45 @@ from kcompact.report.inert import terminal
 from kcompact.report.table import Table
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import Environment, Template
 
 MOST_ROWS = 200  # of a table
+_SHARED = ("page.html", "style.css", "parts.html")  # what every page is made with
 _lock = threading.Lock()
-PAGES = ("compaction.html", "inspection.html", "dirty_ratio.html", "verification.html", "key_history.html")
 
 
-def prepare() -> "Environment":
-    """Jinja with all templates compiled, once."""
+def prepare(page: str) -> "Template":
+    """The template of a page, compiled with all that it needs."""
     with _lock:
-        return _compiled()
+        pages = _environment()
+        for name in _SHARED:
+            pages.get_template(name)
+        return pages.get_template(page)
 
 
 @lru_cache(1)
-def _compiled() -> "Environment":
+def _environment() -> "Environment":
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    pages = Environment(
+    return Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_inert,
         trim_blocks=True,
         lstrip_blocks=True,
+        auto_reload=False,
     )
-    for page in PAGES:
-        pages.get_template(page)
-    return pages
 
 
-def prepare_soon() -> None:
+def prepare_soon(page: str) -> None:
     """Do it beside what the caller waits for."""
-    threading.Thread(target=prepare, name="templates", daemon=True).start()
+    threading.Thread(target=prepare, args=(page,), name="templates", daemon=True).start()
 
 
 def render(page: str, **values: Any) -> str:
-    """One of PAGES; strings in ``values`` are escaped, and nothing in them hides or turns a line round."""
-    return prepare().get_template(page).render(**values)
+    """A page; strings in ``values`` are escaped, and nothing in them hides or turns a line round."""
+    return prepare(page).render(**values)
 
 
 def shown(tables: Sequence[Table], where_all: str) -> list[Table]:
