@@ -289,4 +289,4 @@ def test_keys_with_a_replacement_character_are_said_even_where_the_exporter_keep
     run = kcompact("compact", dump)
 
     assert run.exit_code == 0
-    assert "1 keys contain U+FFFD" in run.stderr
+    assert "1 key with U+FFFD" in run.stderr

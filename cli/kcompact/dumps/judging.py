@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 
+from kcompact.counted import counted
 from kcompact.dumps.dialect import Dialect
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.field_checks import check_fields, check_tables
@@ -145,18 +146,24 @@ def _check_lossy_keys(file: DumpFile, found: SplitNotes) -> None:
         )
 
 
+_REWRITTEN = (
+    "with U+FFFD: taken as they stand, but if a tool such as jq has rewritten the dump, different keys"
+    " may look alike: compact the exporter's own output then"
+)
+_UNAVAILABLE = (
+    "without large columns that did not change (__debezium_unavailable_value): the latest record of a"
+    " key does not hold all of its row"
+)
 _REMARKS = {
-    "skipped_noise_lines": "{count:,} lines skipped in which the tool talks about itself (% ...)",
-    "skipped_control_records": "{count:,} control records (transaction markers) left out",
-    "replacement_keys": "{count:,} keys contain U+FFFD; they are taken as they stand, but if a tool such"
-    " as jq has rewritten the dump, different keys may look alike: compact the exporter's own output then",
-    "joined_tombstones": "{count:,} null values without a key, each directly after a delete, are taken for"
-    " that delete's tombstone, and stay or go with it",
-    "keys_before": "{count:,} records without an after: their key is taken from before",
-    "unavailable_values": "{count:,} change events leave out large columns that did not change"
-    " (__debezium_unavailable_value): the latest record of a key does not hold all of its row",
-    "trailing_null_element": "a null after the last record left out",
+    "skipped_noise_lines": ("line", "skipped in which the tool talks about itself (% ...)"),
+    "skipped_control_records": ("control record", "(transaction markers) left out"),
+    "replacement_keys": ("key", _REWRITTEN),
+    "joined_tombstones": ("null value", "without a key, directly after a delete: its tombstone, bound to it"),
+    "keys_before": ("record", "without an after: the key is taken from before"),
+    "unavailable_values": ("change event", _UNAVAILABLE),
+    "trailing_null_element": ("null", "after the last record left out"),
 }
+"""By count: what was counted, and what is to be said about it."""
 
 
 def _remarks(file: DumpFile, found: SplitNotes) -> list[str]:
@@ -165,8 +172,8 @@ def _remarks(file: DumpFile, found: SplitNotes) -> list[str]:
         f"{file.path}: all timestamps have ten digits: are they seconds? They are read as milliseconds"
     ]
     return (seconds if short and short == found.counts.get("timestamps") else []) + [
-        f"{file.path}: " + text.format(count=found.counts[name])
-        for name, text in _REMARKS.items()
+        f"{file.path}: {counted(found.counts[name], what)} {text}"
+        for name, (what, text) in _REMARKS.items()
         if found.counts.get(name)
     ]
 

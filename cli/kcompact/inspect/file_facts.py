@@ -12,7 +12,8 @@ _AVRO = "Avro object container"
 def file_facts(file: DumpFile) -> FileFacts:
     """The facts of one file; ``fields`` are paths in a record, or where else a part comes from."""
     dialect: Any = file.dialect
-    fields = {role: path for role in ROLES if (path := getattr(dialect, role, None)) is not None}
+    named = {role: path for role in ROLES if (path := getattr(dialect, role, None)) is not None}
+    fields = {role: path or "(whole record)" for role, path in named.items()}
     if getattr(dialect, "key_fields", ()):
         fields["key"] = f"({', '.join(dialect.key_fields)} of the value)"
     taken = {"topic": file.topic, "partition": file.partition, "offset": file.start_offset}
