@@ -20,10 +20,11 @@ class _Speechless(Exception):  # noqa: N818  stands for PySpark's errors once th
 def test_a_bug_is_a_sentence_with_exit_code_3(
     error: Exception, words: str, kcompact: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(_: list[str]) -> list[str]:
+    def fail(_: str) -> None:
         raise error
 
-    monkeypatch.setattr(sources, "find_files", fail)
+    # Looked up when it is called: a module that is first imported now must not keep it.
+    monkeypatch.setattr(sources, "_files_of", fail)
 
     run = kcompact("compact", "x.jsonl")
 

@@ -57,6 +57,10 @@ def start_hanging(
     return process, int(worker.read_text()), temporary
 
 
+def java_of(temporary: Path) -> list[int]:
+    return [pid for pid, command in processes_of(temporary).items() if "PythonGatewayServer" in command]
+
+
 def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     with process:
         out, err = process.communicate(timeout=SECONDS)
@@ -133,6 +137,26 @@ def test_a_killed_run_takes_java_and_workers_with_it(tmp_path: Path) -> None:
     assert wait_until(lambda: is_clean(temporary), seconds=20), processes_of(temporary)
 
 
+def test_what_a_run_and_its_java_left_when_both_were_killed_is_removed_by_the_next(tmp_path: Path) -> None:
+    process, _worker, temporary = start_hanging(tmp_path, _TASK)
+    (java,) = java_of(temporary)
+    os.kill(java, signal.SIGSTOP)  # so that it cannot remove anything on its way out
+    process.kill()
+    os.kill(java, signal.SIGKILL)
+    finish(process)
+    assert wait_until(lambda: not processes_of(temporary), seconds=20)
+    assert list(temporary.iterdir())
+
+    code = """
+from kcompact.engine.session import SessionOptions, open_session
+with open_session(SessionOptions(master="local[1]")):
+    pass
+"""
+    run = run_python(code, temporary)
+    assert run.stderr == f"note: {temporary}: removed a folder that runs which died had left\n"
+    assert wait_until(lambda: is_clean(temporary), seconds=20), processes_of(temporary)
+
+
 @either
 def test_a_killed_worker_is_explained(tmp_path: Path, job: str) -> None:
     process, worker, temporary = start_hanging(tmp_path, job)
@@ -147,9 +171,8 @@ def test_a_killed_worker_is_explained(tmp_path: Path, job: str) -> None:
 @either
 def test_a_killed_java_is_explained(tmp_path: Path, job: str) -> None:
     process, _worker, temporary = start_hanging(tmp_path, job)
-    java = [pid for pid, command in processes_of(temporary).items() if "PythonGatewayServer" in command]
-    assert len(java) == 1
-    os.kill(java[0], signal.SIGKILL)
+    (java,) = java_of(temporary)
+    os.kill(java, signal.SIGKILL)
     code, out, err = finish(process)
     assert (code, out) == (2, ""), err
     assert err.splitlines()[0] == "error: Spark's Java died (signal 9)"

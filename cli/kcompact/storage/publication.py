@@ -136,7 +136,7 @@ def settle_folder(folder: Path) -> bool:
         return True
     if not first.is_dir():  # moved away, or not mounted here: what was replaced is kept
         return not any(folder.glob("old-*"))
-    with lock_of_dead(first, is_alone=False) as lock:
+    with lock_of_dead(first) as lock:
         if lock is not None:
             _finish_dead(first)
         return lock is not None

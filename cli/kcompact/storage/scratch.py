@@ -2,8 +2,9 @@
 
 Such a folder is called ``.kcompact-`` and something unguessable, nobody else may enter it (0700), and the run
 holds a lock on a file in it for as long as it lives. So the next run can tell what a run that died has left:
-a folder of the same user whose lock is free. It puts right what was half published and removes the rest. The
-lock is ``flock``: the kernel's, whatever container the run was in and whatever process numbers repeat.
+a folder of the same user that holds this file, whose lock is free. It puts right what was half published and
+removes the rest; a folder without the file is none of ours, and stays. The lock is ``flock``: the kernel's,
+whatever container the run was in and whatever process numbers repeat.
 """
 
 import fcntl
@@ -18,10 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from kcompact.console import note
 from kcompact.storage import disk
 
 PREFIX = ".kcompact-"
+_REMOVED_PREFIX = f"{PREFIX}removed-"  # of folders on their way out, which may have lost their lock already
 _LOCK = "lock"
 _BUFFER_BYTES = 1 << 17
 _PATIENCE_SECONDS = 10.0  # for another run that looks round in the same folder; it takes an instant
@@ -59,8 +60,18 @@ class Scratch:
     def remove(self) -> None:
         """Remove the folder with all that it holds, then let go of the lock."""
         with suppress(OSError):  # what stays is removed by the next run
-            disk.remove_tree(self.folder)
+            _remove(self.folder)
         os.close(self.lock)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder whose lock is held; a run that is killed over it leaves what the next one removes."""
+    for entry in list(folder.iterdir()):
+        if entry.name != _LOCK:
+            disk.remove_tree(entry)
+    emptied = folder.with_name(folder.name.replace(PREFIX, _REMOVED_PREFIX, 1))
+    disk.rename(folder, emptied)
+    disk.remove_tree(emptied)
 
 
 @contextmanager
@@ -81,48 +92,61 @@ def looking_round(parent: Path, settle: Callable[[Path], bool] = lambda _: True)
 
     Those of runs that died are removed first, unless ``settle`` says that they are still needed.
     """
-    with _alone_in(parent) as is_alone:
-        yield _living(parent, settle, is_alone=is_alone)
+    with _alone_in(parent):
+        yield _living(parent, settle)
 
 
 def make_scratch(parent: Path) -> Scratch:
     """Make a private folder; call inside ``looking_round``. Raises OSError."""
     folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
     try:
-        lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        unlocked = folder / f"{_LOCK}.new"
+        lock = os.open(unlocked, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         with suppress(OSError):  # a file system without locks: nothing is ever taken for dead there
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        unlocked.rename(folder / _LOCK)  # only now may anybody try it
     except BaseException:
         disk.remove_tree(folder)
         raise
     return Scratch(folder, lock)
 
 
-def _living(parent: Path, settle: Callable[[Path], bool], *, is_alone: bool) -> list[Path]:
+def _living(parent: Path, settle: Callable[[Path], bool]) -> list[Path]:
     living, removed = [], 0
     for folder in sorted(parent.glob(f"{PREFIX}*")):
-        with lock_of_dead(folder, is_alone=is_alone) as lock:
+        if folder.name.startswith(_REMOVED_PREFIX):
+            _remove_emptied(folder)
+            continue
+        with lock_of_dead(folder) as lock:
             if lock is None or not settle(folder):
                 living.append(folder)
                 continue
             with suppress(OSError):
-                disk.remove_tree(folder)
+                _remove(folder)
                 removed += 1
     if removed:
+        from kcompact.console import note  # its library would keep Java from starting for 40 ms
+
         what = "a folder" if removed == 1 else f"{removed} folders"
         note(f"{parent}: removed {what} that runs which died had left")
     return living
 
 
+def _remove_emptied(folder: Path) -> None:
+    """Remove a folder that ``_remove`` had emptied but for its lock; nothing else in it is touched."""
+    with suppress(OSError):
+        (folder / _LOCK).unlink(missing_ok=True)
+        folder.rmdir()
+
+
 @contextmanager
-def lock_of_dead(folder: Path, *, is_alone: bool) -> Iterator[int | None]:
+def lock_of_dead(folder: Path) -> Iterator[int | None]:
     """The lock of a folder that a run of this user left, held; None: the run lives, or nobody can tell."""
     lock = None
     try:
         status = folder.lstat()
         if stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid():
-            # A folder without a lock is being made; if not even that, its run died over it.
-            lock = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW | (os.O_CREAT if is_alone else 0), 0o600)
+            lock = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             is_held = os.path.samestat(os.fstat(lock), (folder / _LOCK).lstat())
         else:
@@ -137,25 +161,24 @@ def lock_of_dead(folder: Path, *, is_alone: bool) -> Iterator[int | None]:
 
 
 @contextmanager
-def _alone_in(parent: Path) -> Iterator[bool]:
+def _alone_in(parent: Path) -> Iterator[None]:
     """Hold the folder's own lock, if that can be had in time."""
     descriptor = os.open(parent, os.O_RDONLY)
     try:
-        yield _locked_in_time(descriptor)
+        _lock_in_time(descriptor)
+        yield
     finally:
         os.close(descriptor)
 
 
-def _locked_in_time(descriptor: int) -> bool:
+def _lock_in_time(descriptor: int) -> None:
     deadline = time.monotonic() + _PATIENCE_SECONDS
-    while True:
+    while time.monotonic() < deadline:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if time.monotonic() > deadline:
-                return False
             time.sleep(0.02)
         except OSError:  # network file systems lock no folders
-            return False
+            return
         else:
-            return True
+            return
