@@ -28,9 +28,14 @@ def loop(signature: str) -> Callable[[Function], Function]:
 
 
 def part(function: Function) -> Function:
-    """A function that only loops call: compiled into them."""
+    """A function that only loops call: compiled into them, or each call would pass whole arrays on."""
     return numba.njit(
-        function, _nrt=False, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True
+        function,
+        _nrt=False,
+        error_model="numpy",
+        no_cpython_wrapper=True,
+        no_cfunc_wrapper=True,
+        forceinline=True,
     )
 
 
