@@ -84,7 +84,7 @@ def _unexpected(error: Exception, debug: bool) -> int:
 
 
 def _words(error: Exception) -> str:
-    """What an error says; PySpark's asks its JVM, which may be gone by now."""
+    """The text of an error; PySpark's asks its JVM, which may be gone by now."""
     try:
         return terminal(str(error))
     except Exception:  # noqa: BLE001  whatever fails here, the user still gets a sentence

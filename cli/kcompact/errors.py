@@ -4,7 +4,7 @@ import enum
 
 
 class ExitCode(enum.IntEnum):
-    """What a run ends with; "could not do the job" outranks a finding."""
+    """Exit codes; "could not do the job" outranks a finding."""
 
     OK = 0
     FINDING = 1

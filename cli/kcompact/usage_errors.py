@@ -57,7 +57,7 @@ def _value_and_why(error: Any, parameter: Any) -> str:
 
 
 def _details(error: Any) -> dict[str, Any]:
-    """What pydantic found, with the value as it was given."""
+    """The fault that pydantic found, with the value as it was given."""
     cause = error.__cause__
     found = cause.errors() if hasattr(cause, "errors") else []
     return dict(found[0]) if found else {}

@@ -25,7 +25,7 @@ class Config:
     words: frozenset[str] = frozenset()  # of a config that takes words instead of a number
 
     def range_text(self) -> str:
-        """What a value may be, for messages."""
+        """The values that are allowed, for messages."""
         if self.words:
             return "one of " + ", ".join(sorted(self.words))
         return f"from {self.low} to {self.high}"

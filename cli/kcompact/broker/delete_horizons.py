@@ -14,7 +14,7 @@ _LINE = "topic partition rewritten_end_offset delete_horizon_ms"
 
 @dataclass(frozen=True)
 class DeleteHorizon:
-    """What one round stamped: tombstones below ``rewritten_end_offset`` that no earlier round had stamped."""
+    """Tombstones that one round stamped: those below ``rewritten_end_offset`` that no earlier round had."""
 
     rewritten_end_offset: int  # exclusive
     delete_horizon_ms: int

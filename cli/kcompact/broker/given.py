@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class GivenLog:
-    """What is told about one log; None: not told. Ends are exclusive, as Kafka's."""
+    """Knowledge about one log from files and options; None: not known. Ends are exclusive, as Kafka's."""
 
     segments: tuple[Segment, ...] | None = None  # ascending; the last one is active
     batches: tuple[Batch, ...] | None = None  # ascending
@@ -30,7 +30,7 @@ class GivenLog:
 
 @dataclass(frozen=True)
 class Given:
-    """What options and files tell, before it is known which logs the dump holds. None: not given."""
+    """Knowledge from options and files, before it is known which logs the dump holds. None: not given."""
 
     segments: PerLog[tuple[Segment, ...]] | None = None
     batches: PerLog[tuple[Batch, ...]] | None = None
@@ -51,7 +51,7 @@ class Given:
         return not (any(file is not None for file in files) or told or self.checkpoint or self.horizons)
 
     def for_logs(self, logs: Iterable[LogName]) -> dict[LogName, GivenLog]:
-        """What is told about each of a dump's logs. Raises InputError if a file is about none of them."""
+        """The knowledge about each of a dump's logs. Raises InputError if a file is about none of them."""
         wanted = sorted(set(logs))
         is_told = self.checkpoint_source and self.checkpoint and wanted
         if is_told and not self.checkpoint.keys() & set(wanted):

@@ -32,7 +32,7 @@ def parse_log_name(text: str) -> LogName | None:
 
 @dataclass
 class PerLog(Generic[T]):
-    """What one file (or option) says: by log, or about "the log" where it names none."""
+    """The values in one file (or option): by log, or about "the log" where it names none."""
 
     source: str  # the file or option, for messages
     by_log: dict[LogName, T] = field(default_factory=dict)

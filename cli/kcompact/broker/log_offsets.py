@@ -9,7 +9,7 @@ from kcompact.errors import PolicyError
 
 
 def parse_log_offsets(option: str, arguments: Iterable[str]) -> PerLog[int]:
-    """What all uses of ``option`` say together. Raises PolicyError for anything else, and for two answers."""
+    """Offsets that all uses of ``option`` name. Raises PolicyError for other text, and for two answers."""
     offsets: PerLog[int] = PerLog(option)
     for argument in arguments:
         name, equals, text = argument.rpartition("=")

@@ -65,7 +65,7 @@ def _read_table(path: str) -> dict[LogName | None, list[Segment]]:
 
 
 def _read_listing(path: str, lines: list[tuple[int, str]]) -> dict[LogName | None, list[Segment]]:
-    """What ``ls -l``, ``ls -lR``, ``find -ls``, ``du -b`` or ``find`` with the hint's format print.
+    """Reads the output of ``ls -l``, ``ls -lR``, ``find -ls``, ``du -b`` or ``find`` with the hint's format.
 
     Only ``.log`` files count. The log is the folder in the file's path, or in the title above it.
     """

@@ -121,7 +121,7 @@ class StateFolder:
 
     @property
     def files(self) -> list[Path]:
-        """What is replaced; ``output.json`` comes last and vouches for the others."""
+        """The files that are replaced; ``output.json`` comes last and vouches for the others."""
         return [self.path / name for name in (HORIZONS_NAME, CHECKPOINT_NAME, OUTPUT_NAME)]
 
 

@@ -51,7 +51,7 @@ def digest_of(text: str) -> str:
 
 
 def read_output(path: Path) -> StateOutput | None:
-    """What the file says; None if there is none. Raises InputError for anything that we did not write."""
+    """The file's content; None if there is no file. Raises InputError for anything that we did not write."""
     if not path.exists():
         return None
     try:

@@ -22,7 +22,7 @@ class ConfigEntry:
 
 @dataclass
 class TopicConfigs:
-    """What a file says: configs by topic, or for every topic under None. ``notes`` name what is ignored."""
+    """The configs in a file, by topic, or for every topic under None. ``notes`` name what is ignored."""
 
     by_topic: dict[str | None, dict[str, ConfigEntry]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)

@@ -55,7 +55,7 @@ def _found_or_missing(other: str) -> list[ReadPath]:
 
 
 def _check_temporary_folder(source: ReadPath) -> None:
-    """What a run unpacks and spills may not turn up among the files of a folder that it reads."""
+    """Refuse a scratch folder inside a folder that is read: its files would turn up among the dump's."""
     temporary = Path(tempfile.gettempdir())
     if is_inside(temporary, source.path):
         raise OutputError(

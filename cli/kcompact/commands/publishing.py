@@ -45,7 +45,7 @@ def publish(
 
 
 def _next_state(done: Compacted, written: Mapping[Path, Path]) -> CleanerState:
-    """What the next run has to know; files are named as they will be, measured as they are prepared."""
+    """The state for the next run; files are named as they will be, measured as they are prepared."""
     checkpoint, horizons, last_offsets = {}, {}, {}
     for log in done.outcome.logs:
         name, cleaning = LogName(log.topic, log.partition), done.cleanings[log.log_id]

@@ -1,4 +1,4 @@
-"""What ``verify`` reads beside dumps: the state folder, lists of keys, digests of files."""
+"""Inputs of ``verify`` beside dumps: the state folder, lists of keys, digests of files."""
 
 import base64
 import binascii
@@ -19,7 +19,7 @@ _BASE64 = b"base64:"
 
 @dataclass(frozen=True)
 class KnownState:
-    """What a state folder says; verification only reads it."""
+    """The content of a state folder; verification only reads it."""
 
     path: Path
     state: CleanerState

@@ -16,7 +16,7 @@ _FEW_BYTES = 128 << 10  # through our own buffer they are where they belong as s
 
 @dataclass(frozen=True)
 class Fragment:
-    """What one split gave to the output: bytes [start, end) of a part file."""
+    """The output of one split: bytes [start, end) of a part file."""
 
     split_id: int
     part: str
@@ -50,7 +50,7 @@ def write_joined(out: BinaryIO, target: Target, fragments: Iterable[Fragment], f
 
 
 def _around(target: Target) -> tuple[bytes, bytes, bytes]:
-    """What stands before, between and behind the fragments."""
+    """The bytes before, between and behind the fragments."""
     if target.writer is not None:
         return target.writer.begin(), b"", target.writer.end()
     first = target.files[0]

@@ -47,7 +47,7 @@ CHUNK_RECORDS = 4 << 20  # some hundred bytes each in columns
 
 @dataclass(frozen=True)
 class AvroShape:
-    """What this layout knows of a file. ``target``: the output's header, if another file's."""
+    """The shape of an Avro file. ``target``: the output's header, if another file's."""
 
     header: Header
     target: Header | None = None

@@ -1,4 +1,4 @@
-"""What a few bytes may demand of a reader: schemas and records that would take all memory, or never end.
+"""Limits for hostile Avro: a few bytes can demand all memory of a reader, or never end.
 
 A record may be nested in itself, an array may hold any number of items that take no bytes. fastavro follows
 wherever the bytes lead, and some thousand levels end its process: such records are walked over first.

@@ -59,7 +59,7 @@ def _streamed(open_stream: Callable[[], Any]) -> Callable[[bytes, int], bytes]:
 
 
 def _first_stream(open_stream: Callable[[], Any], packed: bytes, most_bytes: int) -> tuple[bytes, bytes]:
-    """What the first stream unpacks to, and what follows it. Raises TooLarge, before much of it is kept."""
+    """The unpacked first stream, and the bytes behind it. Raises TooLarge, before much of it is kept."""
     stream = open_stream()
     unpacked = stream.decompress(packed, _AT_ONCE_BYTES)
     if not stream.eof:

@@ -46,7 +46,7 @@ CUT_HINT = "the file was cut or damaged: export it again, or copy it again and c
 
 @dataclass(frozen=True)
 class Header:
-    """What a container says about itself. ``raw`` is all of it as it stands in the file."""
+    """The header of a container. ``raw`` is all of it as it is in the file."""
 
     raw: bytes
     schema_json: str

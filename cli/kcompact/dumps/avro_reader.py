@@ -100,7 +100,7 @@ class AvroReader:
         return None if self._rules.is_literal(value, "value") else value
 
     def _bytes(self, datum: Datum, role: str, found: Any) -> bytes:
-        """What a key or value stands for: its bytes, a number's digits, else the bytes of its datum.
+        """The bytes of a key or value: its own, a number's digits, else those of its datum.
 
         A structured value that is to leave Avro is told as JSON.
         """

@@ -12,7 +12,7 @@ from kcompact.dumps.avro_bounds import AvroBounds
 from kcompact.dumps.avro_schema import Path, WireSchema, branches, is_plain
 
 DAMAGE = (EOFError, IndexError, KeyError, MemoryError, OverflowError, TypeError, ValueError, struct.error)
-"""What fastavro raises on bytes that do not fit the schema."""
+"""The errors that fastavro raises on bytes that do not fit the schema."""
 
 _PADDING = bytes(16)
 """Behind a block's last byte: fastavro reads a cut field without a word, so running over must show."""

@@ -38,7 +38,7 @@ class Place:
 
     @property
     def row(self) -> Any:
-        """What stands there; None if nothing does."""
+        """The value at this place; None if there is none."""
         value = self.parsed.value
         for name in self.path:
             value = value.get(name) if isinstance(value, dict) else None

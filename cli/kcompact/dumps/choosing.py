@@ -183,7 +183,7 @@ def _all_in(encoding: str, sample: list[Row], dotted: str | None) -> bool:
 
 
 def values_at(sample: list[Row], dotted: str | None) -> list[Any]:
-    """What the sampled rows hold at a path; rows without it are left out."""
+    """The values of the sampled rows at a path; rows without it are left out."""
     if dotted is None:
         return []
     values: list[Any] = list(sample)

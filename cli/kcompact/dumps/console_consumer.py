@@ -49,7 +49,7 @@ def _labels_of(row: list[bytes]) -> Columns:
 
 
 def _rest_columns(rests: list[list[bytes]], width: int, has_partition: bool) -> Columns | None:
-    """What stands after the labels; None if it cannot be told."""
+    """Names of the columns behind the labelled ones; None if they cannot be recognised."""
     full: Columns = ("headers", "key", "value")
     if width == len(full):
         if all(_HEADERS.match(rest[0]) for rest in rests):

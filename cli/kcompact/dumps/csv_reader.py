@@ -111,7 +111,7 @@ class CsvReader:
         return self._bytes(cells, "value")
 
     def _bytes(self, cells: list[bytes | None], role: str) -> bytes | None:
-        """What a key or value cell stands for."""
+        """The bytes that a key or value cell stands for."""
         rules, index = self._rules, self._index[role]
         form = rules.key_or_null if role == "key" else rules.value_or_null
         if index is None:

@@ -1,4 +1,4 @@
-"""What was recognised, and how surely, in words for ``kcompact inspect``; and the table of dialects."""
+"""Recognised files, and how surely, in words for ``kcompact inspect``; and the table of dialects."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class Recognition:
 
 
 def describe(dump: Dump) -> list[Recognition]:
-    """What each file was recognised as; files that are read alike stand together, in the dump's order."""
+    """The layout and dialect of each file; files that are read alike are together, in the dump's order."""
     groups: dict[tuple[object, ...], list[DumpFile]] = defaultdict(list)
     for file in dump.files:
         groups[file.container, file.layout, file.dialect, _is_splittable(file)].append(file)

@@ -1,4 +1,4 @@
-"""What tells one tool's dump from another's, and how its fields are to be read: data, no code."""
+"""Dialects: how one tool's dump differs from another's, and how its fields are to be read. Data, no code."""
 
 from dataclasses import dataclass, field
 

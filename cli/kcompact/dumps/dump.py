@@ -27,7 +27,7 @@ from kcompact.storage.scratch import scratch_folder
 
 @dataclass(frozen=True)
 class _Stamp:
-    """What would change if a file changed, or another took its place, whatever times were set on it."""
+    """File facts that change if a file changes, or another takes its place, whatever times are set on it."""
 
     size: int
     mtime_ns: int
@@ -38,7 +38,7 @@ class _Stamp:
 
 @dataclass(frozen=True)
 class Opened:
-    """What is behind a dump: its private folder, to be closed, and the files as they were found."""
+    """The resources of a dump: its private folder, to be closed, and the files as they were found."""
 
     spool: ExitStack
     stamps: dict[str, _Stamp | None]

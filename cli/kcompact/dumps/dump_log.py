@@ -1,4 +1,4 @@
-"""What ``kafka-dump-log --print-data-log`` prints: a line per record, between lines about batches."""
+"""The output of ``kafka-dump-log --print-data-log``: a line per record, between lines about batches."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What each row of the dialect table was held against: a file, the code that writes it, or a description."""
+"""Evidence for each row of the dialect table: a file, the code that writes it, or a description."""
 
 _FILE, _SOURCE, _DESCRIPTION = "a real file", "its source", "a description"
 _FILES = """

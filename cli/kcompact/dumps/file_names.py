@@ -1,4 +1,4 @@
-"""What names of files and folders say: topic, partition, start offset."""
+"""Topic, partition and start offset, from the names of files and folders."""
 
 import re
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _LENSES = re.compile(r"^(?P<end>[0-9]+)_\d+_\d+" + _EXTENSIONS)
 
 @dataclass(frozen=True)
 class NameFacts:
-    """What a path says about the records in it; None: nothing."""
+    """Facts about a file's records that its path tells; None where it does not."""
 
     topic: str | None = None
     partition: int | None = None

@@ -48,7 +48,7 @@ class UnreadableError(ValueError):
 
 @dataclass(frozen=True)
 class TextShape:
-    """What all layouts here know of a file: its first ``start`` bytes (BOM, header line) are no record."""
+    """The shape that all layouts here share: the first ``start`` bytes (BOM, header line) are no record."""
 
     start: int = 0
     begin: bytes = b""
@@ -152,7 +152,7 @@ class FramedLayout:
         return bytes(file.shape.begin)
 
     def between(self, file: DumpFile) -> bytes:
-        """What separates records."""
+        """The bytes between two records."""
         return bytes(file.shape.between)
 
     def end(self, file: DumpFile) -> bytes:

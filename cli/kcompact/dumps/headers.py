@@ -43,7 +43,7 @@ def _by_shape(raw: Any, to_bytes: ToBytes) -> Headers:
 
 
 def _value_decoder(encoding: str, errors: str) -> ToBytes:
-    """What turns one header value into bytes."""
+    """The function that turns one header value into bytes."""
     decoder = ENCODINGS[encoding]
 
     def to_bytes(value: Any) -> bytes | None:

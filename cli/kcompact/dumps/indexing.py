@@ -124,7 +124,7 @@ EXTRA: dict[str, Callable[[Record], Any]] = {
     "timestamp_type": lambda record: _TIMESTAMP_TYPES.get(record.timestamp_type or "", -1),
     "is_debezium_delete": lambda record: is_debezium_delete(record.value),
 }
-"""What computes each of EXTRA_FIELDS."""
+"""The function that computes each of EXTRA_FIELDS."""
 
 
 def count_replacements(rows: pa.RecordBatch, notes: SplitNotes) -> None:

@@ -60,7 +60,7 @@ def _is_record(item: Item, data: bytes, notes: SplitNotes) -> bool:
 
 
 def array_texts(head: bytes, tail: bytes, start: int) -> tuple[bytes, bytes, bytes]:
-    """What an output array begins with, has between its elements, and ends with.
+    """The bytes before, between and behind the elements of an output array.
 
     Taken from the beginning (``head``, of which ``start`` bytes are a BOM) and the end (``tail``) of the
     input, so that a pretty array stays pretty.

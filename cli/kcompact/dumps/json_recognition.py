@@ -150,7 +150,7 @@ def _records_of(wrapper: dict[str, Any]) -> list[Any]:
 
 
 def _parsed(found: Candidate, records: Iterator[bytes]) -> list[Any]:
-    """What can be parsed of a sample; what cannot is for the index to refuse, with its line."""
+    """The records of a sample that can be parsed; the index pass refuses the others, with their lines."""
     sample, refused = [], None
     for record in islice(records, SAMPLE_RECORDS):
         try:

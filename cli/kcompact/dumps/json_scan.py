@@ -93,7 +93,7 @@ class Item:
 
 
 def items_of(path: str, start: int, end: int, *, commas: bool, inside: bool = False) -> Iterator[Item]:
-    """What lies between the outermost brackets and, with ``commas``, the commas between them.
+    """Byte ranges between the outermost brackets and, with ``commas``, the commas between them.
 
     An item is the stretch after one of these and before the next (its bytes exclude both); the last item
     has ``closed`` None and reaches to ``end``. With ``inside`` the range begins within the brackets, as if

@@ -76,7 +76,7 @@ class JsonWrapper(FramedLayout):
 
 
 def _between_arrays(whole: memoryview, arrays: tuple[tuple[int, int], ...], last: int, next_: int) -> bytes:
-    """What stands between two arrays; those skipped stay, empty."""
+    """The bytes between two arrays; those skipped stay, empty."""
     return b"".join(bytes(whole[arrays[i][1] : arrays[i + 1][0]]) for i in range(last, next_))
 
 

@@ -1,4 +1,4 @@
-"""What the notes of an index pass mean: errors that stop a run, and notes for the user."""
+"""Judgement of an index pass's notes: errors that stop a run, and notes for the user."""
 
 from collections import defaultdict
 from collections.abc import Mapping

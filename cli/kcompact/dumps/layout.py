@@ -1,4 +1,4 @@
-"""What a layout does: how records lie in a file, and how survivors are copied out of it."""
+"""The interface of a layout: how records lie in a file, and how survivors are copied out of it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -63,7 +63,7 @@ class Reject:
 
 @dataclass
 class SplitNotes:
-    """What indexing a split found beside the rows. The layout fills it, the engine carries it to the driver.
+    """Notes on a split, made while it is indexed. The layout fills it, the engine carries it to the driver.
 
     After a reject a layout may stop. ``counts`` are warnings by name ("lossy_keys", "skipped_noise_lines",
     "trailing_null_element", ...), ``examples`` a few of each, printable.
@@ -114,7 +114,7 @@ class Layout(Protocol):
         """The records at the given positions, in the order given, decoded in full (conversion, sorting)."""
 
     def begin(self, file: DumpFile) -> bytes:
-        """What an output file starts with: a header line, ``[``, an Avro header with the input's metadata."""
+        """The start of an output file: a header line, ``[``, an Avro header with the input's metadata."""
 
     def copy(
         self,
@@ -130,7 +130,7 @@ class Layout(Protocol):
         """
 
     def between(self, file: DumpFile) -> bytes:
-        """What stands between two non-empty fragments (``,`` in an array; else nothing)."""
+        """The bytes between two non-empty fragments (``,`` in an array; else none)."""
 
     def end(self, file: DumpFile) -> bytes:
-        """What an output file ends with."""
+        """The last bytes of an output file."""

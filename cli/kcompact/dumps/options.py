@@ -1,4 +1,4 @@
-"""What the user said about the input; the same for every command."""
+"""The user's options about the input; the same for every command."""
 
 from dataclasses import dataclass, field
 

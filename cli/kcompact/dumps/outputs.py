@@ -77,7 +77,7 @@ class OutputNames:
 
 @dataclass(frozen=True)
 class OutputChoice:
-    """What the user said about the output: ``-o``, ``--report``, ``--no-report``."""
+    """The user's options about the output: ``-o``, ``--report``, ``--no-report``."""
 
     output: str | None = None
     report: str | None = None

@@ -1,4 +1,4 @@
-"""What the user says about a dump beats what its dialect says."""
+"""The user's options about a dump take the place of its dialect's rules."""
 
 import re
 from dataclasses import replace

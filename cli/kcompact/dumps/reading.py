@@ -124,13 +124,13 @@ class FieldRules:
             raise UnreadableError(f"headers cannot be read: {shown(raw)}", DAMAGED_HINT) from error
 
     def key_or_null(self, form: str) -> bytes | None:
-        """What a "missing" or "empty" key stands for."""
+        """The key that a "missing" or "empty" one stands for."""
         self.count(f"{form}_key")
         stands_for = self.dialect.missing_key if form == "missing" else self.dialect.empty_key
         return None if stands_for == "null" else b""
 
     def value_or_null(self, form: str) -> bytes | None:
-        """What a "missing" or "empty" value stands for."""
+        """The value that a "missing" or "empty" one stands for."""
         self.count(f"{form}_value")
         stands_for = self.dialect.missing_value if form == "missing" else self.dialect.empty_value
         return None if stands_for == "null" else b""

@@ -1,4 +1,4 @@
-"""What a file is, from its first bytes: layout, dialect, and what had to be assumed."""
+"""Recognition of a file from its first bytes: layout, dialect, and what had to be assumed."""
 
 import re
 from dataclasses import dataclass, field, replace

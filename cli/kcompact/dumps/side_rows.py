@@ -116,6 +116,6 @@ def _avro_bytes(wire: WireSchema, found: Any, raw: bytes, text: Any) -> bytes | 
 
 
 def headers_in(row: Row) -> Any:
-    """What the row of a headers file holds; in JSON, Connect wraps it in an object."""
+    """The headers in a row of a headers file; in JSON, Connect wraps them in an object."""
     found = row.parsed
     return found.get("headers", found) if isinstance(found, dict) else found

@@ -63,7 +63,7 @@ def _with_columns(found: Candidate, options: ReadOptions) -> Recognised:
 
 
 def _delimiter_for(found: Candidate, columns: int) -> str:
-    """What stands between so many columns in most of the lines. Raises InputError."""
+    """The delimiter that makes so many columns in most of the lines. Raises InputError."""
     lines = _whole_lines(found.body, found.whole)
     wanted = columns - 1
     counts = {d: [line.count(d.encode()) for line in lines] for d in _DELIMITERS}
@@ -107,7 +107,7 @@ _COLUMN_NAMES = ALIASES | {"key_size": ("keysize", "keylength"), "value_size": (
 
 
 def _labelled(found: Candidate, options: ReadOptions) -> Recognised | None:
-    """What the console consumer prints; None if it is something else."""
+    """Recognise the labelled columns of kafka-console-consumer; None if there are none."""
     lines = [line.removesuffix(b"\r") for line in _whole_lines(found.body, found.whole)]
     separators = [options.delimiter] if options.delimiter else list(_SEPARATORS)
     read = ((separator, labelled_columns(lines, separator.encode())) for separator in separators)
@@ -141,7 +141,7 @@ def _with_header(found: Candidate, options: ReadOptions) -> Recognised | None:
 
 
 def _looks_like(found: Candidate) -> tuple[str, str] | None:
-    """What a file is that is known, and not read; and what to do instead."""
+    """A format that is known, and not read: its name, and what to do instead. None for any other."""
     return next((known for pattern, known in _LOOKS_LIKE.items() if re.match(pattern, found.body)), None)
 
 

@@ -1,4 +1,4 @@
-"""What a tool prints about itself once it is done: lines at the end of a dump that are no records."""
+"""Lines at the end of a dump that are no records: a tool's words about itself once it is done."""
 
 import re
 from pathlib import Path

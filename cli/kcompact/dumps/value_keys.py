@@ -1,4 +1,4 @@
-"""What only a record's value tells: its key (``--key-field``), and whether it is a delete (``--cdc``)."""
+"""Facts that only a record's value tells: its key (``--key-field``), whether it is a delete (``--cdc``)."""
 
 from typing import Any
 

@@ -45,7 +45,7 @@ class Outbox:
 
 
 def take_in(folder: Path, name: str, senders: int, receiver: int, receivers: int) -> list[pa.RecordBatch]:
-    """What all senders left for a receiver, in the order of senders; the rows stay in mapped files."""
+    """Batches that all senders left for a receiver, in the order of senders; rows stay in mapped files."""
     batches = []
     for sender in range(senders):
         path = _path(folder, name, sender)

@@ -1,4 +1,4 @@
-"""What went wrong below Spark, in a sentence: a killed Java or worker, memory, disk, missing modules.
+"""Failures below Spark, each in a sentence: a killed Java or worker, memory, disk, missing modules.
 
 Spark wraps every failure of a worker or of Java in long texts; those that a user can do something about
 are told apart here by words in them. Anything else stays as it is: it is a bug.
@@ -97,7 +97,7 @@ def _is_of_spark(error: Exception) -> bool:
 
 
 def _may_come_of_a_dead_java(error: Exception) -> bool:
-    """Whatever reads from Java may be the first to see it gone."""
+    """Whether an error can be the first sign of a dead Java: reading from it can fail in many ways."""
     return _is_of_spark(error) or "pyarrow" in _packages_of(error) or isinstance(error, EOFError)
 
 

@@ -49,7 +49,7 @@ _SPARK_TYPES = {
 
 
 def spark_schema(schema: pa.Schema) -> StructType:
-    """What Spark calls the schema of an Arrow table; not as DDL text, whose parser takes 0.1 s to load."""
+    """An Arrow schema as Spark's; not by way of DDL text, whose parser takes 0.1 s to load."""
     return StructType([StructField(field.name, _SPARK_TYPES[field.type]) for field in schema])
 
 

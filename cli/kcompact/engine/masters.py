@@ -1,4 +1,4 @@
-"""What ``--master`` may say, and what each kind of place needs."""
+"""The values of ``--master``, and the needs of each kind of place that Spark's workers run in."""
 
 import enum
 import os

@@ -14,7 +14,7 @@ _COUNT = struct.Struct("<q")
 
 
 class Meter:
-    """What one task has done of its bytes. ``kind``: READ or WRITTEN."""
+    """The bytes that one task has done with. ``kind``: READ or WRITTEN."""
 
     def __init__(self, folder: Path, kind: str, task: str, total_bytes: int) -> None:
         self._path = folder / f"meter-{kind}-{task}"
@@ -48,7 +48,7 @@ class Meter:
 
 
 def done_bytes(folder: Path, kind: str) -> int:
-    """What all tasks of a folder have written down."""
+    """The bytes that all tasks of a folder have written down."""
     return sum(map(_read, folder.glob(f"meter-{kind}-*")))
 
 

@@ -1,4 +1,4 @@
-"""What a task says about the records it indexed: counts, offsets, notes, written beside the run's parts.
+"""Counts, offsets and notes of the records that a task indexed, for the driver.
 
 A side file per task spares a second Spark job: rows go through Spark, figures go straight to the driver.
 """
@@ -89,7 +89,7 @@ class SplitSummary:
 
 @dataclass(frozen=True)
 class _Rows:
-    """What is counted of index rows; keys only for whether they are null (None: none is)."""
+    """The columns of index rows that are counted; ``keys`` only for their nulls (None: there are none)."""
 
     offsets: np.ndarray
     record_bytes: np.ndarray

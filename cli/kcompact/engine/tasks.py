@@ -20,13 +20,13 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Failed:
-    """What a task returns in place of an error of ours: one that is raised would be tried again by Spark."""
+    """The result of a task that met an error of ours: Spark would run a task that raises it again."""
 
     error: KcompactError
 
 
 def result_of(work: Callable[[], Result]) -> Result | Failed:
-    """What ``work`` returns, or the error of ours that it ends with."""
+    """The value that ``work`` returns, or the error of ours that it ends with."""
     try:
         return work()
     except KcompactError as error:

@@ -1,1 +1,1 @@
-"""What a dump holds: one question a file. Key rows in, small report values out; nothing is judged twice."""
+"""Questions about a dump, one in a file. Key rows in, small report values out; nothing is judged twice."""

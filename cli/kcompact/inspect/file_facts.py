@@ -1,4 +1,4 @@
-"""What was each file recognised as, and which of its fields are what?"""
+"""How each file was recognised, and which part of a record each of its fields is."""
 
 from typing import Any
 

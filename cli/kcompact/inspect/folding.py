@@ -18,7 +18,7 @@ _FOLDABLE = r"^[\x00\s{\[]|\s$"
 
 
 class Accident(enum.IntFlag):
-    """What a key was relieved of."""
+    """Parts of a key that folding removes, as bits."""
 
     SCHEMA_ID = 1
     BLANKS = 2
@@ -26,7 +26,7 @@ class Accident(enum.IntFlag):
 
     @property
     def words(self) -> str:
-        """What keys of one folded form differ by."""
+        """The removed parts, in words: keys of one folded form differ in them."""
         names = {1: "a schema id", 2: "blanks at the ends", 4: "JSON field order or blanks"}
         return " and ".join(text for bit, text in names.items() if self & bit)
 

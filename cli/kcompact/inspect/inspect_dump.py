@@ -30,7 +30,7 @@ from kcompact.log.full import key_receivers
 
 @dataclass(frozen=True)
 class Expectations:
-    """What the user expects of the dump: lines not to cross, and where its logs end."""
+    """The user's expectations of the dump: thresholds, and where its logs end."""
 
     thresholds: Thresholds = field(default_factory=Thresholds)
     end_offsets: Mapping[LogName, int] = field(default_factory=dict)

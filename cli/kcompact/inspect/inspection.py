@@ -1,4 +1,4 @@
-"""What ``inspect`` tells: one value, whatever the rendering. Offsets are inclusive unless named ``end``."""
+"""The result of ``inspect``: one value for all renderings. Offsets are inclusive unless named ``end``."""
 
 from dataclasses import dataclass, field
 from typing import Any

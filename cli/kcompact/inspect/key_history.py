@@ -42,7 +42,7 @@ class KeyRecord:
 
     @property
     def fate(self) -> str:
-        """What becomes of it, in words, with the rule's name."""
+        """The record's fate, in words, with the rule's name."""
         if self.superseded_by_offset is not None:
             return f"goes: superseded at {self.superseded_by_offset} (Cleaner.shouldRetainRecord)"
         if self.is_tombstone:
@@ -63,7 +63,7 @@ class KeyHistory:
 
     @property
     def remarks(self) -> list[str]:
-        """What is odd about it."""
+        """Oddities of the record, in words."""
         if not self.records:
             return ["no record of this key is in the dump"]
         latest = [one for one in self.records if one.superseded_by_offset is None]

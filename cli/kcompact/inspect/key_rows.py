@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from kcompact.inspect.folding import fold_keys
 
 EXTRA = frozenset({"value_kind", "is_debezium_delete"})
-"""What the index has to hold beside INDEX_SCHEMA."""
+"""The extra columns that the index has to hold beside INDEX_SCHEMA."""
 
 KEY_ROW = pa.schema(
     [

@@ -66,7 +66,7 @@ def _examples(found: pa.Table) -> pa.Table:
 
 
 def _accidents(found: pa.Table) -> pa.Array:
-    """What the keys of each group differ by, all bits of its keys together."""
+    """The accidents in each group of keys: the bits of all its keys together."""
     lists = found["accidents_list"].combine_chunks()
     starts = lists.offsets.to_numpy()[:-1]
     if not len(starts):

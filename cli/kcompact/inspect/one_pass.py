@@ -26,7 +26,7 @@ _FOUND_SCHEMA = pa.schema([("question", pa.string()), ("rows", pa.binary())])
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of the keys of each task, and how the tasks' tables become one."""
+    """A question about the keys of each task, and how the tasks' tables become one."""
 
     ask: Callable[[Keys], Mapping[str, pa.Table]]
     merge: Mapping[str, Callable[[pa.Table], pa.Table]]
@@ -71,7 +71,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class Reading:
-    """What reading the dump tells beside its keys: summaries and notes by split, tallies by name."""
+    """The result of reading the dump, beside its keys: summaries and notes by split, tallies by name."""
 
     summaries: list[LogSummary]
     notes: dict[int, SplitNotes]

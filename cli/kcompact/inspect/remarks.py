@@ -1,4 +1,4 @@
-"""What is remarkable about a dump, in sentences. One function per remark; none of them is an error."""
+"""Remarks about a dump, in sentences. One function per remark; none of them is an error."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from kcompact.inspect.log_facts import DEFAULT_DEDUPE_BUFFER_BYTES
 
 @dataclass(frozen=True)
 class Facts:
-    """What remarks are made about. ``byte_exact``: U+FFFD in a key is no damage done by the exporter."""
+    """Facts to make remarks about. ``byte_exact``: U+FFFD in a key is no damage done by the exporter."""
 
     logs: Sequence[LogFacts]
     topics: Sequence[TopicFacts]

@@ -1,4 +1,4 @@
-"""What is counted record by record while a dump is indexed: kinds of values, ages of tombstones, big records.
+"""Counts made record by record while a dump is indexed: kinds of values, ages of tombstones, big records.
 
 A task sends its tallies to the driver; they are small whatever the size of the dump.
 """

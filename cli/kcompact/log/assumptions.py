@@ -1,4 +1,4 @@
-"""What had to be assumed about a log, in sentences for the report."""
+"""Assumptions about a log, in sentences for the report."""
 
 from collections.abc import Iterator
 

@@ -283,7 +283,7 @@ def _removed(log: BatchedLog, plan: Plan) -> Counter[Verdict]:
 
 
 def _horizons(log: BatchedLog) -> tuple[DeleteHorizon, ...]:
-    """What the batches carry now, as intervals: stamped batches always lie below all others (R27)."""
+    """The delete horizons of the batches, as intervals: stamped batches always lie below all others (R27)."""
     found: list[DeleteHorizon] = []
     for batch in (batch for file in log.files for batch in file.batches):
         if batch.delete_horizon_ms is None:

@@ -6,7 +6,7 @@ from kcompact.log.policy import Policy
 
 ENTRY_BYTES = 24  # MD5 of the key, and an offset
 DEFAULT_MAP_SLOTS = 134_217_728 // ENTRY_BYTES
-"""What a broker has room for that nobody configured."""
+"""Entries of a map in the broker's default buffer of 128 MiB."""
 
 _LARGEST_BUFFER_BYTES = 2**31 - 1
 _SMALLEST_BUFFER_BYTES = 1_048_577  # a broker wants more than 1 MiB for each thread

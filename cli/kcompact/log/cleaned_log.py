@@ -1,4 +1,4 @@
-"""What cleaning did to one log: the figures that a broker would log, and the state that it would leave."""
+"""The outcome of cleaning one log: the figures that a broker would log, and the state that it would leave."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -54,7 +54,7 @@ NOTHING_GIVEN = GivenLog()
 
 @dataclass(frozen=True)
 class Cleaning:
-    """What a run decides: per log what a broker would have logged and left, and what verdicts follow from."""
+    """The decisions of a run: per log its outcome and its ``Plan``, from which the workers make verdicts."""
 
     logs: Mapping[int, LogCleaning]
     plans: Mapping[int, Plan]

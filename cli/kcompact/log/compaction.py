@@ -50,7 +50,7 @@ class Renderings:
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be done with a dump. ``copier`` None: nothing is copied (a dry run).
+    """The work to do on a dump. ``copier`` None: nothing is copied (a dry run).
 
     ``plain``: nothing asks for more than the plain form. ``policy`` is that of no topic in particular.
     """
@@ -67,7 +67,7 @@ class Request:
 
 @dataclass
 class Compacted:
-    """What was done: figures and pieces, keys in several partitions, and what to tell the user."""
+    """The result: figures and pieces of reports, keys in several partitions, notes for the user."""
 
     outcome: Outcome
     shared_keys: SharedKeys
@@ -173,7 +173,7 @@ def compact_rows(send: Send, dump: Dump, request: Request) -> Compacted:
 
 
 def _given(send: Send, index: FullIndex, request: Request) -> tuple[Mapping[int, GivenLog], list[str]]:
-    """What is known about each log, by files, options and the read_committed dump; what that assumed."""
+    """The knowledge about each log from files, options and the read_committed dump; notes on assumptions."""
     names = {log_id: LogName(*name) for log_id, name in index.names.items()}
     by_name = request.given.for_logs(names.values())
     given = {log_id: by_name[name] for log_id, name in names.items()}

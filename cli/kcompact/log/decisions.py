@@ -13,7 +13,7 @@ from kcompact.log.verdicts import Decision, Flags, Longs, Rounds, Rows, decide
 
 @dataclass(frozen=True)
 class Plan:
-    """What the workers need of one log to decide on its rows. Picklable."""
+    """The bounds and rounds of one log, by which the workers decide on its rows. Picklable."""
 
     rounds: Rounds
     first_dirty_offsets: Longs  # one per round
@@ -33,7 +33,7 @@ TALLY_COLUMNS: dict[str, pa.DataType] = {
     "segment_base_offset": pa.int64(),
     "stamped_log_bytes": pa.int64(),  # once stamped; else log_bytes
 }
-"""What ``decided`` can tell of rows."""
+"""The columns that ``decided`` can compute for rows."""
 
 
 def with_verdicts(rows: pa.Table, plans: Mapping[int, Plan]) -> pa.Table:

@@ -36,7 +36,7 @@ class ScannedLog:
 
 @dataclass(frozen=True)
 class Gain:
-    """What cleaning up to some offset would take out; bytes are the broker's. Rounds run until clean."""
+    """Records and bytes (a broker's) that cleaning up to some offset would remove. Rounds run until clean."""
 
     superseded_records: int = 0
     superseded_bytes: int = 0
@@ -81,7 +81,7 @@ class Dirtiness:
 
     @property
     def binding_limit(self) -> str:
-        """What decides: why the log is eligible, or what keeps it from being so."""
+        """The deciding limit: why the log is eligible, or what keeps it from being so."""
         if "compact" not in self.setting.policy.cleanup_policy:
             return "cleanup.policy"
         if self.ratio.cleanable_bytes:
@@ -95,7 +95,7 @@ class Dirtiness:
 
 
 def plan_scan(given: GivenLog, settings: Sequence[Setting]) -> ScanPlan:
-    """What the scan of one log has to note so that all ``settings`` can be looked at."""
+    """The bounds that the scan of one log has to note, so that all ``settings`` can be assessed from it."""
     policies = [setting.policy for setting in settings]
     now_ms = policies[0].now_ms
     fixed = {segment.base_offset for segment in given.segments or ()}
@@ -146,7 +146,7 @@ def _range_and_ratio(one: ScannedLog, setting: Setting, section: DirtySection) -
 
 
 def gain_below(one: ScannedLog, cleanable: CleanableRange, policy: Policy) -> Gain:
-    """What cleaning the range would bring; nothing if it is empty."""
+    """The gain of cleaning the range; nothing if it is empty."""
     bound = cleanable.first_uncleanable_offset
     limit = map_limit(policy)
     if bound <= cleanable.first_dirty_offset:
@@ -171,7 +171,7 @@ def gain_below(one: ScannedLog, cleanable: CleanableRange, policy: Policy) -> Ga
 
 
 def perfect_gain(one: ScannedLog) -> Gain:
-    """What cleaning every record of the log would bring, as if nothing were held back."""
+    """The gain of cleaning every record of the log, as if nothing were held back."""
     everything = CleanableRange(-1, one.scan.end.offset, "log end", checkpoint_reset=False)
     return gain_below(one, everything, one.settings[0].policy)
 

@@ -29,7 +29,7 @@ SettingsOf = Callable[[str], Sequence[Setting]]
 
 @dataclass(frozen=True)
 class ScanRequest:
-    """What is asked about a dump. ``committed`` is a read_committed dump of the same topics."""
+    """The settings to scan a dump for. ``committed`` is a read_committed dump of the same topics."""
 
     given: Given
     settings_of: SettingsOf
@@ -67,7 +67,7 @@ def _scan(index: FullIndex, settings_of: SettingsOf, given: Mapping[int, GivenLo
 
 
 def _given(send: Send, index: FullIndex, request: ScanRequest) -> tuple[dict[int, GivenLog], list[str]]:
-    """What is known about each log, by log_id, and notes about what a pair of dumps tells."""
+    """The knowledge about each log, by log_id, and notes on the assumptions in it."""
     names = {log_id: LogName(*name) for log_id, name in index.names.items()}
     by_name = request.given.for_logs(names.values())
     ends = dict.fromkeys(names, 0)

@@ -52,7 +52,7 @@ def with_superseded(rows: pa.Table, plans: Collection[ScanPlan]) -> pa.Table:
 
 
 def _taken(rows: pa.Table, plans: Collection[ScanPlan]) -> dict[str, np.ndarray]:
-    """What one record counts for under each name of SUPERSEDED."""
+    """By name of SUPERSEDED, the amount (int64) that each row counts for when it is superseded."""
     now_ms = next((plan.now_ms for plan in plans), 0)
     is_tombstone = rows["is_tombstone"].to_numpy()
     log_bytes = rows["log_bytes"].to_numpy().astype(np.int64)

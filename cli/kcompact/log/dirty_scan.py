@@ -37,14 +37,14 @@ TOTALS = (
 """The running totals over the records below an offset."""
 
 SUPERSEDED = ("bytes", "records", "tombstones", "stamped", "due", "due_bytes")
-"""What a record takes away from the totals by superseding earlier ones of its key."""
+"""The amounts by which a record lowers the totals when it supersedes earlier ones of its key."""
 
 _NEVER_ENDS = 2**63 - 1
 
 
 @dataclass(frozen=True)
 class ScanPlan:
-    """What is noted about one log; travels to the workers."""
+    """The bounds at which the scan of one log notes its totals. Picklable."""
 
     now_ms: int
     first_dirty_offset: int  # 0 where the log start decides
@@ -97,7 +97,7 @@ class ScannedSegment:
 
 @dataclass
 class DirtySection:
-    """What lies from one possible first dirty offset on."""
+    """Figures of the section from one possible first dirty offset on."""
 
     start: Mark | None = None  # None: no record lies there
     oldest_ms: int = -1  # smallest timestamp above 0
@@ -106,7 +106,7 @@ class DirtySection:
 
 @dataclass
 class LogScan:
-    """What one scan found out about one log; offsets and times are -1 where there is none."""
+    """The result of scanning one log; offsets and times are -1 where there is none."""
 
     first_offset: int = -1
     last_offset: int = -1
@@ -155,7 +155,7 @@ class LogScanner:
         self._totals = running[-1]
 
     def finish(self) -> LogScan:
-        """What was found; fixed offsets behind the last record are noted now."""
+        """The result of the scan; fixed offsets behind the last record are noted now."""
         self.scan.end = Mark(self.scan.last_offset + 1, tuple(self._totals.tolist()))
         for offset in self._plan.fixed_offsets[len(self.scan.fixed) :]:
             self.scan.fixed.append(ScannedSegment(Mark(offset, self.scan.end.totals)))

@@ -38,7 +38,7 @@ class _Supposed:
 
 
 def smallest_change(one: ScannedLog) -> Remedy | None:
-    """What makes the log eligible under its configured setting; None if it is so already.
+    """The smallest change that makes the log eligible under its configured setting; None if it is so already.
 
     Lags are lowered no further than needed, thresholds to the next hundredth below the ratio.
     """

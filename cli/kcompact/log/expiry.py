@@ -18,7 +18,7 @@ from kcompact.log.verdicts import Verdict
 
 @dataclass(frozen=True)
 class RecordRetention:
-    """What retention may delete of one log, record by record."""
+    """The limits of retention for one log, whose records count one by one as segments (L1)."""
 
     bounds: LogBounds
     policy: Policy
@@ -79,7 +79,7 @@ def expire_records(
 def _left(
     rows: pa.Table, plans: Mapping[int, Plan], limited: Mapping[int, RecordRetention]
 ) -> Iterator[tuple[int, pa.Table]]:
-    """What the rounds left of each limited log in a share, from its log start on."""
+    """The rows that the rounds left of each limited log in a share, from its log start offset on."""
     rows = with_verdicts(rows, plans)
     for log_id, part in slices_by_log(rows.filter(pc.equal(rows["verdict"], int(Verdict.RETAINED)))):
         if log_id in limited:

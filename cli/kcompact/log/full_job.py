@@ -1,4 +1,4 @@
-"""What the workers of the full form share, and the words of its reports."""
+"""The inputs that all workers of the full form share."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

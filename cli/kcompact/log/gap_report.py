@@ -19,7 +19,7 @@ from kcompact.log.verdicts import Verdict
 
 @dataclass
 class KeptLog:
-    """What stays of one log; the gaps include those before the first and after the last kept record."""
+    """The kept records of one log; the gaps include those before the first and after the last of them."""
 
     kept: int = 0
     kept_bytes: int = 0
@@ -41,7 +41,7 @@ class KeptLog:
 
 @dataclass(frozen=True)
 class _KeptShare:
-    """What stays of one log in one share. Record counts leave repeated offsets out."""
+    """The kept records of one log in one share. Record counts leave repeated offsets out."""
 
     log_id: int
     first_offset: int  # of all records

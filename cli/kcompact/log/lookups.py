@@ -1,4 +1,4 @@
-"""What is told about single records of a log, looked up by offset inside Spark's workers: no joins."""
+"""Knowledge about single records of a log, looked up by offset inside Spark's workers: no joins."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

@@ -34,7 +34,7 @@ _GROUPS, _LATEST, _SUMMARIES, _SHARED = "groups", "latest", "summaries", "shared
 
 @dataclass(frozen=True)
 class PlainScan:
-    """What reading the dump tells, by split, before anything is decided. The driver's have no runs."""
+    """Summaries and notes of the dump, by split, before anything is decided. The driver's have no runs."""
 
     summaries: list[LogSummary]
     notes: dict[int, SplitNotes]
@@ -42,7 +42,7 @@ class PlainScan:
 
 @dataclass(frozen=True)
 class PlainRun:
-    """What was read, copied and found."""
+    """The result of the plain form: figures as read, figures as copied, parts of the output, shared keys."""
 
     scan: PlainScan
     copied: list[CopiedLog]
@@ -65,7 +65,7 @@ def run_plain(spark: SparkSession, job: PlainJob, merge_tasks: int, judge: Judge
 
 
 def merge_and_copy(job: PlainJob, grouped: Stage, merge_tasks: int, judge: Judge) -> PlainRun | None:
-    """What follows once the dump is read (``send_groups``)."""
+    """Merge and copy, once the dump is read (``send_groups``). None: ``judge`` stopped it."""
     scan = PlainScan(*unpacked(block.content for block in grouped.driver_blocks()))
     if not judge(scan):
         return None

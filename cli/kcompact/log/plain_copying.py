@@ -36,7 +36,7 @@ REMOVED_SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class CopiedLog:
-    """What a stretch of one split left of one log; ranges are bytes of the task's ``removed`` and ``gaps``.
+    """One log in a stretch of one split, copied; ranges are bytes of the task's ``removed`` and ``gaps``.
 
     Rows are of one split and one log, and stretches of a log do not overlap.
     """
@@ -64,7 +64,7 @@ class CopiedLog:
 
 @dataclass(frozen=True)
 class PlainJob:
-    """What the workers of the plain form need; travels to them."""
+    """The inputs that all workers of the plain form share. Picklable."""
 
     plan: IndexPlan
     copier: Copier | None
@@ -142,7 +142,7 @@ def _cuts(places: list[_Places], stretches: int) -> list[tuple[int, int]]:
 
 
 class _Survivors:
-    """What is to be copied of one split, gathered until all of it is there."""
+    """The survivors of one split, gathered until all of them are there."""
 
     def __init__(self, split_id: int) -> None:
         self.split_id = split_id

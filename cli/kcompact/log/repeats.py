@@ -62,7 +62,7 @@ def refuse_conflicts(send: Send, index: FullIndex) -> list[str]:
 
 
 def _repeats(blocks: list[Block]) -> Repeats:
-    """What one receiver finds among the records of its offsets."""
+    """The repeated offsets among the records that one receiver was sent."""
     batches = rows_in(blocks, _CONTENTS)
     if not batches:
         return Repeats(None, {})

@@ -1,4 +1,4 @@
-"""What retention deletes after a round (R52 to R55)."""
+"""Segments that retention deletes after a round (R52 to R55)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

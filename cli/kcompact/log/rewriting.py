@@ -44,7 +44,7 @@ ROW_COLUMNS = (
     "superseded_at_offset",
     "delete_horizon_ms",
 )
-"""What ``log_rows`` takes from an index with its offset map."""
+"""The columns of TRACKED's tables that ``log_rows`` needs."""
 
 
 def log_rows(table: pa.Table) -> LogRows:
@@ -61,7 +61,7 @@ def log_rows(table: pa.Table) -> LogRows:
 
 @dataclass
 class Counts:
-    """What a round's rewriting read and wrote; markers count as messages."""
+    """Messages and bytes that a round's rewriting read and wrote; markers count as messages."""
 
     messages_read: int = 0
     messages_written: int = 0
@@ -88,7 +88,7 @@ class Rewriting:
     _seen: TransactionsSeen = field(default_factory=TransactionsSeen)
 
     def rewrite(self, batch: Batch) -> Batch | None:
-        """What is left of a batch; None if nothing is."""
+        """The batch as the round writes it; None if it goes."""
         end = self.producers.get(batch.producer_id)
         is_last_of_producer = end is not None and end.is_in(batch)
         if batch.is_control:

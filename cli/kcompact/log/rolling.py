@@ -16,7 +16,7 @@ from kcompact.log.tracked import Tracked
 
 @dataclass
 class _Content:
-    """What lies in one segment so far."""
+    """The content of one segment so far."""
 
     base_offset: int
     first_timestamp_ms: int

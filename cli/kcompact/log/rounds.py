@@ -14,7 +14,7 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class ScanLimits:
-    """What one log's scan obeys."""
+    """The bounds and the capacity that the scan of one log's maps has to obey."""
 
     first_dirty_offset: int
     first_uncleanable_offset: int
@@ -100,7 +100,7 @@ def _last_of(offsets: Longs, default: int) -> int:
 
 @dataclass(frozen=True)
 class RoundSpan:
-    """What one round covers; ends are exclusive."""
+    """The offsets that one round covers; ends are exclusive."""
 
     first_dirty_offset: int
     next_offset: int

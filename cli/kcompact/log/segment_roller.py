@@ -19,7 +19,7 @@ Longs = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class RollSettings:
-    """What decides where a segment ends; a broker looks at it before each append."""
+    """The configs that decide where a segment ends; a broker looks at them before each append (R4)."""
 
     segment_bytes: int
     limit_ms: int

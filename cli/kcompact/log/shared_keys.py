@@ -36,7 +36,7 @@ def find_shared_keys(keys: pa.Table, names: Mapping[int, tuple[str, int]]) -> Sh
 
 
 def together(parts: Iterable[SharedKeys]) -> SharedKeys:
-    """What was found in several shares of all keys."""
+    """Add up the shared keys of several shares; each key is in one of them."""
     total = SharedKeys()
     for part in parts:
         total.count += part.count

@@ -1,4 +1,4 @@
-"""What pass 2 of the plain form leaves of a log, split by split: ten thousand small files make as many."""
+"""Figures of pass 2 of the plain form by log and split, as columns: ten thousand small files make as many."""
 
 from dataclasses import dataclass
 
@@ -97,7 +97,7 @@ class SplitFigures:
 
 @dataclass(frozen=True)
 class _Kept:
-    """What stays in each split: how many records, first and last offset (-1: none), how many gaps between."""
+    """Kept records of each split: their number, first and last offset (-1: none), the gaps between them."""
 
     records: np.ndarray
     first: np.ndarray

@@ -101,7 +101,7 @@ def _summed(rows: pa.Table) -> pa.Table:
 
 @dataclass(frozen=True)
 class Messages:
-    """What a round's rewriting read and wrote, record by record."""
+    """Records and bytes that a round's rewriting read and wrote, counted record by record (R38)."""
 
     read: int
     written: int

@@ -1,4 +1,4 @@
-"""What a compaction did, per log: the figures that every report and every check of the run stands on."""
+"""The outcome of a compaction, per log: the figures that reports and checks of the run are made from."""
 
 import itertools
 from collections import defaultdict

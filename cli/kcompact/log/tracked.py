@@ -34,7 +34,7 @@ SUMMARIES = "summaries"
 _SHARED = ("log_id", "offset", "timestamp_ms", "log_bytes", "is_tombstone", "is_control", "has_key")
 _PLACE = ("split_id", "position", "record_bytes")
 INDEXED = frozenset({"log_bytes", "is_control"})
-"""What an index has to hold beside INDEX_SCHEMA."""
+"""The extra columns (``EXTRA_FIELDS``) that the index has to hold beside INDEX_SCHEMA."""
 
 TRACKED = (*_SHARED, *_PLACE, *LOOKED_UP.names, *LINKS.names)
 """The columns of ``Tracked``'s tables; rows are in the order of logs, offsets and places in the dump."""
@@ -81,7 +81,7 @@ class Tracked:
     lookups: Mapping[int, Lookup]
 
     def each(self, work: Callable[[pa.Table], Result]) -> list[Result]:
-        """What ``work`` makes of each share's rows, in the order of shares."""
+        """The results of ``work`` on each share's rows, in the order of shares."""
         return self.each_numbered(lambda _, rows: work(rows))
 
     def each_numbered(self, work: Callable[[int, pa.Table], Result]) -> list[Result]:

@@ -64,7 +64,7 @@ def _opens(batch: Batch) -> bool:
 
 @dataclass
 class TransactionsSeen:
-    """What one round has met of each producer's transactions; batches come in order (R32, R33)."""
+    """The transactions of each producer that one round has met; batches come in order (R32, R33)."""
 
     _aborted: set[int] = field(default_factory=set)
     _committed: set[int] = field(default_factory=set)

@@ -38,7 +38,7 @@ def turn_of(ratios: Mapping[int, DirtyRatio], names: Mapping[int, str], threads:
 
 
 def tie_note(turn: Turn, log_id: int, names: Mapping[int, str], deleted: AbstractSet[int]) -> tuple[str, ...]:
-    """What a log is told that lost segments, or would have, only because of an order nobody can know.
+    """A note for a log that lost segments, or would have, only because of an order nobody can know.
 
     ``deleted`` are logs from which retention took something before they were cleaned.
     """

@@ -108,7 +108,7 @@ def with_cleanable_bytes(case: LogCase, cleanable_bytes: int) -> LogCase:
 
 
 def scan_limits(case: LogCase) -> ScanLimits:
-    """What the scan for full maps obeys."""
+    """The bounds and the capacity that the scan for full maps has to obey."""
     limit = map_limit(case.policy)
     return ScanLimits(
         case.range.first_dirty_offset,
@@ -134,7 +134,7 @@ def spans_of_case(case: LogCase, scan: MapScan | None) -> list[RoundSpan]:
 
 
 def plan_of(case: LogCase, spans: Sequence[RoundSpan], log_start_offset: int) -> Plan:
-    """What the workers need to decide on this log's records."""
+    """The plan by which the workers decide on this log's records."""
     policy = case.policy
     rounds = Rounds(
         _longs(span.next_offset for span in spans),

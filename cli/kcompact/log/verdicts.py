@@ -37,7 +37,7 @@ class Verdict(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Rounds:
-    """What the rounds of a run did to one log, as far as its records' verdicts depend on it.
+    """The rounds of a run over one log, as far as its records' verdicts depend on them.
 
     The arrays have one element per round and ascend; ends are exclusive. ``markers`` are offsets of control
     records that went, with the round (from 1) in which they did.

@@ -1,4 +1,4 @@
-"""What ``compact`` may remove, beside what Kafka's configs say."""
+"""Options of ``compact`` about records to remove, beside Kafka's configs."""
 
 import enum
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _PANEL = "Cleaning"
 
 
 class NullKeys(enum.StrEnum):
-    """What becomes of records without key that the run would remove (R20)."""
+    """The fate of records without key that the run would remove (R20)."""
 
     ERROR = "error"
     DROP = "drop"

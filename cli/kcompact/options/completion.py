@@ -20,7 +20,7 @@ class Shell(enum.StrEnum):
 
 
 def completion_script(shell: Shell) -> str:
-    """What the shell has to source."""
+    """The script that the shell has to source."""
     from typer._completion_shared import get_completion_script
 
     return get_completion_script(prog_name="kcompact", complete_var=_COMPLETE_VAR, shell=shell.value)

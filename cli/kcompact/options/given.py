@@ -129,7 +129,7 @@ def state_path(options: GivenOptions) -> Path | None:
 
 
 def given_files(options: GivenOptions) -> list[str | None]:
-    """What these options name to be read, other than the state; None where one is not given."""
+    """The files that these options name, other than the state; None where one is not given."""
     given = [options.segments, options.batches, options.aborted, options.checkpoint]
     return [*given, options.read_committed]
 

@@ -1,4 +1,4 @@
-"""What is asked of ``verify``, and how it answers."""
+"""Options of ``verify``: the question, and the form of the answer."""
 
 import enum
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ MOST_IN_JSON = 1_000_000  # what a modest machine holds
 
 
 class VerifyMode(enum.StrEnum):
-    """What is compared."""
+    """The two comparisons: record by record as a compaction, or only the latest value of every key."""
 
     COMPACTION = "compaction"
     STATE = "state"
 
 
 class KeylessRecords(enum.StrEnum):
-    """What the cleaning did with records without a key below its end."""
+    """Whether the cleaning dropped records without a key below its end, as a broker does, or kept them."""
 
     DROP = "drop"
     KEEP = "keep"

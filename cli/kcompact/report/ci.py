@@ -1,4 +1,4 @@
-"""What a CI server is told, whichever command ran: as GitHub annotations, JUnit XML or GitLab's JSON."""
+"""Results for a CI server, whichever command ran: GitHub annotations, JUnit XML or GitLab's JSON."""
 
 import enum
 from collections.abc import Sequence

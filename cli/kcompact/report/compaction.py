@@ -18,7 +18,7 @@ class SharedKey:
 
 @dataclass
 class CompactionReport:
-    """What one run of ``compact`` did; bytes are bytes in the dump.
+    """The report of one run of ``compact``; bytes are bytes in the dump.
 
     Whatever depends on the clock or the machine is under ``run``: the rest is the same for the same input.
     """

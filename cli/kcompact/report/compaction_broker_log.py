@@ -1,4 +1,4 @@
-"""What a broker's cleaner logs after each round, for the rounds of ``compact``: to lay beside its own log.
+"""Lines that a broker's cleaner logs after each round, for the rounds of ``compact``: to be compared.
 
 The lines that only tell how long something took are left out; all others are the broker's, figure by figure.
 """

@@ -8,7 +8,7 @@ from kcompact.report.table import Foreign, Table, texts
 
 
 def headline(report: CompactionReport) -> str:
-    """What came of the whole dump: ``600 records, 163 kept; 82,626 of 113,576 bytes saved (73 %)``."""
+    """The whole dump in a line: ``600 records, 163 kept; 82,626 of 113,576 bytes saved (73 %)``."""
     if not report.logs:
         return "The dump holds no records."
     total = total_of(report.logs)
@@ -33,7 +33,7 @@ def logs_table(report: CompactionReport) -> Table:
 
 
 def details_table(report: CompactionReport) -> Table:
-    """What is told of each log beside that."""
+    """Figures of each log that the first table leaves out."""
     headers = ("log", "keys", "bytes before", "bytes after", "missing", "missing before", "repeated")
     rows = [
         (

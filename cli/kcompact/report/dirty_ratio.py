@@ -77,7 +77,7 @@ def report_log(one: ScannedLog, what_if: Sequence[Values]) -> LogReport:
 
 
 def remarks(log: LogReport) -> list[str]:
-    """What had to be assumed about a log, or is odd about it."""
+    """Assumptions about a log, and oddities of it."""
     return [*_about_checkpoint(log), *_about_segments(log)]
 
 

@@ -1,4 +1,4 @@
-"""What a broker's cleaner would log when it looks for work: to be laid beside its own log."""
+"""Lines that a broker's cleaner would log when it looks for work: to compare with its own log."""
 
 from kcompact.report.dirty_ratio import DirtyRatioReport, LogReport
 from kcompact.report.inert import terminal

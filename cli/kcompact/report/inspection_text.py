@@ -24,7 +24,7 @@ def print_text(found: Inspection, console: Console) -> None:
 
 
 def place(finding: Finding) -> str:
-    """What a finding is about: ``orders-0: ``, ``orders: `` or nothing."""
+    """The subject of a finding: ``orders-0: ``, ``orders: `` or nothing."""
     if finding.topic is None:
         return ""
     return f"{finding.topic}: " if finding.partition is None else f"{finding.topic}-{finding.partition}: "

@@ -1,4 +1,4 @@
-"""What all renderings of a verification say alike: keys, places, the answer in one line."""
+"""Words that all renderings of a verification share: keys, places, the answer in one line."""
 
 import hashlib
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ class Keys:
         return printable_key(key)
 
     def found(self, finding: Finding) -> str:
-        """What was found, with the key that stands there instead of the expected one."""
+        """The record that was found, with its key where that is not the expected one."""
         if finding.found_key is None:
             return finding.found
         return f"{finding.found}: key {self.shown(finding.found_key[0])} for {self.shown(finding.key)}"
 
 
 def question(outcome: Outcome) -> str:
-    """What was asked."""
+    """The question, in words."""
     before = ", ".join(outcome.before)
     if outcome.mode == "compaction":
         return f"is {outcome.after} a compaction of {before}?"
@@ -68,7 +68,7 @@ def said(finding: Finding, keys: Keys) -> str:
 
 
 def found_or_explained(finding: Finding, keys: Keys) -> str:
-    """What was found, and the option to give that could explain it."""
+    """The finding, and the option that could explain it if it were given."""
     return keys.found(finding) + ("" if finding.remedy is None else f"; give {finding.remedy}")
 
 

@@ -36,7 +36,7 @@ def explained(place: str | Path) -> Iterator[None]:
 
 
 def write_error(place: str | Path, error: OSError) -> OutputError:
-    """What an error of a disk means for whoever writes to ``place``."""
+    """The error to raise in place of a disk's, for whoever writes to ``place``."""
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return OutputError(
             f"{place}: the disk that it is to be written to is full ({error.strerror})",

@@ -33,7 +33,7 @@ class Step:
 
 
 def mark_of(path: Path) -> str | None:
-    """What tells a file from any other, and from itself once it is changed; None: it is not there."""
+    """Facts that tell a file from any other, and from itself once it is changed; None: it is not there."""
     try:
         status = path.lstat()
     except FileNotFoundError:

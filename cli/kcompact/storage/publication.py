@@ -32,7 +32,7 @@ def _no_check() -> None:
 
 
 class Publication:
-    """What one run prepares. ``scratches`` lie beside the targets, by folder; the first has the journal."""
+    """The files of one run. ``scratches``, by folder, are beside the targets; the first has the journal."""
 
     def __init__(self, scratches: dict[Path, Scratch], check: Callable[[], None]) -> None:
         self._scratches = scratches

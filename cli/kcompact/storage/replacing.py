@@ -1,4 +1,4 @@
-"""What may be replaced: files and folders, when asked to, and of a folder only what is written anew."""
+"""Replacing: files and folders, when asked to, and of a folder only the files that are written anew."""
 
 import errno
 import os

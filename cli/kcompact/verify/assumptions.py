@@ -1,4 +1,4 @@
-"""What a verdict rests on beside the dumps: said, so that nobody has to guess what was guessed."""
+"""Assumptions that a verdict makes beside the dumps: stated, so that nobody has to guess them."""
 
 from collections.abc import Iterator, Mapping
 

@@ -1,4 +1,4 @@
-"""What is known about each log before it is judged: policy, checkpoint, bounds of every round."""
+"""Bounds of each log that are known before it is judged: policy, checkpoint, end of every round."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from kcompact.verify.settling import Replaceable
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What is given about one log, as far as it decides whether something is certain.
+    """The given facts about one log, as far as they decide whether something is certain.
 
     ``configs`` are the topic configs that are given, by Kafka's names. ``last_missing_offset`` is the last
     offset that BEFORE lacks below its end, where an abort marker can lie; None: it lacks none.
@@ -34,7 +34,7 @@ NOTHING_KNOWN = Knowledge()
 
 @dataclass(frozen=True)
 class Bounds:
-    """What the user's files and options say about one log; None where they are silent.
+    """The facts about one log in the user's files and options; None where they are silent.
 
     ``checkpoint_offset`` is a cleaner checkpoint's entry. ``uncleanable_offset`` (exclusive) bounds every
     round: active segment, minimum lag, last stable offset. Records below ``log_start_offset`` may be gone.
@@ -82,7 +82,7 @@ class Bounds:
 
     @property
     def cleaned_before_offset(self) -> int | None:
-        """What bounds every round: a log that is not compacted has no cleanable section at all."""
+        """The bound of every round: a log that is not compacted has no cleanable section at all."""
         return self.uncleanable_offset if "compact" in self.policy.cleanup_policy else 0
 
     @property

@@ -40,7 +40,7 @@ class Check:
     is_loss: bool = False
 
     def words(self, row: "SuspectRow") -> tuple[str, str]:
-        """What was expected of a row that this check found, and what is there."""
+        """The expected and the actual record of a row that this check found."""
         return _say(self.expected, row), _say(self.found, row)
 
 

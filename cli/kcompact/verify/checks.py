@@ -45,4 +45,4 @@ CHECKS: tuple[Check, ...] = (
 """All of them; the first looks at whole logs, two at the order of AFTER's files."""
 
 CHECK_NAMES = tuple(check.name for check in CHECKS)
-"""What reports list."""
+"""The checks that reports list."""

@@ -30,7 +30,7 @@ from kcompact.verify.suspects import Suspects
 
 @dataclass(frozen=True)
 class Asked:
-    """What every look at a share needs; travels to the workers.
+    """The inputs of every look at a share. Picklable.
 
     ``arrivals`` are places (log_id, offset) of AFTER's records that BEFORE does not have there under their
     key.
@@ -216,7 +216,7 @@ def _evidence(
     bounds: Mapping[int, Bounds],
     readings: Mapping[int, Reading],
 ) -> dict[int, Evidence]:
-    """What is certain of every log: by what is gone from it, and by what is known of it."""
+    """The certain facts about every log: from its removals, and from what is known of it."""
     found = {}
     for log_id, reading in readings.items():
         of_rest = sums.evidence.get(log_id, Evidence())

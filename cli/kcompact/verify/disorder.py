@@ -22,7 +22,7 @@ LargestBefore = Mapping[tuple[int, int], int]
 
 @dataclass(frozen=True)
 class Disorder:
-    """What was wrong with the order of two dumps.
+    """Faults in the order of two dumps.
 
     ``repeated_before``: records of BEFORE at an offset that another one holds with the same content.
     ``differing_offsets``: by log id the first offset that BEFORE holds twice, with a difference.

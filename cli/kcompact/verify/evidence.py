@@ -1,4 +1,4 @@
-"""What removals prove about the rounds that a log went through (R12, R16, R17, R21)."""
+"""Evidence in removals about the rounds that a log went through (R12, R16, R17, R21)."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from kcompact.verify.key_rows import BEFORE_ALL, BEHIND_ALL
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is certain of one log; offsets are inclusive.
+    """Certain facts about one log's rounds; offsets are inclusive.
 
     Rounds go on where the one before ended, so together they mapped one range of offsets. It begins at
     ``first_dirty_at_most`` or before, and holds all from there to ``mapped_up_to``: a record that one in

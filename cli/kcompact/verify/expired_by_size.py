@@ -1,4 +1,4 @@
-"""What ``retention.bytes`` may have taken from the front of a log (R53)."""
+"""Records that ``retention.bytes`` may have taken from the front of a log (R53)."""
 
 from collections.abc import Mapping
 from itertools import accumulate

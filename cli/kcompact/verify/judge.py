@@ -38,7 +38,7 @@ REASONS = (
 
 @dataclass(frozen=True)
 class KnownLog:
-    """What the judgement of a record needs to know about its log, as numbers; travels to the workers.
+    """The facts about a log that judging its records needs, as numbers. Picklable.
 
     Where nothing is known it is a number that changes nothing: BEFORE_ALL or BEHIND_ALL.
     """

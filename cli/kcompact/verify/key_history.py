@@ -1,4 +1,4 @@
-"""What the other records of the same key say about a record."""
+"""The history of a key: what its other records say about one of them."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What is known of each log before its records are judged."""
+"""Facts about each log that are known before its records are judged."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -93,7 +93,7 @@ def _of_settled(log_id: int, log: SettledLog) -> LogFacts:
 
 
 def _unexplained(rows: KeyRows, history: History, checkpoint: Longs, limit: Longs) -> tuple[Flags, Flags]:
-    """What a round from the checkpoint on does not explain, and what rounds up to it do not (-1: none).
+    """Removals that a round from the checkpoint (-1: none) cannot explain, and that rounds up to it cannot.
 
     The first: a value that nothing from the checkpoint on replaces; a tombstone may be gone because it was
     due. The second: a record at or above the checkpoint, or a value that nothing below it replaces.

@@ -1,4 +1,4 @@
-"""What a verification found, as a value that every report renders."""
+"""The result of a verification, as a value that every report renders."""
 
 import enum
 from collections import Counter
@@ -53,7 +53,7 @@ class JudgedLog:
 
 
 class KeyVerdict(enum.StrEnum):
-    """What the dump holds of a key in a log."""
+    """The kinds of records that the dump holds of a key in a log."""
 
     ABSENT = "absent"  # nothing
     TOMBSTONE_ONLY = "tombstone-only"  # a deletion, and no value

@@ -28,7 +28,7 @@ class PairFiles:
     after: RowFiles | None
 
     def ask(self, look: Callable[[Share], T]) -> list[T]:
-        """What ``look`` finds in each share."""
+        """The results of ``look`` on each share."""
         before, after = self.before, self.after
 
         def do(task: int) -> T:
@@ -37,7 +37,7 @@ class PairFiles:
         return run_tasks(self.spark, before.receivers, do)
 
     def sift(self, look: Callable[[Share], Sifted]) -> tuple[list[object], "PairFiles"]:
-        """What ``look`` finds in each share, and the shares of what is left."""
+        """The results of ``look`` on each share, and the shares of what is left."""
         before, after = self.before, self.after
         left_before, left_after = _passed_on(before, "left"), after and _passed_on(after, "left")
 

@@ -15,7 +15,7 @@ Share = tuple[pa.Table, pa.Table]
 
 @dataclass(frozen=True)
 class Sifted:
-    """What was found about a share, and which of its rows are to be looked at further."""
+    """The result of a look at a share, and which of its rows are to be looked at further."""
 
     found: object
     before: Flags
@@ -26,11 +26,11 @@ class Pairs(Protocol):
     """All shares, wherever they lie."""
 
     def ask(self, look: Callable[[Share], T]) -> list[T]:
-        """What ``look`` finds in each share."""
+        """The results of ``look`` on each share."""
         ...
 
     def sift(self, look: Callable[[Share], Sifted]) -> "tuple[list[object], Pairs]":
-        """What ``look`` finds in each share, and the shares of what is left."""
+        """The results of ``look`` on each share, and the shares of what is left."""
         ...
 
 
@@ -41,11 +41,11 @@ class PairsHere:
     shares: tuple[Share, ...]
 
     def ask(self, look: Callable[[Share], T]) -> list[T]:
-        """What ``look`` finds in each share."""
+        """The results of ``look`` on each share."""
         return [look(share) for share in self.shares]
 
     def sift(self, look: Callable[[Share], Sifted]) -> tuple[list[object], "PairsHere"]:
-        """What ``look`` finds in each share, and the shares of what is left."""
+        """The results of ``look`` on each share, and the shares of what is left."""
         sifted = self.ask(look)
         left = tuple(
             (before.filter(pa.array(one.before)), after.filter(pa.array(one.after)))

@@ -1,4 +1,4 @@
-"""What is asked, and all that is known beside the dumps."""
+"""The question, and all that is known beside the dumps."""
 
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -7,7 +7,7 @@ from kcompact.verify.judge import Judged
 from kcompact.verify.key_rows import Longs
 
 NONE, RETENTION, TRANSACTIONS, TOMBSTONES = range(4)
-"""What a loss could be that nothing was said about: nothing, retention, aborted data, a shorter retention of
+"""Missing knowledge that could explain a loss: none, retention, aborted data, a shorter retention of
 tombstones."""
 
 

@@ -33,7 +33,7 @@ class Replaceable:
 
 @dataclass(frozen=True)
 class Rules:
-    """What settling needs to know; travels to the workers.
+    """The inputs of settling, the same for all workers. Picklable.
 
     Logs that ``replaceable`` lacks are not settled. ``compared`` are columns of ``key_rows.CONTENT``.
     ``keeps_tombstones``: whether a key with a kept tombstone can be settled. Records from ``certain_from`` on
@@ -202,7 +202,7 @@ def _figures(rows: KeyRows, history: History, settled: Flags, rules: Rules) -> d
 
 
 def _evidence_of(rows: KeyRows, history: History, mine: Longs, rules: Rules) -> Evidence:
-    """What the removals of one log's settled keys prove."""
+    """The evidence in the removals of one log's settled keys."""
     log_id = int(rows.log_id[mine[0]])
     removed = mine[~rows.in_after[mine]]
     at_least = max(rules.front_end.get(log_id, BEHIND_ALL), rules.certain_from.get(log_id, BEHIND_ALL))

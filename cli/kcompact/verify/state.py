@@ -33,7 +33,7 @@ class StateCheck:
     found: str | Callable[[Row], str]
 
     def words(self, row: Row) -> tuple[str, str]:
-        """What was expected of a row that this check found, and what is there."""
+        """The expected and the actual record of a row that this check found."""
         values = row.asDict()
         found = self.found.format_map(values) if isinstance(self.found, str) else self.found(row)
         return self.expected.format_map(values), found

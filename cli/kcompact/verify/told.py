@@ -1,4 +1,4 @@
-"""What options and files tell about BEFORE: aborted data, horizons, and up to where a round can go."""
+"""Knowledge about BEFORE from options and files: aborted data, horizons, and up to where a round can go."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -43,7 +43,7 @@ class Told:
 
     @property
     def lookups(self) -> dict[int, Lookup]:
-        """What is told about single records."""
+        """Knowledge about single records."""
         return {log_id: lookup_for(self.given[log_id], policy) for log_id, policy in self.policies.items()}
 
     @property

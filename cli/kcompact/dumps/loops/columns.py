@@ -1,4 +1,4 @@
-"""What loops leave of the records that they read: columns of numbers, and the bytes of keys."""
+"""The output of loops: columns of numbers about the records that they read, and the bytes of keys."""
 
 from dataclasses import dataclass, field
 

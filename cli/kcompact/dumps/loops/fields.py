@@ -1,4 +1,4 @@
-"""What fields of every format hold: whole numbers, and signs of lost bytes."""
+"""Field contents of every format: whole numbers, and signs of lost bytes."""
 
 import numpy as np
 

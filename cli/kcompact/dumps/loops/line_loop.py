@@ -85,7 +85,7 @@ class LineLoop:
             notes.rejects.append(Reject(split.split_id, long.position, TOO_LARGE, TOO_LARGE_HINT))
 
     def _pieces(self, window: Window, columns: Columns, first: int) -> Iterator[pa.RecordBatch]:
-        """What one call of the loop leaves: accepted rows, and between them what the reference reads."""
+        """The result of one call of the loop: accepted rows, and ranges between them for the reference."""
         rows = ScannedRows(self._file, columns, self._logs)
         try:
             batch = rows.batch(window, self._parts, self._extra, self._scanner.more) if rows.count else None
@@ -134,7 +134,7 @@ class LineLoop:
                 notes.left_out.add(log)
 
     def _read_by_reference(self, window: Window, start: int, end: int) -> Iterator[pa.RecordBatch]:
-        """What the reference reads in [start, end), part by part."""
+        """The rows that the reference reads in [start, end), part by part."""
         for number, base, first, last in window.stretches:
             part = self._parts[number]
             begin, stop = base + max(start, first), min(base + min(end, last), part.split.end)
@@ -147,7 +147,7 @@ class LineLoop:
 
 
 def _joined(columns: Columns) -> Iterator[tuple[int, int, int]]:
-    """What the loop refused, as (rows before it, start, end); neighbours as one."""
+    """The ranges that the loop refused, as (rows before it, start, end); neighbours as one."""
     refused = columns.refused[: columns.state[c.REFUSALS]].tolist()
     while refused:
         row, start, end = refused[0]

@@ -63,7 +63,7 @@ def is_numba_there() -> bool:
 
 
 def scanner_of(file: "DumpFile", extra: frozenset[str]) -> Any:
-    """What reads a file by loops; None where the reference has to.
+    """The scanner that reads a file by loops; None where the reference reads it.
 
     The first process compiles, which takes some ten seconds; others wait for it.
     """

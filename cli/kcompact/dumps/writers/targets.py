@@ -25,10 +25,10 @@ TARGETS: dict[str, Callable[[str], Writer]] = {
 """By the name that ``--to`` takes; called with a seed that tells the inputs apart."""
 
 _FORMATS = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".avro": "avro"}
-"""What a suffix promises: any JSON, JSON lines, CSV with a header line, Avro."""
+"""The formats that suffixes promise: any JSON, JSON lines, CSV with a header line, Avro."""
 
 _TEXT_SUFFIXES = {".txt", ".log", ".tsv", ".dump"}
-"""What a suffix says that promises no format: text as it is."""
+"""Suffixes that promise no format: text as it is."""
 
 _OURS = ".compacted"  # before the suffix, where there is one
 _CSV_DELIMITERS = {",", ";"}
@@ -70,7 +70,7 @@ def data_suffix(path: str) -> str:
 
 
 def _formats_of(file: DumpFile) -> set[str]:
-    """What a copy of the file's records may be called."""
+    """The formats that a copy of the file's records already has."""
     if file.layout.startswith("json"):
         return {"json", "jsonl"} if file.layout == "json_lines" else {"json"}
     if isinstance(file.shape, CsvShape):
@@ -106,7 +106,7 @@ def check_one_log(outputs: OutputPlan, kept_logs: list[str]) -> None:
 
 
 def conversion_notes(outputs: OutputPlan) -> list[str]:
-    """What the user should know about outputs in another format."""
+    """Notes for the user about outputs in another format."""
     converted = [(one, one.writer) for one in outputs.targets if one.writer is not None]
     lost = [
         f"{one.path}: {', '.join(writer.losses)} of the records are not in this output"

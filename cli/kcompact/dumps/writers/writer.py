@@ -1,4 +1,4 @@
-"""What a target format can do: records in, bytes out, in fragments that simply follow one another."""
+"""The interface of a target format: records in, bytes out, in fragments that simply follow one another."""
 
 from collections.abc import Iterable, Iterator
 from typing import Protocol
@@ -17,20 +17,20 @@ class Writer(Protocol):
 
     @property
     def losses(self) -> tuple[str, ...]:
-        """What is not in the output."""
+        """The parts of a record that are not in the output."""
 
     @property
     def one_log(self) -> bool:
         """Whether all records must be of one topic and partition."""
 
     def begin(self) -> bytes:
-        """What the file starts with."""
+        """The bytes that the file starts with."""
 
     def encode(self, records: Iterable[Record]) -> Iterator[bytes]:
         """The records, in chunks. Raises OutputError for one that the target cannot hold."""
 
     def end(self) -> bytes:
-        """What the file ends with."""
+        """The bytes that the file ends with."""
 
 
 def in_chunks(pieces: Iterable[bytes]) -> Iterator[bytes]:
