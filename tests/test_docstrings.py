@@ -1,6 +1,7 @@
-"""Docstrings say what a thing is in a plain sentence: none opens with "What"."""
+"""Docstrings say what a thing is in a plain sentence: none opens with "What" or with a rule's number."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,22 +19,24 @@ def texts(file: Path) -> Iterator[tuple[int, str]]:
                 yield node.lineno, value
 
 
-def opens_with_what(text: str) -> bool:
-    return text.split(maxsplit=1)[:1] == ["What"]
+def opens_badly(text: str) -> bool:
+    return re.match(r"\s*(What|R\d+)\b", text) is not None
 
 
-def test_no_docstring_opens_with_what() -> None:
+def test_no_docstring_opens_with_what_or_with_a_rule() -> None:
     found = [
         f"{file.relative_to(CLI)}:{line}"
         for file in sorted(CLI.rglob("*.py"))
         for line, text in texts(file)
-        if opens_with_what(text)
+        if opens_badly(text)
     ]
     assert found == []
 
 
-@pytest.mark.parametrize("quoted", ['"""What a round does."""', '"""\n    What it does.\n    """'])
+@pytest.mark.parametrize(
+    "quoted", ['"""What a round does."""', '"""\n    What it does.\n    """', '"""R7: dirty."""']
+)
 def test_the_search_finds_one_wherever_it_is(quoted: str, tmp_path: Path) -> None:
     file = tmp_path / "module.py"
     file.write_text(f'"""A module."""\n\nLIMIT = 1\n{quoted}\n\ndef look():\n    """Look."""\n')
-    assert [line for line, text in texts(file) if opens_with_what(text)] == [4]
+    assert [line for line, text in texts(file) if opens_badly(text)] == [4]

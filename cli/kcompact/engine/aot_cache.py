@@ -86,7 +86,7 @@ class AotCache:
         return crc32
 
     def discard(self) -> None:
-        """Remove a cache that is no good."""
+        """Remove the cache and its checksum."""
         for path in (self.path.with_suffix(".json"), self.path):
             with suppress(OSError):
                 path.unlink(missing_ok=True)

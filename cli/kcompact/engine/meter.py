@@ -1,4 +1,4 @@
-"""How many bytes of a dump are done with: tasks write it down beside their parts, the bar adds it up.
+"""Progress in bytes of the dump: each task writes its number beside its part, the bar adds them up.
 
 Tasks may run in processes on other machines; the run's folder is what they share with the driver.
 """
@@ -23,7 +23,7 @@ class Meter:
         self._next = 0.0
 
     def add(self, record_bytes: int) -> None:
-        """So much more is done; records of packed blocks may be more than the blocks' bytes."""
+        """Count ``record_bytes`` as done; records of packed blocks may be more than the blocks' bytes."""
         self._bytes = min(self._bytes + record_bytes, self._total_bytes)
         now = time.monotonic()
         if now >= self._next:
@@ -31,12 +31,12 @@ class Meter:
             self._write()
 
     def finish(self) -> None:
-        """All is done, whatever was left out."""
+        """Count all bytes of the task as done, whatever was left out."""
         self._bytes = self._total_bytes
         self._write()
 
     def _write(self) -> None:
-        """Nobody waits for it, and a run does not fail for it."""
+        """Write the numbers for the progress bar; errors are ignored, since no result depends on it."""
         try:
             file = os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600)
             try:

@@ -13,7 +13,7 @@ from types import ModuleType
 
 
 class _NoPandas(MetaPathFinder):
-    """Finds that there is no pandas."""
+    """An import finder that finds no pandas."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

@@ -66,7 +66,7 @@ def folder_watched(folder: Path) -> None:
 
 
 def progress_over() -> None:
-    """Take the bar away: what follows is the answer."""
+    """Remove the progress bar, so that the answer can be printed."""
     _job.is_over.set()
     if _job.thread is not None:
         _job.thread.join()

@@ -34,7 +34,7 @@ _DEFAULT = SessionOptions()
 
 
 class _OwnSpark:
-    """Our own Java, and the session in it once it is asked for."""
+    """A Java process of ours, and the session in it once it is asked for."""
 
     def __init__(self, options: SessionOptions) -> None:
         self._options = options
@@ -58,14 +58,14 @@ class _OwnSpark:
         return session
 
     def end(self) -> None:
-        """Be gone: at once on this machine; with a goodbye where others have processes for us."""
+        """End Spark: Java is killed on this machine, and ends by itself where executors are elsewhere."""
         if self._options.place is Place.LOCAL:
             self.java.kill()
         else:
             self.java.finish()
 
     def record_cache(self) -> None:
-        """Have a cache made in the background, if this run had to do without."""
+        """Start making a cache in the background, if this run found none."""
         if self._cache is not None and not self._cached:
             self._cache.record_in_background()
 

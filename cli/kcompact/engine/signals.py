@@ -1,4 +1,4 @@
-"""Being told to stop: SIGINT, SIGTERM and SIGHUP end a run with exit code 130 and everything cleared away.
+"""Signals: SIGINT, SIGTERM and SIGHUP end a run with exit code 130, and everything is cleared away.
 
 One that was ignored when the process began stays ignored (``nohup``, a script's jobs in the background).
 """
@@ -21,7 +21,7 @@ Handler = Callable[[int, FrameType | None], object] | int | None
 
 @contextmanager
 def stopped_by_signals() -> Iterator[None]:
-    """Inside, a signal raises KeyboardInterrupt; more of them soon after cannot disturb the clearing away."""
+    """Within the context a signal raises KeyboardInterrupt; more signals soon after it are ignored."""
     interrupted_at = -_DEAF_SECONDS
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -37,7 +37,7 @@ def stopped_by_signals() -> Iterator[None]:
 
 @contextmanager
 def handlers_kept() -> Iterator[None]:
-    """Whoever sets a handler inside, as PySpark does for SIGINT, it is gone at the end."""
+    """At the end of the context, restore the signal handlers: PySpark sets one for SIGINT."""
     before = {number: signal.getsignal(number) for number in _STOPPING}
     try:
         yield
@@ -47,12 +47,12 @@ def handlers_kept() -> Iterator[None]:
 
 
 def end_at_once_when_told() -> None:
-    """Outside of ``stopped_by_signals`` there is nothing to clear away: a signal ends the process."""
+    """Have a signal end the process: outside of ``stopped_by_signals`` nothing has to be cleared away."""
     _handle_with(lambda _number, _frame: os._exit(ExitCode.INTERRUPTED))
 
 
 def finish_undisturbed() -> None:
-    """All is done and said: a signal changes nothing any more."""
+    """Ignore signals from now on: the results are published and the process is about to end."""
     _handle_with(signal.SIG_IGN)
 
 

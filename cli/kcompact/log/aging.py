@@ -23,14 +23,14 @@ class SegmentsAfter:
 
 
 def before_rounds(segments: Sequence[SegmentState]) -> SegmentsAfter:
-    """No round yet: each segment holds itself."""
+    """The segments before any round: each holds itself alone."""
     return SegmentsAfter(tuple(segments), tuple((segment.base_offset,) for segment in segments))
 
 
 def without_deleted(
     after: SegmentsAfter, bounds: LogBounds, policy: Policy
 ) -> tuple[SegmentsAfter, LogBounds]:
-    """R52, R53: what retention leaves, and where the log starts then."""
+    """The segments that retention leaves, and the bounds with the new log start offset (R52, R53)."""
     retained = delete_old_segments(after.states, bounds, policy)
     held = dict(zip((state.base_offset for state in after.states), after.origins, strict=True))
     origins = tuple(held.get(state.base_offset, ()) for state in retained.segments)
@@ -64,7 +64,7 @@ class Aging:
         )
 
     def _merged(self, group: Sequence[SegmentState], origins: Sequence[int], number: int) -> SegmentState:
-        """R42: base of the first, file time of the last; content is what the round left."""
+        """One segment of a group, with the first one's base and the last one's file time (R42)."""
         left = [t for base in origins for t in self.tallies.get(base, ()) if t.is_left_after(number)]
         size_bytes = sum(self._size_after(base, number) for base in origins)
         records = sum(t.records for t in left)

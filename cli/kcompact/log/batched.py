@@ -53,7 +53,7 @@ class BatchedLog:
         return [file.state(self.policy) for file in self.files]
 
     def range_and_ratio(self) -> tuple[CleanableRange, DirtyRatio]:
-        """R1 to R8 now."""
+        """The range, and the byte sums over it, before the next round (R1 to R8)."""
         states = self.states()
         cleanable = segmented_range(states, self.bounds, self.checkpoint_offset, self.policy)
         return cleanable, segmented_ratio(states, cleanable, self.policy)
@@ -175,7 +175,7 @@ def _play_round(log: BatchedLog, cleanable: CleanableRange) -> None:
 
 
 def _mapped(log: BatchedLog, cleanable: CleanableRange) -> tuple[int, int]:
-    """R12 to R15: entries of the map, and next."""
+    """The number of the map's entries, and next (``Cleaner.buildOffsetMap``, R12 to R15)."""
     first, bound = cleanable.first_dirty_offset, cleanable.first_uncleanable_offset
     if bound <= first:
         return 0, first  # a forced scan with nothing dirty
@@ -198,7 +198,7 @@ def _mapped(log: BatchedLog, cleanable: CleanableRange) -> tuple[int, int]:
 def _rewritten(
     log: BatchedLog, rewriting: Rewriting, first_uncleanable_offset: int
 ) -> tuple[SegmentFile, ...]:
-    """R16, R41, R42: the segments below next, group by group, and the rest as they were."""
+    """All segments after the round: those below next, group by group, and the others (R16, R41, R42)."""
     old = [file for file in log.files if file.base_offset < rewriting.next_offset]
     states = [file.state(log.policy) for file in old]
     groups = group_segments(states, log.policy, first_uncleanable_offset)
@@ -245,7 +245,7 @@ def _figures(log: BatchedLog, counts: Counts, before: Sequence[SegmentFile]) -> 
 
 
 def _retain(log: BatchedLog) -> None:
-    """R53 on the segments there are now."""
+    """Delete the segments that retention would delete now (R53)."""
     retained = delete_old_segments(log.states(), log.bounds, log.policy)
     left = {state.base_offset for state in retained.segments}
     files = tuple(file for file in log.files if file.base_offset in left)

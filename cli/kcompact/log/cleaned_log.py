@@ -54,7 +54,7 @@ class LogCleaning:
 def checkpoint_after(
     before: int | None, cleanable: CleanableRange | None, spans: tuple[RoundSpan, ...], log_start_offset: int
 ) -> int | None:
-    """R50, R10: behind the last round, reset by R1, never below the log start at the next look."""
+    """The checkpoint after a run: next of the last round, or a reset; at least the log start (R1, R50)."""
     if cleanable is None:
         return before
     reset_to = cleanable.first_dirty_offset if cleanable.checkpoint_reset else before
@@ -65,7 +65,7 @@ def checkpoint_after(
 def horizons_after(
     before: tuple[DeleteHorizon, ...], spans: tuple[RoundSpan, ...], delete_horizon_ms: int | None
 ) -> tuple[DeleteHorizon, ...]:
-    """R25 to R29 as intervals: a round stamps below its rewritten end what no earlier one did."""
+    """Horizons as intervals of offsets: a round stamps below its rewritten end what none did (R25 to R29)."""
     after = list(before)
     for span in spans:
         stamped_before = after[-1].rewritten_end_offset if after else 0

@@ -251,7 +251,7 @@ def _young(section: DirtySection, plan: ScanPlan, policy: Policy) -> Mark | None
 def _unsegmented_ratio(
     scan: LogScan, section: DirtySection, cleanable: CleanableRange, policy: Policy
 ) -> DirtyRatio:
-    """R6 where each record is a segment: sums of records. R8's earliest is the oldest dirty record."""
+    """Byte sums where each record is a segment (R6); the delay is that of the oldest dirty record (R8)."""
     clean = section.start["bytes"] if section.start else scan.end["bytes"]
     below_bound = max(clean, mark_at(scan, cleanable.first_uncleanable_offset)["bytes"])
     delay_ms = compaction_delay_ms([section.oldest_ms], policy)

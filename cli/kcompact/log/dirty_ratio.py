@@ -10,7 +10,7 @@ from kcompact.log.segments import SegmentState, containing
 
 @dataclass(frozen=True)
 class DirtyRatio:
-    """R6's sums of one log and what follows from them. ``uncleanable_bytes`` is not a figure of Kafka's."""
+    """The byte sums and the delay of one log (R6, R8). ``uncleanable_bytes`` is not a figure of Kafka's."""
 
     clean_bytes: int
     cleanable_bytes: int
@@ -20,30 +20,30 @@ class DirtyRatio:
 
     @property
     def ratio(self) -> float:
-        """R6; 0 for a log without clean or cleanable bytes."""
+        """Cleanable / (clean + cleanable) bytes (``LogToClean``, R6); 0 where there are neither."""
         total = self.clean_bytes + self.cleanable_bytes
         return self.cleanable_bytes / total if total else 0.0
 
     @property
     def due_by_ratio(self) -> bool:
-        """R7: strictly above the threshold."""
+        """Whether the ratio is strictly above the threshold (R7)."""
         return self.ratio > self.min_cleanable_dirty_ratio
 
     @property
     def due_by_lag(self) -> bool:
-        """R7, R8: cleanable, and older than the maximum lag."""
+        """Whether there are cleanable bytes, and dirty records older than the maximum lag (R7, R8)."""
         return self.compaction_delay_ms > 0 and self.cleanable_bytes > 0
 
     @property
     def eligible(self) -> bool:
-        """R7, as far as the log itself decides (its policy must contain compact)."""
+        """Whether the cleaner would take the log, if its policy contains compact (R7)."""
         return self.due_by_ratio or self.due_by_lag
 
 
 def segmented_ratio(
     segments: Sequence[SegmentState], cleanable: CleanableRange, policy: Policy
 ) -> DirtyRatio:
-    """R6 and R8 over segments; the one that a full map left half cleaned counts on both sides."""
+    """Sums and delay over segments (R6, R8); one that a full map left half cleaned counts on both sides."""
     bases = [segment.base_offset for segment in segments]
     first_dirty, bound = cleanable.first_dirty_offset, cleanable.first_uncleanable_offset
     clean = sum(s.size_bytes for s in segments if s.base_offset < first_dirty)
@@ -57,7 +57,7 @@ def segmented_ratio(
 
 
 def compaction_delay_ms(first_batch_timestamps_ms: Sequence[int], policy: Policy) -> int:
-    """R8: how much later than ``max.compaction.lag.ms`` allows; timestamps not above 0 are unknown."""
+    """Milliseconds beyond ``max.compaction.lag.ms``, at least 0; timestamps not above 0 are unknown (R8)."""
     if policy.max_compaction_lag_ms >= LONG_MAX:
         return 0
     limit_ms = policy.now_ms - policy.max_compaction_lag_ms

@@ -1,4 +1,4 @@
-"""Whether what is told about a log fits its records: nothing is cleaned by somebody else's segments."""
+"""Refusing segments, batches and bounds that contradict the records: they must be of another log."""
 
 from kcompact.broker.given import GivenLog
 from kcompact.errors import InputError

@@ -132,7 +132,7 @@ def _within(last: Longs, run: Longs, offsets: Longs) -> NDArray[np.bool_]:
 
 
 def _first_dirty(given: GivenLog) -> int:
-    """R1 as far as it can be told before the records are read; a log start in the dump changes no map."""
+    """The first dirty offset as known before records are read (R1); the dump's start changes no map."""
     checkpoint, start, end = given.checkpoint_offset, given.log_start_offset, given.log_end_offset
     if checkpoint is None or (end is not None and checkpoint > end):
         return start or 0

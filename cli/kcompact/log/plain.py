@@ -55,7 +55,7 @@ Judge = Callable[[PlainScan], bool]
 
 
 def run_plain(spark: SparkSession, job: PlainJob, merge_tasks: int, judge: Judge) -> PlainRun | None:
-    """Do it all; parts of the output lie in the plan's folder. None: ``judge`` stopped it."""
+    """Read, merge, copy; parts of the output are in the plan's folder. None: ``judge`` stopped it."""
     tasks = len(job.plan.tasks)
     if tasks == merge_tasks == 1:
         (run,) = run_tasks(spark, 1, lambda task: compact_alone(job, task))

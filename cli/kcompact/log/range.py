@@ -20,7 +20,7 @@ class LogBounds:
 
 @dataclass(frozen=True)
 class CleanableRange:
-    """R1 to R3. ``first_uncleanable_offset`` is the rounded bound that the round really obeys."""
+    """The range of a round (R1 to R3). ``first_uncleanable_offset`` (exclusive) is rounded to a segment."""
 
     first_dirty_offset: int
     first_uncleanable_offset: int
@@ -62,7 +62,7 @@ def _lie_unseen_below(given: GivenLog, first_offset: int) -> bool:
 
 
 def first_dirty(bounds: LogBounds, checkpoint_offset: int | None) -> tuple[int, bool]:
-    """R1: the first dirty offset, and whether the checkpoint is rewritten to it."""
+    """The first dirty offset, and whether the checkpoint is rewritten to it (``cleanableOffsets``, R1)."""
     if checkpoint_offset is None:
         return bounds.log_start_offset, False
     if bounds.log_start_offset <= checkpoint_offset <= bounds.log_end_offset:
@@ -73,7 +73,7 @@ def first_dirty(bounds: LogBounds, checkpoint_offset: int | None) -> tuple[int, 
 def segmented_range(
     segments: Sequence[SegmentState], bounds: LogBounds, checkpoint_offset: int | None, policy: Policy
 ) -> CleanableRange:
-    """R1 to R3 where segments are known; ``segments`` ends with the active one."""
+    """The range where segments are known (R1 to R3); ``segments`` ends with the active one."""
     dirty, reset = first_dirty(bounds, checkpoint_offset)
     bases = [segment.base_offset for segment in segments]
     active = bases[-1]
@@ -93,7 +93,7 @@ def segmented_range(
 def unsegmented_range(
     bounds: LogBounds, checkpoint_offset: int | None, first_young_offset: int | None
 ) -> CleanableRange:
-    """R1 and R2 where each record is a closed segment of its own.
+    """The range where each record is a closed segment of its own (R1, R2).
 
     ``first_young_offset`` is the first record from the first dirty offset on that the minimum lag protects.
     """

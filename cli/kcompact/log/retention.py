@@ -18,7 +18,7 @@ class Retained:
 
 
 def delete_old_segments(segments: Sequence[SegmentState], bounds: LogBounds, policy: Policy) -> Retained:
-    """R53: below the log start, then by size, then by time; each stops at the first segment that stays."""
+    """Delete below the log start, by size, then by time; each stops at the first segment that stays (R53)."""
     retained = Retained(tuple(segments), bounds.log_start_offset)
     starts = [segment.base_offset for segment in segments[1:]]
     retained = _without(retained, sum(base <= bounds.log_start_offset for base in starts), bounds, policy)

@@ -116,7 +116,7 @@ class Rewriting:
             self.counts.removed[Verdict(int(reason))] += int(count)
 
     def _shrunk(self, batch: Batch, at: slice, here: Flags, kept: Flags, unseen: int) -> Batch:
-        """R39: as it was, or re-encoded around the records that stay."""
+        """The batch as it was, or encoded again with the kept records (``MemoryRecords.filterTo``, R39)."""
         rows = self.log.rows
         stamps = kept & self.decision.stamped[at] & (self.decision.rewritten_round[at] == self.number)
         tombstones = kept & rows.is_tombstone[at] & rows.has_key[at]
@@ -149,7 +149,7 @@ class Rewriting:
         return int(bytes_in_batch(self.log.log_bytes[at][which], deltas_ms, offset_deltas).sum())
 
     def _marker(self, batch: Batch, *, is_last_of_producer: bool) -> Batch | None:
-        """R33 to R36 for a control batch."""
+        """The control batch after the round, perhaps stamped or empty; None if it goes (R33 to R36)."""
         may_go = self._seen.marker_may_go(batch)
         is_due = batch.delete_horizon_ms is not None and batch.delete_horizon_ms <= self.now_ms
         if may_go and is_due:
@@ -170,5 +170,5 @@ class Rewriting:
 
 
 def _empty(batch: Batch) -> Batch:
-    """R36: the header alone, for its producer's sake; it carries no horizon."""
+    """The batch's header alone, kept for its producer; it has no horizon (R26, R36)."""
     return replace(batch, record_count=0, size_bytes=BATCH_HEADER_BYTES, marker=None, delete_horizon_ms=None)

@@ -129,14 +129,14 @@ def spans_of(limits: ScanLimits, scan: MapScan | None, bases: Sequence[int] | No
 
 
 def rewritten_end(next_offset: int, bases: Sequence[int] | None) -> int:
-    """R16: the base of the first segment that a round leaves alone."""
+    """The base of the first segment that a round does not rewrite (``Cleaner.doClean``, R16)."""
     if bases is None:
         return next_offset
     return next((base for base in bases if base >= next_offset), next_offset)
 
 
 def _next_offset(stop: FullMap, bases: Sequence[int], rewritten_before: int) -> int:
-    """R14, R15: behind the last record read in the segment of the stopping one, or that segment's base."""
+    """Next after a full map: behind the last record read in its segment, or the segment base (R14, R15)."""
     base = bases[containing(bases, stop.stop_offset)]
     last = stop.last_kept_offset if base < rewritten_before else stop.last_offset
     return max(stop.last_put_offset, last, base - 1) + 1

@@ -26,7 +26,7 @@ class SegmentState:
     time_index_bytes: int = 0
 
     def age_timestamp_ms(self, mtime_unknown_ms: int) -> int:
-        """R2's largest timestamp: of the records, else the file's, else ``mtime_unknown_ms``."""
+        """The largest timestamp of the records, else the file's, else ``mtime_unknown_ms`` (R2)."""
         if self.largest_timestamp_ms >= 0:
             return self.largest_timestamp_ms
         return mtime_unknown_ms if self.mtime_ms is None else self.mtime_ms
@@ -43,7 +43,7 @@ def segment_bytes_of(policy: Policy) -> int:
 
 
 def roll_limit_ms(policy: Policy) -> int:
-    """R4: how far timestamps in one segment may lie apart; a compacted topic also obeys the maximum lag."""
+    """Milliseconds that a segment may span (R4); in a compacted topic no more than the maximum lag."""
     segment_ms = DEFAULT_SEGMENT_MS if policy.segment_ms is None else policy.segment_ms
     return min(segment_ms, policy.max_compaction_lag_ms) if "compact" in policy.cleanup_policy else segment_ms
 

@@ -1,4 +1,4 @@
-"""Keys that stand in several partitions of one topic: compaction never joins them (R44)."""
+"""Keys that are in several partitions of one topic: compaction never joins them (R44)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ EXAMPLES = 5
 
 @dataclass
 class SharedKeys:
-    """How many keys stand in more than one partition of their topic, and the first few of them."""
+    """How many keys are in more than one partition of their topic, and the first few of them."""
 
     count: int = 0
     examples: list[tuple[str, bytes]] = field(default_factory=list)  # (topic, key), smallest first

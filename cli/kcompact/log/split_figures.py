@@ -48,7 +48,7 @@ def bounds_of(counts: np.ndarray) -> np.ndarray:
 
 
 def lost_records(rows: pa.Table) -> np.ndarray:
-    """Of which keys records go; rows in GROUPED_SCHEMA with a column ``dropped``."""
+    """A flag per row: whether its key loses records. Rows have GROUPED_SCHEMA's columns and ``dropped``."""
     lost: np.ndarray = (rows["records"].to_numpy() > 1) | rows["dropped"].to_numpy()
     return lost
 

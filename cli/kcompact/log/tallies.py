@@ -112,7 +112,7 @@ class Messages:
 
 
 def messages_of_round(tallies: Iterable[Tally], number: int) -> Messages:
-    """R38's counting: aborted batches go unread, all else is looked at record by record."""
+    """The messages of a round: batches of aborted data go unread, others are read record by record (R38)."""
     found = [t for t in tallies if t.verdict != Verdict.REPEATED]
     rewritten = [t for t in found if t.is_rewritten_in(number)]
     removed: Counter[Verdict] = Counter()

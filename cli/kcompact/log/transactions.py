@@ -23,20 +23,20 @@ def aborted_ranges(batches: Iterable[Batch]) -> list[AbortedRange]:
 
 @dataclass(frozen=True)
 class ProducerEnd:
-    """The last thing a broker knows of a producer."""
+    """A producer as the broker knows it: its last data offset (None: no data batch) and its epoch."""
 
     last_data_offset: int | None  # None: nothing but markers
     epoch: int
 
     def is_in(self, batch: Batch) -> bool:
-        """R36: the batch that keeps this knowledge in the log."""
+        """Whether the batch keeps this knowledge alive (``Cleaner.isBatchLastRecordOfProducer``, R36)."""
         if self.last_data_offset is None:
             return batch.is_control and batch.producer_epoch == self.epoch
         return batch.last_offset == self.last_data_offset
 
 
 def producer_ends(batches: Sequence[Batch], now_ms: int, expiration_ms: int) -> dict[int, ProducerEnd]:
-    """R36: the producers that the broker still knows.
+    """The producers that the broker still knows, by producer id (``lastRecordsOfActiveProducers``, R36).
 
     Those idle for ``expiration_ms`` are forgotten, unless a transaction of theirs is open.
     """
@@ -75,7 +75,7 @@ class TransactionsSeen:
             (self._aborted if is_aborted else self._committed).add(batch.producer_id)
 
     def marker_may_go(self, batch: Batch) -> bool:
-        """R33: nothing of the marker's transaction was met, or its record went before."""
+        """Whether no batch of the marker's transaction was met, or the marker's record has gone (R33)."""
         if batch.record_count == 0:
             return True
         if batch.marker is None:

@@ -93,7 +93,7 @@ def after_retention(case: LogCase) -> LogCase:
 
 
 def _unsegmented_ratio(found: Survey, policy: Policy) -> DirtyRatio:
-    """R6 as if the whole dirty section were cleanable; ``with_cleanable_bytes`` corrects it."""
+    """Byte sums as if the whole dirty section were cleanable (R6); ``with_cleanable_bytes`` corrects them."""
     whole = found.whole
     delay_ms = compaction_delay_ms([whole.oldest_dirty_timestamp_ms or -1], policy)
     clean = whole.log_bytes - whole.dirty_log_bytes
@@ -155,7 +155,7 @@ def plan_of(case: LogCase, spans: Sequence[RoundSpan], log_start_offset: int) ->
 
 
 def delete_horizon_ms(policy: Policy) -> int | None:
-    """R25, R29: what a round stamps; None if that is too late for a long."""
+    """The horizon (ms) that a round stamps; None if it is beyond a signed 64-bit number (R25, R29)."""
     horizon_ms = policy.now_ms + policy.delete_retention_ms
     return horizon_ms if horizon_ms <= LONG_MAX else None
 
@@ -250,7 +250,7 @@ def _figures(case: LogCase, span: RoundSpan, number: int, tallies: Sequence[Tall
 def _is_still_due(
     case: LogCase, span: RoundSpan, number: int, tallies: Sequence[Tally], segments: SegmentsAfter | None
 ) -> bool:
-    """R7 before a later round."""
+    """Whether the log is still eligible before a later round (R7)."""
     if not case.policy.respect_dirty_ratio:
         return True
     if segments is not None:
@@ -263,7 +263,7 @@ def _is_still_due(
 
 
 def retained_segments(case: LogCase, played: Played, tallies: Sequence[Tally]) -> Retained | None:
-    """R53 on the segments that the rounds left; None where each record is its own segment."""
+    """Retention on the segments that the rounds left (R53); None where each record is its own segment."""
     if case.segments is None or played.segments is None:
         return None
     bounds = replace(case.bounds, log_start_offset=played.log_start_offset)

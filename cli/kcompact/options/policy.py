@@ -198,7 +198,7 @@ def _read_file(argument: str) -> TopicConfigs:
 
 
 def _check_lags(policy: Policy, entries: dict[str, ConfigEntry]) -> None:
-    """R57: a broker refuses a topic whose minimum lag exceeds its maximum lag."""
+    """Refuse, as a broker does, a topic whose minimum lag exceeds its maximum lag (R57)."""
     if policy.min_compaction_lag_ms <= policy.max_compaction_lag_ms:
         return
     names = ("min.compaction.lag.ms", "max.compaction.lag.ms")
@@ -211,7 +211,7 @@ def _check_lags(policy: Policy, entries: dict[str, ConfigEntry]) -> None:
 
 
 def _check_map(policy: Policy) -> None:
-    """R11: each cleaner thread needs more than 1 MiB of buffer, and room for more than one key."""
+    """Refuse a buffer of 1 MiB or less for a cleaner thread, or one that takes no more than one key (R11)."""
     if policy.log_cleaner_dedupe_buffer_size is None:
         return
     bytes_per_thread = policy.log_cleaner_dedupe_buffer_size // policy.log_cleaner_threads

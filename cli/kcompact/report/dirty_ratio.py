@@ -104,7 +104,7 @@ def _about_checkpoint(log: LogReport) -> list[str]:
 
 
 def in_cleaner_order(logs: Sequence[LogReport]) -> list[LogReport]:
-    """R9: eligible ones first, the filthiest of them first; ties by name, where a broker's order is open."""
+    """Eligible logs first, the dirtiest of them first (R9); ties by name, where a broker's order is open."""
     return sorted(logs, key=lambda one: (not one.found.eligible, -one.found.ratio.ratio, one.log))
 
 
