@@ -1,13 +1,15 @@
 """Runs whose dump is read by many tasks of Spark leave and tell what one task does."""
 
 import json
-from collections.abc import Callable
+import os
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kcompact.engine import indexing
+from kcompact.engine import indexing, shuffle, tasks
 from kcompact.log import full
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -41,6 +43,12 @@ def files_in(folder: Path) -> dict[str, Any]:
     return found
 
 
+def cut_into_many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexing, "SMALLEST_SPLIT_BYTES", 20_000)
+    monkeypatch.setattr(full, "ROWS_PER_RECEIVER", 100)
+    monkeypatch.setattr(full, "RECORDS_PER_SHARE", 100)
+
+
 @pytest.mark.parametrize("asked", ASKED)
 def test_tasks_show_in_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kcompact: Callable[..., Any], asked: str
@@ -49,9 +57,7 @@ def test_tasks_show_in_no_file(
         folder = tmp_path / name
         folder.mkdir()
         if name == "many":
-            monkeypatch.setattr(indexing, "SMALLEST_SPLIT_BYTES", 20_000)
-            monkeypatch.setattr(full, "ROWS_PER_RECEIVER", 100)
-            monkeypatch.setattr(full, "RECORDS_PER_SHARE", 100)
+            cut_into_many_tasks(monkeypatch)
         options = [str(folder / "state") if option == "STATE" else option for option in ASKED[asked]]
         run = kcompact("compact", SAMPLE, "-o", folder / "out.jsonl", *options)
         assert run.exit_code == 0, run.stderr
@@ -60,14 +66,68 @@ def test_tasks_show_in_no_file(
     assert (tmp_path / "one" / "out.jsonl").stat().st_size > 0
 
 
+def killers(folder: Path) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """In place of ``messages_of`` and ``result_of``: the first try of each stage's first task is killed.
+
+    After its first block, or with all its work done; a file is left for each. Nested, so that they travel to
+    the workers as they are.
+    """
+    messages_of, result_of = shuffle.messages_of, shuffle.result_of
+
+    def die_if_first() -> None:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        if context is not None and context.partitionId() == context.attemptNumber() == 0:
+            (folder / f"{context.stageId()}").touch(exist_ok=False)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def messages(*arguments: Any) -> Iterator[Any]:
+        for message in messages_of(*arguments):
+            yield message
+            die_if_first()
+
+    def result(work: Callable[[], Any]) -> Any:
+        done = result_of(work)
+        die_if_first()
+        return done
+
+    return messages, result
+
+
+@pytest.mark.parametrize(("asked", "stages"), [("plain", 3), ("lag and state", 4)])
+def test_a_worker_killed_in_every_stage_changes_nothing(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kcompact: Callable[..., Any],
+    asked: str,
+    stages: int,
+) -> None:
+    cut_into_many_tasks(monkeypatch)
+    killed = tmp_path / "killed"
+    killed.mkdir()
+    for name in ("undisturbed", "disturbed"):
+        folder = tmp_path / name
+        folder.mkdir()
+        if name == "disturbed":
+            messages, result = killers(killed)
+            monkeypatch.setattr(shuffle, "messages_of", messages)
+            monkeypatch.setattr(shuffle, "result_of", result)
+            monkeypatch.setattr(tasks, "result_of", result)
+        options = [str(folder / "state") if option == "STATE" else option for option in ASKED[asked]]
+        run = kcompact("compact", SAMPLE, "-o", folder / "out.jsonl", *options)
+        assert run.exit_code == 0, run.stderr
+
+    assert len(list(killed.iterdir())) >= stages
+    assert files_in(tmp_path / "disturbed") == files_in(tmp_path / "undisturbed")
+
+
 def test_tasks_do_not_show_in_dirty_ratio(
     monkeypatch: pytest.MonkeyPatch, kcompact: Callable[..., Any]
 ) -> None:
     asked = ("dirty-ratio", SAMPLE, "--segment-bytes", "4KiB,16KiB", "--now", "1760030000000")
     one = kcompact(*asked, "--format", "json")
-    monkeypatch.setattr(indexing, "SMALLEST_SPLIT_BYTES", 20_000)
-    monkeypatch.setattr(full, "ROWS_PER_RECEIVER", 100)
-    monkeypatch.setattr(full, "RECORDS_PER_SHARE", 100)
+    cut_into_many_tasks(monkeypatch)
     many = kcompact(*asked, "--format", "json")
 
     assert one.exit_code == many.exit_code == 0

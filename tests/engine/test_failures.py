@@ -54,7 +54,12 @@ def start_hanging(
     temporary.mkdir()
     process = start_python(code.replace("JOB", job), temporary, WORKER_FILE=str(worker))
     assert wait_until(worker.exists)
-    return process, int(worker.read_text()), temporary
+    return process, worker_in(folder), temporary
+
+
+def worker_in(folder: Path) -> int:
+    """The worker that wrote its process id last."""
+    return int((folder / "worker").read_text())
 
 
 def java_of(temporary: Path) -> list[int]:
@@ -158,9 +163,16 @@ with open_session(SessionOptions(master="local[1]")):
 
 
 @either
-def test_a_killed_worker_is_explained(tmp_path: Path, job: str) -> None:
+def test_a_worker_that_is_killed_every_time_is_explained(tmp_path: Path, job: str) -> None:
     process, worker, temporary = start_hanging(tmp_path, job)
+    killed = {worker}
     os.kill(worker, signal.SIGKILL)
+    while wait_until(lambda: process.poll() is not None or worker_in(tmp_path) not in killed):
+        if process.poll() is not None:
+            break
+        killed.add(worker_in(tmp_path))
+        os.kill(worker_in(tmp_path), signal.SIGKILL)
+    assert len(killed) == 4
     code, out, err = finish(process)
     assert (code, out) == (2, "")
     assert err.splitlines()[0] == "error: a Python worker of Spark was killed or crashed"
@@ -225,6 +237,16 @@ def test_a_java_that_dies_a_moment_after_its_first_error_is_explained(
         known = explain(error, Jvm(process, tmp_path))  # type: ignore[arg-type]  # any process does
     assert known is not None
     assert known.message == "Spark's Java died (signal 9)"
+
+
+@pytest.mark.parametrize("words", ["No space left on device", "Disk quota exceeded"])
+def test_a_full_disk_is_named_where_spark_spills_to(words: str, tmp_path: Path) -> None:
+    error = Py4JError(f"Job aborted due to stage failure: java.io.IOException: {words}\n\tat a.b(C.java)")
+    with subprocess.Popen(["true"]) as process:
+        known = explain(error, Jvm(process, tmp_path / "run"))  # type: ignore[arg-type]  # any process does
+    assert known is not None
+    assert known.message == f"{tmp_path}: the disk that Spark spills to is full"
+    assert "TMPDIR" in str(known.hint)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine_runs import FULL_JDK, SECONDS, is_clean, processes_of, wait_until
-from kcompact.engine.masters import Place, jdk_for_executors, place_of
+from kcompact.engine.masters import Place, jdk_for_executors, place_of, tried_again
 from kcompact.engine.shipping import zip_package
 from kcompact.errors import EngineError
 
@@ -105,3 +105,21 @@ def test_a_local_cluster_gives_the_same_bytes_and_leaves_nothing(tmp_path: Path)
         outputs.append(output.read_bytes())
     assert outputs[0] == outputs[1]
     assert wait_until(lambda: is_clean(temporary), seconds=5), processes_of(temporary)
+
+
+@pytest.mark.parametrize(
+    ("master", "given"),
+    [
+        ("local", "local[1,4]"),
+        ("local[*]", "local[*,4]"),
+        ("local[2]", "local[2,4]"),
+        ("local[2,1]", "local[2,1]"),
+        ("local[*, 7]", "local[*, 7]"),
+        ("local-cluster[2,1,1024]", "local-cluster[2,1,1024]"),
+        ("spark://host:7077", "spark://host:7077"),
+    ],
+)
+def test_a_task_whose_worker_dies_is_tried_again_unless_the_master_says_how_often(
+    master: str, given: str
+) -> None:
+    assert tried_again(master) == given

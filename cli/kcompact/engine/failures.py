@@ -24,11 +24,6 @@ _FULL_JDK = (
 _KNOWN = (
     ("OutOfMemoryError", "Spark's Java ran out of memory", _MORE_MEMORY),
     (
-        "No space left on device",
-        "the disk is full",
-        "free some space; TMPDIR names the folder that Spark spills to",
-    ),
-    (
         "Python worker exited unexpectedly",
         "a Python worker of Spark was killed or crashed",
         "most often the machine ran out of memory; --master 'local[1]' needs less",
@@ -37,6 +32,7 @@ _KNOWN = (
     ("All masters are unresponsive", "the cluster cannot be reached", "look at the address in --master"),
     ("jdk.incubator.vector not found", "Java on the cluster is not a full JDK", _FULL_JDK),
 )
+_NO_SPACE = ("No space left on device", "Disk quota exceeded")
 _LAST_LINE_OF_TRACEBACK = re.compile(
     r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*(\S.*)$", re.MULTILINE
 )
@@ -107,18 +103,29 @@ def _packages_of(error: Exception) -> set[str]:
 
 def explain(error: Exception, java: Jvm | None = None) -> KcompactError | None:
     """The error to show in place of one of Spark's; None where it is a bug and has to stay as it is."""
-    known = _told_by_text(str(error)) if _is_of_spark(error) else None
+    known = _told_by_text(str(error), java) if _is_of_spark(error) else None
     if known is None and java is not None and _may_come_of_a_dead_java(error) and java.is_dead():
         return EngineError(f"Spark's Java died ({_cause(java.process.returncode)})", hint=_MORE_MEMORY)
     return known
 
 
-def _told_by_text(text: str) -> KcompactError | None:
+def _told_by_text(text: str, java: Jvm | None) -> KcompactError | None:
     raised = _raised_in_worker(text)
     if raised is not None:
         return raised
+    if any(words in text for words in _NO_SPACE):
+        return _disk_full(java)
     known = ((message, hint) for words, message, hint in _KNOWN if words in text)
     return next((EngineError(message, hint=hint) for message, hint in known), None)
+
+
+def _disk_full(java: Jvm | None) -> EngineError:
+    if java is None:  # somebody else's Spark
+        return EngineError("the disk that Spark spills to is full", hint="free some space there")
+    return EngineError(
+        f"{java.folder.parent}: the disk that Spark spills to is full",
+        hint="free some space, or name a folder on a larger disk with TMPDIR",
+    )
 
 
 def _raised_in_worker(text: str) -> KcompactError | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from kcompact.errors import EngineError
 
 FULL_JDK = "a full JDK of Java 17 or later, with the module jdk.incubator.vector"
+_ATTEMPTS = 4  # as on a cluster
 _LOCAL = re.compile(r"local(\[(\*|\d+)(,\s*\d+)?\])?")
 _LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]")
 
@@ -36,6 +37,14 @@ def place_of(master: str) -> Place:
         f"--master {master} is none that kcompact knows",
         hint="local[4], local-cluster[2,1,1024], spark://host:7077 or sc://host:15002",
     )
+
+
+def tried_again(master: str) -> str:
+    """The master as Spark is given it: ``local[N]`` alone tries no task a second time if its worker dies."""
+    found = _LOCAL.fullmatch(master)
+    if found is None or found[3]:
+        return master
+    return f"local[{found[2] or 1},{_ATTEMPTS}]"
 
 
 def jdk_for_executors() -> Path:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kcompact.engine.jvm import JvmOptions
-from kcompact.engine.masters import Place, jdk_for_executors, place_of
+from kcompact.engine.masters import Place, jdk_for_executors, place_of, tried_again
 from kcompact.engine.workers import DAEMON_MODULE, LAYOUTS
 from kcompact.errors import EngineError
 
@@ -65,7 +65,7 @@ def _heap(size: str) -> str:
 def _properties(options: SessionOptions) -> dict[str, str]:
     properties = {
         "spark.app.name": "kcompact",
-        "spark.master": options.master or "local[*]",
+        "spark.master": tried_again(options.master or "local[*]"),
         "spark.submit.deployMode": "client",
         "spark.executorEnv.PYTHONSAFEPATH": "1",  # workers import nothing from the folder they start in
         "spark.ui.enabled": "false",
