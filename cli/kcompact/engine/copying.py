@@ -28,7 +28,7 @@ class Copier(Protocol):
 def copy_bytes(
     file: DumpFile, split: Split, positions: np.ndarray, record_bytes: np.ndarray, out: BinaryIO
 ) -> int:
-    """Copy the records as they stand in the dump."""
+    """Copy the records as they are in the dump."""
     return LAYOUTS[file.layout].copy(file, split, positions, record_bytes, out)
 
 

@@ -64,7 +64,7 @@ class UnexpectedSparkError(RuntimeError):
 
 
 def _unexpected(error: Exception) -> UnexpectedSparkError:
-    """Py4J asks Java for the text each time it is shown, and Java will be gone then: keep the text."""
+    """The error as a bug, with its text: Py4J would ask Java for it once it is shown, too late."""
     text = f"{type(error).__name__}: {error}"
     unexpected = UnexpectedSparkError(_sentence(text))
     unexpected.add_note(terminal_lines(text))
@@ -88,7 +88,7 @@ def _was_interrupted(error: BaseException | None) -> bool:
 
 
 def _is_of_spark(error: Exception) -> bool:
-    """Told by module, so that PySpark is not imported just to ask."""
+    """Whether an error is Spark's, by its module: PySpark is not imported just to ask."""
     return bool(_packages_of(error) & {"pyspark", "py4j"}) or isinstance(error, ConnectionError)
 
 

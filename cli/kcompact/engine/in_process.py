@@ -9,7 +9,7 @@ Result = TypeVar("Result")
 
 
 class _InProcessStage:
-    """``kcompact.engine.shuffle.Stage`` without Spark."""
+    """A ``kcompact.engine.shuffle.Stage`` without Spark: messages are kept in lists."""
 
     def __init__(self, messages: list[Message], receivers: int) -> None:
         self._received: list[list[Message]] = [[] for _ in range(receivers + 1)]
@@ -36,6 +36,6 @@ class _InProcessStage:
 
 
 def send_in_process(tasks: int, receivers: int, work: Callable[[int], Sent]) -> _InProcessStage:
-    """``kcompact.engine.shuffle.send``."""
+    """As ``kcompact.engine.shuffle.send``, one task after another in this process."""
     messages = [message for task in range(tasks) for message in messages_of(task, receivers, work(task))]
     return _InProcessStage(messages, receivers)

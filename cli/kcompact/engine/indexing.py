@@ -55,7 +55,7 @@ def spark_schema(schema: pa.Schema) -> StructType:
 
 @dataclass(frozen=True)
 class IndexPlan:
-    """Which task reads which splits; travels to the workers. Task ``i`` reads ``tasks[i]`` in order."""
+    """Which task reads which splits. Picklable. Task ``i`` reads ``tasks[i]`` in order."""
 
     files: tuple[DumpFile, ...]
     tasks: tuple[tuple[Split, ...], ...]

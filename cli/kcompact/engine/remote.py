@@ -41,7 +41,7 @@ def connected_session(url: str) -> Iterator["SparkSession"]:
 
 
 def _refuse_unreachable(url: str) -> None:
-    """Connect's own client tries again for many minutes before it says that nobody is there."""
+    """Raise EngineError if nobody listens there: Connect's own client would try again for many minutes."""
     address = urlsplit(url)
     host, port = address.hostname or "localhost", address.port or _DEFAULT_PORT
     try:

@@ -1,4 +1,4 @@
-"""A log's segments from round to round, told from tallies: what stays, what merges (R41, R42)."""
+"""A log's segments from round to round, computed from tallies: which records stay, which merge (R41, R42)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -40,7 +40,7 @@ def without_deleted(
 
 @dataclass(frozen=True)
 class Aging:
-    """One log's segments and tallies; told sizes are trusted, shares of them come from the tallies."""
+    """One log's segments and tallies; known sizes are trusted, tallies say which share of them is left."""
 
     told_bytes: Mapping[int, int]  # by base offset
     tallies: Mapping[int, Sequence[Tally]]  # by base offset

@@ -36,7 +36,7 @@ def overtaken_note(log_start_offset: int) -> str:
 
 
 def marker_note(control_records: int) -> Iterator[str]:
-    """Control records of a dump whose batches are not told (R33)."""
+    """A note on control records of a dump whose batches are not known (R33)."""
     if control_records:
         yield (
             f"{control_records:,} control records stay: without --batches nobody knows whose transactions"
@@ -45,7 +45,7 @@ def marker_note(control_records: int) -> Iterator[str]:
 
 
 def batch_notes(unseen_records: int, records_alone: int) -> Iterator[str]:
-    """Where the told batches and the dump do not cover each other."""
+    """Notes on records outside of the known batches, and on batches whose records the dump lacks."""
     if unseen_records:
         yield (
             f"{unseen_records:,} records of the told batches are not in the dump (below the log start, or not"

@@ -1,4 +1,4 @@
-"""Cleaning one log whose batches are told: exact down to markers, empty batches and bytes.
+"""Cleaning one log whose batches are known: exact down to markers, empty batches and bytes.
 
 Wherever somebody lists a log's batches its records are few enough for one process, so the rounds are played
 through on arrays, one after another; the verdicts on the records are the same closed form as everywhere.

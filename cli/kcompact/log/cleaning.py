@@ -166,7 +166,7 @@ def surveyed_cases(
     given: Mapping[int, GivenLog],
     policies: Mapping[int, Policy],
 ) -> dict[int, LogCase]:
-    """Each log before its rounds: segments as told or rolled, range, ratio."""
+    """Each log before its rounds: segments as known or rolled, range, ratio."""
     told = {i: told_segments(given.get(i, NOTHING_GIVEN), one, policies[i]) for i, one in found.items()}
     untold = {i: policies[i] for i in found if told[i] is None and is_rolled(policies[i])}
     rolled = roll_segments(tracked, untold)

@@ -17,7 +17,7 @@ from kcompact.log.segments import SegmentState, containing, is_rolled
 
 @dataclass(frozen=True)
 class Setting:
-    """A policy to look at a log under; ``reroll``: as if its told segments had been rolled by that policy."""
+    """A policy to look at a log under; ``reroll``: as if known segments had been rolled by that policy."""
 
     policy: Policy
     reroll: bool = False
@@ -25,7 +25,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class ScannedLog:
-    """One log: the settings asked for (the configured one first), what is told, what was found."""
+    """One log: the settings asked for (the configured one first), what is known of it, and its scan."""
 
     log: LogName
     settings: Sequence[Setting]
@@ -123,7 +123,7 @@ def assess(one: ScannedLog, setting: Setting) -> Dirtiness:
 def estimate(one: ScannedLog, setting: Setting) -> Dirtiness:
     """The log as if all had been cleaned once below the first record whose key came before.
 
-    An estimate for dumps without a checkpoint: no cleaner can have passed that record. Its gain is not told.
+    An estimate for dumps without a checkpoint: no cleaner can have passed that record. The gain is empty.
     """
     bounds = log_bounds(one.given, one.scan.first_offset, one.scan.last_offset + 1)
     start = one.scan.estimated.start
@@ -187,7 +187,7 @@ def mark_at(scan: LogScan, offset: int) -> Mark:
 
 
 def _rolling(setting: Setting, given: GivenLog) -> RollSettings | None:
-    """How the log's segments are to be rolled; None where they are told, or where there are none."""
+    """How the log's segments are to be rolled; None where they are known, or where there are none."""
     rolls = setting.reroll or given.segments is None
     return roll_settings(setting.policy) if rolls and is_rolled(setting.policy) else None
 
@@ -208,7 +208,7 @@ def _rolled_segments(scan: LogScan, which: int) -> tuple[SegmentState, ...]:
 
 
 def _told_segments(scan: LogScan, given: GivenLog) -> tuple[SegmentState, ...]:
-    """Sizes and file times as told; timestamps as batches tell them (markers have some too), or scanned."""
+    """Known sizes and file times; timestamps of batches (markers have some too), or of records."""
     told = given.segments or ()
     bases = [segment.base_offset for segment in told]
     times: list[list[tuple[int, int]]] = [[] for _ in told]  # (first, largest) of each part of a segment

@@ -30,7 +30,7 @@ RECORDS_PER_SHARE = 1 << 20  # of a log, unless one split has more
 
 @dataclass(frozen=True)
 class FullIndex:
-    """The index rows that the cleaner works on, by key, and what reading them told."""
+    """The index rows that the cleaner works on, by key; summaries, notes and remarks from reading them."""
 
     plan: IndexPlan
     keyed: Stage
@@ -74,7 +74,7 @@ def _index(send: Send, dump: Dump, plan: IndexPlan) -> FullIndex:
 
 
 def key_receivers(dump: Dump, plan: IndexPlan) -> int:
-    """Enough tasks that the rows of one's keys fit into a worker: rows / 500,000, at least 2."""
+    """How many tasks share the keys: at least 2, one per 500,000 rows; 1 if one task reads the dump."""
     dump_bytes = sum(file.data_bytes for file in dump.files)
     if len(plan.tasks) == 1:
         return 1

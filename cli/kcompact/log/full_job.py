@@ -22,7 +22,7 @@ REASON_NAMES = {
 
 @dataclass(frozen=True)
 class FullJob:
-    """Travels to the workers. ``names`` tells topic and partition of every log id."""
+    """The plan, the output and the reports of one run. Picklable. ``names``: (topic, partition) by log id."""
 
     plan: IndexPlan
     copier: Copier | None

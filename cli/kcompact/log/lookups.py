@@ -32,7 +32,7 @@ LOOKED_UP = pa.schema(
 
 @dataclass(frozen=True)
 class Lookup:
-    """One log's tables. Picklable: it travels to the workers. Runs of offsets have inclusive ends."""
+    """One log's tables, by offset. Picklable. Runs of offsets have inclusive ends."""
 
     aborted_first: Longs
     aborted_last: Longs

@@ -1,4 +1,4 @@
-"""Pass 2 of the plain form: survivors are copied, and every key and gap that a task meets is told.
+"""Pass 2 of the plain form: survivors are copied, removed keys and gaps are reported.
 
 It goes stretch by stretch, so that keys and lines of a report never lie in memory for a whole task.
 """
@@ -92,7 +92,7 @@ def copy_latest(
 def _stretches(latest: list[pa.RecordBatch]) -> Iterator[pa.Table]:
     """All rows in the order of their records, with a column ``split_id``, so many at a time.
 
-    Where the cuts lie shows nowhere: every stretch of a report follows the last one.
+    The output does not depend on the cuts: every stretch of a report follows the one before it.
     """
     places = [_Places.of(batch) for batch in latest]
     cuts = _cuts(places, passes_for(latest))
@@ -120,7 +120,7 @@ class _Places:
         return cls(split_ids, batch.column("position").to_numpy())
 
     def between(self, start: tuple[int, int] | None, end: tuple[int, int] | None) -> np.ndarray | None:
-        """Which lie at or behind ``start`` and before ``end``; None: all, as there are no bounds."""
+        """A flag per place: at or behind ``start`` and before ``end``. None: there are no bounds."""
         if start is None:
             return None if end is None else ~self._from(*end)
         return self._from(*start) if end is None else self._from(*start) & ~self._from(*end)

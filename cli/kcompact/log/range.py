@@ -29,9 +29,9 @@ class CleanableRange:
 
 
 def log_bounds(given: GivenLog, first_offset: int, end_offset: int) -> LogBounds:
-    """Told bounds, or what records (``first_offset``, exclusive ``end_offset``), batches and segments imply.
+    """Given bounds, or those that records (``first_offset``, ``end_offset``), batches and segments imply.
 
-    Compacted tails make a dump end early, so a checkpoint beyond it raises the log end unless that was told.
+    Compacted tails make a dump end early, so a checkpoint beyond it raises the log end unless that was given.
     """
     start = given.log_start_offset
     if start is None:

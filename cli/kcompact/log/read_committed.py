@@ -1,4 +1,4 @@
-"""Aborted data, told by a read_committed dump of the same topic: what it lacks was never committed."""
+"""Aborted data, known from a read_committed dump of the same topic: records that it lacks were aborted."""
 
 from collections import defaultdict
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""One round over the told batches of a log: which go, which shrink, which are stamped (R17 to R39)."""
+"""One round over the known batches of a log: which go, which shrink, which are stamped (R17 to R39)."""
 
 from collections import Counter
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Segments as a broker would have rolled them (R4), where nobody tells them: one scan finds them all."""
+"""Segments as a broker would have rolled them (R4), where they are not known: one scan finds them all."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Segments and their batches, where batches are told."""
+"""Segments and their batches, where batches are known."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class SegmentFile:
 
 
 def all_batches(told: Sequence[Batch], records: LogRows) -> list[Batch]:
-    """The told batches, and one for each record that none of them holds (the dump may be younger)."""
+    """The known batches, and one for each record that none of them holds (the dump may be younger)."""
     held = np.zeros(len(records.rows), np.bool_)
     for batch in told:
         held[records.span_of(batch)] = True
@@ -52,12 +52,12 @@ def all_batches(told: Sequence[Batch], records: LogRows) -> list[Batch]:
 
 
 def tell_segments(batches: Sequence[Batch]) -> bool:
-    """Whether every batch says in which segment it lies."""
+    """Whether the segment of every batch is known."""
     return bool(batches) and all(batch.segment_base_offset is not None for batch in batches)
 
 
 def segment_files(given: GivenLog, batches: Sequence[Batch], bounds: LogBounds) -> tuple[SegmentFile, ...]:
-    """Segments as told, as the batches tell them, or one per batch with an empty active one behind."""
+    """The known segments, else those of the batches, else one per batch with an empty active one behind."""
     mtimes: dict[int, int | None]
     if given.segments is not None:
         mtimes = {segment.base_offset: segment.mtime_ms for segment in given.segments}

@@ -1,4 +1,4 @@
-"""Where segments end that nobody told: rolled as a broker would have rolled them (R4)."""
+"""Where unknown segments end: rolled as a broker would have rolled them (``LogSegment.shouldRoll``, R4)."""
 
 from dataclasses import dataclass
 

@@ -49,7 +49,7 @@ def roll_limit_ms(policy: Policy) -> int:
 
 
 def is_rolled(policy: Policy) -> bool:
-    """Whether segments that nobody told are rolled from sizes and timestamps."""
+    """Whether unknown segments are rolled from sizes and timestamps."""
     return policy.segment_bytes is not None or policy.segment_ms is not None
 
 

@@ -18,7 +18,7 @@ from kcompact.log.tracked import Tracked
 
 @dataclass(frozen=True)
 class Records:
-    """Records that lie together: those of one told segment, or of a whole log."""
+    """Figures of records that lie together: those of one known segment, or of a whole log."""
 
     records: int
     mapped_records: int
@@ -118,7 +118,7 @@ def _together(parts: Iterable[Records]) -> Records:
 
 
 def told_segments(given: GivenLog, found: Survey, policy: Policy) -> tuple[SegmentState, ...] | None:
-    """The segments that are told, with what their records say; None where none are told."""
+    """The known segments, with figures of their records; None where none are known."""
     if given.segments is None or NO_SEGMENT in found.by_segment:
         return None
     states = []

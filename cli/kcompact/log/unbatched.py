@@ -1,4 +1,4 @@
-"""Cleaning one log whose batches are not told: each record counts as a batch of its own (L9)."""
+"""Cleaning one log whose batches are not known: each record counts as a batch of its own (L9)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

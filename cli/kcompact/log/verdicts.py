@@ -1,4 +1,4 @@
-"""Stay or go, and why: the verdict on each record, in closed form over all rounds of a run (R17 to R29).
+"""The verdict on each record, in closed form over all rounds of a run (``shouldRetainRecord``, R17 to R29).
 
 Once the map and the rounds are known, so is every verdict: a record superseded at offset ``x`` goes in the
 first round whose map reaches beyond ``x``, and so on. No round has to be played through record by record.
