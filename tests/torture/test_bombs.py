@@ -1,10 +1,11 @@
 """Small files that mean to take all memory or all time: a result or a refusal, soon, in little memory."""
 
+import gzip
 import io
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -184,3 +185,17 @@ def test_a_line_without_an_end_is_refused_by_its_number(tmp_path: Path) -> None:
     whole = '{"topic":"t","partition":0,"offset":1,"timestamp":1,"key":"k","value":"v"}\n'
     path.write_text(whole + whole.rstrip('"}\n') + "v" * (80 << 20))
     assert read_alone(path).startswith(f"{path}:2: the record is cut off")
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_one_line_again_and_again_in_a_small_packed_file_is_refused(
+    tmp_path: Path, kcompact: Callable[..., Any]
+) -> None:
+    path, out = tmp_path / "bomb.jsonl.gz", tmp_path / "out.jsonl"
+    line = b'{"topic":"t","partition":0,"offset":7,"tstype":"create","ts":1,"key":"k","payload":"v"}\n'
+    path.write_bytes(gzip.compress(line * 1_000_001))
+    run = kcompact("compact", path, "-o", out)
+    assert run.exit_code == 2
+    assert "t-0: 1,000,001 records at one offset, 7 to 7" in run.stderr
+    assert not out.exists()

@@ -21,6 +21,7 @@ from kcompact.engine.summaries import LogSummary, log_names
 from kcompact.engine.tasks import run_tasks
 from kcompact.errors import InputError
 from kcompact.log.cleaned_log import LogCleaning
+from kcompact.log.crowding import refuse_crowded_offsets
 from kcompact.log.full import FullIndex, clean_index, full_index, null_key_removals
 from kcompact.log.full_job import FullJob
 from kcompact.log.full_totals import full_outcome
@@ -116,6 +117,7 @@ def _compact_plain(spark: SparkSession, dump: Dump, request: Request) -> Compact
     def is_in_order(scan: PlainScan) -> bool:
         remarks.extend(judge(dump, plan.splits, scan.notes))
         refuse_unmatched(dump.options, log_names(scan.summaries), logs_left_out(scan.notes.values()))
+        refuse_crowded_offsets(scan.summaries)
         _refuse_doubts(dump, plan, scan.notes, request)
         null_keys = sum(part.null_keys for part in scan.summaries)
         refuse_null_keys(scan.summaries, request.policy, null_keys)

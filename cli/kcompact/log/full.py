@@ -16,6 +16,7 @@ from kcompact.engine.shuffle import Send, Stage
 from kcompact.engine.summaries import LogSummary, log_names, unpacked
 from kcompact.log.cleaned_log import LogCleaning
 from kcompact.log.cleaning import NOTHING_GIVEN, Cleaning, clean
+from kcompact.log.crowding import refuse_crowded_offsets
 from kcompact.log.lookups import lookup_for
 from kcompact.log.policy import Policy
 from kcompact.log.shares import Shares, plan_shares
@@ -69,6 +70,7 @@ def _index(send: Send, dump: Dump, plan: IndexPlan) -> FullIndex:
     summaries, notes = unpacked(block.content for block in keyed.driver_blocks())
     remarks = judge(dump, plan.splits, notes)
     refuse_unmatched(dump.options, log_names(summaries), logs_left_out(notes.values()))
+    refuse_crowded_offsets(summaries)
     file_ids = {split.split_id: split.file_id for split in plan.splits.values()}
     return FullIndex(plan, keyed, summaries, notes, remarks, unsorted_files(summaries, file_ids))
 
