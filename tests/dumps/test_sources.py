@@ -63,3 +63,16 @@ def test_an_address_is_called_one_and_a_way_to_read_it_is_named(address: str, co
     with pytest.raises(InputError, match="only local files are read") as caught:
         find_files([address])
     assert command in str(caught.value.hint)
+
+
+def test_a_pattern_of_any_depth_goes_through_no_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("in/a.jsonl", "in/deep/b.jsonl", "in/.hidden/c.jsonl"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    (tmp_path / "in" / "loop").symlink_to(tmp_path / "in")
+    (tmp_path / "in" / "up").symlink_to("..")
+    monkeypatch.chdir(tmp_path)
+    for pattern in ("in/**/*.jsonl", "in/**", "**/*.jsonl", "**", "i*/**/*.jsonl"):
+        assert find_files([pattern]) == ["in/a.jsonl", "in/deep/b.jsonl"]
+    assert find_files([f"{tmp_path}/**/b.jsonl"]) == [f"{tmp_path}/in/deep/b.jsonl"]
+    assert find_files(["in/**a.jsonl"]) == ["in/a.jsonl"]

@@ -170,7 +170,10 @@ class CompactCommand:
         with open_session(session) as spark:
             if not self.output.no_report:
                 prepare_soon(PAGE)  # while Java and its workers have the work
-            return compact_dump(spark, dump, request)
+            done = compact_dump(spark, dump, request)
+        if committed is not None:
+            committed.check_unmoved()
+        return done
 
     def _open_committed(self, stack: ExitStack) -> Dump | None:
         path = self.given.read_committed

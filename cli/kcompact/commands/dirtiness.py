@@ -122,7 +122,10 @@ class DirtyRatioCommand:
                 committed = stack.enter_context(open_dump([self.given.read_committed], options))
             folder = stack.enter_context(scratch_folder())
             spark = stack.enter_context(open_session(session))
-            return scan_dump(spark, dump, ScanRequest(given, asked.settings_of, folder, committed))
+            found = scan_dump(spark, dump, ScanRequest(given, asked.settings_of, folder, committed))
+            if committed is not None:
+                committed.check_unmoved()
+            return found
 
     def _report(
         self, dump: Dump, asked: _Asked, logs: Sequence[ScannedLog], notes: list[str]

@@ -158,6 +158,8 @@ class VerifyCommand:
             for dump, name, columns in ((before, "before", extra), (committed, "committed", frozenset[str]()))
         ]
         read_after = indexed(spark, after, folder / "after", extra, receivers)
+        if committed is not None:
+            committed.check_unmoved()
         _refuse_unmatched(options, [read[0], read_after])
         if read[0] is not None and self.verification.mode is VerifyMode.COMPACTION:
             read_after = named_alike(read[0], read_after)

@@ -80,12 +80,7 @@ class Dump:
 
     def check_unmoved(self) -> None:
         """When all is read: raise InputError if a file is not what it was before it was opened."""
-        for path, stamp in self._stamps.items():
-            if _stamp_of(path) != stamp:
-                raise InputError(
-                    f"{path} changed while it was read",
-                    hint="wait until the export has finished, or copy the file, and run again",
-                )
+        _check_stamps(self._stamps)
         self._stamps = {}
 
 
@@ -95,7 +90,11 @@ def open_dump(paths: list[str], options: ReadOptions) -> Dump:
         groups = grouped(find_files(paths))
         stamps = {path: _stamp_of(path) for group in groups for path in group.values()}
         spool = stack.enter_context(scratch_folder())
-        files = [_open_group(number, group, options, spool) for number, group in enumerate(groups)]
+        try:
+            files = [_open_group(number, group, options, spool) for number, group in enumerate(groups)]
+        except InputError:
+            _check_stamps(stamps)
+            raise
         return Dump(tuple(_agreed(files)), options, Opened(stack.pop_all(), stamps))
 
 
@@ -217,6 +216,15 @@ def _refuse_unordered(files: list[DumpFile]) -> None:
                 hint="export with offsets, or join the files in order (cat) first",
             )
         unordered[log] = file
+
+
+def _check_stamps(stamps: dict[str, _Stamp | None]) -> None:
+    for path, stamp in stamps.items():
+        if _stamp_of(path) != stamp:
+            raise InputError(
+                f"{path} changed while it was read",
+                hint="wait until the export has finished, or copy the file, and run again",
+            )
 
 
 def _stamp_of(path: str) -> _Stamp | None:

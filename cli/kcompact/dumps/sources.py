@@ -10,6 +10,7 @@ from kcompact.errors import InputError
 
 STDIN = "-"
 _HIDDEN = (".", "_")
+_ANY_DEPTH = re.compile(r"(?<![^/])\*\*(?![^/])")  # ** as a whole part of a path
 _UNREADABLE = "make it readable, move it out of the folder, or name the files; nothing is left out unsaid"
 
 
@@ -54,8 +55,7 @@ def _files_of(argument: str) -> list[str]:
         )
     if not glob.has_magic(argument):
         raise InputError(f"{argument}: no such file or folder")
-    matches = [Path(match) for match in glob.glob(argument, recursive=True)]  # noqa: PTH207  absolute patterns too
-    found = [str(match) for match in matches if _counts(match, match.parent)]
+    found = list(_matches(argument))
     if not found:
         raise InputError(f"{argument}: no file matches this pattern")
     return sorted(found, key=natural_order)
@@ -69,6 +69,21 @@ def _address_hint(argument: str) -> str:
     end = "" if scheme.startswith("http") else " -"
     pipe = f"{commands[scheme]} {argument}{end} | kcompact compact -"
     return f"copy it to this machine first, or pipe a single file: {pipe}"
+
+
+def _matches(pattern: str) -> Iterator[str]:
+    """The files of a pattern. ``**`` goes through no link to a folder: two that lead upwards never end."""
+    whole = _ANY_DEPTH.search(pattern)
+    if whole is None:
+        for match in map(Path, glob.glob(pattern)):  # noqa: PTH207  absolute patterns too
+            if _counts(match, match.parent):
+                yield str(match)
+        return
+    upper, below = pattern[: whole.start()], pattern[whole.start() :]
+    for folder in map(Path, glob.glob(upper or ".")):  # noqa: PTH207
+        for match in folder.glob(f"{below}/*" if below.endswith("**") else below):
+            if _counts(match, folder):
+                yield str(match)
 
 
 def _files_in(folder: str) -> Iterator[str]:
