@@ -426,3 +426,12 @@ def spelt(members: object, rng: random.Random) -> str:
     ]
     rng.shuffle(items)
     return "{" + ",".join(items) + "}"
+
+
+def test_the_table_of_names_has_its_rows_where_the_loop_looks() -> None:
+    names = importlib.import_module("kcompact.dumps.loops.json_names")
+    roles = (*names._PARTS, *names._MARKERS, *names._ERRORS)
+
+    assert roles.index("key_marker") == names.MARKERS
+    assert roles.index("key_error") == names.ERRORS
+    assert len(roles) == names.PREFIXES

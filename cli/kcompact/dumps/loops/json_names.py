@@ -8,12 +8,13 @@ from kcompact.dumps.dialect import Dialect
 
 # Rows of the table: the parts of a record, what refuses a record if it says anything, prefixes of paths.
 TOPIC, PARTITION, OFFSET, TIMESTAMP, KEY, VALUE, HEADERS = range(7)
-MARKERS, ERRORS, PREFIXES = 7, 9, 11
+MARKERS, ERRORS, PREFIXES = 7, 9, 13
 # Columns of the table.
 LENGTH, PARENT = range(2)
 TOP = NONE = -1
 _PARTS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
-_REFUSING = ("key_marker", "value_marker", "key_base64", "value_base64", "key_error", "value_error")
+_MARKERS = ("key_marker", "value_marker")
+_ERRORS = ("key_error", "value_error", "key_base64", "value_base64")  # null says nothing
 _LONGEST_NAME = 64
 _WORD = 8
 
@@ -32,7 +33,7 @@ class JsonNames:
 
 def json_names(dialect: Dialect) -> JsonNames | None:
     """The table for a dialect; None where it has names of a kind that the loop does not look for."""
-    paths = [_path(getattr(dialect, role)) for role in (*_PARTS, *_REFUSING)]
+    paths = [_path(getattr(dialect, role)) for role in (*_PARTS, *_MARKERS, *_ERRORS)]
     named = [path for path in paths if path is not None]
     nested = any(one != two and two[: len(one)] == one for one in named for two in named)
     if nested or len(set(named)) < len(named) or any(_is_odd(name) for path in named for name in path):
