@@ -237,8 +237,8 @@ def test_topic_and_partition_filters_hold(dump: Path, kcompact: Cli) -> None:
     report = json.loads(kcompact("inspect", dump, "--partitions", "1", "--format", "json").stdout)
     assert [log["partition"] for log in report["logs"]] == [1]
     nothing = kcompact("inspect", dump, "--topic", "other")
-    assert nothing.exit_code == 0
-    assert nothing.stdout.startswith("the dump holds no records")
+    assert (nothing.exit_code, nothing.stdout) == (2, "")
+    assert nothing.stderr.startswith("error: --topic other: no record of this topic")
 
 
 def test_all_dialects_are_listed_without_a_dump(kcompact: Cli) -> None:

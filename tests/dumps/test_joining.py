@@ -40,7 +40,7 @@ def test_files_of_two_schemas_are_not_joined(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="their Avro schemas differ") as caught:
         join([one, two], str(tmp_path / "out.avro"))
     assert "-o DIR/" in (caught.value.hint or "")
-    join([one, two], f"{tmp_path}/out/").__exit__()
+    join([one, two], f"{tmp_path}/out/").__exit__(None, None, None)
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,9 @@ def launch(options: JvmOptions) -> Jvm:
     """Start Java and return at once. Java ends by itself when this process ends (its stdin closes)."""
     files = ExitStack()
     folder = files.enter_context(scratch_folder(options.temporary_root))
+    # Not the user's folder: nothing there is for Java, or for what Java starts. The process that Java makes a
+    # cache with is started last of all, when the run's own folder is gone.
+    working_folder = folder if options.recording is None else options.recording.parent
     try:
         with (folder / "spark.log").open("wb") as log:
             sink = sys.stderr.fileno() if options.verbose else log.fileno()
@@ -173,7 +176,7 @@ def launch(options: JvmOptions) -> Jvm:
                 stdin=subprocess.PIPE,
                 stdout=sink,
                 stderr=sink,
-                cwd=folder,  # not the user's: nothing there is for Java, or for what Java starts
+                cwd=working_folder,
                 env=_environment(options, folder),
                 start_new_session=True,  # Ctrl-C is ours to handle, not Java's
             )

@@ -29,6 +29,11 @@ class SessionOptions:
     writes: bool = False  # survivors are copied, which is a part of the progress shown
     layouts: tuple[str, ...] = ()  # whose loops workers are to load before they fork
 
+    def __post_init__(self) -> None:
+        """Raises EngineError for a heap that cannot do, also where a session is borrowed."""
+        if self.driver_memory is not None:
+            _refuse_heap(self.driver_memory)
+
     @property
     def place(self) -> Place:
         """Where the workers run. Raises EngineError for a master that is not known."""
@@ -38,7 +43,7 @@ class SessionOptions:
 def jvm_options(options: SessionOptions) -> JvmOptions:
     """How to start Java for these options. Raises EngineError where that cannot go well."""
     return JvmOptions(
-        heap=_heap("1g" if options.driver_memory is None else options.driver_memory),
+        heap="1g" if options.driver_memory is None else options.driver_memory,
         quick=options.light or options.input_bytes <= _SMALL_INPUT_BYTES,
         verbose=options.verbose,
         properties=_properties(options),
@@ -48,8 +53,8 @@ def jvm_options(options: SessionOptions) -> JvmOptions:
     )
 
 
-def _heap(size: str) -> str:
-    """The size as Java takes it. Spark refuses less than 450 MiB, and Java does not count all of its heap."""
+def _refuse_heap(size: str) -> None:
+    """Spark refuses less than 450 MiB, and Java does not count all of its heap."""
     found = _SIZE.fullmatch(size)
     if found is None:
         raise EngineError(
@@ -59,7 +64,6 @@ def _heap(size: str) -> str:
         raise EngineError(
             f"--driver-memory {size} is too little for Spark", hint=f"give it at least {_LEAST_HEAP_MIB}m"
         )
-    return size
 
 
 def _properties(options: SessionOptions) -> dict[str, str]:
