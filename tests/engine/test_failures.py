@@ -21,6 +21,7 @@ pytestmark = pytest.mark.spark
 _HANGING_JOB = """
 import os, signal, sys, time
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which a test run under nohup ignores
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which one in the background ignores
 from kcompact import commands
 from kcompact.app import main
 from kcompact.frame import app

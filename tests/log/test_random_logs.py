@@ -62,6 +62,8 @@ def _given(log: ModelLog, *, with_batches: bool) -> GivenLog:
 def _policy(setup: RandomLog) -> Policy:
     same = {name: getattr(setup.config, name) for name in Config.__dataclass_fields__}
     more = {"producer_id_expiration_ms": LONG_MAX, "now_ms": NOW_MS, "null_keys": "drop"}
+    # Every log is the first of its turn, as if it were alone.
+    more |= {"log_cleaner_threads": 1000}
     return Policy(**same | more, rounds=setup.rounds, respect_dirty_ratio=setup.respect_ratio)
 
 
