@@ -62,8 +62,6 @@ def _given(log: ModelLog, *, with_batches: bool) -> GivenLog:
 def _policy(setup: RandomLog) -> Policy:
     same = {name: getattr(setup.config, name) for name in Config.__dataclass_fields__}
     more = {"producer_id_expiration_ms": LONG_MAX, "now_ms": NOW_MS, "null_keys": "drop"}
-    # Every log is the first of its turn, as if it were alone.
-    more |= {"log_cleaner_threads": 1000}
     return Policy(**same | more, rounds=setup.rounds, respect_dirty_ratio=setup.respect_ratio)
 
 
@@ -75,15 +73,12 @@ def played(request: pytest.FixtureRequest) -> Any:
         logs[seed] = [r for b in one.setup.log.batches() for r in b.records]
         given[seed] = _given(one.setup.log, with_batches=request.param)
         policies[seed] = _policy(one.setup)
-    result = cleaned(logs, given, policies)
-    kept: dict[int, list[int]] = {seed: [] for seed in SEEDS}
-    for row in retained(result):
-        kept[row["log_id"]].append(row["offset"])
-    return {
-        seed: (one, result.logs[seed], sorted(kept[seed]))
-        for seed, one in expected.items()
-        if not overtaken(result.logs[seed])
-    }
+    found = {}
+    for seed, one in expected.items():  # each the only log of its broker: a turn goes over all logs
+        result = cleaned({seed: logs[seed]}, {seed: given[seed]}, {seed: policies[seed]})
+        if not overtaken(result.logs[seed]):
+            found[seed] = one, result.logs[seed], sorted(row["offset"] for row in retained(result))
+    return found
 
 
 def overtaken(found: LogCleaning) -> bool:
