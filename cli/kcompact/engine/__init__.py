@@ -1,1 +1,1 @@
-"""The Spark session, and dumps to and from DataFrames."""
+"""The Spark session, its tasks, and the blocks that they send each other."""

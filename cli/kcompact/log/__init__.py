@@ -1,1 +1,1 @@
-"""The log cleaner's rules on DataFrames: no files, no printing."""
+"""The log cleaner's rules on arrays of records, and the compaction that they make."""
