@@ -20,8 +20,7 @@ pytestmark = pytest.mark.spark
 # A job whose worker tells its process id and then hangs, run as main() runs a command.
 _HANGING_JOB = """
 import os, signal, sys, time
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which a test run under nohup ignores
-signal.signal(signal.SIGINT, signal.default_int_handler)  # which one in the background ignores
+SIGNALS  # set here, since a test run under nohup or in the background ignores them
 from kcompact import commands
 from kcompact.app import main
 from kcompact.frame import app
@@ -42,18 +41,25 @@ def _hang():
 
 sys.exit(main(["hang"]))
 """
+_HEARD = (
+    "signal.signal(signal.SIGHUP, signal.SIG_DFL); signal.signal(signal.SIGINT, signal.default_int_handler)"
+)
+_IGNORED = "signal.signal(signal.SIGHUP, signal.SIG_IGN); signal.signal(signal.SIGINT, signal.SIG_IGN)"
 _TASK = "run_tasks(spark, 1, lambda task: list(hang(task)))"
 _QUERY = 'spark.range(1, numPartitions=1).mapInArrow(hang, "id long").collect()'
 either = pytest.mark.parametrize("job", [_TASK, _QUERY], ids=["task", "query"])
 
 
-def start_hanging(
-    folder: Path, job: str, code: str = _HANGING_JOB
-) -> tuple[subprocess.Popen[str], int, Path]:
+def hanging(job: str, signals: str = _HEARD) -> str:
+    """The job's program."""
+    return _HANGING_JOB.replace("SIGNALS", signals).replace("JOB", job)
+
+
+def start_hanging(folder: Path, job: str, signals: str = _HEARD) -> tuple[subprocess.Popen[str], int, Path]:
     """The process, the id of its worker, and the folder of all its temporary files."""
     temporary, worker = folder / "tmp", folder / "worker"
     temporary.mkdir()
-    process = start_python(code.replace("JOB", job), temporary, WORKER_FILE=str(worker))
+    process = start_python(hanging(job, signals), temporary, WORKER_FILE=str(worker))
     assert wait_until(worker.exists)
     return process, worker_in(folder), temporary
 
@@ -85,10 +91,7 @@ def test_a_signal_ends_the_run_with_nothing_left(tmp_path: Path, number: signal.
 
 
 def test_ignored_signals_stay_ignored_once_spark_is_up(tmp_path: Path) -> None:
-    ignoring = _HANGING_JOB.replace(
-        "signal.SIG_DFL)", "signal.SIG_IGN); signal.signal(signal.SIGINT, signal.SIG_IGN)"
-    )
-    process, _worker, temporary = start_hanging(tmp_path, _TASK, ignoring)
+    process, _worker, temporary = start_hanging(tmp_path, _TASK, _IGNORED)
     for number in (signal.SIGINT, signal.SIGHUP):
         process.send_signal(number)
     assert not wait_until(lambda: process.poll() is not None, seconds=1)
@@ -215,7 +218,7 @@ except KcompactError as error:
 def test_a_bug_in_a_worker_is_a_sentence_and_its_traceback_is_for_debug(tmp_path: Path) -> None:
     query = 'spark.range(1, numPartitions=1).mapInArrow(lambda _: 1 // 0, "id long").collect()'
     for job in (query, "run_tasks(spark, 1, lambda task: 1 // task)"):
-        run = run_python(_HANGING_JOB.replace("JOB", job), tmp_path)
+        run = run_python(hanging(job), tmp_path)
         assert run.returncode == 3
         said, hint = run.stderr.splitlines()
         assert said.startswith("bug: ")
@@ -223,9 +226,7 @@ def test_a_bug_in_a_worker_is_a_sentence_and_its_traceback_is_for_debug(tmp_path
             "in a Python worker of Spark: ZeroDivisionError: integer division or modulo by zero"
         )
         assert "--debug" in hint
-    debugged = run_python(
-        _HANGING_JOB.replace("JOB", job).replace('["hang"]', '["--debug", "hang"]'), tmp_path
-    )
+    debugged = run_python(hanging(job).replace('["hang"]', '["--debug", "hang"]'), tmp_path)
     assert "Traceback (most recent call last):\n" in debugged.stderr
 
 
