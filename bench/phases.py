@@ -50,10 +50,10 @@ def count_cpu() -> None:
 def watch_the_rest() -> None:
     """Java is on its way: what is imported here would be imported now anyway."""
     mark("Java starts; imports")
-    from kcompact.commands import compaction
+    from kcompact.commands import compact_run as compaction
+    from kcompact.compact import plain
     from kcompact.engine import session
-    from kcompact.engine.jvm import Jvm
-    from kcompact.log import plain
+    from kcompact.engine.startup.jvm import Jvm
 
     wrapped(session, "_connect", lambda: mark("waiting for Java"), lambda: mark("dump is looked at"))
     wrapped(Jvm, "gateway", lambda: None, lambda: mark("SparkContext"))
@@ -66,7 +66,7 @@ def watch_the_rest() -> None:
 def main() -> None:
     """Run it, then tell."""
     from kcompact.app import main as kcompact
-    from kcompact.engine import jvm
+    from kcompact.engine.startup import jvm
 
     wrapped(jvm, "launch", lambda: None, watch_the_rest)
     code = kcompact(["compact", *sys.argv[1:]])

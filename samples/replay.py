@@ -20,7 +20,7 @@ from confluent_kafka import KafkaException, Producer
 from kcompact.dumps.dump import open_dump
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.record import Record
+from kcompact.dumps.records.record import Record
 from kcompact.errors import KcompactError
 
 WHOLE_FILE = 1 << 62

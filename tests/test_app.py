@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from conftest import Run
-from kcompact.dumps import sources
+from kcompact.dumps.files import sources
 
 
 class _Speechless(Exception):  # noqa: N818  stands for PySpark's errors once their JVM is gone

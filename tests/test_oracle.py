@@ -2,7 +2,7 @@
 
 import pytest
 
-from kcompact.dumps.record import Record
+from kcompact.dumps.records.record import Record
 from oracle import Settings, clean
 
 T = ("t", 0)

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from kcompact.app import main
-from kcompact.engine.aot_recording import record
+from kcompact.engine.startup.aot_recording import record
 
 _RECORDS = 2_000
 _KEYS = 500

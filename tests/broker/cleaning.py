@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 
 from dump_files import kcat_line
-from kcompact.dumps.record import Record
+from kcompact.dumps.records.record import Record
 from live_broker import CLIENT_SECONDS, LiveBroker
 from log_files import batch_lines, segment_lines
 from workloads import Workload

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kcompact.broker.log_names import LogName
-from kcompact.broker.segments import Segment, read_segments
+from kcompact.broker.segment_lists import Segment, read_segments
 from kcompact.errors import InputError
 
 GOLDEN = Path(__file__).parents[1] / "golden"

@@ -8,7 +8,7 @@ import pytest
 from kcompact.broker.checkpoint import read_checkpoint
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.broker.log_names import LogName
-from kcompact.broker.state import CleanerState, open_state
+from kcompact.broker.state_folder import CleanerState, open_state
 from kcompact.broker.state_output import output_file
 from kcompact.errors import InputError, OutputError
 from kcompact.storage.publication import open_publication
@@ -126,7 +126,7 @@ def test_a_run_that_publishes_nothing_leaves_no_new_folder(tmp_path: Path) -> No
 def test_the_folder_is_locked_while_in_use(tmp_path: Path, dump: Path) -> None:
     save(tmp_path / "state", dump)
     program = (
-        "import sys, pathlib\nfrom kcompact.broker.state import open_state\n"
+        "import sys, pathlib\nfrom kcompact.broker.state_folder import open_state\n"
         "with open_state(pathlib.Path(sys.argv[1])): print('locked', flush=True); sys.stdin.read()"
     )
     other = subprocess.Popen(

@@ -11,7 +11,7 @@ import pytest
 
 from conftest import Run
 from dump_files import avro_offsets, kcat_offsets, write_avro, write_csv, write_kcat
-from kcompact.dumps.record import Record
+from kcompact.dumps.records.record import Record
 from oracle import Settings, clean
 
 pytestmark = pytest.mark.usefixtures("spark")

@@ -15,7 +15,7 @@ import pytest
 
 from conftest import Run
 from independent_readers import READERS, read_keys_and_values
-from kcompact.dumps.record import Record
+from kcompact.dumps.records.record import Record
 from laid_out import LAYOUTS, Form, LaidOut, Layout, is_cell, place
 from oracle import Settings, clean
 

@@ -16,7 +16,7 @@ import pytest
 from conftest import Run
 from dialect_fixtures import FIXTURES, TOLD, Told
 from independent_readers import READERS
-from kcompact.dumps.record import Record
+from kcompact.dumps.records.record import Record
 from oracle import Settings, clean
 
 pytestmark = pytest.mark.usefixtures("spark")

@@ -13,8 +13,8 @@ import pytest
 
 from conftest import Run
 from kcompact.dumps.dump import open_dump
+from kcompact.dumps.files.sources import find_files
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.sources import find_files
 from kcompact.errors import InputError, OutputError
 from kcompact.storage.scratch import create_part, scratch_folder
 

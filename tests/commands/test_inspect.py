@@ -13,7 +13,7 @@ from conftest import Run
 from dump_files import write_avro, write_csv, write_kcat
 from inspect_sightings import BY_NAME, partitions_of
 from kcompact.dumps.describing import dialect_rows
-from kcompact.dumps.record import Record
+from kcompact.dumps.records.record import Record
 from kcompact.inspect.inspection import SCHEMA_VERSION
 from records import record, tombstone
 

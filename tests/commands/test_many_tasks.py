@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from kcompact.engine import indexing, shuffle, tasks
-from kcompact.log import full
+from kcompact.compact import full
+from kcompact.engine import shuffle, tasks
+from kcompact.engine.passes import index_pass as indexing
 
 pytestmark = pytest.mark.usefixtures("spark")
 SAMPLE = "samples/orders.jsonl"

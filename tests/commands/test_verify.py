@@ -11,7 +11,7 @@ import avro_files
 from conftest import Run
 from dump_files import write_csv, write_kcat
 from golden_cases import GOLDEN
-from kcompact.dumps.record import Record
+from kcompact.dumps.records.record import Record
 from mutations import AFTER, BEFORE, MUTATIONS, NOW_MS, at, without
 from records import record, tombstone
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Run
-from kcompact.dumps.outputs import REPORT_FILES
+from kcompact.dumps.output.outputs import REPORT_FILES
 
 pytestmark = pytest.mark.usefixtures("spark")
 Cli = Callable[..., Run]

@@ -12,7 +12,7 @@ from avro_files import CODECS, LENSES, PLAIN, SHAPES, SPARK, SYNC, Shape, avro_b
 from dump_pipeline import compacted, copied, index_all, open_one
 from kcompact.dumps.judging import judge
 from kcompact.dumps.layouts import LAYOUTS
-from kcompact.dumps.record import EXTRA_FIELDS, Record, content_hash
+from kcompact.dumps.records.record import EXTRA_FIELDS, Record, content_hash
 from kcompact.errors import InputError
 
 LAYOUT = LAYOUTS["avro"]

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 from avro_files import SHAPES, SYNC, avro_bytes, write_avro
 from dump_pipeline import index_all, open_one
-from kcompact.dumps import avro, avro_lanes
-from kcompact.dumps.avro_bounds import AvroBounds
-from kcompact.dumps.avro_schema import wire_schema
-from kcompact.dumps.contents import CONTENT_EXTRA
-from kcompact.dumps.layout import SplitNotes
-from kcompact.dumps.record import Record
+from kcompact.dumps.avro import avro_lanes
+from kcompact.dumps.avro import avro_layout as avro
+from kcompact.dumps.avro.avro_bounds import AvroBounds
+from kcompact.dumps.avro.avro_schema import wire_schema
+from kcompact.dumps.records.contents import CONTENT_EXTRA
+from kcompact.dumps.records.layout import SplitNotes
+from kcompact.dumps.records.record import Record
 
 MANY = 10**9
 

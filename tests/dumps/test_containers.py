@@ -9,12 +9,12 @@ import pytest
 
 from avro_files import PLAIN, avro_bytes
 from dump_pipeline import compacted, index_all, open_one
-from kcompact.dumps.assemble import Fragment, assemble
-from kcompact.dumps.containers import CONTAINERS, open_packed, output_container, unpack
 from kcompact.dumps.dump import open_dump
+from kcompact.dumps.files.containers import CONTAINERS, open_packed, output_container, unpack
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.outputs import Target
-from kcompact.dumps.record import Record
+from kcompact.dumps.output.assemble import Fragment, assemble
+from kcompact.dumps.output.outputs import Target
+from kcompact.dumps.records.record import Record
 from kcompact.errors import InputError
 
 KINDS = sorted(CONTAINERS)

@@ -23,7 +23,7 @@ from dialect_fixtures import (
 from dump_pipeline import copied, index_all, open_one
 from kcompact.dumps.judging import judge, refuse_doubts
 from kcompact.dumps.layouts import LAYOUTS
-from kcompact.dumps.record import Record
+from kcompact.dumps.records.record import Record
 from kcompact.errors import InputError
 
 

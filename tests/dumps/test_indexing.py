@@ -1,9 +1,9 @@
 import pyarrow as pa
 import pytest
 
-from kcompact.dumps.indexing import index_rows, is_debezium_delete, log_bytes, value_kind
-from kcompact.dumps.layout import SplitNotes
-from kcompact.dumps.record import (
+from kcompact.dumps.records.indexing import index_rows, is_debezium_delete, log_bytes, value_kind
+from kcompact.dumps.records.layout import SplitNotes
+from kcompact.dumps.records.record import (
     EXTRA_FIELDS,
     VALUE_EMPTY,
     VALUE_NULL,

@@ -5,9 +5,9 @@ import pytest
 from avro_files import PLAIN, TRIVADIS, read_rows, write_avro
 from dump_pipeline import copied, index_all, planned
 from kcompact.dumps.dump import Dump, open_dump
-from kcompact.dumps.joining import joined
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.record import Record
+from kcompact.dumps.output.joining import joined
+from kcompact.dumps.records.record import Record
 from kcompact.errors import OutputError
 
 RECORDS = [Record("t", 0, offset, 5, b"k%d" % offset, b"v") for offset in range(40)]

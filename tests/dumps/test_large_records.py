@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from dump_pipeline import index_all, open_one
-from kcompact.dumps import framed, json_recognition, lines, recognition
+from kcompact.dumps.detect import json_recognition, recognition
 from kcompact.dumps.judging import refuse_rejects
-from kcompact.dumps.layout import Split
 from kcompact.dumps.loops import readiness, windows
+from kcompact.dumps.records import framed
+from kcompact.dumps.records.layout import Split
+from kcompact.dumps.text import lines
 from kcompact.errors import InputError
 
 LIMIT = 100_000

@@ -9,7 +9,7 @@ import pytest
 
 from dump_pipeline import index_all, open_one
 from kcompact.dumps.layouts import LAYOUTS
-from kcompact.dumps.record import Record
+from kcompact.dumps.records.record import Record
 
 LABELS = "CreateTime:5\tPartition:0\tOffset:{}\tNO_HEADERS\t{}\n"
 DUMP_LOG = "Dumping /data/t-0/00000000000000000000.log\nLog starting offset: 0\n" + "".join(

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from kcompact.dumps.outputs import OutputChoice, name_outputs, split_suffixes
+from kcompact.dumps.output.outputs import OutputChoice, name_outputs, split_suffixes
 from kcompact.errors import OutputError
 
 

@@ -9,7 +9,7 @@ import pytest
 from dump_pipeline import index_all, open_one
 from kcompact.dumps.judging import judge
 from kcompact.dumps.layouts import LAYOUTS
-from kcompact.dumps.record import Record
+from kcompact.dumps.records.record import Record
 from kcompact.errors import InputError
 
 FIXTURES = Path(__file__).parent / "fixtures"

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from kcompact.dumps import evidence
 from kcompact.dumps.describing import DialectRow, dialect_rows
+from kcompact.dumps.dialects import dialect_evidence as evidence
 
 README = Path(__file__).parents[2] / "README.md"
 ALL_JSON = "JSON lines, JSON objects one after another, JSON array"

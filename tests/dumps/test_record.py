@@ -2,7 +2,7 @@
 
 import pytest
 
-from kcompact.dumps.record import Record, content_hash, headers_hash, value_hash
+from kcompact.dumps.records.record import Record, content_hash, headers_hash, value_hash
 from records import record
 
 

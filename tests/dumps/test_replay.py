@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kcompact.dumps.record import Record
+from kcompact.dumps.records.record import Record
 from kcompact.dumps.writers.targets import TARGETS
 
 SCRIPT = Path(__file__).parents[2] / "samples" / "replay.py"

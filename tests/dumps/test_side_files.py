@@ -10,11 +10,11 @@ import pytest
 from dump_pipeline import index_all, open_one, planned
 from kcompact.dumps.describing import describe
 from kcompact.dumps.dump import open_dump
-from kcompact.dumps.joining import joined
 from kcompact.dumps.judging import judge
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.record import EXTRA_FIELDS, Record, content_hash
+from kcompact.dumps.output.joining import joined
+from kcompact.dumps.records.record import EXTRA_FIELDS, Record, content_hash
 from kcompact.dumps.writers.converting import copying_for
 from kcompact.dumps.writers.targets import conversion_notes, with_writers
 from kcompact.errors import InputError, OutputError

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kcompact.dumps.sources import find_files
+from kcompact.dumps.files.sources import find_files
 from kcompact.errors import InputError
 
 COUNT = ["part-2.jsonl", "part-10.jsonl", "deep/er/x.jsonl"]

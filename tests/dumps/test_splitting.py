@@ -10,8 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dump_pipeline import copied, index_all, open_one
-from kcompact.dumps import json_scan, lines
+from kcompact.dumps.json import json_scan
 from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.text import lines
 
 TRICKY = ['a"b', "\\", "}{", "],[", 'x\\"', "{", "\n", "é", "", "\\\\", '"', "%", ",", "\r\n", "[0]"]
 

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from avro_files import PLAIN, TRIVADIS, write_avro
 from dump_pipeline import index_all, open_one, planned
-from kcompact.dumps.assemble import Fragment, assemble
 from kcompact.dumps.dump import Dump, open_dump
-from kcompact.dumps.joining import joined
 from kcompact.dumps.judging import judge
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.record import Record
+from kcompact.dumps.output.assemble import Fragment, assemble
+from kcompact.dumps.output.joining import joined
+from kcompact.dumps.records.record import Record
 from kcompact.dumps.writers.converting import Converter, copying_for
 from kcompact.dumps.writers.targets import (
     TARGETS,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine_runs import run_python, wait_until
-from kcompact.engine.aot_cache import AotCache, aot_cache
+from kcompact.engine.startup.aot_cache import AotCache, aot_cache
 
 FLAGS = ("--flag",)
 

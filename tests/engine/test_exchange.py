@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcompact.engine.exchange import Outbox, receivers_by_key, shares_by_key, take_in
-from kcompact.engine.grouping import GROUPED_SCHEMA, merge_groups
+from kcompact.engine.passes.grouping import GROUPED_SCHEMA, merge_groups
 
 SCHEMA = pa.schema([("key", pa.binary()), ("number", pa.int64())])
 

@@ -11,7 +11,7 @@ from py4j.protocol import Py4JError
 
 from engine_runs import SECONDS, is_clean, processes_of, run_python, start_python, wait_until
 from kcompact.engine.failures import UnexpectedSparkError, explain, explained
-from kcompact.engine.jvm import Jvm
+from kcompact.engine.startup.jvm import Jvm
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "orders.jsonl"
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kcompact.dumps.record import INDEX_SCHEMA
-from kcompact.engine import grouping
-from kcompact.engine.grouping import KeyGrouper, merge_groups
+from kcompact.dumps.records.record import INDEX_SCHEMA
+from kcompact.engine.passes import grouping
+from kcompact.engine.passes.grouping import KeyGrouper, merge_groups
 
 records = st.lists(
     st.tuples(st.integers(1, 3), st.sampled_from([None, b"", b"a", b"b", b"a\0"])), max_size=60

@@ -7,7 +7,7 @@ import pytest
 
 from kcompact.dumps.dump import open_dump
 from kcompact.dumps.options import ReadOptions
-from kcompact.engine.indexing import FEW_FILES, IndexPlan, plan_index
+from kcompact.engine.passes.index_pass import FEW_FILES, IndexPlan, plan_index
 
 LINE = b'{"topic":"t","partition":0,"offset":%d,"ts":1,"broker":0,"key":"k","payload":"v"}\n'
 

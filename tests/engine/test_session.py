@@ -49,7 +49,8 @@ def id_of_a_query(spark):
 
 def workers():
     running = processes_of(Path(os.environ["TMPDIR"]))
-    return sorted(pid for pid, command in running.items() if "-m kcompact.engine.worker_daemon" in command)
+    daemon = "-m kcompact.engine.startup.worker_daemon"
+    return sorted(pid for pid, command in running.items() if daemon in command)
 
 with open_session(SessionOptions(master="local[2]")) as spark:
     wait_until(lambda: "wake-worker" not in [thread.name for thread in threading.enumerate()])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine_runs import FULL_JDK, is_clean, processes_of, wait_until
-from kcompact.engine.python_path import safe_environment
+from kcompact.engine.startup.python_path import safe_environment
 from working_folder import OF_PYTHONS_START, module_names, opened_files, plant
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "orders.jsonl"

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcompact.inspect import hashes
-from kcompact.inspect.hashes import KeyMatrix
-from kcompact.inspect.partitioners import absolute_remainder, to_positive, unsigned
+from kcompact.inspect.placement import hashes
+from kcompact.inspect.placement.hashes import KeyMatrix
+from kcompact.inspect.placement.partitioners import absolute_remainder, to_positive, unsigned
 
 # org.apache.kafka.common.utils.UtilsTest.testMurmur2
 MURMUR2 = {

@@ -14,10 +14,10 @@ from dump_files import write_kcat
 from inspect_sightings import BY_NAME, partitions_of
 from kcompact.dumps.dump import open_dump
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.record import Record
-from kcompact.engine import indexing
-from kcompact.inspect.inspect_dump import Expectations, inspect_dump
+from kcompact.dumps.records.record import Record
+from kcompact.engine.passes import index_pass as indexing
 from kcompact.inspect.inspection import Inspection, LogFacts
+from kcompact.inspect.pipeline import Expectations, inspect_dump
 from records import record, tombstone
 
 HOUR_MS = 3_600_000

@@ -5,9 +5,9 @@ import random
 import pytest
 
 from inspect_sightings import BY_NAME, partitions_of, sightings
-from kcompact.inspect.partitioners import PARTITIONERS
-from kcompact.inspect.partitioning import find_cause
-from kcompact.inspect.topic_facts import describe
+from kcompact.inspect.per_topic import describe
+from kcompact.inspect.placement.partitioners import PARTITIONERS
+from kcompact.inspect.placement.partitioning import find_cause
 
 KEYS = [f"customer-{number}".encode() for number in range(400)]
 

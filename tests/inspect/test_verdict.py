@@ -1,8 +1,8 @@
 """The first line of an inspection, on dumps as small and odd as they come."""
 
-from kcompact.inspect.findings import Finding, Level
 from kcompact.inspect.inspection import LogFacts, Slice
 from kcompact.inspect.remarks import Facts, remarks_on
+from kcompact.inspect.severity import Finding, Level
 from kcompact.inspect.verdict import verdict
 
 

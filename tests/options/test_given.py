@@ -7,10 +7,10 @@ from kcompact.broker.aborted import AbortedRange
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.broker.given import GivenLog
 from kcompact.broker.log_names import LogName
-from kcompact.broker.segments import Segment
-from kcompact.broker.state import CleanerState
+from kcompact.broker.segment_lists import Segment
+from kcompact.broker.state_folder import CleanerState
 from kcompact.errors import InputError, PolicyError
-from kcompact.options.given import GivenOptions, now_ms, read_given
+from kcompact.options.log_options import GivenOptions, now_ms, read_given
 
 ORDERS, USERS = LogName("orders", 0), LogName("users", 0)
 

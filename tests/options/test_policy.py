@@ -5,14 +5,14 @@ import pytest
 
 from kcompact.broker.configs import CONFIGS
 from kcompact.errors import PolicyError
-from kcompact.log.policy import Policy
-from kcompact.options.policy import (
+from kcompact.options.policy_options import (
     Policies,
     PolicyOptions,
     config_name,
     policies_for,
     require_retention,
 )
+from kcompact.rules.policy import Policy
 
 # What no config says: asked for by options of single commands, or by tests only.
 NOT_CONFIGS = {"rounds", "respect_dirty_ratio", "drop_tombstones", "null_keys", "now_ms"}

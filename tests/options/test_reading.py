@@ -1,7 +1,7 @@
 import pytest
 
 from kcompact.errors import InputError
-from kcompact.options.reading import ReadingOptions, read_options
+from kcompact.options.dump_options import ReadingOptions, read_options
 
 
 def test_nothing_given_reads_everything() -> None:

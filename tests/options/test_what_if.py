@@ -1,7 +1,7 @@
 import pytest
 
 from kcompact.errors import PolicyError
-from kcompact.options.policy import PolicyOptions
+from kcompact.options.policy_options import PolicyOptions
 from kcompact.options.what_if import split_lists
 
 

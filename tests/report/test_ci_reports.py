@@ -7,13 +7,13 @@ from collections import Counter
 
 import pytest
 
-from kcompact.inspect.findings import Finding, Level
 from kcompact.inspect.inspection import FileFacts, Inspection
-from kcompact.report.ci import CiCase, CiFinding, CiLevel, CiReport
-from kcompact.report.ci_github import render_annotations, render_summary
-from kcompact.report.ci_gitlab import render_code_quality
-from kcompact.report.ci_junit import render_junit
-from kcompact.report.inspection_ci import ci_report
+from kcompact.inspect.severity import Finding, Level
+from kcompact.report.ci.ci import CiCase, CiFinding, CiLevel, CiReport
+from kcompact.report.ci.ci_github import render_annotations, render_summary
+from kcompact.report.ci.ci_gitlab import render_code_quality
+from kcompact.report.ci.ci_junit import render_junit
+from kcompact.report.inspect.inspection_ci import ci_report
 
 HOSTILE = "\x1b[31m\r\n::error::x|<b>&]]>\u202e\x00"
 

@@ -8,9 +8,9 @@ import pytest
 from broker_model import turn
 from golden_cases import GoldenCase, golden_cases
 from golden_model import config_of, model_log
-from kcompact.log.totals import LogOutcome
-from kcompact.report.compaction import CompactionReport
-from kcompact.report.compaction_broker_log import render_broker_log
+from kcompact.compact.totals import LogOutcome
+from kcompact.report.compact.compaction_broker_log import render_broker_log
+from kcompact.report.compact.compaction_report import CompactionReport
 
 # Rounds whose bytes a model of plain batches cannot tell: compressed batches, records that nobody can dump.
 NOT_TOLD = ("w09", "w18")

@@ -1,8 +1,8 @@
 """report.md is for people, and for pull requests: of ten thousand files it names a few."""
 
-from kcompact.log.totals import LogOutcome
-from kcompact.report.compaction import CompactionReport
-from kcompact.report.compaction_markdown import render_markdown
+from kcompact.compact.totals import LogOutcome
+from kcompact.report.compact.compaction_markdown import render_markdown
+from kcompact.report.compact.compaction_report import CompactionReport
 
 
 def report_of(files: int) -> CompactionReport:

@@ -11,16 +11,16 @@ import html5lib
 import numpy as np
 import pytest
 
-from kcompact.inspect.distribution import Bucket
-from kcompact.inspect.findings import Finding, Level
+from kcompact.compact.totals import LogOutcome
 from kcompact.inspect.inspection import FileFacts, Gap, Gaps, Inspection, LogFacts, TopKey, Values
-from kcompact.log.totals import LogOutcome
-from kcompact.report.compaction import CompactionReport, SharedKey
-from kcompact.report.compaction_html import render_html as render_compaction
-from kcompact.report.inspection_html import render_html as render_inspection
+from kcompact.inspect.questions.distribution import Bucket
+from kcompact.inspect.severity import Finding, Level
+from kcompact.report.compact.compaction_html import render_html as render_compaction
+from kcompact.report.compact.compaction_report import CompactionReport, SharedKey
+from kcompact.report.inspect.inspection_html import render_html as render_inspection
 from kcompact.report.pictures import BINS, WIDTH, curves, offset_axis
-from kcompact.report.verify_html import render_html as render_verification
-from kcompact.report.verify_words import Keys
+from kcompact.report.verify.verify_html import render_html as render_verification
+from kcompact.report.verify.verify_words import Keys
 from kcompact.verify.check import Severity
 from kcompact.verify.outcome import Finding as VerifyFinding
 from kcompact.verify.outcome import JudgedLog, Outcome, Tally

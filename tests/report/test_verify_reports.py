@@ -10,11 +10,11 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from kcompact.printable import printable_key
-from kcompact.report import ci_github, ci_junit
-from kcompact.report.verify_ci import ci_report
-from kcompact.report.verify_json import SCHEMA_VERSION, render_json
-from kcompact.report.verify_text import render_text
-from kcompact.report.verify_words import Keys
+from kcompact.report.ci import ci_github, ci_junit
+from kcompact.report.verify.verify_ci import ci_report
+from kcompact.report.verify.verify_json import SCHEMA_VERSION, render_json
+from kcompact.report.verify.verify_text import render_text
+from kcompact.report.verify.verify_words import Keys
 from kcompact.verify.check import Severity
 from kcompact.verify.outcome import Finding, JudgedLog, KeyEvidence, KeyVerdict, Outcome, Tally
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from avro_files import SYNC
-from kcompact.dumps import avro_codecs
-from kcompact.dumps.avro_codecs import CODECS, TooLarge
-from kcompact.dumps.avro_container import encode_long
+from kcompact.dumps.avro import avro_codecs
+from kcompact.dumps.avro.avro_codecs import CODECS, TooLarge
+from kcompact.dumps.avro.avro_container import encode_long
 
 LONGEST_SECONDS = 60
 MOST_MEMORY_MB = 1_500  # of one process, with its libraries

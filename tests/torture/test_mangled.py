@@ -26,7 +26,7 @@ from dump_files import write_csv
 from dump_pipeline import index_all, open_one
 from kcompact.dumps.judging import judge
 from kcompact.dumps.layouts import LAYOUTS
-from kcompact.dumps.record import Record
+from kcompact.dumps.records.record import Record
 from kcompact.errors import InputError
 from oracle import Settings, clean
 

@@ -68,23 +68,27 @@ CHANGES = [grow, shrink, empty, vanish, replace, rewrite]
 COMPACT = "compact in/a.jsonl -o out.jsonl --report report --overwrite"
 # A command line, and the functions that are called at its moments: before the first of which, or after it.
 MOMENTS = [
-    (COMPACT, "kcompact.commands.compaction.compact_dump", "before"),
-    (COMPACT, "kcompact.log.compaction.judge", "before"),  # between its two passes
-    (COMPACT, "kcompact.commands.compaction.compact_dump", "after"),
-    (f"{COMPACT} --state state", "kcompact.commands.compaction.compact_dump", "before"),
-    (f"{COMPACT} --state state", "kcompact.log.compaction.clean_index", "after"),
-    (f"{COMPACT} --state state", "kcompact.commands.compaction.compact_dump", "after"),
-    ("compact b.jsonl --read-committed in/a.jsonl -o out.jsonl", "kcompact.log.compaction._given", "after"),
-    ("inspect in/a.jsonl", "kcompact.commands.inspecting.inspect_dump", "before"),
-    ("inspect in/a.jsonl", "kcompact.commands.inspecting.inspect_dump", "after"),
-    ("inspect in/a.jsonl --key k1", "kcompact.commands.key_inspecting.key_histories", "before"),
-    ("dirty-ratio in/a.jsonl", "kcompact.commands.dirtiness.scan_dump", "before"),
-    ("dirty-ratio in/a.jsonl", "kcompact.commands.dirtiness.scan_dump", "after"),
-    ("dirty-ratio b.jsonl --read-committed in/a.jsonl", "kcompact.commands.dirtiness.scan_dump", "after"),
-    ("verify in/a.jsonl b.jsonl", "kcompact.commands.verification.indexed", "before"),
-    ("verify in/a.jsonl b.jsonl", "kcompact.commands.verification.indexed", "after"),
-    ("verify b.jsonl in/a.jsonl", "kcompact.commands.verification.indexed", "after"),
-    ("verify b.jsonl b.jsonl --read-committed in/a.jsonl", "kcompact.commands.verification.indexed", "after"),
+    (COMPACT, "kcompact.commands.compact_run.compact_dump", "before"),
+    (COMPACT, "kcompact.compact.pipeline.judge", "before"),  # between its two passes
+    (COMPACT, "kcompact.commands.compact_run.compact_dump", "after"),
+    (f"{COMPACT} --state state", "kcompact.commands.compact_run.compact_dump", "before"),
+    (f"{COMPACT} --state state", "kcompact.compact.pipeline.clean_index", "after"),
+    (f"{COMPACT} --state state", "kcompact.commands.compact_run.compact_dump", "after"),
+    ("compact b.jsonl --read-committed in/a.jsonl -o out.jsonl", "kcompact.compact.pipeline._given", "after"),
+    ("inspect in/a.jsonl", "kcompact.commands.inspect_run.inspect_dump", "before"),
+    ("inspect in/a.jsonl", "kcompact.commands.inspect_run.inspect_dump", "after"),
+    ("inspect in/a.jsonl --key k1", "kcompact.commands.inspect_keys_run.key_histories", "before"),
+    ("dirty-ratio in/a.jsonl", "kcompact.commands.dirty_ratio_run.scan_dump", "before"),
+    ("dirty-ratio in/a.jsonl", "kcompact.commands.dirty_ratio_run.scan_dump", "after"),
+    (
+        "dirty-ratio b.jsonl --read-committed in/a.jsonl",
+        "kcompact.commands.dirty_ratio_run.scan_dump",
+        "after",
+    ),
+    ("verify in/a.jsonl b.jsonl", "kcompact.commands.verify_run.indexed", "before"),
+    ("verify in/a.jsonl b.jsonl", "kcompact.commands.verify_run.indexed", "after"),
+    ("verify b.jsonl in/a.jsonl", "kcompact.commands.verify_run.indexed", "after"),
+    ("verify b.jsonl b.jsonl --read-committed in/a.jsonl", "kcompact.commands.verify_run.indexed", "after"),
 ]
 PAIRS = [
     pytest.param(moment, change, id=f"{number}-{change.__name__}")
@@ -138,7 +142,7 @@ def test_an_input_that_moves_is_named_and_nothing_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     command, function, when = moment
-    monkeypatch.setattr("kcompact.log.compaction.LARGEST_SINGLE_TASK_BYTES", 0)  # stages, not one task
+    monkeypatch.setattr("kcompact.compact.pipeline.LARGEST_SINGLE_TASK_BYTES", 0)  # stages, not one task
     if "--overwrite" in command:
         assert kcompact(*command.split()).exit_code == 0
     has_happened = around(monkeypatch, function, when, lambda: change(place / "in" / "a.jsonl"))

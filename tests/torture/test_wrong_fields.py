@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from dump_pipeline import ONE_SPLIT, index_all, open_one
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.judging import judge
-from kcompact.dumps.layout import SplitNotes
 from kcompact.dumps.layouts import LAYOUTS
-from kcompact.dumps.record import EXTRA_FIELDS, Record
+from kcompact.dumps.records.layout import SplitNotes
+from kcompact.dumps.records.record import EXTRA_FIELDS, Record
 from kcompact.errors import InputError
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "dumps"))

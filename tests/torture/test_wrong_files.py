@@ -18,7 +18,7 @@ from kcompact.broker.checkpoint import read_checkpoint
 from kcompact.broker.delete_horizons import read_delete_horizons
 from kcompact.broker.log_offsets import parse_log_offsets
 from kcompact.broker.quantities import parse_duration_ms, parse_moment_ms, parse_size_bytes
-from kcompact.broker.segments import read_segments
+from kcompact.broker.segment_lists import read_segments
 from kcompact.broker.state_output import OUTPUT_NAME, read_output
 from kcompact.broker.topic_configs import read_topic_configs
 from kcompact.commands.verify_inputs import read_keys

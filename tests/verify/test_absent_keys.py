@@ -4,8 +4,8 @@ from pyspark.sql import SparkSession
 
 from index_frames import index_frame, logs_of
 from kcompact.verify.absent_keys import AbsentQuestion, verify_absent
-from kcompact.verify.key_rows import EXTRA
 from kcompact.verify.outcome import KeyEvidence, KeyVerdict
+from kcompact.verify.rows.key_rows import EXTRA
 from records import record, tombstone
 
 BEFORE = [

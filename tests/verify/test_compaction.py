@@ -4,9 +4,9 @@ from collections import Counter
 
 import pytest
 
-from kcompact.dumps.record import Record
-from kcompact.log.policy import Policy
-from kcompact.verify.bounds import Bounds
+from kcompact.dumps.records.record import Record
+from kcompact.rules.policy import Policy
+from kcompact.verify.judgement.bounds import Bounds
 from kcompact.verify.outcome import Outcome
 from mutations import AFTER, BEFORE, MUTATIONS, NOW_MS, Mutation, at, ordered
 from records import record

@@ -10,14 +10,14 @@ from golden_cases import GoldenCase, Log, golden_cases
 from golden_model import config_of
 from index_frames import index_table, logs_of
 from kcompact.broker.given import GivenLog
-from kcompact.dumps.record import Record, log_id_of
-from kcompact.log.policy import Policy
-from kcompact.log.tracked import INDEXED
-from kcompact.verify.bounds import Bounds
+from kcompact.cleaner.tracked import INDEXED
+from kcompact.dumps.records.record import Record, log_id_of
+from kcompact.rules.policy import Policy
 from kcompact.verify.check import Severity
+from kcompact.verify.judgement.bounds import Bounds
+from kcompact.verify.judgement.told import Told, bounds_of, with_knowledge
 from kcompact.verify.outcome import Outcome
 from kcompact.verify.question import Question
-from kcompact.verify.told import Told, bounds_of, with_knowledge
 from log_frames import keyed_rows, summaries_of
 from verify_here import judge_pair
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from kcompact.dumps.record import Record
-from kcompact.log.policy import Policy
-from kcompact.verify.bounds import Bounds, Knowledge
+from kcompact.dumps.records.record import Record
+from kcompact.rules.policy import Policy
+from kcompact.verify.judgement.bounds import Bounds, Knowledge
 from records import TIMESTAMP_MS, record
 from verify_here import judge_pair, question_of
 

@@ -9,13 +9,13 @@ from index_frames import logs_of
 from kcompact.broker.aborted import AbortedRange
 from kcompact.broker.batches import Batch
 from kcompact.broker.given import GivenLog
-from kcompact.dumps.record import Record, log_id_of
-from kcompact.log.lookups import lookup_for
-from kcompact.log.policy import Policy
-from kcompact.verify.bounds import Bounds, Knowledge
+from kcompact.dumps.records.record import Record, log_id_of
+from kcompact.rules.lookups import lookup_for
+from kcompact.rules.policy import Policy
 from kcompact.verify.check import Severity
+from kcompact.verify.judgement.bounds import Bounds, Knowledge
+from kcompact.verify.judgement.told import Told, with_knowledge
 from kcompact.verify.outcome import Outcome
-from kcompact.verify.told import Told, with_knowledge
 from records import record, tombstone
 from verify_here import judge_pair, question_of
 

@@ -10,16 +10,16 @@ import pytest
 from index_frames import logs_of
 from kcompact.broker.aborted import AbortedRange
 from kcompact.broker.given import GivenLog
-from kcompact.dumps.record import Record, log_id_of
-from kcompact.log.lookups import Lookup, lookup_for
-from kcompact.log.policy import Policy
-from kcompact.verify.bounds import Bounds
-from kcompact.verify.compaction import verify_compaction
+from kcompact.dumps.records.record import Record, log_id_of
+from kcompact.rules.lookups import Lookup, lookup_for
+from kcompact.rules.policy import Policy
+from kcompact.verify.judgement.bounds import Bounds
 from kcompact.verify.outcome import Outcome
-from kcompact.verify.pairs import PairsHere
+from kcompact.verify.pipeline import verify_compaction
 from kcompact.verify.question import Question
-from kcompact.verify.row_files import by_key
-from kcompact.verify.settling import rules_alone, rules_of, settle
+from kcompact.verify.rows.pairs import PairsHere
+from kcompact.verify.rows.row_files import by_key
+from kcompact.verify.rows.settling import rules_alone, rules_of, settle
 from mutations import BEFORE, MUTATIONS
 from random_pairs import NOW_MS, Pair, random_pair
 from records import record

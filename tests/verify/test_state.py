@@ -3,10 +3,10 @@
 from pyspark.sql import SparkSession
 
 from index_frames import index_frame, logs_of
-from kcompact.dumps.record import Record
-from kcompact.verify.key_rows import EXTRA
+from kcompact.dumps.records.record import Record
 from kcompact.verify.outcome import Outcome
-from kcompact.verify.state import StateQuestion, verify_state
+from kcompact.verify.rows.key_rows import EXTRA
+from kcompact.verify.same_state import StateQuestion, verify_state
 from records import TIMESTAMP_MS, record, tombstone
 
 A = [

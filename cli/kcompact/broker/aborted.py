@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from kcompact.broker.lines import fields_of_lines, number_in, partition_in
 from kcompact.broker.log_names import LogName, PerLog
+from kcompact.broker.text_lines import fields_of_lines, number_in, partition_in
 from kcompact.errors import InputError
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from pathlib import PurePosixPath
 
-from kcompact.broker.lines import number_in, numbered_lines, partition_in
 from kcompact.broker.log_names import LogName, PerLog, parse_log_name
+from kcompact.broker.text_lines import number_in, numbered_lines, partition_in
 from kcompact.errors import InputError
 
 

@@ -7,8 +7,8 @@ Everything below it has been cleaned once (R48). Files are read and refused as t
 import re
 from collections.abc import Mapping
 
-from kcompact.broker.lines import read_text, shown
 from kcompact.broker.log_names import LogName
+from kcompact.broker.text_lines import read_text, shown
 from kcompact.digits import INT_MAX, LONG_MAX, whole_number
 from kcompact.errors import InputError
 

@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kcompact.broker.lines import shown
 from kcompact.broker.quantities import parse_duration_ms, parse_size_bytes
+from kcompact.broker.text_lines import shown
 
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from kcompact.broker.lines import fields_of_lines, number_in, partition_in
 from kcompact.broker.log_names import LogName
+from kcompact.broker.text_lines import fields_of_lines, number_in, partition_in
 from kcompact.errors import InputError
 
 HORIZONS_NAME = "delete-horizons"

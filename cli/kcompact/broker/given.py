@@ -8,7 +8,7 @@ from kcompact.broker.aborted import AbortedRange
 from kcompact.broker.batches import Batch
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.broker.log_names import LogName, PerLog
-from kcompact.broker.segments import Segment
+from kcompact.broker.segment_lists import Segment
 from kcompact.errors import InputError
 
 T = TypeVar("T")

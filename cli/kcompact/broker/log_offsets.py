@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from kcompact.broker.lines import shown
 from kcompact.broker.log_names import PerLog, parse_log_name
+from kcompact.broker.text_lines import shown
 from kcompact.digits import LONG_MAX, whole_number
 from kcompact.errors import PolicyError
 

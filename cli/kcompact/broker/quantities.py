@@ -3,7 +3,7 @@
 import re
 from datetime import UTC, datetime
 
-from kcompact.broker.lines import shown
+from kcompact.broker.text_lines import shown
 from kcompact.digits import LONG_MAX, whole_number
 
 _MS_PER_UNIT = {

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from kcompact.broker.configs import CONFIGS, CONFIGS_WITHOUT_EFFECT, ConfigValue, parse_config
-from kcompact.broker.lines import numbered_lines, shown
+from kcompact.broker.text_lines import numbered_lines, shown
 from kcompact.errors import PolicyError
 
 MOST_NAMES = 6  # unknown ones that a note lists

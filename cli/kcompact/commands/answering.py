@@ -6,16 +6,16 @@ from collections.abc import Callable
 from kcompact.commands.report_file import ReportFile
 from kcompact.commands.telling_ci import tell_github
 from kcompact.console import stderr, stdout
-from kcompact.options.verifying import AnswerOptions, VerifyFormat
-from kcompact.report.ci_github import render_annotations
-from kcompact.report.ci_gitlab import render_code_quality
-from kcompact.report.ci_junit import render_junit
+from kcompact.options.verify_options import AnswerOptions, VerifyFormat
+from kcompact.report.ci.ci_github import render_annotations
+from kcompact.report.ci.ci_gitlab import render_code_quality
+from kcompact.report.ci.ci_junit import render_junit
 from kcompact.report.inert import terminal
-from kcompact.report.verify_ci import ci_report
-from kcompact.report.verify_html import render_html
-from kcompact.report.verify_json import render_json
-from kcompact.report.verify_text import render_text
-from kcompact.report.verify_words import Keys, answer
+from kcompact.report.verify.verify_ci import ci_report
+from kcompact.report.verify.verify_html import render_html
+from kcompact.report.verify.verify_json import render_json
+from kcompact.report.verify.verify_text import render_text
+from kcompact.report.verify.verify_words import Keys, answer
 from kcompact.verify.outcome import Outcome
 
 RENDERINGS: dict[VerifyFormat, Callable[[Outcome, Keys], str]] = {

@@ -5,13 +5,13 @@ from typing import Annotated
 import typer
 
 from kcompact.commands.starting import spark_starting
-from kcompact.options.cleaning import CleaningOptions
-from kcompact.options.given import GivenOptions
+from kcompact.options.compact_options import CleaningOptions
+from kcompact.options.dump_options import ReadingOptions
 from kcompact.options.groups import spread_options
-from kcompact.options.output import OutputOptions, ReportFormat
-from kcompact.options.policy import PolicyOptions
-from kcompact.options.reading import ReadingOptions
-from kcompact.options.run import RunOptions
+from kcompact.options.log_options import GivenOptions
+from kcompact.options.output_options import OutputOptions, ReportFormat
+from kcompact.options.policy_options import PolicyOptions
+from kcompact.options.run_options import RunOptions
 
 
 @spread_options
@@ -35,9 +35,9 @@ def compact(
 ) -> int:
     """Keep the latest record of every key, at its offset, and say what was removed and why."""
     with spark_starting(dumps, run, light=True):
-        from kcompact.dumps.sources import find_files
+        from kcompact.dumps.files.sources import find_files
 
         find_files(dumps)  # a missing file is told before Spark is imported
-        from kcompact.commands.compaction import CompactCommand
+        from kcompact.commands.compact_run import CompactCommand
 
         return CompactCommand(dumps, output, report_format, cleaning, policy, given, reading, run).execute()

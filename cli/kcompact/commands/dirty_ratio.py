@@ -6,12 +6,12 @@ import typer
 
 from kcompact.commands.starting import spark_starting
 from kcompact.options.annotations import AnnotationsOption
-from kcompact.options.given import GivenOptions
+from kcompact.options.dump_options import ReadingOptions
 from kcompact.options.groups import spread_options
-from kcompact.options.output import DirtyRatioFormat
-from kcompact.options.policy import PolicyOptions
-from kcompact.options.reading import ReadingOptions
-from kcompact.options.run import RunOptions
+from kcompact.options.log_options import GivenOptions
+from kcompact.options.output_options import DirtyRatioFormat
+from kcompact.options.policy_options import PolicyOptions
+from kcompact.options.run_options import RunOptions
 
 
 @spread_options
@@ -64,10 +64,10 @@ def dirty_ratio(
     A config given as a list (--segment-bytes 16MiB,64MiB) adds a what-if row per value.
     """
     with spark_starting(dumps, run, light=True):
-        from kcompact.dumps.sources import find_files
+        from kcompact.dumps.files.sources import find_files
 
         find_files(dumps)  # a missing file is told before Spark is imported
-        from kcompact.commands.dirtiness import DirtyRatioCommand
+        from kcompact.commands.dirty_ratio_run import DirtyRatioCommand
 
         return DirtyRatioCommand(
             dumps, output, overwrite, report_format, annotations, fail_above, policy, given, reading, run

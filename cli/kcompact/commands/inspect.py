@@ -5,17 +5,17 @@ from typing import Annotated
 import typer
 
 from kcompact.commands.starting import spark_starting
+from kcompact.options.dump_options import ReadingOptions
 from kcompact.options.groups import spread_options
-from kcompact.options.inspecting import ExpectationOptions, InspectOutputOptions, KeyOptions
-from kcompact.options.reading import ReadingOptions
-from kcompact.options.run import RunOptions
+from kcompact.options.inspect_options import ExpectationOptions, InspectOutputOptions, KeyOptions
+from kcompact.options.run_options import RunOptions
 
 
 def _show_dialects(value: bool) -> None:
     if value:
         from kcompact.console import stdout
         from kcompact.dumps.describing import dialect_rows
-        from kcompact.report.dialects_text import print_dialects
+        from kcompact.report.inspect.dialect_table_text import print_dialects
 
         print_dialects(dialect_rows(), stdout)
         raise typer.Exit
@@ -52,13 +52,13 @@ def inspect(
     """
     del dialects
     with spark_starting(dumps, run, light=True):
-        from kcompact.dumps.sources import find_files
+        from kcompact.dumps.files.sources import find_files
 
         find_files(dumps)  # a missing file is told before Spark is imported
         if keys.is_given:
-            from kcompact.commands.key_inspecting import KeyCommand
+            from kcompact.commands.inspect_keys_run import KeyCommand
 
             return KeyCommand(dumps, keys, output, reading, run).execute()
-        from kcompact.commands.inspecting import InspectCommand
+        from kcompact.commands.inspect_run import InspectCommand
 
         return InspectCommand(dumps, output, expectations, reading, run).execute()

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from kcompact.commands.telling_ci import STEP_SUMMARY, summary_file
-from kcompact.dumps.side_files import ROLES, grouped
-from kcompact.dumps.sources import STDIN, find_files
+from kcompact.dumps.files.sources import STDIN, find_files
+from kcompact.dumps.paired.side_files import ROLES, grouped
 from kcompact.errors import InputError, OutputError
 from kcompact.storage.apart import ReadPath, WrittenPath, check_apart, is_inside
 

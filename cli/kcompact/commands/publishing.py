@@ -6,17 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from kcompact.broker.log_names import LogName
-from kcompact.broker.state import CleanerState, StateFolder
+from kcompact.broker.state_folder import CleanerState, StateFolder
 from kcompact.broker.state_output import OutputFile, output_file
-from kcompact.dumps.assemble import Fragment, assemble, write_joined
-from kcompact.dumps.outputs import OutputPlan
-from kcompact.log.compaction import Compacted
-from kcompact.log.totals import Piece, piece_bytes
-from kcompact.report.compaction import CompactionReport
-from kcompact.report.compaction_html import render_html
-from kcompact.report.compaction_json import render_json
-from kcompact.report.compaction_markdown import render_markdown
-from kcompact.report.csv_parts import GAPS_HEADER, REMOVED_KEYS_HEADER
+from kcompact.compact.pipeline import Compacted
+from kcompact.compact.totals import Piece, piece_bytes
+from kcompact.dumps.output.assemble import Fragment, assemble, write_joined
+from kcompact.dumps.output.outputs import OutputPlan
+from kcompact.report.compact.compaction_html import render_html
+from kcompact.report.compact.compaction_json import render_json
+from kcompact.report.compact.compaction_markdown import render_markdown
+from kcompact.report.compact.compaction_report import CompactionReport
+from kcompact.report.compact.csv_parts import GAPS_HEADER, REMOVED_KEYS_HEADER
 from kcompact.storage import disk
 from kcompact.storage.publication import Publication
 

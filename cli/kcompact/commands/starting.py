@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
+from kcompact.dumps.files.sources import STDIN, find_files
 from kcompact.dumps.loops.readiness import likely_layouts
-from kcompact.dumps.sources import STDIN, find_files
 from kcompact.errors import InputError
-from kcompact.options.run import RunOptions
+from kcompact.options.run_options import RunOptions
 
 
 @contextmanager

@@ -4,8 +4,8 @@ import os
 import sys
 from pathlib import Path
 
-from kcompact.report.ci import CiReport
-from kcompact.report.ci_github import render_annotations, render_summary
+from kcompact.report.ci.ci import CiReport
+from kcompact.report.ci.ci_github import render_annotations, render_summary
 from kcompact.storage import disk
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"

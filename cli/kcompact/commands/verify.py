@@ -5,12 +5,12 @@ from typing import Annotated
 import typer
 
 from kcompact.commands.starting import spark_starting
-from kcompact.options.given import GivenOptions
+from kcompact.options.dump_options import ReadingOptions
 from kcompact.options.groups import spread_options
-from kcompact.options.policy import PolicyOptions
-from kcompact.options.reading import ReadingOptions
-from kcompact.options.run import RunOptions
-from kcompact.options.verifying import AnswerOptions, VerifyOptions
+from kcompact.options.log_options import GivenOptions
+from kcompact.options.policy_options import PolicyOptions
+from kcompact.options.run_options import RunOptions
+from kcompact.options.verify_options import AnswerOptions, VerifyOptions
 
 
 @spread_options
@@ -37,9 +37,9 @@ def verify(
     what was assumed is said.
     """
     with spark_starting(dumps, run):
-        from kcompact.dumps.sources import find_files
+        from kcompact.dumps.files.sources import find_files
 
         find_files(dumps)  # a missing file is told before Spark is imported
-        from kcompact.commands.verification import VerifyCommand
+        from kcompact.commands.verify_run import VerifyCommand
 
         return VerifyCommand(dumps, verification, answer, given, policy, reading, run).execute()

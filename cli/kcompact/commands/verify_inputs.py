@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from kcompact.broker.state import CleanerState, StateFolder
+from kcompact.broker.state_folder import CleanerState, StateFolder
 from kcompact.broker.state_output import output_file
 from kcompact.dumps.dump import Dump, open_dump
 from kcompact.dumps.options import ReadOptions
 from kcompact.errors import InputError
-from kcompact.options.given import GivenOptions, state_path
+from kcompact.options.log_options import GivenOptions, state_path
 
 _BASE64 = b"base64:"
 

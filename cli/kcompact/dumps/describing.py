@@ -3,13 +3,13 @@
 from collections import defaultdict
 from dataclasses import dataclass
 
-from kcompact.dumps.avro_dialect import AVRO_DIALECTS
-from kcompact.dumps.dialect import ROLES, Dialect
-from kcompact.dumps.dialects import DIALECTS
+from kcompact.dumps.avro.avro_dialect import AVRO_DIALECTS
+from kcompact.dumps.dialects.dialect import ROLES, Dialect
+from kcompact.dumps.dialects.dialect_evidence import held_against
+from kcompact.dumps.dialects.dialect_table import DIALECTS
 from kcompact.dumps.dump import Dump
-from kcompact.dumps.evidence import held_against
-from kcompact.dumps.layout import DumpFile
-from kcompact.dumps.side_files import CONFLUENT
+from kcompact.dumps.paired.side_files import CONFLUENT
+from kcompact.dumps.records.layout import DumpFile
 
 LAYOUT_WORDS = {
     "json_lines": "JSON lines",

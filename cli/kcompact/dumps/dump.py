@@ -7,20 +7,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
-from kcompact.dumps.containers import container_of, unpack
-from kcompact.dumps.file_names import NameFacts, name_facts, topic_of
-from kcompact.dumps.layout import DumpFile, Split
+from kcompact.dumps.detect.recognition import Recognised, recognise
+from kcompact.dumps.files.containers import container_of, unpack
+from kcompact.dumps.files.file_names import NameFacts, name_facts, topic_of
+from kcompact.dumps.files.sources import find_files
+from kcompact.dumps.files.utf16 import NOTE, as_utf8
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.recognition import Recognised, recognise
-from kcompact.dumps.side_files import (
+from kcompact.dumps.paired.side_files import (
     CONFLUENT,
     grouped,
     recognise_side_files,
     refuse_tombstones_apart,
 )
-from kcompact.dumps.sources import find_files
-from kcompact.dumps.utf16 import NOTE, as_utf8
+from kcompact.dumps.records.layout import DumpFile, Split
 from kcompact.errors import InputError
 from kcompact.storage.scratch import scratch_folder
 

@@ -3,10 +3,10 @@
 from collections import defaultdict
 from collections.abc import Mapping
 
-from kcompact.dumps.change_events import FORMATS
-from kcompact.dumps.dialect import Dialect
+from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dump import Dump
-from kcompact.dumps.layout import SplitNotes
+from kcompact.dumps.records.change_events import FORMATS
+from kcompact.dumps.records.layout import SplitNotes
 from kcompact.errors import InputError
 
 

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kcompact.counted import counted
-from kcompact.dumps.dialect import Dialect
+from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.field_checks import check_fields, check_tables
-from kcompact.dumps.layout import DumpFile, Reject, Split, SplitNotes
+from kcompact.dumps.records.layout import DumpFile, Reject, Split, SplitNotes
 from kcompact.errors import InputError
 
 _CHUNK_BYTES = 16 << 20

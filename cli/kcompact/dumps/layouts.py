@@ -1,14 +1,14 @@
 """The registry of layouts: one line per way in which records lie in a file."""
 
-from kcompact.dumps.avro import Avro
-from kcompact.dumps.csv_lines import CsvLines
-from kcompact.dumps.dump_log import DumpLog
-from kcompact.dumps.json_array import JsonArray
-from kcompact.dumps.json_lines import JsonLines
-from kcompact.dumps.json_objects import JsonObjects
-from kcompact.dumps.json_wrapper import JsonWrapper
-from kcompact.dumps.layout import Layout
-from kcompact.dumps.side_files import SideFiles
+from kcompact.dumps.avro.avro_layout import Avro
+from kcompact.dumps.json.json_array import JsonArray
+from kcompact.dumps.json.json_lines import JsonLines
+from kcompact.dumps.json.json_objects import JsonObjects
+from kcompact.dumps.json.json_wrapper import JsonWrapper
+from kcompact.dumps.paired.side_files import SideFiles
+from kcompact.dumps.records.layout import Layout
+from kcompact.dumps.text.csv_lines import CsvLines
+from kcompact.dumps.text.dump_log import DumpLog
 
 LAYOUTS: dict[str, Layout] = {
     "json_lines": JsonLines(),

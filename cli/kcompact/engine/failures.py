@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from kcompact import errors
-from kcompact.engine.jvm import Jvm
+from kcompact.engine.startup.jvm import Jvm
 from kcompact.errors import EngineError, KcompactError
 from kcompact.printable import terminal_lines
 

@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kcompact.dumps.loops.readiness import RUN_FOLDER, prepare_in_background
-from kcompact.engine import jvm
 from kcompact.engine.failures import explained
 from kcompact.engine.masters import Place
-from kcompact.engine.no_pandas import drop_numpy_converters, keep_pandas_out
 from kcompact.engine.progress import job_known, progress_over
-from kcompact.engine.python_path import safe_environment
 from kcompact.engine.remote import connected_session
-from kcompact.engine.settings import SessionOptions, jvm_options
 from kcompact.engine.shipping import zip_package
 from kcompact.engine.signals import handlers_kept
-from kcompact.engine.workers import wake_worker
+from kcompact.engine.startup import jvm
+from kcompact.engine.startup.no_pandas import drop_numpy_converters, keep_pandas_out
+from kcompact.engine.startup.python_path import safe_environment
+from kcompact.engine.startup.settings import SessionOptions, jvm_options
+from kcompact.engine.startup.workers import wake_worker
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

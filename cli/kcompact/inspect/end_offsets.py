@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from kcompact.broker.lines import number_in, partition_in, read_text, shown
 from kcompact.broker.log_names import LogName
+from kcompact.broker.text_lines import number_in, partition_in, read_text, shown
 from kcompact.errors import InputError
-from kcompact.inspect.findings import Finding, Level
 from kcompact.inspect.inspection import LogFacts
+from kcompact.inspect.severity import Finding, Level
 
 # ``orders:0:1199`` as kafka-get-offsets.sh prints it, or the same three apart by blanks.
 _LINE = re.compile(r"(?P<topic>[a-zA-Z0-9._-]+)[:\s]\s*(?P<partition>[0-9]+)[:\s]\s*(?P<end>[0-9]+)")

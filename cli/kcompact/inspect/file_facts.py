@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from kcompact.dumps.dialect import ROLES, Dialect
-from kcompact.dumps.layout import DumpFile
+from kcompact.dumps.dialects.dialect import ROLES, Dialect
+from kcompact.dumps.records.layout import DumpFile
 from kcompact.inspect.inspection import FileFacts
 
 _AVRO = "Avro object container"

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from kcompact.inspect.distribution import Bucket
-from kcompact.inspect.findings import Finding
-from kcompact.inspect.partitioning import Change
+from kcompact.inspect.placement.partitioning import Change
+from kcompact.inspect.questions.distribution import Bucket
+from kcompact.inspect.severity import Finding
 
 SCHEMA_VERSION = 1
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from kcompact.inspect.inspection import Gap, Gaps
-from kcompact.inspect.keys import Longs
+from kcompact.inspect.questions.keys import Longs
 
 MOST_LONGEST = 10
 _NO_RUNS = np.empty((0, 2), np.int64)

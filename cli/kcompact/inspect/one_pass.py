@@ -8,17 +8,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from kcompact.dumps.layout import SplitNotes
+from kcompact.dumps.records.layout import SplitNotes
 from kcompact.engine.blocks import row_blocks, rows_in
 from kcompact.engine.exchange import receivers_by_key
-from kcompact.engine.indexing import IndexPlan, TaskReader
+from kcompact.engine.passes.index_pass import IndexPlan, TaskReader
+from kcompact.engine.passes.summaries import LogSummary, packed, unpacked
 from kcompact.engine.shuffle import DRIVER, Block, Sent, send
-from kcompact.engine.summaries import LogSummary, packed, unpacked
 from kcompact.engine.tasks import run_tasks
-from kcompact.inspect import distribution, key_counts, lookalikes, new_keys, sample, shared_keys, top_keys
-from kcompact.inspect.key_rows import FOLDED_KEY_ROW, KeyGrouper, regrouped
-from kcompact.inspect.keys import Keys, LogSpan, spans_of
-from kcompact.inspect.tallies import Tallies, added_up
+from kcompact.inspect.questions import (
+    distribution,
+    key_counts,
+    lookalikes,
+    new_keys,
+    sample,
+    shared_keys,
+    top_keys,
+)
+from kcompact.inspect.questions.key_facts import FOLDED_KEY_ROW, KeyGrouper, regrouped
+from kcompact.inspect.questions.keys import Keys, LogSpan, spans_of
+from kcompact.inspect.questions.tallies import Tallies, added_up
 
 _KEY_ROWS, _READING = "key rows", "reading"
 _FOUND_SCHEMA = pa.schema([("question", pa.string()), ("rows", pa.binary())])

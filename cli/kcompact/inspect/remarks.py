@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kcompact.counted import counted
-from kcompact.inspect.findings import Finding, Level
 from kcompact.inspect.inspection import LogFacts, TopicFacts
-from kcompact.inspect.log_facts import DEFAULT_DEDUPE_BUFFER_BYTES
+from kcompact.inspect.per_log import DEFAULT_DEDUPE_BUFFER_BYTES
+from kcompact.inspect.severity import Finding, Level
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kcompact.inspect.findings import Finding, Level
 from kcompact.inspect.inspection import LogFacts, TopicFacts
+from kcompact.inspect.severity import Finding, Level
 
 
 @dataclass(frozen=True)

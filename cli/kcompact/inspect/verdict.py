@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from kcompact.counted import counted
-from kcompact.inspect.findings import Finding, Level
 from kcompact.inspect.inspection import LogFacts
+from kcompact.inspect.severity import Finding, Level
 
 _HARDLY = 0.1  # share of records that compaction has to remove to be worth a word
 _ENOUGH_KEYS = 100  # below, nothing is said about growth

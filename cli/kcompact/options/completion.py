@@ -60,11 +60,11 @@ def topic_names(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def _topics_of(paths: list[str]) -> set[str]:
-    from kcompact.dumps.containers import container_of
     from kcompact.dumps.dump import open_dump
+    from kcompact.dumps.files.containers import container_of
+    from kcompact.dumps.files.sources import find_files
     from kcompact.dumps.layouts import LAYOUTS
     from kcompact.dumps.options import ReadOptions
-    from kcompact.dumps.sources import find_files
 
     plain = [path for path in find_files(paths) if container_of(path) is None]  # unpacking takes its time
     topics: set[str] = set()

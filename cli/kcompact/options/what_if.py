@@ -5,7 +5,7 @@ from itertools import product
 from typing import Any
 
 from kcompact.errors import PolicyError
-from kcompact.options.policy import PolicyOptions, config_name
+from kcompact.options.policy_options import PolicyOptions, config_name
 
 MOST_ROWS = 200
 _NO_LISTS = {"topic_config", "cleanup_policy"}  # what they take has commas of its own

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kcompact.verify.key_rows import Flags
+from kcompact.verify.rows.key_rows import Flags
 
 if TYPE_CHECKING:
-    from kcompact.verify.suspects import SuspectRow, Suspects
+    from kcompact.verify.judgement.suspects import SuspectRow, Suspects
 
 
 class Severity(enum.StrEnum):

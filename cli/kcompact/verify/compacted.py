@@ -3,21 +3,21 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kcompact.verify.bounds import Bounds
-from kcompact.verify.checks import CHECK_NAMES
-from kcompact.verify.cleaned_end import Reading
-from kcompact.verify.compaction import Asked, facts_of_share, settle_pairs
-from kcompact.verify.disorder import Disorder
+from kcompact.verify.check_registry import CHECK_NAMES
 from kcompact.verify.findings import find, in_order, tallies_of, together
-from kcompact.verify.judge import Judged, known_log
-from kcompact.verify.key_history import NEVER
-from kcompact.verify.key_rows import BEFORE_ALL
-from kcompact.verify.log_facts import LogFacts, all_facts
+from kcompact.verify.judgement.bounds import Bounds
+from kcompact.verify.judgement.cleaned_end import Reading
+from kcompact.verify.judgement.judge import Judged, known_log
+from kcompact.verify.judgement.log_facts import LogFacts, all_facts
+from kcompact.verify.judgement.suspects import Suspects
 from kcompact.verify.outcome import JudgedLog, Outcome
-from kcompact.verify.pairs import Pairs
+from kcompact.verify.pipeline import Asked, facts_of_share, settle_pairs
 from kcompact.verify.question import Question
-from kcompact.verify.settling import Rules
-from kcompact.verify.suspects import Suspects
+from kcompact.verify.rows.disorder import Disorder
+from kcompact.verify.rows.key_history import NEVER
+from kcompact.verify.rows.key_rows import BEFORE_ALL
+from kcompact.verify.rows.pairs import Pairs
+from kcompact.verify.rows.settling import Rules
 
 
 def verify_compacted(

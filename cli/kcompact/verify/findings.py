@@ -7,14 +7,14 @@ from functools import reduce
 
 import numpy as np
 
-from kcompact.log.lookups import rows_of_logs
+from kcompact.rules.lookups import rows_of_logs
 from kcompact.verify.check import Check, Severity
-from kcompact.verify.checks import CHECKS, ROW_CHECKS
-from kcompact.verify.key_rows import Longs
+from kcompact.verify.check_registry import CHECKS, ROW_CHECKS
+from kcompact.verify.judgement.remedies import NONE, words_of
+from kcompact.verify.judgement.suspects import Suspects
 from kcompact.verify.outcome import Finding, Tally
 from kcompact.verify.question import Question
-from kcompact.verify.remedies import NONE, words_of
-from kcompact.verify.suspects import Suspects
+from kcompact.verify.rows.key_rows import Longs
 
 Place = tuple[str, int, Severity]
 """Check, log id, severity."""

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from pyspark.sql import DataFrame, SparkSession
 
-from kcompact.log.full import ROWS_PER_RECEIVER
+from kcompact.compact.full import ROWS_PER_RECEIVER
 
 _PARTITIONS = "spark.sql.shuffle.partitions"
 

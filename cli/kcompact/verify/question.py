@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from kcompact.verify.bounds import Bounds
-from kcompact.verify.key_rows import CONTENT
+from kcompact.verify.judgement.bounds import Bounds
+from kcompact.verify.rows.key_rows import CONTENT
 
 Log = tuple[str, int]
 

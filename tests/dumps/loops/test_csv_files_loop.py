@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 from dump_pipeline import index_all, open_one
-from kcompact.dumps import csv_lines
-from kcompact.dumps.contents import CONTENT_EXTRA
 from kcompact.dumps.loops import readiness, windows
+from kcompact.dumps.records.contents import CONTENT_EXTRA
+from kcompact.dumps.text import csv_lines
 from kcompact.errors import InputError
 
 CELLS = [

@@ -12,16 +12,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kcompact.dumps.contents import CONTENT_EXTRA
-from kcompact.dumps.csv_lines import CsvLines
-from kcompact.dumps.csv_reader import CsvShape
-from kcompact.dumps.dialects import BY_NAME
-from kcompact.dumps.framed import FramedLayout
-from kcompact.dumps.layout import DumpFile, Split, SplitNotes, SplitToIndex
+from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.loops import windows
 from kcompact.dumps.loops.line_loop import LineLoop
 from kcompact.dumps.loops.readiness import load_loops
-from kcompact.dumps.record import index_schema
+from kcompact.dumps.records.contents import CONTENT_EXTRA
+from kcompact.dumps.records.framed import FramedLayout
+from kcompact.dumps.records.layout import DumpFile, Split, SplitNotes, SplitToIndex
+from kcompact.dumps.records.record import index_schema
+from kcompact.dumps.text.csv_lines import CsvLines
+from kcompact.dumps.text.csv_reader import CsvShape
 
 assert load_loops("csv_lines")
 

@@ -13,18 +13,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kcompact.dumps.contents import CONTENT_EXTRA
-from kcompact.dumps.dialect import Dialect
-from kcompact.dumps.dialects import BY_NAME
-from kcompact.dumps.framed import FramedLayout, TextShape
-from kcompact.dumps.json_lines import JsonLines
-from kcompact.dumps.layout import DumpFile, Split, SplitNotes, SplitToIndex
+from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dialects.dialect_table import BY_NAME
+from kcompact.dumps.files.small_files import read_together
+from kcompact.dumps.json.json_lines import JsonLines
 from kcompact.dumps.loops import windows
 from kcompact.dumps.loops.line_loop import LineLoop
 from kcompact.dumps.loops.readiness import load_loops
 from kcompact.dumps.loops.value_columns import KIND_EXTRA
-from kcompact.dumps.record import VALUE_WORD_NULL, index_schema, value_hash
-from kcompact.dumps.small_files import read_together
+from kcompact.dumps.records.contents import CONTENT_EXTRA
+from kcompact.dumps.records.framed import FramedLayout, TextShape
+from kcompact.dumps.records.layout import DumpFile, Split, SplitNotes, SplitToIndex
+from kcompact.dumps.records.record import VALUE_WORD_NULL, index_schema, value_hash
 
 LOOP_EXTRA = KIND_EXTRA | CONTENT_EXTRA
 assert load_loops("json_lines")

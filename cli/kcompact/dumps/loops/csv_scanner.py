@@ -3,12 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-from kcompact.dumps.contents import ABSENT, CONTENT_EXTRA, Contents
-from kcompact.dumps.csv_reader import CsvShape
-from kcompact.dumps.dialect import Dialect
-from kcompact.dumps.framed import UnreadableError
-from kcompact.dumps.headers import Headers
-from kcompact.dumps.layout import DumpFile, SplitNotes
+from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.columns import Columns
 from kcompact.dumps.loops.csv_cells import BACKSLASH, NONE, RFC4180, write_cells
@@ -26,7 +21,12 @@ from kcompact.dumps.loops.csv_lines_loop import (
 from kcompact.dumps.loops.scanned_rows import ScannedRows
 from kcompact.dumps.loops.value_columns import added_columns, contents_of, decoded_values
 from kcompact.dumps.loops.windows import Window
-from kcompact.dumps.reading import FieldRules
+from kcompact.dumps.records.contents import ABSENT, CONTENT_EXTRA, Contents
+from kcompact.dumps.records.framed import UnreadableError
+from kcompact.dumps.records.headers import Headers
+from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.records.reading import FieldRules
+from kcompact.dumps.text.csv_reader import CsvShape
 
 _QUOTINGS = {"rfc4180": RFC4180, "backslash": BACKSLASH, "none": NONE}
 _PARTS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kcompact.dumps.dialect import Dialect
+from kcompact.dumps.dialects.dialect import Dialect
 
 # Rows of the table: the parts of a record, what refuses a record if it says anything, prefixes of paths.
 TOPIC, PARTITION, OFFSET, TIMESTAMP, KEY, VALUE, HEADERS = range(7)

@@ -6,11 +6,7 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
-from kcompact.dumps.contents import ABSENT, CONTENT_EXTRA, Contents
-from kcompact.dumps.dialect import Dialect
-from kcompact.dumps.framed import UnreadableError
-from kcompact.dumps.headers import Headers
-from kcompact.dumps.layout import DumpFile, SplitNotes
+from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.columns import Columns
 from kcompact.dumps.loops.json_lines_loop import (
@@ -33,7 +29,11 @@ from kcompact.dumps.loops.value_columns import (
     gathered,
 )
 from kcompact.dumps.loops.windows import Window
-from kcompact.dumps.reading import FieldRules
+from kcompact.dumps.records.contents import ABSENT, CONTENT_EXTRA, Contents
+from kcompact.dumps.records.framed import UnreadableError
+from kcompact.dumps.records.headers import Headers
+from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.records.reading import FieldRules
 
 _DOUBTFUL = re.compile(rb"\\u|\d{16}")  # surrogates, and numbers that parsers take for different ones
 _SPELT = frozenset({"text", "json"})

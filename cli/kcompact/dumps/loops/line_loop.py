@@ -7,14 +7,14 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from kcompact.dumps.framed import TOO_LARGE, TOO_LARGE_HINT
-from kcompact.dumps.layout import DumpFile, Reject, Split, SplitNotes, SplitToIndex
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.columns import Columns
 from kcompact.dumps.loops.readiness import scanner_of
 from kcompact.dumps.loops.scanned_rows import Misfit, ScannedRows
 from kcompact.dumps.loops.windows import ByteRange, LongLineError, Window, windows_of
-from kcompact.dumps.record import index_schema
+from kcompact.dumps.records.framed import TOO_LARGE, TOO_LARGE_HINT
+from kcompact.dumps.records.layout import DumpFile, Reject, Split, SplitNotes, SplitToIndex
+from kcompact.dumps.records.record import index_schema
 
 Reference = Callable[[DumpFile, Split, frozenset[str], SplitNotes], Iterator[pa.RecordBatch]]
 """Index rows of a split, read record by record: ``FramedLayout.index``."""

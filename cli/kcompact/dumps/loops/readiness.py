@@ -33,7 +33,7 @@ from kcompact.private_folders import (
 )
 
 if TYPE_CHECKING:
-    from kcompact.dumps.layout import DumpFile  # imports pyarrow, which a process that forks must not
+    from kcompact.dumps.records.layout import DumpFile  # imports pyarrow, which a process that forks must not
 
 SMALLEST_DUMP_BYTES = 30 << 20  # below, importing numba and loading compiled code cost more than they save
 RUN_FOLDER = "KCOMPACT_RUN_FOLDER"  # the variable that names the run's own folder to workers

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kcompact.dumps.dialect import Dialect
-from kcompact.dumps.encodings import ENCODINGS
-from kcompact.dumps.layout import DumpFile, SplitNotes, SplitToIndex
+from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.columns import Columns
 from kcompact.dumps.loops.windows import Window
-from kcompact.dumps.record import INDEX_SCHEMA, index_schema, log_id_of
+from kcompact.dumps.records.encodings import ENCODINGS
+from kcompact.dumps.records.layout import DumpFile, SplitNotes, SplitToIndex
+from kcompact.dumps.records.record import INDEX_SCHEMA, index_schema, log_id_of
 
 _TEN_DIGITS = (10**9, 10**10)
 _SMALLEST_US, _SMALLEST_NS = 10**14, 10**17

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from kcompact.dumps.contents import ABSENT, CONTENT_EXTRA, Contents, hashes_of_ranges, lengths_of
-from kcompact.dumps.encodings import ENCODINGS
-from kcompact.dumps.headers import Headers
 from kcompact.dumps.loops.scanned_rows import Misfit
-from kcompact.dumps.record import INDEX_SCHEMA, VALUE_EMPTY, VALUE_NULL, VALUE_PRESENT, index_schema
+from kcompact.dumps.records.contents import ABSENT, CONTENT_EXTRA, Contents, hashes_of_ranges, lengths_of
+from kcompact.dumps.records.encodings import ENCODINGS
+from kcompact.dumps.records.headers import Headers
+from kcompact.dumps.records.record import INDEX_SCHEMA, VALUE_EMPTY, VALUE_NULL, VALUE_PRESENT, index_schema
 
 KIND_EXTRA = frozenset({"value_kind", "is_debezium_delete"})
 """Columns of EXTRA_FIELDS that say the same of nearly all records; the others are left to the reference."""

@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from kcompact.dumps.record import LARGEST_RECORD_BYTES
+from kcompact.dumps.records.record import LARGEST_RECORD_BYTES
 
 WINDOW_BYTES = 4 << 20
 PADDING_BYTES = 8  # zeros behind the last byte: a loop loads words

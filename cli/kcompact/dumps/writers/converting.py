@@ -6,10 +6,10 @@ from typing import BinaryIO
 
 import numpy as np
 
-from kcompact.dumps.layout import DumpFile, Split
 from kcompact.dumps.layouts import LAYOUTS
-from kcompact.dumps.outputs import OutputPlan
-from kcompact.dumps.record import Record
+from kcompact.dumps.output.outputs import OutputPlan
+from kcompact.dumps.records.layout import DumpFile, Split
+from kcompact.dumps.records.record import Record
 from kcompact.dumps.writers.writer import Writer
 
 

@@ -4,15 +4,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import PurePath
 
-from kcompact.dumps.containers import container_of
-from kcompact.dumps.csv_reader import CsvShape
-from kcompact.dumps.layout import DumpFile
-from kcompact.dumps.outputs import OutputPlan
-from kcompact.dumps.side_files import CONVERT_HINT
-from kcompact.dumps.writers.avro import AvroWriter
-from kcompact.dumps.writers.csv_lines import CsvWriter
-from kcompact.dumps.writers.json_lines import JsonLinesWriter
-from kcompact.dumps.writers.kcat_lines import KcatWriter
+from kcompact.dumps.files.containers import container_of
+from kcompact.dumps.output.outputs import OutputPlan
+from kcompact.dumps.paired.side_files import CONVERT_HINT
+from kcompact.dumps.records.layout import DumpFile
+from kcompact.dumps.text.csv_reader import CsvShape
+from kcompact.dumps.writers.avro_writer import AvroWriter
+from kcompact.dumps.writers.csv_writer import CsvWriter
+from kcompact.dumps.writers.json_writer import JsonLinesWriter
+from kcompact.dumps.writers.kcat_writer import KcatWriter
 from kcompact.dumps.writers.writer import Writer
 from kcompact.errors import OutputError
 

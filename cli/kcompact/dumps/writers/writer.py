@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from kcompact.dumps.record import Record
+from kcompact.dumps.records.record import Record
 
 CHUNK_BYTES = 1 << 20
 

@@ -1,0 +1,101 @@
+"""A log's segments from round to round, computed from tallies: which records stay, which merge (R41, R42)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import attrgetter
+
+from kcompact.cleaner.verdict_tallies import Tally
+from kcompact.rules.files.merging import group_segments
+from kcompact.rules.files.retention import delete_old_segments
+from kcompact.rules.files.segments import SegmentState, estimated_index_bytes
+from kcompact.rules.policy import Policy
+from kcompact.rules.range import LogBounds
+from kcompact.rules.rounds import RoundSpan
+from kcompact.rules.verdicts import Verdict
+
+
+@dataclass(frozen=True)
+class SegmentsAfter:
+    """The segments after a round, and which of the original ones (by base offset) each one holds."""
+
+    states: tuple[SegmentState, ...]
+    origins: tuple[tuple[int, ...], ...]
+
+
+def before_rounds(segments: Sequence[SegmentState]) -> SegmentsAfter:
+    """The segments before any round: each holds itself alone."""
+    return SegmentsAfter(tuple(segments), tuple((segment.base_offset,) for segment in segments))
+
+
+def without_deleted(
+    after: SegmentsAfter, bounds: LogBounds, policy: Policy
+) -> tuple[SegmentsAfter, LogBounds]:
+    """The segments that retention leaves, and the bounds with the new log start offset (R52, R53)."""
+    retained = delete_old_segments(after.states, bounds, policy)
+    held = dict(zip((state.base_offset for state in after.states), after.origins, strict=True))
+    origins = tuple(held.get(state.base_offset, ()) for state in retained.segments)
+    moved = replace(bounds, log_start_offset=retained.log_start_offset)
+    return SegmentsAfter(retained.segments, origins), moved
+
+
+@dataclass(frozen=True)
+class Aging:
+    """One log's segments and tallies; known sizes are trusted, tallies say which share of them is left."""
+
+    told_bytes: Mapping[int, int]  # by base offset
+    tallies: Mapping[int, Sequence[Tally]]  # by base offset
+    policy: Policy
+    first_uncleanable_offset: int
+
+    def after_round(self, before: SegmentsAfter, span: RoundSpan, number: int) -> SegmentsAfter:
+        """Rewrite and merge what lies below the round's next."""
+        rewritten = [state for state in before.states if state.base_offset < span.next_offset]
+        groups = group_segments(rewritten, self.policy, self.first_uncleanable_offset)
+        states: list[SegmentState] = []
+        origins: list[tuple[int, ...]] = []
+        taken = 0
+        for group in groups:
+            held = before.origins[taken : taken + len(group)]
+            taken += len(group)
+            origins.append(tuple(base for bases in held for base in bases))
+            states.append(self._merged(group, origins[-1], number))
+        return SegmentsAfter(
+            (*states, *before.states[len(rewritten) :]), (*origins, *before.origins[len(rewritten) :])
+        )
+
+    def _merged(self, group: Sequence[SegmentState], origins: Sequence[int], number: int) -> SegmentState:
+        """One segment of a group, with the first one's base and the last one's file time (R42)."""
+        left = [t for base in origins for t in self.tallies.get(base, ()) if t.is_left_after(number)]
+        size_bytes = sum(self._size_after(base, number) for base in origins)
+        records = sum(t.records for t in left)
+        first = min(left, key=attrgetter("first_offset"), default=None)
+        offset_index, time_index = estimated_index_bytes(records, size_bytes, self.policy)
+        return replace(
+            group[0],
+            size_bytes=size_bytes,
+            largest_timestamp_ms=max((t.largest_timestamp_ms for t in left), default=-1),
+            first_batch_timestamp_ms=first.first_timestamp_ms if first else -1,
+            mtime_ms=group[-1].mtime_ms,
+            offset_index_bytes=offset_index,
+            time_index_bytes=time_index,
+        )
+
+    def _size_after(self, base_offset: int, number: int) -> int:
+        of_segment = self.tallies.get(base_offset, ())
+        told = self.told_bytes[base_offset]
+        estimate = sum(t.log_bytes for t in of_segment)
+        after = sum(t.bytes_after(number) for t in of_segment)
+        # Compressed or shared batches make a told file smaller than its records alone would be.
+        return after if estimate in (0, told) else round(told * after / estimate)
+
+
+def aging_of(
+    segments: Sequence[SegmentState], tallies: Iterable[Tally], policy: Policy, first_uncleanable_offset: int
+) -> Aging:
+    """The segments of one log before its rounds, and its tallies."""
+    by_base: dict[int, list[Tally]] = {}
+    for one in tallies:
+        if one.verdict != Verdict.REPEATED:
+            by_base.setdefault(one.segment_base_offset, []).append(one)
+    told = {segment.base_offset: segment.size_bytes for segment in segments}
+    return Aging(told, by_base, policy, first_uncleanable_offset)

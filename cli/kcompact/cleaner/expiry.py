@@ -1,0 +1,118 @@
+"""Retention where no segments are known: from the oldest record to the first that may stay (R53, L1)."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcompact.cleaner.shares import slices_by_log
+from kcompact.cleaner.tracked import Tracked
+from kcompact.rules.decisions import Plan, with_verdicts
+from kcompact.rules.files.retention import Retained
+from kcompact.rules.policy import Policy
+from kcompact.rules.range import LogBounds
+from kcompact.rules.verdicts import Verdict
+
+
+@dataclass(frozen=True)
+class RecordRetention:
+    """The limits of retention for one log, whose records count one by one as segments (L1)."""
+
+    bounds: LogBounds
+    policy: Policy
+
+    @property
+    def oldest_ms(self) -> int | None:
+        """Timestamps below this one are too old; None: any age stays."""
+        retention_ms = self.policy.retention_ms
+        if "delete" not in self.policy.cleanup_policy or retention_ms is None or retention_ms < 0:
+            return None
+        return self.policy.now_ms - retention_ms
+
+    @property
+    def most_bytes(self) -> int | None:
+        """The size above which the oldest records go; None: any size stays."""
+        retention_bytes = self.policy.retention_bytes
+        if "delete" not in self.policy.cleanup_policy or retention_bytes is None or retention_bytes < 0:
+            return None
+        return retention_bytes
+
+
+def expire_records(
+    tracked: Tracked, plans: Mapping[int, Plan], retentions: Mapping[int, RecordRetention]
+) -> dict[int, Retained]:
+    """Where each log starts once retention has run on what the rounds left: two stages at most."""
+    found = {i: Retained((), r.bounds.log_start_offset) for i, r in retentions.items()}
+    limited = {i: r for i, r in retentions.items() if r.oldest_ms is not None or r.most_bytes is not None}
+    if not limited:
+        return found
+    left = tracked.each(lambda rows: [(i, *_count(part)) for i, part in _left(rows, plans, limited)])
+    totals: dict[int, tuple[int, int]] = {}
+    behind: list[dict[int, int]] = []  # bytes left of each log in the shares before
+    records_behind: list[dict[int, int]] = []
+    for share in left:
+        behind.append({i: totals.get(i, (0, 0))[1] for i, *_ in share})
+        records_behind.append({i: totals.get(i, (0, 0))[0] for i, *_ in share})
+        for i, records, log_bytes in share:
+            known = totals.get(i, (0, 0))
+            totals[i] = (known[0] + records, known[1] + log_bytes)
+    excess = {
+        i: total - most for i, (_, total) in totals.items() if (most := limited[i].most_bytes) is not None
+    }
+    firsts = tracked.each_numbered(
+        lambda share, rows: [
+            (i, *first_to_stay(part, limited[i].oldest_ms, excess.get(i), behind[share][i]))
+            for i, part in _left(rows, plans, limited)
+        ]
+    )
+    for i, (records, _) in totals.items():
+        found[i] = _retained(None, records, limited[i])
+    for number in reversed(range(len(firsts))):
+        for i, start, before in firsts[number]:
+            if start is not None:
+                found[i] = _retained(start, records_behind[number][i] + before, limited[i])
+    return found
+
+
+def _left(
+    rows: pa.Table, plans: Mapping[int, Plan], limited: Mapping[int, RecordRetention]
+) -> Iterator[tuple[int, pa.Table]]:
+    """The rows that the rounds left of each limited log in a share, from its log start offset on."""
+    rows = with_verdicts(rows, plans)
+    for log_id, part in slices_by_log(rows.filter(pc.equal(rows["verdict"], int(Verdict.RETAINED)))):
+        if log_id in limited:
+            start = limited[log_id].bounds.log_start_offset
+            yield log_id, part.filter(pc.greater_equal(part["offset"], start))
+
+
+def _count(rows: pa.Table) -> tuple[int, int]:
+    return rows.num_rows, int(rows["log_bytes"].to_numpy().sum(dtype=np.int64))
+
+
+def first_to_stay(
+    rows: pa.Table, oldest_ms: int | None, excess: int | None, bytes_before: int
+) -> tuple[int | None, int]:
+    """The offset of the first record (in the order of offsets) that may stay, and how many are before it.
+
+    ``excess`` is how many bytes of the log are too many, ``bytes_before`` how many lie in front of ``rows``.
+    """
+    stays = np.ones(rows.num_rows, np.bool_)
+    if excess is not None:
+        stays &= bytes_before + np.cumsum(rows["log_bytes"].to_numpy().astype(np.int64)) > excess
+    if oldest_ms is not None:
+        # A record without a timestamp is as old as its file, which nobody knows: it stays.
+        timestamp_ms = rows["timestamp_ms"].to_numpy()
+        stays &= (timestamp_ms < 0) | (timestamp_ms >= oldest_ms)
+    if not stays.any():
+        return None, rows.num_rows
+    first = int(np.argmax(stays))
+    return int(rows["offset"][first].as_py()), first
+
+
+def _retained(start: int | None, expired: int, retention: RecordRetention) -> Retained:
+    bounds = retention.bounds
+    if not expired:
+        return Retained((), bounds.log_start_offset)
+    return Retained((), bounds.log_end_offset if start is None else start, expired)

@@ -1,0 +1,91 @@
+"""Shares: stretches of a log's offsets, small enough that one task holds all records of one."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from operator import attrgetter
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kcompact.engine.passes.summaries import LogSummary
+from kcompact.rules.lookups import rows_of_logs
+
+Longs = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Which share holds which offsets of which log. Small logs have one together, a large one several alone.
+
+    Arrays have one element per stretch, ordered by log id and offset: ``log_ids``, ``start_offsets``
+    (inclusive) and ``numbers`` of their shares, which ascend within a log.
+    """
+
+    log_ids: Longs
+    start_offsets: Longs
+    numbers: Longs
+
+    @property
+    def count(self) -> int:
+        """How many shares there are."""
+        return int(self.numbers.max()) + 1
+
+    def of(self, log_ids: Longs, offsets: Longs) -> Longs:
+        """The share of each record."""
+        found = np.empty(len(log_ids), np.int64)
+        for log_id, at in rows_of_logs(log_ids):
+            first = np.searchsorted(self.log_ids, log_id, side="left")
+            end = np.searchsorted(self.log_ids, log_id, side="right")
+            stretch = np.searchsorted(self.start_offsets[first:end], offsets[at], side="right") - 1
+            found[at] = self.numbers[first + np.maximum(stretch, 0)]
+        return found
+
+    def waves(self) -> Iterator[list[int]]:
+        """Shares whose records follow those of the waves before, log by log."""
+        wave_of: dict[int, int] = {}
+        place: dict[int, int] = defaultdict(int)
+        for log_id, number in zip(self.log_ids.tolist(), self.numbers.tolist(), strict=True):
+            wave_of[number] = max(wave_of.get(number, 0), place[log_id])
+            place[log_id] += 1
+        waves: dict[int, list[int]] = defaultdict(list)
+        for number, wave in wave_of.items():
+            waves[wave].append(number)
+        yield from (sorted(waves[wave]) for wave in sorted(waves))
+
+
+def plan_shares(summaries: Iterable[LogSummary], most_records: int) -> Shares:
+    """Cut large logs where splits begin, and put small ones together, in the order of log ids.
+
+    A share has at most ``most_records``, unless one split has more.
+    """
+    parts: dict[int, list[LogSummary]] = defaultdict(list)
+    for part in summaries:
+        parts[part.log_id].append(part)
+    rows: list[tuple[int, int, int]] = []
+    share, room = -1, 0
+    for log_id in sorted(parts):
+        records = sum(part.records for part in parts[log_id])
+        if records > room:
+            share, room = share + 1, most_records
+        room -= records
+        held = 0
+        for part in sorted(parts[log_id], key=attrgetter("first_offset")):
+            if held and held + part.records > most_records and part.first_offset > rows[-1][1]:
+                share, held = share + 1, 0
+            if not held:
+                rows.append((log_id, part.first_offset, share))
+            held += part.records
+    columns = np.array(rows, np.int64).reshape(-1, 3)
+    return Shares(*(columns[:, i].copy() for i in range(3)))
+
+
+def slices_by_log(rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+    """The rows of each log, of a table that is in the order of logs."""
+    log_ids = rows["log_id"].to_numpy()
+    cuts = [0, *(np.flatnonzero(np.diff(log_ids)) + 1).tolist(), len(log_ids)]
+    for start, end in pairwise(cuts):
+        if start < end:
+            yield int(log_ids[start]), rows.slice(start, end - start)

@@ -1,0 +1,140 @@
+"""Index rows with all that rules need to know of each: what is known beside the dump, and its links.
+
+Rows of a key meet in one task, which finds their links, and go on to the share that holds their offset. Every
+question about a log is then asked of its shares, in one stage each; what tasks sent is kept by Spark.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from kcompact.cleaner.shares import Shares, slices_by_log
+from kcompact.dumps.records.record import index_schema
+from kcompact.engine.blocks import row_blocks, rows_in
+from kcompact.engine.exchange import receivers_by_key
+from kcompact.engine.passes.index_pass import IndexPlan, TaskReader
+from kcompact.engine.passes.summaries import packed
+from kcompact.engine.shuffle import DRIVER, Block, Send, Sent, Stage
+from kcompact.rules.links import LINKS, with_links
+from kcompact.rules.lookups import LOOKED_UP, Lookup, look_up
+
+State = TypeVar("State")
+Result = TypeVar("Result")
+AddColumns = Callable[[pa.Table], pa.Table]
+
+ROWS = "rows"
+"""The kind of blocks that index rows and tracked rows travel in."""
+
+SUMMARIES = "summaries"
+"""The kind of a task's packed summaries."""
+
+_SHARED = ("log_id", "offset", "timestamp_ms", "log_bytes", "is_tombstone", "is_control", "has_key")
+_PLACE = ("split_id", "position", "record_bytes")
+INDEXED = frozenset({"log_bytes", "is_control"})
+"""The extra columns (``EXTRA_FIELDS``) that the index has to hold beside INDEX_SCHEMA."""
+
+TRACKED = (*_SHARED, *_PLACE, *LOOKED_UP.names, *LINKS.names)
+"""The columns of ``Tracked``'s tables; rows are in the order of logs, offsets and places in the dump."""
+
+
+def send_index(send: Send, plan: IndexPlan, receivers: int) -> Stage:
+    """Pass 1: index rows, all of a key to one receiver; summaries and notes of splits to the driver.
+
+    Rows without a key meet those of their own offset only.
+    """
+
+    def work(task: int) -> Sent:
+        reader = TaskReader(plan, task)
+        for batch in reader.rows():
+            rows = pa.Table.from_batches([batch])
+            yield from row_blocks(ROWS, rows, _receivers(rows, receivers))
+        yield DRIVER, Block(SUMMARIES, packed(reader.summaries.values()))
+
+    return send(len(plan.tasks), receivers, work)
+
+
+def send_rows(send: Send, rows: pa.Table, receivers: int) -> Stage:
+    """Index rows at hand in place of a dump's."""
+    return send(1, receivers, lambda _: row_blocks(ROWS, rows, _receivers(rows, receivers)))
+
+
+def _receivers(rows: pa.Table, receivers: int) -> np.ndarray:
+    keys = rows["key"]
+    by_key = receivers_by_key(keys, receivers)
+    if not keys.null_count:
+        return by_key
+    is_null = keys.is_null().to_numpy()
+    spread: np.ndarray = np.where(is_null, rows["offset"].to_numpy() % receivers, by_key)
+    return spread
+
+
+@dataclass(frozen=True)
+class Tracked:
+    """The rows of a dump: ``keyed`` by key with their keys (``rows_of_keys``), ``shared`` out by offset."""
+
+    keyed: Stage
+    shared: Stage
+    shares: Shares
+    lookups: Mapping[int, Lookup]
+
+    def each(self, work: Callable[[pa.Table], Result]) -> list[Result]:
+        """The results of ``work`` on each share's rows, in the order of shares."""
+        return self.each_numbered(lambda _, rows: work(rows))
+
+    def each_numbered(self, work: Callable[[int, pa.Table], Result]) -> list[Result]:
+        """As ``each``, for work that is given the share's number, too."""
+        results, _ = self.shared.results(lambda share, blocks: work(share, share_rows(blocks)))
+        return results
+
+    def in_turn(
+        self, states: Mapping[int, State], feed: Callable[[State, pa.Table], State]
+    ) -> dict[int, State]:
+        """Hand each log's rows to its state, share by share in the order of offsets; the last states."""
+        found = dict(states)
+        for wave in self.shares.waves() if found else ():
+            before = dict(found)
+
+            def work(_: int, blocks: list[Block], before: dict[int, State] = before) -> dict[int, State]:
+                logs = slices_by_log(share_rows(blocks))
+                return {log_id: feed(before[log_id], rows) for log_id, rows in logs if log_id in before}
+
+            results, _ = self.shared.results(work, wave)
+            for after in results:
+                found |= after
+        return found
+
+
+def track(
+    keyed: Stage, shares: Shares, lookups: Mapping[int, Lookup], add_columns: AddColumns | None = None
+) -> Tracked:
+    """Find the links of all rows and share them out; ``add_columns`` adds to the rows of some keys."""
+
+    def work(_: int, blocks: list[Block]) -> Sent:
+        rows = rows_of_keys(blocks, lookups)
+        if add_columns is not None:
+            rows = add_columns(rows)
+        rows = rows.drop_columns("key")
+        return row_blocks(ROWS, rows, shares.of(rows["log_id"].to_numpy(), rows["offset"].to_numpy()))
+
+    return Tracked(keyed, keyed.then(shares.count, work), shares, lookups)
+
+
+def rows_of_keys(blocks: Sequence[Block], lookups: Mapping[int, Lookup]) -> pa.Table:
+    """All rows of the keys that one receiver was sent: TRACKED's columns and ``key``, in no order."""
+    rows = pa.Table.from_batches(rows_in(blocks, ROWS), index_schema(INDEXED)).combine_chunks()
+    batch = rows.to_batches()[0] if rows.num_rows else pa.RecordBatch.from_pylist([], rows.schema)
+    rows = pa.Table.from_batches([look_up(batch, lookups)])
+    rows = rows.append_column("has_key", rows["key"].is_valid())
+    return with_links(rows).select([*TRACKED, "key"])
+
+
+def share_rows(blocks: Sequence[Block]) -> pa.Table:
+    """The rows of one share, in their order."""
+    batches = rows_in(blocks, ROWS)
+    rows = pa.Table.from_batches(batches) if batches else rows_of_keys([], {}).drop_columns("key")
+    rows = rows.combine_chunks()
+    order = np.lexsort([rows[name].to_numpy() for name in ("position", "split_id", "offset", "log_id")])
+    return rows.take(pa.array(order)).combine_chunks()

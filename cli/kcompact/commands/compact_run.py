@@ -1,0 +1,244 @@
+"""The work behind ``kcompact compact``: read, compact, prepare, publish, report."""
+
+import time
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, fields
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from kcompact.broker.log_names import LogName
+from kcompact.broker.state_folder import StateFolder, open_state
+from kcompact.commands.path_checks import check_paths, files_named
+from kcompact.commands.publishing import publish
+from kcompact.commands.telling_ci import add_to_summary
+from kcompact.compact.pipeline import Compacted, Renderings, Request, compact_dump, is_plain
+from kcompact.console import note, say, stderr, stdout
+from kcompact.dumps.describing import describe, serial_notes
+from kcompact.dumps.dump import Dump, open_dump
+from kcompact.dumps.output.joining import joined, order_notes
+from kcompact.dumps.output.outputs import OutputChoice, OutputNames, OutputPlan, name_outputs
+from kcompact.dumps.writers.converting import copying_for
+from kcompact.dumps.writers.targets import check_one_log, conversion_notes, with_writers
+from kcompact.engine.passes.copy_pass import Copier
+from kcompact.engine.session import SessionOptions, open_session
+from kcompact.errors import ExitCode, PolicyError
+from kcompact.options.compact_options import CleaningOptions, parse_rounds
+from kcompact.options.dump_options import ReadingOptions, read_options
+from kcompact.options.log_options import GivenOptions, given_files, now_ms, read_given, state_path
+from kcompact.options.output_options import OutputOptions, ReportFormat
+from kcompact.options.policy_options import (
+    Policies,
+    PolicyOptions,
+    config_files,
+    policies_for,
+    require_retention,
+)
+from kcompact.options.run_options import RunOptions
+from kcompact.report.compact.compaction_broker_log import render_broker_log
+from kcompact.report.compact.compaction_html import PAGE, render_html
+from kcompact.report.compact.compaction_json import render_json
+from kcompact.report.compact.compaction_markdown import render_markdown, render_summary
+from kcompact.report.compact.compaction_report import CompactionReport, SharedKey
+from kcompact.report.compact.compaction_text import print_text
+from kcompact.report.compact.csv_parts import render_gaps, render_removed_keys
+from kcompact.report.html_page import prepare_soon
+from kcompact.rules.policy import Policy
+from kcompact.storage.apart import WrittenPath
+from kcompact.storage.publication import Publication, open_publication
+
+
+@dataclass(frozen=True)
+class _Work:
+    """The run's work folder, and how survivors get into its parts (None: not at all)."""
+
+    folder: Path
+    copier: Copier | None
+
+
+@dataclass(frozen=True)
+class CompactCommand:
+    """The command line of one ``compact``, as options groups."""
+
+    dumps: list[str]
+    output: OutputOptions
+    report_format: ReportFormat
+    cleaning: CleaningOptions
+    policy: PolicyOptions
+    given: GivenOptions
+    reading: ReadingOptions
+    run: RunOptions
+
+    def execute(self) -> int:
+        """Do it, and return the exit code."""
+        started = time.monotonic()
+        names = self._names()
+        policies = policies_for(self.policy, self._base_policy())
+        with ExitStack() as stack:
+            state = self._open_state(stack, names)
+            publication = stack.enter_context(self._open_publication(names, state))
+            dump = stack.enter_context(open_dump(self.dumps, read_options(self.reading)))
+            outputs = with_writers(names.plan(dump.files), self.output.to)
+            dump.files = joined(outputs)
+            work = _Work(publication.work_folder, None if self.output.dry_run else copying_for(outputs))
+            done = self._compact(stack, dump, policies, state, work)
+            check_one_log(outputs, [f"{log.topic}-{log.partition}" for log in done.outcome.logs])
+            dump.check_unmoved()
+            report = self._report(dump, outputs, policies, done)
+            if state is not None:
+                report.notes += state.check_fits(report.inputs, _last_offsets(done))
+            report.run = {"seconds": round(time.monotonic() - started, 3), "now_ms": policies.base.now_ms}
+            if not self.output.dry_run:
+                publish(outputs, report, done, publication, state)
+        self._show(report, outputs)
+        return ExitCode.OK
+
+    def _state_folders(self) -> list[Path]:
+        path = state_path(self.given)
+        return [] if path is None else [path]
+
+    def _open_state(self, stack: ExitStack, names: OutputNames) -> StateFolder | None:
+        path = state_path(self.given)
+        if path is None:
+            return None
+        if names.to_stdout:
+            raise PolicyError(
+                "--state belongs to a compacted dump on disk, and -o - leaves none",
+                hint="name a file with -o",
+            )
+        return stack.enter_context(open_state(path))
+
+    def _open_publication(
+        self, names: OutputNames, state: StateFolder | None
+    ) -> AbstractContextManager[Publication]:
+        if self.output.dry_run:
+            return open_publication([])
+        targets = [path for path in (names.result, names.report) if path is not None]
+        check = partial(names.check_replaceable, overwrite=self.output.overwrite)
+        return open_publication([*targets, *(state.files if state else [])], check)
+
+    def _names(self) -> OutputNames:
+        """Where everything will go, once it is sure that nothing is lost by that."""
+        choice = OutputChoice(self.output.output, self.output.report, self.output.no_report)
+        names = name_outputs(self.dumps, files_named(self.dumps), choice)
+        written = [
+            names.result and WrittenPath(names.result, "-o", replaces_input=self.output.overwrite),
+            names.report and WrittenPath(names.report, "--report"),
+            (state := state_path(self.given)) and WrittenPath(state, "--state"),
+        ]
+        others = [*given_files(self.given), *config_files(self.policy)]
+        check_paths(self.dumps, others, [path for path in written if path], self.output.annotations)
+        if not self.output.dry_run:
+            names.check_replaceable(overwrite=self.output.overwrite)
+        return names
+
+    def _base_policy(self) -> Policy:
+        return Policy(
+            drop_tombstones=self.cleaning.drop_tombstones,
+            null_keys=self.cleaning.null_keys.value,
+            respect_dirty_ratio=self.cleaning.respect_dirty_ratio,
+            rounds=parse_rounds(self.cleaning.rounds),
+            now_ms=now_ms(self.given),
+        )
+
+    def _compact(
+        self, stack: ExitStack, dump: Dump, policies: Policies, state: StateFolder | None, work: _Work
+    ) -> Compacted:
+        def policy_of(topic: str) -> Policy:
+            policy = policies.for_topic(topic)
+            require_retention(topic, policy)
+            return policy
+
+        given = read_given(self.given, state.state if state else None)
+        committed = self._open_committed(stack)
+        remembers = (
+            state is not None or committed is not None or self.report_format is ReportFormat.BROKER_LOG
+        )
+        request = Request(
+            policies.base,
+            policy_of,
+            given,
+            work.folder,
+            work.copier,
+            Renderings(render_removed_keys, render_gaps),
+            committed,
+            plain=given.is_empty and not remembers and all(map(is_plain, policies.all_policies())),
+        )
+        input_bytes = sum(file.data_bytes for file in dump.files)
+        session = SessionOptions(
+            self.run.master,
+            self.run.driver_memory,
+            self.run.verbose,
+            input_bytes,
+            light=True,
+            writes=not self.output.dry_run,
+        )
+        with open_session(session) as spark:
+            if not self.output.no_report:
+                prepare_soon(PAGE)  # while Java and its workers have the work
+            done = compact_dump(spark, dump, request)
+        if committed is not None:
+            committed.check_unmoved()
+        return done
+
+    def _open_committed(self, stack: ExitStack) -> Dump | None:
+        path = self.given.read_committed
+        return stack.enter_context(open_dump([path], read_options(self.reading))) if path else None
+
+    def _report(
+        self, dump: Dump, outputs: OutputPlan, policies: Policies, done: Compacted
+    ) -> CompactionReport:
+        shared = [SharedKey(topic, key) for topic, key in done.shared_keys.examples]
+        notes = [*dump.notes, *conversion_notes(outputs), *order_notes(outputs, done.overtaken)]
+        serial = serial_notes(dump) if self.run.verbose else []
+        warnings = []
+        if done.shared_keys.count:
+            warnings.append(_shared_warning(done.shared_keys.count))
+        return CompactionReport(
+            logs=done.outcome.logs,
+            inputs=[file.path for file in dump.files],
+            outputs=[str(path) for path in (*outputs.published(), *self._state_folders())],
+            policies={log.topic: _policy_values(policies.for_topic(log.topic)) for log in done.outcome.logs},
+            recognised=[str(recognition) for recognition in describe(dump)],
+            notes=list(dict.fromkeys([*notes, *serial, *done.notes, *policies.notes])),
+            warnings=warnings,
+            shared_keys=done.shared_keys.count,
+            shared_key_examples=shared,
+            dry_run=self.output.dry_run,
+        )
+
+    def _show(self, report: CompactionReport, outputs: OutputPlan) -> None:
+        console = stderr if outputs.to_stdout else stdout
+        for text in report.notes:
+            note(text)
+        for text in report.warnings:
+            say("warning", text)
+        if self.report_format is ReportFormat.JSON:
+            console.file.write(render_json(report).decode())
+        elif self.report_format is ReportFormat.MARKDOWN:
+            console.file.write(render_markdown(report))
+        elif self.report_format is ReportFormat.HTML:
+            console.file.write(render_html(report, None if report.dry_run else outputs.report))
+        elif self.report_format is ReportFormat.BROKER_LOG:
+            console.file.write(render_broker_log(report))  # tabs and all
+        else:
+            print_text(report, console)
+        add_to_summary(render_summary(report), self.output.annotations)
+
+
+def _last_offsets(done: Compacted) -> dict[LogName, int]:
+    return {LogName(log.topic, log.partition): log.last_offset for log in done.outcome.logs}
+
+
+def _shared_warning(count: int) -> str:
+    keys, stand = ("key", "stands") if count == 1 else ("keys", "stand")
+    return (
+        f"{count:,} {keys} {stand} in several partitions of a topic; each partition keeps its own latest"
+        " record (kcompact inspect tells the likely cause)"
+    )
+
+
+def _policy_values(policy: Policy) -> dict[str, Any]:
+    values = {field.name: getattr(policy, field.name) for field in fields(Policy)}
+    del values["now_ms"]  # under "run"
+    return {**values, "cleanup_policy": sorted(policy.cleanup_policy)}

@@ -1,0 +1,184 @@
+"""The work behind ``kcompact dirty-ratio``: read, scan once, look at it under every setting, report."""
+
+import io
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+
+from rich.console import Console
+
+from kcompact.broker.given import Given
+from kcompact.broker.state_folder import StateFolder, open_state
+from kcompact.commands.report_file import ReportFile, open_report
+from kcompact.commands.telling_ci import tell_github
+from kcompact.console import note, say, stdout
+from kcompact.dirtiness.dirtiness import ScannedLog, Setting
+from kcompact.dirtiness.dirty_dump import ScanRequest, scan_dump
+from kcompact.dumps.dump import Dump, open_dump
+from kcompact.engine.session import SessionOptions, open_session
+from kcompact.errors import ExitCode, InputError
+from kcompact.options.dump_options import ReadingOptions, read_options
+from kcompact.options.log_options import GivenOptions, given_files, now_ms, read_given, state_path
+from kcompact.options.output_options import DirtyRatioFormat
+from kcompact.options.policy_options import Policies, PolicyOptions, config_files, policies_for
+from kcompact.options.run_options import RunOptions
+from kcompact.options.what_if import WhatIfOptions, split_lists
+from kcompact.report.ci.ci_github import render_annotations
+from kcompact.report.ci.ci_gitlab import render_code_quality
+from kcompact.report.ci.ci_junit import render_junit
+from kcompact.report.dirty_ratio.dirty_ratio_broker_log import render_broker_log
+from kcompact.report.dirty_ratio.dirty_ratio_ci import ci_report
+from kcompact.report.dirty_ratio.dirty_ratio_html import render_html
+from kcompact.report.dirty_ratio.dirty_ratio_json import render_json
+from kcompact.report.dirty_ratio.dirty_ratio_markdown import render_markdown
+from kcompact.report.dirty_ratio.dirty_ratio_report import (
+    DirtyRatioReport,
+    in_cleaner_order,
+    remarks,
+    report_log,
+)
+from kcompact.report.dirty_ratio.dirty_ratio_text import print_text
+from kcompact.rules.policy import Policy
+from kcompact.storage.scratch import scratch_folder
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """All settings to look at, read and checked before anything is started."""
+
+    policies: Policies
+    what_if: list[tuple[WhatIfOptions, Policies]]
+
+    def settings_of(self, topic: str) -> list[Setting]:
+        """The configured setting of a topic first, then one per what-if row."""
+        rows = [Setting(policies.for_topic(topic), row.rerolls) for row, policies in self.what_if]
+        return [Setting(self.policies.for_topic(topic)), *rows]
+
+
+@dataclass(frozen=True)
+class DirtyRatioCommand:
+    """The command line of one ``dirty-ratio``."""
+
+    dumps: list[str]
+    output: str | None
+    overwrite: bool
+    report_format: DirtyRatioFormat
+    annotations: bool | None
+    fail_above: float | None
+    policy: PolicyOptions
+    given: GivenOptions
+    reading: ReadingOptions
+    run: RunOptions
+
+    def execute(self) -> int:
+        """Do it, and return the exit code."""
+        started = time.monotonic()
+        asked = self._asked()
+        with ExitStack() as stack:
+            file = stack.enter_context(self._open_report())
+            state = self._state(stack)
+            given = read_given(self.given, state.state if state else None)
+            dump = stack.enter_context(open_dump(self.dumps, read_options(self.reading)))
+            logs, notes = self._scan(dump, given, asked)
+            dump.check_unmoved()
+            if state:
+                last_offsets = {one.log: one.scan.last_offset for one in logs}
+                notes += state.check_fits([file.path for file in dump.files], last_offsets)
+            report = self._report(dump, asked, logs, notes)
+            report.run = {
+                "seconds": round(time.monotonic() - started, 3),
+                "now_ms": asked.policies.base.now_ms,
+            }
+            self._show(report, file)
+            in_stdout = self.report_format is DirtyRatioFormat.GITHUB and file is None
+            tell_github(ci_report(report, self.fail_above), self.annotations, in_stdout=in_stdout)
+        return self._exit_code(report)
+
+    def _open_report(self) -> AbstractContextManager[ReportFile | None]:
+        others = [*given_files(self.given), self.given.state, *config_files(self.policy)]
+        return open_report(
+            self.output, self.dumps, others, overwrite=self.overwrite, annotations=self.annotations
+        )
+
+    def _asked(self) -> _Asked:
+        base = Policy(now_ms=now_ms(self.given))
+        plain, rows = split_lists(self.policy)
+        what_if = [(row, policies_for(row.options, base)) for row in rows]
+        return _Asked(policies_for(plain, base), what_if)
+
+    def _state(self, stack: ExitStack) -> StateFolder | None:
+        path = state_path(self.given)
+        if path is None:
+            return None
+        if not path.is_dir():
+            raise InputError(f"{path}: no such state folder", hint="kcompact compact --state makes one")
+        return stack.enter_context(open_state(path))
+
+    def _scan(self, dump: Dump, given: Given, asked: _Asked) -> tuple[list[ScannedLog], list[str]]:
+        input_bytes = sum(file.data_bytes for file in dump.files)
+        session = SessionOptions(
+            self.run.master, self.run.driver_memory, self.run.verbose, input_bytes, light=True
+        )
+        with ExitStack() as stack:
+            committed = None
+            if self.given.read_committed:
+                options = read_options(self.reading)
+                committed = stack.enter_context(open_dump([self.given.read_committed], options))
+            folder = stack.enter_context(scratch_folder())
+            spark = stack.enter_context(open_session(session))
+            found = scan_dump(spark, dump, ScanRequest(given, asked.settings_of, folder, committed))
+            if committed is not None:
+                committed.check_unmoved()
+            return found
+
+    def _report(
+        self, dump: Dump, asked: _Asked, logs: Sequence[ScannedLog], notes: list[str]
+    ) -> DirtyRatioReport:
+        asked.policies.for_topics(one.log.topic for one in logs)  # notes files about other topics
+        values = [row.values for row, _ in asked.what_if]
+        small = [note for _, policies in asked.what_if for note in policies.notes]
+        reports = [report_log(one, values) for one in logs]
+        odd = [text for log in reports for text in remarks(log)]
+        return DirtyRatioReport(
+            logs=in_cleaner_order(reports),
+            inputs=[file.path for file in dump.files],
+            notes=list(dict.fromkeys([*dump.notes, *asked.policies.notes, *small, *notes, *odd])),
+        )
+
+    def _show(self, report: DirtyRatioReport, file: ReportFile | None) -> None:
+        for text in report.notes:
+            note(text)
+        if file is None:
+            self._render(report, stdout)
+            return
+        rendered = io.StringIO()
+        self._render(report, Console(file=rendered, width=200, highlight=False, soft_wrap=True))
+        file.write(rendered.getvalue())
+
+    def _render(self, report: DirtyRatioReport, console: Console) -> None:
+        if self.report_format is DirtyRatioFormat.TEXT:
+            print_text(report, console)
+            return
+        told = ci_report(report, self.fail_above)
+        rendered = {
+            DirtyRatioFormat.JSON: lambda: render_json(report).decode(),
+            DirtyRatioFormat.MARKDOWN: lambda: render_markdown(report),
+            DirtyRatioFormat.HTML: lambda: render_html(report),
+            DirtyRatioFormat.BROKER_LOG: lambda: render_broker_log(report),
+            DirtyRatioFormat.JUNIT: lambda: render_junit(told),
+            DirtyRatioFormat.GITHUB: lambda: render_annotations(told),
+            DirtyRatioFormat.CODE_QUALITY: lambda: render_code_quality(told),
+        }[self.report_format]()
+        console.file.write(rendered)
+
+    def _exit_code(self, report: DirtyRatioReport) -> int:
+        if self.fail_above is None:
+            return ExitCode.OK
+        above = report.above(self.fail_above)
+        for log in above:
+            why = "; no checkpoint is given, so it counts as never cleaned" if log.estimate else ""
+            ratio = log.found.ratio.ratio
+            text = f"{log.log}: dirty ratio {ratio:.4f} is above {self.fail_above:g}{why}"
+            say("finding", text)
+        return ExitCode.FINDING if above else ExitCode.OK

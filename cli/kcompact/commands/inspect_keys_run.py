@@ -1,0 +1,125 @@
+"""The work behind ``kcompact inspect --key``: read once, follow a few keys."""
+
+import base64
+import binascii
+import io
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+from rich.console import Console
+
+from kcompact.broker.log_names import LogName
+from kcompact.broker.log_offsets import parse_log_offsets
+from kcompact.commands.report_file import open_report
+from kcompact.commands.verify_inputs import read_keys
+from kcompact.console import note, stderr, stdout
+from kcompact.dumps.dump import Dump, open_dump
+from kcompact.engine.session import SessionOptions, open_session
+from kcompact.errors import ExitCode, PolicyError
+from kcompact.inspect.histories import KeyHistory, key_at, key_histories
+from kcompact.options.dump_options import ReadingOptions, read_options
+from kcompact.options.inspect_options import InspectFormat, InspectOutputOptions, KeyOptions
+from kcompact.options.run_options import RunOptions
+from kcompact.printable import terminal
+from kcompact.report.inspect.histories_report import print_text, render_html, render_json, render_markdown
+from kcompact.storage.scratch import scratch_folder
+
+_RENDERINGS = {
+    InspectFormat.JSON: render_json,
+    InspectFormat.MARKDOWN: render_markdown,
+    InspectFormat.HTML: render_html,
+}
+
+
+@dataclass(frozen=True)
+class KeyCommand:
+    """The command line of one ``inspect`` that asks for keys."""
+
+    dumps: list[str]
+    keys: KeyOptions
+    output: InspectOutputOptions
+    reading: ReadingOptions
+    run: RunOptions
+
+    def execute(self) -> int:
+        """Do it, and return the exit code."""
+        self._check_format()
+        keys = self._keys_given()
+        places = _places(self.keys.offset)
+        with (
+            open_report(
+                self.output.output, self.dumps, [], overwrite=self.output.overwrite, annotations=False
+            ) as report,
+            open_dump(self.dumps, read_options(self.reading)) as dump,
+        ):
+            input_bytes = sum(file.data_bytes for file in dump.files) * (1 + len(places))
+            session = SessionOptions(self.run.master, self.run.driver_memory, self.run.verbose, input_bytes)
+            with open_session(session) as spark:
+                keys += [_key_at(spark, dump, log, offset) for log, offset in places]
+                with scratch_folder() as folder:
+                    found = key_histories(spark, dump, folder, list(dict.fromkeys(keys)))
+            dump.check_unmoved()
+            for text in dump.notes:
+                note(text)
+            text = self._rendered(found)
+            if report is None:
+                self._show(found)
+            else:
+                report.write(text)
+                stderr.print(f"wrote {terminal(str(report.path))}", markup=False)
+        return ExitCode.OK
+
+    def _check_format(self) -> None:
+        wanted = self.output.report_format
+        if wanted is not InspectFormat.TEXT and wanted not in _RENDERINGS:
+            raise PolicyError(
+                f"--format {wanted.value} has no form for histories of keys",
+                hint="use text, json, markdown or html",
+            )
+
+    def _keys_given(self) -> list[bytes]:
+        keys = [_from_base64(text) for text in self.keys.key_base64]
+        for text in self.keys.key:
+            keys += read_keys(text[1:]) if text.startswith("@") else [text.encode("utf-8", "surrogateescape")]
+        return keys
+
+    def _show(self, found: Sequence[KeyHistory]) -> None:
+        if self.output.report_format is InspectFormat.TEXT:
+            print_text(found, stdout)
+        else:
+            sys.stdout.write(self._rendered(found))
+        sys.stdout.flush()
+
+    def _rendered(self, found: Sequence[KeyHistory]) -> str:
+        if self.output.report_format is not InspectFormat.TEXT:
+            return _RENDERINGS[self.output.report_format](found)
+        text = io.StringIO()
+        print_text(found, Console(file=text, highlight=False, soft_wrap=True))
+        return text.getvalue()
+
+
+def _places(arguments: list[str]) -> list[tuple[LogName, int]]:
+    each = [parse_log_offsets("--offset", [argument]) for argument in arguments]
+    for found in each:
+        if found.unnamed is not None:
+            raise PolicyError(
+                f"--offset {found.unnamed}: of which log?", hint=f"write --offset orders-0={found.unnamed}"
+            )
+    return [place for found in each for place in found.by_log.items()]
+
+
+def _key_at(spark: SparkSession, dump: Dump, log: LogName, offset: int) -> bytes:
+    with scratch_folder() as folder:
+        return key_at(spark, dump, Path(folder), log, offset)
+
+
+def _from_base64(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise PolicyError(
+            f"--key-base64 {text}: not base64", hint="as in --key-base64 b3JkZXItMQ=="
+        ) from error

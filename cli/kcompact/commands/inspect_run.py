@@ -1,0 +1,116 @@
+"""The work behind ``kcompact inspect``: read once, ask everything, report, compare with what was expected."""
+
+import io
+import sys
+import time
+from dataclasses import dataclass
+
+from rich.console import Console
+
+from kcompact.broker.log_names import LogName
+from kcompact.commands.report_file import ReportFile, open_report
+from kcompact.commands.telling_ci import tell_github
+from kcompact.console import note, stderr, stdout
+from kcompact.dumps.dump import open_dump
+from kcompact.dumps.options import ReadOptions
+from kcompact.engine.session import SessionOptions, open_session
+from kcompact.errors import ExitCode
+from kcompact.inspect.end_offsets import read_end_offsets
+from kcompact.inspect.inspection import Inspection
+from kcompact.inspect.pipeline import Expectations, inspect_dump
+from kcompact.inspect.thresholds import Thresholds
+from kcompact.options.dump_options import ReadingOptions, read_options
+from kcompact.options.inspect_options import ExpectationOptions, InspectFormat, InspectOutputOptions
+from kcompact.options.run_options import RunOptions
+from kcompact.printable import terminal
+from kcompact.report.ci.ci_github import render_annotations
+from kcompact.report.ci.ci_gitlab import render_code_quality
+from kcompact.report.ci.ci_junit import render_junit
+from kcompact.report.inspect.inspection_ci import ci_report
+from kcompact.report.inspect.inspection_html import render_html
+from kcompact.report.inspect.inspection_json import render_json
+from kcompact.report.inspect.inspection_markdown import render_markdown
+from kcompact.report.inspect.inspection_text import print_text
+from kcompact.storage.scratch import scratch_folder
+
+_FILE_WIDTH = 200  # columns of a text report that goes to a file
+
+
+@dataclass(frozen=True)
+class InspectCommand:
+    """The command line of one ``inspect``, as options groups."""
+
+    dumps: list[str]
+    output: InspectOutputOptions
+    expectations: ExpectationOptions
+    reading: ReadingOptions
+    run: RunOptions
+
+    def execute(self) -> int:
+        """Do it, and return the exit code."""
+        started = time.monotonic()
+        options = read_options(self.reading)
+        expected = self._expected(options)
+        others = [self.expectations.expect_end_offsets]
+        with (
+            open_report(
+                self.output.output,
+                self.dumps,
+                others,
+                overwrite=self.output.overwrite,
+                annotations=self.output.annotations,
+            ) as report,
+            open_dump(self.dumps, options) as dump,
+        ):
+            input_bytes = sum(file.data_bytes for file in dump.files)
+            session = SessionOptions(
+                self.run.master, self.run.driver_memory, self.run.verbose, input_bytes, light=True
+            )
+            with scratch_folder() as folder, open_session(session) as spark:
+                found = inspect_dump(spark, dump, folder, expected)
+            dump.check_unmoved()
+            found.run = {"seconds": round(time.monotonic() - started, 3)}
+            self._show(found, report)
+        told = ci_report(found, self.expectations.fail_on.level)
+        in_stdout = self.output.report_format is InspectFormat.GITHUB and report is None
+        tell_github(told, self.output.annotations, in_stdout=in_stdout)
+        return ExitCode.OK if told.holds else ExitCode.FINDING
+
+    def _expected(self, options: ReadOptions) -> Expectations:
+        given = self.expectations
+        limits = Thresholds(given.max_null_keys, given.max_cross_partition_keys, given.max_gaps)
+        ends = read_end_offsets(given.expect_end_offsets) if given.expect_end_offsets else {}
+        return Expectations(limits, {log: end for log, end in ends.items() if _is_wanted(log, options)})
+
+    def _show(self, found: Inspection, report: ReportFile | None) -> None:
+        for text in found.notes:
+            note(text)
+        if report is None:
+            self._render(found, stdout)
+            sys.stdout.flush()
+            return
+        rendered = io.StringIO()
+        self._render(found, Console(file=rendered, width=_FILE_WIDTH, highlight=False, soft_wrap=True))
+        report.write(rendered.getvalue())
+        stderr.print(f"{terminal(found.verdict)}\nwrote {terminal(str(report.path))}", markup=False)
+
+    def _render(self, found: Inspection, console: Console) -> None:
+        if self.output.report_format is InspectFormat.TEXT:
+            print_text(found, console)
+            return
+        told = ci_report(found, self.expectations.fail_on.level)
+        rendered = {
+            InspectFormat.JSON: lambda: render_json(found).decode(),
+            InspectFormat.MARKDOWN: lambda: render_markdown(found),
+            InspectFormat.HTML: lambda: render_html(found),
+            InspectFormat.JUNIT: lambda: render_junit(told),
+            InspectFormat.GITHUB: lambda: render_annotations(told),
+            InspectFormat.CODE_QUALITY: lambda: render_code_quality(told),
+        }[self.output.report_format]()
+        console.file.write(rendered)
+
+
+def _is_wanted(log: LogName, options: ReadOptions) -> bool:
+    """Whether the filters leave a log in: what is not read is not missed."""
+    of_topic = not options.topics or log.topic in options.topics
+    return of_topic and (not options.partitions or any(log.partition in some for some in options.partitions))

@@ -1,0 +1,265 @@
+"""The work behind ``kcompact verify``: read the dumps, ask, answer."""
+
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+
+from kcompact.broker.log_names import LogName
+from kcompact.commands.answering import give_answer
+from kcompact.commands.report_file import ReportFile, open_report
+from kcompact.commands.verify_inputs import (
+    KnownState,
+    open_after,
+    read_keys,
+    read_state,
+    sha256_of_files,
+)
+from kcompact.console import note
+from kcompact.dumps.dump import Dump, open_dump
+from kcompact.dumps.files.filters import refuse_unmatched
+from kcompact.dumps.options import ReadOptions
+from kcompact.engine.session import SessionOptions, open_session
+from kcompact.errors import ExitCode, PolicyError
+from kcompact.options.dump_options import ReadingOptions, read_options
+from kcompact.options.log_options import GivenOptions, given_files, now_ms, read_given
+from kcompact.options.policy_options import (
+    Policies,
+    PolicyOptions,
+    config_files,
+    policies_for,
+    require_retention,
+)
+from kcompact.options.run_options import RunOptions
+from kcompact.options.verify_options import AnswerOptions, VerifyMode, VerifyOptions
+from kcompact.report.verify.verify_words import Keys
+from kcompact.rules.policy import Policy
+from kcompact.storage.scratch import scratch_folder
+from kcompact.verify.absent_keys import AbsentQuestion, verify_absent
+from kcompact.verify.compacted import verify_compacted
+from kcompact.verify.judgement.bounds import Bounds
+from kcompact.verify.judgement.told import Told, bounds_of, keyed_rows, with_aborted, with_knowledge
+from kcompact.verify.outcome import Outcome
+from kcompact.verify.pipeline import verify_compaction
+from kcompact.verify.queries import shuffled_for
+from kcompact.verify.question import Log, Question
+from kcompact.verify.rows.indexed import Indexed, indexed, named_alike, receivers_for, require_offsets
+from kcompact.verify.rows.key_rows import EXTRA
+from kcompact.verify.rows.pair_files import pairs_in_order
+from kcompact.verify.rows.settling import rules_alone, rules_of
+from kcompact.verify.same_state import StateQuestion, verify_state
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The dumps of one verification, read. ``before`` None: AFTER stands alone."""
+
+    spark: SparkSession
+    before: Indexed | None
+    after: Indexed
+    committed: Indexed | None
+    before_dump: Dump | None
+    after_dump: Dump | None
+
+    @property
+    def judged(self) -> Indexed:
+        """The dump by whose records AFTER is judged."""
+        return self.before or self.after
+
+    def rows(self, dump: Indexed) -> DataFrame:
+        """The index rows of one of them."""
+        return dump.files.frame(self.spark)
+
+    @property
+    def records(self) -> int:
+        """Records of both dumps."""
+        dumps = [dump for dump in (self.before, self.after) if dump is not None]
+        return sum(part.records for dump in dumps for part in dump.summaries)
+
+    @property
+    def logs(self) -> dict[int, Log]:
+        """Logs of both dumps."""
+        return {**(self.before.logs if self.before else {}), **self.after.logs}
+
+
+@dataclass(frozen=True)
+class VerifyCommand:
+    """The command line of one ``verify``, as options groups."""
+
+    dumps: list[str]
+    verification: VerifyOptions
+    answer: AnswerOptions
+    given: GivenOptions
+    policy: PolicyOptions
+    reading: ReadingOptions
+    run: RunOptions
+
+    def execute(self) -> int:
+        """Do it, and return the exit code."""
+        self._check_grammar()
+        policies = policies_for(self.policy, self._base_policy())
+        with ExitStack() as stack:
+            file = stack.enter_context(self._open_report())
+            state = read_state(self.given)
+            inputs = self._read(stack)
+            for text in dict.fromkeys([*inputs.judged.notes, *inputs.after.notes]):
+                note(text)
+            with shuffled_for(inputs.spark, inputs.records):
+                outcome = self._ask(inputs, policies, state)
+            for dump in (inputs.before_dump, inputs.after_dump):
+                if dump is not None:
+                    dump.check_unmoved()
+            for text in policies.notes:
+                note(text)
+            give_answer(outcome, self.answer, Keys(self.verification.hash_keys), file)
+        if outcome.is_undecided:
+            return ExitCode.FAILED
+        return ExitCode.OK if outcome.holds else ExitCode.FINDING
+
+    def _check_grammar(self) -> None:
+        if self.verification.mode is VerifyMode.STATE and len(self.dumps) != 2:  # noqa: PLR2004  A and B
+            raise PolicyError(
+                f"--mode state compares two dumps, not {len(self.dumps)}",
+                hint="a folder or a quoted glob counts as one: kcompact verify --mode state A/ B/",
+            )
+        if self.verification.ignore_partitions and self.verification.mode is not VerifyMode.STATE:
+            raise PolicyError("--ignore-partitions belongs to --mode state", hint="add --mode state")
+
+    def _open_report(self) -> AbstractContextManager[ReportFile | None]:
+        given = [*given_files(self.given), self.given.state, *config_files(self.policy)]
+        others = [*given, self.verification.absent_keys]
+        return open_report(
+            self.answer.output,
+            self.dumps,
+            others,
+            overwrite=self.answer.overwrite,
+            annotations=self.answer.annotations,
+        )
+
+    def _base_policy(self) -> Policy:
+        return Policy(
+            drop_tombstones=self.verification.drop_tombstones,
+            null_keys=self.verification.null_keys.value,
+            now_ms=now_ms(self.given),
+        )
+
+    def _read(self, stack: ExitStack) -> Inputs:
+        """Open and index all dumps; they and the session live as long as ``stack``."""
+        options = read_options(self.reading)
+        after = open_after(self.dumps[-1], options)
+        before = open_dump(self.dumps[:-1], options) if self.dumps[:-1] else None
+        committed = open_dump([self.given.read_committed], options) if self.given.read_committed else None
+        dumps = (before, after, committed)
+        for dump in dumps:
+            if dump is not None:
+                stack.enter_context(dump)
+        if self.verification.mode is VerifyMode.COMPACTION and not self.verification.absent_keys and before:
+            require_offsets(before, "BEFORE")
+            require_offsets(after, "AFTER")
+        spark = stack.enter_context(open_session(self._session_options(dumps)))
+        folder = stack.enter_context(scratch_folder())
+        extra, receivers = EXTRA | {"log_bytes"}, receivers_for((before, after))
+        read = [
+            None if dump is None else indexed(spark, dump, folder / name, columns, receivers)
+            for dump, name, columns in ((before, "before", extra), (committed, "committed", frozenset[str]()))
+        ]
+        read_after = indexed(spark, after, folder / "after", extra, receivers)
+        if committed is not None:
+            committed.check_unmoved()
+        _refuse_unmatched(options, [read[0], read_after])
+        if read[0] is not None and self.verification.mode is VerifyMode.COMPACTION:
+            read_after = named_alike(read[0], read_after)
+        return Inputs(spark, read[0], read_after, read[1], before, after)
+
+    def _session_options(self, dumps: tuple[Dump | None, ...]) -> SessionOptions:
+        input_bytes = sum(file.data_bytes for dump in dumps if dump for file in dump.files)
+        return SessionOptions(self.run.master, self.run.driver_memory, self.run.verbose, input_bytes)
+
+    def _ask(self, inputs: Inputs, policies: Policies, state: KnownState | None) -> Outcome:
+        if self.verification.absent_keys:
+            return self._ask_absent(inputs, self.verification.absent_keys)
+        if self.verification.mode is VerifyMode.STATE:
+            return self._ask_state(inputs)
+        return self._ask_compaction(inputs, policies, state)
+
+    def _ask_absent(self, inputs: Inputs, keys_file: str) -> Outcome:
+        dumps = (inputs.before_dump, inputs.after_dump)
+        paths = [file.path for dump in dumps if dump for file in dump.files]
+        question = AbsentQuestion(
+            read_keys(keys_file),
+            inputs.logs,
+            tuple(self.dumps[:-1]),
+            self.dumps[-1],
+            now_ms(self.given),
+            sha256_of_files([*paths, keys_file]),
+        )
+        before = inputs.rows(inputs.before) if inputs.before else None
+        return verify_absent(inputs.spark, before, inputs.rows(inputs.after), question)
+
+    def _ask_state(self, inputs: Inputs) -> Outcome:
+        question = StateQuestion(
+            inputs.judged.logs,
+            inputs.after.logs,
+            ((self.dumps[0],), self.dumps[1]),
+            ignore_partitions=self.verification.ignore_partitions,
+            now_ms=now_ms(self.given),
+            max_findings=self.answer.most_findings,
+        )
+        one, other = inputs.rows(inputs.judged), inputs.rows(inputs.after)
+        return verify_state(inputs.spark, one, other, question)
+
+    def _ask_compaction(self, inputs: Inputs, policies: Policies, state: KnownState | None) -> Outcome:
+        told = self._told(inputs, policies, state)
+        bounds = told.unbounded
+        if told.bounds_rounds:
+            judged = inputs.judged
+            bounds = bounds_of(keyed_rows(inputs.spark, judged.files), judged.summaries, told)
+        of_topic = policies.for_topics({topic for topic, _ in inputs.logs.values()})
+        runs, firsts = inputs.judged.runs, inputs.after.first_offsets
+        question = Question(
+            inputs.logs,
+            tuple(self.dumps[:-1]),
+            self.dumps[-1],
+            {
+                i: with_knowledge(
+                    bounds.get(i, Bounds(of_topic[topic])), i, told, runs.get(i, ()), firsts.get(i)
+                )
+                for i, (topic, _) in inputs.logs.items()
+            },
+            inputs.judged.carried & inputs.after.carried,
+            now_ms=next((policy.now_ms for policy in of_topic.values()), 0),
+            is_strict=self.verification.strict,
+            max_findings=self.answer.most_findings,
+        )
+        judge, rules = (
+            (verify_compacted, rules_alone) if inputs.before is None else (verify_compaction, rules_of)
+        )
+        after = None if inputs.before is None else inputs.after
+        pairs, disorder = pairs_in_order(inputs.spark, inputs.judged, after, question)
+        return judge(pairs, question, rules(question, told.lookups), disorder)
+
+    def _told(self, inputs: Inputs, policies: Policies, state: KnownState | None) -> Told:
+        names = {log_id: LogName(*log) for log_id, log in inputs.judged.logs.items()}
+        given = read_given(self.given, state.state if state else None).for_logs(names.values())
+        of_topic = policies.for_topics({name.topic for name in names.values()})
+        for topic, policy in of_topic.items():
+            require_retention(topic, policy)
+        is_end = state.belongs_to(inputs.before_dump, inputs.after_dump) if state else None
+        by_log = {log_id: given[name] for log_id, name in names.items()}
+        if inputs.committed is not None:
+            by_log = with_aborted(by_log, inputs.judged, inputs.committed)
+        return Told(
+            by_log,
+            {log_id: of_topic[name.topic] for log_id, name in names.items()},
+            is_end,
+            {log_id: policies.given_for(name.topic) for log_id, name in names.items()},
+            tells_checkpoints=self.given.checkpoint is not None or state is not None,
+            tells_transactions=inputs.committed is not None or self.given.aborted is not None,
+        )
+
+
+def _refuse_unmatched(options: ReadOptions, dumps: list[Indexed | None]) -> None:
+    """A topic that only one of the dumps holds is a finding, one that neither holds is a slip."""
+    there = [dump for dump in dumps if dump is not None]
+    logs = {log for dump in there for log in dump.logs.values()}
+    refuse_unmatched(options, logs, {log for dump in there for log in dump.left_out})

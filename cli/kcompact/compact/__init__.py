@@ -1,0 +1,1 @@
+"""One compaction: from a dump to survivors, removed keys, gaps and totals."""

@@ -1,0 +1,143 @@
+"""The plain form: one closed log that was never cleaned.
+
+Group by key in each task that reads, merge the groups of all tasks per (log, key), copy: three stages that
+send each other rows through Spark's shuffle, or one task that does it all where the dump is small. Each task
+works on so many rows at a time, so that memory is the same for a million keys and for many.
+It holds where every log's offsets ascend in the order of its records (checked while indexing, judged by the
+caller); anything else takes the full form.
+"""
+
+import pickle
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from kcompact.compact.keys_across_partitions import SharedKeys, find_shared_keys, together
+from kcompact.compact.plain_copying import CopiedLog, PlainJob, copy_latest
+from kcompact.dumps.output.assemble import Fragment
+from kcompact.dumps.records.layout import SplitNotes
+from kcompact.engine.blocks import row_blocks, rows_in
+from kcompact.engine.exchange import receivers_by_key, shares_by_key
+from kcompact.engine.passes.grouping import KeyGrouper, merge_groups, passes_for, split_of
+from kcompact.engine.passes.index_pass import TASK_SHIFT, TaskReader
+from kcompact.engine.passes.summaries import LogSummary, packed, unpacked
+from kcompact.engine.shuffle import DRIVER, Block, Sent, Stage, send
+from kcompact.engine.tasks import run_tasks
+
+LogNames = Mapping[int, tuple[str, int]]
+"""Topic and partition of every log id."""
+
+_GROUPS, _LATEST, _SUMMARIES, _SHARED = "groups", "latest", "summaries", "shared"
+
+
+@dataclass(frozen=True)
+class PlainScan:
+    """Summaries and notes of the dump, by split, before anything is decided. The driver's have no runs."""
+
+    summaries: list[LogSummary]
+    notes: dict[int, SplitNotes]
+
+
+@dataclass(frozen=True)
+class PlainRun:
+    """The result of the plain form: figures as read, figures as copied, parts of the output, shared keys."""
+
+    scan: PlainScan
+    copied: list[CopiedLog]
+    fragments: list[Fragment]
+    shared_keys: SharedKeys
+
+
+Judge = Callable[[PlainScan], bool]
+"""Whether to go on after reading; raises where the dump cannot be compacted."""
+
+
+def run_plain(spark: SparkSession, job: PlainJob, merge_tasks: int, judge: Judge) -> PlainRun | None:
+    """Read, merge, copy; parts of the output are in the plan's folder. None: ``judge`` stopped it."""
+    tasks = len(job.plan.tasks)
+    if tasks == merge_tasks == 1:
+        (run,) = run_tasks(spark, 1, lambda task: compact_alone(job, task))
+        return run if judge(run.scan) else None
+    grouped = send(spark, tasks, merge_tasks, lambda task: send_groups(job, task, merge_tasks))
+    return merge_and_copy(job, grouped, merge_tasks, judge)
+
+
+def merge_and_copy(job: PlainJob, grouped: Stage, merge_tasks: int, judge: Judge) -> PlainRun | None:
+    """Merge and copy, once the dump is read (``send_groups``). None: ``judge`` stopped it."""
+    scan = PlainScan(*unpacked(block.content for block in grouped.driver_blocks()))
+    if not judge(scan):
+        return None
+    names = {log.log_id: (log.topic, log.partition) for log in scan.summaries}
+    latest = grouped.then(
+        len(job.plan.tasks), lambda task, blocks: send_latest(task, blocks, merge_tasks, names)
+    )
+    results, found = latest.results(lambda task, blocks: copy_sent(job, task, blocks))
+    return PlainRun(
+        scan,
+        [log for logs, _ in results for log in logs],
+        [fragment for _, fragments in results for fragment in fragments],
+        together(pickle.loads(block.content) for block in found),  # noqa: S301  pickled by send_latest
+    )
+
+
+def compact_alone(job: PlainJob, task: int) -> PlainRun:
+    """The whole job in one task."""
+    reader, grouper = TaskReader(job.plan, task), KeyGrouper()
+    groups = [group for rows in reader.rows() for group in grouper.add(rows)]
+    groups += grouper.finish().to_batches()
+    logs = [log for split in reader.summaries.values() for log in split.logs()]
+    names = {log.log_id: (log.topic, log.partition) for log in logs}
+    shared: list[SharedKeys] = []
+    keys = list(_merged(groups, 1, names, shared))
+    copied, fragments = copy_latest(job, task, [batch for part in keys for batch in part.to_batches()], logs)
+    scan = PlainScan(*unpacked([packed(reader.summaries.values(), with_runs=False)]))
+    return PlainRun(scan, copied, fragments, together(shared))
+
+
+def send_groups(job: PlainJob, task: int, merge_tasks: int) -> Sent:
+    """Pass 1: one row per key of the task, sent to the merge task that the key belongs to."""
+    reader, grouper = TaskReader(job.plan, task), KeyGrouper()
+    for rows in reader.rows():
+        for groups in grouper.add(rows):
+            yield from _by_key(pa.Table.from_batches([groups]), merge_tasks)
+    yield from _by_key(grouper.finish(), merge_tasks)
+    summaries = reader.summaries.values()
+    yield DRIVER, Block(_SUMMARIES, packed(summaries, with_runs=False))
+    # Runs can be as many as the records: they go by way of a merge task back to this task's second pass.
+    yield task % merge_tasks, Block(_SUMMARIES, pickle.dumps((task, packed(summaries))))
+
+
+def _by_key(groups: pa.Table, merge_tasks: int) -> Sent:
+    # By key alone, so that a key found in several partitions meets itself in one place.
+    return row_blocks(_GROUPS, groups, receivers_by_key(groups["key"], merge_tasks))
+
+
+def send_latest(task: int, blocks: list[Block], merge_tasks: int, names: LogNames) -> Sent:
+    """The latest record of each key, sent to the copy task that will read its split."""
+    del task
+    shared: list[SharedKeys] = []
+    for keys in _merged(rows_in(blocks, _GROUPS), merge_tasks, names, shared):
+        yield from row_blocks(_LATEST, keys, split_of(keys["place"].to_numpy()) >> TASK_SHIFT)
+    for block in blocks:
+        if block.kind == _SUMMARIES:
+            receiver, content = pickle.loads(block.content)  # noqa: S301  pickled by send_groups
+            yield receiver, Block(_SUMMARIES, content)
+    yield DRIVER, Block(_SHARED, pickle.dumps(together(shared)))
+
+
+def _merged(
+    groups: list[pa.RecordBatch], merge_tasks: int, names: LogNames, shared: list[SharedKeys]
+) -> Iterator[pa.Table]:
+    """One row per (log, key), pass by pass; keys of several partitions are added to ``shared``."""
+    for share in shares_by_key(groups, merge_tasks, passes_for(groups)):
+        keys = merge_groups(share)
+        shared.append(find_shared_keys(keys, names))
+        yield keys
+
+
+def copy_sent(job: PlainJob, task: int, blocks: list[Block]) -> tuple[list[CopiedLog], list[Fragment]]:
+    """Pass 2: the survivors of a task's splits."""
+    logs, _ = unpacked(block.content for block in blocks if block.kind == _SUMMARIES)
+    return copy_latest(job, task, rows_in(blocks, _LATEST), logs)

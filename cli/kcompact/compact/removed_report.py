@@ -1,0 +1,111 @@
+"""removed-keys.csv in the full form: found where the records of a key meet, written by share."""
+
+import pickle
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcompact.cleaner.cleaning import Cleaning
+from kcompact.cleaner.shares import slices_by_log
+from kcompact.cleaner.tracked import rows_of_keys
+from kcompact.compact.full_job import REASON_NAMES, FullJob
+from kcompact.compact.keys_across_partitions import SharedKeys, find_shared_keys, together
+from kcompact.compact.plain_copying import REMOVED_SCHEMA
+from kcompact.compact.totals import PartRange
+from kcompact.engine.blocks import row_blocks, rows_in
+from kcompact.engine.shuffle import DRIVER, Block, Sent
+from kcompact.rules.decisions import with_verdicts
+from kcompact.rules.verdicts import Verdict
+
+_LOST, _FIGURES = "lost keys", "figures"
+_BY_KEY = ["log_id", "key"]
+
+
+@dataclass
+class RemovedLog:
+    """The keys of one log, those that lost records, and where their lines are."""
+
+    keys: int = 0
+    removed_keys: int = 0
+    pieces: list[PartRange] = field(default_factory=list)
+
+
+def report_removed_keys(cleaning: Cleaning, job: FullJob) -> tuple[dict[int, RemovedLog], SharedKeys]:
+    """Write the keys that lost records into parts, in the order of last offsets; find shared keys."""
+    tracked, plans, names = cleaning.tracked, cleaning.plans, job.names
+    shares, lookups = tracked.shares, tracked.lookups
+
+    def send_lost(_: int, blocks: list[Block]) -> Sent:
+        keys = _keys(with_verdicts(rows_of_keys(blocks, lookups), plans))
+        log_ids = keys["log_id"].to_numpy()
+        counts = Counter(
+            dict(zip(*(part.tolist() for part in np.unique(log_ids, return_counts=True)), strict=True))
+        )
+        yield DRIVER, Block(_FIGURES, pickle.dumps((counts, find_shared_keys(keys, names))))
+        lost = keys.filter(pc.greater(keys["records_removed"], 0))
+        yield from row_blocks(
+            _LOST, lost, shares.of(lost["log_id"].to_numpy(), lost["last_offset"].to_numpy())
+        )
+
+    sent = tracked.keyed.then(shares.count, send_lost)
+    parts, figures = sent.results(lambda share, blocks: _write(job, share, blocks))
+    logs: dict[int, RemovedLog] = {}
+    shared = []
+    for block in figures:
+        keys, found = pickle.loads(block.content)  # noqa: S301  pickled by send_lost
+        shared.append(found)
+        for log_id, count in keys.items():
+            logs.setdefault(log_id, RemovedLog()).keys += count
+    for part in parts:
+        for log_id, lines, piece in part:
+            logs[log_id].removed_keys += lines
+            logs[log_id].pieces.append(piece)
+    return logs, together(shared)
+
+
+def _keys(rows: pa.Table) -> pa.Table:
+    """One row per log and key of rows with a verdict."""
+    rows = rows.filter(rows["key"].is_valid()).sort_by("offset")
+    verdict = rows["verdict"]
+    retained = pc.equal(verdict, int(Verdict.RETAINED))
+    removed = pc.and_not(pc.invert(retained), pc.equal(verdict, int(Verdict.REPEATED)))
+    columns: dict[str, tuple[pa.ChunkedArray, str]] = {
+        "records_removed": (removed.cast(pa.int64()), "sum"),
+        "first_offset_removed": (pc.if_else(removed, rows["offset"], None), "min"),
+        "retained_offset": (pc.if_else(retained, rows["offset"], None), "max"),
+        "last_verdict": (pc.if_else(removed, verdict, None), "last"),  # rows come in the order of offsets
+        "last_offset": (rows["offset"], "max"),
+    }
+    table = pa.table({name: rows[name] for name in _BY_KEY} | {name: c for name, (c, _) in columns.items()})
+    grouped = table.group_by(_BY_KEY, use_threads=False).aggregate(
+        [(n, how) for n, (_, how) in columns.items()]
+    )
+    return grouped.rename_columns([*_BY_KEY, *columns])
+
+
+def _write(job: FullJob, share: int, blocks: list[Block]) -> list[tuple[int, int, PartRange]]:
+    """Write one share's lines; per log how many they are, and where."""
+    batches = rows_in(blocks, _LOST)
+    if not batches:
+        return []
+    rows = pa.Table.from_batches(batches).combine_chunks()
+    rows = rows.take(np.lexsort((rows["last_offset"].to_numpy(), rows["log_id"].to_numpy())))
+    name = f"removed-{share:06}"
+    found = []
+    with (job.folder / name).open("wb") as part:
+        for log_id, lost in slices_by_log(rows):
+            start = part.tell()
+            part.write(job.render_removed(*job.names[log_id], _removed_rows(lost)))
+            found.append((log_id, lost.num_rows, PartRange(name, start, part.tell())))
+    return found
+
+
+def _removed_rows(lost: pa.Table) -> pa.Table:
+    """REMOVED_SCHEMA rows; the reason why a key is gone is that of its last record."""
+    stays = lost["retained_offset"].combine_chunks().is_valid().to_numpy(zero_copy_only=False)
+    reasons = [REASON_NAMES[Verdict(code)] for code in lost["last_verdict"].to_pylist()]
+    columns = [lost[name] for name in REMOVED_SCHEMA.names[:-1]]
+    return pa.table([*columns, pa.array(reasons, pa.string(), mask=stays)], schema=REMOVED_SCHEMA)

@@ -1,0 +1,233 @@
+"""The outcome of a compaction, per log: the figures that reports and checks of the run are made from."""
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kcompact.compact.plain_copying import CopiedLog, RenderGaps
+from kcompact.dumps.output.assemble import Fragment
+from kcompact.engine.passes.summaries import NULL_KEY_EXAMPLES, LogSummary
+
+REASONS = ("superseded", "expired_tombstone", "keyless", "aborted", "expired", "expired_marker")
+"""Why a record goes; "expired" is retention. Reports list all of them, zeros included."""
+
+
+class PartRange(NamedTuple):
+    """Bytes [start, end) of a file in the run's folder."""
+
+    name: str
+    start: int
+    end: int
+
+
+Piece = bytes | PartRange
+"""A stretch of a report file: text at hand, or text that a worker wrote."""
+
+
+@dataclass
+class LogOutcome:
+    """One log before and after. Bytes are bytes in the dump; offsets are inclusive, -1 if there is none."""
+
+    log_id: int
+    topic: str
+    partition: int
+    records: int = 0
+    record_bytes: int = 0
+    kept: int = 0
+    kept_bytes: int = 0
+    removed: dict[str, int] = field(default_factory=lambda: dict.fromkeys(REASONS, 0))
+    tombstones: int = 0
+    tombstones_kept: int = 0
+    keys: int = 0
+    null_keys: int = 0
+    null_key_offsets: list[int] = field(default_factory=list)
+    first_offset: int = -1
+    last_offset: int = -1
+    first_kept_offset: int = -1
+    last_kept_offset: int = -1
+    min_timestamp_ms: int = -1
+    max_timestamp_ms: int = -1
+    removed_keys: int = 0
+    gaps: int = 0
+    gap_offsets: int = 0
+    gap_offsets_missing_before: int = 0
+    repeated_offsets: int = 0  # same offset, same content: dropped and counted
+    rounds: list[dict[str, Any]] = field(default_factory=list)  # the broker's own figures, round by round
+
+
+@dataclass
+class Outcome:
+    """All logs by topic and partition, and where the pieces of output and reports lie."""
+
+    logs: list[LogOutcome]
+    fragments: list[Fragment]
+    removed_keys: list[Piece]
+    gaps: list[Piece]
+
+
+def overlapping(summaries: list[LogSummary]) -> bool:
+    """Whether some log may hold an offset twice: its splits' ranges of offsets overlap."""
+    ranges: dict[int, list[tuple[int, int]]] = {}
+    for part in summaries:
+        ranges.setdefault(part.log_id, []).append((part.first_offset, part.last_offset))
+    return any(
+        later[0] <= earlier[1]
+        for log in ranges.values()
+        for earlier, later in itertools.pairwise(sorted(log))
+    )
+
+
+def unsorted_files(summaries: list[LogSummary], file_ids: Mapping[int, int]) -> frozenset[int]:
+    """Files in which some log's offsets do not ascend; ``file_ids`` tells the file of each split."""
+    found: set[int] = set()
+    ends: dict[tuple[int, int], int] = {}  # (log, file) -> last offset so far
+    for part in summaries:  # by split, that is, in the order of each file
+        file_id = file_ids[part.split_id]
+        if not part.ascending or part.first_offset <= ends.get((part.log_id, file_id), -1):
+            found.add(file_id)
+        ends[part.log_id, file_id] = part.last_offset
+    return frozenset(found)
+
+
+def overtaken_files(summaries: list[LogSummary], file_ids: Mapping[int, int]) -> set[tuple[int, int]]:
+    """Files (by id) of which the second, read later, holds offsets below those of the first, in some log."""
+    found: set[tuple[int, int]] = set()
+    largest: dict[int, tuple[int, int]] = {}  # log -> last offset so far, and whose it is
+    for part in summaries:
+        file_id = file_ids[part.split_id]
+        end, before = largest.get(part.log_id, (-1, file_id))
+        if before != file_id and part.first_offset < end:
+            found.add((before, file_id))
+        if part.last_offset > end:
+            largest[part.log_id] = part.last_offset, file_id
+    return found
+
+
+def plain_outcome(
+    summaries: list[LogSummary], copied: list[CopiedLog], fragments: list[Fragment], render_gaps: RenderGaps
+) -> Outcome:
+    """Put together what the tasks of the plain form found."""
+    logs = summarise_logs(summaries)
+    outcome = Outcome(list(logs.values()), fragments, [], [])
+    parts_of: dict[int, list[CopiedLog]] = defaultdict(list)
+    for part in copied:
+        parts_of[part.log_id].append(part)
+    summaries_of: dict[int, list[LogSummary]] = defaultdict(list)
+    for summary in summaries:
+        summaries_of[summary.log_id].append(summary)
+    for log in outcome.logs:
+        parts, mine = parts_of[log.log_id], summaries_of[log.log_id]
+        _add_copied(log, parts)
+        outcome.removed_keys += _removed_pieces(parts)
+        outcome.gaps += _gap_pieces(log, mine, parts, render_gaps)
+    return outcome
+
+
+def summarise_logs(summaries: list[LogSummary]) -> dict[int, LogOutcome]:
+    """The "before" half of every log's figures, ordered by topic and partition."""
+    logs: dict[int, LogOutcome] = {}
+    for part in sorted(summaries, key=lambda part: (part.topic, part.partition, part.first_offset)):
+        log = logs.get(part.log_id)
+        if log is None:
+            log = logs[part.log_id] = LogOutcome(part.log_id, part.topic, part.partition)
+            log.first_offset, log.last_offset = part.first_offset, part.last_offset
+        log.records += part.records
+        log.record_bytes += part.record_bytes
+        log.tombstones += part.tombstones
+        log.null_keys += part.null_keys
+        log.null_key_offsets = [*log.null_key_offsets, *part.null_key_offsets][:NULL_KEY_EXAMPLES]
+        log.first_offset = min(log.first_offset, part.first_offset)
+        log.last_offset = max(log.last_offset, part.last_offset)
+        _widen_timestamps(log, part)
+    return logs
+
+
+def _widen_timestamps(log: LogOutcome, part: LogSummary) -> None:
+    if part.min_timestamp_ms >= 0:
+        known = log.min_timestamp_ms >= 0
+        lowest = min(log.min_timestamp_ms, part.min_timestamp_ms)
+        log.min_timestamp_ms = lowest if known else part.min_timestamp_ms
+        log.max_timestamp_ms = max(log.max_timestamp_ms, part.max_timestamp_ms)
+
+
+def _add_copied(log: LogOutcome, parts: list[CopiedLog]) -> None:
+    for part in parts:
+        log.kept += part.kept
+        log.kept_bytes += part.kept_bytes
+        log.tombstones_kept += part.tombstones_kept
+        log.keys += part.keys
+        log.removed_keys += part.removed_keys
+        log.removed["expired_tombstone"] += part.tombstones_dropped
+        log.gaps += part.gaps
+        log.gap_offsets += part.gap_offsets
+        log.gap_offsets_missing_before += part.gap_missing_before
+    log.removed["keyless"] = log.null_keys
+    log.removed["superseded"] = log.records - log.null_keys - log.keys
+
+
+def _removed_pieces(parts: list[CopiedLog]) -> Iterator[Piece]:
+    for part in _by_offset(parts):
+        yield PartRange(f"removed-{part.task}", *part.removed_range)
+
+
+def _by_offset(parts: list[CopiedLog]) -> list[CopiedLog]:
+    return sorted(parts, key=lambda part: part.first_offset)
+
+
+def _gap_pieces(
+    log: LogOutcome, summaries: list[LogSummary], parts: list[CopiedLog], render_gaps: RenderGaps
+) -> list[Piece]:
+    """The gaps within stretches, as their tasks wrote them, and between, before and after them."""
+    below, records = {}, 0  # split_id -> records of the log in splits of lower offsets
+    for summary in sorted(summaries, key=lambda summary: summary.first_offset):
+        below[summary.split_id] = records
+        records += summary.records
+    pieces: list[Piece] = []
+    gaps: list[tuple[int, int, int]] = []  # as rows of ``gap_rows``
+    places: list[int] = []  # of each of these gaps' lines among the pieces
+
+    def add_gap(start: int, end_offset: int, records: int) -> None:
+        if start < end_offset:
+            gaps.append((start, end_offset, end_offset - start - records))
+            places.append(len(pieces))
+            pieces.append(b"")
+
+    start, present = log.first_offset, 0
+    for part in _by_offset([part for part in parts if part.kept]):
+        add_gap(start, part.first_kept, below[part.split_id] + part.records_before - present)
+        pieces.append(PartRange(f"gaps-{part.task}", *part.gaps_range))
+        start, present = part.last_kept + 1, below[part.split_id] + part.records_through
+        log.first_kept_offset = part.first_kept if log.first_kept_offset < 0 else log.first_kept_offset
+        log.last_kept_offset = part.last_kept
+    add_gap(start, log.last_offset + 1, records - present)
+    _count_gaps(log, gaps)
+    # All at once: where files are small there are thousands.
+    lines = render_gaps(log.topic, log.partition, np.array(gaps, np.int64).reshape(-1, 3))
+    for place, line in zip(places, lines.splitlines(keepends=True), strict=True):
+        pieces[place] = line
+    return pieces
+
+
+def _count_gaps(log: LogOutcome, gaps: list[tuple[int, int, int]]) -> None:
+    log.gaps += len(gaps)
+    log.gap_offsets += sum(end_offset - start for start, end_offset, _ in gaps)
+    log.gap_offsets_missing_before += sum(missing for *_, missing in gaps)
+
+
+def piece_bytes(folder: Path, pieces: list[Piece]) -> Iterator[bytes]:
+    """The pieces' text, read part by part (never a whole report at once)."""
+    for piece in pieces:
+        if isinstance(piece, bytes):
+            yield piece
+        elif piece.end > piece.start:
+            with (folder / piece.name).open("rb") as part:
+                part.seek(piece.start)
+                left = piece.end - piece.start
+                while left and (chunk := part.read(min(left, 1 << 20))):
+                    left -= len(chunk)
+                    yield chunk

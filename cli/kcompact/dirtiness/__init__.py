@@ -1,0 +1,1 @@
+"""How dirty logs are, and what a cleaning would bring."""

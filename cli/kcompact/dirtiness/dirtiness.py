@@ -1,0 +1,264 @@
+"""How dirty a log is and what a cleaning would bring, under any setting, from one scan (R1 to R16)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from kcompact.broker.given import GivenLog
+from kcompact.broker.log_names import LogName
+from kcompact.dirtiness.dirty_scan import DirtySection, LogScan, Mark, ScannedSegment, ScanPlan
+from kcompact.rules.capacity import map_limit
+from kcompact.rules.files.segment_roller import RollSettings, roll_settings
+from kcompact.rules.files.segments import SegmentState, containing, is_rolled
+from kcompact.rules.lookups import lookup_for
+from kcompact.rules.policy import Policy
+from kcompact.rules.range import CleanableRange, LogBounds, log_bounds, segmented_range, unsegmented_range
+from kcompact.rules.ratio import DirtyRatio, compaction_delay_ms, segmented_ratio
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A policy to look at a log under; ``reroll``: as if known segments had been rolled by that policy."""
+
+    policy: Policy
+    reroll: bool = False
+
+
+@dataclass(frozen=True)
+class ScannedLog:
+    """One log: the settings asked for (the configured one first), what is known of it, and its scan."""
+
+    log: LogName
+    settings: Sequence[Setting]
+    given: GivenLog
+    plan: ScanPlan
+    scan: LogScan
+
+
+@dataclass(frozen=True)
+class Gain:
+    """Records and bytes (a broker's) that cleaning up to some offset would remove. Rounds run until clean."""
+
+    superseded_records: int = 0
+    superseded_bytes: int = 0
+    keyless_records: int = 0
+    keyless_bytes: int = 0
+    aborted_records: int = 0
+    aborted_bytes: int = 0
+    due_tombstones: int = 0
+    due_tombstone_bytes: int = 0
+    tombstones: int = 0  # the latest of their key, those that are due included
+    stamped_tombstones: int = 0
+    map_entries: int = 0  # of one unlimited map: distinct keys in the dirty section
+    map_limit: int | None = None  # keys that the configured map holds; None: unlimited
+    rounds: int = 0
+
+    @property
+    def removable_records(self) -> int:
+        """Records that would go, whatever the reason."""
+        return self.superseded_records + self.keyless_records + self.aborted_records + self.due_tombstones
+
+    @property
+    def removable_bytes(self) -> int:
+        """Bytes that would go, whatever the reason."""
+        return self.superseded_bytes + self.keyless_bytes + self.aborted_bytes + self.due_tombstone_bytes
+
+
+@dataclass(frozen=True)
+class Dirtiness:
+    """One log under one setting."""
+
+    setting: Setting
+    bounds: LogBounds
+    range: CleanableRange
+    ratio: DirtyRatio
+    gain: Gain
+    segments: tuple[SegmentState, ...] | None  # None: each record is a closed segment of its own
+
+    @property
+    def eligible(self) -> bool:
+        """Whether a broker would clean the log: compacted, and dirty or late enough (R7)."""
+        return "compact" in self.setting.policy.cleanup_policy and self.ratio.eligible
+
+    @property
+    def binding_limit(self) -> str:
+        """The deciding limit: why the log is eligible, or what keeps it from being so."""
+        if "compact" not in self.setting.policy.cleanup_policy:
+            return "cleanup.policy"
+        if self.ratio.cleanable_bytes:
+            return "ratio" if self.ratio.due_by_ratio or not self.ratio.due_by_lag else "maximum lag"
+        is_clean_to_the_end = self.range.first_dirty_offset >= self.bounds.log_end_offset
+        return "nothing dirty" if is_clean_to_the_end or self._bound_is_end else self.range.bounded_by
+
+    @property
+    def _bound_is_end(self) -> bool:
+        return self.range.bounded_by == "log end"
+
+
+def plan_scan(given: GivenLog, settings: Sequence[Setting]) -> ScanPlan:
+    """The bounds that the scan of one log has to note, so that all ``settings`` can be assessed from it."""
+    policies = [setting.policy for setting in settings]
+    now_ms = policies[0].now_ms
+    fixed = {segment.base_offset for segment in given.segments or ()}
+    fixed |= {given.last_stable_offset} if given.last_stable_offset is not None else set()
+    lags = {policy.min_compaction_lag_ms for policy in policies if policy.min_compaction_lag_ms > 0}
+    limits = {limit for policy in policies if (limit := map_limit(policy)) is not None}
+    return ScanPlan(
+        now_ms=now_ms,
+        first_dirty_offset=lookup_for(given, policies[0]).first_dirty_offset,
+        fixed_offsets=tuple(sorted(fixed)),
+        roll_settings=tuple({s: None for setting in settings if (s := _rolling(setting, given))}),
+        young_limits_ms=tuple(sorted(now_ms - lag_ms for lag_ms in lags)),
+        map_limits=tuple(sorted(limits)),
+        has_horizons=bool(given.horizons)
+        or any(batch.delete_horizon_ms is not None for batch in given.batches or ()),
+    )
+
+
+def assess(one: ScannedLog, setting: Setting) -> Dirtiness:
+    """The log under one of its settings (or one that differs from it in lag, ratio or policy words only)."""
+    found = _range_and_ratio(one, setting, one.scan.dirty)
+    return replace(found, gain=gain_below(one, found.range, setting.policy))
+
+
+def estimate(one: ScannedLog, setting: Setting) -> Dirtiness:
+    """The log as if all had been cleaned once below the first record whose key came before.
+
+    An estimate for dumps without a checkpoint: no cleaner can have passed that record. The gain is empty.
+    """
+    bounds = log_bounds(one.given, one.scan.first_offset, one.scan.last_offset + 1)
+    start = one.scan.estimated.start
+    supposed = replace(one.given, checkpoint_offset=start.offset if start else bounds.log_end_offset)
+    return _range_and_ratio(replace(one, given=supposed), setting, one.scan.estimated)
+
+
+def _range_and_ratio(one: ScannedLog, setting: Setting, section: DirtySection) -> Dirtiness:
+    policy, given = setting.policy, one.given
+    bounds = log_bounds(given, one.scan.first_offset, one.scan.last_offset + 1)
+    segments = _segments(one, setting)
+    if segments:
+        cleanable = segmented_range(segments, bounds, given.checkpoint_offset, policy)
+        ratio = segmented_ratio(segments, cleanable, policy)
+    else:
+        young = _young(section, one.plan, policy)
+        cleanable = unsegmented_range(bounds, given.checkpoint_offset, young.offset if young else None)
+        ratio = _unsegmented_ratio(one.scan, section, cleanable, policy)
+    return Dirtiness(setting, bounds, cleanable, ratio, Gain(), segments)
+
+
+def gain_below(one: ScannedLog, cleanable: CleanableRange, policy: Policy) -> Gain:
+    """The gain of cleaning the range; nothing if it is empty."""
+    bound = cleanable.first_uncleanable_offset
+    limit = map_limit(policy)
+    if bound <= cleanable.first_dirty_offset:
+        return Gain(map_limit=limit)
+    mark = mark_at(one.scan, bound)
+    full = one.scan.full_maps_at[one.plan.map_limits.index(limit)] if limit is not None else []
+    return Gain(
+        superseded_records=mark["superseded_records"],
+        superseded_bytes=mark["superseded_bytes"],
+        keyless_records=mark["keyless_records"],
+        keyless_bytes=mark["keyless_bytes"],
+        aborted_records=mark["aborted_records"],
+        aborted_bytes=mark["aborted_bytes"],
+        due_tombstones=mark["due_tombstones"],
+        due_tombstone_bytes=mark["due_bytes"],
+        tombstones=mark["tombstones"],
+        stamped_tombstones=mark["stamped_tombstones"],
+        map_entries=mark["map_entries"],
+        map_limit=limit,
+        rounds=1 + sum(stop < bound for stop in full),
+    )
+
+
+def perfect_gain(one: ScannedLog) -> Gain:
+    """The gain of cleaning every record of the log, as if nothing were held back."""
+    everything = CleanableRange(-1, one.scan.end.offset, "log end", checkpoint_reset=False)
+    return gain_below(one, everything, one.settings[0].policy)
+
+
+def mark_at(scan: LogScan, offset: int) -> Mark:
+    """The totals below an offset that some bound of the plan lies at."""
+    noted = [segment.mark for segments in (scan.fixed, *scan.rolled) for segment in segments]
+    sections = (scan.dirty, scan.estimated)
+    noted += [mark for section in sections for mark in (section.start, *section.young) if mark]
+    at_or_above = [mark for mark in noted if mark.offset >= offset]
+    # No record lies between a bound and the next mark at or above it, since every bound is marked.
+    return min(at_or_above, key=lambda mark: mark.offset, default=scan.end)
+
+
+def _rolling(setting: Setting, given: GivenLog) -> RollSettings | None:
+    """How the log's segments are to be rolled; None where they are known, or where there are none."""
+    rolls = setting.reroll or given.segments is None
+    return roll_settings(setting.policy) if rolls and is_rolled(setting.policy) else None
+
+
+def _segments(one: ScannedLog, setting: Setting) -> tuple[SegmentState, ...] | None:
+    settings = _rolling(setting, one.given)
+    if settings:
+        return _rolled_segments(one.scan, one.plan.roll_settings.index(settings))
+    return None if one.given.segments is None or setting.reroll else _told_segments(one.scan, one.given)
+
+
+def _rolled_segments(scan: LogScan, which: int) -> tuple[SegmentState, ...]:
+    scanned = scan.rolled[which]
+    ends = [segment.mark["bytes"] for segment in scanned[1:]] + [scan.end["bytes"]]
+    return tuple(
+        _state(segment, end - segment.mark["bytes"]) for segment, end in zip(scanned, ends, strict=True)
+    )
+
+
+def _told_segments(scan: LogScan, given: GivenLog) -> tuple[SegmentState, ...]:
+    """Known sizes and file times; timestamps of batches (markers have some too), or of records."""
+    told = given.segments or ()
+    bases = [segment.base_offset for segment in told]
+    times: list[list[tuple[int, int]]] = [[] for _ in told]  # (first, largest) of each part of a segment
+    if given.batches:
+        parts = [
+            (batch.base_offset, batch.max_timestamp_ms, batch.max_timestamp_ms) for batch in given.batches
+        ]
+    else:
+        parts = [
+            (part.mark.offset, part.first_timestamp_ms, part.largest_timestamp_ms)
+            for part in scan.fixed
+            if part.first_timestamp_ms is not None
+        ]
+    for offset, first_ms, largest_ms in parts:
+        if offset >= bases[0]:
+            times[containing(bases, offset)].append((first_ms, largest_ms))
+    return tuple(
+        SegmentState(
+            segment.base_offset,
+            segment.size_bytes,
+            max((largest_ms for _, largest_ms in mine), default=-1),
+            mine[0][0] if mine else -1,
+            segment.mtime_ms,
+        )
+        for segment, mine in zip(told, times, strict=True)
+    )
+
+
+def _state(segment: ScannedSegment, size_bytes: int) -> SegmentState:
+    first_ms = -1 if segment.first_timestamp_ms is None else segment.first_timestamp_ms
+    return SegmentState(segment.mark.offset, size_bytes, segment.largest_timestamp_ms, first_ms)
+
+
+def _young(section: DirtySection, plan: ScanPlan, policy: Policy) -> Mark | None:
+    if policy.min_compaction_lag_ms <= 0:
+        return None
+    return section.young[plan.young_limits_ms.index(policy.now_ms - policy.min_compaction_lag_ms)]
+
+
+def _unsegmented_ratio(
+    scan: LogScan, section: DirtySection, cleanable: CleanableRange, policy: Policy
+) -> DirtyRatio:
+    """Byte sums where each record is a segment (R6); the delay is that of the oldest dirty record (R8)."""
+    clean = section.start["bytes"] if section.start else scan.end["bytes"]
+    below_bound = max(clean, mark_at(scan, cleanable.first_uncleanable_offset)["bytes"])
+    delay_ms = compaction_delay_ms([section.oldest_ms], policy)
+    return DirtyRatio(
+        clean,
+        below_bound - clean,
+        scan.end["bytes"] - below_bound,
+        delay_ms,
+        policy.min_cleanable_dirty_ratio,
+    )

@@ -1,0 +1,250 @@
+"""One scan over a log in offset order: everything that ``dirty-ratio`` and its what-if tables ask of records.
+
+Figures are running totals. They are noted wherever some bound could come to lie (segment bases under every
+setting, the first record that a minimum lag protects, the last stable offset), so that the figures below
+each bound are looked up afterwards and no record is read twice.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kcompact.rules.files.segment_roller import Appends, Roller, RollSettings
+from kcompact.rules.rounds import MapScan, ScanLimits
+from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
+
+Longs = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+TOTALS = (
+    "records",
+    "bytes",
+    "superseded_bytes",  # of records whose successor has come
+    "superseded_records",
+    "keyless_bytes",
+    "keyless_records",
+    "aborted_bytes",
+    "aborted_records",
+    "tombstones",  # that are the latest of their key so far, like the next three
+    "stamped_tombstones",  # those with a delete horizon
+    "due_tombstones",  # those whose horizon is not after now
+    "due_bytes",
+    "map_entries",  # distinct keys from the first dirty offset on
+)
+"""The running totals over the records below an offset."""
+
+SUPERSEDED = ("bytes", "records", "tombstones", "stamped", "due", "due_bytes")
+"""The amounts by which a record lowers the totals when it supersedes earlier ones of its key."""
+
+_NEVER_ENDS = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class ScanPlan:
+    """The bounds at which the scan of one log notes its totals. Picklable."""
+
+    now_ms: int
+    first_dirty_offset: int  # 0 where the log start decides
+    fixed_offsets: tuple[int, ...] = ()  # ascending: told segment bases, last stable offset, ...
+    roll_settings: tuple[RollSettings, ...] = ()
+    young_limits_ms: tuple[int, ...] = ()  # a minimum lag protects records with later timestamps
+    map_limits: tuple[int, ...] = ()  # keys that fit into the offset map
+    has_horizons: bool = False  # delete horizons are told, by batches or from earlier rounds
+
+
+@dataclass(frozen=True)
+class ScanRows:
+    """Records of one log in ascending order, column by column."""
+
+    offset: Longs
+    timestamp_ms: Longs
+    log_bytes: Longs
+    is_mapped: Flags  # has a key, is neither aborted nor a control record
+    is_keyless: Flags
+    is_aborted: Flags
+    is_tombstone: Flags
+    is_latest: Flags  # no record of its key follows in the dirty section
+    delete_horizon_ms: Longs  # UNKNOWN_HORIZON_MS: none
+    previous_offset: Longs  # below 0: the first record of its key
+    superseded: Longs  # (n, len(SUPERSEDED)): what each record takes away
+
+    def __len__(self) -> int:
+        return len(self.offset)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """The totals over all records below ``offset``."""
+
+    offset: int
+    totals: tuple[int, ...]
+
+    def __getitem__(self, name: str) -> int:
+        return self.totals[TOTALS.index(name)]
+
+
+@dataclass
+class ScannedSegment:
+    """A stretch of a log as its records tell it, with the totals below its first offset."""
+
+    mark: Mark
+    largest_timestamp_ms: int = -1
+    first_timestamp_ms: int | None = None  # None: no record
+
+
+@dataclass
+class DirtySection:
+    """Figures of the section from one possible first dirty offset on."""
+
+    start: Mark | None = None  # None: no record lies there
+    oldest_ms: int = -1  # smallest timestamp above 0
+    young: list[Mark | None] = field(default_factory=list)  # one per limit; None: no record is that young
+
+
+@dataclass
+class LogScan:
+    """The result of scanning one log; offsets and times are -1 where there is none."""
+
+    first_offset: int = -1
+    last_offset: int = -1
+    clashing_offset: int = -1  # stands twice, with different keys
+    next_due_ms: int = -1  # earliest and latest delete horizon after now, of latest tombstones
+    last_due_ms: int = -1
+    dirty: DirtySection = field(default_factory=DirtySection)
+    # From the first record on whose key came before: everything below could have been cleaned.
+    estimated: DirtySection = field(default_factory=DirtySection)
+    end: Mark = field(default_factory=lambda: Mark(0, (0,) * len(TOTALS)))
+    fixed: list[ScannedSegment] = field(default_factory=list)  # one per fixed offset
+    rolled: list[list[ScannedSegment]] = field(default_factory=list)  # one list per roll setting
+    full_maps_at: list[list[int]] = field(default_factory=list)  # per map limit: records that met a full map
+
+
+class LogScanner:
+    """Scans one log whose records are fed in pieces of any size."""
+
+    def __init__(self, plan: ScanPlan) -> None:
+        self._plan = plan
+        self._totals = np.zeros(len(TOTALS), np.int64)
+        self._rollers = [Roller(settings) for settings in plan.roll_settings]
+        limits = (ScanLimits(plan.first_dirty_offset, _NEVER_ENDS, n, None) for n in plan.map_limits)
+        self._maps = [MapScan(limit) for limit in limits]
+        self._fixed_offsets = np.array(plan.fixed_offsets, np.int64)
+        self.scan = LogScan(rolled=[[] for _ in self._rollers])
+        for section in (self.scan.dirty, self.scan.estimated):
+            section.young = [None] * len(plan.young_limits_ms)
+
+    def feed(self, rows: ScanRows) -> None:
+        """The next records of the log."""
+        if not len(rows):
+            return
+        self._note_offsets(rows)
+        running = self._running_totals(rows)
+        self._note_section(self.scan.dirty, rows, running, self._plan.first_dirty_offset)
+        repeats = rows.offset[rows.previous_offset >= 0]
+        start = self.scan.estimated.start
+        if start or len(repeats):
+            since = start.offset if start else int(repeats[0])
+            self._note_section(self.scan.estimated, rows, running, since)
+        self._note_segments(rows, running)
+        self._note_horizons(rows)
+        for scan in self._maps:
+            scan.feed(rows.offset, rows.previous_offset, rows.is_mapped, rows.is_aborted)
+        self._totals = running[-1]
+
+    def finish(self) -> LogScan:
+        """The result of the scan; fixed offsets behind the last record are noted now."""
+        self.scan.end = Mark(self.scan.last_offset + 1, tuple(self._totals.tolist()))
+        for offset in self._plan.fixed_offsets[len(self.scan.fixed) :]:
+            self.scan.fixed.append(ScannedSegment(Mark(offset, self.scan.end.totals)))
+        self.scan.full_maps_at = [[full.stop_offset for full in scan.full] for scan in self._maps]
+        return self.scan
+
+    def _note_offsets(self, rows: ScanRows) -> None:
+        scan = self.scan
+        offsets = np.concatenate(([scan.last_offset], rows.offset))
+        clashes = np.flatnonzero(offsets[1:] == offsets[:-1])
+        if len(clashes) and scan.clashing_offset < 0:
+            scan.clashing_offset = int(rows.offset[clashes[0]])
+        scan.first_offset = int(rows.offset[0]) if scan.first_offset < 0 else scan.first_offset
+        scan.last_offset = int(rows.offset[-1])
+
+    def _running_totals(self, rows: ScanRows) -> Longs:
+        """(n + 1, len(TOTALS)): row ``i`` holds the totals below record ``i``."""
+        taken = dict(zip(SUPERSEDED, rows.superseded.T, strict=True))
+        tombstones = rows.is_tombstone & rows.is_mapped
+        stamped = tombstones & (rows.delete_horizon_ms != UNKNOWN_HORIZON_MS)
+        due = stamped & (rows.delete_horizon_ms <= self._plan.now_ms)
+        opens = rows.is_mapped & (rows.offset >= self._plan.first_dirty_offset)
+        opens &= rows.previous_offset < self._plan.first_dirty_offset
+        steps = [
+            np.ones(len(rows), np.int64),
+            rows.log_bytes,
+            taken["bytes"],
+            taken["records"],
+            np.where(rows.is_keyless, rows.log_bytes, 0),
+            rows.is_keyless,
+            np.where(rows.is_aborted, rows.log_bytes, 0),
+            rows.is_aborted,
+            tombstones - taken["tombstones"],
+            stamped - taken["stamped"],
+            due - taken["due"],
+            np.where(due, rows.log_bytes, 0) - taken["due_bytes"],
+            opens,
+        ]
+        running = np.zeros((len(rows) + 1, len(TOTALS)), np.int64)
+        np.stack([step.astype(np.int64) for step in steps], axis=1, out=running[1:])
+        running[0] = self._totals
+        return np.cumsum(running, axis=0)
+
+    def _note_section(self, section: DirtySection, rows: ScanRows, running: Longs, since: int) -> None:
+        dirty = rows.offset >= since
+        if section.start is None and dirty.any():
+            section.start = _mark(rows, running, int(np.argmax(dirty)))
+        for i, limit_ms in enumerate(self._plan.young_limits_ms):
+            young = dirty & (rows.timestamp_ms > limit_ms)
+            if section.young[i] is None and young.any():
+                section.young[i] = _mark(rows, running, int(np.argmax(young)))
+        dated = rows.timestamp_ms[dirty & (rows.timestamp_ms > 0)]
+        if len(dated):
+            oldest_ms = int(dated.min())
+            section.oldest_ms = oldest_ms if section.oldest_ms < 0 else min(section.oldest_ms, oldest_ms)
+
+    def _note_horizons(self, rows: ScanRows) -> None:
+        waits = rows.is_tombstone & rows.is_mapped & rows.is_latest
+        waits &= rows.delete_horizon_ms > self._plan.now_ms
+        if waits.any():
+            scan, horizons_ms = self.scan, rows.delete_horizon_ms[waits]
+            first_ms = int(horizons_ms.min())
+            scan.next_due_ms = first_ms if scan.next_due_ms < 0 else min(scan.next_due_ms, first_ms)
+            scan.last_due_ms = max(scan.last_due_ms, int(horizons_ms.max()))
+
+    def _note_segments(self, rows: ScanRows, running: Longs) -> None:
+        known = len(self.scan.fixed)
+        reached = int(np.searchsorted(self._fixed_offsets, rows.offset[-1], side="right"))
+        fixed = self._fixed_offsets[known:reached]
+        starts = np.searchsorted(rows.offset, fixed).tolist()
+        marks = [Mark(int(o), tuple(running[i].tolist())) for o, i in zip(fixed, starts, strict=True)]
+        _extend(self.scan.fixed, rows, starts, marks)
+        for roller, segments in zip(self._rollers, self.scan.rolled, strict=True):
+            starts = roller.starts(Appends(rows.offset, rows.timestamp_ms, rows.log_bytes))
+            _extend(segments, rows, starts, [_mark(rows, running, start) for start in starts])
+
+
+def _extend(segments: list[ScannedSegment], rows: ScanRows, starts: list[int], marks: Sequence[Mark]) -> None:
+    """Add what the rows tell to the segment at hand and to those that start among them."""
+    for i, (start, end) in enumerate(pairwise([0, *starts, len(rows)])):
+        if i > 0:
+            segments.append(ScannedSegment(marks[i - 1]))
+        if start == end or not segments:
+            continue
+        segment, timestamps_ms = segments[-1], rows.timestamp_ms[start:end]
+        if segment.first_timestamp_ms is None:
+            segment.first_timestamp_ms = int(timestamps_ms[0])
+        segment.largest_timestamp_ms = max(segment.largest_timestamp_ms, int(timestamps_ms.max()))
+
+
+def _mark(rows: ScanRows, running: Longs, at: int) -> Mark:
+    return Mark(int(rows.offset[at]), tuple(running[at].tolist()))

@@ -1,0 +1,130 @@
+"""Survivors of an Avro container as the bytes they are, in blocks of the input's making."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from mmap import mmap
+from typing import BinaryIO
+
+import numpy as np
+
+from kcompact.dumps.avro.avro_container import Header, block_at, pack_block, unpack
+
+BLOCK_SHIFT = 32
+_IN_BLOCK = (1 << BLOCK_SHIFT) - 1
+_KEPT_BLOCKS = 64  # unpacked blocks remembered where records are wanted in another order
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Records of a split that starts at ``start``, in the order in which they are to be written."""
+
+    start: int
+    positions: np.ndarray
+    record_bytes: np.ndarray
+
+
+@dataclass(frozen=True)
+class Source:
+    """A container's bytes and header, and the header of the file to be written (mostly the same)."""
+
+    data: mmap
+    header: Header
+    target: Header
+
+
+class Unpacked:
+    """Unpacked blocks of a file by their position, the last few remembered."""
+
+    def __init__(self, data: mmap, header: Header) -> None:
+        self._data = data
+        self._header = header
+        self._kept: dict[int, bytes] = {}
+
+    def at(self, position: int) -> bytes:
+        """The records of the block that starts at ``position``. Raises BadBlock."""
+        if position not in self._kept:
+            if len(self._kept) >= _KEPT_BLOCKS:
+                self._kept.pop(next(iter(self._kept)))
+            self._kept[position] = unpack(self._data, block_at(self._data, position), self._header.codec)
+        return self._kept[position]
+
+
+def copy_records(source: Source, chosen: Chosen, out: BinaryIO) -> int:
+    """Write the chosen records; return the bytes written. Raises BadBlock.
+
+    Where they ascend, each input block becomes one output block, whatever the bounds of the split; otherwise
+    blocks of about the input's size are filled in the order given.
+    """
+    if not len(chosen.positions):
+        return 0
+    if (np.diff(chosen.positions) > 0).all():
+        return _copy_ascending(source, chosen, out)
+    return _copy_in_order(source, chosen, out)
+
+
+def _copy_ascending(source: Source, chosen: Chosen, out: BinaryIO) -> int:
+    data, header, target = source.data, source.header, source.target
+    runs = _Runs.of(chosen)
+    written = 0
+    for offset, records, ranges in runs.by_block():
+        block = block_at(data, chosen.start + offset)
+        if records == block.count and header.codec == target.codec:
+            written += out.write(data[block.position : block.end] + target.sync)  # all of it: as it is packed
+            continue
+        unpacked = unpack(data, block, header.codec)
+        kept = b"".join([unpacked[start:end] for start, end in ranges])
+        written += out.write(pack_block(records, kept, target))
+    return written
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """Chosen records that touch, as one range each. All arrays have an entry per run."""
+
+    offsets: np.ndarray  # of its block, from the start of the split
+    firsts: np.ndarray  # the number of its first record among the chosen ones
+    starts: np.ndarray  # in the unpacked block
+    ends: np.ndarray
+    records: int  # of all runs
+
+    @classmethod
+    def of(cls, chosen: Chosen) -> "_Runs":
+        """The runs of records that ascend."""
+        positions, behind = chosen.positions, chosen.positions + chosen.record_bytes
+        # Blocks are told apart by higher bits: no run reaches into the next one.
+        firsts = np.flatnonzero(np.append(True, positions[1:] != behind[:-1]))
+        lasts = np.append(firsts[1:], len(positions)) - 1
+        return cls(
+            positions[firsts] >> BLOCK_SHIFT,
+            firsts,
+            positions[firsts] & _IN_BLOCK,
+            behind[lasts] & _IN_BLOCK,
+            len(positions),
+        )
+
+    def by_block(self) -> Iterator[tuple[int, int, Iterator[tuple[int, int]]]]:
+        """Of each block: its offset, how many records are chosen, and their ranges."""
+        opens = np.flatnonzero(np.diff(self.offsets, prepend=-1))
+        counts = np.diff(np.append(self.firsts[opens], self.records)).tolist()
+        starts, ends = self.starts.tolist(), self.ends.tolist()
+        bounds = pairwise([*opens.tolist(), len(starts)])
+        for offset, count, (first, last) in zip(self.offsets[opens].tolist(), counts, bounds, strict=True):
+            yield offset, count, zip(starts[first:last], ends[first:last], strict=True)
+
+
+def _copy_in_order(source: Source, chosen: Chosen, out: BinaryIO) -> int:
+    blocks = Unpacked(source.data, source.header)
+    block_bytes = len(blocks.at(chosen.start + (int(chosen.positions[0]) >> BLOCK_SHIFT)))
+    pieces: list[bytes] = []
+    size = written = 0
+    for position, length in zip(chosen.positions.tolist(), chosen.record_bytes.tolist(), strict=True):
+        at = position & _IN_BLOCK
+        pieces.append(blocks.at(chosen.start + (position >> BLOCK_SHIFT))[at : at + length])
+        size += length
+        if size >= block_bytes:
+            written += out.write(pack_block(len(pieces), b"".join(pieces), source.target))
+            pieces, size = [], 0
+    if pieces:
+        written += out.write(pack_block(len(pieces), b"".join(pieces), source.target))
+    return written

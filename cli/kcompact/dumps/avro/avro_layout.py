@@ -1,0 +1,232 @@
+"""Avro object containers: blocks are read by themselves, survivors are copied as the bytes they are.
+
+A record's position is where its block starts in the split, times 2**32, plus where it starts in the unpacked
+block; ``record_bytes`` are its bytes there.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from mmap import mmap
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+
+from kcompact.dumps.avro import avro_copy
+from kcompact.dumps.avro.avro_bounds import AvroBounds
+from kcompact.dumps.avro.avro_container import (
+    CUT_HINT,
+    BadBlock,
+    Block,
+    Header,
+    blocks,
+    cut_at_blocks,
+    map_file,
+    read_header,
+    unpack,
+)
+from kcompact.dumps.avro.avro_dialect import avro_dialect
+from kcompact.dumps.avro.avro_lanes import Chunk, LaneReader
+from kcompact.dumps.avro.avro_reader import AvroReader
+from kcompact.dumps.avro.avro_records import DAMAGE, Datum
+from kcompact.dumps.avro.avro_schema import wire_schema
+from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.files.small_files import one_by_one
+from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.records.framed import UnreadableError
+from kcompact.dumps.records.indexing import Found, index_rows
+from kcompact.dumps.records.layout import DumpFile, Reject, Split, SplitNotes, SplitToIndex
+from kcompact.dumps.records.record import Record
+from kcompact.errors import InputError
+
+BLOCK_SHIFT = 32
+CHUNK_BYTES = 64 << 20  # unpacked, in memory at a time
+CHUNK_RECORDS = 4 << 20  # some hundred bytes each in columns
+
+
+@dataclass(frozen=True)
+class AvroShape:
+    """The shape of an Avro file. ``target``: the output's header, if another file's."""
+
+    header: Header
+    target: Header | None = None
+
+
+def recognise_avro(path: str, data_path: str, options: ReadOptions) -> tuple[AvroShape, Dialect]:
+    """Shape and dialect of a file with Avro's magic; messages name it ``path``. Raises InputError."""
+    header = read_header(path, data_path)
+    try:
+        wire = wire_schema(header.schema)
+        AvroBounds(wire)
+    except ValueError as error:
+        raise InputError(f"{path}: the schema in the header is {error}", hint=CUT_HINT) from error
+    return AvroShape(header), avro_dialect(path, header.schema, wire, options)
+
+
+class Avro:
+    """The layout of Avro object containers."""
+
+    def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
+        """Cut behind sync markers. Without offsets, records are numbered through the file: one split."""
+        with map_file(file.data_path) as data:
+            whole = file.dialect.in_order
+            return cut_at_blocks(data, file.shape.header, len(data) if whole else split_bytes)
+
+    def index(
+        self, file: DumpFile, split: Split, extra: frozenset[str], notes: SplitNotes
+    ) -> Iterator[pa.RecordBatch]:
+        """Rows of ``index_schema(extra)``; stops at the first block that cannot be read."""
+        try:
+            yield from _indexed(file, split, extra, notes)
+        except BadBlock as bad:
+            notes.rejects.append(Reject(split.split_id, bad.position, bad.reason, bad.hint))
+
+    def index_together(
+        self, parts: Sequence[SplitToIndex], extra: frozenset[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """One part after another."""
+        yield from one_by_one(self, parts, extra)
+
+    def records(self, file: DumpFile, split: Split) -> Iterator[Found]:
+        """Every record, decoded in full. Raises InputError."""
+        try:
+            yield from _found(file, split, SplitNotes(), values=True)
+        except BadBlock as bad:
+            raise _input_error(file, bad) from bad
+
+    def decode(
+        self, file: DumpFile, split: Split, positions: np.ndarray, record_bytes: np.ndarray
+    ) -> Iterator[Record]:
+        """The records at the given positions, in that order. Of a dump without offsets, see ``records``."""
+        reader = AvroReader(file, SplitNotes(), values=True)
+        datums = reader.records()
+        with map_file(file.data_path) as data:
+            unpacked = avro_copy.Unpacked(data, file.shape.header)
+            pairs = zip(positions.tolist(), record_bytes.tolist(), strict=True)
+            for ordinal, (position, length) in enumerate(pairs):
+                block, at = unpacked.at(split.start + (position >> BLOCK_SHIFT)), position & 0xFFFFFFFF
+                yield reader(next(datums.read(block[at : at + length])), ordinal)
+
+    def begin(self, file: DumpFile) -> bytes:
+        """The input's header: its schema, codec, metadata and sync marker."""
+        return bytes(file.shape.header.raw)
+
+    def copy(
+        self,
+        file: DumpFile,
+        split: Split,
+        positions: np.ndarray,
+        record_bytes: np.ndarray,
+        out: BinaryIO,
+    ) -> int:
+        """One block for every input block that has survivors, their bytes as they are."""
+        with map_file(file.data_path) as data:
+            try:
+                source = avro_copy.Source(data, file.shape.header, file.shape.target or file.shape.header)
+                chosen = avro_copy.Chosen(split.start, positions, record_bytes)
+                return avro_copy.copy_records(source, chosen, out)
+            except BadBlock as bad:
+                raise _input_error(file, bad) from bad
+
+    def between(self, file: DumpFile) -> bytes:
+        """Nothing: blocks follow one another."""
+        del file
+        return b""
+
+    def end(self, file: DumpFile) -> bytes:
+        """Nothing: a container just ends."""
+        del file
+        return b""
+
+
+def _indexed(
+    file: DumpFile, split: Split, extra: frozenset[str], notes: SplitNotes
+) -> Iterator[pa.RecordBatch]:
+    """All rows of a split: chunks in lanes where that is possible, else record by record. Raises BadBlock."""
+    exact = _ExactReader(file, split, notes, values=bool(extra))
+    lanes = LaneReader(file, split, notes, extra)
+    with map_file(file.data_path) as data:
+        for chunk in _chunks(data, file, split):
+            found = lanes.read(chunk)
+            yield from index_rows(exact.read(chunk), split.split_id, extra, notes) if found is None else found
+
+
+def _found(file: DumpFile, split: Split, notes: SplitNotes, *, values: bool) -> Iterator[Found]:
+    """All records of a split. Raises BadBlock."""
+    exact = _ExactReader(file, split, notes, values=values)
+    with map_file(file.data_path) as data:
+        for chunk in _chunks(data, file, split):
+            yield from exact.read(chunk)
+
+
+def _chunks(data: mmap, file: DumpFile, split: Split) -> Iterator[Chunk]:
+    """Unpacked blocks, some CHUNK_BYTES together. Raises BadBlock, after what stands before the bad block."""
+    header = file.shape.header
+    found: list[Block] = []
+    unpacked: list[bytes] = []
+    size = records_found = 0
+    try:
+        for block in blocks(data, header.sync, split.start, split.end):
+            records = unpack(data, block, header.codec)
+            found.append(block)
+            unpacked.append(records)
+            size += len(records)
+            records_found += block.count
+            if size >= CHUNK_BYTES or records_found >= CHUNK_RECORDS:
+                yield Chunk(found, unpacked)
+                found, unpacked, size, records_found = [], [], 0, 0
+    except BadBlock:
+        if found:
+            yield Chunk(found, unpacked)
+        raise
+    if found:
+        yield Chunk(found, unpacked)
+
+
+class _ExactReader:
+    """Reads the records of a split's chunks one by one."""
+
+    def __init__(self, file: DumpFile, split: Split, notes: SplitNotes, *, values: bool) -> None:
+        self._file, self._split, self._notes = file, split, notes
+        self._reader = AvroReader(file, notes, values=values)
+        self._datums = self._reader.records()
+        self._ordinal = 0
+
+    def read(self, chunk: Chunk) -> Iterator[Found]:
+        """The records of a chunk. Raises BadBlock."""
+        for block, unpacked in zip(chunk.blocks, chunk.unpacked, strict=True):
+            base = block.position - self._split.start << BLOCK_SHIFT
+            for datum in _read_block(unpacked, block, self._datums.read(unpacked)):
+                record = self._record(block, datum)
+                if self._file.wants(record.topic, record.partition):
+                    yield base | datum.position, datum.record_bytes, record
+                else:
+                    self._notes.left_out.add((record.topic, record.partition))
+
+    def _record(self, block: Block, datum: Datum) -> Record:
+        try:
+            record = self._reader(datum, self._ordinal)
+        except UnreadableError as error:
+            raise BadBlock(block.position, f"in this block: {error}", error.hint) from error
+        self._ordinal += 1
+        return record
+
+
+def _read_block(unpacked: bytes, block: Block, datums: Iterator[Datum]) -> Iterator[Datum]:
+    """As many datums as the block says it holds, which must be all of its bytes. Raises BadBlock."""
+    end = 0
+    try:
+        for datum in islice(datums, block.count):
+            end = datum.position + datum.record_bytes
+            yield datum
+    except DAMAGE as error:
+        reason = f"a record in this block, {end:,} bytes into it, does not fit the schema ({error})"
+        raise BadBlock(block.position, reason, CUT_HINT) from error
+    if end != len(unpacked):
+        reason = f"{len(unpacked) - end:,} bytes are left over behind this block's {block.count:,} records"
+        raise BadBlock(block.position, reason, CUT_HINT)
+
+
+def _input_error(file: DumpFile, bad: BadBlock) -> InputError:
+    return InputError(f"{file.path}: byte {bad.position}: {bad.reason}", hint=bad.hint)

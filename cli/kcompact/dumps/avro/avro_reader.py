@@ -1,0 +1,192 @@
+"""One Avro record to a Record, by its dialect: which fields are what, and what bytes they stand for."""
+
+import io
+from typing import Any
+
+import fastavro
+import numpy as np
+import orjson
+import pyarrow as pa
+
+from kcompact.dumps.avro.avro_records import Datum, RecordReader, branch_bytes
+from kcompact.dumps.avro.avro_schema import Path, WireSchema, branches, is_bytes, is_integer, wire_schema
+from kcompact.dumps.dialects.dialect import ROLES
+from kcompact.dumps.records.headers import Headers
+from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.records.reading import MISSING, FieldRules
+from kcompact.dumps.records.record import Record
+
+_BYTES, _INTEGER, _DATUM = "bytes", "integer", "datum"
+
+
+class AvroReader:
+    """Makes Records of a file's Datums. ``values``: decode values and headers in full."""
+
+    def __init__(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> None:
+        self._rules = FieldRules(file, notes)
+        self._values = values
+        self._schema = file.shape.header.schema
+        self.wire = wire_schema(self._schema)
+        named = {role: getattr(file.dialect, role) for role in ROLES}
+        self.paths: dict[str, Path] = {r: tuple(dotted.split(".")) for r, dotted in named.items() if dotted}
+        if file.dialect.value == "":
+            self.paths["value"] = ()
+        self._exact = frozenset(self.paths[role] for role in ("key", "value") if role in self.paths)
+        self._kinds = {role: self._kind(role) for role in ("key", "value")}
+        self._text_schema: Any = None
+
+    def records(self) -> RecordReader:
+        """The reader of the datums that this one understands."""
+        return RecordReader(self.wire, self._exact)
+
+    def type_at(self, wire: WireSchema, path: Path) -> Any:
+        """The type of the field at the path, "null" if a record on the way may be null."""
+        leaves = dict(wire.leaves(self._exact))
+        for length in range(len(path), -1, -1):
+            if path[:length] in leaves:
+                return leaves[path] if length == len(path) else _inner_type(wire, leaves, path, length)
+        raise KeyError(path)
+
+    def _kind(self, role: str) -> str:
+        if role not in self.paths:
+            return _BYTES
+        kind = self.type_at(self.wire, self.paths[role])
+        if is_integer(kind):
+            return _INTEGER
+        return _BYTES if is_bytes(self.wire, kind) else _DATUM
+
+    def __call__(self, datum: Datum, ordinal: int) -> Record:
+        """The Record of a datum, the ``ordinal``-th of its split. Raises UnreadableError."""
+        rules = self._rules
+        rules.see("record")
+        timestamp = self._get(datum, "timestamp")
+        return Record(
+            rules.to_topic(_text(self._get(datum, "topic"))),
+            rules.to_partition(_text(self._get(datum, "partition"))),
+            rules.to_offset(_text(self._get(datum, "offset")), ordinal),
+            rules.to_timestamp_ms(_text(timestamp)),
+            self._key(datum),
+            self._value(datum),
+            headers_of(self._get(datum, "headers")) if self._values else (),
+            rules.to_timestamp_type(_text(self._get(datum, "timestamp_type")), _text(timestamp)),
+        )
+
+    def _get(self, datum: Datum, role: str) -> Any:
+        path = self.paths.get(role)
+        if path is None:
+            return MISSING
+        found = datum.values.get(path, MISSING)
+        return datum.at(path) if found is MISSING else found
+
+    def _key(self, datum: Datum) -> bytes | None:
+        self._rules.see("key")  # a schema without the field says: null, in so many words
+        found = self._get(datum, "key")
+        if found is MISSING or found is None:
+            return None
+        key = self._bytes(datum, "key", found)
+        if not key:
+            return None if self._rules.dialect.empty_key == "null" else b""
+        self._rules.check_key(key, datum.position)
+        return None if self._rules.is_literal(key, "key") else key
+
+    def _value(self, datum: Datum) -> bytes | None:
+        self._rules.see("value")
+        found = self._get(datum, "value")
+        if found is MISSING or found is None:
+            return None
+        value = self._bytes(datum, "value", found)
+        if not value:
+            return None if self._rules.dialect.empty_value == "null" else b""
+        return None if self._rules.is_literal(value, "value") else value
+
+    def _bytes(self, datum: Datum, role: str, found: Any) -> bytes:
+        """The bytes of a key or value: its own, a number's digits, else those of its datum.
+
+        A structured value that is to leave Avro is told as JSON.
+        """
+        if self._kinds[role] == _BYTES:
+            return bytes(found)
+        if self._kinds[role] == _INTEGER:
+            return b"%d" % found
+        raw = datum.raw.get(self.paths[role])
+        if raw is None:
+            return _encoded(self.wire, self.type_at(self.wire, self.paths[role]), found)
+        return self._as_json(raw) if role == "value" and self._values else raw
+
+    def _as_json(self, raw: bytes) -> bytes:
+        if self._text_schema is None:
+            text = wire_schema(self._schema, text=True)
+            self._text_schema = text.parsed(_without_null(self.type_at(text, self.paths["value"])))
+        return as_json(fastavro.schemaless_reader(io.BytesIO(raw), self._text_schema, None))
+
+
+class AvroHeaders:
+    """Decodes headers from the bytes that they take in a block, without a union's branch."""
+
+    def __init__(self, reader: AvroReader) -> None:
+        path = reader.paths.get("headers")
+        kind = None if path is None else branches(reader.type_at(reader.wire, path))
+        self._schema: Any = reader.wire.parsed(kind[0]) if kind is not None and len(kind) == 1 else None
+
+    def of(self, encoded: pa.Array) -> tuple[list[Headers], np.ndarray]:
+        """The different headers, and which of them each record has; null is none. Raises DAMAGE."""
+        numbered = encoded.fill_null(b"").dictionary_encode()
+        return list(map(self._decoded, numbered.dictionary.to_pylist())), numbered.indices.to_numpy()
+
+    def _decoded(self, encoded: bytes) -> Headers:
+        if not encoded:
+            return ()
+        stream = io.BytesIO(encoded)
+        return headers_of(
+            fastavro.schemaless_reader(stream, self._schema, None, handle_unicode_errors="surrogateescape")
+        )
+
+
+def _without_null(kind: Any) -> Any:
+    """The type of what is left when the branch is cut off."""
+    return branches(kind)[0] if branch_bytes(kind) else kind
+
+
+def _inner_type(wire: WireSchema, leaves: dict[Path, Any], path: Path, length: int) -> Any:
+    """A field below a record that may be null."""
+    kind: Any = wire.resolve(leaves[path[:length]])
+    for name in path[length:]:
+        records = [r for r in map(wire.resolve, branches(kind)) if isinstance(r, dict) and "fields" in r]
+        inner = next(c["type"] for record in records for c in record["fields"] if c["name"] == name)
+        kind = wire.resolve(inner)
+    return kind
+
+
+def _encoded(wire: WireSchema, kind: Any, found: Any) -> bytes:
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, wire.parsed(kind), found)
+    return out.getvalue()[branch_bytes(kind) :]
+
+
+def _text(found: Any) -> Any:
+    return found.decode("utf-8", "surrogateescape") if isinstance(found, bytes) else found
+
+
+def headers_of(found: Any) -> Headers:
+    """Headers from a map, a record with one field per header, or an array of (name, value) records."""
+    if found is MISSING or found is None:
+        return ()
+    if isinstance(found, dict):
+        return tuple((name, _header_bytes(value)) for name, value in found.items())
+    pairs = [tuple(item.values()) for item in found]
+    return tuple((_text(name), _header_bytes(value)) for name, value in pairs)
+
+
+def _header_bytes(value: Any) -> bytes | None:
+    return value if value is None or isinstance(value, bytes) else as_json(value)
+
+
+def as_json(value: Any) -> bytes:
+    """JSON, with bytes spelt as Avro's own JSON encoding does: a character each."""
+    return orjson.dumps(value, default=_latin1, option=orjson.OPT_NON_STR_KEYS)
+
+
+def _latin1(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    raise TypeError(type(value).__name__)

@@ -1,0 +1,140 @@
+"""The writer's schema reduced to what lies in the bytes.
+
+Logical types and defaults do not show in the bytes, and a string is encoded as bytes are. Read through the
+*wire schema*, values pass as they stand in the file: no datetime, no Decimal, no decoding of text.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import fastavro
+from fastavro.schema import SchemaParseException, UnknownType
+
+from kcompact.dumps.records.shown import shown
+
+_NAMED = ("record", "error", "enum", "fixed")
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class WireSchema:
+    """The wire schema of a file; names are full names and point into ``named``."""
+
+    type: Any
+    named: dict[str, Any] = field(default_factory=dict)
+
+    def resolve(self, wire_type: Any) -> Any:
+        """The definition behind a name, or the type itself."""
+        return self.named.get(wire_type, wire_type) if isinstance(wire_type, str) else wire_type
+
+    def leaves(self, wanted: frozenset[Path] = frozenset()) -> Iterator[tuple[Path, Any]]:
+        """Paths and types of the fields, in order.
+
+        Records around a ``wanted`` path are opened, for their bytes are their fields' bytes. No others are:
+        a few records that hold each other have millions of fields.
+        """
+        yield from self._leaves((), self.type, wanted, frozenset())
+
+    def _leaves(
+        self, path: Path, wire_type: Any, wanted: frozenset[Path], above: frozenset[str]
+    ) -> Iterator[tuple[Path, Any]]:
+        resolved = self.resolve(wire_type)
+        name = resolved.get("name", "") if is_record(resolved) else ""
+        around = not path or any(path == one[: len(path)] for one in wanted)
+        if not name or name in above or path in wanted or not around:
+            yield path, wire_type
+            return
+        for child in resolved["fields"]:
+            yield from self._leaves((*path, child["name"]), child["type"], wanted, above | {name})
+
+    def inlined(self, wire_type: Any, defined: set[str]) -> Any:
+        """The type with each name defined where it stands first, so that it can be parsed alone."""
+        resolved = self.resolve(wire_type)
+        if isinstance(resolved, list):
+            return [self.inlined(branch, defined) for branch in resolved]
+        if not isinstance(resolved, dict):
+            return resolved
+        if resolved.get("name") in defined:
+            return resolved["name"]
+        defined.add(resolved.get("name", ""))
+        return self._inlined_dict(resolved, defined)
+
+    def _inlined_dict(self, resolved: dict[str, Any], defined: set[str]) -> dict[str, Any]:
+        out = {key: value for key, value in resolved.items() if not key.startswith("__")}
+        for key in ("items", "values"):
+            if key in out:
+                out[key] = self.inlined(out[key], defined)
+        if "fields" in out:
+            out["fields"] = [
+                {"name": child["name"], "type": self.inlined(child["type"], defined)}
+                for child in out["fields"]
+            ]
+        return out
+
+    def parsed(self, wire_type: Any) -> Any:
+        """The type ready for ``fastavro.schemaless_reader``."""
+        return fastavro.parse_schema(self.inlined(wire_type, set()))
+
+
+def wire_schema(schema: Any, *, text: bool = False) -> WireSchema:
+    """Reduce a writer's schema; with ``text``, strings stay strings. Raises ValueError where it is none."""
+    named: dict[str, Any] = {}
+    try:
+        return WireSchema(fastavro.parse_schema(_reduced(schema, text=text), named), named)
+    except (SchemaParseException, UnknownType, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"not an Avro schema: {shown(error)}") from error
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _reduced(schema: Any, *, text: bool) -> Any:
+    if isinstance(schema, str):
+        return "bytes" if schema == "string" and not text else schema
+    if isinstance(schema, list):
+        return [_reduced(branch, text=text) for branch in schema]
+    kind = schema["type"]
+    if kind in _NAMED:
+        return _reduced_named(schema, text=text)
+    if kind == "array":
+        return {"type": "array", "items": _reduced(schema["items"], text=text)}
+    if kind == "map":
+        return {"type": "map", "values": _reduced(schema["values"], text=text)}
+    return _reduced(kind, text=text)
+
+
+def _reduced_named(schema: Any, *, text: bool) -> Any:
+    kept = {key: schema[key] for key in ("type", "name", "namespace", "symbols", "size") if key in schema}
+    if "fields" in schema:
+        kept["fields"] = [
+            {"name": child["name"], "type": _reduced(child["type"], text=text)} for child in schema["fields"]
+        ]
+    return kept
+
+
+def is_record(wire_type: Any) -> bool:
+    """Whether the (resolved) type is a record."""
+    return isinstance(wire_type, dict) and wire_type["type"] in ("record", "error")
+
+
+def branches(wire_type: Any) -> list[Any]:
+    """The branches that a value can have: of a union those beside null."""
+    found = wire_type if isinstance(wire_type, list) else [wire_type]
+    return [branch for branch in found if branch != "null"]
+
+
+def is_bytes(schema: WireSchema, wire_type: Any) -> bool:
+    """Whether values of the type are plain bytes (or text), perhaps null."""
+    kinds = [schema.resolve(branch) for branch in branches(wire_type)]
+    return all(kind == "bytes" or (isinstance(kind, dict) and kind["type"] == "fixed") for kind in kinds)
+
+
+def is_integer(wire_type: Any) -> bool:
+    """Whether values of the type are whole numbers, perhaps null."""
+    kinds = branches(wire_type)
+    return len(kinds) == 1 and kinds[0] in ("int", "long")
+
+
+def is_plain(schema: WireSchema, wire_type: Any) -> bool:
+    """Whether a key or value of the type stands for bytes by itself: bytes, text or a whole number."""
+    return is_bytes(schema, wire_type) or is_integer(wire_type)

@@ -1,0 +1,1 @@
+"""Recognition of a file's layout and dialect from its first bytes."""

@@ -1,0 +1,201 @@
+"""Which dialect a sample of records is written in.
+
+A dump may be ten thousand small files: what follows from the names of fields alone is worked out once for all
+files that have the same, what follows from their content for every file.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from kcompact.dumps.detect.event_proposals import check_events
+from kcompact.dumps.detect.likely_base64 import likely_base64
+from kcompact.dumps.detect.recognition import refuse
+from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dialects.dialect_table import DIALECTS
+from kcompact.dumps.dialects.envelope import guess_envelope
+from kcompact.dumps.dialects.overrides import forced, with_options
+from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.records.encodings import ENCODINGS
+from kcompact.dumps.records.shown import shown
+from kcompact.errors import InputError
+
+Row = dict[str, Any]
+"""One sampled record: its fields in the order of the file; CSV cells are text, or None if null."""
+
+Form = tuple[tuple[str, ...], tuple[tuple[str, tuple[str, ...]], ...]]
+"""The names in a row, in order, and those within the objects among its fields."""
+
+_FORMS_REMEMBERED = 256
+
+
+def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptions) -> Dialect:
+    """The dialect of a sample, with the user's options worked in. Raises InputError."""
+    forms = frozenset(map(_form_of, sample))
+    seen = _names_in(forms)
+    if options.dialect is not None:
+        dialect = forced(options.dialect)
+    else:
+        fitting = (one for one in _fitting(layout, forms) if _decodes(one, sample))
+        dialect = next(fitting, None) or guess_envelope(path, layout, set(seen), options)
+    refuse(dialect, path)
+    if not dialect.sure and options.dialect is None and dialect.key_encoding == "text":
+        _ask_for_base64(path, dialect, sample)
+    notes = check_events(path, dialect, values_at(sample, dialect.value), options)
+    dialect = with_options(dialect, options)
+    if notes:
+        dialect = _changed(dialect, (("notes", dialect.notes + notes),))
+    changes: dict[str, str | None] = {
+        role: None for role in _PLACES if not _is_there(getattr(dialect, role), seen, sample)
+    }
+    for role in ("key", "value"):
+        declared, values = getattr(dialect, f"{role}_encoding"), values_at(sample, getattr(dialect, role))
+        changes[f"{role}_encoding"] = _encoding_of(path, role, declared, values)
+    return _changed(dialect, tuple(changes.items()))
+
+
+@lru_cache(_FORMS_REMEMBERED)
+def _changed(dialect: Dialect, changes: tuple[tuple[str, Any], ...]) -> Dialect:
+    """The dialect with other values; the same object for the same, which is quick to send and compare."""
+    return replace(dialect, **dict(changes))
+
+
+def _is_there(dotted: str | None, seen: frozenset[str], sample: list[Row]) -> bool:
+    """Whether a field stands in the sample, whose names are known two levels deep."""
+    return dotted in seen or (dotted is not None and bool(values_at(sample, dotted)))
+
+
+def _ask_for_base64(path: str, dialect: Dialect, sample: list[Row]) -> None:
+    """Refuse to take keys as text that look like base64, all of them. Raises InputError."""
+    keys = list(_texts(values_at(sample, dialect.key)))
+    said = dialect.key_marker is not None and any(dialect.key_marker in row for row in sample)
+    if dialect.layouts == ("csv_lines",) or said or not likely_base64(keys):
+        return
+    decoded = ENCODINGS["base64"](keys[0].encode())
+    raise InputError(
+        f"{path}: every key looks like base64, such as {shown(keys[0])} for {shown(decoded)}",
+        hint="--dialect plain-base64 reads keys, values and header values as base64; --dialect plain takes"
+        " keys as the text that they are",
+    )
+
+
+def _encoding_of(path: str, role: str, declared: str, sample: list[Any]) -> str:
+    """The encoding of keys or values, where the dialect leaves it to the tool's user. Raises InputError."""
+    if declared != "text":
+        return declared
+    if _all_texts_match(_JAVA_ADDRESS, sample):
+        address = next(_texts(sample))
+        raise InputError(
+            f"{path}: {role}s such as {address} are addresses of Java objects: the data were not exported",
+            hint="cast to strings or base64 before writing CSV (Spark: CAST(key AS STRING), base64(key))",
+        )
+    if _all_texts_match(_PYTHON_BYTES, sample):
+        return "python"
+    return (
+        "json"
+        if role == "key" and any(_is_json(key) for key in sample if not isinstance(key, str))
+        else declared
+    )
+
+
+def _all_texts_match(pattern: re.Pattern[str], values: list[Any]) -> bool:
+    """Whether there is text that is not empty, and all of it matches."""
+    first = next(_texts(values), None)
+    if first is None or not pattern.fullmatch(first):
+        return False
+    return all(map(pattern.fullmatch, _texts(values)))
+
+
+def _texts(values: list[Any]) -> Iterator[str]:
+    return (value for value in values if isinstance(value, str) and value)
+
+
+_JAVA_ADDRESS = re.compile(r"\[B@[0-9a-f]+")
+_PYTHON_BYTES = re.compile(r"b'.*'|b\".*\"", re.DOTALL)
+
+
+_PLACES = ("topic", "partition", "offset")
+
+
+def _form_of(row: Row) -> Form:
+    if dict not in map(type, row.values()):
+        return tuple(row), ()
+    return tuple(row), tuple((name, tuple(value)) for name, value in row.items() if isinstance(value, dict))
+
+
+@lru_cache(_FORMS_REMEMBERED)
+def _names_in(forms: frozenset[Form]) -> frozenset[str]:
+    """Dotted paths of all fields, two levels deep."""
+    outer = {name for names, _ in forms for name in names}
+    return frozenset(
+        outer | {f"{name}.{inner}" for _, nested in forms for name, within in nested for inner in within}
+    )
+
+
+@lru_cache(_FORMS_REMEMBERED)
+def _fitting(layout: str, forms: frozenset[Form]) -> tuple[Dialect, ...]:
+    """The dialects that records with these fields, in this order, can be of, if they decode."""
+    seen = _names_in(forms)
+    return tuple(one for one in DIALECTS if layout in one.layouts and _fits(one, seen, forms))
+
+
+def _fits(dialect: Dialect, seen: frozenset[str], forms: Iterable[Form]) -> bool:
+    """A dialect without a signature is never found, only named."""
+    if not dialect.signature or not dialect.signature <= seen or dialect.lacking & seen:
+        return False
+    return dialect.likely_base64 or all(_in_order(dialect, names) for names, _ in forms)
+
+
+def _in_order(dialect: Dialect, names: Iterable[str]) -> bool:
+    rank = {name: index for index, name in enumerate(dialect.order)}
+    ranks = [rank[name] for name in names if name in rank]
+    return ranks == sorted(ranks)
+
+
+def _decodes(dialect: Dialect, sample: list[Row]) -> bool:
+    """Whether keys and values are encoded as the dialect says."""
+    roles = ((dialect.key_encoding, dialect.key), (dialect.value_encoding, dialect.value))
+    if not all(_all_in(encoding, sample, field) for encoding, field in roles):
+        return False
+    if not dialect.likely_base64:
+        return True
+    texts = [text for _, field in roles for text in _texts(values_at(sample, field))]
+    return likely_base64(texts, _A_FEW if all(_in_order(dialect, row) for row in sample) else _MANY)
+
+
+_A_FEW, _MANY = 2, 16  # of the signs that likely_base64 counts, with the tool's order of fields and without
+
+
+def _all_in(encoding: str, sample: list[Row], dotted: str | None) -> bool:
+    """Whether all texts at a path are in the encoding."""
+    if encoding in {"text", "json"}:
+        return True
+    values = values_at(sample, dotted)
+    try:
+        for value in values:
+            if isinstance(value, str):
+                ENCODINGS[encoding](value.encode())
+    except ValueError:
+        return False
+    return True
+
+
+def values_at(sample: list[Row], dotted: str | None) -> list[Any]:
+    """The values of the sampled rows at a path; rows without it are left out."""
+    if dotted is None:
+        return []
+    values: list[Any] = list(sample)
+    for name in dotted.split(".") if dotted else []:
+        values = [value[name] for value in values if isinstance(value, dict) and name in value]
+    return values
+
+
+def _is_json(key: Any) -> bool:
+    """Whether a key is a JSON value other than a string, or an object that stands for bytes."""
+    if isinstance(key, dict):
+        if "isPayloadNull" in key:
+            return not key["isPayloadNull"] and not isinstance(key.get("payload"), str)
+        return not (key.get("type") == "Buffer" and "data" in key)
+    return key is not None and not isinstance(key, str)

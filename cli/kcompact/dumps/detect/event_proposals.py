@@ -1,0 +1,72 @@
+"""Values that are change events: what a sample shows, and what the user should say about them."""
+
+from typing import Any
+
+import orjson
+
+from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.records.change_events import FORMATS, fields_of, format_of
+from kcompact.dumps.records.encodings import ENCODINGS
+from kcompact.dumps.records.shown import some
+from kcompact.errors import InputError
+
+_LOOKED_AT = 20  # values of a sample
+_SHOWN_FIELDS = 12
+_NAMES = {"debezium": "Debezium", "maxwell": "Maxwell", "canal": "Canal", "mongo": "MongoDB"}
+
+
+def check_events(path: str, dialect: Dialect, values: list[Any], options: ReadOptions) -> tuple[str, ...]:
+    """Notes on sampled values that are change events. Raises InputError where the user has to say more.
+
+    ``dialect`` is the one of the table: one of bare events names their format.
+    """
+    name, event = _found(values, dialect.value_encoding)
+    name = name or (dialect.cdc if dialect.value == "" else None)
+    if options.cdc is not None and name not in (options.cdc, None):
+        raise InputError(
+            f"{path}: --cdc {options.cdc}, but the values are change events of {_NAMES[name or '']}",
+            hint=f"--cdc {name}",
+        )
+    is_bare = dialect.value == ""
+    if is_bare and not options.key_fields and (name or options.cdc):
+        name = name or str(options.cdc)
+        raise InputError(
+            f"{path}: bare change events of {_NAMES[name]}: the keys of the records were not exported",
+            hint=_key_hint(name, fields_of(event)),
+        )
+    if name is None or options.cdc is not None:
+        return ()
+    stays = f"the values are change events of {_NAMES[name]}: a delete stays as the latest record of its key"
+    return (f"{stays}; --cdc {name} counts it as a tombstone",)
+
+
+def _key_hint(name: str, fields: list[str]) -> str:
+    about = f" (the fields of the first one: {some(fields, _SHOWN_FIELDS)})" if fields else ""
+    return (
+        f"say which fields of a row make its key: --cdc {name} --key-field {_likely_key(fields)},"
+        f" or --key-field A,B for a key of several{about}"
+    )
+
+
+def _likely_key(fields: list[str]) -> str:
+    by_ending = (field for ending in ("id", "key") for field in fields if field.lower().endswith(ending))
+    named = next((field for field in fields if field.lower() in {"id", "_id"}), None)
+    return named or next(by_ending, None) or (fields[0] if fields else "FIELD")
+
+
+def _found(values: list[Any], encoding: str) -> tuple[str | None, Any]:
+    """The format of the first sampled value that is a change event, and that value."""
+    for value in values[:_LOOKED_AT]:
+        parsed = _parsed(value, encoding) if isinstance(value, str) else value
+        name = format_of(parsed)
+        if name in FORMATS:
+            return name, parsed
+    return None, None
+
+
+def _parsed(text: str, encoding: str) -> Any:
+    try:
+        return orjson.loads(ENCODINGS[encoding](text.encode("utf-8", "surrogateescape")))
+    except ValueError:
+        return None

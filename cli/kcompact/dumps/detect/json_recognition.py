@@ -1,0 +1,177 @@
+"""Which of the JSON layouts a file has."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from kcompact.dumps.detect.choosing import choose_dialect
+from kcompact.dumps.detect.recognition import HEAD_BYTES, Candidate, Recognised, after_noise, first_byte
+from kcompact.dumps.json.json_array import array_texts
+from kcompact.dumps.json.json_reader import why_not_json
+from kcompact.dumps.json.json_scan import CLOSE, OPEN, end_of_first, items_of
+from kcompact.dumps.json.json_text import ParsedJson, end_of_value
+from kcompact.dumps.json.json_wrapper import LARGEST_BYTES, wrapper_shape
+from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.records.framed import TOO_LARGE, TOO_LARGE_HINT, TextShape
+from kcompact.dumps.records.record import LARGEST_RECORD_BYTES
+from kcompact.dumps.text.delimited_text import glued, is_glued
+from kcompact.dumps.text.lines import newline_of
+from kcompact.errors import InputError
+
+SAMPLE_RECORDS = 200
+_TAIL_BYTES = 1 << 16
+
+
+def recognise_json(found: Candidate, options: ReadOptions) -> Recognised:
+    """Recognise a file that begins with a brace or a bracket. Raises InputError."""
+    if first_byte(found.body) == b"[":
+        sample = _parsed(found, _elements(found))
+        return _recognised(found, "json_array", _array_shape(found), sample, options)
+    shape = TextShape(start=found.start, begin=found.head[: found.start], newline=newline_of(found.body))
+    if _is_glued(found, options):
+        raise glued(found.path)
+    is_lines, records = _records_in(found)
+    sample = _parsed(found, records)
+    if isinstance(sample[0], dict) and "records" in sample[0] and found.data_bytes <= LARGEST_BYTES:
+        wrapper = wrapper_shape(Path(found.data_path).read_bytes(), found.start)
+        if wrapper is not None:
+            return _recognised(found, "json_wrapper", wrapper, _records_of(sample[0]), options)
+    return _recognised(found, "json_lines" if is_lines else "json_objects", shape, sample, options)
+
+
+def _is_glued(found: Candidate, options: ReadOptions) -> bool:
+    """Whether lines are a key and a value that are both JSON: two objects, of which neither is a record."""
+    lines = [line.rstrip(b"\r") for line in islice(_lines(found), _GLUED_LINES)]
+    if options.dialect is not None or not lines or not all(map(is_glued, lines)):
+        return False
+    first = ParsedJson(lines[0][: end_of_value(lines[0])]).value
+    second = ParsedJson(lines[0][end_of_value(lines[0]) :]).value
+    return not (isinstance(first, dict) and isinstance(second, dict) and first.keys() == second.keys())
+
+
+_GLUED_LINES = 20
+
+
+def _recognised(
+    found: Candidate, layout: str, shape: TextShape, sample: list[Any], options: ReadOptions
+) -> Recognised:
+    rows = [row for row in map(_as_row, sample) if row is not None]
+    if not rows and sample and not options.key_fields:
+        raise InputError(
+            f"{found.path}: JSON, but its elements are no records of key and value",
+            hint="a dump of bare values has no keys to compact on; export the keys too",
+        )
+    dialect = choose_dialect(found.path, layout, rows, options)
+    splittable = shape.splittable and not dialect.in_order
+    return Recognised(layout, dialect, replace(shape, splittable=splittable), dialect.notes)
+
+
+def _as_row(value: Any) -> dict[str, Any] | None:
+    """A sampled record as named fields; pairs by their indexes."""
+    match value:
+        case [key, paired]:
+            return {"0": key, "1": paired}
+        case dict():
+            return value
+    return None
+
+
+def _records_in(found: Candidate) -> tuple[bool, Iterator[bytes]]:
+    """Whether records are lines; and the first of them. Raises InputError."""
+    start = found.start + after_noise(found.body)
+    if not found.whole and b"\n" not in found.head[start:]:
+        return _records_in_long_line(found, start)
+    is_lines = _is_lines(found)
+    return is_lines, _lines(found) if is_lines else _objects(found)
+
+
+def _records_in_long_line(found: Candidate, start: int) -> tuple[bool, Iterator[bytes]]:
+    """As ``_records_in``, where a line is longer than the head: one huge record, or many side by side."""
+    end = end_of_first(found.data_path, start, min(found.data_bytes, start + LARGEST_RECORD_BYTES))
+    if end is None and found.data_bytes - start > LARGEST_RECORD_BYTES:
+        raise InputError(f"{found.path}: byte {start}: {TOO_LARGE}", hint=TOO_LARGE_HINT)
+    if end is None:
+        return True, _lines(found)  # it is cut off, which the index tells
+    with Path(found.data_path).open("rb") as source:
+        source.seek(start)
+        first, following = source.read(end - start), source.read(2)
+    if following.startswith((b"\n", b"\r\n")) or not following:
+        return True, iter([first])
+    return False, _objects(found)
+
+
+def _is_lines(found: Candidate) -> bool:
+    """Whether the first object ends where its line does."""
+    line, _, rest = found.body[after_noise(found.body) :].partition(b"\n")
+    try:
+        ParsedJson(line)
+    except ValueError:
+        # Not JSON at all, or does the object go on? If lines follow that are objects, the first is broken.
+        return _objects_in(rest)
+    return True
+
+
+def _objects_in(rest: bytes) -> bool:
+    line = rest.lstrip(b"\r\n").partition(b"\n")[0].strip()
+    return line.startswith(b'{"') and line.endswith(b"}")
+
+
+def _lines(found: Candidate) -> Iterator[bytes]:
+    lines = found.body.split(b"\n")
+    if not found.whole and len(lines) > 1:
+        lines.pop()
+    return (line for line in lines if line and not line.isspace() and not line.startswith(b"%"))
+
+
+def _objects(found: Candidate) -> Iterator[bytes]:
+    start = found.start + after_noise(found.body)
+    for item in items_of(found.data_path, start, found.data_bytes, commas=False):
+        if item.opened == OPEN and item.closed == CLOSE:
+            yield b"{" + item.data + b"}"
+        if item.position > HEAD_BYTES:
+            return
+
+
+def _elements(found: Candidate) -> Iterator[bytes]:
+    for item in items_of(found.data_path, found.start, found.data_bytes, commas=True):
+        data = item.data.strip()
+        if item.opened != CLOSE and item.closed is not None and data and data != b"null":
+            yield data
+        if item.position > HEAD_BYTES:
+            return
+
+
+def _records_of(wrapper: dict[str, Any]) -> list[Any]:
+    records = wrapper["records"]
+    lists = records.values() if isinstance(records, dict) else [records]
+    return [record for items in lists for record in items][:SAMPLE_RECORDS]
+
+
+def _parsed(found: Candidate, records: Iterator[bytes]) -> list[Any]:
+    """The records of a sample that can be parsed; the index pass refuses the others, with their lines."""
+    sample, refused = [], None
+    for record in islice(records, SAMPLE_RECORDS):
+        try:
+            sample.append(ParsedJson(record).value)
+        except ValueError as error:
+            refused = refused or (record, error)
+    if not sample and refused is not None:
+        reason, hint = why_not_json(*refused)
+        line = found.head.count(b"\n", 0, max(0, found.head.find(refused[0][:_TAIL_BYTES]))) + 1
+        raise InputError(f"{found.path}:{line}: {reason}", hint=hint) from refused[1]
+    if not sample:
+        raise InputError(
+            f"{found.path}: begins like JSON, but has no whole record of JSON at its beginning",
+            hint="is the file cut off, or empty, or is something printed between the records?",
+        )
+    return sample
+
+
+def _array_shape(found: Candidate) -> TextShape:
+    with Path(found.data_path).open("rb") as source:
+        source.seek(max(0, found.data_bytes - _TAIL_BYTES))
+        tail = source.read()
+    begin, between, end = array_texts(found.head, tail, found.start)
+    return TextShape(start=found.start, begin=begin, between=between, end=end)

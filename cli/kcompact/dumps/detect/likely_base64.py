@@ -1,0 +1,38 @@
+"""Texts that are base64 though nothing says so: by their lengths, or as what they stand for is text."""
+
+from collections.abc import Iterable
+from itertools import islice
+
+from kcompact.dumps.records.encodings import ENCODINGS
+
+_ENOUGH = 16  # bits that must be zero, or characters: by chance once in 65,536 times, or less
+_LOOKED_AT = 200
+_ZERO_BITS = {2: 4, 3: 2}  # of the last character of unpadded base64, by length modulo 4
+_PADDED_BITS = 16
+
+
+def likely_base64(texts: Iterable[str], enough: int = _ENOUGH) -> bool:
+    """Whether all of the texts are base64 and it is no accident.
+
+    Either their lengths leave bits that must be zero, which other texts hardly have, or all that they stand
+    for is printable text. ``enough`` bits or characters of it are asked for.
+    """
+    distinct = {text for text in islice(texts, _LOOKED_AT) if text}
+    try:
+        decoded = [ENCODINGS["base64"](text.encode("ascii")) for text in distinct]
+    except ValueError:
+        return False
+    if sum(map(_bits_of, distinct)) >= enough:
+        return True
+    return sum(map(len, distinct)) >= enough and all(map(_is_printable, decoded))
+
+
+def _bits_of(text: str) -> int:
+    return _PADDED_BITS if text.endswith("=") else _ZERO_BITS.get(len(text) % 4, 0)
+
+
+def _is_printable(data: bytes) -> bool:
+    try:
+        return all(one.isprintable() or one in "\t\r\n" for one in data.decode())
+    except UnicodeDecodeError:
+        return False

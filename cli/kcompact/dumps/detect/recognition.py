@@ -1,0 +1,173 @@
+"""Recognition of a file from its first bytes: layout, dialect, and what had to be assumed."""
+
+import re
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from kcompact.dumps.avro.avro_container import MAGIC as AVRO_MAGIC
+from kcompact.dumps.avro.avro_layout import recognise_avro
+from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.text.delimited_text import begins_with_key
+from kcompact.dumps.text.trailing_lines import end_of_records
+from kcompact.dumps.writers.csv_writer import COLUMNS
+from kcompact.errors import InputError
+
+HEAD_BYTES = 1 << 20
+LONGEST_HEAD_BYTES = 64 << 20  # larger than any record that a broker takes by default
+_SCHEMA_BYTES = 1 << 10  # within which kcompact's own Avro schema is named
+UTF8_BOM = b"\xef\xbb\xbf"
+_REFUSED = {
+    b"PAR1": ("Parquet", "export as JSON lines, CSV or Avro; Parquet is not read"),
+    b"KBAK": ("a kafka-backup archive", "restore it to a topic and export that"),
+    b"SEQ": ("a Hadoop sequence file", "export as JSON lines, CSV or Avro"),
+    b"ORC": ("ORC", "export as JSON lines, CSV or Avro"),
+    b"PK\x03\x04": ("a ZIP archive", "unpack it first"),
+    b"/V3\n": (
+        "the metadata of a Karapace backup, version 3 (a folder whose records lie in .data files)",
+        "restore it to a topic (karapace_schema_backup restore) and export that, for example with kcat -J",
+    ),
+    b"SQLite format 3": ("an SQLite database", "export as JSON lines, CSV or Avro"),
+}
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """The layout's part of a DumpFile."""
+
+    layout: str
+    dialect: Any
+    shape: Any
+    notes: tuple[str, ...] = field(default=())
+    topic: str | None = None  # where the file tells once, not record by record
+    partition: int | None = None
+    data_bytes: int | None = None  # where records end before the file does
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A file to be recognised: how messages name it, where its plain bytes lie, how they begin.
+
+    ``start`` is where the text begins, after a byte order mark.
+    """
+
+    path: str
+    data_path: str
+    data_bytes: int
+    head: bytes
+    start: int
+
+    @property
+    def body(self) -> bytes:
+        """The head without a byte order mark."""
+        return self.head[self.start :]
+
+    @property
+    def whole(self) -> bool:
+        """Whether the head is the whole file."""
+        return len(self.head) == self.data_bytes
+
+
+def candidate(path: str, data_path: str) -> Candidate:
+    """Read the beginning of the plain file at ``data_path``, if need be up to its first line end."""
+    with Path(data_path).open("rb") as source:
+        head = source.read(HEAD_BYTES)
+        while b"\n" not in head and len(head) < LONGEST_HEAD_BYTES and (more := source.read(len(head))):
+            head += more
+    start = len(UTF8_BOM) if head.startswith(UTF8_BOM) else 0
+    return Candidate(path, data_path, Path(data_path).stat().st_size, head, start)
+
+
+def recognise(path: str, data_path: str, options: ReadOptions) -> Recognised:
+    """Recognise the plain file at ``data_path``; messages name it ``path``. Raises InputError."""
+    from kcompact.dumps.detect.json_recognition import recognise_json
+    from kcompact.dumps.detect.text_recognition import recognise_text
+
+    found = candidate(path, data_path)
+    options = _for_converted(found, options)
+    if found.head.startswith(AVRO_MAGIC):
+        shape, dialect = recognise_avro(path, data_path, options)
+        return Recognised("avro", dialect, shape)
+    for magic, (what, hint) in _REFUSED.items():
+        if found.head.startswith(magic):
+            raise InputError(f"{path}: {what}, not a dump that kcompact reads", hint=hint)
+    if b"\0\0" in found.head[:_LOOKED_AT_BYTES]:
+        raise InputError(f"{path}: binary, and of no kind that kcompact reads", hint=_BINARY_HINT)
+    if not found.body.strip():
+        raise InputError(f"{path}: nothing but blanks", hint="was the export interrupted?")
+    data_bytes, lines = end_of_records(data_path, found.data_bytes)
+    found = replace(found, data_bytes=data_bytes, head=found.head[:data_bytes])
+    if not found.body.strip():
+        raise InputError(f"{path}: no records, only what a tool says about itself", hint=_NOTHING_HINT)
+    is_json = first_byte(found.body) in (b"{", b"[") and not _is_text(found, options)
+    recognised = recognise_json(found, options) if is_json else recognise_text(found, options)
+    if not lines:
+        return recognised
+    which = "a line" if lines == 1 else f"{lines} lines"
+    note = f"{which} at the end passed over, in which the tool talks about itself"
+    return replace(recognised, data_bytes=data_bytes, notes=(*recognised.notes, note))
+
+
+_LOOKED_AT_BYTES = 64
+_BINARY_HINT = (
+    "export the topic as JSON lines (kcat -J), CSV or Avro; backups such as Karapace's .data files have to be"
+    " restored to a topic first"
+)
+
+
+def _is_text(found: Candidate, options: ReadOptions) -> bool:
+    """Whether a file that begins like JSON is text: the user names its columns, or its keys are JSON."""
+    body = found.body[after_noise(found.body) :]
+    line, newline, _ = body.partition(b"\n")
+    return bool(options.columns) or bool((newline or found.whole) and begins_with_key(line))
+
+
+_NOTHING_HINT = "did the tool time out, or was it stopped, before it read a record? export the topic again"
+
+
+_CONVERTED_CSV = re.compile(re.escape(",".join(COLUMNS).encode()) + rb"\r?\n")
+_CONVERTED_LINE = re.compile(
+    rb'\{"topic":"(?:[^"\\]|\\.)*","partition":\d+,"offset":\d+,"timestamp":-?\d+,'
+    rb'(?:"timestampType":"\w+",)?"key":'
+)
+
+
+def _for_converted(found: Candidate, options: ReadOptions) -> ReadOptions:
+    """Options without those that describe what another tool wrote, if kcompact wrote this file.
+
+    ``verify`` is given a dump and what it was converted to, and one set of options for both.
+    """
+    if (
+        _CONVERTED_CSV.match(found.body)
+        or b'"name":"KafkaRecord","namespace":"kcompact"' in found.head[:_SCHEMA_BYTES]
+    ):
+        return ReadOptions(canonical_keys=options.canonical_keys)
+    names = {place.partition(".")[0] for place in options.fields.values()}
+    if (options.columns or names - set(COLUMNS)) and _CONVERTED_LINE.match(found.body):
+        return replace(options, dialect=None, columns=(), delimiter=None, fields={})
+    return options
+
+
+def first_byte(body: bytes) -> bytes:
+    """The first byte that is neither blank nor part of kcat's ``% ...`` lines."""
+    return body[after_noise(body) :][:1]
+
+
+def after_noise(body: bytes) -> int:
+    """Where the first line begins that is neither blank nor one of kcat's; blanks before it not counted."""
+    at = 0
+    while at < len(body):
+        line_end = body.find(b"\n", at)
+        line_end = len(body) if line_end < 0 else line_end
+        line = body[at:line_end]
+        if line.strip() and not line.lstrip().startswith(b"%"):
+            return at + len(line) - len(line.lstrip())
+        at = line_end + 1
+    return len(body)
+
+
+def refuse(dialect: Dialect, path: str) -> None:
+    """Raise InputError if dumps of this dialect cannot be compacted."""
+    if dialect.refused is not None:
+        raise InputError(f"{path}: {dialect.tool}: {dialect.refused}", hint=dialect.hint)

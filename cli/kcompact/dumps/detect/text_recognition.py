@@ -1,0 +1,233 @@
+"""CSV and text: with a header line, with columns that the user names, or as tools label them."""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from kcompact.dumps.detect.choosing import Row, choose_dialect
+from kcompact.dumps.detect.event_proposals import check_events
+from kcompact.dumps.detect.recognition import Candidate, Recognised
+from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dialects.dialect_table import BY_NAME
+from kcompact.dumps.dialects.envelope import ALIASES, plain_name
+from kcompact.dumps.dialects.overrides import forced, with_options
+from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.records.shown import some
+from kcompact.dumps.text.console_consumer import labelled_columns
+from kcompact.dumps.text.csv_reader import CsvShape
+from kcompact.dumps.text.csv_text import BadCsvError, cells_of, first_cells
+from kcompact.dumps.text.delimited_text import columns_to_type, glued, is_glued, key_value_delimiter
+from kcompact.dumps.text.dump_log import dump_log_facts, holds_no_record
+from kcompact.dumps.text.lines import newline_of
+from kcompact.errors import InputError
+
+_SAMPLE_ROWS = 200
+_DELIMITERS = ",\t;|#^:"
+_WITH_REST = {"text", "console-consumer"}
+_SEPARATORS = "\t|;#, "  # of the console consumer (key.separator); the usual one first
+_KARAPACE_V2 = b"/V2\n"
+
+
+def recognise_text(found: Candidate, options: ReadOptions) -> Recognised:
+    """Recognise a file that is neither JSON nor binary. Raises InputError."""
+    if options.columns:
+        return _with_columns(found, options)
+    if found.body.startswith(_KARAPACE_V2):
+        dialect = with_options(BY_NAME["karapace-v2"], options)
+        return _csv(found, dialect, dialect.columns, "\t", found.start + len(_KARAPACE_V2))
+    dump_log = dump_log_facts(found.head, found.start)
+    if dump_log is not None:
+        if found.whole and holds_no_record(found.head):
+            raise InputError(
+                f"{found.path}: kafka-dump-log printed batches, and no record",
+                hint="print with --print-data-log, which prints records with their keys and payloads",
+            )
+        shape, topic, partition = dump_log
+        dialect = with_options(BY_NAME["dump-log"], options)
+        return Recognised("dump_log", dialect, shape, dialect.notes, topic, partition)
+    recognised = _labelled(found, options) or _with_header(found, options) or _delimited(found, options)
+    if recognised is None:
+        raise _unknown(found)
+    return recognised
+
+
+def _with_columns(found: Candidate, options: ReadOptions) -> Recognised:
+    """The user named the columns; a first line that repeats the names is a header line."""
+    dialect = with_options(forced(options.dialect or "text"), options)
+    line, newline, _ = found.body.partition(b"\n")
+    delimiter = options.delimiter or dialect.delimiter or _delimiter_for(found, len(options.columns))
+    start = found.start
+    if line.rstrip(b"\r").decode("utf-8", "replace").split(delimiter) == list(options.columns):
+        start += len(line) + len(newline)
+    return _csv(found, _named(dialect, options), options.columns, delimiter, start)
+
+
+def _delimiter_for(found: Candidate, columns: int) -> str:
+    """The delimiter that makes so many columns in most of the lines. Raises InputError."""
+    lines = _whole_lines(found.body, found.whole)
+    wanted = columns - 1
+    counts = {d: [line.count(d.encode()) for line in lines] for d in _DELIMITERS}
+    by_fit = sorted(_DELIMITERS, key=lambda d: -sum(count == wanted for count in counts[d]))
+    exactly = next((d for d in by_fit if 2 * sum(count == wanted for count in counts[d]) > len(lines)), None)
+    at_least = next((d for d in _DELIMITERS if all(count >= wanted for count in counts[d])), None)
+    if exactly is None and at_least is None:
+        raise InputError(
+            f"{found.path}: nothing stands between {columns} columns in most of the lines",
+            hint="name it with --delimiter, such as --delimiter ':' or --delimiter '\\t'",
+        )
+    return exactly or str(at_least)
+
+
+def _delimited(found: Candidate, options: ReadOptions) -> Recognised | None:
+    """A key and a value in each line, with one delimiter between them; None if it is something else."""
+    lines = [line.removesuffix(b"\r") for line in _whole_lines(found.body, found.whole)]
+    delimiter = key_value_delimiter(lines, options.delimiter)
+    if delimiter is None or _looks_like(found) is not None:
+        return None
+    columns = ("key", "value")
+    dialect = with_options(forced(options.dialect or "text"), options)
+    values = [first_cells(line, delimiter.encode(), 2)[-1] for line in lines]
+    texts = [value.decode("utf-8", "replace") for value in values if value is not None]
+    taken = f"each line is taken for a key, {delimiter!r}, and a value"
+    notes = (*dialect.notes, taken, *check_events(found.path, dialect, texts, options))
+    dialect = replace(_named(dialect, replace(options, columns=columns)), notes=notes)
+    return _csv(found, dialect, columns, delimiter, found.start)
+
+
+def _named(dialect: Dialect, options: ReadOptions) -> Dialect:
+    """The dialect with its parts found among the columns' names."""
+    places: dict[str, Any] = {}
+    for role, aliases in _COLUMN_NAMES.items():
+        named = options.fields.get(role)
+        places[role] = named or next((c for c in options.columns if plain_name(c) in aliases), None)
+    return replace(dialect, **places)
+
+
+_COLUMN_NAMES = ALIASES | {"key_size": ("keysize", "keylength"), "value_size": ("valuesize", "valuelength")}
+
+
+def _labelled(found: Candidate, options: ReadOptions) -> Recognised | None:
+    """Recognise the labelled columns of kafka-console-consumer; None if there are none."""
+    lines = [line.removesuffix(b"\r") for line in _whole_lines(found.body, found.whole)]
+    separators = [options.delimiter] if options.delimiter else list(_SEPARATORS)
+    read = ((separator, labelled_columns(lines, separator.encode())) for separator in separators)
+    separator, columns = next(((text, names) for text, names in read if names is not None), ("", None))
+    if columns is None:
+        return None
+    if "key" not in columns:
+        raise InputError(
+            f"{found.path}: kafka-console-consumer printed no keys ({', '.join(columns)})",
+            hint="export again with --property print.key=true, print.partition=true and print.offset=true",
+        )
+    dialect = with_options(BY_NAME["console-consumer"], options)
+    return _csv(found, _named(dialect, replace(options, columns=columns)), columns, separator, found.start)
+
+
+def _with_header(found: Candidate, options: ReadOptions) -> Recognised | None:
+    """CSV with a header line; None if the first line is none."""
+    line, newline, rest = found.body.partition(b"\n")
+    delimiter = options.delimiter or next((d for d in _DELIMITERS if d.encode() in line), ",")
+    try:
+        cells = cells_of(line.removesuffix(b"\r"), delimiter.encode())
+    except BadCsvError:
+        return None
+    columns = tuple((cell or b"").decode("utf-8", "surrogateescape").strip() for cell in cells)
+    known = {alias for aliases in ALIASES.values() for alias in aliases}
+    if sum(plain_name(name) in known for name in columns) <= 1:  # one may well be data
+        return None
+    sample = _rows(columns, _whole_lines(rest, found.whole), delimiter) or [dict.fromkeys(columns)]
+    dialect = choose_dialect(found.path, "csv_lines", sample, options)
+    return _csv(found, dialect, columns, delimiter, found.start + len(line) + len(newline))
+
+
+def _looks_like(found: Candidate) -> tuple[str, str] | None:
+    """A format that is known, and not read: its name, and what to do instead. None for any other."""
+    return next((known for pattern, known in _LOOKS_LIKE.items() if re.match(pattern, found.body)), None)
+
+
+def _unknown(found: Candidate) -> InputError:
+    known = _looks_like(found)
+    if known is not None:
+        what, hint = known
+        return InputError(f"{found.path}: looks like {what}, which cannot be read back safely", hint=hint)
+    lines = [line.removesuffix(b"\r") for line in _whole_lines(found.body, found.whole)]
+    if all(map(is_glued, lines)):
+        return glued(found.path)
+    names = _header_names(lines)
+    if names:
+        return InputError(
+            f"{found.path}: CSV with the header line {some(names)}, which names no key and no offset",
+            hint="if two of its columns are the key and the value, say which with --fields"
+            " key=COLUMN,value=COLUMN; if a row is a value as a whole, convert it to JSON lines"
+            " (mlr --icsv --ojsonl cat) and name its key with --key-field",
+        )
+    return InputError(
+        f"{found.path}: text in which no delimiter between key and value is known",
+        hint=f"name its columns, and what stands between them, such as {columns_to_type(lines)};"
+        " or export as JSON lines (kcat -J)",
+    )
+
+
+def _header_names(lines: list[bytes]) -> list[str]:
+    """The names in the first line, if it looks like a header line of the others; else none."""
+    for delimiter in ",;\t|":
+        try:
+            rows = [cells_of(line, delimiter.encode()) for line in lines[:_SAMPLE_ROWS]]
+        except BadCsvError:
+            continue
+        names = [(cell or b"").decode("utf-8", "replace").strip() for cell in rows[0]]
+        alike = all(len(row) == len(names) for row in rows[1:])
+        if len(rows) > 1 and len(names) > 1 and alike and all(map(_IS_NAME.fullmatch, names)):
+            return names
+    return []
+
+
+_IS_NAME = re.compile(r"[A-Za-z_][\w .-]*")
+
+
+_SENTENCES_HINT = (
+    "export with kcat -J; or with columns: kcat -f '%t\\t%p\\t%o\\t%k\\t%s\\n', read with"
+    " --columns topic,partition,offset,key,value"
+)
+_SENTENCES = ("sentences of kcat -f, as its README shows them", _SENTENCES_HINT)
+_LOOKS_LIKE = {
+    rb"Topic \S+ \[\d+\] at offset \d+: ": _SENTENCES,
+    rb"\s*Key \(-?\d+ bytes\): ": _SENTENCES,
+    rb"(?i)(?:\w+: .*\n)*(?:partition|offset|key): ": ("YAML or labelled text", "export as JSON (-o json)"),
+    rb"Partition=\d+ Offset=\d+": ("the text of an old kt", "export with kt 10 or later, which writes JSON"),
+}
+
+
+def _csv(
+    found: Candidate, dialect: Dialect, columns: tuple[str, ...], delimiter: str, start: int
+) -> Recognised:
+    shape = CsvShape(
+        start=start,
+        begin=found.head[:start],
+        newline=newline_of(found.body),
+        columns=columns,
+        delimiter=delimiter,
+        quoting=dialect.quoting,
+        rest=dialect.quoting == "none" and dialect.name in _WITH_REST and columns[-1] == dialect.value,
+        splittable=not dialect.in_order,
+    )
+    return Recognised("csv_lines", dialect, shape, dialect.notes)
+
+
+def _whole_lines(body: bytes, complete: bool) -> list[bytes]:
+    lines = body.split(b"\n")
+    return [line for line in (lines if complete else lines[:-1]) if line.strip()][:_SAMPLE_ROWS]
+
+
+def _rows(columns: tuple[str, ...], lines: list[bytes], delimiter: str) -> list[Row]:
+    """Sampled rows whose cells fit the columns; quoted line ends make some rows misfits, which is fine."""
+    rows: list[Row] = []
+    for line in lines:
+        try:
+            cells = cells_of(line.removesuffix(b"\r"), delimiter.encode())
+        except BadCsvError:
+            continue
+        if len(cells) == len(columns):
+            texts = [None if cell is None else cell.decode("utf-8", "surrogateescape") for cell in cells]
+            rows.append(dict(zip(columns, texts, strict=True)))
+    return rows

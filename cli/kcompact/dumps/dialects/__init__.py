@@ -1,0 +1,1 @@
+"""The dialects: data about how each tool's dump is to be read."""

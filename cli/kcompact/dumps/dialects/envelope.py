@@ -1,0 +1,55 @@
+"""Envelopes of tools that are in no table: found by the names that tools give the parts of a record."""
+
+from typing import Any
+
+from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.records.shown import some
+from kcompact.errors import InputError
+
+ALIASES: dict[str, tuple[str, ...]] = {
+    "topic": ("topic", "topicname", "metadata.topic"),
+    "partition": ("partition", "partitionid", "kafkapartition", "metadata.partition"),
+    "offset": ("offset", "kafkaoffset", "metadata.offset"),
+    "timestamp": ("timestamp", "ts", "time", "kafkatimestamp", "metadata.timestamp"),
+    "timestamp_type": ("timestamptype", "tstype"),
+    "key": ("key", "kafkakey", "messagekey", "metadata.key"),
+    "value": ("value", "payload", "message", "content", "kafkavalue"),
+    "headers": ("headers", "header"),
+}
+"""Names seen, compared without case, ``_`` and ``-``."""
+
+
+def plain_name(name: str) -> str:
+    """A field's name as ALIASES spell it."""
+    return name.replace("_", "").replace("-", "").lower()
+
+
+def guess_envelope(path: str, layout: str, seen: set[str], options: ReadOptions) -> Dialect:
+    """A dialect from field names alone. Raises InputError unless key, and value or offset, are there.
+
+    Business JSON may well have a ``key`` or a ``timestamp`` of its own, so one name proves nothing.
+    """
+    by_plain = {plain_name(name): name for name in sorted(seen, key=lambda name: name.count("."))}
+    found: dict[str, Any] = {
+        role: next((by_plain[alias] for alias in aliases if alias in by_plain), None)
+        for role, aliases in ALIASES.items()
+    }
+    if options.key_fields and (found["value"] is None or found["offset"] is None):
+        found = {**dict.fromkeys(ALIASES), "value": ""}  # bare values, whatever their fields are called
+    found |= options.fields
+    has_key = found["key"] is not None or options.key_fields
+    if not has_key or (found["value"] is None and found["offset"] is None):
+        raise InputError(
+            f"{path}: no record of key and value that kcompact knows"
+            f" (fields: {some(sorted(seen)) or 'none'})",
+            hint="name its fields with --fields key=FIELD,value=FIELD,offset=FIELD;"
+            " a dump of bare values needs --key-field FIELD",
+        )
+    return Dialect(
+        name="fields",
+        tool="an envelope known by its field names",
+        layouts=(layout,),
+        sure=False,
+        **found,
+    )

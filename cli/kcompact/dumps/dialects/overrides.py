@@ -1,0 +1,72 @@
+"""The user's options about a dump take the place of its dialect's rules."""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from kcompact.dumps.dialects.dialect import ROLES, Dialect
+from kcompact.dumps.dialects.dialect_table import BY_NAME
+from kcompact.dumps.options import ReadOptions
+from kcompact.errors import InputError
+
+_TOMBSTONES: dict[str, dict[str, Any]] = {
+    "null": {"missing_value": "empty", "empty_value": "empty"},
+    "missing": {"missing_value": "null", "empty_value": "empty", "null_literal": None},
+    "empty": {"missing_value": "null", "empty_value": "null", "null_literal": None},
+}
+
+
+def forced(name: str) -> Dialect:
+    """The dialect of ``--dialect NAME``. Raises InputError."""
+    if name not in BY_NAME:
+        raise InputError(
+            f"--dialect {name}: no such dialect",
+            hint="kcompact inspect --dialects lists them: " + ", ".join(sorted(BY_NAME)),
+        )
+    return BY_NAME[name]
+
+
+def with_options(dialect: Dialect, options: ReadOptions) -> Dialect:
+    """Work in ``--fields``, ``--tombstone``, ``--missing-key`` and whatever says what keys are.
+
+    Raises InputError.
+    """
+    unknown = set(options.fields) - set(ROLES)
+    if unknown:
+        raise InputError(
+            f"--fields {', '.join(sorted(unknown))}: no such part of a record",
+            hint=f"parts: {', '.join(ROLES)}",
+        )
+    changes: dict[str, Any] = {**options.fields, "cdc": options.cdc}
+    if options.canonical_keys:
+        changes |= {"canonical_keys": True, "key_encoding": "json"}
+    if options.key_fields:
+        changes["key_fields"] = _row_fields(options)
+    if options.missing_key is not None:
+        if options.missing_key not in {"null", "empty"}:
+            raise InputError(f"--missing-key {options.missing_key}", hint="it is either null or empty")
+        changes |= {"missing_key": options.missing_key, "doubtful_key": frozenset()}
+        if "empty" in dialect.doubtful_key:
+            changes["empty_key"] = options.missing_key
+    if options.tombstone is not None:
+        changes |= {**_tombstone(options.tombstone), "doubtful_value": frozenset()}
+    return replace(dialect, **changes)
+
+
+def _row_fields(options: ReadOptions) -> tuple[str, ...]:
+    """The fields of ``--key-field``; in change events those of the row, whichever of its places is named."""
+    if options.cdc is None:
+        return options.key_fields
+    return tuple(_ROW.sub("", name) for name in options.key_fields)
+
+
+_ROW = re.compile(r"^(?:payload\.)?(?:(?:after|before|data|fullDocument|documentKey)\.)?")
+
+
+def _tombstone(form: str) -> dict[str, Any]:
+    kind, _, text = form.partition(":")
+    if kind == "literal" and text:
+        return {**_TOMBSTONES["null"], "null_literal": text}
+    if form not in _TOMBSTONES:
+        raise InputError(f"--tombstone {form}", hint="it is null, missing, empty or literal:TEXT")
+    return _TOMBSTONES[form]

@@ -1,0 +1,42 @@
+"""Small files that are read alike, such as ten thousand of a sink, are read many at a time."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import pyarrow as pa
+
+from kcompact.dumps.loops import windows
+from kcompact.dumps.records.layout import DumpFile, Layout, SplitToIndex
+
+
+def read_together(parts: Iterable[SplitToIndex]) -> Iterator[list[SplitToIndex]]:
+    """All parts, in their order; neighbours that are alike and fit into one window stand together."""
+    group: list[SplitToIndex] = []
+    group_bytes = 0
+    for part in parts:
+        part_bytes = part.split.end - part.split.start + 1  # and a line end, should the last one lack it
+        fits = group_bytes + part_bytes <= windows.WINDOW_BYTES
+        if group and not (fits and _are_alike(group[0].file, part.file)):
+            yield group
+            group, group_bytes = [], 0
+        group.append(part)
+        group_bytes += part_bytes
+    if group:
+        yield group
+
+
+def one_by_one(
+    layout: Layout, parts: Sequence[SplitToIndex], extra: frozenset[str]
+) -> Iterator[pa.RecordBatch]:
+    """``index_together`` for layouts that gain nothing by it."""
+    for file, split, notes in parts:
+        yield from layout.index(file, split, extra, notes)
+
+
+def _are_alike(one: DumpFile, other: DumpFile) -> bool:
+    """Whether the same bytes would read the same in both files."""
+    return one.file_id == other.file_id or _ways_to_read(one) == _ways_to_read(other)
+
+
+def _ways_to_read(file: DumpFile) -> tuple[object, ...]:
+    wanted = file.topics, file.partitions
+    return file.layout, file.dialect, file.shape, file.topic, file.partition, file.start_offset, wanted

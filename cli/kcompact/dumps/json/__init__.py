@@ -1,0 +1,1 @@
+"""JSON dumps: lines, arrays, objects, records inside one object."""

@@ -1,0 +1,73 @@
+"""JSON arrays of records: one, or several one after another."""
+
+from collections.abc import Iterator
+
+from kcompact.dumps.json.json_reader import json_reader
+from kcompact.dumps.json.json_scan import CLOSE, OPEN, Item, cuts_of, items_of
+from kcompact.dumps.records.framed import Frame, FramedLayout, ReadRecord, UnreadableError
+from kcompact.dumps.records.layout import DumpFile, SplitNotes
+
+_BLANKS = b" \t\r\n"
+
+
+class JsonArray(FramedLayout):
+    """A record is an element; brackets, commas and the blanks around them are not part of it."""
+
+    def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
+        """Cut after commas between elements."""
+        start, end = file.shape.start, file.data_bytes
+        if not file.shape.splittable or end - start <= split_bytes:
+            return [(start, end)]
+        cuts = cuts_of(file.data_path, start, end, split_bytes, commas=True)
+        return [(a, b) for a, b in zip(cuts, [*cuts[1:], end], strict=True) if a < b]
+
+    def frames(self, file: DumpFile, start: int, end: int, notes: SplitNotes) -> Iterator[Frame]:
+        """Elements. Raises UnreadableError where the array is cut off."""
+        inside = start != file.shape.start
+        for item in items_of(file.data_path, start, end, commas=True, inside=inside):
+            data = item.data.strip(_BLANKS)
+            if item.opened == CLOSE:
+                if data:
+                    raise UnreadableError(
+                        f"not an array: {data[:60].decode('utf-8', 'replace')!r}",
+                        "remove what is not part of the array",
+                        position=item.position,
+                    )
+            elif item.closed is None:
+                if data or end == file.data_bytes:
+                    raise UnreadableError(
+                        "the array does not end: the file is cut off",
+                        "export the dump again, or remove the last record and close the array with ]",
+                        position=item.position,
+                    )
+            elif _is_record(item, data, notes):
+                lead = len(item.data) - len(item.data.lstrip(_BLANKS))
+                yield Frame(item.position + lead, data)
+
+    def reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
+        """Read JSON."""
+        return json_reader(file, notes, values=values)
+
+
+def _is_record(item: Item, data: bytes, notes: SplitNotes) -> bool:
+    """Whether an element is to be read: not in ``[]``, and not the null that Guardian ends with."""
+    if item.opened == OPEN and item.closed == CLOSE and not data:
+        return False
+    if data == b"null" and item.closed == CLOSE:
+        notes.counts["trailing_null_element"] = notes.counts.get("trailing_null_element", 0) + 1
+        return False
+    return True
+
+
+def array_texts(head: bytes, tail: bytes, start: int) -> tuple[bytes, bytes, bytes]:
+    """The bytes before, between and behind the elements of an output array.
+
+    Taken from the beginning (``head``, of which ``start`` bytes are a BOM) and the end (``tail``) of the
+    input, so that a pretty array stays pretty.
+    """
+    opening = head.index(b"[", start) + 1
+    first = len(head) - len(head[opening:].lstrip(_BLANKS))
+    lead = head[opening:first]
+    closing = tail.rfind(b"]")
+    before = tail[:closing]
+    return head[:opening] + lead, b"," + lead, before[len(before.rstrip(_BLANKS)) :] + tail[closing:]

@@ -1,0 +1,100 @@
+"""JSON objects one after another, over any number of lines: what rpk, kafkactl and ``jq .`` print."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from kcompact.dumps.json.json_reader import json_reader
+from kcompact.dumps.json.json_scan import CLOSE, OPEN, Item, cuts_of, items_of
+from kcompact.dumps.records.framed import Frame, FramedLayout, ReadRecord, UnreadableError, count_noise
+from kcompact.dumps.records.layout import DumpFile, SplitNotes
+
+BLANKS = b" \t\r\n\0\x1e"  # NUL and RS: delimiters that people choose
+_PROBE_BYTES = 4096
+_NOISE = re.compile(rb"^%[^\n]*$", re.MULTILINE)
+
+
+class JsonObjects(FramedLayout):
+    """A record is an object; the blanks after it belong to it, so that copied objects stay apart."""
+
+    def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
+        """Cut after objects."""
+        start, end = file.shape.start, file.data_bytes
+        if not file.shape.splittable or end - start <= split_bytes:
+            return [(start, end)]
+        cuts = cuts_of(file.data_path, start, end, split_bytes, commas=False)
+        cuts[1:] = [_after_blanks(file.data_path, cut, end) for cut in cuts[1:]]
+        return [(a, b) for a, b in zip(cuts, [*cuts[1:], end], strict=True) if a < b]
+
+    def frames(self, file: DumpFile, start: int, end: int, notes: SplitNotes) -> Iterator[Frame]:
+        """Objects. Raises UnreadableError for anything else between them."""
+        record: Frame | None = None
+        for item in items_of(file.data_path, start, end, commas=False):
+            if item.opened == OPEN and item.closed is None:
+                if record:
+                    yield record
+                raise UnreadableError(
+                    "the last record is cut off",
+                    "export the dump again, or remove what follows the last closing brace",
+                    position=item.position - 1,
+                )
+            if item.opened == CLOSE:
+                if record:
+                    yield _with_blanks(record, item, notes)
+                elif not _is_blank(item.data, notes):
+                    raise _not_json(item.data, item.position)
+                record = None
+            else:
+                record = Frame(item.position - 1, b"{" + item.data + b"}")
+
+    def content(self, data: bytes) -> bytes:
+        """The object without the blanks after it."""
+        return data.rstrip(BLANKS)
+
+    def reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
+        """Read JSON."""
+        return json_reader(file, notes, values=values)
+
+
+def _not_json(data: bytes, position: int) -> UnreadableError:
+    """The error for what stands between objects and is none."""
+    text = data.strip()
+    hint = "remove what is not a record, or export the dump again"
+    if text.strip(BLANKS) == b"null":
+        hint = (
+            "it may be the tombstone of the delete before it, so do not remove it: print one value a line"
+            " (jq -c .), which --cdc reads with its nulls"
+        )
+    return UnreadableError(f"not JSON: {text[:60].decode('utf-8', 'replace')!r}", hint, position=position)
+
+
+def _after_blanks(path: str, position: int, end: int) -> int:
+    """Where the blanks that belong to the record before a cut end."""
+    with Path(path).open("rb") as source:
+        source.seek(position)
+        while position < end:
+            probe = source.read(_PROBE_BYTES)
+            rest = probe.lstrip(BLANKS)
+            position += len(probe) - len(rest)
+            if rest or not probe:
+                break
+    return position
+
+
+def _is_blank(data: bytes, notes: SplitNotes) -> bool:
+    """Whether nothing stands there but blanks and kcat's messages, which are counted."""
+    if not data.strip(BLANKS):
+        return True
+    rest, lines = _NOISE.subn(b"", data)
+    count_noise(notes, lines)
+    return not rest.strip(BLANKS)
+
+
+def _with_blanks(record: Frame, after: Item, notes: SplitNotes) -> Frame:
+    """The record with the blanks that follow it; up to the line end if other things follow."""
+    if not _is_blank(after.data, notes):
+        raise _not_json(after.data, after.position)
+    blanks = after.data[: len(after.data) - len(after.data.lstrip(BLANKS))]
+    if len(blanks) < len(after.data):
+        blanks = blanks[: blanks.find(b"\n") + 1]
+    return record._replace(data=record.data + blanks)

@@ -1,0 +1,238 @@
+"""One JSON record to a Record, by the rules of its dialect. Pure: bytes in, Record out."""
+
+import base64
+import re
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.json.json_text import ParsedJson, canonical, reads_as_json
+from kcompact.dumps.records.framed import ReadRecord, UnreadableError
+from kcompact.dumps.records.headers import bytes_of_numbers
+from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.records.reading import DAMAGED_HINT, MISSING, REPLACEMENT, FieldRules
+from kcompact.dumps.records.record import Record
+from kcompact.dumps.records.shown import shown
+from kcompact.dumps.records.value_keys import with_value_keys
+
+Path = tuple[str, ...]
+_JAVA_MAP = re.compile(rb"\s*\{\w+=")
+
+
+def json_reader(file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
+    """A reader of records, with what their values tell where the dialect asks for it."""
+    read = JsonReader(file, notes, values=values or file.dialect.reads_values)
+    return with_value_keys(read, file, notes)
+
+
+class JsonReader:
+    """Callable on a record's bytes. ``values``: decode values in full, not just whether they are null."""
+
+    def __init__(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> None:
+        self._rules = FieldRules(file, notes)
+        dialect: Dialect = file.dialect
+        self._dialect = dialect
+        self._values = values
+        self._base64 = {"key": _path(dialect.key_base64), "value": _path(dialect.value_base64)}
+        self._markers = {"key": _path(dialect.key_marker), "value": _path(dialect.value_marker)}
+        self._paths = {role: _path(getattr(dialect, role)) for role in _ROLES}
+
+    def __call__(self, data: bytes, ordinal: int) -> Record:
+        """Read one record, the ``ordinal``-th of its split. Raises UnreadableError."""
+        try:
+            return self._record(self._parsed(data), ordinal)
+        except RecursionError as error:
+            raise UnreadableError("the record is nested too deeply", DAMAGED_HINT) from error
+        except (UnicodeEncodeError, orjson.JSONEncodeError) as error:
+            raise UnreadableError(f"a string of the record is no text ({error})", DAMAGED_HINT) from error
+
+    def _record(self, parsed: ParsedJson, ordinal: int) -> Record:
+        rules, paths = self._rules, self._paths
+        rules.see("record")
+        offset = rules.to_offset(self._get(parsed, paths["offset"]), ordinal)
+        timestamp = self._get(parsed, paths["timestamp"])
+        return Record(
+            rules.to_topic(self._get(parsed, paths["topic"])),
+            rules.to_partition(self._get(parsed, paths["partition"])),
+            offset,
+            rules.to_timestamp_ms(timestamp),
+            self._key(parsed, offset),
+            self._value(parsed, offset),
+            rules.to_headers(self._get(parsed, paths["headers"]), parsed.errors) if self._values else (),
+            rules.to_timestamp_type(self._get(parsed, paths["timestamp_type"]), timestamp),
+        )
+
+    def _parsed(self, data: bytes) -> ParsedJson:
+        try:
+            parsed = ParsedJson(data)
+        except ValueError as error:
+            raise UnreadableError(*why_not_json(data, error)) from error
+        if self._dialect.listed and isinstance(parsed.value, list):
+            parsed.value = {str(index): item for index, item in enumerate(parsed.value)}
+        if isinstance(parsed.value, dict) or (parsed.value is None and self._dialect.is_event):
+            return parsed
+        raise UnreadableError(
+            f"a JSON {_kind(parsed.value)}, not a record with key and value",
+            "a dump of bare values has no keys to compact on; export the keys too. Where each value holds its"
+            " key, name that field with --key-field; a null after a delete may be its tombstone, which --cdc"
+            " debezium reads as such",
+        )
+
+    @staticmethod
+    def _get(parsed: ParsedJson, path: Path | None) -> Any:
+        if path is None:
+            return MISSING
+        value = parsed.value
+        if len(path) == 1:  # nearly always
+            return value.get(path[0], MISSING)
+        for name in path:
+            if not isinstance(value, dict):
+                return MISSING
+            value = value.get(name, MISSING)
+            if value is MISSING:
+                return MISSING
+        return value
+
+    def _key(self, parsed: ParsedJson, offset: int) -> bytes | None:
+        rules, dialect = self._rules, self._dialect
+        raw = self._get(parsed, self._paths["key"])
+        if raw is MISSING and dialect.key_fields:
+            return None
+        if raw is MISSING:
+            self._refuse_error(parsed, dialect.key_error, "key")
+            instead = self._instead(parsed, "key")
+            return rules.key_or_null("missing") if instead is None else instead
+        rules.see("key")
+        if raw is None and not dialect.null_word:
+            self._refuse_error(parsed, dialect.key_error, "key")
+            return None
+        key = self._bytes(parsed, raw, "key")
+        if key is None:
+            return None
+        if not key:
+            return rules.key_or_null("empty")
+        if not isinstance(raw, str) or REPLACEMENT.decode() in raw:  # base64 of U+FFFD is no sign of loss
+            rules.check_key(key, offset)
+        return key
+
+    def _value(self, parsed: ParsedJson, offset: int) -> bytes | None:
+        del offset
+        rules, dialect = self._rules, self._dialect
+        raw = self._get(parsed, self._paths["value"])
+        if raw is MISSING:
+            self._refuse_error(parsed, dialect.value_error, "value")
+            instead = self._instead(parsed, "value")
+            return rules.value_or_null("missing") if instead is None else instead
+        rules.see("value")
+        if raw is None and not dialect.null_word:
+            self._refuse_error(parsed, dialect.value_error, "value")
+            return None
+        if raw == "":
+            return rules.value_or_null("empty")
+        if type(raw) is str and not self._values and dialect.null_literal is None:
+            return b"?"
+        return self._bytes(parsed, raw, "value")
+
+    def _instead(self, parsed: ParsedJson, role: str) -> bytes | None:
+        """Bytes that stand in a field of their own, where they are no UTF-8 (kcl); None if they do not."""
+        raw = self._get(parsed, self._base64[role])
+        if not isinstance(raw, str):
+            return None
+        self._rules.see(role)
+        return self._rules.decoded(parsed.encoded(raw), role, "base64")
+
+    def _bytes(self, parsed: ParsedJson, raw: Any, role: str) -> bytes | None:
+        """Bytes of a key or value that is neither missing nor null; None if it is a word for null."""
+        if type(raw) is str:
+            return self._text(parsed, raw, role)
+        if type(raw) is dict:
+            if raw.get("type") == "Buffer" and isinstance(raw.get("data"), list):  # Node's JSON.stringify
+                return self._raw_bytes(bytes_of_numbers, raw["data"], role)
+            if "payload" in raw and "isPayloadNull" in raw:
+                return self._console(parsed, raw, role)
+        return self._spelling(parsed, role, ())
+
+    def _text(self, parsed: ParsedJson, raw: str, role: str) -> bytes | None:
+        text = parsed.encoded(raw)
+        if self._rules.is_literal(text, role):
+            return None
+        marker = self._markers[role]
+        if marker and self._get(parsed, marker) in (True, "base64"):
+            return self._rules.decoded(text, role, "base64")
+        if role == "key" and self._dialect.key_encoding == "json" and reads_as_json(text):
+            return orjson.dumps(raw)
+        return self._rules.decoded(text, role)
+
+    def _spelling(self, parsed: ParsedJson, role: str, below: Path) -> bytes:
+        """A JSON value that is no string: its exact text."""
+        if role == "value" and not self._values:
+            return b"?"
+        if role == "key" and self._dialect.key_encoding != "json":
+            raise UnreadableError(
+                "the key is no string, but the keys at the beginning of the dump are",
+                "add --canonical-keys if keys are JSON of several types here",
+            )
+        if self._dialect.doubles and role == "key":
+            self._rules.check_numbers(parsed.spelling(self._paths["key"] or ()))
+        if self._dialect.listed:
+            return orjson.dumps(self._get(parsed, self._paths[role]))
+        spelling = parsed.spelling((self._paths[role] or ()) + below)
+        return canonical(spelling) if role == "key" and self._dialect.canonical_keys else spelling
+
+    def _console(self, parsed: ParsedJson, raw: dict[str, Any], role: str) -> bytes | None:
+        """Redpanda Console: an object that tells null itself and may carry the raw bytes."""
+        if raw["isPayloadNull"]:
+            return None
+        if raw.get("rawPayload") is not None:
+            return self._raw_bytes(base64.b64decode, raw["rawPayload"], role)
+        if isinstance(raw["payload"], str):
+            return self._text(parsed, raw["payload"], role)
+        return self._spelling(parsed, role, ("payload",))
+
+    def _raw_bytes(self, decode: Callable[[Any], bytes], raw: Any, role: str) -> bytes:
+        try:
+            return decode(raw)
+        except (ValueError, TypeError) as error:
+            raise UnreadableError(f"the {role}'s bytes cannot be read: {shown(raw)}", DAMAGED_HINT) from error
+
+    def _refuse_error(self, parsed: ParsedJson, field: str | None, role: str) -> None:
+        if field is None:
+            return
+        error = self._get(parsed, _path(field))
+        if error is not MISSING and error is not None:
+            raise UnreadableError(
+                f"{field}: {shown(error)}: the {role} is null only because it could not be decoded",
+                f"export again without decoding (kcat: leave out -s {role}=...)",
+            )
+
+
+_ROLES = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value", "headers")
+
+
+def _path(dotted: str | None) -> Path | None:
+    """A dotted path as a tuple; "" is the whole record."""
+    return None if dotted is None else tuple(dotted.split(".")) if dotted else ()
+
+
+def why_not_json(data: bytes, error: ValueError) -> tuple[str, str]:
+    """Reason and hint for a record that cannot be parsed."""
+    shown = data[:60].decode("utf-8", "replace")
+    if _JAVA_MAP.match(data):
+        return (
+            f"Java's way to print a map, not JSON: {shown!r}",
+            "such text (Kafka Connect's FileStreamSink) cannot be read back; export as JSON, with keys",
+        )
+    if data.lstrip()[:1] == b"{" and not data.rstrip().endswith(b"}"):
+        return (
+            f"the record is cut off or spans lines: {shown!r}",
+            "export the dump again, or remove the broken line if the export was interrupted there",
+        )
+    reason = str(error).split(":")[0]
+    return f"not JSON ({reason}): {shown!r}", "remove what is not a record, or export the dump again"
+
+
+def _kind(value: Any) -> str:
+    kinds = {str: "string", bool: "boolean", list: "array", type(None): "null"}
+    return kinds.get(type(value), "number")

@@ -1,0 +1,123 @@
+"""One JSON object that holds all records in ``records``: events that AWS Lambda gets from Kafka."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from kcompact.dumps.files.copying import read_ranges
+from kcompact.dumps.json.json_reader import json_reader
+from kcompact.dumps.json.json_text import member_of, past_blanks
+from kcompact.dumps.records.framed import Frame, FramedLayout, ReadRecord, TextShape
+from kcompact.dumps.records.layout import DumpFile, Split, SplitNotes
+
+LARGEST_BYTES = 256 << 20  # read as a whole; Lambda's events end at 6 MB
+_DECODER = json.JSONDecoder()
+
+
+@dataclass(frozen=True)
+class WrapperShape(TextShape):
+    """A TextShape with the arrays of records: from their first element to the end of their last."""
+
+    arrays: tuple[tuple[int, int], ...] = ()
+    separator: bytes = b","
+
+
+class JsonWrapper(FramedLayout):
+    """A record is an element of one of the arrays (one for each log); read as a whole."""
+
+    def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
+        """One range: such files are small."""
+        del split_bytes
+        return [(0, file.data_bytes)]
+
+    def frames(self, file: DumpFile, start: int, end: int, notes: SplitNotes) -> Iterator[Frame]:
+        """Elements of all arrays."""
+        del start, end, notes
+        text = Path(file.data_path).read_bytes().decode("latin-1")
+        for opening, closing in file.shape.arrays:
+            at = past_blanks(text, opening)
+            while at < closing:
+                _, stop = _DECODER.raw_decode(text, at)
+                yield Frame(at, text[at:stop].encode("latin-1"))
+                at = past_blanks(text, stop)
+                at = past_blanks(text, at + 1) if text[at] == "," else closing
+
+    def reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
+        """Read JSON."""
+        return json_reader(file, notes, values=values)
+
+    def copy(
+        self,
+        file: DumpFile,
+        split: Split,
+        positions: np.ndarray,
+        record_bytes: np.ndarray,
+        out: BinaryIO,
+    ) -> int:
+        """Copy records into the arrays they came from."""
+        del split
+        arrays = file.shape.arrays
+        where = np.searchsorted([opening for opening, _ in arrays], positions, side="right") - 1
+        order = np.argsort(where, kind="stable")
+        whole = memoryview(Path(file.data_path).read_bytes())
+        written, current, separator = 0, 0, b""
+        pieces = read_ranges(file.data_path, positions[order], record_bytes[order])
+        for piece, array in zip(pieces, where[order].tolist(), strict=True):
+            if array != current:
+                written += out.write(_between_arrays(whole, arrays, current, array))
+                current, separator = array, b""
+            written += out.write(separator) + out.write(piece)
+            separator = file.shape.separator
+        return written + out.write(_between_arrays(whole, arrays, current, len(arrays) - 1))
+
+
+def _between_arrays(whole: memoryview, arrays: tuple[tuple[int, int], ...], last: int, next_: int) -> bytes:
+    """The bytes between two arrays; those skipped stay, empty."""
+    return b"".join(bytes(whole[arrays[i][1] : arrays[i + 1][0]]) for i in range(last, next_))
+
+
+def wrapper_shape(data: bytes, start: int) -> WrapperShape | None:
+    """The shape of a file that is one object with ``records``; None if it is anything else."""
+    text = data.decode("latin-1")
+    try:
+        whole, stop = _DECODER.raw_decode(text, past_blanks(text, start))
+    except (ValueError, IndexError, RecursionError):
+        return None
+    records = whole.get("records") if isinstance(whole, dict) else None
+    if text[stop:].strip() or not _holds_records(records):
+        return None
+    at, _ = member_of(text, start, "records")
+    arrays = [_array_at(text, opening) for opening in _array_starts(text, at, records)]
+    first, last = arrays[0][0], arrays[-1][1]
+    lead = data[data.rindex(b"[", 0, first) + 1 : first] if arrays[0][0] < arrays[0][1] else b""
+    return WrapperShape(
+        begin=data[:first],
+        end=data[last:],
+        splittable=False,
+        arrays=tuple(arrays),
+        separator=b"," + lead,
+    )
+
+
+def _holds_records(records: Any) -> bool:
+    lists = list(records.values()) if isinstance(records, dict) else [records]
+    if not lists or not all(isinstance(items, list) for items in lists):
+        return False
+    return all(isinstance(item, dict) for items in lists for item in items)
+
+
+def _array_starts(text: str, start: int, records: Any) -> list[int]:
+    if isinstance(records, list):
+        return [start]
+    return [member_of(text, start, name)[0] for name in records]
+
+
+def _array_at(text: str, start: int) -> tuple[int, int]:
+    """Where an array's first element begins and its last one ends."""
+    _, stop = _DECODER.raw_decode(text, start)
+    opening = past_blanks(text, start + 1)
+    return opening, max(opening, len(text[: stop - 1].rstrip()))

@@ -1,0 +1,80 @@
+"""Joining the parts that tasks copied into the files that a user asked for."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from kcompact.dumps.files.containers import open_packed, output_container
+from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.output.outputs import Target
+from kcompact.storage import disk
+
+_FEW_BYTES = 128 << 10  # through our own buffer they are where they belong as soon
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """The output of one split: bytes [start, end) of a part file."""
+
+    split_id: int
+    part: str
+    start: int
+    end: int
+    records: int
+
+
+def assemble(path: Path, target: Target, fragments: Iterable[Fragment], folder: Path) -> None:
+    """Write at ``path`` what is to become ``target``: beginning, fragments in order, end; packed as named."""
+    first = target.files[0]
+    container = output_container(target.path.name, first.path, first.container)
+    with open_packed(path, container) as out:
+        write_joined(out, target, fragments, folder)
+
+
+def write_joined(out: BinaryIO, target: Target, fragments: Iterable[Fragment], folder: Path) -> None:
+    """Write beginning, fragments and end to an open file or pipe."""
+    begin, between, end = _around(target)
+    out.write(begin)
+    written = False
+    for fragment in fragments:
+        if fragment.end == fragment.start:
+            continue
+        if written:
+            out.write(between)
+        with (folder / fragment.part).open("rb") as part:
+            copy_range(part, fragment.start, fragment.end - fragment.start, out)
+        written = True
+    out.write(end)
+
+
+def _around(target: Target) -> tuple[bytes, bytes, bytes]:
+    """The bytes before, between and behind the fragments."""
+    if target.writer is not None:
+        return target.writer.begin(), b"", target.writer.end()
+    first = target.files[0]
+    layout = LAYOUTS[first.layout]
+    return layout.begin(first), layout.between(first), layout.end(first)
+
+
+def copy_range(source: BinaryIO, start: int, length: int, out: BinaryIO) -> None:
+    """Append a range of a file; by the kernel where both are plain files and it can."""
+    left = length
+    source.seek(start)
+    if length > _FEW_BYTES and hasattr(os, "copy_file_range") and _is_plain(out):
+        out.flush()
+        while left:
+            done = disk.copy_range(source, out, left)
+            if not done:
+                break
+            left -= done
+        out.seek(0, os.SEEK_END)
+        source.seek(start + length - left)
+    while left and (chunk := source.read(min(left, 1 << 20))):
+        out.write(chunk)
+        left -= len(chunk)
+
+
+def _is_plain(out: BinaryIO) -> bool:
+    return type(out).__name__ == "BufferedWriter" and out.seekable()

@@ -1,0 +1,169 @@
+"""Which files a run writes, decided before any work: names, refusals, the report folder."""
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+
+from kcompact.dumps.records.layout import DumpFile
+from kcompact.dumps.writers.writer import Writer
+from kcompact.errors import OutputError
+from kcompact.storage.replacing import check_replaceable
+
+STDIO = "-"
+REPORT_FILES = ("report.json", "report.md", "report.html", "removed-keys.csv", "gaps.csv")
+DATA_SUFFIXES = {".json", ".jsonl", ".ndjson", ".avro", ".csv", ".tsv", ".txt", ".log", ".dump"}
+CONTAINER_SUFFIXES = {".gz", ".bz2", ".zst", ".zstd", ".xz", ".lz4"}
+
+
+@dataclass(frozen=True)
+class Target:
+    """One output file and the input files whose survivors it takes, in order.
+
+    ``writer`` is set where they are written in another format; else their bytes are copied.
+    """
+
+    path: Path
+    files: tuple[DumpFile, ...]
+    writer: Writer | None = None
+
+
+@dataclass(frozen=True)
+class OutputPlan:
+    """Where a run writes. ``folder`` is set where the outputs lie in one folder, published as a whole."""
+
+    targets: tuple[Target, ...]
+    folder: Path | None = None
+    to_stdout: bool = False
+    report: Path | None = None
+
+    @property
+    def result(self) -> Path | None:
+        """The file or folder that holds the survivors; None for standard output."""
+        return None if self.to_stdout else self.folder or self.targets[0].path
+
+    def published(self) -> list[Path]:
+        """Every path that will be there afterwards."""
+        return [path for path in (self.result, self.report) if path is not None]
+
+
+@dataclass(frozen=True)
+class OutputNames:
+    """The plan before any dump is opened: a path for each input if they go to a folder, else one for all."""
+
+    paths: tuple[Path, ...]
+    folder: Path | None = None
+    to_stdout: bool = False
+    report: Path | None = None
+
+    @property
+    def result(self) -> Path | None:
+        """The file or folder that will hold the survivors; None for standard output."""
+        return None if self.to_stdout else self.folder or self.paths[0]
+
+    def plan(self, files: tuple[DumpFile, ...]) -> OutputPlan:
+        """The same for the dump's files, once they are opened."""
+        groups = [(file,) for file in files] if self.folder is not None else [files]
+        targets = [Target(path, group) for path, group in zip(self.paths, groups, strict=True)]
+        return OutputPlan(tuple(targets), self.folder, self.to_stdout, self.report)
+
+    def check_replaceable(self, *, overwrite: bool) -> None:
+        """Raise OutputError where something is in the way, or would be lost."""
+        if self.result is not None:
+            inside = [str(path.relative_to(self.folder)) for path in self.paths] if self.folder else None
+            check_replaceable(self.result, overwrite=overwrite, names=inside)
+        if self.report is not None:
+            check_replaceable(self.report, overwrite=overwrite, option="--report", names=REPORT_FILES)
+
+
+@dataclass(frozen=True)
+class OutputChoice:
+    """The user's options about the output: ``-o``, ``--report``, ``--no-report``."""
+
+    output: str | None = None
+    report: str | None = None
+    no_report: bool = False
+
+
+def name_outputs(arguments: list[str], files: list[str], choice: OutputChoice) -> OutputNames:
+    """Decide all output paths for dumps named by ``arguments``, found as ``files``. Raises OutputError."""
+    names = _without_report(arguments, files, choice)
+    return replace(names, report=_report_folder(names, choice))
+
+
+def split_suffixes(name: str) -> tuple[str, str]:
+    """``orders.v1.jsonl.gz`` into ``orders.v1`` and ``.jsonl.gz``."""
+    path = PurePath(name)
+    container = path.suffix if path.suffix.lower() in CONTAINER_SUFFIXES else ""
+    stem = name.removesuffix(container)
+    suffix = PurePath(stem).suffix
+    if suffix.lower() not in DATA_SUFFIXES:
+        # An unknown last suffix still is one (".ndj"), unless a container's suffix already was.
+        suffix = "" if container else suffix
+    return stem.removesuffix(suffix), suffix + container
+
+
+def _without_report(arguments: list[str], files: list[str], choice: OutputChoice) -> OutputNames:
+    output = choice.output
+    if output is None and arguments == [STDIO]:
+        output = STDIO
+    if output == STDIO:
+        return OutputNames((Path(STDIO),), to_stdout=True)
+    if output is not None:
+        return _named(arguments, files, output)
+    if len(arguments) == 1 and Path(arguments[0]).is_dir():
+        folder = Path(os.path.realpath(arguments[0]))
+        return _in_folder(files, folder.with_name(f"{folder.name}.compacted"), Path(arguments[0]))
+    if len(arguments) == 1 and len(files) == 1 and Path(arguments[0]).is_file():
+        path = Path(arguments[0])
+        stem, suffixes = split_suffixes(path.name)
+        return OutputNames((path.with_name(f"{stem}.compacted{suffixes}"),))
+    typed = " ".join(arguments)
+    raise OutputError(
+        f"{len(files)} input files and no output named",
+        hint=f"one file each: kcompact compact {typed} -o compacted/  (or -o FILE to join them into one)",
+    )
+
+
+def _named(arguments: list[str], files: list[str], output: str) -> OutputNames:
+    path = Path(_whole_name("-o", output))
+    if output.endswith("/") or path.is_dir() or (len(arguments) == 1 and Path(arguments[0]).is_dir()):
+        base = Path(arguments[0]) if len(arguments) == 1 and Path(arguments[0]).is_dir() else None
+        return _in_folder(files, path, base)
+    return OutputNames((path,))
+
+
+def _in_folder(files: list[str], folder: Path, base: Path | None) -> OutputNames:
+    """One output per input, under the input's name (below ``base``, its path there)."""
+    targets: dict[Path, str] = {}
+    for file in files:
+        name = Path(file).relative_to(base) if base else Path(Path(file).name)
+        if name in targets:
+            raise OutputError(
+                f"two inputs are called {name}: {targets[name]} and {file}",
+                hint="compact them in two runs, or join them into one file with -o FILE",
+            )
+        targets[name] = file
+    return OutputNames(tuple(folder / name for name in targets), folder=folder)
+
+
+def _report_folder(names: OutputNames, choice: OutputChoice) -> Path | None:
+    if choice.no_report:
+        return None
+    if choice.report is not None:
+        return Path(_whole_name("--report", choice.report))
+    if names.result is None:
+        return None
+    name = names.result.name if names.folder else split_suffixes(names.result.name)[0]
+    return names.result.with_name(f"{name}.report")
+
+
+def _whole_name(option: str, path: str) -> str:
+    """A path whose last part is a name: ``.`` and ``..`` say which folder, but not what it is called."""
+    if not path:
+        raise OutputError(f"{option} names nothing", hint=f"is a variable empty? {option} compacted/")
+    if Path(path).name not in {"", ".."}:
+        return path
+    place = os.path.realpath(path)
+    if place == "/":
+        raise OutputError(f"{option} {path} is the root folder", hint=f"name a new one: {option} compacted/")
+    return place

@@ -1,0 +1,1 @@
+"""Keys, values and headers in files side by side."""

@@ -1,0 +1,242 @@
+"""Keys, values and headers in files of their own, as Confluent's sinks write them: row i with row i."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path, PurePath
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+
+from kcompact.dumps.avro.avro_container import MAGIC, read_header
+from kcompact.dumps.avro.avro_reader import headers_of
+from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.files.containers import unpack
+from kcompact.dumps.files.small_files import one_by_one
+from kcompact.dumps.paired.side_rows import BadRow, Row, SidePart, headers_in, rows_of
+from kcompact.dumps.records.headers import decode_headers
+from kcompact.dumps.records.indexing import Found, index_rows
+from kcompact.dumps.records.layout import DumpFile, Reject, Split, SplitNotes, SplitToIndex
+from kcompact.dumps.records.record import Record
+from kcompact.errors import InputError, OutputError
+
+CONFLUENT = Dialect(
+    name="confluent",
+    tool="Confluent's S3, GCS or HDFS sink with store.kafka.keys",
+    layouts=("side_files",),
+    topic=None,
+    partition=None,
+    offset=None,
+    timestamp=None,
+    headers=None,
+    byte_exact=True,
+    notes=("offsets are counted on from the one in the file's name, so gaps do not show",),
+)
+_SIDE = re.compile(r"^(?P<stem>.+)\.(?P<role>keys|headers)\.[^/]+$")
+_CONFLUENT_NAME = re.compile(r"^(?P<stem>.+\+\d+\+\d+(?:\+\d+)?)\.[^/]+$")
+ROLES = ("value", "keys", "headers")
+
+
+@dataclass(frozen=True)
+class SideShape:
+    """The files that belong together, by role: "keys", and mostly "value", perhaps "headers"."""
+
+    parts: dict[str, SidePart]
+    splittable: bool = False
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """As the user named them."""
+        return tuple(part.path for part in self.parts.values())
+
+
+def grouped(paths: list[str]) -> list[dict[str, str]]:
+    """Files by role ("value", "keys", "headers"), those that belong together in one dict.
+
+    The keys and headers of a file with a Confluent name are found beside it, named or not. Where there are no
+    keys, files stand alone as "value".
+    """
+    groups: dict[str, dict[str, str]] = {}
+    for path in paths:
+        role, stem = _role_of(path)
+        groups.setdefault(stem, {})[role] = path
+    beside: dict[Path, dict[str, dict[str, str]]] = {}
+    for stem, group in groups.items():
+        if _CONFLUENT_NAME.match(PurePath(group.get("value", "")).name):
+            folder = Path(stem).parent
+            if folder not in beside:
+                beside[folder] = _side_files_in(folder)
+            groups[stem] = beside[folder].get(stem, {}) | group
+    return [part for group in groups.values() for part in _apart(group)]
+
+
+def _side_files_in(folder: Path) -> dict[str, dict[str, str]]:
+    """Keys and headers in a folder: paths by what a group's names have in common, then by role."""
+    found: dict[str, dict[str, str]] = {}
+    for path in sorted(folder.iterdir()):
+        role, stem = _role_of(str(path))
+        if role != "value":
+            found.setdefault(stem, {})[role] = str(path)
+    return found
+
+
+def _role_of(path: str) -> tuple[str, str]:
+    """The role that a name tells, and what the names of a group have in common."""
+    name, folder = PurePath(path).name, PurePath(path).parent
+    if side := _SIDE.match(name):
+        return side["role"], str(folder / side["stem"])
+    named = _CONFLUENT_NAME.match(name)
+    return "value", str(folder / named["stem"]) if named else path
+
+
+def _apart(group: dict[str, str]) -> list[dict[str, str]]:
+    return [group] if "keys" in group else [{"value": path} for path in group.values()]
+
+
+def recognise_side_files(group: dict[str, str], spool: Path) -> SideShape:
+    """Find out how each of the files is written. Raises InputError."""
+    parts = {}
+    for role in ROLES:
+        if role in group:
+            data_path, _ = unpack(group[role], spool)
+            with Path(data_path).open("rb") as source:
+                is_avro = source.read(len(MAGIC)) == MAGIC
+            header = read_header(group[role], data_path) if is_avro else None
+            parts[role] = SidePart(group[role], data_path, header)
+    return SideShape(parts)
+
+
+def refuse_tombstones_apart(files: list[DumpFile]) -> None:
+    """Raise InputError where tombstones and values of a log lie in files of their own."""
+    side = [file for file in files if isinstance(file.shape, SideShape)]
+    values = {(file.topic, file.partition): file.path for file in side if "value" in file.shape.parts}
+    for file in side:
+        other = values.get((file.topic, file.partition))
+        if other is not None and "value" not in file.shape.parts:
+            raise InputError(
+                f"{file.path} holds tombstones and {other} values, without offsets: which came later?",
+                hint="export the topic with its offsets (kcat -J), or leave the tombstone folder out, knowing"
+                " that deleted keys then stay",
+            )
+
+
+class SideFiles:
+    """The layout of files side by side. They are converted when they are written: see ``copy``."""
+
+    def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
+        """One range: rows are numbered through all files."""
+        del split_bytes
+        return [(0, file.data_bytes)]
+
+    def index(
+        self, file: DumpFile, split: Split, extra: frozenset[str], notes: SplitNotes
+    ) -> Iterator[pa.RecordBatch]:
+        """Rows of ``index_schema(extra)``; a position is the number of a row."""
+        try:
+            yield from index_rows(_found(file, notes, as_text=bool(extra)), split.split_id, extra, notes)
+        except BadRow as bad:
+            notes.rejects.append(Reject(split.split_id, 0, bad.reason, bad.hint))
+
+    def index_together(
+        self, parts: Sequence[SplitToIndex], extra: frozenset[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """One part after another."""
+        yield from one_by_one(self, parts, extra)
+
+    def records(self, file: DumpFile, split: Split) -> Iterator[Found]:
+        """Every record, decoded in full. Raises InputError."""
+        del split
+        try:
+            yield from _found(file, SplitNotes(), as_text=True)
+        except BadRow as bad:
+            raise InputError(bad.reason, hint=bad.hint) from bad
+
+    def decode(
+        self, file: DumpFile, split: Split, positions: np.ndarray, record_bytes: np.ndarray
+    ) -> Iterator[Record]:
+        """The records at the given positions, in the order given."""
+        del record_bytes
+        wanted = set(positions.tolist())
+        found = {row: record for row, _, record in self.records(file, split) if row in wanted}
+        return (found[row] for row in positions.tolist())
+
+    def begin(self, file: DumpFile) -> bytes:
+        """Nothing: see ``copy``."""
+        del file
+        return b""
+
+    def copy(
+        self,
+        file: DumpFile,
+        split: Split,
+        positions: np.ndarray,
+        record_bytes: np.ndarray,
+        out: BinaryIO,
+    ) -> int:
+        """Raise OutputError: one output file cannot hold what lay in several; a writer can."""
+        del split, positions, record_bytes, out
+        raise OutputError(f"{file.path}: keys and values lie in files of their own", hint=CONVERT_HINT)
+
+    def between(self, file: DumpFile) -> bytes:
+        """Nothing: see ``copy``."""
+        del file
+        return b""
+
+    def end(self, file: DumpFile) -> bytes:
+        """Nothing: see ``copy``."""
+        del file
+        return b""
+
+
+CONVERT_HINT = (
+    "name an output that ends in .avro, .jsonl or .csv with -o: it holds both, as the plain envelope"
+)
+
+
+def _found(file: DumpFile, notes: SplitNotes, *, as_text: bool) -> Iterator[Found]:
+    """All records, zipped from the files. Raises BadRow."""
+    parts: dict[str, SidePart] = file.shape.parts
+    roles = list(parts)
+    readers = [rows_of(part, as_text=as_text and role == "value") for role, part in parts.items()]
+    for number, rows in enumerate(zip_longest(*readers)):
+        if None in rows:
+            raise BadRow(
+                parts[roles[rows.index(None)]].path,
+                f"ends after {number:,} rows, but {parts[roles[_longest(rows)]].path} goes on",
+                "these files do not belong together, or one was cut: copy them again",
+            )
+        by_role: dict[str, Row] = dict(zip(roles, rows, strict=True))
+        for role in ("record", "key", "value"):
+            notes.fields_seen[role] = notes.fields_seen.get(role, 0) + 1
+        record = _record(file, number, by_role)
+        if file.wants(record.topic, record.partition):
+            yield number, sum(row.record_bytes for row in rows), record
+        else:
+            notes.left_out.add((record.topic, record.partition))
+
+
+def _longest(rows: tuple[Row | None, ...]) -> int:
+    return next(index for index, row in enumerate(rows) if row is not None)
+
+
+def _record(file: DumpFile, number: int, rows: dict[str, Row]) -> Record:
+    value = rows.get("value")
+    return Record(
+        topic=file.topic or "",
+        partition=file.partition or 0,
+        offset=(file.start_offset or 0) + number,
+        timestamp_ms=-1,
+        key=rows["keys"].data,
+        value=None if value is None else value.data,
+        headers=_headers(file, rows["headers"]) if "headers" in rows else (),
+    )
+
+
+def _headers(file: DumpFile, row: Row) -> tuple[tuple[str, bytes | None], ...]:
+    part: SidePart = file.shape.parts["headers"]
+    try:
+        return headers_of(row.parsed) if part.header else decode_headers(headers_in(row))
+    except (ValueError, TypeError, AttributeError) as error:
+        raise BadRow(part.path, f"headers cannot be read: {error}", "leave the headers file out") from error

@@ -1,0 +1,194 @@
+"""Change events of databases: which row one is about, and whether it deletes that row.
+
+Written from the formats' own descriptions: Debezium's event envelope, its ``ExtractNewRecordState``
+transform, and its MongoDB connector; MongoDB's change streams; Maxwell's data format; Canal's FlatMessage.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from kcompact.dumps.json.json_text import ParsedJson
+from kcompact.dumps.records.framed import UnreadableError
+
+Path = tuple[str, ...]
+Member = tuple[ParsedJson | None, Path, Any]
+"""A field that was found: in what (None: made up of text), where in it, and as parsed."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A JSON object in which fields of a row are looked up: where it is, and in what."""
+
+    parsed: ParsedJson
+    path: Path = ()
+
+    def get(self, dotted: str) -> Member | None:
+        """The field of that name: in what it is, where, and as parsed; None if it is not there."""
+        value, path = self.row, self.path
+        if isinstance(value, dict) and dotted in value:  # a column's name may have dots of its own
+            return self.parsed, (*path, dotted), value[dotted]
+        for name in dotted.split("."):
+            if not isinstance(value, dict) or name not in value:
+                return None
+            value, path = value[name], (*path, name)
+        return self.parsed, path, value
+
+    @property
+    def row(self) -> Any:
+        """The value at this place; None if there is none."""
+        value = self.parsed.value
+        for name in self.path:
+            value = value.get(name) if isinstance(value, dict) else None
+        return value
+
+
+@dataclass(frozen=True)
+class ChangeEvent:
+    """One event. ``places``: where the row's fields are looked up, in that order, before the event itself.
+
+    ``table`` is which of a database's tables the row is of, by the names that a key may be made of.
+    """
+
+    is_delete: bool = False
+    places: tuple[Place, ...] = ()
+    table: Mapping[str, str] = field(default_factory=dict)
+
+
+def debezium(parsed: ParsedJson) -> ChangeEvent:
+    """Debezium's envelope, with its schema or without, or the flat row of ``ExtractNewRecordState``."""
+    at = _payload(parsed)
+    event = Place(parsed, at).row
+    if not isinstance(event, dict):
+        return ChangeEvent()
+    if "op" not in event or not ("after" in event or "before" in event):
+        is_delete = event.get("__deleted") in ("true", True) or event.get("__op") == "d"
+        return ChangeEvent(is_delete, (Place(parsed, at),))
+    if event["op"] == "t":
+        raise _empties_table("op t")
+    places = tuple(Place(parsed, (*at, name)) for name in ("after", "before"))
+    return ChangeEvent(event["op"] == "d", places, _names_in(event.get("source"), "source."))
+
+
+def mongo(parsed: ParsedJson) -> ChangeEvent:
+    """Debezium's events of MongoDB, whose rows are JSON in a string; or MongoDB's own change streams."""
+    at = _payload(parsed)
+    event = Place(parsed, at).row
+    if not isinstance(event, dict):
+        return ChangeEvent()
+    if "operationType" in event:
+        return _change_stream(parsed, at, event)
+    is_delete = event.get("op") == "d"
+    rows = [event.get(name) for name in ("after", "before", "filter")]
+    if event.get("op") == "u" and rows[0] is None:
+        raise _only_a_part("publish full documents (capture.mode=change_streams_update_full)")
+    places = tuple(Place(ParsedJson(row.encode())) for row in rows if isinstance(row, str))
+    return ChangeEvent(is_delete, places, _names_in(event.get("source"), "source."))
+
+
+def _change_stream(parsed: ParsedJson, at: Path, event: dict[str, Any]) -> ChangeEvent:
+    kind = event["operationType"]
+    if kind in {"drop", "dropDatabase", "rename"}:
+        raise _empties_table(f"operationType {kind}")
+    if kind == "update" and event.get("fullDocument") is None:
+        raise _only_a_part("publish full documents (change.stream.full.document=updateLookup)")
+    places = tuple(Place(parsed, (*at, name)) for name in ("documentKey", "fullDocument"))
+    return ChangeEvent(kind == "delete", places, _names_in(event.get("ns"), "ns."))
+
+
+def maxwell(parsed: ParsedJson) -> ChangeEvent:
+    """Maxwell's events; those that tell of a table, not of a row, have no fields."""
+    event = parsed.value if isinstance(parsed.value, dict) else {}
+    if event.get("type") in {"table-drop", "database-drop"}:
+        raise _empties_table(f"type {event['type']}")
+    return ChangeEvent(event.get("type") == "delete", (Place(parsed, ("data",)),), _names_in(event, ""))
+
+
+def canal(parsed: ParsedJson) -> ChangeEvent:
+    """Canal's FlatMessage, whose ``data`` is a list of rows: of one row, as keys are of one row."""
+    event = parsed.value if isinstance(parsed.value, dict) else {}
+    kind = str(event.get("type", "")).upper()
+    if kind in {"TRUNCATE", "ERASE"}:
+        raise _empties_table(f"type {kind}")
+    rows = event.get("data")
+    rows = rows if isinstance(rows, list) and not event.get("isDdl") else []
+    if len(rows) > 1:
+        raise UnreadableError(
+            f"one message about {len(rows)} rows, which are {len(rows)} keys",
+            "split it into one message for each row first: jq -c '. as $m | .data[] | $m + {data: [.]}'",
+        )
+    places = tuple(Place(ParsedJson(orjson.dumps(row))) for row in rows)
+    return ChangeEvent(kind == "DELETE", places, _names_in(event, ""))
+
+
+FORMATS: dict[str, Callable[[ParsedJson], ChangeEvent]] = {
+    "debezium": debezium,
+    "maxwell": maxwell,
+    "canal": canal,
+    "mongo": mongo,
+}
+"""By the name that ``--cdc`` takes. Each raises UnreadableError for what no compaction by key can express."""
+
+
+def format_of(value: Any) -> str | None:
+    """Whose change event a parsed value is; None if it is nobody's."""
+    if not isinstance(value, dict):
+        return None
+    event = value
+    if "schema" in value or "op" not in value:
+        event = value["payload"] if isinstance(value.get("payload"), dict) else value
+    if {"operationType", "documentKey", "ns"} <= event.keys():
+        return "mongo"
+    if {"op", "source"} <= event.keys() and {"after", "before"} & event.keys():
+        source = event["source"]
+        is_mongo = isinstance(source, dict) and source.get("connector") == "mongodb"
+        return "mongo" if is_mongo or {"patch", "updateDescription"} & event.keys() else "debezium"
+    if "__deleted" in event or {"op", "before", "after"} <= event.keys():
+        return "debezium"
+    if {"database", "table", "type", "data"} <= event.keys():
+        return "canal" if {"isDdl", "pkNames"} & event.keys() else "maxwell"
+    return None
+
+
+def fields_of(value: Any) -> list[str]:
+    """The names of the row that a parsed event tells of: candidates for the key."""
+    name = format_of(value)
+    if name is None:
+        return []
+    try:
+        places = FORMATS[name](ParsedJson(orjson.dumps(value))).places
+    except (UnreadableError, ValueError):
+        return []
+    rows = [place.row for place in places if isinstance(place.row, dict)]
+    return list(dict.fromkeys(str(name) for row in rows for name in row))
+
+
+def _payload(parsed: ParsedJson) -> Path:
+    """Where the event stands: under ``payload`` where its schema, or nothing else, stands beside it."""
+    value = parsed.value
+    is_wrapped = isinstance(value, dict) and isinstance(value.get("payload"), dict)
+    return ("payload",) if is_wrapped and value.keys() <= {"schema", "payload"} else ()
+
+
+def _names_in(source: Any, prefix: str) -> dict[str, str]:
+    """The database, schema, table or collection that are named."""
+    if not isinstance(source, dict):
+        return {}
+    names = ("db", "database", "schema", "table", "collection", "coll")
+    return {f"{prefix}{name}": str(source[name]) for name in names if source.get(name) is not None}
+
+
+def _empties_table(kind: str) -> UnreadableError:
+    return UnreadableError(
+        f"an event that empties a whole table ({kind}), which no compaction by key can express",
+        "compact what comes before it and what comes after it as two dumps",
+    )
+
+
+def _only_a_part(remedy: str) -> UnreadableError:
+    return UnreadableError(
+        "an update that tells only what changed: the record before it of the same key is needed, too",
+        f"{remedy}; or compact without --cdc, by the records' own keys, as a broker would",
+    )

@@ -1,0 +1,109 @@
+"""Hashes and sizes of many records at once: what ``indexing.EXTRA`` computes record by record."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+import pyarrow as pa
+
+from kcompact.dumps.records.headers import Headers
+from kcompact.dumps.records.indexing import BATCH_OVERHEAD_BYTES, RECORD_OVERHEAD_BYTES, headers_log_bytes
+from kcompact.dumps.records.record import HASH_BYTES, headers_hash, value_hash
+
+CONTENT_EXTRA = frozenset({"log_bytes", "is_control", "value_hash", "headers_hash"})
+"""Columns of EXTRA_FIELDS that can be told for many records at once."""
+
+ABSENT = -1  # the length of a null
+_NULL_HASH = value_hash(None)
+_VARINT_STEPS = [1 << (7 * groups - 1) for groups in range(1, 6)]  # zigzag doubles: 64, 8192, ...
+
+
+@dataclass(frozen=True)
+class Contents:
+    """Of some records: lengths in bytes (ABSENT: null), hashes of values, headers.
+
+    ``headers`` are the different ones that occur, ``header_codes`` says which of them each record has (None:
+    all have the first). No record is a control record.
+    """
+
+    key_bytes: np.ndarray
+    value_bytes: np.ndarray
+    value_hashes: pa.Array
+    headers: Sequence[Headers] = ((),)
+    header_codes: np.ndarray | None = None
+
+    def column(self, name: str) -> pa.Array:
+        """A column of CONTENT_EXTRA."""
+        if name == "value_hash":
+            return self.value_hashes
+        if name == "is_control":
+            return pa.array(np.zeros(len(self.key_bytes), bool))
+        return self._log_bytes() if name == "log_bytes" else self._headers_hash()
+
+    def _log_bytes(self) -> pa.Array:
+        sizes = np.array([headers_log_bytes(headers) for headers in self.headers], np.int64)
+        body = RECORD_OVERHEAD_BYTES + _sized(self.key_bytes) + _sized(self.value_bytes)
+        body += sizes[0] if self.header_codes is None else sizes[self.header_codes]
+        return pa.array((BATCH_OVERHEAD_BYTES + _varint_bytes(body) + body).astype(np.int32))
+
+    def _headers_hash(self) -> pa.Array:
+        hashes = pa.array([headers_hash(headers) for headers in self.headers], pa.binary())
+        codes = np.zeros(len(self.key_bytes), np.int64) if self.header_codes is None else self.header_codes
+        return hashes.take(pa.array(codes))
+
+
+def hashes_of_ranges(data: memoryview, starts: np.ndarray, lengths: np.ndarray) -> pa.Array:
+    """``value_hash`` of the bytes in each range; a length of ABSENT is null."""
+    spans = zip(starts.tolist(), lengths.tolist(), strict=True)
+    return hashes_of(None if length < 0 else data[start : start + length] for start, length in spans)
+
+
+def hashes_of(values: Iterable[bytes | memoryview | None]) -> pa.Array:
+    """``value_hash`` of each value."""
+    digests = b"".join(
+        _NULL_HASH if value is None else blake2b(b"%d:" % len(value) + value, digest_size=HASH_BYTES).digest()
+        for value in values
+    )
+    rows = len(digests) // HASH_BYTES
+    offsets = np.arange(rows + 1, dtype=np.int32) * HASH_BYTES
+    return pa.Array.from_buffers(pa.binary(), rows, [None, pa.py_buffer(offsets), pa.py_buffer(digests)])
+
+
+def lengths_of(values: pa.Array) -> np.ndarray:
+    """The length of each binary value, ABSENT for null."""
+    offsets = np.frombuffer(values.buffers()[1], np.int32)[values.offset : values.offset + len(values) + 1]
+    return np.where(_is_null(values), ABSENT, np.diff(offsets).astype(np.int64))
+
+
+def hashes_of_array(values: pa.Array) -> pa.Array:
+    """``value_hash`` of each value of a binary array."""
+    _, offsets_buffer, data = values.buffers()
+    offsets = np.frombuffer(offsets_buffer, np.int32)[values.offset : values.offset + len(values)]
+    return hashes_of_ranges(memoryview(data or b""), offsets, lengths_of(values))
+
+
+def _is_null(values: pa.Array) -> np.ndarray:
+    return np.asarray(values.is_null().to_numpy(zero_copy_only=False), bool)
+
+
+def _sized(lengths: np.ndarray) -> np.ndarray:
+    known = np.maximum(lengths, 0)
+    return np.where(lengths < 0, 1, _varint_bytes(known) + known)
+
+
+def _varint_bytes(values: np.ndarray) -> np.ndarray:
+    """Bytes of a zigzag varint of values that are not negative and below 2**34."""
+    return 1 + np.searchsorted(_VARINT_STEPS, values, side="right")
+
+
+def as_words(hashes: pa.ChunkedArray) -> np.ndarray:
+    """Hashes as int64 of shape (rows, HASH_BYTES / 8)."""
+    parts = [_words_of(chunk) for chunk in hashes.chunks]
+    return np.concatenate(parts) if parts else np.empty((0, HASH_BYTES // 8), np.int64)
+
+
+def _words_of(hashes: pa.Array) -> np.ndarray:
+    data = np.frombuffer(hashes.buffers()[2] or b"", np.uint8)
+    first = int(np.frombuffer(hashes.buffers()[1], np.int32)[hashes.offset])
+    return data[first : first + len(hashes) * HASH_BYTES].copy().view(np.int64).reshape(len(hashes), -1)

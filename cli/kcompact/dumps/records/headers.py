@@ -1,0 +1,101 @@
+"""Record headers in the shapes that tools give them (dump tools never agreed on one)."""
+
+import base64
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from kcompact.dumps.records.encodings import ENCODINGS
+
+Headers = tuple[tuple[str, bytes | None], ...]
+ToBytes = Callable[[Any], bytes | None]
+
+
+def decode_headers(raw: Any, encoding: str = "text", errors: str = "surrogatepass") -> Headers:
+    """Headers from a parsed JSON value or a CSV cell, told apart by their shape. Raises ValueError.
+
+    ``encoding`` is that of the header values, ``errors`` the codec error handler of the text around them.
+    """
+    headers = _by_shape(raw, _value_decoder(encoding, errors))
+    for name, _ in headers:
+        name.encode("utf-8", "surrogateescape")  # half a character is no name
+    return headers
+
+
+def bytes_of_numbers(numbers: Any) -> bytes:
+    """The bytes of ``{"type": "Buffer", "data": [...]}``. Raises ValueError."""
+    if not isinstance(numbers, list) or not all(type(number) is int for number in numbers):
+        raise ValueError("not a list of bytes")
+    return bytes(numbers)
+
+
+def _by_shape(raw: Any, to_bytes: ToBytes) -> Headers:
+    if not raw:
+        return ()
+    if isinstance(raw, str):
+        return _from_cell(raw, to_bytes)
+    if isinstance(raw, dict):
+        return tuple((str(name), to_bytes(value)) for name, value in raw.items())
+    if isinstance(raw, list):
+        return _from_list(raw, to_bytes)
+    raise ValueError(f"{type(raw).__name__} is no shape of headers")
+
+
+def _value_decoder(encoding: str, errors: str) -> ToBytes:
+    """The function that turns one header value into bytes."""
+    decoder = ENCODINGS[encoding]
+
+    def to_bytes(value: Any) -> bytes | None:
+        if value is None:
+            return None
+        if isinstance(value, str):
+            return decoder(value.encode("utf-8", errors))
+        if isinstance(value, list):  # byte numbers, as AWS Lambda writes them; Java's are signed
+            return bytes(number & 0xFF for number in value)
+        if isinstance(value, dict) and value.get("type") == "Buffer":
+            return bytes_of_numbers(value["data"])
+        if isinstance(value, dict) and "payload" in value:  # Redpanda Console
+            return None if value.get("isPayloadNull") else to_bytes(value["payload"])
+        return orjson.dumps(value)
+
+    return to_bytes
+
+
+def _from_cell(text: str, to_bytes: ToBytes) -> Headers:
+    if text == "NO_HEADERS":
+        return ()
+    if text[0] in "[{":
+        parsed = orjson.loads(text)
+        return decode_headers(parsed)
+    if text.endswith(";"):  # Aiven: base64 on both sides
+        pairs = [pair.partition(":") for pair in text[:-1].split(";")]
+        return tuple((base64.b64decode(n).decode(), base64.b64decode(v)) for n, _, v in pairs)
+    separator = ":" if ":" in text.partition("=")[0] else "="
+    pairs = [pair.partition(separator) for pair in text.split(",")]
+    return tuple((name, None if value == "NULL" else to_bytes(value)) for name, _, value in pairs)
+
+
+def _from_list(raw: list[Any], to_bytes: ToBytes) -> Headers:
+    if all(isinstance(item, dict) for item in raw):
+        return tuple(pair for item in raw for pair in _from_object(item, to_bytes))
+    if all(isinstance(item, list) for item in raw):  # Python clients: pairs
+        return tuple((str(name), to_bytes(value)) for name, value in raw)
+    if len(raw) % 2 == 0:  # kcat: name, value, name, value
+        return tuple((str(name), to_bytes(value)) for name, value in zip(raw[::2], raw[1::2], strict=True))
+    raise ValueError("a list of headers with a name too many")
+
+
+def _from_object(item: dict[str, Any], to_bytes: ToBytes) -> list[tuple[str, bytes | None]]:
+    if "key" in item:
+        value = item.get("value")
+        if "value" not in item and isinstance(item.get("value_base64"), str):  # kcl
+            return [(str(item["key"]), base64.b64decode(item["value_base64"], validate=True))]
+        if item.get("encoding") == "base64" and isinstance(value, str):  # the plain envelope's own mark
+            return [(str(item["key"]), base64.b64decode(value, validate=True))]
+        return [(str(item["key"]), to_bytes(value))]
+    if "Key" in item:  # kaf: base64 on both sides
+        value = item.get("Value")
+        name = base64.b64decode(item["Key"]).decode("utf-8", "surrogateescape")
+        return [(name, None if value is None else base64.b64decode(value))]
+    return [(name, to_bytes(value)) for name, value in item.items()]

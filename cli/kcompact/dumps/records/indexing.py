@@ -1,0 +1,138 @@
+"""Decoded records become index rows: the exact way, for every layout that has no faster one of its own."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcompact.dumps.records.headers import Headers
+from kcompact.dumps.records.layout import SplitNotes
+from kcompact.dumps.records.record import (
+    VALUE_EMPTY,
+    VALUE_NULL,
+    VALUE_PRESENT,
+    VALUE_WORD_NULL,
+    Record,
+    content_hash,
+    headers_hash,
+    index_schema,
+    log_id_of,
+    value_hash,
+)
+
+REPLACEMENT = "\ufffd".encode()
+Found = tuple[int, int, Record]  # position, record_bytes, record
+_BATCH_ROWS = 16_384
+BATCH_OVERHEAD_BYTES = 61  # R40: of a batch, whatever is in it
+RECORD_OVERHEAD_BYTES = 3  # attributes, timestamp delta and offset delta of a batch's first record
+_DEBEZIUM_DELETE = re.compile(rb'"op"\s*:\s*"d"')
+_TIMESTAMP_TYPES = {"create": 0, "logappend": 1}
+
+
+def index_rows(
+    found: Iterable[Found], split_id: int, extra: frozenset[str], notes: SplitNotes
+) -> Iterator[pa.RecordBatch]:
+    """Rows of ``index_schema(extra)`` for records in the order of their split; notes learn the logs."""
+    schema = index_schema(extra)
+    log_ids: dict[tuple[str, int], int] = {}
+    rows = iter(found)
+    while chunk := list(islice(rows, _BATCH_ROWS)):
+        ids = []
+        for _, _, record in chunk:
+            log = record.topic, record.partition
+            if log not in log_ids:
+                log_ids[log] = log_id_of(*log)
+                notes.logs[log_ids[log]] = log
+            ids.append(log_ids[log])
+        columns = [ids, *_fixed_columns(chunk, split_id)]
+        columns += [[EXTRA[name](row[2]) for row in chunk] for name in schema.names[len(columns) :]]
+        yield pa.RecordBatch.from_arrays(
+            [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)],
+            schema=schema,
+        )
+
+
+def _fixed_columns(chunk: list[Found], split_id: int) -> list[list[Any]]:
+    """INDEX_SCHEMA's columns after ``log_id``."""
+    records = [record for _, _, record in chunk]
+    return [
+        [record.offset for record in records],
+        [record.key for record in records],
+        [record.timestamp_ms for record in records],
+        [record.value is None or record.is_delete for record in records],
+        [split_id] * len(chunk),
+        [position for position, _, _ in chunk],
+        [record_bytes for _, record_bytes, _ in chunk],
+    ]
+
+
+def log_bytes(record: Record) -> int:
+    """Size of the record alone in an uncompressed v2 batch (R40)."""
+    body = RECORD_OVERHEAD_BYTES + _sized(record.key) + _sized(record.value)
+    body += headers_log_bytes(record.headers)
+    return BATCH_OVERHEAD_BYTES + _varint_bytes(body) + body
+
+
+def headers_log_bytes(headers: Headers) -> int:
+    """Size of a record's headers and their count in a v2 batch."""
+    sizes = (_sized(name.encode("utf-8", "surrogateescape")) + _sized(value) for name, value in headers)
+    return _varint_bytes(len(headers)) + sum(sizes)
+
+
+def _sized(data: bytes | None) -> int:
+    return 1 if data is None else _varint_bytes(len(data)) + len(data)
+
+
+def _varint_bytes(value: int) -> int:
+    """Bytes of a zigzag varint of a value that is not negative."""
+    return max(1, ((value << 1).bit_length() + 6) // 7)
+
+
+def value_kind(value: bytes | None) -> int:
+    """VALUE_NULL, VALUE_EMPTY, VALUE_WORD_NULL for the text ``null`` (no tombstone), else VALUE_PRESENT."""
+    if value is None:
+        return VALUE_NULL
+    if value == b"null":
+        return VALUE_WORD_NULL
+    return VALUE_PRESENT if value else VALUE_EMPTY
+
+
+def is_debezium_delete(value: bytes | None) -> bool:
+    """Whether the value is a Debezium envelope (with its schema or without) that tells of a deleted row."""
+    if value is None or not _DEBEZIUM_DELETE.search(value):
+        return False
+    try:
+        parsed = orjson.loads(value)
+    except orjson.JSONDecodeError:
+        return False
+    payload = parsed.get("payload", parsed) if isinstance(parsed, dict) else None
+    return isinstance(payload, dict) and payload.get("op") == "d" and "before" in payload
+
+
+EXTRA: dict[str, Callable[[Record], Any]] = {
+    "log_bytes": log_bytes,
+    "is_control": lambda record: record.is_control,
+    "content_hash": content_hash,
+    "value_hash": lambda record: value_hash(record.value),
+    "headers_hash": lambda record: headers_hash(record.headers),
+    "value_kind": lambda record: value_kind(record.value),
+    "value_bytes": lambda record: -1 if record.value is None else len(record.value),
+    "timestamp_type": lambda record: _TIMESTAMP_TYPES.get(record.timestamp_type or "", -1),
+    "is_debezium_delete": lambda record: is_debezium_delete(record.value),
+}
+"""The function that computes each of EXTRA_FIELDS."""
+
+
+def count_replacements(rows: pa.RecordBatch, notes: SplitNotes) -> None:
+    """Count keys with U+FFFD (a rewriting tool between the exporter and us may have put it there)."""
+    keys = rows.column("key")
+    data = keys.buffers()[2]  # of all keys of the batch that this one may be a slice of
+    if data is None or REPLACEMENT not in data.to_pybytes():
+        return
+    found = pc.sum(pc.match_substring(keys, REPLACEMENT)).as_py()
+    if found:
+        notes.counts["replacement_keys"] = notes.counts.get("replacement_keys", 0) + found

@@ -1,0 +1,179 @@
+"""From fields, however they were parsed, to a Record: what JSON, CSV and text have in common."""
+
+import re
+from typing import Any
+
+from kcompact.digits import INT_MAX, LONG_MAX, whole_number
+from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.records.encodings import ENCODINGS
+from kcompact.dumps.records.framed import UnreadableError
+from kcompact.dumps.records.headers import Headers, decode_headers
+from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.records.shown import shown
+from kcompact.dumps.records.timestamps import prefixed_type, timestamp_ms, timestamp_type
+
+_LARGE_NUMBER = re.compile(rb"\d{16}|\d[eE]\+")  # from 2**53 on, not every integer is a double
+REPLACEMENT = "\ufffd".encode()
+EXAMPLES = 3
+_DIGITS_OF_SECONDS = 10
+_SMALLEST_US = 10**14
+_SURROGATE = re.compile("[\ud800-\udfff]")  # bytes that are no UTF-8, or half a character
+DAMAGED_HINT = "the record was damaged or edited: export the dump again, or leave the record out"
+
+
+class Missing:
+    """A field that is not there; not the same as one that is null."""
+
+
+MISSING = Missing()
+
+
+class FieldRules:
+    """Reads the parts of a record that need no knowledge of the layout; counts what is worth a note."""
+
+    def __init__(self, file: DumpFile, notes: SplitNotes, *, keys_of_values: bool = False) -> None:
+        self.file = file
+        self.dialect: Dialect = file.dialect
+        self.notes = notes
+        self._counts_keys = keys_of_values or not self.dialect.key_fields  # else nobody asks for them
+        self.topic = file.topic
+        self.partition = 0 if file.partition is None else file.partition
+        self._decoders = {
+            "key": ENCODINGS[self.dialect.key_encoding],
+            "value": ENCODINGS[self.dialect.value_encoding],
+        }
+        literal = self.dialect.null_literal
+        self._literals = frozenset(() if literal is None else (literal.encode(),))
+        if literal is not None and "literal" in self.dialect.doubtful_value:  # the tool's, in either case
+            self._literals |= {literal.upper().encode()}
+
+    def count(self, name: str, example: str | None = None) -> None:
+        """One more of what ``name`` counts."""
+        self.notes.counts[name] = self.notes.counts.get(name, 0) + 1
+        if example is not None:
+            examples = self.notes.examples.setdefault(name, [])
+            if len(examples) < EXAMPLES:
+                examples.append(example)
+
+    def see(self, role: str) -> None:
+        """The field of this role stood in one more record."""
+        if role == "key" and not self._counts_keys:
+            return
+        self.notes.fields_seen[role] = self.notes.fields_seen.get(role, 0) + 1
+
+    def to_topic(self, raw: Any) -> str:
+        """The topic a record names, else the file's."""
+        if raw is MISSING or raw is None:
+            if self.topic is None:
+                raise UnreadableError(
+                    f"no {self.dialect.topic or 'topic'} in the record",
+                    "name the field with --fields topic=FIELD, if it has another name here",
+                )
+            return self.topic
+        topic = str(raw) if type(raw) is int else raw
+        if not isinstance(topic, str) or _SURROGATE.search(topic):
+            raise UnreadableError(f"{shown(raw)} is not the name of a topic", DAMAGED_HINT)
+        return topic
+
+    def to_partition(self, raw: Any) -> int:
+        """The partition a record names, else the file's, else 0."""
+        if raw is MISSING or raw is None:
+            return self.partition
+        return _whole_number(raw, "partition", INT_MAX)
+
+    def to_offset(self, raw: Any, ordinal: int) -> int:
+        """The offset a record names; in a dump without offsets, its number in the file."""
+        if self.dialect.offset is None:
+            return (self.file.start_offset or 0) + ordinal
+        if raw is MISSING or raw is None:
+            raise UnreadableError(
+                f"no {self.dialect.offset} in the record",
+                "name the field with --fields offset=FIELD, if it has another name here",
+            )
+        return _whole_number(raw, "offset", LONG_MAX)
+
+    def to_timestamp_ms(self, raw: Any) -> int:
+        """Milliseconds since the epoch; -1 where there is none."""
+        if raw is MISSING:
+            return -1
+        if self.dialect.timestamp_unit == "auto" and raw is not None:
+            self.count("timestamps")
+            if _is_ten_digits(raw):
+                self.count("ten_digit_timestamps")
+        if type(raw) is int and 0 <= raw < _SMALLEST_US and self.dialect.timestamp_unit in {"ms", "auto"}:
+            return raw
+        try:
+            found = timestamp_ms(raw, self.dialect.timestamp_unit)
+        except (ValueError, OverflowError) as error:
+            raise UnreadableError(f"{shown(raw)} is not a timestamp", DAMAGED_HINT) from error
+        if abs(found) > LONG_MAX:
+            raise UnreadableError(f"timestamp {shown(raw)} is out of range", DAMAGED_HINT)
+        return found
+
+    def to_timestamp_type(self, raw: Any, timestamp: Any) -> str | None:
+        """Either "create" or "logappend", or None."""
+        return prefixed_type(timestamp) if raw is MISSING else timestamp_type(raw)
+
+    def to_headers(self, raw: Any, errors: str) -> Headers:
+        """All headers, in order."""
+        if raw is MISSING:
+            return ()
+        try:
+            return decode_headers(raw, self.dialect.headers_encoding, errors)
+        except (ValueError, KeyError, TypeError) as error:
+            raise UnreadableError(f"headers cannot be read: {shown(raw)}", DAMAGED_HINT) from error
+
+    def key_or_null(self, form: str) -> bytes | None:
+        """The key that a "missing" or "empty" one stands for."""
+        self.count(f"{form}_key")
+        stands_for = self.dialect.missing_key if form == "missing" else self.dialect.empty_key
+        return None if stands_for == "null" else b""
+
+    def value_or_null(self, form: str) -> bytes | None:
+        """The value that a "missing" or "empty" one stands for."""
+        self.count(f"{form}_value")
+        stands_for = self.dialect.missing_value if form == "missing" else self.dialect.empty_value
+        return None if stands_for == "null" else b""
+
+    def is_literal(self, text: bytes, role: str) -> bool:
+        """Whether text is the dialect's word for null."""
+        if text not in self._literals:
+            return False
+        self.count(f"literal_{role}")
+        return True
+
+    def decoded(self, text: bytes, role: str, encoding: str | None = None) -> bytes:
+        """The bytes that encoded text stands for; by default in the dialect's encoding."""
+        try:
+            return (ENCODINGS[encoding] if encoding else self._decoders[role])(text)
+        except ValueError as error:
+            encoding = encoding or getattr(self.dialect, f"{role}_encoding")
+            raise UnreadableError(
+                f"the {role} is not {encoding}, which {self.dialect.tool} writes",
+                "if the dump comes from another tool, name its dialect with --dialect"
+                " (kcompact inspect --dialects lists them)",
+            ) from error
+
+    def check_key(self, key: bytes, offset: int) -> None:
+        """Count keys in which some bytes were replaced by U+FFFD: several keys may look alike."""
+        if self._counts_keys and REPLACEMENT in key and not self.dialect.byte_exact:
+            self.count("lossy_keys", f"offset {offset}: {key.decode('utf-8', 'replace')[:60]}")
+
+    def check_numbers(self, key: bytes) -> None:
+        """Count JSON keys with numbers that a double may have rounded: several keys may look alike."""
+        if _LARGE_NUMBER.search(key):
+            self.count("rounded_keys", key.decode("utf-8", "replace")[:60])
+
+
+def _whole_number(raw: Any, role: str, largest: int) -> int:
+    number = whole_number(raw.strip()) if isinstance(raw, str) else raw
+    if type(number) is not int:
+        raise UnreadableError(f"{shown(raw)} is not {'an' if role == 'offset' else 'a'} {role}", DAMAGED_HINT)
+    if not 0 <= number <= largest:
+        raise UnreadableError(f"{role} {shown(raw)} is out of range", DAMAGED_HINT)
+    return number
+
+
+def _is_ten_digits(raw: Any) -> bool:
+    """Whether a timestamp has as many digits as one in seconds has."""
+    return isinstance(raw, int | str) and len(str(raw)) == _DIGITS_OF_SECONDS and str(raw).isdigit()

@@ -1,0 +1,159 @@
+"""Facts that only a record's value tells: its key (``--key-field``), whether it is a delete (``--cdc``)."""
+
+from typing import Any
+
+import orjson
+
+from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.json.json_text import ParsedJson, canonical, reads_as_json
+from kcompact.dumps.records.change_events import FORMATS, ChangeEvent, Member, Place, format_of
+from kcompact.dumps.records.framed import ReadRecord, UnreadableError
+from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.records.reading import FieldRules
+from kcompact.dumps.records.record import Record
+
+_UNCHANGED = b"__debezium_unavailable_value"
+_MOST_TABLES = 8
+_NULLS = (None, {"schema": None, "payload": None})  # the second is what Connect's JSON converter may write
+
+
+class ValueKeys:
+    """Wraps a reader of records: what it calls the key is replaced by the fields that the user named.
+
+    A change event that deletes its row becomes a delete, which counts as a tombstone of its key.
+    """
+
+    def __init__(self, read: ReadRecord, file: DumpFile, notes: SplitNotes) -> None:
+        self._read = read
+        self._dialect: Dialect = file.dialect
+        self._rules = FieldRules(file, notes, keys_of_values=True)
+        self._notes = notes
+
+    def __call__(self, data: bytes, ordinal: int) -> Record:
+        """Read one record. Raises UnreadableError."""
+        return self.keyed(self._read(data, ordinal))
+
+    def keyed(self, record: Record) -> Record:
+        """The record with the key that its value tells. Raises UnreadableError."""
+        parsed = None if record.value is None else _parsed(record.value)
+        if self._dialect.cdc and parsed is not None and parsed.value in _NULLS:
+            record, parsed = record._replace(value=None), None
+        if parsed is None or record.value is None:
+            return record._replace(key=self._key_without_row(record)) if self._dialect.key_fields else record
+        event = self._event(parsed)
+        if self._dialect.cdc and _UNCHANGED in record.value:
+            self._rules.count("unavailable_values")
+        if event.is_delete:
+            record = record._replace(is_delete=True)
+        return record._replace(key=self._key(record, parsed, event)) if self._dialect.key_fields else record
+
+    def _event(self, parsed: ParsedJson) -> ChangeEvent:
+        if self._dialect.cdc is not None:
+            return FORMATS[self._dialect.cdc](parsed)
+        return ChangeEvent(places=(Place(parsed),))
+
+    def _key(self, record: Record, parsed: ParsedJson, event: ChangeEvent) -> bytes | None:
+        found = (self._key_in(place, event) for place in event.places)
+        key = next((key for key in found if key is not None), None)
+        if key is None and self._dialect.cdc is None:
+            key = self._key_before(parsed)
+        if key is None:
+            if event.is_delete:
+                raise UnreadableError(
+                    f"a delete without {', '.join(self._dialect.key_fields)}: which row does it delete?",
+                    "name fields that every event has, before the change as well as after it; or export the"
+                    " records with their keys, which tell it",
+                )
+            self._count_foreign(parsed)
+            return None
+        self._rules.see("key")
+        self._rules.check_key(key, record.offset)
+        self._see_table(record.topic, event)
+        return key
+
+    def _key_in(self, place: Place, event: ChangeEvent) -> bytes | None:
+        """The key made of the fields in this place; None if one of them is not there, or none is set."""
+        found: list[Member] = []
+        for name in self._dialect.key_fields:
+            if name in event.table:
+                found.append((None, (), event.table[name]))
+            elif (one := place.get(name)) is not None:
+                found.append(one)
+            else:
+                return None
+        if all(value is None for _, _, value in found):
+            return None
+        return self._spelt(found)
+
+    def _spelt(self, found: list[Member]) -> bytes:
+        """One field is its text or its exact spelling; several are a JSON array, in the order given."""
+        if len(found) == 1 and isinstance(found[0][2], str):
+            parsed, _, text = found[0]
+            key = text.encode() if parsed is None else parsed.encoded(text)
+            return orjson.dumps(text) if reads_as_json(key) else key
+        parts = [self._spelling(*one) for one in found]
+        return parts[0] if len(parts) == 1 else b"[" + b",".join(parts) + b"]"
+
+    def _spelling(self, parsed: ParsedJson | None, path: tuple[str, ...], value: Any) -> bytes:
+        if parsed is None or value is None or type(value) in (bool, int):
+            return orjson.dumps(value)
+        spelling = parsed.spelling(path)
+        is_spelt_alike = self._dialect.canonical_keys or self._dialect.cdc is not None
+        return canonical(spelling) if is_spelt_alike else spelling
+
+    def _key_before(self, parsed: ParsedJson) -> bytes | None:
+        """The key of ``after.id``, where there is no after, in ``before.id``."""
+        names = [_before(name) for name in self._dialect.key_fields]
+        if names == list(self._dialect.key_fields):
+            return None
+        found = [Place(parsed).get(name) for name in names]
+        known = [one for one in found if one is not None]
+        if len(known) < len(names) or all(value is None for _, _, value in known):
+            return None
+        self._rules.count("keys_before")
+        return self._spelt(list(known))
+
+    def _key_without_row(self, record: Record) -> bytes | None:
+        """Of a null value with a key: the fields in that key if it is JSON, else the key itself."""
+        if record.key is None or record.value is not None or self._dialect.cdc is None:
+            return None
+        parsed = _parsed(record.key)
+        if parsed is not None and isinstance(parsed.value, dict):
+            places = (Place(parsed), Place(parsed, ("payload",)))
+            for place in places:
+                key = self._key_in(place, ChangeEvent())
+                if key is not None:
+                    return key
+        return record.key
+
+    def _count_foreign(self, parsed: ParsedJson) -> None:
+        """Count change events that are read as if they were none."""
+        name = format_of(parsed.value) if self._dialect.cdc is None else None
+        if name is not None:
+            self._rules.count(f"{name}_events")
+
+    def _see_table(self, topic: str, event: ChangeEvent) -> None:
+        """Note the tables that records of a topic are of, as far as their keys do not say it."""
+        unsaid = [
+            f"{name}={value}" for name, value in event.table.items() if name not in self._dialect.key_fields
+        ]
+        tables = self._notes.tables.setdefault(topic, [])
+        table = ", ".join(unsaid)
+        if table not in tables and len(tables) < _MOST_TABLES:
+            tables.append(table)
+
+
+def with_value_keys(read: ReadRecord, file: DumpFile, notes: SplitNotes) -> ReadRecord:
+    """The reader, with what the value tells where the dialect asks for it."""
+    return ValueKeys(read, file, notes) if file.dialect.reads_values else read
+
+
+def _parsed(data: bytes) -> ParsedJson | None:
+    try:
+        return ParsedJson(data)
+    except ValueError:
+        return None
+
+
+def _before(name: str) -> str:
+    return ".".join("before" if part == "after" else part for part in name.split("."))

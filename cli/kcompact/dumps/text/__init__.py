@@ -1,0 +1,1 @@
+"""CSV and text dumps, line by line."""

@@ -1,0 +1,112 @@
+"""CSV, with or without a header line; a record may span lines inside quotes."""
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from kcompact.dumps.json.json_scan import chunks_of
+from kcompact.dumps.loops.line_loop import index_lines
+from kcompact.dumps.records.framed import Frame, FramedLayout, ReadRecord, UnreadableError, count_noise
+from kcompact.dumps.records.layout import DumpFile, Split, SplitNotes, SplitToIndex
+from kcompact.dumps.records.value_keys import with_value_keys
+from kcompact.dumps.text.console_consumer import NOISE
+from kcompact.dumps.text.csv_reader import CsvReader, CsvShape
+from kcompact.dumps.text.lines import cut_at_lines, lines_of, without_line_end
+
+_UNFINISHED = "a quoted field does not end before the file does"
+_UNFINISHED_HINT = "the last line is cut off, or a quote is missing: export the dump again"
+
+
+class CsvLines(FramedLayout):
+    """A record is a line, or several if quotes are open where a line ends."""
+
+    def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
+        """Cut after line ends that stand outside of quotes."""
+        shape: CsvShape = file.shape
+        if not shape.splittable:
+            return [(shape.start, file.data_bytes)]
+        ranges = cut_at_lines(file.data_path, shape.start, file.data_bytes, split_bytes)
+        uncut = len(ranges) <= 1
+        return ranges if uncut or shape.quoting == "none" else _outside_quotes(file, ranges)
+
+    def frames(self, file: DumpFile, start: int, end: int, notes: SplitNotes) -> Iterator[Frame]:
+        """Rows; blank lines are skipped."""
+        shape: CsvShape = file.shape
+        lines: list[Frame] = []
+        position, open_quotes = start, False
+        for line in lines_of(file.data_path, start, end):
+            if not open_quotes:
+                text = without_line_end(line.data)
+                if not text or (file.dialect.labelled and NOISE.match(text)):
+                    count_noise(notes, 1 if text else 0)
+                    continue
+                position, lines = line.position, []
+            open_quotes ^= quotes_in(line.data, shape.quoting) % 2 == 1
+            if not open_quotes and not lines:
+                yield line
+                continue
+            lines.append(line)
+            if not open_quotes:
+                yield Frame(position, b"".join(part.data for part in lines))
+        if open_quotes:
+            raise UnreadableError(_UNFINISHED, _UNFINISHED_HINT, position=position)
+
+    def index(
+        self, file: DumpFile, split: Split, extra: frozenset[str], notes: SplitNotes
+    ) -> Iterator[pa.RecordBatch]:
+        """By a compiled loop where the dump is large and its dialect allows it."""
+        yield from self.index_together([SplitToIndex(file, split, notes)], extra)
+
+    def index_together(
+        self, parts: Sequence[SplitToIndex], extra: frozenset[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """Likewise, across the ends of files."""
+        return index_lines(parts, extra, super().index)
+
+    def content(self, data: bytes) -> bytes:
+        """The row without its line end."""
+        return without_line_end(data)
+
+    def reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
+        """Read cells."""
+        read = CsvReader(file, notes, values=values or file.dialect.reads_values)
+        return with_value_keys(read, file, notes)
+
+
+def quotes_in(data: bytes, quoting: str) -> int:
+    """How many quotes open or close a field; of a doubled quote both count, which comes to the same."""
+    if quoting == "none":
+        return 0
+    quotes = data.count(b'"')
+    if quoting == "backslash" and b"\\" in data:
+        quotes -= data.replace(b"\\\\", b"").count(b'\\"')
+    return quotes
+
+
+def _outside_quotes(file: DumpFile, ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The same ranges, but for cuts inside of quotes, which move to the end of their record.
+
+    Whether a quote is open can only be known from the start of the file on: all quotes are counted, which
+    is quick.
+    """
+    cuts = [ranges[0][0]]
+    for _, candidate in ranges[:-1]:
+        if candidate <= cuts[-1]:
+            continue
+        is_open = _quotes_between(file.data_path, cuts[-1], candidate, file.shape.quoting) % 2 == 1
+        cut = _end_of_record(file, candidate) if is_open else candidate
+        if cut < file.data_bytes:
+            cuts.append(cut)
+    return list(zip(cuts, [*cuts[1:], file.data_bytes], strict=True))
+
+
+def _quotes_between(path: str, start: int, end: int, quoting: str) -> int:
+    return sum(quotes_in(chunk, quoting) for _, chunk in chunks_of(path, start, end))
+
+
+def _end_of_record(file: DumpFile, start: int) -> int:
+    """The end of the first line from ``start`` on that closes the quote that is open there."""
+    for line in lines_of(file.data_path, start, file.data_bytes):
+        if quotes_in(line.data, file.shape.quoting) % 2 == 1:
+            return line.position + line.record_bytes
+    return file.data_bytes

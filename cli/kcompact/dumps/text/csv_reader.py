@@ -1,0 +1,136 @@
+"""One row of cells to a Record, by the rules of its dialect. Pure: bytes in, Record out."""
+
+from dataclasses import dataclass
+
+from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.records.framed import TextShape, UnreadableError
+from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.records.reading import MISSING, REPLACEMENT, FieldRules, Missing
+from kcompact.dumps.records.record import Record
+from kcompact.dumps.text.csv_text import BadCsvError, cells_of, first_cells
+
+_ERRORS = "surrogateescape"
+
+
+@dataclass(frozen=True)
+class CsvShape(TextShape):
+    """A TextShape with the names of the columns, in order."""
+
+    columns: tuple[str, ...] = ()
+    delimiter: str = ","
+    quoting: str = "rfc4180"
+    rest: bool = False  # the last column takes the rest of the line, delimiters and all
+
+    @property
+    def has_header(self) -> bool:
+        """Whether the file begins with a line that names the columns."""
+        line = self.begin.decode("utf-8-sig", "replace").strip().replace('"', "")
+        names = self.delimiter.join(self.columns).replace('"', "")
+        return [name.strip() for name in line.split(self.delimiter)] == names.split(self.delimiter)
+
+
+class CsvReader:
+    """Callable on a row's bytes (without the line end)."""
+
+    def __init__(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> None:
+        self._rules = FieldRules(file, notes)
+        self._dialect: Dialect = file.dialect
+        self._shape: CsvShape = file.shape
+        self._values = values
+        self._delimiter = self._shape.delimiter.encode()
+        self._opening = self._delimiter + b'"'
+        columns = {name: index for index, name in enumerate(self._shape.columns)}
+        self._index = {role: columns.get(getattr(self._dialect, role) or "") for role in _ROLES}
+        self._markers = {
+            "key": columns.get(self._dialect.key_marker or ""),
+            "value": columns.get(self._dialect.value_marker or ""),
+        }
+        self._sizes = {
+            "key": columns.get(self._dialect.key_size or ""),
+            "value": columns.get(self._dialect.value_size or ""),
+        }
+
+    def __call__(self, data: bytes, ordinal: int) -> Record:
+        """Read one row. Raises UnreadableError."""
+        cells = self._cells(data)
+        rules = self._rules
+        rules.see("record")
+        timestamp = self._text(cells, "timestamp")
+        offset = rules.to_offset(self._text(cells, "offset"), ordinal)
+        return Record(
+            rules.to_topic(self._text(cells, "topic")),
+            rules.to_partition(self._text(cells, "partition")),
+            offset,
+            rules.to_timestamp_ms(timestamp),
+            self._key(cells, offset),
+            self._value(cells),
+            rules.to_headers(self._text(cells, "headers"), _ERRORS) if self._values else (),
+            rules.to_timestamp_type(self._text(cells, "timestamp_type"), timestamp),
+        )
+
+    def _cells(self, data: bytes) -> list[bytes | None]:
+        shape = self._shape
+        if shape.quoting != "none" and (data.startswith(b'"') or self._opening in data):
+            self._rules.count("quoted_cells")
+        try:
+            if shape.rest:
+                cells = first_cells(data, self._delimiter, len(shape.columns))
+            else:
+                cells = cells_of(data, self._delimiter, shape.quoting)
+        except BadCsvError as error:
+            raise UnreadableError(
+                str(error), "quotes inside fields must be doubled; was the file cut or edited?"
+            ) from error
+        if len(cells) != len(shape.columns):
+            raise UnreadableError(
+                f"{len(cells)} columns where {len(shape.columns)} are expected",
+                "a delimiter or line end in the data was not quoted, or the last line is cut off:"
+                " export again with quoting, or as JSON",
+            )
+        return cells
+
+    def _text(self, cells: list[bytes | None], role: str) -> str | Missing:
+        index = self._index[role]
+        if index is None:
+            return MISSING
+        cell = cells[index]
+        if cell is None:
+            return MISSING
+        if self._dialect.labelled and role in {"partition", "offset"}:
+            cell = cell.partition(b":")[2] or cell
+        return cell.decode("utf-8", _ERRORS)
+
+    def _key(self, cells: list[bytes | None], offset: int) -> bytes | None:
+        key = self._bytes(cells, "key")
+        index = self._index["key"]
+        if key and index is not None and REPLACEMENT in (cells[index] or b""):  # not in base64
+            self._rules.check_key(key, offset)
+        return key
+
+    def _value(self, cells: list[bytes | None]) -> bytes | None:
+        return self._bytes(cells, "value")
+
+    def _bytes(self, cells: list[bytes | None], role: str) -> bytes | None:
+        """The bytes that a key or value cell stands for."""
+        rules, index = self._rules, self._index[role]
+        form = rules.key_or_null if role == "key" else rules.value_or_null
+        if index is None:
+            return form("missing")
+        rules.see(role)
+        cell = cells[index]
+        if not cell:
+            size = self._sizes[role]
+            if size is not None:  # its length tells: -1 is null, 0 is empty
+                return None if cells[size] == b"-1" else b""
+            return form("missing" if cell is None else "empty")
+        if rules.is_literal(cell, role):
+            return None
+        if role == "value" and not self._values:
+            return cell
+        marker = self._markers[role]
+        encoding = "base64" if marker is not None and cells[marker] in _BASE64_MARKS else None
+        return rules.decoded(cell, role, encoding)
+
+
+_BASE64_MARKS = {b"base64", b"true"}
+_ROLES = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value", "headers")

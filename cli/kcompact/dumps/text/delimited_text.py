@@ -1,0 +1,94 @@
+"""Text with one delimiter and no header: which one stands between keys and values?
+
+As ``kcat -K:``, kafka-console-consumer with ``print.key=true``, Debezium's ``watch-topic -k`` and the dumps
+of ``_schemas`` and ``__consumer_offsets`` write it.
+"""
+
+import re
+from collections import Counter
+
+from kcompact.dumps.json.json_text import end_of_value, reads_as_json
+from kcompact.dumps.text.csv_text import Cells, first_cells
+from kcompact.errors import InputError
+
+DELIMITERS = ("\t", "^", "|", "::", ":", "#", ";", ",")
+_NEARLY_ALL = 0.95
+_MOST = 0.9
+_BETWEEN_RECORDS = b" \t\r\n\0\x1e"
+_NULLS = (None, b"null", b"NULL")
+_OFFSETS_KEY = re.compile(rb"\[[^\[\]]+\]")  # of __consumer_offsets: [group,topic,partition]
+
+
+def key_value_delimiter(lines: list[bytes], given: str | None = None) -> str | None:
+    """The delimiter of sampled lines of a key and a value each; None if none fits nearly all of them.
+
+    One that the user gave need only be there; others have to be told by keys or values that are JSON, or by
+    a tab.
+    """
+    for delimiter in (given,) if given else DELIMITERS:
+        pairs = [first_cells(line, delimiter.encode(), 2) for line in lines]
+        pairs = [pair for pair in pairs if pair[1:] and pair[0]]
+        if len(pairs) >= _NEARLY_ALL * len(lines) and (given or _is_told(pairs, delimiter)):
+            return delimiter
+    return None
+
+
+def _is_told(pairs: list[Cells], delimiter: str) -> bool:
+    if delimiter == "::":
+        return all(_OFFSETS_KEY.fullmatch(key or b"") for key, _ in pairs)
+    if delimiter == "\t":
+        return sum(b"\t" not in (value or b"") for _, value in pairs) >= _MOST * len(pairs)
+    json = sum(_is_object(value) for _, value in pairs)
+    nulls = sum(value in _NULLS for _, value in pairs)
+    return json > 0 and json + nulls >= _MOST * len(pairs)
+
+
+def _is_object(value: bytes | None) -> bool:
+    return value is not None and value.lstrip()[:1] in (b"{", b"[") and reads_as_json(value.strip())
+
+
+def begins_with_key(line: bytes) -> bool:
+    """Whether a line that begins like JSON is a key with something behind it, not a record of JSON."""
+    line = line.rstrip(b"\r\n")
+    end = end_of_value(line)
+    if end is None:
+        return bool(re.match(rb"\[[^\[\]{}\"]+\]::", line))
+    rest = line[end:]
+    after = rest.strip(_BETWEEN_RECORDS)[:1]
+    return after != b"" and (rest.startswith(b"\t") or after not in (b"{", b"[", b",", b"]", b"}", b"%"))
+
+
+def columns_to_type(lines: list[bytes]) -> str:
+    """Options that may fit such text, for a message: columns by the delimiter that most lines have alike."""
+    for delimiter in (",", "\t", ";", "|", "^", "#", ":"):
+        counts = Counter(line.count(delimiter.encode()) for line in lines)
+        [(count, found)] = counts.most_common(1)
+        if count and found >= _NEARLY_ALL * len(lines):
+            names = _COLUMNS.get(count + 1, "key,value")
+            return f"--columns {names} --delimiter '{_SPELT.get(delimiter, delimiter)}'"
+    return "--columns key,value --delimiter ':'"
+
+
+_SPELT = {"\t": "\\t"}
+_COLUMNS = {
+    2: "key,value",
+    3: "offset,key,value",
+    4: "partition,offset,key,value",
+    5: "topic,partition,offset,key,value",
+    6: "topic,partition,offset,timestamp,key,value",
+}
+
+
+def is_glued(line: bytes) -> bool:
+    """Whether a line is two JSON values with nothing between them."""
+    end = end_of_value(line)
+    rest = b"" if end is None else line[end:]
+    return bool(rest) and not rest[:1].isspace() and end_of_value(rest) == len(rest)
+
+
+def glued(path: str) -> InputError:
+    """The error for a dump of such lines."""
+    return InputError(
+        f"{path}: two JSON values in every line, and nothing between them, so which is the key is a guess",
+        hint="export again with a delimiter: kcat -K '\\t' or -f '%k\\t%s\\n' (with -s avro, too)",
+    )

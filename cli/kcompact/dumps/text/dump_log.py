@@ -1,0 +1,193 @@
+"""The output of ``kafka-dump-log --print-data-log``: a line per record, between lines about batches."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from kcompact.digits import whole_number
+from kcompact.dumps.files.file_names import name_facts
+from kcompact.dumps.records.framed import Frame, FramedLayout, ReadRecord, TextShape, UnreadableError
+from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.records.reading import FieldRules
+from kcompact.dumps.records.record import LARGEST_RECORD_BYTES, Record
+from kcompact.dumps.records.shown import shown
+from kcompact.dumps.records.timestamps import timestamp_type
+from kcompact.dumps.text.lines import lines_of, newline_of
+
+RECORD_STARTS = (b"| offset: ", b"- offset: ", b"offset: ")
+_OTHER_STARTS = (b"baseOffset: ", b"Dumping ", b"Starting offset: ", b"Log starting offset: ")
+_RECORD = re.compile(
+    rb"(?:[|-] )?offset: (?P<offset>\d+)(?P<fields>(?: (?!(?:key|payload|headerKeys): )\w+: +\S+)+)"
+    rb"(?: headerKeys: \[(?P<headers>.*?)\](?= key: | payload: | endTxnMarker: |\s*\Z))?",
+)
+"""Versions differ in which fields stand between offset and key, and in what order."""
+_FIELD = re.compile(rb" (\w+): +(\S+)")
+_TIMESTAMPS = ("createtime", "logappendtime", "notimestamptype")
+_CONTROL = (
+    b" endTxnMarker: ",
+    b" controlType: ",
+    b" LeaderChange: ",
+    b" SnapshotHeader ",
+    b" KRaftVersion ",
+    b" KRaftVoters ",
+)
+
+
+@dataclass(frozen=True)
+class DumpLogShape(TextShape):
+    """A TextShape with the blanks that every line of the tool begins with, where it was pasted."""
+
+    indent: bytes = b""
+
+
+class DumpLog(FramedLayout):
+    """A record is its line, with the lines that its key or payload goes on for."""
+
+    def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
+        """One range: a payload may hold a line that looks like a record's."""
+        del split_bytes
+        return [(file.shape.start, file.data_bytes)]
+
+    def frames(self, file: DumpFile, start: int, end: int, notes: SplitNotes) -> Iterator[Frame]:
+        """Records; lines about files and batches, and control records, are left out."""
+        pending: list[Frame] = []
+        for line in lines_of(file.data_path, start, end):
+            text = line.data.removeprefix(file.shape.indent)
+            if text.startswith(RECORD_STARTS + _OTHER_STARTS):
+                yield from _finished(pending, notes)
+                pending = [line] if text.startswith(RECORD_STARTS) else []
+            elif pending:
+                pending.append(line)
+            elif line.data.strip():
+                raise UnreadableError(
+                    f"not a line of kafka-dump-log: {line.data[:60].decode('utf-8', 'replace')!r}",
+                    "print with --print-data-log into a file of its own",
+                    position=line.position,
+                )
+        yield from _finished(pending, notes)
+
+    def content(self, data: bytes) -> bytes:
+        """The lines without the last line end; a CR before it may be the payload's, as its size tells."""
+        return data.removesuffix(b"\n")
+
+    def reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
+        """Read a record's line."""
+        del values
+        rules = FieldRules(file, notes)
+        indent: bytes = file.shape.indent
+
+        def read(data: bytes, ordinal: int) -> Record:
+            del ordinal
+            data = data.removeprefix(indent)
+            try:
+                return _record(data, rules)
+            except UnreadableError:
+                if b"\r" not in data:
+                    raise
+                return _record(
+                    data.replace(b"\r\n", b"\n").removesuffix(b"\r"), rules
+                )  # line ends of Windows
+
+        return read
+
+
+def _finished(pending: list[Frame], notes: SplitNotes) -> Iterator[Frame]:
+    if not pending:
+        return
+    first = pending[0]
+    if any(mark in first.data for mark in _CONTROL) and b" payload: " not in first.data:
+        notes.counts["skipped_control_records"] = notes.counts.get("skipped_control_records", 0) + 1
+        return
+    yield Frame(first.position, b"".join(line.data for line in pending))
+
+
+def _record(data: bytes, rules: FieldRules) -> Record:
+    match = _RECORD.match(data)
+    if match is None:
+        raise UnreadableError("not a record of kafka-dump-log", "print with --print-data-log")
+    rest = data[match.end() :]
+    fields = {name.decode().lower(): text for name, text in _FIELD.findall(match["fields"])}
+    clock = next((name for name in _TIMESTAMPS if name in fields), None)
+    if clock is None or not {"keysize", "valuesize"} <= fields.keys():
+        raise UnreadableError("a record without its sizes and timestamp", "print with --print-data-log")
+    offset = rules.to_offset(match["offset"].decode(), 0)
+    key, rest = _sized(rest, b" key: ", fields["keysize"], b" payload: ")
+    value, rest = _sized(rest, b" payload: ", fields["valuesize"], b"")
+    if rest.strip():
+        raise UnreadableError("more bytes than keySize and valueSize tell", "was the output edited?")
+    for role in ("record", "key", "value"):
+        rules.see(role)
+    if key:
+        rules.check_key(key, offset)
+    names = match["headers"] or b""
+    headers = tuple((name.decode("utf-8", "surrogateescape"), None) for name in names.split(b",") if name)
+    return Record(
+        rules.to_topic(None),
+        rules.to_partition(None),
+        offset,
+        rules.to_timestamp_ms(fields[clock].decode()),
+        key,
+        value,
+        headers,
+        timestamp_type(clock),
+    )
+
+
+def _sized(rest: bytes, label: bytes, told: bytes, following: bytes) -> tuple[bytes | None, bytes]:
+    """A key or payload of the size that the line told, and what comes after it."""
+    size = whole_number(told.decode())
+    if size is None or size > LARGEST_RECORD_BYTES:
+        raise UnreadableError(f"a size of {shown(told.decode())} bytes", "was the output edited?")
+    if size < 0:
+        return None, rest
+    if not rest.startswith(label):
+        if size == 0:
+            return b"", rest
+        raise UnreadableError(
+            f"no{label.decode().rstrip()} in the line",
+            "print with --print-data-log, and with kafka-dump-log of Kafka 2.4 or later (KAFKA-8745)",
+        )
+    text = rest[len(label) :]
+    after = text[size:]
+    is_whole = after in {b"", b"\r"} or not after.strip(b"\n") or (following and after.startswith(following))
+    if len(text) >= size and is_whole:
+        return text[:size], after
+    # Bytes that are no UTF-8 were replaced, so sizes do not fit: the rest is found by its label.
+    found, label_after, others = text.partition(following) if following else (text, b"", b"")
+    if b"\xef\xbf\xbd" not in found:
+        raise UnreadableError(f"not the {size} bytes that the line tells", "was the output edited or cut?")
+    return found, label_after + others
+
+
+_FIRST_LINES = 20
+_TOLD = re.compile(
+    rb"^([ \t]*)(?:baseOffset: \d+ lastOffset: |[|-] offset: \d+ |offset: \d+ position: |\| offset: )",
+    re.MULTILINE,
+)
+_DUMPING = re.compile(rb"^[ \t]*Dumping (\S+)", re.MULTILINE)
+
+
+def dump_log_facts(head: bytes, start: int) -> tuple[DumpLogShape, str | None, int | None] | None:
+    """Shape, topic and partition of such a file, from its beginning; None if it is none.
+
+    The first ``start`` bytes of ``head`` are a byte order mark. A command line may have been pasted with it.
+    """
+    body = head[start:]
+    first = _TOLD.search(body)
+    if first is None or body.count(b"\n", 0, first.start()) > _FIRST_LINES:
+        return None
+    dumping = _DUMPING.search(body, 0, first.start())
+    start += first.start()
+    newline = newline_of(body)
+    shape = DumpLogShape(start, head[:start], newline=newline, splittable=False, indent=first[1])
+    if dumping is None:
+        return shape, None, None
+    folder = PurePath(dumping[1].decode("utf-8", "replace")).parent.name
+    facts = name_facts(folder)
+    return shape, facts.topic, facts.partition
+
+
+def holds_no_record(head: bytes) -> bool:
+    """Whether nothing but lines about batches was printed."""
+    return re.search(rb"^[ \t]*(?:[|-] )?offset: ", head, re.MULTILINE) is None

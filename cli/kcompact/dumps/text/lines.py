@@ -1,0 +1,81 @@
+"""Lines of a file by byte range: found without reading what lies between."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from kcompact.dumps.records.framed import TOO_LARGE, TOO_LARGE_HINT, Frame, UnreadableError
+from kcompact.dumps.records.record import LARGEST_RECORD_BYTES
+
+CHUNK_BYTES = 4 << 20
+_PROBE_BYTES = 64 << 10
+
+
+def cut_at_lines(path: str, start: int, end: int, split_bytes: int) -> list[tuple[int, int]]:
+    """Ranges of about ``split_bytes`` that start after a line end."""
+    cuts = [start]
+    with Path(path).open("rb") as source:
+        while end - cuts[-1] > split_bytes:
+            cut = _after_newline(source, cuts[-1] + split_bytes - 1, end)
+            if cut >= end:
+                break
+            cuts.append(cut)
+    return [(a, b) for a, b in zip(cuts, [*cuts[1:], end], strict=True) if a < b]
+
+
+def _after_newline(source: BinaryIO, position: int, end: int) -> int:
+    """The first position after ``position`` that follows a line end; ``end`` if there is none."""
+    source.seek(position)
+    while position < end:
+        probe = source.read(_PROBE_BYTES)
+        if not probe:
+            break
+        found = probe.find(b"\n")
+        if found >= 0:
+            return position + found + 1
+        position += len(probe)
+    return end
+
+
+def lines_of(path: str, start: int, end: int) -> Iterator[Frame]:
+    """The lines of a range, blank ones included, each with its line end; the last may have none.
+
+    Raises UnreadableError for one that goes on for more than LARGEST_RECORD_BYTES.
+    """
+    with Path(path).open("rb") as source:
+        source.seek(start)
+        position, read_to = start, start
+        begun: list[bytes] = []  # a line that has not ended yet
+        while read_to < end:
+            chunk = source.read(min(CHUNK_BYTES, end - read_to))
+            if not chunk:
+                raise EOFError(path)
+            read_to += len(chunk)
+            first, *others = chunk.split(b"\n")
+            begun.append(first)
+            if others:
+                for line in (b"".join(begun), *others[:-1]):
+                    yield Frame(position, line + b"\n")
+                    position += len(line) + 1
+                begun = [others[-1]]
+            elif read_to - position > LARGEST_RECORD_BYTES:
+                raise UnreadableError(TOO_LARGE, TOO_LARGE_HINT, position=position)
+        rest = b"".join(begun)
+        if rest:
+            yield Frame(position, rest)
+
+
+def without_line_end(line: bytes) -> bytes:
+    """A line without its LF or CR LF; a CR at the end of a file is one, too."""
+    return line.removesuffix(b"\n").removesuffix(b"\r")
+
+
+def newline_of(head: bytes) -> bytes:
+    """How the first line ends."""
+    first = head.partition(b"\n")[0]
+    return b"\r\n" if first.endswith(b"\r") else b"\n"
+
+
+def file_bytes(path: str) -> int:
+    """Size of a file in bytes."""
+    return Path(path).stat().st_size

@@ -1,0 +1,68 @@
+"""Pass 2: survivors' original bytes, copied split by split into parts that the driver joins."""
+
+import shutil
+import sys
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+import numpy as np
+
+from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.output.assemble import Fragment
+from kcompact.dumps.records.layout import DumpFile, Split
+from kcompact.engine.meter import WRITTEN, Meter
+from kcompact.engine.passes.index_pass import IndexPlan
+from kcompact.errors import OutputError
+from kcompact.storage.scratch import create_part, folder_outside
+
+
+class Copier(Protocol):
+    """How survivors come out: as they are (``copy_bytes``), or written in another format."""
+
+    def __call__(
+        self, file: DumpFile, split: Split, positions: np.ndarray, record_bytes: np.ndarray, out: BinaryIO
+    ) -> int:
+        """Write the records at ``positions``, in that order; return the bytes written."""
+
+
+def copy_bytes(
+    file: DumpFile, split: Split, positions: np.ndarray, record_bytes: np.ndarray, out: BinaryIO
+) -> int:
+    """Copy the records as they are in the dump."""
+    return LAYOUTS[file.layout].copy(file, split, positions, record_bytes, out)
+
+
+class Part:
+    """The part file of one task. Nothing is written if there is nowhere to copy to (a dry run)."""
+
+    def __init__(self, plan: IndexPlan, name: str, copier: Copier | None) -> None:
+        self._plan = plan
+        self._path = Path(plan.folder) / name
+        self._copier = copier
+        self._out = create_part(self._path) if copier else None
+        self._meter = Meter(self._path.parent, WRITTEN, name, sys.maxsize)
+
+    def copy(self, split_id: int, positions: np.ndarray, record_bytes: np.ndarray) -> Fragment:
+        """Copy one split's survivors; call once per split, with all of them in output order."""
+        split = self._plan.split(split_id)
+        if self._out is None or self._copier is None or not len(positions):
+            return Fragment(split_id, self._path.name, 0, 0, len(positions))
+        self._look_for_room(int(record_bytes.sum(dtype=np.int64)))
+        start = self._out.tell()
+        self._copier(self._plan.file_of(split), split, positions, record_bytes, self._out)
+        self._meter.add(split.end - split.start)
+        return Fragment(split_id, self._path.name, start, self._out.tell(), len(positions))
+
+    def close(self) -> None:
+        """Finish the part file."""
+        if self._out is not None:
+            self._out.close()
+
+    def _look_for_room(self, wanted_bytes: int) -> None:
+        free_bytes = shutil.disk_usage(self._path.parent).free
+        if free_bytes < wanted_bytes:
+            raise OutputError(
+                f"not enough room on the disk of {folder_outside(self._path)}: "
+                f"{wanted_bytes:,} bytes are to be written, {free_bytes:,} are free",
+                hint="free some space, or write elsewhere with -o",
+            )

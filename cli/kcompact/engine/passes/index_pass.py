@@ -1,0 +1,165 @@
+"""Pass 1: splits of a dump become index rows, read once by Spark's Python workers."""
+
+import itertools
+import pickle
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.types import (
+    BinaryType,
+    BooleanType,
+    ByteType,
+    IntegerType,
+    LongType,
+    StructField,
+    StructType,
+)
+
+from kcompact.dumps.dump import Dump
+from kcompact.dumps.files.small_files import read_together
+from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.records.indexing import count_replacements
+from kcompact.dumps.records.layout import DumpFile, Split, SplitNotes, SplitToIndex
+from kcompact.engine.meter import READ, Meter
+from kcompact.engine.passes.summaries import SplitSummary, side_file, write_side_file
+from kcompact.engine.progress import folder_watched
+
+SMALLEST_SPLIT_BYTES = 16 << 20  # below, one task: a second one costs more than it reads
+TASKS_OF_A_MIDDLING_DUMP = 8  # of some hundred MB, whatever the number of cores
+LARGEST_SPLIT_BYTES = 256 << 20  # so that a worker groups many records before the JVM sees a row
+TASK_SHIFT = 14  # a split id is (number of its task << TASK_SHIFT) + number in the task
+MOST_SPLITS_PER_TASK = 1 << TASK_SHIFT
+FEW_FILES = 100  # so many are read anew with every task
+_PLANS_REMEMBERED = 2
+
+Annotate = Callable[[pa.RecordBatch], pa.RecordBatch]
+_SPARK_TYPES = {
+    pa.int8(): ByteType(),
+    pa.int32(): IntegerType(),
+    pa.int64(): LongType(),
+    pa.bool_(): BooleanType(),
+    pa.binary(): BinaryType(),
+}
+
+
+def spark_schema(schema: pa.Schema) -> StructType:
+    """An Arrow schema as Spark's; not by way of DDL text, whose parser takes 0.1 s to load."""
+    return StructType([StructField(field.name, _SPARK_TYPES[field.type]) for field in schema])
+
+
+@dataclass(frozen=True)
+class IndexPlan:
+    """Which task reads which splits. Picklable. Task ``i`` reads ``tasks[i]`` in order."""
+
+    files: tuple[DumpFile, ...]
+    tasks: tuple[tuple[Split, ...], ...]
+    folder: str  # where each task leaves its side file
+    extra: frozenset[str] = frozenset()
+
+    def __reduce__(self) -> tuple[Callable[..., "IndexPlan"], tuple[object, ...]]:
+        """Pickled once for all tasks: a worker that has read a plan knows it by its bytes."""
+        values = (self.files, self.tasks, self.folder, self.extra)
+        if len(self.files) <= FEW_FILES:
+            return IndexPlan, values
+        return _plan_in, (pickle.dumps(values),)
+
+    @property
+    def splits(self) -> dict[int, Split]:
+        """All splits by their id."""
+        return {split.split_id: split for task in self.tasks for split in task}
+
+    def split(self, split_id: int) -> Split:
+        """The split that an id names."""
+        return self.tasks[split_id >> TASK_SHIFT][split_id & MOST_SPLITS_PER_TASK - 1]
+
+    def file_of(self, split: Split) -> DumpFile:
+        """The file that a split is a part of."""
+        return self.files[split.file_id]
+
+
+@lru_cache(_PLANS_REMEMBERED)
+def _plan_in(pickled: bytes) -> IndexPlan:
+    return IndexPlan(*pickle.loads(pickled))  # noqa: S301  pickled by ``IndexPlan.__reduce__``
+
+
+def plan_index(
+    dump: Dump,
+    folder: Path,
+    extra: frozenset[str] = frozenset(),
+    *,
+    whole_files: bool = False,
+) -> IndexPlan:
+    """Cut a dump into tasks of similar size; small neighbours (many small files) share a task.
+
+    Split ids ascend in the order of files and records and name their task, so that what belongs to a
+    task is found without a table. Cuts depend on the dump alone, never on the machine: they show in Avro that
+    is written anew. ``whole_files``: one split per file, whatever its size.
+    """
+    dump_bytes = sum(file.data_bytes for file in dump.files)
+    wanted = dump_bytes // TASKS_OF_A_MIDDLING_DUMP + 1
+    split_bytes = min(max(wanted, SMALLEST_SPLIT_BYTES), LARGEST_SPLIT_BYTES)
+    tasks: list[list[Split]] = [[]]
+    task_bytes = 0
+    for split in dump.splits(sys.maxsize if whole_files else split_bytes):
+        size = split.end - split.start
+        full = task_bytes + size > split_bytes or len(tasks[-1]) == MOST_SPLITS_PER_TASK
+        if tasks[-1] and full:
+            tasks.append([])
+            task_bytes = 0
+        number = (len(tasks) - 1 << TASK_SHIFT) + len(tasks[-1])
+        tasks[-1].append(replace(split, split_id=number))
+        task_bytes += size
+    # Workers of a cluster run in folders of their own.
+    files = tuple(replace(file, data_path=str(Path(file.data_path).absolute())) for file in dump.files)
+    folder_watched(folder)
+    return IndexPlan(files, tuple(map(tuple, tasks)), str(folder), extra)
+
+
+class TaskReader:
+    """The splits of one task, read once; afterwards ``summaries`` (by split id) say what they hold."""
+
+    def __init__(self, plan: IndexPlan, task: int) -> None:
+        self._plan = plan
+        self._splits = plan.tasks[task]
+        task_bytes = sum(split.end - split.start for split in self._splits)
+        self._meter = Meter(Path(plan.folder), READ, f"{task:06}", task_bytes)
+        self.summaries = {one.split_id: SplitSummary(one.split_id, SplitNotes()) for one in self._splits}
+
+    def rows(self) -> Iterator[pa.RecordBatch]:
+        """The index rows of all splits, in their order."""
+        parts = (
+            SplitToIndex(self._plan.file_of(one), one, self.summaries[one.split_id].notes)
+            for one in self._splits
+        )
+        for group in read_together(parts):
+            for rows in LAYOUTS[group[0].file.layout].index_together(group, self._plan.extra):
+                _add_up(rows, self.summaries)
+                yield rows
+                self._meter.add(pc.sum(rows.column("record_bytes")).as_py() or 0)
+        self._meter.finish()
+
+
+def read_task(plan: IndexPlan, task: int) -> Iterator[pa.RecordBatch]:
+    """The index rows of one task's splits; leaves the task's side file when the last one is read."""
+    reader = TaskReader(plan, task)
+    yield from reader.rows()
+    write_side_file(side_file(Path(plan.folder), task), reader.summaries.values())
+
+
+def _add_up(rows: pa.RecordBatch, summaries: Mapping[int, SplitSummary]) -> None:
+    """Count index rows, which may be of several splits, in the summary of each."""
+    if not rows.num_rows:
+        return
+    split_ids = rows.column("split_id").to_numpy()
+    cuts = np.flatnonzero(np.diff(split_ids)) + 1
+    for start, end in itertools.pairwise([0, *cuts.tolist(), len(split_ids)]):
+        summary = summaries[int(split_ids[start])]
+        mine = rows.slice(start, end - start)
+        summary.add(mine)
+        count_replacements(mine, summary.notes)

@@ -1,0 +1,278 @@
+"""Counts, offsets and notes of the records that a task indexed, for the driver.
+
+A side file per task spares a second Spark job: rows go through Spark, figures go straight to the driver.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pyarrow as pa
+
+from kcompact.dumps.records.layout import Reject, SplitNotes
+
+NULL_KEY_EXAMPLES = 5  # offsets of keyless records that a summary carries
+_NO_RUNS = np.empty((0, 2), dtype=np.int64)
+
+
+@dataclass
+class LogSummary:
+    """One log in one split. Timestamps in ms (-1: none seen); ``runs`` is an (n, 2) int64 array.
+
+    A run is [start, end) of consecutive offsets; runs ascend if ``ascending``.
+    """
+
+    split_id: int
+    log_id: int
+    topic: str
+    partition: int
+    records: int = 0
+    record_bytes: int = 0
+    first_offset: int = 0
+    last_offset: int = -1
+    ascending: bool = True  # strictly: no offset twice, none out of order
+    tombstones: int = 0
+    null_keys: int = 0
+    null_key_offsets: list[int] = field(default_factory=list)
+    min_timestamp_ms: int = -1
+    max_timestamp_ms: int = -1
+    runs: np.ndarray = field(default_factory=_NO_RUNS.copy)
+
+
+class SplitSummary:
+    """Adds up the index rows of one split, batch by batch."""
+
+    def __init__(self, split_id: int, notes: SplitNotes) -> None:
+        self.split_id = split_id
+        self.notes = notes
+        self._logs: dict[int, LogSummary] = {}
+        self._runs: dict[int, list[np.ndarray]] = {}
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Count one batch of index rows (INDEX_SCHEMA, any extra columns)."""
+        log_ids = _column(batch, "log_id")
+        if not len(log_ids):
+            return
+        rows = _Rows.of(batch)
+        if (log_ids == log_ids[0]).all():
+            self._add_log(int(log_ids[0]), rows)
+            return
+        for log_id in np.unique(log_ids):
+            self._add_log(int(log_id), rows.only(np.flatnonzero(log_ids == log_id)))
+
+    def logs(self) -> list[LogSummary]:
+        """One summary per log seen, with its runs joined."""
+        for log_id, parts in self._runs.items():
+            self._logs[log_id].runs = _join_runs(parts)
+        return list(self._logs.values())
+
+    def _add_log(self, log_id: int, rows: "_Rows") -> None:
+        offsets = rows.offsets
+        log = self._logs.get(log_id)
+        if log is None:
+            topic, partition = self.notes.logs[log_id]
+            first = int(offsets[0])
+            log = LogSummary(
+                self.split_id, log_id, topic, partition, first_offset=first, last_offset=first - 1
+            )
+            self._logs[log_id] = log
+        steps = np.diff(offsets)
+        log.ascending = log.ascending and int(offsets[0]) > log.last_offset and bool((steps > 0).all())
+        log.first_offset = min(log.first_offset, int(offsets.min()))
+        log.last_offset = max(log.last_offset, int(offsets.max()))
+        self._runs.setdefault(log_id, []).append(_runs_of(offsets, steps))
+        _count(log, rows)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The columns of index rows that are counted; ``keys`` only for their nulls (None: there are none)."""
+
+    offsets: np.ndarray
+    record_bytes: np.ndarray
+    timestamps_ms: np.ndarray
+    is_tombstone: np.ndarray
+    is_keyless: np.ndarray | None
+
+    @classmethod
+    def of(cls, batch: pa.RecordBatch) -> "_Rows":
+        keys = batch.column("key")
+        is_keyless = keys.is_null().to_numpy(zero_copy_only=False) if keys.null_count else None
+        return cls(
+            _column(batch, "offset"),
+            _column(batch, "record_bytes"),
+            _column(batch, "timestamp_ms"),
+            _column(batch, "is_tombstone"),
+            is_keyless,
+        )
+
+    def only(self, numbers: np.ndarray) -> "_Rows":
+        is_keyless = None if self.is_keyless is None else self.is_keyless[numbers]
+        return _Rows(
+            self.offsets[numbers],
+            self.record_bytes[numbers],
+            self.timestamps_ms[numbers],
+            self.is_tombstone[numbers],
+            is_keyless,
+        )
+
+
+def _column(batch: pa.RecordBatch, name: str) -> np.ndarray:
+    column: np.ndarray = batch.column(name).to_numpy(zero_copy_only=False)
+    return column
+
+
+def _count(log: LogSummary, rows: _Rows) -> None:
+    log.records += len(rows.offsets)
+    log.record_bytes += int(rows.record_bytes.sum(dtype=np.int64))
+    log.tombstones += int(np.count_nonzero(rows.is_tombstone))
+    timestamps = rows.timestamps_ms
+    known = timestamps if int(timestamps.min()) >= 0 else timestamps[timestamps >= 0]
+    if len(known):
+        lowest = int(known.min())
+        log.min_timestamp_ms = lowest if log.min_timestamp_ms < 0 else min(log.min_timestamp_ms, lowest)
+        log.max_timestamp_ms = max(log.max_timestamp_ms, int(known.max()))
+    if rows.is_keyless is not None:
+        log.null_keys += int(np.count_nonzero(rows.is_keyless))
+        room = NULL_KEY_EXAMPLES - len(log.null_key_offsets)
+        log.null_key_offsets += [int(offset) for offset in rows.offsets[rows.is_keyless][:room]]
+
+
+def _runs_of(offsets: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    cuts = np.flatnonzero(steps != 1)
+    starts = np.concatenate([offsets[:1], offsets[cuts + 1]])
+    ends = np.concatenate([offsets[cuts], offsets[-1:]]) + 1
+    return np.stack([starts, ends], axis=1)
+
+
+def _join_runs(parts: list[np.ndarray]) -> np.ndarray:
+    """Runs in the order seen, adjoining ones made one."""
+    runs = np.concatenate(parts)
+    opens = np.concatenate([[True], runs[1:, 0] != runs[:-1, 1]])
+    closes = np.concatenate([opens[1:], [True]])
+    return np.stack([runs[opens, 0], runs[closes, 1]], axis=1)
+
+
+def packed(splits: Iterable[SplitSummary], *, with_runs: bool = True) -> bytes:
+    """The summaries of a task's splits as bytes (``unpacked``). Runs can be as many as the records."""
+    splits = list(splits)
+    logs = [log for split in splits for log in split.logs()]
+    rows = [_row(log if with_runs else replace(log, runs=_NO_RUNS)) for log in logs]
+    notes = [_notes_row(split) for split in splits]
+    table = pa.Table.from_pylist(rows, schema=_SIDE_SCHEMA)
+    table = table.replace_schema_metadata({"notes": orjson.dumps(notes)})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def unpacked(contents: Iterable[bytes]) -> tuple[list[LogSummary], dict[int, SplitNotes]]:
+    """The summaries of some tasks' splits, and the notes of each split, both by split."""
+    logs: list[LogSummary] = []
+    notes: dict[int, SplitNotes] = {}
+    for content in contents:
+        table = pa.ipc.open_file(content).read_all()
+        logs += _summaries_in(table, with_runs=True)
+        notes |= _notes_in(table)
+    return sorted(logs, key=lambda log: log.split_id), dict(sorted(notes.items()))
+
+
+def write_side_file(path: Path, splits: Iterable[SplitSummary]) -> None:
+    """Write the summaries of a task's splits; a task that runs again writes the same bytes again."""
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    unfinished.write_bytes(packed(splits))
+    unfinished.replace(path)
+
+
+def side_file(folder: Path, task: int) -> Path:
+    """Where index task ``task`` leaves its summaries."""
+    return folder / f"index-{task:06}.arrow"
+
+
+def read_side_files(
+    folder: Path, *, with_runs: bool = True
+) -> tuple[list[LogSummary], dict[int, SplitNotes]]:
+    """All summaries that the index tasks left in ``folder``, by split; and the notes of each split.
+
+    Runs can be as many as the records: without them, little is read of a large dump.
+    """
+    logs: list[LogSummary] = []
+    notes: dict[int, SplitNotes] = {}
+    for path in sorted(folder.glob("index-*.arrow")):
+        table = _table(path)
+        logs += _summaries_in(table, with_runs=with_runs)
+        notes |= _notes_in(table)
+    return sorted(logs, key=lambda log: log.split_id), dict(sorted(notes.items()))
+
+
+def log_names(summaries: Iterable[LogSummary]) -> set[tuple[str, int]]:
+    """Topic and partition of every log with a record."""
+    return {(one.topic, one.partition) for one in summaries}
+
+
+def _notes_in(table: pa.Table) -> dict[int, SplitNotes]:
+    rows = orjson.loads(table.schema.metadata[b"notes"])
+    return {row.pop("split_id"): _notes(row) for row in rows}
+
+
+def _summaries_in(table: pa.Table, *, with_runs: bool) -> list[LogSummary]:
+    rows = table.drop_columns(_RUN_COLUMNS).to_pylist()
+    if not with_runs:
+        return [LogSummary(**row) for row in rows]
+    starts, ends = (_arrays(table[name]) for name in _RUN_COLUMNS)
+    runs = (np.stack(pair, axis=1) for pair in zip(starts, ends, strict=True))
+    return [LogSummary(**row, runs=of_log) for row, of_log in zip(rows, runs, strict=True)]
+
+
+def _arrays(lists: pa.ChunkedArray) -> Iterator[np.ndarray]:
+    for one in lists:
+        yield one.values.to_numpy()
+
+
+def _table(path: Path) -> pa.Table:
+    with pa.memory_map(str(path)) as source:  # what is not looked at is not read
+        return pa.ipc.open_file(source).read_all()
+
+
+_RUN_COLUMNS = ["run_starts", "run_ends"]
+_SIDE_SCHEMA = pa.schema(
+    [
+        ("split_id", pa.int32()),
+        ("log_id", pa.int64()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("records", pa.int64()),
+        ("record_bytes", pa.int64()),
+        ("first_offset", pa.int64()),
+        ("last_offset", pa.int64()),
+        ("ascending", pa.bool_()),
+        ("tombstones", pa.int64()),
+        ("null_keys", pa.int64()),
+        ("null_key_offsets", pa.list_(pa.int64())),
+        ("min_timestamp_ms", pa.int64()),
+        ("max_timestamp_ms", pa.int64()),
+        ("run_starts", pa.list_(pa.int64())),
+        ("run_ends", pa.list_(pa.int64())),
+    ]
+)
+
+
+def _row(log: LogSummary) -> dict[str, object]:
+    row = {name: value for name, value in vars(log).items() if name != "runs"}
+    return {**row, "run_starts": log.runs[:, 0], "run_ends": log.runs[:, 1]}
+
+
+def _notes_row(split: SplitSummary) -> dict[str, object]:
+    notes = asdict(split.notes)
+    del notes["logs"]  # every log stands in its own row
+    return {"split_id": split.split_id, **notes, "left_out": sorted(split.notes.left_out)}
+
+
+def _notes(row: dict[str, object]) -> SplitNotes:
+    rejects = [Reject(**reject) for reject in row.pop("rejects")]  # type: ignore[attr-defined]  # see _notes_row
+    left_out = {(topic, partition) for topic, partition in row.pop("left_out")}  # type: ignore[attr-defined]
+    return SplitNotes(rejects=rejects, left_out=left_out, **row)  # type: ignore[arg-type]  # see _notes_row

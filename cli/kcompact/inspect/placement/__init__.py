@@ -1,0 +1,1 @@
+"""Which partitioner placed the keys."""

@@ -1,0 +1,253 @@
+"""Who placed the keys? Recomputes every partitioner modulo every likely partition count, and compares.
+
+One that explains all keys is the one in use. Two that explain all keys between them are the likely cause of
+keys in several partitions: one after the other (the partition count or the producer changed), or side by
+side (producers of different kinds). With too few keys to tell chance from cause nothing is claimed.
+"""
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kcompact.inspect.placement.hashes import Hashes, KeyMatrix
+from kcompact.inspect.placement.partitioners import PARTITIONERS, Partitioner
+from kcompact.inspect.questions.keys import Longs
+
+ENOUGH = 16.0
+"""Natural logarithm of the odds against a fit by chance: some 3,000 candidates are tried."""
+
+STRAYS = 0.01
+"""Share of rows that may be placed otherwise (by hand, by a test) without spoiling a cause."""
+
+LATE = 0.05
+"""Share of rows of the old cause that may still come after the change (producers with old metadata)."""
+
+_SCREENED_ROWS = 1_000
+_BEST = 8
+_USUAL_COUNTS = (
+    *range(2, 129),
+    144,
+    160,
+    180,
+    192,
+    200,
+    240,
+    250,
+    256,
+    288,
+    300,
+    320,
+    360,
+    384,
+    400,
+    480,
+    500,
+)
+_LARGE_COUNTS = (512, 600, 640, 720, 750, 768, 800, 900, 960, 1000, 1024, 1200, 1500, 2000, 2048, 3000, 4096)
+
+
+@dataclass(frozen=True)
+class Sightings:
+    """Where keys of one topic were seen: one row per key and partition, int64 arrays."""
+
+    keys: Sequence[bytes]
+    partitions: Longs
+    first_offsets: Longs
+    last_offsets: Longs
+
+
+class Placement(NamedTuple):
+    """A partitioner and a number of partitions. With one partition every partitioner is the same."""
+
+    partitioner: Partitioner
+    partitions: int
+
+
+class Change(NamedTuple):
+    """In one partition: the last offset that only the old placement explains, the first only the new does.
+
+    None: nothing in the partition tells. Where a count was doubled, old partitions have only the former.
+    """
+
+    partition: int
+    old_last_offset: int | None
+    new_first_offset: int | None
+
+
+@dataclass(frozen=True)
+class Cause:
+    """How the keys of a topic were placed.
+
+    ``kind``: "one" placement explains the keys; "changed": the first one up to ``changes``, the second from
+    there; "mixed": two side by side; "unknown"; or "too_few" keys to tell. ``explained`` and ``rows`` count
+    sightings, ``only`` those that just this placement explains.
+    """
+
+    kind: str
+    placements: tuple[Placement, ...] = ()
+    explained: int = 0
+    rows: int = 0
+    only: tuple[int, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+
+def find_cause(seen: Sightings) -> Cause:
+    """The cause that explains the sightings, if there is one."""
+    rows = len(seen.partitions)
+    if not rows:
+        return Cause("too_few")
+    candidates = _Candidates(seen)
+    best = candidates.best()
+    fits = candidates.fits(best[0])
+    beyond_chance = candidates.evidence(best[0], fits) >= ENOUGH
+    if fits.mean() >= 1 - STRAYS and beyond_chance and candidates.best_for(~fits) is None:
+        return Cause("one", (best[0],), int(fits.sum()), rows, (int(fits.sum()),))
+    pairs = [pair for place in best if (pair := candidates.partner(place)) is not None]
+    if pairs:
+        return _pair_cause(seen, candidates, max(pairs, key=candidates.explained))
+    possible = rows * math.log(max(2, candidates.observed)) >= 4 * ENOUGH  # to tell two placements
+    return Cause("unknown" if possible else "too_few", rows=rows)
+
+
+class _Candidates:
+    """All placements worth a look, and which sightings each of them explains."""
+
+    def __init__(self, seen: Sightings) -> None:
+        self._seen = seen
+        self._matrix = KeyMatrix.of(seen.keys)
+        self._hashes: dict[str, Hashes] = {}
+        self.observed = int(seen.partitions.max(initial=0)) + 1
+        counts = {*_USUAL_COUNTS, *range(self.observed, min(self.observed, 5000) + 3), 2 * self.observed}
+        if self.observed > _USUAL_COUNTS[-1] // 4:
+            counts |= set(_LARGE_COUNTS)
+        self._all = [Placement(one, count) for one in PARTITIONERS for count in sorted(counts)]
+        self._all.append(Placement(PARTITIONERS[0], 1))
+
+    def fits(self, place: Placement) -> NDArray[np.bool_]:
+        """Per sighting whether ``place`` puts the key where it was seen."""
+        return self._fits(place, slice(None))
+
+    def evidence(self, place: Placement, fits: NDArray[np.bool_]) -> float:
+        """How much the fits say for ``place``: logarithm of the odds against as many by chance.
+
+        (Chernoff's bound: rows times the divergence of the share that fits from the share that would.)
+        """
+        chance = 1 / (place.partitions if place.partitions > 1 else max(2, self.observed))
+        share = float(fits.mean())
+        if share <= chance:
+            return 0.0
+        missed = (1 - share) * math.log((1 - share) / (1 - chance)) if share < 1 else 0.0
+        return len(fits) * (share * math.log(share / chance) + missed)
+
+    def best(self) -> list[Placement]:
+        """The placements that explain most, weighed by how unlikely that is by chance."""
+        return self._best_among(np.arange(len(self._seen.partitions)), _BEST)
+
+    def best_for(self, wanted: NDArray[np.bool_], like: Placement | None = None) -> Placement | None:
+        """The placement that explains (nearly) all of the wanted sightings beyond chance; None: none does.
+
+        Of two alike (signs do not matter modulo 2) the one with the partitioner of ``like``.
+        """
+        where = np.flatnonzero(wanted)
+        if not len(where):
+            return None
+        for place in self._best_among(where, _BEST, like):
+            fits = self._fits(place, where)
+            if fits.mean() >= 1 - LATE and self.evidence(place, fits) >= ENOUGH:
+                return place
+        return None
+
+    def partner(self, place: Placement) -> tuple[Placement, Placement] | None:
+        """The second of a pair that explains all sightings, if there is one."""
+        other = self.best_for(~self.fits(place), like=place)
+        if other is None:
+            return None
+        both = self.fits(place) | self.fits(other)
+        return (place, other) if both.mean() >= 1 - STRAYS else None
+
+    def explained(self, pair: tuple[Placement, Placement]) -> tuple[int, bool, int]:
+        """How many sightings a pair explains; of two alike, one partitioner, then the likelier, counts."""
+        order = min(_rank(place) for place in pair)
+        explained = int((self.fits(pair[0]) | self.fits(pair[1])).sum())
+        return explained, pair[0].partitioner is pair[1].partitioner, -order
+
+    def _best_among(self, where: Longs, most: int, like: Placement | None = None) -> list[Placement]:
+        screened = where[:: max(1, len(where) // _SCREENED_ROWS)]
+        scores = [self.evidence(place, self._fits(place, screened)) for place in self._all]
+        # Stable: of two alike, the likelier partitioner and the smaller count come first.
+        unlike = [like is None or place.partitioner is not like.partitioner for place in self._all]
+        order = np.lexsort((np.array(unlike), -np.array(scores)))[:most]
+        return [self._all[at] for at in order]
+
+    def _fits(self, place: Placement, where: Longs | slice) -> NDArray[np.bool_]:
+        name = place.partitioner.name
+        if name not in self._hashes:
+            self._hashes[name] = place.partitioner.hashes(self._matrix)
+        placed = place.partitioner.to_partition(self._hashes[name][where], place.partitions)
+        return placed == self._seen.partitions[where]
+
+
+def _rank(place: Placement) -> int:
+    return [one.name for one in PARTITIONERS].index(place.partitioner.name)
+
+
+def _pair_cause(seen: Sightings, candidates: _Candidates, pair: tuple[Placement, Placement]) -> Cause:
+    for old, new in itertools.permutations(pair):
+        same = old.partitioner is new.partitioner or 1 in (old.partitions, new.partitions)
+        if same and old.partitions > new.partitions:
+            continue  # Kafka only ever adds partitions
+        old_only = candidates.fits(old) & ~candidates.fits(new)
+        new_only = candidates.fits(new) & ~candidates.fits(old)
+        changes = [_change(seen, old_only, new_only, int(at)) for at in np.unique(seen.partitions)]
+        if _is_in_turn(seen, old_only, changes, grown=same):
+            told = [change for change in changes if change[1:] != (None, None)]
+            return _cause_of("changed", (old, new), candidates, told)
+    return _cause_of("mixed", _likelier_first(pair), candidates, ())
+
+
+def _change(
+    seen: Sightings, old_only: NDArray[np.bool_], new_only: NDArray[np.bool_], partition: int
+) -> Change:
+    here = seen.partitions == partition
+    old_last, new_first = seen.last_offsets[here & old_only], seen.first_offsets[here & new_only]
+    start = int(new_first.min()) if len(new_first) else None
+    before = old_last if start is None else old_last[old_last < start]
+    return Change(partition, int(before.max()) if len(before) else None, start)
+
+
+def _is_in_turn(
+    seen: Sightings, old_only: NDArray[np.bool_], changes: Sequence[Change], *, grown: bool
+) -> bool:
+    """Whether the old placement ends where the new one begins, in all partitions that can tell.
+
+    If none can, a count that grew is enough: every new key went to a partition that was not there before.
+    """
+    starts = {change.partition: change.new_first_offset for change in changes}
+    told = late = 0
+    for partition, last_offset in zip(seen.partitions[old_only], seen.last_offsets[old_only], strict=True):
+        start = starts[int(partition)]
+        if start is not None:
+            told += 1
+            late += int(last_offset) >= start
+    return late <= LATE * told if told else grown
+
+
+def _cause_of(
+    kind: str,
+    pair: tuple[Placement, Placement],
+    candidates: _Candidates,
+    changes: Iterable[Change],
+) -> Cause:
+    first, second = (candidates.fits(place) for place in pair)
+    only = int((first & ~second).sum()), int((second & ~first).sum())
+    return Cause(kind, pair, int((first | second).sum()), len(first), only, tuple(changes))
+
+
+def _likelier_first(pair: tuple[Placement, Placement]) -> tuple[Placement, Placement]:
+    first, second = sorted(pair, key=lambda place: (_rank(place), place.partitions))
+    return first, second

@@ -1,0 +1,114 @@
+"""Key rows: all that the questions need to know about a key of a log, in one row.
+
+They are made in the worker, batch by batch, and merged where the rows of a key from all tasks meet.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcompact.inspect.questions.folding import fold_keys
+
+EXTRA = frozenset({"value_kind", "is_debezium_delete"})
+"""The extra columns that the index has to hold beside INDEX_SCHEMA."""
+
+KEY_ROW = pa.schema(
+    [
+        pa.field("log_id", pa.int64()),
+        pa.field("key", pa.binary()),
+        pa.field("records", pa.int64()),
+        pa.field("record_bytes", pa.int64()),
+        pa.field("first_offset", pa.int64()),
+        pa.field("last_offset", pa.int64()),
+        pa.field("max_timestamp_ms", pa.int64()),
+        pa.field("last_tombstone_offset", pa.int64()),  # -1: none
+        pa.field("last_delete_offset", pa.int64()),  # of a Debezium delete event; -1: none
+        pa.field("last_timestamp_ms", pa.int64()),  # of the latest record, as is ``latest``
+        pa.field("latest", pa.int64()),  # its bytes in the dump << 1 | whether it is a tombstone
+    ]
+)
+FOLDED_KEY_ROW = pa.schema(
+    [*KEY_ROW, pa.field("folded", pa.binary()), pa.field("accidents", pa.int8())]  # null: the key itself
+)
+_MERGE = [
+    ("records", "sum"),
+    ("record_bytes", "sum"),
+    ("first_offset", "min"),
+    ("last_offset", "max"),
+    ("max_timestamp_ms", "max"),
+    ("last_tombstone_offset", "max"),
+    ("last_delete_offset", "max"),
+    ("last_timestamp_ms", "last"),  # rows come sorted by last_offset
+    ("latest", "last"),
+]
+_MOST_KEYS = 2_000_000  # rows held by a worker; beyond, they go on to the task that merges them
+
+
+class KeyGrouper:
+    """Merges index rows into one row per (log, key)."""
+
+    def __init__(self) -> None:
+        self._pending: list[pa.Table] = []
+        self._rows = 0
+
+    def add(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
+        """Take index rows in; give merged rows out only where they grow too many to hold."""
+        self._pending.append(_merged(_one_row_each(batch)))
+        self._rows += self._pending[-1].num_rows
+        if self._rows > _MOST_KEYS:
+            merged = _merged(pa.concat_tables(self._pending))
+            if merged.num_rows > _MOST_KEYS // 2:
+                yield with_folded(merged)
+                merged = merged.slice(0, 0)
+            self._pending, self._rows = [merged], merged.num_rows
+
+    def finish(self) -> pa.Table:
+        """The rows that are left, in FOLDED_KEY_ROW."""
+        pending, self._pending, self._rows = self._pending, [], 0
+        return with_folded(_merged(pa.concat_tables([KEY_ROW.empty_table(), *pending])))
+
+
+def regrouped(batches: Iterable[pa.RecordBatch]) -> pa.Table:
+    """FOLDED_KEY_ROW rows, in any order, as one table with one row per (log, key)."""
+    tables = [pa.Table.from_batches([batch]) for batch in batches]
+    rows = pa.concat_tables([FOLDED_KEY_ROW.empty_table(), *tables]).select(KEY_ROW.names)
+    return with_folded(_merged(rows))
+
+
+def with_folded(rows: pa.Table) -> pa.Table:
+    """KEY_ROW rows with the two columns of FOLDED_KEY_ROW."""
+    folded, accidents = fold_keys(rows["key"].combine_chunks())
+    return pa.table([*rows.columns, folded, accidents], schema=FOLDED_KEY_ROW)
+
+
+def _one_row_each(batch: pa.RecordBatch) -> pa.Table:
+    """KEY_ROW rows, one per record with a key."""
+    if batch.column("key").null_count:
+        batch = batch.filter(batch.column("key").is_valid())
+    offset, timestamp_ms = batch.column("offset"), batch.column("timestamp_ms")
+    is_tombstone = batch.column("is_tombstone")
+    record_bytes = batch.column("record_bytes").cast(pa.int64())
+    columns = [
+        batch.column("log_id"),
+        batch.column("key"),
+        pa.repeat(pa.scalar(1, pa.int64()), len(batch)),
+        record_bytes,
+        offset,
+        offset,
+        timestamp_ms,
+        pc.if_else(is_tombstone, offset, -1),
+        pc.if_else(batch.column("is_debezium_delete"), offset, -1),
+        timestamp_ms,
+        pc.bit_wise_or(pc.shift_left(record_bytes, 1), is_tombstone.cast(pa.int64())),
+    ]
+    return pa.table(columns, schema=KEY_ROW)
+
+
+def _merged(rows: pa.Table) -> pa.Table:
+    offsets = rows["last_offset"].to_numpy()
+    if (np.diff(offsets) < 0).any():
+        rows = rows.take(pa.array(np.argsort(offsets, kind="stable")))
+    grouped = rows.group_by(["log_id", "key"], use_threads=False).aggregate(_MERGE)
+    return grouped.rename_columns(KEY_ROW.names)

@@ -1,0 +1,73 @@
+"""The key rows of one task, as the questions look at them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kcompact.engine.passes.summaries import LogSummary
+
+Longs = NDArray[np.int64]
+
+
+class LogSpan(NamedTuple):
+    """One log of the dump and the offsets it has there; ``end_offset`` is exclusive."""
+
+    topic: str
+    partition: int
+    first_offset: int
+    end_offset: int
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Rows of FOLDED_KEY_ROW, one per (log, key); a key's rows, and those that fold alike, are all here."""
+
+    rows: pa.Table
+    spans: Mapping[int, LogSpan]  # by log id
+
+    def column(self, name: str) -> Longs:
+        """A column of numbers."""
+        return self.rows[name].to_numpy()
+
+    @cached_property
+    def topics(self) -> list[str]:
+        """The topics of the dump; ``topic_numbers`` counts through them."""
+        return sorted({span.topic for span in self.spans.values()})
+
+    @cached_property
+    def topic_numbers(self) -> Longs:
+        """Per row the number of its topic."""
+        numbers = {topic: number for number, topic in enumerate(self.topics)}
+        return self._per_log({log_id: numbers[span.topic] for log_id, span in self.spans.items()})
+
+    @cached_property
+    def partitions(self) -> Longs:
+        """Per row the partition of its log."""
+        return self._per_log({log_id: span.partition for log_id, span in self.spans.items()})
+
+    @property
+    def is_deleted(self) -> NDArray[np.bool_]:
+        """Per row whether the latest record is a tombstone."""
+        return (self.column("latest") & 1).astype(bool)
+
+    def _per_log(self, values: Mapping[int, int]) -> Longs:
+        log_ids, where = np.unique(self.column("log_id"), return_inverse=True)
+        return np.array([values[int(log_id)] for log_id in log_ids], np.int64)[where]
+
+
+def spans_of(summaries: Iterable[LogSummary]) -> dict[int, LogSpan]:
+    """The span of each log over all splits, by log id."""
+    spans: dict[int, LogSpan] = {}
+    for part in summaries:
+        own = LogSpan(part.topic, part.partition, part.first_offset, part.last_offset + 1)
+        known = spans.get(part.log_id, own)
+        spans[part.log_id] = known._replace(
+            first_offset=min(own.first_offset, known.first_offset),
+            end_offset=max(own.end_offset, known.end_offset),
+        )
+    return spans

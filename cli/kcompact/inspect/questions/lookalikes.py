@@ -1,0 +1,75 @@
+"""Which keys differ only by a schema id, by the spelling of JSON, or by blanks?"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcompact.inspect.questions.keys import Keys
+
+MOST_EXAMPLES = 5
+MOST_KEYS_SHOWN = 3
+COUNTS = ("groups", "keys")
+
+
+def lookalikes(keys: Keys) -> Mapping[str, pa.Table]:
+    """Tables: "counts" of groups that fold alike, by topic and accidents, and a few "examples"."""
+    forms = pc.coalesce(keys.rows["folded"], keys.rows["key"])
+    suspects = pc.unique(keys.rows["folded"]).drop_null()
+    near = pc.is_in(forms, suspects).to_numpy() if len(suspects) else np.zeros(len(forms), bool)
+    table = pa.table(
+        {
+            "topic": pa.array(np.array(keys.topics, dtype=object)[keys.topic_numbers], pa.string()),
+            "form": forms,
+            "key": keys.rows["key"],
+            "accidents": keys.rows["accidents"],
+        }
+    ).filter(pa.array(near))
+    # The same key in several partitions is one key here.
+    table = table.group_by(["topic", "form", "key", "accidents"], use_threads=False).aggregate([])
+    found = table.group_by(["topic", "form"], use_threads=False).aggregate(
+        [("key", "list"), ("accidents", "list")]
+    )
+    found = found.filter(pc.greater(pc.list_value_length(found["key_list"]), 1))
+    return {"counts": sum_groups(_counts(found)), "examples": _examples(found)}
+
+
+def sum_groups(rows: pa.Table) -> pa.Table:
+    """Counts of several tasks, added up by topic and accidents."""
+    names = ["topic", "accidents", *COUNTS]
+    grouped = rows.group_by(names[:2], use_threads=False)
+    return grouped.aggregate([(name, "sum") for name in COUNTS]).rename_columns(names)
+
+
+def _counts(found: pa.Table) -> pa.Table:
+    return pa.table(
+        {
+            "topic": found["topic"],
+            "accidents": _accidents(found),
+            "groups": np.ones(found.num_rows, np.int64),
+            "keys": pc.list_value_length(found["key_list"]).cast(pa.int64()),
+        }
+    )
+
+
+def _examples(found: pa.Table) -> pa.Table:
+    first = found.slice(0, MOST_EXAMPLES)
+    shown = [keys[:MOST_KEYS_SHOWN] for keys in first["key_list"].to_pylist()]
+    return pa.table(
+        {
+            "topic": first["topic"],
+            "accidents": _accidents(first),
+            "keys": pa.array(shown, pa.list_(pa.binary())),
+        }
+    )
+
+
+def _accidents(found: pa.Table) -> pa.Array:
+    """The accidents in each group of keys: the bits of all its keys together."""
+    lists = found["accidents_list"].combine_chunks()
+    starts = lists.offsets.to_numpy()[:-1]
+    if not len(starts):
+        return pa.array([], pa.int64())
+    bits = lists.values.to_numpy().astype(np.int64)
+    return pa.array(np.bitwise_or.reduceat(bits, starts))

@@ -1,1 +1,0 @@
-"""The log cleaner's rules on arrays of records, and the compaction that they make."""

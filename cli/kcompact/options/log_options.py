@@ -1,0 +1,138 @@
+"""The options for what a dump cannot know: segments, batches, offsets, transactions, checkpoint, clock."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from kcompact.broker.aborted import read_aborted
+from kcompact.broker.batches import read_batches
+from kcompact.broker.checkpoint import read_checkpoint
+from kcompact.broker.given import Given
+from kcompact.broker.log_names import PerLog
+from kcompact.broker.log_offsets import parse_log_offsets
+from kcompact.broker.quantities import parse_moment_ms
+from kcompact.broker.segment_lists import read_segments
+from kcompact.broker.state_folder import CleanerState
+from kcompact.errors import PolicyError
+
+_PANEL = "What the dump cannot know"
+
+T = TypeVar("T")
+
+
+def _given_option(help_text: str, metavar: str) -> Any:
+    return typer.Option(help=help_text, metavar=metavar, rich_help_panel=_PANEL, show_default=False)
+
+
+@dataclass(frozen=True)
+class GivenOptions:
+    """Files and offsets as given, unread."""
+
+    segments: Annotated[
+        str | None,
+        _given_option(
+            "Lines 'topic partition base-offset bytes', perhaps mtime_ms, or a listing of the log directory.",
+            "FILE",
+        ),
+    ] = None
+    batches: Annotated[
+        str | None,
+        _given_option("The text of kafka-dump-log: makes transactions and delete horizons exact.", "FILE"),
+    ] = None
+    log_start_offset: Annotated[
+        list[str],
+        _given_option(
+            "Where the log starts; repeatable as orders-0=303 (default: the first offset in the dump).",
+            "OFFSET",
+        ),
+    ] = field(default_factory=list)
+    log_end_offset: Annotated[
+        list[str],
+        _given_option(
+            "Where the log ends; repeatable as orders-0=303 (default: behind the last offset in the dump).",
+            "OFFSET",
+        ),
+    ] = field(default_factory=list)
+    last_stable_offset: Annotated[
+        list[str],
+        _given_option(
+            "Where transactions are undecided; repeatable as orders-0=303 (default: the log end).", "OFFSET"
+        ),
+    ] = field(default_factory=list)
+    read_committed: Annotated[
+        str | None,
+        _given_option("A read_committed dump of the same topic: what it lacks was aborted.", "DUMP"),
+    ] = None
+    aborted: Annotated[
+        str | None,
+        _given_option("Aborted data: lines 'topic partition first_offset last_offset'.", "FILE"),
+    ] = None
+    checkpoint: Annotated[
+        str | None,
+        _given_option("Kafka's cleaner-offset-checkpoint; read only, excludes --state.", "FILE"),
+    ] = None
+    state: Annotated[
+        str | None,
+        _given_option("Folder that remembers checkpoint and delete horizons between runs.", "DIR"),
+    ] = None
+    now: Annotated[
+        str | None,
+        _given_option(
+            "The clock of the run, in ms or as 2026-01-31T12:00:00Z (default: this machine's).", "TIME"
+        ),
+    ] = None
+
+
+def now_ms(options: GivenOptions) -> int:
+    """``--now``, or this machine's clock. Raises PolicyError."""
+    if options.now is None:
+        return time.time_ns() // 1_000_000
+    try:
+        return parse_moment_ms(options.now)
+    except ValueError as error:
+        raise PolicyError(f"--now: {error}") from error
+
+
+def read_given(options: GivenOptions, state: CleanerState | None = None) -> Given:
+    """Read all the files given; no dump is needed yet. Raises InputError, PolicyError.
+
+    ``state`` is what the folder of ``--state`` says, once the caller has opened it.
+    """
+    if options.checkpoint and options.state:
+        raise PolicyError(
+            "--checkpoint and --state exclude each other",
+            hint="copy the checkpoint file into a new state folder to go on from there",
+        )
+    checkpoint = read_checkpoint(options.checkpoint) if options.checkpoint else {}
+    return Given(
+        segments=_read(options.segments, read_segments),
+        batches=_read(options.batches, read_batches),
+        aborted=_read(options.aborted, read_aborted),
+        log_start_offsets=parse_log_offsets("--log-start-offset", options.log_start_offset),
+        log_end_offsets=parse_log_offsets("--log-end-offset", options.log_end_offset),
+        last_stable_offsets=parse_log_offsets("--last-stable-offset", options.last_stable_offset),
+        checkpoint_source=f"--checkpoint {options.checkpoint}" if options.checkpoint else None,
+        checkpoint=state.checkpoint if state else checkpoint,
+        horizons=state.horizons if state else {},
+    )
+
+
+def state_path(options: GivenOptions) -> Path | None:
+    """The folder of ``--state``. Raises PolicyError for an empty name."""
+    if options.state == "":
+        raise PolicyError("--state names nothing", hint="is a variable empty? --state orders.state")
+    return Path(options.state) if options.state else None
+
+
+def given_files(options: GivenOptions) -> list[str | None]:
+    """The files that these options name, other than the state; None where one is not given."""
+    given = [options.segments, options.batches, options.aborted, options.checkpoint]
+    return [*given, options.read_committed]
+
+
+def _read(path: str | None, read: Callable[[str], PerLog[T]]) -> PerLog[T] | None:
+    return read(path) if path else None

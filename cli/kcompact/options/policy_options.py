@@ -1,0 +1,225 @@
+"""The policy options: Kafka's topic and broker configs with dashes, from the command line or a file."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kcompact.broker.configs import (
+    SMALLEST_BUFFER_BYTES_PER_THREAD,
+    SMALLEST_SEGMENT_BYTES,
+    parse_config,
+)
+from kcompact.broker.topic_configs import ConfigEntry, TopicConfigs, read_topic_configs
+from kcompact.errors import PolicyError
+from kcompact.rules.policy import Policy
+
+_PANEL = "Policy (Kafka's configs; default: Kafka's)"
+
+
+def _config_option(help_text: str, metavar: str) -> Any:
+    return typer.Option(help=help_text, metavar=metavar, rich_help_panel=_PANEL, show_default=False)
+
+
+@dataclass(frozen=True)
+class PolicyOptions:
+    """The configs as given, unread. A field is named after its config; None: not given."""
+
+    topic_config: Annotated[
+        list[str],
+        _config_option(
+            "Topic configs: properties, or what kafka-configs or kafka-topics print with --describe."
+            " Repeatable; TOPIC=FILE for one topic.",
+            "[TOPIC=]FILE",
+        ),
+    ] = field(default_factory=list)
+    cleanup_policy: Annotated[
+        str | None, _config_option("compact, delete, or compact,delete. (default: compact)", "WORDS")
+    ] = None
+    min_cleanable_dirty_ratio: Annotated[
+        str | None, _config_option("A log is due when its dirty ratio is above this (0 to 1).", "RATIO")
+    ] = None
+    min_compaction_lag_ms: Annotated[
+        str | None, _config_option("Younger segments, and all after them, are left alone.", "DURATION")
+    ] = None
+    max_compaction_lag_ms: Annotated[
+        str | None, _config_option("Older dirty data make a log due whatever its ratio.", "DURATION")
+    ] = None
+    delete_retention_ms: Annotated[
+        str | None, _config_option("How long tombstones and markers stay once seen.", "DURATION")
+    ] = None
+    segment_bytes: Annotated[
+        str | None, _config_option("Roll segments at this size, as the broker would have.", "BYTES")
+    ] = None
+    segment_ms: Annotated[
+        str | None, _config_option("Roll segments at this age, as the broker would have.", "DURATION")
+    ] = None
+    retention_ms: Annotated[
+        str | None, _config_option("With delete in the policy: how old a segment may get.", "DURATION")
+    ] = None
+    retention_bytes: Annotated[
+        str | None, _config_option("With delete in the policy: how large a log may get.", "BYTES")
+    ] = None
+    log_cleaner_threads: Annotated[
+        str | None, _config_option("Cleaner threads that share the dedupe buffer.", "N")
+    ] = None
+    log_cleaner_dedupe_buffer_size: Annotated[
+        str | None, _config_option("Memory for the offset map. (default: unlimited, one round)", "BYTES")
+    ] = None
+    log_cleaner_io_buffer_load_factor: Annotated[
+        str | None, _config_option("How full the offset map may get (0 to 1).", "RATIO")
+    ] = None
+
+
+MAP_ENTRY_BYTES = 24  # an MD5 of the key and an offset
+
+
+def config_name(field_name: str) -> str:
+    """``segment_bytes`` -> ``segment.bytes``: how Kafka spells the config behind a field or an option."""
+    return field_name.replace("_", ".")
+
+
+@dataclass
+class Policies:
+    """A policy per topic: options beat a file about the topic, which beats a file about all topics."""
+
+    base: Policy  # carries what no config says: clock, rounds, null keys
+    options: dict[str, ConfigEntry]
+    files: list[TopicConfigs]
+    notes: list[str] = field(default_factory=list)
+
+    def for_topic(self, topic: str) -> Policy:
+        """The policy of one topic. Raises PolicyError for configs that contradict each other."""
+        entries = self._entries(topic)
+        values: dict[str, Any] = {
+            field_name.name: entries[config_name(field_name.name)].value
+            for field_name in fields(Policy)
+            if config_name(field_name.name) in entries
+        }
+        policy = replace(self.base, **values)
+        _check_lags(policy, entries)
+        _check_map(policy)
+        return policy
+
+    def given_for(self, topic: str) -> frozenset[str]:
+        """The configs that are given for one topic, by Kafka's names."""
+        return frozenset(self._entries(topic))
+
+    def _entries(self, topic: str) -> dict[str, ConfigEntry]:
+        entries: dict[str, ConfigEntry] = {}
+        for about in (None, topic):
+            for configs in self.files:
+                entries |= configs.by_topic.get(about, {})
+        return entries | self.options
+
+    def all_policies(self) -> list[Policy]:
+        """The policies of all topics that files speak of, and of a topic that none does."""
+        named = {topic for configs in self.files for topic in configs.by_topic if topic is not None}
+        return [self.for_topic(topic) for topic in ["", *sorted(named)]]
+
+    def for_topics(self, topics: Iterable[str]) -> dict[str, Policy]:
+        """The policy of each topic of a dump; a file that speaks of none of them is noted."""
+        present = set(topics)
+        for configs in self.files:
+            named = {topic for topic in configs.by_topic if topic is not None}
+            if named and not named & present:
+                self.notes.append(f"--topic-config speaks of {', '.join(sorted(named))}: not in the dump")
+        return {topic: self.for_topic(topic) for topic in sorted(present)}
+
+
+def policies_for(options: PolicyOptions, base: Policy) -> Policies:
+    """Read and check all configs given; no dump is needed yet. Raises PolicyError, InputError."""
+    given = {config_name(name): _option_entry(name, text) for name, text in _given(options).items()}
+    policies = Policies(base, given, [_read_file(argument) for argument in options.topic_config])
+    for configs in policies.files:
+        policies.notes += configs.notes
+    policies.notes += _small_segments(given)
+    return policies
+
+
+def require_retention(topic: str, policy: Policy) -> None:
+    """Retention is asked for, so it must be said what it is: no silent seven days. Raises PolicyError."""
+    unsaid = policy.retention_ms is None and policy.retention_bytes is None
+    if "delete" in policy.cleanup_policy and unsaid:
+        raise PolicyError(
+            f"cleanup.policy of {topic} contains delete, but neither retention.ms nor retention.bytes is"
+            " given",
+            hint="add --retention-ms or --retention-bytes (-1: no limit), or a --topic-config that has them",
+        )
+
+
+def _small_segments(given: dict[str, ConfigEntry]) -> list[str]:
+    entry = given.get("segment.bytes")
+    if entry is None or not isinstance(entry.value, int) or entry.value >= SMALLEST_SEGMENT_BYTES:
+        return []
+    return [f"{entry.place} below {SMALLEST_SEGMENT_BYTES}: brokers since Kafka 4.0 refuse such segments"]
+
+
+def _given(options: PolicyOptions) -> dict[str, str]:
+    texts = {option.name: getattr(options, option.name) for option in fields(options)}
+    return {name: text for name, text in texts.items() if isinstance(text, str)}
+
+
+def _option_entry(field_name: str, text: str) -> ConfigEntry:
+    option = "--" + field_name.replace("_", "-")
+    try:
+        return ConfigEntry(parse_config(config_name(field_name), text), option)
+    except ValueError as error:
+        raise PolicyError(f"{option}: {error}") from error
+
+
+def config_files(options: PolicyOptions) -> list[str]:
+    """The files of ``--topic-config``."""
+    return [_file_of(argument) for argument in options.topic_config]
+
+
+def _file_of(argument: str) -> str:
+    """``FILE``, or ``TOPIC=FILE`` where no file has that whole name."""
+    _, equals, path = argument.partition("=")
+    return argument if not equals or Path(argument).exists() else path
+
+
+def _read_file(argument: str) -> TopicConfigs:
+    path = _file_of(argument)
+    if path == argument:
+        return read_topic_configs(argument)
+    topic = argument.partition("=")[0]
+    configs = read_topic_configs(path)
+    said = configs.by_topic.get(topic, configs.by_topic.get(None))
+    if said is None:
+        others = ", ".join(sorted(str(name) for name in configs.by_topic))
+        raise PolicyError(
+            f"--topic-config {argument}: {path} describes {others or 'nothing'}, not {topic}",
+            hint="give the file without TOPIC= to let it speak for the topic it names",
+        )
+    return TopicConfigs({topic: said}, configs.notes)
+
+
+def _check_lags(policy: Policy, entries: dict[str, ConfigEntry]) -> None:
+    """Refuse, as a broker does, a topic whose minimum lag exceeds its maximum lag (R57)."""
+    if policy.min_compaction_lag_ms <= policy.max_compaction_lag_ms:
+        return
+    names = ("min.compaction.lag.ms", "max.compaction.lag.ms")
+    places = " and ".join(entries[name].place for name in names if name in entries)
+    raise PolicyError(
+        f"{places}: min.compaction.lag.ms={policy.min_compaction_lag_ms} exceeds"
+        f" max.compaction.lag.ms={policy.max_compaction_lag_ms}",
+        hint="a broker refuses this pair too; lower the one or raise the other",
+    )
+
+
+def _check_map(policy: Policy) -> None:
+    """Refuse a buffer of 1 MiB or less for a cleaner thread, or one that takes no more than one key (R11)."""
+    if policy.log_cleaner_dedupe_buffer_size is None:
+        return
+    bytes_per_thread = policy.log_cleaner_dedupe_buffer_size // policy.log_cleaner_threads
+    keys = bytes_per_thread // MAP_ENTRY_BYTES * policy.log_cleaner_io_buffer_load_factor
+    if bytes_per_thread <= SMALLEST_BUFFER_BYTES_PER_THREAD or keys <= 1:
+        raise PolicyError(
+            f"log.cleaner.dedupe.buffer.size={policy.log_cleaner_dedupe_buffer_size} gives each of"
+            f" {policy.log_cleaner_threads} cleaner threads {bytes_per_thread} bytes,"
+            f" room for {keys:.0f} keys",
+            hint=f"a broker wants more than {SMALLEST_BUFFER_BYTES_PER_THREAD} bytes and one key per thread",
+        )

@@ -1,0 +1,27 @@
+"""GitLab's code quality report: a JSON list that merge requests show."""
+
+import hashlib
+from typing import Any
+
+from kcompact.report.ci.ci import CiFinding, CiLevel, CiReport
+from kcompact.report.inert import terminal
+from kcompact.report.json_document import json_list
+
+_SEVERITIES = {CiLevel.ERROR: "major", CiLevel.WARNING: "minor", CiLevel.NOTICE: "info"}
+
+
+def render_code_quality(report: CiReport) -> str:
+    """One issue per finding, at the first line of its file; the same finding has the same fingerprint."""
+    return json_list([_issue(report, finding) for finding in report.findings]).decode()
+
+
+def _issue(report: CiReport, finding: CiFinding) -> dict[str, Any]:
+    said = f"{finding.title}: {finding.text}"
+    fingerprint = hashlib.sha256(f"{report.command}\0{finding.file}\0{said}".encode("utf-8", "replace"))
+    return {
+        "description": terminal(said),
+        "check_name": f"kcompact {report.command}",
+        "fingerprint": fingerprint.hexdigest(),
+        "severity": _SEVERITIES[finding.level],
+        "location": {"path": finding.file, "lines": {"begin": 1}},
+    }

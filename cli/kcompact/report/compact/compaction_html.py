@@ -1,0 +1,164 @@
+"""``report.html``: the compaction report as pictures, with the figures of each behind it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import csv
+
+from kcompact.compact.totals import REASONS, LogOutcome
+from kcompact.report.compact.compaction_report import CompactionReport
+from kcompact.report.compact.compaction_tables import (
+    details_table,
+    headline,
+    logs_table,
+    saved_bytes,
+    total_of,
+)
+from kcompact.report.html_page import render, shown
+from kcompact.report.inert import printable_key
+from kcompact.report.pictures import Axis, Bar, bar, offset_axis
+from kcompact.report.table import Foreign, Table, texts
+from kcompact.report.text_table import shortened
+
+PAGE = "compaction.html"
+MOST_PICTURED_LOGS = 20
+MOST_AXES = 12  # of these
+_LONGEST_KEY = 200  # characters, of a page
+MOST_TOP_KEYS = 15
+_MOST_CSV_BYTES = 256 << 20  # of a list beside the report that pictures are drawn from
+_WHERE_ALL = "report.json has all"
+
+
+def render_html(report: CompactionReport, folder: Path | None = None) -> str:
+    """The report; ``folder`` holds gaps.csv and removed-keys.csv, where they were written."""
+    logs = sorted(report.logs, key=lambda log: log.kept_bytes - log.record_bytes)[:MOST_PICTURED_LOGS]
+    reasons = [reason for reason in REASONS if any(log.removed[reason] for log in report.logs)]
+    gaps = _rows(folder, "gaps.csv", report.logs, lambda log: log.gaps)
+    return render(
+        PAGE,
+        report=report,
+        headline=headline(report),
+        total=total_of(report.logs),
+        hidden_logs=len(report.logs) - len(logs),
+        bytes_bars=_bytes_bars(logs),
+        reasons_bar=_reasons_bar(report, reasons),
+        axes=[]
+        if gaps is None
+        else [_axis(log, gaps[log.log_id]) for log in logs[:MOST_AXES] if log.records],
+        tombstone_bars=_tombstone_bars(logs),
+        top_keys=_top_keys(folder),
+        tables=shown([logs_table(report), details_table(report)], _WHERE_ALL) if report.logs else [],
+        shared=[(shared.topic, printable_key(shared.key)) for shared in report.shared_key_examples],
+    )
+
+
+def _name(log: LogOutcome) -> str:
+    return f"{log.topic}-{log.partition}"
+
+
+def _bytes_bars(logs: Sequence[LogOutcome]) -> list[Bar]:
+    largest = max((log.record_bytes for log in logs), default=0)
+    return [
+        bar(
+            _name(log),
+            [
+                ("kept", "bytes kept", log.kept_bytes),
+                ("removed", "bytes saved", log.record_bytes - log.kept_bytes),
+            ],
+            largest,
+            f"{log.record_bytes:,} → {log.kept_bytes:,}, saved {saved_bytes(log)}",
+        )
+        for log in logs
+    ]
+
+
+def _reasons_bar(report: CompactionReport, reasons: Sequence[str]) -> list[Bar]:
+    total = total_of(report.logs)
+    amounts = [("kept", total.kept), *((reason, total.removed[reason]) for reason in reasons)]
+    largest = max((amount for _, amount in amounts), default=0)
+    return [
+        bar(
+            kind.replace("_", " "),
+            [(kind, "records", amount)],
+            largest,
+            f"{amount:,} ({100 * amount / max(total.records, 1):.1f} %)",
+        )
+        for kind, amount in amounts
+    ]
+
+
+def _axis(log: LogOutcome, gaps: np.ndarray) -> Axis:
+    removed = log.gap_offsets - log.gap_offsets_missing_before
+    note = (
+        f"{log.kept:,} kept, {removed:,} removed by this run, {log.gap_offsets_missing_before:,} missing"
+        f" before, {log.gaps:,} gaps"
+    )
+    return offset_axis(_name(log), (log.first_offset, log.last_offset), gaps, note)
+
+
+def _tombstone_bars(logs: Sequence[LogOutcome]) -> list[Bar]:
+    found = [log for log in logs if log.tombstones]
+    largest = max((log.tombstones for log in found), default=0)
+    return [_tombstone_bar(log, largest) for log in found]
+
+
+def _tombstone_bar(log: LogOutcome, largest: int) -> Bar:
+    expired = log.removed["expired_tombstone"]
+    superseded = log.tombstones - log.tombstones_kept - expired
+    amounts = [
+        ("kept", "kept: the latest of their keys, horizon not reached", log.tombstones_kept),
+        ("expired_tombstone", "removed: their horizon had passed, or --drop-tombstones", expired),
+        ("superseded", "removed with older records: a newer record of their key stands", max(superseded, 0)),
+    ]
+    return bar(_name(log), amounts, largest, f"{log.tombstones:,}, of which {log.tombstones_kept:,} stay")
+
+
+def _top_keys(folder: Path | None) -> Table | None:
+    """The keys that lost most records."""
+    names = ["topic", "partition", "key", "records_removed", "reason"]
+    found = _table(folder, "removed-keys.csv", names)
+    if found is None or not found.num_rows:
+        return None
+    removed = found["records_removed"].to_numpy()
+    most = np.argsort(-removed, kind="stable")[:MOST_TOP_KEYS]
+    rows = [
+        (
+            Foreign(shortened(row["key"], _LONGEST_KEY)),
+            Foreign(f"{row['topic']}-{row['partition']}"),
+            f"{row['records_removed']:,}",
+            row["reason"].replace("_", " ") or "superseded",
+        )
+        for row in found.take(pa.array(most)).to_pylist()
+    ]
+    return Table(
+        "Keys that lost most records",
+        ("key", "log", "removed", "reason"),
+        rows,
+        texts("key", "log", "reason"),
+    )
+
+
+def _rows(
+    folder: Path | None, name: str, logs: Sequence[LogOutcome], count: Any
+) -> dict[int, np.ndarray] | None:
+    """(first, last, missing before) of each gap, by log id; None: not written, or too much to read."""
+    found = _table(folder, name, ["first_offset", "last_offset", "missing_before"])
+    if found is None or found.num_rows != sum(map(count, logs)):
+        return None
+    rows = np.stack([column.to_numpy() for column in found.columns], axis=1).reshape(-1, 3)
+    ends = np.cumsum([count(log) for log in logs])
+    return {log.log_id: part for log, part in zip(logs, np.split(rows, ends[:-1]), strict=True)}
+
+
+def _table(folder: Path | None, name: str, columns: list[str]) -> pa.Table | None:
+    path = folder / name if folder else None
+    if path is None or not path.exists() or path.stat().st_size > _MOST_CSV_BYTES:
+        return None
+    types = {"topic": pa.string(), "key": pa.string(), "reason": pa.string()}
+    options = csv.ConvertOptions(include_columns=columns, column_types=types, strings_can_be_null=False)
+    return csv.read_csv(
+        path, csv.ReadOptions(block_size=8 << 20), csv.ParseOptions(newlines_in_values=True), options
+    )

@@ -1,0 +1,80 @@
+"""The dirty-ratio report as one HTML file: how dirty each log is, and its what-if rows as curves."""
+
+from collections.abc import Sequence
+
+from kcompact.report.dirty_ratio.dirty_ratio_report import DirtyRatioReport, LogReport, verdict
+from kcompact.report.dirty_ratio.dirty_ratio_tables import moment, tables
+from kcompact.report.html_page import render, shown
+from kcompact.report.pictures import WIDTH, Bar, Curve, bar, curves
+
+MOST_PICTURED_LOGS = 20
+MOST_CURVES = 6
+_WHERE_ALL = "--format json has all"
+
+
+def render_html(report: DirtyRatioReport) -> str:
+    """The whole report, in the order in which a cleaner would take the logs."""
+    logs = report.logs[:MOST_PICTURED_LOGS]
+    values = (
+        [", ".join(f"{name}={text}" for name, text in row.values) for row in logs[0].what_if] if logs else []
+    )
+    drawn, largest = _curves(report.logs) if values else ([], 0)
+    return render(
+        "dirty_ratio.html",
+        report=report,
+        eligible=sum(log.found.eligible for log in report.logs),
+        records=sum(log.found.gain.removable_records for log in report.logs),
+        bytes=sum(log.found.gain.removable_bytes for log in report.logs),
+        hidden_logs=len(report.logs) - len(logs),
+        ratio_bars=[_ratio_bar(log) for log in logs],
+        limits=[round(WIDTH * log.found.ratio.min_cleanable_dirty_ratio, 1) for log in logs],
+        tombstone_bars=_tombstone_bars(logs),
+        values=values,
+        curves=drawn,
+        largest=largest,
+        tables=shown(tables(report), _WHERE_ALL),
+    )
+
+
+def _ratio_bar(log: LogReport) -> Bar:
+    """Its whole width is clean and cleanable bytes together, so that the threshold has its place in it."""
+    ratio = log.found.ratio
+    return bar(
+        str(log.log),
+        [
+            ("aborted", "cleanable bytes", ratio.cleanable_bytes),
+            ("missing", "clean bytes", ratio.clean_bytes),
+        ],
+        ratio.cleanable_bytes + ratio.clean_bytes,
+        f"dirty ratio {ratio.ratio:.4f}; {verdict(log.found)}",
+    )
+
+
+def _tombstone_bars(logs: Sequence[LogReport]) -> list[Bar]:
+    found = [log for log in logs if log.perfect.tombstones]
+    largest = max((log.perfect.tombstones for log in found), default=0)
+    return [_tombstone_bar(log, largest) for log in found]
+
+
+def _tombstone_bar(log: LogReport, largest: int) -> Bar:
+    gain = log.perfect
+    until = "" if log.next_due_ms is None else f", the next from {moment(log.next_due_ms)} on"
+    until += "" if log.last_due_ms is None else f", the last from {moment(log.last_due_ms)} on"
+    amounts = [
+        ("superseded", "horizon passed: the next round removes them", gain.due_tombstones),
+        ("expired_tombstone", "horizon ahead", gain.stamped_tombstones - gain.due_tombstones),
+        ("missing", "no horizon yet: the next round sets it", gain.tombstones - gain.stamped_tombstones),
+    ]
+    return bar(str(log.log), amounts, largest, f"{gain.tombstones:,} latest tombstones{until}")
+
+
+def _curves(logs: Sequence[LogReport]) -> tuple[list[Curve], int]:
+    """Bytes that would go under each value: of all logs together, and of those where it is most."""
+
+    def gains(log: LogReport) -> list[int]:
+        return [row.found.gain.removable_bytes for row in log.what_if]
+
+    total = [sum(column) for column in zip(*map(gains, logs), strict=True)]
+    most = sorted(logs, key=lambda log: -max(gains(log)))[: MOST_CURVES - 1]
+    named = [("all logs", total)] if len(logs) > 1 else []
+    return curves([*named, *((str(log.log), gains(log)) for log in most)])

@@ -1,0 +1,87 @@
+"""The histories of keys, for people and programs."""
+
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from rich.console import Console
+from rich.text import Text
+
+from kcompact.inspect.histories import SCHEMA_VERSION, KeyHistory
+from kcompact.report.html_page import render, shown
+from kcompact.report.inert import markdown, printable_key, terminal
+from kcompact.report.inspect.inspection_sections import when
+from kcompact.report.json_document import json_document
+from kcompact.report.markdown_table import markdown_table
+from kcompact.report.table import Foreign, Table, texts
+from kcompact.report.text_table import print_tables
+
+MOST_ROWS = 200  # of a key
+_WHERE_ALL = "--format json has all"
+
+
+def print_text(histories: Sequence[KeyHistory], console: Console) -> None:
+    """Print key after key."""
+    for number, one in enumerate(histories):
+        if number:
+            console.print()
+        print_tables([_table(one)], console)
+        for text in _texts(one):
+            console.print(Text(terminal(text)))
+
+
+def render_markdown(histories: Sequence[KeyHistory]) -> str:
+    """Key after key; what a dump holds is inert."""
+    parts = ["# Histories of keys"]
+    for one in histories:
+        parts += [markdown_table(_table(one)), "\n".join(f"* {markdown(text)}" for text in _texts(one))]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def render_html(histories: Sequence[KeyHistory]) -> str:
+    """A page with a table per key."""
+    return render(
+        "key_history.html", histories=[(shown([_table(one)], _WHERE_ALL), _texts(one)) for one in histories]
+    )
+
+
+def render_json(histories: Sequence[KeyHistory]) -> str:
+    """All records of each key."""
+    keys = [
+        {
+            "key": printable_key(one.key),
+            "key_base64": b64encode(one.key).decode(),
+            "records": [{**asdict(record), "fate": record.fate} for record in one.records],
+            "belongs_to": one.belongs_to,
+            "remarks": one.remarks,
+        }
+        for one in histories
+    ]
+    return json_document({"schema_version": SCHEMA_VERSION, "command": "inspect", "keys": keys}).decode()
+
+
+def _table(one: KeyHistory) -> Table:
+    rows = [
+        (
+            when(record.timestamp_ms),
+            Foreign(f"{record.topic}-{record.partition}"),
+            f"{record.offset:,}",
+            "tombstone" if record.is_tombstone else "value",
+            f"{record.record_bytes:,}",
+            record.fate,
+        )
+        for record in one.records
+    ]
+    headers = ("at (UTC)", "log", "offset", "a", "bytes", "a cleaning up to the end")
+    left = texts("at (UTC)", "log", "a", "a cleaning up to the end")
+    return Table(f"key {printable_key(one.key)}", headers, rows, left).shortened(MOST_ROWS, _WHERE_ALL)
+
+
+def _texts(one: KeyHistory) -> list[str]:
+    """Where it belongs, and what is odd."""
+    places = [
+        f"{topic}: {partitioner} puts it into partition {partition}"
+        for topic, placed in one.belongs_to.items()
+        for partitioner, partition in placed.items()
+    ]
+    return [*places, *one.remarks]

@@ -1,0 +1,95 @@
+"""An inspection as one HTML file: partitions side by side, skew of keys, gaps, keys in several partitions."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kcompact.inspect.inspection import Inspection, LogFacts
+from kcompact.report.html_page import render, shown
+from kcompact.report.inert import printable_key
+from kcompact.report.inspect.inspection_sections import sections
+from kcompact.report.inspect.inspection_text import place
+from kcompact.report.pictures import Axis, Bar, bar, offset_axis
+
+MOST_PICTURED_LOGS = 20
+_WHERE_ALL = "--format json has all"
+
+
+def render_html(found: Inspection) -> str:
+    """The whole report."""
+    logs = sorted(found.logs, key=lambda log: -log.record_bytes)[:MOST_PICTURED_LOGS]
+    return render(
+        "inspection.html",
+        found=found,
+        findings=[(one.level.name.lower(), place(one) + one.text) for one in found.findings],
+        records=sum(log.records for log in found.logs),
+        live_keys=sum(log.live_keys for log in found.logs),
+        tombstones=sum(log.tombstones for log in found.logs),
+        missing=sum(log.gaps.missing_offsets for log in found.logs),
+        hidden_logs=len(found.logs) - len(logs),
+        log_bars=_log_bars(logs),
+        skew_bars=_skew_bars(found),
+        key_bars=_key_bars(found),
+        axes=[_axis(log) for log in logs if log.gaps.count],
+        tables=shown(sections(found), _WHERE_ALL),
+    )
+
+
+def _name(log: LogFacts) -> str:
+    return f"{log.topic}-{log.partition}"
+
+
+def _log_bars(logs: Sequence[LogFacts]) -> list[Bar]:
+    largest = max((log.records for log in logs), default=0)
+    return [
+        bar(
+            _name(log),
+            [
+                ("kept", "live keys, each with its latest record", log.live_keys),
+                ("expired_tombstone", "latest records that are tombstones", log.deleted_keys),
+                ("superseded", "superseded records", log.records - log.null_keys - log.keys),
+                ("keyless", "records without key", log.null_keys),
+            ],
+            largest,
+            f"{log.records:,} records, {log.record_bytes:,} bytes, {log.live_keys:,} live keys",
+        )
+        for log in logs
+    ]
+
+
+def _skew_bars(found: Inspection) -> list[Bar]:
+    largest = max((bucket.records for bucket in found.records_per_key), default=0)
+    return [
+        bar(
+            f"{bucket.least:,}" if bucket.least == bucket.most else f"{bucket.least:,} to {bucket.most:,}",
+            [("kept", "records", bucket.records)],
+            largest,
+            f"{bucket.keys:,} keys, {bucket.records:,} records",
+        )
+        for bucket in found.records_per_key
+    ]
+
+
+def _key_bars(found: Inspection) -> list[Bar]:
+    largest = max((key.record_bytes for key in found.top_keys_by_bytes), default=0)
+    return [
+        bar(
+            printable_key(key.key),
+            [
+                ("kept", "bytes of its latest record", key.record_bytes - key.superseded_bytes),
+                ("superseded", "superseded bytes", key.superseded_bytes),
+            ],
+            largest,
+            f"{key.topic}-{key.partition}: {key.records:,} records, {key.record_bytes:,} bytes",
+        )
+        for key in found.top_keys_by_bytes
+    ]
+
+
+def _axis(log: LogFacts) -> Axis:
+    """The longest gaps, which are all that are told one by one."""
+    gaps = np.array([(gap.first_offset, gap.last_offset, gap.length) for gap in log.gaps.longest], np.int64)
+    gaps = gaps[np.argsort(gaps[:, 0])]
+    few = "" if len(gaps) == log.gaps.count else f", the {len(gaps)} longest drawn"
+    note = f"{log.gaps.count:,} gaps, {log.gaps.missing_offsets:,} offsets missing{few}"
+    return offset_axis(_name(log), (log.first_offset, log.last_offset), gaps, note)

@@ -1,0 +1,49 @@
+"""The inspection for programs: ``schema_version``, then the same names as in the value itself.
+
+A key stands as text (``key``, in its printable form) and as the bytes that it is (``key_base64``).
+"""
+
+from base64 import b64encode
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import orjson
+
+from kcompact.inspect.inspection import SCHEMA_VERSION, Inspection
+from kcompact.inspect.severity import Level
+from kcompact.report.inert import json_text, printable_key
+
+_OPTIONS = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+
+
+def render_json(found: Inspection) -> bytes:
+    """The report as JSON, keys in a stable order; ``run`` holds what differs from run to run."""
+    values = {"schema_version": SCHEMA_VERSION, "command": "inspect", **_plain(found)}
+    return json_text(orjson.dumps(values, option=_OPTIONS).decode()).encode()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Level):
+        return value.name.lower()
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain({field.name: getattr(value, field.name) for field in fields(value)})
+    if isinstance(value, dict):
+        return {str(name): plain for pair in value.items() for name, plain in _named(*pair)}
+    if hasattr(value, "_asdict"):
+        return _plain(value._asdict())
+    if isinstance(value, (list, tuple)):
+        return [_key(one) if isinstance(one, bytes) else _plain(one) for one in value]
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+
+
+def _named(name: Any, value: Any) -> list[tuple[str, Any]]:
+    if name == "key" and (value is None or isinstance(value, bytes)):
+        return list(_key(value).items())
+    return [(str(name), _plain(value))]
+
+
+def _key(key: bytes | None) -> dict[str, str | None]:
+    return {
+        "key": None if key is None else printable_key(key),
+        "key_base64": None if key is None else b64encode(key).decode(),
+    }

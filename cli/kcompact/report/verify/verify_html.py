@@ -1,0 +1,102 @@
+"""A verification as one HTML file: the answer, and each finding with both records side by side."""
+
+from collections.abc import Sequence
+
+from kcompact.report.html_page import render, shown
+from kcompact.report.pictures import Bar, bar
+from kcompact.report.table import Foreign, Table, texts
+from kcompact.report.verify.verify_words import Keys, answer, found_or_explained, hidden, place, question
+from kcompact.verify.check import Severity
+from kcompact.verify.outcome import JudgedLog, Outcome
+
+MOST_FINDINGS = 200
+MOST_PICTURED_LOGS = 20
+_WHERE_ALL = "--format json has all"
+_KINDS = {"lost": "keyless", "superseded": "superseded"}
+
+
+def render_html(outcome: Outcome, keys: Keys) -> str:
+    """The whole answer; keys are hashed where they are elsewhere."""
+    findings = [
+        (
+            one.severity.value,
+            one.check,
+            place(one),
+            keys.shown(one.key),
+            one.expected,
+            found_or_explained(one, keys),
+        )
+        for one in outcome.findings
+    ]
+    logs = sorted(outcome.logs, key=lambda log: -log.removed.get("lost", 0))[:MOST_PICTURED_LOGS]
+    return render(
+        "verification.html",
+        outcome=outcome,
+        question=question(outcome),
+        answer=answer(outcome),
+        findings=findings[:MOST_FINDINGS],
+        hidden={**hidden(outcome), **_cut(len(findings))},
+        log_bars=_log_bars(logs, outcome.mode),
+        hidden_logs=len(outcome.logs) - len(logs),
+        tables=shown([_checks(outcome), _logs(outcome), _evidence(outcome, keys)], _WHERE_ALL),
+    )
+
+
+def _cut(findings: int) -> dict[str, int]:
+    return {"findings of all kinds": findings - MOST_FINDINGS} if findings > MOST_FINDINGS else {}
+
+
+def _log_bars(logs: Sequence[JudgedLog], mode: str) -> list[Bar]:
+    if mode != "compaction":
+        return []
+    largest = max((log.records_before for log in logs), default=0)
+    return [
+        bar(
+            f"{log.topic}-{log.partition}",
+            [
+                ("kept", "kept", log.records_after),
+                *((_KINDS.get(why, why), why.replace("_", " "), count) for why, count in log.removed.items()),
+            ],
+            largest,
+            f"{log.records_before:,} → {log.records_after:,} records",
+        )
+        for log in logs
+    ]
+
+
+def _checks(outcome: Outcome) -> Table:
+    columns = [outcome.counts_of(severity) for severity in Severity]
+    rows = [(name, *(f"{counts.get(name, 0):,}" for counts in columns)) for name in outcome.checks]
+    return Table("Checks", ("check", *(severity.value for severity in Severity)), rows, texts("check"))
+
+
+def _logs(outcome: Outcome) -> Table:
+    reasons = list(dict.fromkeys(reason for log in outcome.logs for reason in log.removed))
+    headers = ("log", "records before", "records after", *reasons, "cleaned up to offset", "which is")
+    rows = [
+        (
+            Foreign(f"{log.topic}-{log.partition}"),
+            f"{log.records_before:,}",
+            f"{log.records_after:,}",
+            *(f"{log.removed.get(reason, 0):,}" for reason in reasons),
+            f"{log.cleaned_end_offset:,}",
+            "known" if log.cleaned_end_is_given else "assumed",
+        )
+        for log in outcome.logs
+    ]
+    return Table("Logs", headers, rows, texts("log", "which is"))
+
+
+def _evidence(outcome: Outcome, keys: Keys) -> Table:
+    rows = [
+        (
+            Foreign(keys.shown(one.key)),
+            Foreign(place(one)),
+            one.verdict.value,
+            "-" if one.last_value_offset is None else f"{one.last_value_offset:,}",
+            "-" if one.tombstone_offset is None else f"{one.tombstone_offset:,}",
+        )
+        for one in outcome.evidence
+    ]
+    headers = ("key", "log", "verdict", "last value at offset", "tombstone at offset")
+    return Table("Keys asked for", headers, rows, texts("key", "log", "verdict"))

@@ -1,0 +1,1 @@
+"""The log cleaner's rules on arrays of one log. RULES.md defines the numbers that code cites."""

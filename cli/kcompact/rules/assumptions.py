@@ -1,0 +1,65 @@
+"""Assumptions about a log, in sentences for the report."""
+
+from collections.abc import Iterator
+
+from kcompact.broker.given import GivenLog
+from kcompact.rules.policy import Policy
+from kcompact.rules.range import CleanableRange, LogBounds
+
+
+def range_notes(given: GivenLog, bounds: LogBounds, cleanable: CleanableRange) -> Iterator[str]:
+    """About checkpoint and log end (R1, L5)."""
+    if bounds.end_raised:
+        yield (
+            f"the checkpoint {given.checkpoint_offset} lies beyond the last record, as a compacted tail may"
+            " leave it: the log end is taken to be there; --log-end-offset would say otherwise"
+        )
+    if cleanable.checkpoint_reset:
+        yield (
+            f"the checkpoint {given.checkpoint_offset} lies outside the log, [{bounds.log_start_offset},"
+            f" {bounds.log_end_offset}]: it is reset to the log start, as a broker does"
+        )
+
+
+def retention_note(policy: Policy, rounds: int) -> Iterator[str]:
+    """A broker's retention runs after each round."""
+    if rounds > 1 and "delete" in policy.cleanup_policy:
+        yield f"retention ran once, behind the last of {rounds} rounds; a broker runs it after each"
+
+
+def overtaken_note(log_start_offset: int) -> str:
+    """Retention between two rounds has moved the log start beyond the next first dirty offset (R1)."""
+    return (
+        f"retention has overtaken the cleaner: the log starts at {log_start_offset} now, above the next first"
+        " dirty offset; the rounds end here, the next run goes on from the log start"
+    )
+
+
+def marker_note(control_records: int) -> Iterator[str]:
+    """A note on control records of a dump whose batches are not known (R33)."""
+    if control_records:
+        yield (
+            f"{control_records:,} control records stay: without --batches nobody knows whose transactions"
+            " they end"
+        )
+
+
+def batch_notes(unseen_records: int, records_alone: int) -> Iterator[str]:
+    """Notes on records outside of the known batches, and on batches whose records the dump lacks."""
+    if unseen_records:
+        yield (
+            f"{unseen_records:,} records of the told batches are not in the dump (below the log start, or not"
+            " seen by its consumer): they count as read, and as removed where they are cleaned"
+        )
+    if records_alone:
+        yield f"{records_alone:,} records are in no told batch: each counts as a batch of its own"
+
+
+def estimate_note(policy: Policy, batches_recompressed: int) -> Iterator[str]:
+    """``retention.bytes`` counts bytes that only the broker's own compressor could tell (R39, R53)."""
+    limit_bytes = policy.retention_bytes
+    if batches_recompressed and limit_bytes is not None and limit_bytes >= 0:
+        yield (
+            f"the bytes of {batches_recompressed:,} compressed batches that were written anew are estimated:"
+            " retention.bytes may take a segment more or less than a broker's"
+        )

@@ -1,0 +1,74 @@
+"""The outcome of cleaning one log: the figures that a broker would log, and the state that it would leave."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kcompact.broker.delete_horizons import DeleteHorizon
+from kcompact.rules.files.segments import SegmentState
+from kcompact.rules.range import CleanableRange, LogBounds
+from kcompact.rules.ratio import DirtyRatio
+from kcompact.rules.rounds import RoundSpan
+from kcompact.rules.verdicts import Verdict
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round, in the broker's own terms (section 4 of the rules); markers count as messages."""
+
+    span: RoundSpan
+    map_entries: int
+    utilization: float | None  # None: the map was unlimited
+    messages_read: int
+    messages_written: int
+    bytes_read: int
+    bytes_written: int
+    removed: Mapping[Verdict, int]  # records that went, by reason
+    tombstones_kept: int
+    tombstones_stamped: int  # of those kept: given their delete horizon in this round
+    delete_horizon_ms: int | None  # what this round stamps; None: too late for a long (R29)
+    segments_before: int | None  # None: segments are not known
+    segments_after: int | None
+
+    @property
+    def invalid_messages_read(self) -> int:
+        """Records without a key that this round dropped (R20)."""
+        return self.removed.get(Verdict.KEYLESS, 0)
+
+
+@dataclass(frozen=True)
+class LogCleaning:
+    """One log after a run."""
+
+    bounds: LogBounds  # before
+    range: CleanableRange | None  # None: cleanup.policy has no compact
+    dirty_ratio: DirtyRatio | None  # before the first round
+    rounds: tuple[Round, ...]
+    removed: Mapping[Verdict, int]  # over all rounds and retention
+    checkpoint_offset: int | None  # what the checkpoint file says afterwards; None: no entry
+    horizons: tuple[DeleteHorizon, ...]  # what ``--state`` remembers afterwards
+    log_start_offset: int  # after retention
+    segments: tuple[SegmentState, ...] | None  # after; None: not known
+    notes: tuple[str, ...] = field(default=())
+
+
+def checkpoint_after(
+    before: int | None, cleanable: CleanableRange | None, spans: tuple[RoundSpan, ...], log_start_offset: int
+) -> int | None:
+    """The checkpoint after a run: next of the last round, or a reset; at least the log start (R1, R50)."""
+    if cleanable is None:
+        return before
+    reset_to = cleanable.first_dirty_offset if cleanable.checkpoint_reset else before
+    after = spans[-1].next_offset if spans else reset_to
+    return None if after is None else max(after, log_start_offset)
+
+
+def horizons_after(
+    before: tuple[DeleteHorizon, ...], spans: tuple[RoundSpan, ...], delete_horizon_ms: int | None
+) -> tuple[DeleteHorizon, ...]:
+    """Horizons as intervals of offsets: a round stamps below its rewritten end what none did (R25 to R29)."""
+    after = list(before)
+    for span in spans:
+        stamped_before = after[-1].rewritten_end_offset if after else 0
+        if delete_horizon_ms is not None and span.rewritten_end_offset > stamped_before:
+            after.append(DeleteHorizon(span.rewritten_end_offset, delete_horizon_ms))
+    return tuple(after)

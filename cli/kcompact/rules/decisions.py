@@ -1,0 +1,131 @@
+"""Verdicts inside Spark's workers: the closed form applied to rows as they stream by."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from kcompact.rules.lookups import NO_SEGMENT, rows_of_logs
+from kcompact.rules.sizes import stamped_bytes
+from kcompact.rules.verdicts import Decision, Flags, Longs, Rounds, Rows, decide
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The bounds and rounds of one log, by which the workers decide on its rows. Picklable."""
+
+    rounds: Rounds
+    first_dirty_offsets: Longs  # one per round
+    first_uncleanable_offset: int
+    segment_bases: Longs  # empty: each record is a segment of its own
+
+
+NO_PLAN = Plan(Rounds(), np.empty(0, np.int64), 0, np.empty(0, np.int64))
+
+TALLY_COLUMNS: dict[str, pa.DataType] = {
+    "verdict": pa.int8(),
+    "round": pa.int32(),  # from 1; 0: in no round
+    "rewritten_round": pa.int32(),
+    "entry_round": pa.int32(),  # the round whose map it opens an entry in; 0: none
+    "stamped": pa.bool_(),
+    "in_range": pa.bool_(),  # below the first uncleanable offset
+    "segment_base_offset": pa.int64(),
+    "stamped_log_bytes": pa.int64(),  # once stamped; else log_bytes
+}
+"""The columns that ``decided`` can compute for rows."""
+
+
+def with_verdicts(rows: pa.Table, plans: Mapping[int, Plan]) -> pa.Table:
+    """Rows of TRACKED's columns, and a column ``verdict`` (a Verdict, int8)."""
+    return with_columns(rows, plans, ["verdict"])
+
+
+def with_columns(rows: pa.Table, plans: Mapping[int, Plan], wanted: Sequence[str]) -> pa.Table:
+    """Rows of TRACKED's columns, and the ``wanted`` of TALLY_COLUMNS (in place of one of the same name)."""
+    rows = rows.combine_chunks()
+    if not rows.num_rows:
+        found = {name: np.empty(0) for name in wanted}
+    else:
+        found = decided(rows.to_batches()[0], plans, wanted)
+    for name in wanted:
+        column = pa.array(found[name], TALLY_COLUMNS[name])
+        if name in rows.column_names:
+            rows = rows.set_column(rows.column_names.index(name), name, column)
+        else:
+            rows = rows.append_column(name, column)
+    return rows
+
+
+def decided(
+    batch: pa.RecordBatch, plans: Mapping[int, Plan], wanted: Collection[str]
+) -> dict[str, np.ndarray]:
+    """The ``wanted`` of TALLY_COLUMNS for rows of any logs."""
+    types = {name: arrow_type.to_pandas_dtype() for name, arrow_type in TALLY_COLUMNS.items()}
+    found = {name: np.zeros(batch.num_rows, types[name]) for name in wanted}
+    rows = rows_of(batch)
+    for log_id, at in rows_of_logs(batch.column("log_id").to_numpy()):
+        plan = plans.get(log_id, NO_PLAN)
+        of_log = rows.take(at)
+        decision = decide(of_log, plan.rounds)
+        columns = {"verdict": decision.verdict, "round": decision.round}
+        if not set(wanted) <= columns.keys():
+            columns |= _tally_columns(of_log, decision, batch.take(pa.array(at)), plan)
+        for name in wanted:
+            found[name][at] = columns[name]
+    return found
+
+
+def rows_of(batch: pa.RecordBatch) -> Rows:
+    """The columns that verdicts depend on."""
+
+    def flags(name: str) -> Flags:
+        return np.asarray(batch.column(name).to_numpy(zero_copy_only=False), np.bool_)
+
+    return Rows(
+        batch.column("offset").to_numpy(),
+        flags("has_key"),
+        flags("is_tombstone"),
+        flags("is_control"),
+        flags("is_aborted"),
+        flags("is_repeated"),
+        batch.column("superseded_at_offset").to_numpy(),
+        batch.column("delete_horizon_ms").to_numpy(),
+    )
+
+
+def _tally_columns(
+    rows: Rows, decision: Decision, batch: pa.RecordBatch, plan: Plan
+) -> dict[str, np.ndarray]:
+    log_bytes = batch.column("log_bytes").to_numpy().astype(np.int64)
+    horizon_ms = plan.rounds.delete_horizon_ms or 0
+    stamped = stamped_bytes(log_bytes, batch.column("timestamp_ms").to_numpy(), horizon_ms)
+    return {
+        "rewritten_round": decision.rewritten_round,
+        "entry_round": _entry_rounds(rows, batch.column("previous_offset").to_numpy(), plan),
+        "stamped": decision.stamped,
+        "in_range": rows.offset < plan.first_uncleanable_offset,
+        "segment_base_offset": _segment_bases(rows.offset, plan),
+        "stamped_log_bytes": np.where(decision.stamped, stamped, log_bytes),
+    }
+
+
+def _entry_rounds(rows: Rows, previous: Longs, plan: Plan) -> Longs:
+    """The round in whose map a row is the first of its key (R13)."""
+    starts = plan.first_dirty_offsets
+    if not len(starts):
+        return np.zeros(len(rows), np.int64)
+    reached = np.searchsorted(plan.rounds.next_offsets, rows.offset, side="right")
+    inside = (reached < len(starts)) & (rows.offset >= starts[0])
+    mapped = rows.has_key & ~rows.is_aborted & ~rows.is_control & ~rows.is_repeated
+    start = starts[np.minimum(reached, len(starts) - 1)]
+    return np.where(inside & mapped & (previous < start), reached + 1, 0)
+
+
+def _segment_bases(offsets: Longs, plan: Plan) -> Longs:
+    """NO_SEGMENT where none are known, and in those that retention took before the first round."""
+    bases = plan.segment_bases
+    if not len(bases):
+        return np.full(len(offsets), NO_SEGMENT, np.int64)
+    found = bases[np.maximum(np.searchsorted(bases, offsets, side="right") - 1, 0)]
+    return np.where(offsets < plan.rounds.deleted_before_offset, NO_SEGMENT, found)

@@ -1,0 +1,67 @@
+"""Segments that retention deletes after a round (R52 to R55)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from kcompact.rules.files.segments import SegmentState
+from kcompact.rules.policy import Policy
+from kcompact.rules.range import LogBounds
+
+
+@dataclass(frozen=True)
+class Retained:
+    """The segments that stay, and where the log starts now."""
+
+    segments: tuple[SegmentState, ...]
+    log_start_offset: int
+    expired_records: int = 0
+
+
+def delete_old_segments(segments: Sequence[SegmentState], bounds: LogBounds, policy: Policy) -> Retained:
+    """Delete below the log start, by size, then by time; each stops at the first segment that stays (R53)."""
+    retained = Retained(tuple(segments), bounds.log_start_offset)
+    starts = [segment.base_offset for segment in segments[1:]]
+    retained = _without(retained, sum(base <= bounds.log_start_offset for base in starts), bounds, policy)
+    if "delete" not in policy.cleanup_policy:
+        return retained
+    retained = _without(retained, _beyond_size(retained.segments, policy), bounds, policy)
+    return _without(retained, _beyond_age(retained.segments, policy), bounds, policy)
+
+
+def _beyond_size(segments: Sequence[SegmentState], policy: Policy) -> int:
+    """Oldest segments that the excess over ``retention.bytes`` covers whole."""
+    if policy.retention_bytes is None or policy.retention_bytes < 0:
+        return 0
+    excess = sum(segment.size_bytes for segment in segments) - policy.retention_bytes
+
+    def covered(segment: SegmentState) -> bool:
+        nonlocal excess
+        excess -= segment.size_bytes
+        return excess >= 0
+
+    return _leading(segments, covered)
+
+
+def _beyond_age(segments: Sequence[SegmentState], policy: Policy) -> int:
+    """Oldest segments older than ``retention.ms``; one without any timestamp counts as written now."""
+    if policy.retention_ms is None or policy.retention_ms < 0:
+        return 0
+    limit_ms = policy.now_ms - policy.retention_ms
+    return _leading(segments, lambda segment: segment.age_timestamp_ms(policy.now_ms) < limit_ms)
+
+
+def _leading(segments: Sequence[SegmentState], goes: Callable[[SegmentState], bool]) -> int:
+    for count, segment in enumerate(segments):
+        is_empty_last = count + 1 == len(segments) and segment.size_bytes == 0
+        if is_empty_last or not goes(segment):
+            return count
+    return len(segments)
+
+
+def _without(retained: Retained, count: int, bounds: LogBounds, policy: Policy) -> Retained:
+    if count == 0:
+        return retained
+    left = retained.segments[count:]
+    if not left:  # the active segment goes too, after a roll
+        left = (SegmentState(bounds.log_end_offset, 0, mtime_ms=policy.now_ms),)
+    return Retained(left, max(retained.log_start_offset, left[0].base_offset))

@@ -1,0 +1,72 @@
+"""Segments and their batches, where batches are known."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kcompact.broker.batches import Batch
+from kcompact.broker.given import GivenLog
+from kcompact.rules.files.indexes import index_bytes
+from kcompact.rules.files.segments import SegmentState, containing
+from kcompact.rules.policy import Policy
+from kcompact.rules.range import LogBounds
+from kcompact.rules.rewriting import LogRows
+
+
+@dataclass(frozen=True)
+class SegmentFile:
+    """A segment and its batches."""
+
+    base_offset: int
+    batches: tuple[Batch, ...]
+    mtime_ms: int | None = None
+
+    def state(self, policy: Policy) -> SegmentState:
+        """The segment as range, ratio, merging and retention see it."""
+        return SegmentState(
+            self.base_offset,
+            sum(batch.size_bytes for batch in self.batches),
+            max((batch.max_timestamp_ms for batch in self.batches), default=-1),
+            self.batches[0].max_timestamp_ms if self.batches else -1,
+            self.mtime_ms,
+            *index_bytes(self.batches, policy),
+        )
+
+
+def all_batches(told: Sequence[Batch], records: LogRows) -> list[Batch]:
+    """The known batches, and one for each record that none of them holds (the dump may be younger)."""
+    held = np.zeros(len(records.rows), np.bool_)
+    for batch in told:
+        held[records.span_of(batch)] = True
+    alone = [
+        Batch(offset, offset, 1, size, max_timestamp_ms=timestamp_ms)
+        for offset, size, timestamp_ms in zip(
+            records.rows.offset[~held].tolist(),
+            records.log_bytes[~held].tolist(),
+            records.timestamp_ms[~held].tolist(),
+            strict=True,
+        )
+    ]
+    return sorted([*told, *alone], key=lambda batch: batch.base_offset)
+
+
+def tell_segments(batches: Sequence[Batch]) -> bool:
+    """Whether the segment of every batch is known."""
+    return bool(batches) and all(batch.segment_base_offset is not None for batch in batches)
+
+
+def segment_files(given: GivenLog, batches: Sequence[Batch], bounds: LogBounds) -> tuple[SegmentFile, ...]:
+    """The known segments, else those of the batches, else one per batch with an empty active one behind."""
+    mtimes: dict[int, int | None]
+    if given.segments is not None:
+        mtimes = {segment.base_offset: segment.mtime_ms for segment in given.segments}
+    elif tell_segments(given.batches or ()):
+        mtimes = {b.segment_base_offset: None for b in batches if b.segment_base_offset is not None}
+    else:
+        mtimes = dict.fromkeys([*(batch.base_offset for batch in batches), bounds.log_end_offset])
+    bases = sorted(mtimes)
+    inside: dict[int, list[Batch]] = {base: [] for base in bases}
+    for batch in batches:
+        inside[bases[containing(bases, batch.base_offset)]].append(batch)
+    return tuple(SegmentFile(base, tuple(inside[base]), mtimes[base]) for base in bases)

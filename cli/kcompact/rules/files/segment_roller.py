@@ -1,0 +1,145 @@
+"""Where unknown segments end: rolled as a broker would have rolled them (``LogSegment.shouldRoll``, R4)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kcompact.rules.files.segments import (
+    MAX_OFFSET_SPAN,
+    OFFSET_INDEX_ENTRY_BYTES,
+    TIME_INDEX_ENTRY_BYTES,
+    roll_limit_ms,
+    segment_bytes_of,
+)
+from kcompact.rules.policy import Policy
+
+Longs = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class RollSettings:
+    """The configs that decide where a segment ends; a broker looks at them before each append (R4)."""
+
+    segment_bytes: int
+    limit_ms: int
+    segment_index_bytes: int
+    index_interval_bytes: int
+
+    @property
+    def index_may_fill(self) -> bool:
+        """Whether an index can be full before the segment is: an entry stands for more than an interval."""
+        entries = self.segment_bytes // max(self.index_interval_bytes, 1) + 1
+        return entries >= min(self.most_offset_entries, self.most_time_entries)
+
+    @property
+    def most_offset_entries(self) -> int:
+        """Entries that fill an offset index."""
+        return self.segment_index_bytes // OFFSET_INDEX_ENTRY_BYTES
+
+    @property
+    def most_time_entries(self) -> int:
+        """Entries that fill a time index: one fewer than fit, the last place is kept for closing."""
+        return self.segment_index_bytes // TIME_INDEX_ENTRY_BYTES - 1
+
+
+def roll_settings(policy: Policy) -> RollSettings:
+    """The settings of a topic; jitter is taken as none."""
+    return RollSettings(
+        segment_bytes_of(policy),
+        roll_limit_ms(policy),
+        policy.segment_index_bytes,
+        policy.index_interval_bytes,
+    )
+
+
+@dataclass(frozen=True)
+class Appends:
+    """Ascending appends to one log (here: records, one batch each), as columns of one length."""
+
+    offsets: Longs
+    timestamps_ms: Longs
+    sizes_bytes: Longs
+
+
+class Roller:
+    """Rolls one log whose appends are fed piece by piece, in ascending order."""
+
+    def __init__(self, settings: RollSettings) -> None:
+        self._settings = settings
+        self._base_offset: int | None = None  # nothing appended yet
+        self._size_bytes = 0
+        self._first_timestamp_ms = -1
+        self._index = _IndexFill(settings) if settings.index_may_fill else None
+
+    def starts(self, appends: Appends) -> list[int]:
+        """Indices of the appends that start a new segment; the very first append always does."""
+        if not len(appends.offsets):
+            return []
+        ends = np.cumsum(appends.sizes_bytes)
+        begins_at = -self._size_bytes  # of the present segment, on the scale of ``ends``
+        starts: list[int] = []
+        start = 0 if self._base_offset is None else self._next_start(appends, ends, 0, begins_at)
+        while start < len(ends):
+            starts.append(start)
+            begins_at = int(ends[start] - appends.sizes_bytes[start])
+            self._begin(appends, start)
+            start = self._next_start(appends, ends, start + 1, begins_at)
+        self._size_bytes = int(ends[-1]) - begins_at
+        return starts
+
+    def _begin(self, appends: Appends, start: int) -> None:
+        """The first append of a segment, which never rolls whatever its size."""
+        self._base_offset = int(appends.offsets[start])
+        self._first_timestamp_ms = int(appends.timestamps_ms[start])
+        if self._index:
+            self._index.clear()
+            self._index.fill(appends, start, start + 1)
+
+    def _next_start(self, appends: Appends, ends: Longs, at: int, begins_at: int) -> int:
+        """The first append from ``at`` on that the segment does not take; their number if it takes all."""
+        full_at = int(np.searchsorted(ends, begins_at + self._settings.segment_bytes, side="right"))
+        last_offset = (self._base_offset or 0) + MAX_OFFSET_SPAN
+        far_at = int(np.searchsorted(appends.offsets, last_offset, side="right"))
+        found = max(at, min(full_at, far_at))
+        if self._first_timestamp_ms >= 0:  # else a broker looks at its wall clock, which nobody knows
+            late = appends.timestamps_ms[at:found] - self._first_timestamp_ms > self._settings.limit_ms
+            found = at + int(np.argmax(late)) if late.any() else found
+        return self._index.fill(appends, at, found) if self._index else found
+
+
+class _IndexFill:
+    """How full the two indices of the present segment are; only asked where they could bind."""
+
+    def __init__(self, settings: RollSettings) -> None:
+        self._settings = settings
+        self.clear()
+
+    def clear(self) -> None:
+        self._offset_entries = self._time_entries = self._bytes_since = 0
+        self._largest_ms = self._entered_ms = -1
+
+    def fill(self, appends: Appends, at: int, end: int) -> int:
+        """Append from ``at`` up to ``end``; stops at the append that meets a full index and returns it."""
+        for i in range(at, end):
+            if self._is_full:
+                return i
+            self._append(int(appends.timestamps_ms[i]), int(appends.sizes_bytes[i]))
+        return end
+
+    @property
+    def _is_full(self) -> bool:
+        return (
+            self._offset_entries >= self._settings.most_offset_entries
+            or self._time_entries >= self._settings.most_time_entries
+        )
+
+    def _append(self, timestamp_ms: int, size_bytes: int) -> None:
+        """An entry is made before an append, once more than the interval has gone by since the last one."""
+        self._largest_ms = max(self._largest_ms, timestamp_ms)
+        if self._bytes_since > self._settings.index_interval_bytes:
+            self._offset_entries += 1
+            self._time_entries += self._largest_ms > self._entered_ms
+            self._entered_ms = self._largest_ms
+            self._bytes_since = 0
+        self._bytes_since += size_bytes

@@ -1,0 +1,143 @@
+"""Knowledge about single records of a log, looked up by offset inside Spark's workers: no joins."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kcompact.broker.delete_horizons import horizon_intervals
+from kcompact.broker.given import GivenLog
+from kcompact.rules.policy import Policy
+from kcompact.rules.transactions import aborted_ranges
+from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
+
+Longs = NDArray[np.int64]
+
+NO_SEGMENT = -1
+"""``segment_base_offset`` where no segments are told."""
+
+LOOKED_UP = pa.schema(
+    [
+        pa.field("is_aborted", pa.bool_(), nullable=False),
+        pa.field("delete_horizon_ms", pa.int64(), nullable=False),  # UNKNOWN_HORIZON_MS: none
+        pa.field("segment_base_offset", pa.int64(), nullable=False),  # NO_SEGMENT: none
+        pa.field("first_dirty_offset", pa.int64(), nullable=False),  # 0 where the log start decides
+        pa.field("is_young", pa.bool_(), nullable=False),  # protected by min.compaction.lag.ms on its own
+    ]
+)
+"""The columns that ``look_up`` adds."""
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """One log's tables, by offset. Picklable. Runs of offsets have inclusive ends."""
+
+    aborted_first: Longs
+    aborted_last: Longs
+    horizon_first: Longs
+    horizon_last: Longs
+    horizon_ms: Longs
+    segment_bases: Longs
+    first_dirty_offset: int
+    young_from_ms: int | None  # timestamps from here on are too young; None: no minimum lag
+
+    @property
+    def tells_single_records(self) -> bool:
+        """Whether anything depends on where in the log a record lies, but for the first dirty offset."""
+        return bool(len(self.aborted_first) or len(self.horizon_first) or len(self.segment_bases))
+
+
+def lookup_for(given: GivenLog, policy: Policy) -> Lookup:
+    """The tables of one log. Batches say more than aborted ranges and remembered horizons."""
+    aborted = list(given.aborted)
+    horizons = [
+        (h.start_offset, h.end_offset - 1, h.delete_horizon_ms) for h in horizon_intervals(given.horizons)
+    ]
+    if given.batches is not None:
+        aborted = sorted([*aborted, *aborted_ranges(given.batches)], key=lambda run: run.first_offset)
+        horizons = [
+            (b.base_offset, b.last_offset, b.delete_horizon_ms)
+            for b in given.batches
+            if b.delete_horizon_ms is not None
+        ]
+    lag_ms = policy.min_compaction_lag_ms
+    return Lookup(
+        _longs(run.first_offset for run in aborted),
+        np.maximum.accumulate(_longs(run.last_offset for run in aborted)),
+        _longs(first for first, _, _ in horizons),
+        _longs(last for _, last, _ in horizons),
+        _longs(horizon_ms for _, _, horizon_ms in horizons),
+        _longs(segment.base_offset for segment in given.segments or ()),
+        _first_dirty(given),
+        policy.now_ms - lag_ms + 1 if lag_ms > 0 else None,
+    )
+
+
+def look_up(rows: pa.RecordBatch, lookups: Mapping[int, Lookup]) -> pa.RecordBatch:
+    """``rows`` (of any logs, with log_id, offset, timestamp_ms) with the columns of LOOKED_UP behind them."""
+    log_ids = rows.column("log_id").to_numpy()
+    offsets = rows.column("offset").to_numpy()
+    timestamps_ms = rows.column("timestamp_ms").to_numpy()
+    added = [
+        np.zeros(len(rows), np.bool_),
+        np.full(len(rows), UNKNOWN_HORIZON_MS, np.int64),
+        np.full(len(rows), NO_SEGMENT, np.int64),
+        np.zeros(len(rows), np.int64),
+        np.zeros(len(rows), np.bool_),
+    ]
+    for log_id, at in rows_of_logs(log_ids):
+        lookup = lookups.get(log_id)
+        if lookup is not None:
+            for column, values in zip(added, _of_log(lookup, offsets[at], timestamps_ms[at]), strict=True):
+                column[at] = values
+    columns = [*rows.columns, *(pa.array(c, f.type) for c, f in zip(added, LOOKED_UP, strict=True))]
+    return pa.RecordBatch.from_arrays(columns, schema=pa.schema([*rows.schema, *LOOKED_UP]))
+
+
+def rows_of_logs(log_ids: Longs) -> Iterator[tuple[int, Longs]]:
+    """Each log with the positions of its rows, in their order."""
+    order = np.argsort(log_ids, kind="stable")
+    ordered = log_ids[order]
+    for at in np.split(order, np.flatnonzero(ordered[1:] != ordered[:-1]) + 1):
+        if len(at):
+            yield int(log_ids[at[0]]), at
+
+
+def _of_log(lookup: Lookup, offsets: Longs, timestamps_ms: Longs) -> Iterator[NDArray[np.generic]]:
+    """LOOKED_UP's columns for rows of one log."""
+    run = np.searchsorted(lookup.aborted_first, offsets, side="right") - 1
+    yield _within(lookup.aborted_last, run, offsets)
+    run = np.searchsorted(lookup.horizon_first, offsets, side="right") - 1
+    inside = _within(lookup.horizon_last, run, offsets)
+    yield np.where(inside, lookup.horizon_ms[run] if len(lookup.horizon_ms) else 0, UNKNOWN_HORIZON_MS)
+    if len(lookup.segment_bases):
+        segment = np.searchsorted(lookup.segment_bases, offsets, side="right") - 1
+        yield lookup.segment_bases[np.maximum(segment, 0)]
+    else:
+        yield np.full(len(offsets), NO_SEGMENT)
+    yield np.full(len(offsets), lookup.first_dirty_offset)
+    if lookup.young_from_ms is None:
+        yield np.zeros(len(offsets), np.bool_)
+    else:
+        yield (timestamps_ms >= lookup.young_from_ms) & (offsets >= lookup.first_dirty_offset)
+
+
+def _within(last: Longs, run: Longs, offsets: Longs) -> NDArray[np.bool_]:
+    """Whether each offset lies in the run that starts at or below it."""
+    if not len(last):
+        return np.zeros(len(offsets), np.bool_)
+    return (run >= 0) & (offsets <= last[np.maximum(run, 0)])
+
+
+def _first_dirty(given: GivenLog) -> int:
+    """The first dirty offset as known before records are read (R1); the dump's start changes no map."""
+    checkpoint, start, end = given.checkpoint_offset, given.log_start_offset, given.log_end_offset
+    if checkpoint is None or (end is not None and checkpoint > end):
+        return start or 0
+    return max(checkpoint, start or 0)
+
+
+def _longs(values: Iterable[int]) -> Longs:
+    return np.fromiter(values, np.int64)

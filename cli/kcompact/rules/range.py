@@ -1,0 +1,105 @@
+"""Which part of a log a round may clean (R1 to R3)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kcompact.broker.given import GivenLog
+from kcompact.rules.files.segments import SegmentState, containing
+from kcompact.rules.policy import Policy
+
+
+@dataclass(frozen=True)
+class LogBounds:
+    """Where a log starts and ends, and up to where its transactions are decided; ends are exclusive."""
+
+    log_start_offset: int
+    log_end_offset: int
+    last_stable_offset: int
+    end_raised: bool = False  # the checkpoint lies beyond everything else that is known of the log
+
+
+@dataclass(frozen=True)
+class CleanableRange:
+    """The range of a round (R1 to R3). ``first_uncleanable_offset`` (exclusive) is rounded to a segment."""
+
+    first_dirty_offset: int
+    first_uncleanable_offset: int
+    bounded_by: str  # "log end", "active segment", "last stable offset" or "minimum lag"
+    checkpoint_reset: bool
+
+
+def log_bounds(given: GivenLog, first_offset: int, end_offset: int) -> LogBounds:
+    """Given bounds, or those that records (``first_offset``, ``end_offset``), batches and segments imply.
+
+    Compacted tails make a dump end early, so a checkpoint beyond it raises the log end unless that was given.
+    """
+    start = given.log_start_offset
+    if start is None:
+        start = given.segments[0].base_offset if given.segments else first_offset
+        if given.segments is None and given.batches:
+            start = min(start, given.batches[0].segment_base_offset or given.batches[0].base_offset)
+        if _lie_unseen_below(given, first_offset):
+            start = first_offset
+    known_ends = [end_offset, start]
+    if given.segments:
+        known_ends.append(given.segments[-1].base_offset)
+    if given.batches:
+        known_ends.append(given.batches[-1].last_offset + 1)
+    end = max(known_ends) if given.log_end_offset is None else given.log_end_offset
+    checkpoint = -1 if given.checkpoint_offset is None else given.checkpoint_offset
+    raised = given.log_end_offset is None and checkpoint > end
+    end = checkpoint if raised else end
+    stable = end if given.last_stable_offset is None else min(end, given.last_stable_offset)
+    return LogBounds(start, end, stable, end_raised=raised)
+
+
+def _lie_unseen_below(given: GivenLog, first_offset: int) -> bool:
+    """Whether data lie below the first record that a consumer got: then the log starts there (R54)."""
+    return any(
+        batch.record_count and not batch.is_transactional and batch.last_offset < first_offset
+        for batch in given.batches or ()
+    )
+
+
+def first_dirty(bounds: LogBounds, checkpoint_offset: int | None) -> tuple[int, bool]:
+    """The first dirty offset, and whether the checkpoint is rewritten to it (``cleanableOffsets``, R1)."""
+    if checkpoint_offset is None:
+        return bounds.log_start_offset, False
+    if bounds.log_start_offset <= checkpoint_offset <= bounds.log_end_offset:
+        return checkpoint_offset, False
+    return bounds.log_start_offset, True
+
+
+def segmented_range(
+    segments: Sequence[SegmentState], bounds: LogBounds, checkpoint_offset: int | None, policy: Policy
+) -> CleanableRange:
+    """The range where segments are known (R1 to R3); ``segments`` ends with the active one."""
+    dirty, reset = first_dirty(bounds, checkpoint_offset)
+    bases = [segment.base_offset for segment in segments]
+    active = bases[-1]
+    found = [(bounds.last_stable_offset, "last stable offset"), (active, "active segment")]
+    if policy.min_compaction_lag_ms > 0:
+        limit_ms = policy.now_ms - policy.min_compaction_lag_ms
+        closed = segments[containing(bases, dirty) : -1]
+        young = (s.base_offset for s in closed if s.age_timestamp_ms(mtime_unknown_ms=-1) > limit_ms)
+        found.append((next(young, active), "minimum lag"))
+    # Equal bounds are told as the active segment's: the others change nothing then.
+    bound, bounded_by = min(found, key=lambda one: (one[0], one[1] != "active segment"))
+    bound = max(bound, dirty)
+    rounded = active if bound >= active else bases[containing(bases, bound)]
+    return CleanableRange(dirty, rounded, bounded_by, reset)
+
+
+def unsegmented_range(
+    bounds: LogBounds, checkpoint_offset: int | None, first_young_offset: int | None
+) -> CleanableRange:
+    """The range where each record is a closed segment of its own (R1, R2).
+
+    ``first_young_offset`` is the first record from the first dirty offset on that the minimum lag protects.
+    """
+    dirty, reset = first_dirty(bounds, checkpoint_offset)
+    found = [(bounds.log_end_offset, "log end"), (bounds.last_stable_offset, "last stable offset")]
+    if first_young_offset is not None:
+        found.append((first_young_offset, "minimum lag"))
+    bound, bounded_by = min(found, key=lambda one: (one[0], one[1] != "log end"))
+    return CleanableRange(dirty, max(bound, dirty), bounded_by, reset)

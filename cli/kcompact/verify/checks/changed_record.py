@@ -1,0 +1,24 @@
+"""changed-record: an offset holds another key, value, timestamp or headers than before."""
+
+from kcompact.verify.check import Check
+from kcompact.verify.judgement.suspects import SuspectRow
+from kcompact.verify.rows.key_rows import NOWHERE
+
+
+def _found(row: SuspectRow) -> str:
+    details = []
+    if "timestamp" in row.changed:
+        details.append(f"timestamp {row.after_timestamp_ms} for {row.timestamp_ms}")
+    if row.is_tombstone != row.after_is_tombstone:
+        details.append("a tombstone became a value" if row.is_tombstone else "a value became null")
+    parts = ["other headers" if part == "headers" else f"another {part}" for part in row.changed.split(", ")]
+    return " and ".join(parts) + (f" ({'; '.join(details)})" if details else "")
+
+
+CHECK = Check(
+    name="changed-record",
+    title="A record's key, value, timestamp or headers differ from BEFORE.",
+    finds=lambda s: (s.rows.is_changed | (s.replaced_at != NOWHERE)) & ~s.moves.has_come,
+    expected="the same record as in BEFORE",
+    found=_found,
+)

@@ -1,0 +1,22 @@
+"""lost-below-first-dirty: a clean record is gone although no dirty one replaces it (R21)."""
+
+from kcompact.verify.check import Check
+from kcompact.verify.judgement.suspects import Suspects
+from kcompact.verify.rows.key_history import NEVER
+from kcompact.verify.rows.key_rows import Flags
+
+
+def _finds(suspects: Suspects) -> Flags:
+    judged, next_offset = suspects.judged, suspects.history.next_offset
+    replaced_below = suspects.rows.is_data & (next_offset != NEVER) & (judged.superseding_offset == NEVER)
+    return suspects.is_lost & ~judged.is_end_given & replaced_below
+
+
+CHECK = Check(
+    name="lost-below-first-dirty",
+    title="A record below the checkpoint is gone although no record from the checkpoint on replaces it.",
+    finds=_finds,
+    expected="this record: offset {next_offset} replaces it, but lies below the checkpoint",
+    found="no record",
+    is_loss=True,
+)

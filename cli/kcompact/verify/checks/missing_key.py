@@ -1,0 +1,13 @@
+"""missing-key: lost state. The key lives in BEFORE, and AFTER has no record of it."""
+
+from kcompact.verify.check import Check
+from kcompact.verify.rows.key_history import NOTHING_KEPT
+
+CHECK = Check(
+    name="missing-key",
+    title="Lost state: a key that lives in BEFORE has no record left in AFTER.",
+    finds=lambda s: s.is_lost_last_record & ~s.rows.is_tombstone & (s.history.kept_offset == NOTHING_KEPT),
+    expected="the key's last value, at offset {offset}",
+    found="no record of this key",
+    is_loss=True,
+)

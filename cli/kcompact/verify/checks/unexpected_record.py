@@ -1,0 +1,22 @@
+"""unexpected-record: AFTER holds an offset that BEFORE does not."""
+
+from kcompact.verify.check import Check
+from kcompact.verify.judgement.suspects import SuspectRow
+from kcompact.verify.rows.key_rows import NOWHERE
+
+
+def _expected(row: SuspectRow) -> str:
+    if row.before_end_offset is None:
+        return "no record: BEFORE has no such partition"
+    if row.offset >= row.before_end_offset:
+        return f"no record: BEFORE ends at offset {row.before_end_offset} (was AFTER dumped later?)"
+    return "no record at this offset"
+
+
+CHECK = Check(
+    name="unexpected-record",
+    title="AFTER holds a record at an offset that BEFORE does not have.",
+    finds=lambda s: ~s.rows.in_before & (s.replaced_at == NOWHERE) & ~s.moves.has_come,
+    expected=_expected,
+    found=lambda row: "a tombstone" if row.after_is_tombstone else "a record",
+)

@@ -1,0 +1,117 @@
+"""Bounds of each log that are known before it is judged: policy, checkpoint, end of every round."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from kcompact.rules.policy import Policy
+from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
+from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL
+from kcompact.verify.rows.settling import Replaceable
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """The given facts about one log, as far as they decide whether something is certain.
+
+    ``configs`` are the topic configs that are given, by Kafka's names. ``last_missing_offset`` is the last
+    offset that BEFORE lacks below its end, where an abort marker can lie; None: it lacks none.
+    ``first_dirty_offset`` is where the first round began that AFTER went through; None: not known.
+    ``after_first_offset`` is AFTER's first offset, None: it has no record.
+    ``has_one_round``: all that is cleanable fits into one round, and nothing becomes cleanable later on.
+    """
+
+    configs: frozenset[str] = frozenset()
+    tells_transactions: bool = False
+    tells_horizons: bool = False
+    has_one_round: bool = False
+    last_missing_offset: int | None = None
+    first_dirty_offset: int | None = None
+    after_first_offset: int | None = None
+
+
+NOTHING_KNOWN = Knowledge()
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The facts about one log in the user's files and options; None where they are silent.
+
+    ``checkpoint_offset`` is a cleaner checkpoint's entry. ``uncleanable_offset`` (exclusive) bounds every
+    round: active segment, minimum lag, last stable offset. Records below ``log_start_offset`` may be gone.
+    """
+
+    policy: Policy = field(default_factory=Policy)
+    checkpoint_offset: int | None = None
+    uncleanable_offset: int | None = None
+    log_start_offset: int | None = None
+    checkpoint_is_end: bool | None = None  # whether it was taken after the cleaning; None: unknown
+    segments: tuple[tuple[int, int], ...] = ()  # base offset and bytes, ascending; empty: not known
+    known: Knowledge = NOTHING_KNOWN
+
+    @property
+    def certain_from_offset(self) -> int:
+        """No record from here on can be aborted data that nobody told of: its marker would leave a gap."""
+        if self.known.tells_transactions or self.known.last_missing_offset is None:
+            return BEFORE_ALL
+        return self.known.last_missing_offset
+
+    @property
+    def front_end_offset(self) -> int:
+        """Retention cannot have taken records from here on; it takes only those in front of AFTER's first."""
+        if "cleanup.policy" in self.known.configs and "delete" not in self.policy.cleanup_policy:
+            return BEFORE_ALL
+        return BEHIND_ALL if self.known.after_first_offset is None else self.known.after_first_offset
+
+    @property
+    def stamps_come_first(self) -> bool:
+        """Whether a tombstone without a delete horizon is known to outlive the cleaning (R28)."""
+        return self.known.tells_horizons and self.known.has_one_round
+
+    @property
+    def retention_bytes(self) -> int | None:
+        """The size above which records may have gone from the front; None: any size stays."""
+        return _limit(self.policy.retention_bytes) if "delete" in self.policy.cleanup_policy else None
+
+    @property
+    def records_expired_ms(self) -> int | None:
+        """Records older than this may be gone; None: retention.ms takes nothing."""
+        retention_ms = _limit(self.policy.retention_ms)
+        if "delete" not in self.policy.cleanup_policy or retention_ms is None:
+            return None
+        return self.policy.now_ms - retention_ms
+
+    @property
+    def cleaned_before_offset(self) -> int | None:
+        """The bound of every round: a log that is not compacted has no cleanable section at all."""
+        return self.uncleanable_offset if "compact" in self.policy.cleanup_policy else 0
+
+    @property
+    def replaceable(self) -> Replaceable | None:
+        """Which records can have replaced others; None: what is gone has to tell, or retention took some."""
+        is_open = self.checkpoint_offset is not None and self.checkpoint_is_end is None
+        if is_open or self.log_start_offset is not None or "delete" in self.policy.cleanup_policy:
+            return None
+        ends = [one for one in (self.cleaned_before_offset,) if one is not None]
+        if self.checkpoint_offset is None:
+            return Replaceable(end_offset=min(ends, default=BEHIND_ALL))
+        if self.checkpoint_is_end:
+            return Replaceable(end_offset=min([*ends, self.checkpoint_offset]))
+        return Replaceable(self.checkpoint_offset, min(ends, default=BEHIND_ALL))
+
+    def is_due(self, tombstone: Sequence[int]) -> bool:
+        """Whether a tombstone may have gone by itself, by the rules of ``Judged.is_too_early``.
+
+        It is a row of ``SettledLog.tombstones``.
+        """
+        _, _, timestamp_ms, horizon_ms = tombstone
+        if self.policy.drop_tombstones:
+            return True
+        if horizon_ms != UNKNOWN_HORIZON_MS:
+            return horizon_ms <= self.policy.now_ms
+        is_old = timestamp_ms <= self.policy.now_ms - self.policy.delete_retention_ms
+        return is_old and not self.stamps_come_first
+
+
+def _limit(value: int | None) -> int | None:
+    """A retention config, where it limits anything (-1 does not)."""
+    return value if value is not None and value >= 0 else None

@@ -1,0 +1,99 @@
+"""Records that ``retention.bytes`` may have taken from the front of a log (R53)."""
+
+from collections.abc import Mapping
+from itertools import accumulate
+
+import numpy as np
+
+from kcompact.rules.lookups import rows_of_logs
+from kcompact.verify.judgement.bounds import Bounds
+from kcompact.verify.judgement.log_facts import LogFacts
+from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, Longs
+from kcompact.verify.rows.pairs import Pairs, Share
+
+BINS = 1 << 14
+"""Into how many ranges of offsets a log's bytes are counted at a time."""
+
+Range = tuple[int, int]
+
+
+def expired_end_offsets(
+    pairs: Pairs, facts: Mapping[int, LogFacts], bounds: Mapping[int, Bounds]
+) -> dict[int, int]:
+    """By log id: only records below it may be gone. Logs that ``retention.bytes`` does not limit have none.
+
+    A segment goes if what lies behind it is at least ``retention.bytes``. Sizes are those before the
+    cleaning: the cleaner's threads clean logs and delete segments in turn, so that retention may have seen
+    them, and cleaning only lets fewer go. Where no segments are known, any record may end one.
+    """
+    limits = {i: b.retention_bytes for i, b in bounds.items() if b.retention_bytes is not None and i in facts}
+    found = {i: _behind_segments(bounds[i], limit) for i, limit in limits.items() if bounds[i].segments}
+    unknown = {i: limit for i, limit in limits.items() if i not in found}
+    return found | _behind_records(pairs, facts, unknown)
+
+
+def _behind_segments(bounds: Bounds, retention_bytes: int) -> int:
+    """The base of the last segment from which on there is enough; all may go if nothing is to stay."""
+    if retention_bytes == 0:
+        return BEHIND_ALL
+    bases = [base for base, _ in bounds.segments]
+    sizes = list(accumulate(size for _, size in reversed(bounds.segments)))[::-1]
+    return max(
+        (base for base, left in zip(bases, sizes, strict=True) if left >= retention_bytes), default=BEFORE_ALL
+    )
+
+
+def _behind_records(pairs: Pairs, facts: Mapping[int, LogFacts], limits: Mapping[int, int]) -> dict[int, int]:
+    """The last offset from which on there is enough, found by counting bytes in ever smaller ranges."""
+    found = {i: BEHIND_ALL for i, limit in limits.items() if limit == 0}
+    ranges = {
+        i: (facts[i].before_first_offset or 0, facts[i].before_end_offset or 0)
+        for i in limits
+        if i not in found
+    }
+    behind = dict.fromkeys(ranges, 0)  # bytes behind the range
+    while ranges:
+        counted = _bytes_in_bins(pairs, ranges)
+        for log_id, (start, end) in list(ranges.items()):
+            bins = counted.get(log_id, np.zeros(BINS, np.int64))
+            left = np.cumsum(bins[::-1])[::-1] + behind[log_id]
+            enough = np.flatnonzero(left >= limits[log_id])
+            width = _width(start, end)
+            if not len(enough):
+                found[log_id] = BEFORE_ALL
+                del ranges[log_id]
+                continue
+            at = int(enough[-1])
+            behind[log_id] = int(left[at] - bins[at])
+            ranges[log_id] = (start + at * width, min(end, start + (at + 1) * width))
+            if width == 1:
+                found[log_id] = start + at
+                del ranges[log_id]
+    return found
+
+
+def _bytes_in_bins(pairs: Pairs, ranges: Mapping[int, Range]) -> dict[int, Longs]:
+    """BEFORE's bytes (estimates, R40) in BINS ranges of equal width, by log."""
+    wanted = dict(ranges)
+
+    def look(share: Share) -> dict[int, Longs]:
+        before = share[0]
+        offset, log_bytes = before["offset"].to_numpy(), before["log_bytes"].to_numpy()
+        counted = {}
+        for log_id, at in rows_of_logs(before["log_id"].to_numpy()):
+            if log_id in wanted:
+                start, end = wanted[log_id]
+                inside = at[(offset[at] >= start) & (offset[at] < end)]
+                bins = (offset[inside] - start) // _width(start, end)
+                counted[log_id] = np.bincount(bins, log_bytes[inside], BINS).astype(np.int64)
+        return counted
+
+    whole: dict[int, Longs] = {}
+    for part in pairs.ask(look):
+        for log_id, bins in part.items():
+            whole[log_id] = whole[log_id] + bins if log_id in whole else bins
+    return whole
+
+
+def _width(start: int, end: int) -> int:
+    return max(1, -(-(end - start) // BINS))

@@ -1,0 +1,47 @@
+"""Options that were not given, and with which a loss would be none: nobody can tell without them."""
+
+import numpy as np
+
+from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
+from kcompact.verify.judgement.judge import Judged
+from kcompact.verify.rows.key_rows import Longs
+
+NONE, RETENTION, TRANSACTIONS, TOMBSTONES = range(4)
+"""Missing knowledge that could explain a loss: none, retention, aborted data, a shorter retention of
+tombstones."""
+
+
+def remedies_of(judged: Judged) -> Longs:
+    """One of the numbers above for every row; only those of lost records mean anything."""
+    rows = judged.rows
+    is_unstamped = rows.delete_horizon_ms == UNKNOWN_HORIZON_MS
+    is_young = rows.timestamp_ms > judged.of_log("tombstones_due_ms")
+    kept_value = (judged.history.kept_offset >= 0) & ~judged.history.kept_is_tombstone
+    shortened = (
+        (judged.of_log("tells_delete_retention") == 0)
+        & (judged.of_log("stamps_come_first") == 0)
+        & rows.is_data
+        & rows.is_tombstone
+        & is_unstamped
+        & is_young
+        & ~kept_value
+        & (rows.offset < judged.limit_offset)
+    )
+    in_front = (judged.of_log("tells_cleanup_policy") == 0) & (rows.offset < judged.after_first_offset)
+    aborted = (rows.offset < judged.of_log("certain_from_offset")) & (
+        rows.offset < judged.of_log("uncleanable_offset")
+    )
+    return np.select([shortened, in_front, aborted], [TOMBSTONES, RETENTION, TRANSACTIONS], NONE)
+
+
+def words_of(remedy: int, now_ms: int, timestamp_ms: int) -> str | None:
+    """The option to give, and what it would say."""
+    if remedy == RETENTION:
+        return (
+            "--cleanup-policy compact,delete with --retention-ms or --retention-bytes, if retention took it"
+        )
+    if remedy == TRANSACTIONS:
+        return "--batches or --read-committed, if its transaction was aborted"
+    if remedy == TOMBSTONES:
+        return f"--delete-retention-ms {max(0, now_ms - timestamp_ms)} or less, if that was the topic's"
+    return None

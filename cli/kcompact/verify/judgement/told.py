@@ -1,0 +1,166 @@
+"""Knowledge about BEFORE from options and files: aborted data, horizons, and up to where a round can go."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from pyspark.sql import SparkSession
+
+from kcompact.broker.batches import Batch
+from kcompact.broker.given import GivenLog
+from kcompact.cleaner.cleaning import surveyed_cases
+from kcompact.cleaner.shares import plan_shares
+from kcompact.cleaner.survey import survey
+from kcompact.cleaner.tracked import INDEXED, ROWS, track
+from kcompact.compact.full import RECORDS_PER_SHARE
+from kcompact.compact.read_committed import told_by_read_committed
+from kcompact.dumps.records.record import index_schema
+from kcompact.engine.blocks import row_blocks
+from kcompact.engine.passes.summaries import LogSummary
+from kcompact.engine.shuffle import Sent, Stage, send
+from kcompact.rules.capacity import map_limit
+from kcompact.rules.files.segment_files import tell_segments
+from kcompact.rules.files.segments import is_rolled
+from kcompact.rules.lookups import Lookup, lookup_for
+from kcompact.rules.policy import Policy
+from kcompact.verify.judgement.bounds import Bounds, Knowledge
+from kcompact.verify.rows.indexed import Indexed
+from kcompact.verify.rows.row_files import RowFiles
+
+DEFAULT_MAP_LIMIT = 5_033_164  # keys, with the broker's default buffer (R11)
+
+
+@dataclass(frozen=True)
+class Told:
+    """By log_id, for the logs of BEFORE: what is given, and the policy. Always the same keys."""
+
+    given: Mapping[int, GivenLog]
+    policies: Mapping[int, Policy]
+    checkpoint_is_end: bool | None = None  # None: to be found out
+    configs: Mapping[int, frozenset[str]] = field(default_factory=dict)  # that are given, by Kafka's names
+    tells_checkpoints: bool = False
+    tells_transactions: bool = False
+
+    @property
+    def lookups(self) -> dict[int, Lookup]:
+        """Knowledge about single records."""
+        return {log_id: lookup_for(self.given[log_id], policy) for log_id, policy in self.policies.items()}
+
+    @property
+    def unbounded(self) -> dict[int, Bounds]:
+        """The bounds of every log where nothing keeps a round from its end."""
+        return {log_id: Bounds(policy) for log_id, policy in self.policies.items()}
+
+    @property
+    def bounds_rounds(self) -> bool:
+        """Whether something may keep a round from reaching the end of a log."""
+        return any(map(_bounds_rounds, self.given.values())) or any(
+            policy.min_compaction_lag_ms > 0 or is_rolled(policy) for policy in self.policies.values()
+        )
+
+
+def _bounds_rounds(given: GivenLog) -> bool:
+    told = (given.segments, given.log_start_offset, given.log_end_offset, given.last_stable_offset)
+    return any(one is not None for one in (*told, given.checkpoint_offset))
+
+
+def with_aborted(given: Mapping[int, GivenLog], before: Indexed, committed: Indexed) -> dict[int, GivenLog]:
+    """``given`` with the aborted data that a read_committed dump tells, by not holding it.
+
+    Where the last stable offset is not told, ``compact`` takes what lies behind that dump for open. Here it
+    bounds nothing: the broker may have known better.
+    """
+    told, _ = told_by_read_committed(given, list(before.summaries), list(committed.summaries))
+    return {i: replace(told[i], last_stable_offset=given[i].last_stable_offset) for i in given}
+
+
+def keyed_rows(spark: SparkSession, files: RowFiles) -> Stage:
+    """The rows of a dump as ``tracked.send_index`` sends them: keys are together already."""
+    names = index_schema(INDEXED).names
+    receivers = files.receivers
+
+    def rows_of(receiver: int) -> Sent:
+        rows = files.take(receiver).select(names)
+        return row_blocks(ROWS, rows, np.full(rows.num_rows, receiver))
+
+    return send(spark, receivers, receivers, rows_of)
+
+
+def bounds_of(keyed: Stage, summaries: Iterable[LogSummary], told: Told) -> dict[int, Bounds]:
+    """The bounds of every log, by the rules that ``compact`` follows (R1 to R3), where any are told."""
+    tracked = track(keyed, plan_shares(summaries, RECORDS_PER_SHARE), told.lookups)
+    cases = surveyed_cases(tracked, survey(tracked), told.given, told.policies)
+    bounds = {}
+    for log_id, case in cases.items():
+        given, cleanable = case.given, case.range
+        is_bound = cleanable.bounded_by != "log end"
+        bounds[log_id] = Bounds(
+            case.policy,
+            None if cleanable.checkpoint_reset else given.checkpoint_offset,
+            cleanable.first_uncleanable_offset if is_bound else None,
+            given.log_start_offset,
+            told.checkpoint_is_end,
+            tuple((one.base_offset, one.size_bytes) for one in case.segments or ()),
+        )
+    return bounds
+
+
+def with_knowledge(
+    bounds: Bounds, log_id: int, told: Told, runs: Sequence[np.ndarray], after_first_offset: int | None
+) -> Bounds:
+    """The bounds of a log with all that is given about it.
+
+    ``runs`` are arrays of [start, end) of the offsets that BEFORE holds; AFTER's first offset is None if it
+    has no record.
+    """
+    given = told.given.get(log_id, GivenLog())
+    known = Knowledge(
+        configs=told.configs.get(log_id, frozenset()),
+        tells_transactions=told.tells_transactions or given.batches is not None or bool(given.aborted),
+        tells_horizons=given.batches is not None,
+        has_one_round=_has_one_round(bounds, given, sum(int((run[:, 1] - run[:, 0]).sum()) for run in runs)),
+        last_missing_offset=_last_missing_offset(np.concatenate(runs), given) if runs else None,
+        first_dirty_offset=_first_dirty_offset(bounds, given, told),
+        after_first_offset=after_first_offset,
+    )
+    segments = bounds.segments or _segments_of_batches(given.batches or ())
+    return replace(bounds, known=known, segments=segments)
+
+
+def _has_one_round(bounds: Bounds, given: GivenLog, records: int) -> bool:
+    """No lag or open transaction ends while nothing is appended, and the map takes all keys."""
+    policy = bounds.policy
+    limit = map_limit(policy)
+    end, stable = given.log_end_offset, given.last_stable_offset
+    is_decided = stable is None or (end is not None and stable >= end)
+    fits = records <= (DEFAULT_MAP_LIMIT if limit is None else limit)
+    return policy.min_compaction_lag_ms == 0 and is_decided and fits and policy.rounds == 1
+
+
+def _first_dirty_offset(bounds: Bounds, given: GivenLog, told: Told) -> int | None:
+    """Where rounds began at the latest: at the entry of a checkpoint file, or at the start without one."""
+    if bounds.checkpoint_offset is not None:
+        return bounds.checkpoint_offset
+    return 0 if told.tells_checkpoints and given.checkpoint_offset is None else None
+
+
+def _last_missing_offset(runs: np.ndarray, given: GivenLog) -> int | None:
+    """Of the offsets between and behind the runs [start, end) of those that BEFORE holds."""
+    runs = runs[np.argsort(runs[:, 0], kind="stable")]
+    reach = np.maximum.accumulate(runs[:, 1])
+    end = max(int(reach[-1]), given.log_end_offset or 0)
+    opens = np.flatnonzero(runs[1:, 0] > reach[:-1])
+    if end > int(reach[-1]):
+        return end - 1
+    return int(runs[opens[-1] + 1, 0]) - 1 if len(opens) else None
+
+
+def _segments_of_batches(batches: Sequence[Batch]) -> tuple[tuple[int, int], ...]:
+    """Base offset and bytes of each segment, where every batch says in which one it lies."""
+    if not tell_segments(batches):
+        return ()
+    sizes: dict[int, int] = {}
+    for batch in batches:
+        base = batch.segment_base_offset or 0
+        sizes[base] = sizes.get(base, 0) + batch.size_bytes
+    return tuple(sorted(sizes.items()))

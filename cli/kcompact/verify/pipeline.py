@@ -1,0 +1,254 @@
+"""Judge a pair of dumps: is AFTER a compaction of BEFORE?"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+
+from kcompact.rules.lookups import Lookup, rows_of_logs
+from kcompact.verify.check_registry import CHECK_NAMES
+from kcompact.verify.findings import find, in_order, tallies_of, together
+from kcompact.verify.judgement.bounds import Bounds
+from kcompact.verify.judgement.cleaned_end import Reading, cleaned_end, first_dirty_offset, reading_of
+from kcompact.verify.judgement.evidence import Evidence
+from kcompact.verify.judgement.expired_by_size import expired_end_offsets
+from kcompact.verify.judgement.judge import REASONS, SUPERSEDED, Judged, KnownLog, known_log
+from kcompact.verify.judgement.log_facts import LogFacts, all_facts, facts_of
+from kcompact.verify.judgement.proof import evidence_of
+from kcompact.verify.judgement.suspects import Suspects
+from kcompact.verify.judgement.verdict_assumptions import assumptions
+from kcompact.verify.missing_logs import without_missing_logs
+from kcompact.verify.outcome import JudgedLog, Outcome
+from kcompact.verify.question import Question
+from kcompact.verify.rows.disorder import Disorder
+from kcompact.verify.rows.key_history import history_of
+from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, Longs, key_rows
+from kcompact.verify.rows.pairs import Pairs, Share, Sifted
+from kcompact.verify.rows.settling import Rules, Settled, SettledLog, settle, taken_rows
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The inputs of every look at a share. Picklable.
+
+    ``arrivals`` are places (log_id, offset) of AFTER's records that BEFORE does not have there under their
+    key.
+    """
+
+    question: Question
+    lookups: Mapping[int, Lookup]
+    arrivals: Longs
+
+    def judged(self, share: Share, known: Mapping[int, KnownLog]) -> Judged:
+        """The rows of a share, judged."""
+        rows = key_rows(*share, self.question.compared, self.lookups)
+        return Judged(rows, history_of(rows), taken_rows(rows, self.arrivals), known)
+
+
+@dataclass(frozen=True)
+class Settlement:
+    """The pairs that are left to be judged, and figures of the keys that are not.
+
+    ``taken`` are BEFORE's index rows at the place of an arrival of another key.
+    """
+
+    pairs: Pairs
+    logs: Mapping[int, SettledLog]
+    arrivals: Longs
+    taken: pa.Table
+
+
+def settle_pairs(pairs: Pairs, rules: Rules) -> Settlement:
+    """Settle all keys that can be."""
+    found, left = _sift(pairs, rules, None)
+    arrivals = np.concatenate([one.arrivals for one, _ in found])
+    if len(arrivals):
+        # A key that BEFORE has where AFTER has another one is not settled: once more, knowing them.
+        found, left = _sift(pairs, rules, arrivals)
+    logs: dict[int, SettledLog] = {}
+    for one, _ in found:
+        for log_id, log in one.logs.items():
+            logs[log_id] = logs[log_id].plus(log) if log_id in logs else log
+    return Settlement(left, logs, arrivals, pa.concat_tables([taken for _, taken in found]))
+
+
+def _sift(pairs: Pairs, rules: Rules, arrivals: Longs | None) -> tuple[list[tuple[Settled, pa.Table]], Pairs]:
+    def look(share: Share) -> Sifted:
+        settled = settle(*share, rules, arrivals)
+        taken = share[0].take(pa.array(settled.taken))
+        return Sifted((settled.figures_only(), taken), settled.rest_before, settled.rest_after)
+
+    found, left = pairs.sift(look)
+    return found, left  # type: ignore[return-value]  # what ``look`` found
+
+
+def verify_compaction(
+    pairs: Pairs, question: Question, rules: Rules, disorder: Disorder | None = None
+) -> Outcome:
+    """Compare two dumps, in neither of which an offset of a log occurs twice any more.
+
+    ``disorder`` was found before that. Raises InputError where BEFORE contradicts itself.
+    """
+    disorder = disorder or Disorder()
+    disorder.require_one_truth(question)
+    settlement = settle_pairs(pairs, rules)
+    settled, left = settlement.logs, settlement.pairs
+    asked = Asked(question, rules.lookups, settlement.arrivals)
+    facts = all_facts(left.ask(lambda share: facts_of_share(asked, share)), settled)
+    bounds = {log_id: question.bounds.get(log_id, Bounds()) for log_id in facts}
+    readings = {log_id: reading_of(facts[log_id], bounds[log_id]) for log_id in facts}
+    expired = expired_end_offsets(left, facts, bounds)
+    known = {i: known_log(facts[i], readings[i], bounds[i], expired.get(i, BEFORE_ALL)) for i in facts}
+    sums = _together(left.ask(lambda share: _summed(asked.judged(share, known), bounds)))
+    removed = _with_settled(sums.removed, settled, bounds)
+    logs = {
+        log_id: _judged_log(question, facts[log_id], readings[log_id], removed.get(log_id, {}))
+        for log_id in sorted(facts, key=question.logs.__getitem__)
+    }
+    found = disorder.found
+    ends = {log_id: log.cleaned_end_offset for log_id, log in logs.items()}
+    evidence = _evidence(sums, settled, bounds, readings)
+    if any(
+        offset < max(ends[log_id], *_proven_ends(evidence[log_id], ends[log_id]))
+        for log_id, offset in sums.doubtful_from_offset.items()
+    ):
+        taken = settlement.taken
+        parts = left.ask(
+            lambda share: find(Suspects(asked.judged(share, known), ends, taken, question, evidence))
+        )
+        found = without_missing_logs(together([found, *parts], question), facts, question)
+    return Outcome(
+        mode="compaction",
+        before=question.before_name,
+        after=question.after_name,
+        now_ms=question.now_ms,
+        checks=CHECK_NAMES,
+        tallies=tallies_of(found, question),
+        findings=in_order(found, question),
+        logs=tuple(logs.values()),
+        assumed=assumptions(question, logs, disorder.repeated_before),
+    )
+
+
+def facts_of_share(asked: Asked, share: Share) -> dict[int, LogFacts]:
+    """Figures of the logs of a share, by log id."""
+    rows = key_rows(*share, asked.question.compared, asked.lookups)
+    return facts_of(rows, history_of(rows), taken_rows(rows, asked.arrivals), asked.question.bounds)
+
+
+@dataclass(frozen=True)
+class Removed:
+    """Records of a log that went for one reason, and the smallest cleaned end that lets all of them go."""
+
+    records: int
+    needed_end_offset: int
+
+    def plus(self, other: "Removed") -> "Removed":
+        """Both."""
+        return Removed(self.records + other.records, max(self.needed_end_offset, other.needed_end_offset))
+
+
+RemovedOfLog = dict[str, Removed]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """By log id: what went, by reason; the cleaned end above which the log can have findings; evidence."""
+
+    removed: dict[int, RemovedOfLog] = field(default_factory=dict)
+    doubtful_from_offset: dict[int, int] = field(default_factory=dict)
+    evidence: dict[int, Evidence] = field(default_factory=dict)
+
+
+def _summed(judged: Judged, bounds: Mapping[int, Bounds]) -> Sums:
+    sums = Sums(evidence=evidence_of(judged, bounds))
+    rows = judged.rows
+    for log_id, at in rows_of_logs(rows.log_id):
+        gone = at[judged.is_gone[at]]
+        why = judged.reason[gone]
+        sums.removed[log_id] = {
+            REASONS[number]: Removed(
+                int((why == number).sum()), int(judged.needed_end_offset[gone[why == number]].max())
+            )
+            for number in np.unique(why).tolist()
+        }
+        sums.doubtful_from_offset[log_id] = int(judged.doubtful_from_offset[at].min())
+    return sums
+
+
+def _together(parts: Iterable[Sums]) -> Sums:
+    whole = Sums()
+    for part in parts:
+        for log_id, removed in part.removed.items():
+            of_log = whole.removed.setdefault(log_id, {})
+            for reason, one in removed.items():
+                of_log[reason] = of_log[reason].plus(one) if reason in of_log else one
+        for log_id, offset in part.doubtful_from_offset.items():
+            known = whole.doubtful_from_offset.get(log_id, BEHIND_ALL)
+            whole.doubtful_from_offset[log_id] = min(known, offset)
+        for log_id, evidence in part.evidence.items():
+            whole.evidence[log_id] = whole.evidence.get(log_id, Evidence()).plus(evidence)
+    return whole
+
+
+def _with_settled(
+    removed: dict[int, RemovedOfLog],
+    settled: Mapping[int, SettledLog],
+    bounds: Mapping[int, Bounds],
+) -> dict[int, RemovedOfLog]:
+    """Add what went of settled keys: all of it because later records replace it."""
+    for log_id, log in settled.items():
+        if not log.removed:
+            continue
+        due = [bounds[log_id].is_due(row) for row in log.tombstones]
+        ends = [row[0 if gone else 1] + 1 for row, gone in zip(log.tombstones, due, strict=True)]
+        ends += [] if log.needed_end_offset is None else [log.needed_end_offset]
+        of_log = removed.setdefault(log_id, {})
+        known = of_log.get(SUPERSEDED, Removed(0, BEFORE_ALL))
+        of_log[SUPERSEDED] = known.plus(Removed(log.removed, max(ends, default=BEFORE_ALL)))
+    return removed
+
+
+def _evidence(
+    sums: Sums,
+    settled: Mapping[int, SettledLog],
+    bounds: Mapping[int, Bounds],
+    readings: Mapping[int, Reading],
+) -> dict[int, Evidence]:
+    """The certain facts about every log: from its removals, and from what is known of it."""
+    found = {}
+    for log_id, reading in readings.items():
+        of_rest = sums.evidence.get(log_id, Evidence())
+        whole = of_rest.plus(settled[log_id].evidence) if log_id in settled else of_rest
+        first_dirty = bounds[log_id].known.first_dirty_offset
+        if first_dirty is not None and not reading.is_end_given:
+            whole = replace(whole, first_dirty_at_most=min(first_dirty, whole.first_dirty_at_most))
+        checkpoint = bounds[log_id].checkpoint_offset
+        if bounds[log_id].checkpoint_is_end and checkpoint is not None and whole.mapped_up_to != BEFORE_ALL:
+            whole = replace(whole, mapped_up_to=max(whole.mapped_up_to, checkpoint - 1))
+        found[log_id] = whole
+    return found
+
+
+def _proven_ends(evidence: Evidence, nothing: int) -> tuple[int, int]:
+    """The ends (exclusive) of what was mapped and rewritten for certain; a segment may reach further."""
+    if evidence.rewritten_up_to == BEFORE_ALL:
+        return nothing, nothing
+    return evidence.mapped_up_to + 1, BEHIND_ALL
+
+
+def _judged_log(question: Question, facts: LogFacts, reading: Reading, removed: RemovedOfLog) -> JudgedLog:
+    topic, partition = question.logs[facts.log_id]
+    bounds = question.bounds.get(facts.log_id, Bounds())
+    needed = max((one.needed_end_offset for one in removed.values()), default=BEFORE_ALL)
+    return JudgedLog(
+        topic=topic,
+        partition=partition,
+        records_before=facts.records_before,
+        records_after=facts.records_after,
+        removed={reason: removed[reason].records for reason in sorted(removed)},
+        first_dirty_offset=first_dirty_offset(facts, reading, bounds),
+        cleaned_end_offset=cleaned_end(facts, reading, bounds, None if needed == BEFORE_ALL else needed),
+        cleaned_end_is_given=reading.is_end_given,
+    )

@@ -1,0 +1,1 @@
+"""Records of both dumps side by side, key by key."""

@@ -1,0 +1,179 @@
+"""Dumps that are out of order, or hold an offset twice: found, and put in order before anything is judged."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from kcompact.errors import InputError
+from kcompact.rules.lookups import rows_of_logs
+from kcompact.verify.check import Check, Severity
+from kcompact.verify.checks.duplicate_offset import CHECK as TWICE
+from kcompact.verify.checks.reordered_records import CHECK as REORDERED
+from kcompact.verify.findings import Found
+from kcompact.verify.outcome import Finding
+from kcompact.verify.question import Question
+from kcompact.verify.rows.key_rows import CONTENT, Flags, Longs, content_words, key_numbers
+
+LargestBefore = Mapping[tuple[int, int], int]
+"""By split and log: the largest offset of the log in earlier splits of the same file."""
+
+
+@dataclass(frozen=True)
+class Disorder:
+    """Faults in the order of two dumps.
+
+    ``repeated_before``: records of BEFORE at an offset that another one holds with the same content.
+    ``differing_offsets``: by log id the first offset that BEFORE holds twice, with a difference.
+    """
+
+    found: Found = field(default_factory=Found)
+    repeated_before: int = 0
+    differing_offsets: Mapping[int, int] = field(default_factory=dict)
+
+    def plus(self, other: "Disorder") -> "Disorder":
+        """Of the places of both."""
+        differing = dict(self.differing_offsets)
+        for log_id, offset in other.differing_offsets.items():
+            differing[log_id] = min(offset, differing.get(log_id, offset))
+        return Disorder(self.found.plus(other.found), self.repeated_before + other.repeated_before, differing)
+
+    def require_one_truth(self, question: Question) -> None:
+        """Raise InputError where BEFORE says two things about one offset: it cannot be judged by."""
+        for log_id in sorted(self.differing_offsets, key=question.logs.__getitem__):
+            topic, partition = question.logs[log_id]
+            raise InputError(
+                f"{', '.join(question.before_name)}: offset {self.differing_offsets[log_id]} of"
+                f" {topic}-{partition} stands there twice, with a difference",
+                hint="do these files come from one topic of one cluster? give only what belongs together",
+            )
+
+
+def sort_out(
+    before: pa.Table, after: pa.Table, question: Question, earlier: tuple[LargestBefore, LargestBefore]
+) -> tuple[Disorder, Flags, Flags]:
+    """Look at all records of some places (log and offset) of two dumps.
+
+    Returns what is wrong, and which rows of each are the first of their place. The tables have
+    ``row_files.ORDER`` beside INDEX_SCHEMA and EXTRA; ``earlier`` belongs to them in turn. AFTER alone: it is
+    BEFORE, too.
+    """
+    is_alone = before is after
+    first_before, repeats = _firsts(before)
+    first_after, copies = (first_before, repeats) if is_alone else _firsts(after)
+    found = _twice(after, copies, question).plus(
+        _out_of_order(before if not is_alone else before.slice(0, 0), after, question, earlier)
+    )
+    repeated = {} if is_alone else _differing(before, repeats)
+    disorder = Disorder(found, 0 if is_alone else sum(len(at) - 1 for at in repeats), repeated)
+    return disorder, first_before, first_after
+
+
+def _firsts(rows: pa.Table) -> tuple[Flags, list[Longs]]:
+    """Which rows are the first of their place in the dump; the rows of each place that has several."""
+    columns = [rows[name].to_numpy() for name in ("position", "split_id", "offset", "log_id")]
+    order = np.lexsort(columns)
+    log_id, offset = columns[3][order], columns[2][order]
+    is_first = np.ones(len(order), np.bool_)
+    is_first[1:] = (np.diff(log_id) != 0) | (np.diff(offset) != 0)
+    found = np.zeros(len(order), np.bool_)
+    found[order[is_first]] = True
+    starts = np.flatnonzero(is_first)
+    lengths = np.diff(np.append(starts, len(order)))
+    several = [
+        order[start : start + count] for start, count in zip(starts, lengths, strict=True) if count > 1
+    ]
+    return found, several
+
+
+def _differing(rows: pa.Table, repeats: list[Longs]) -> dict[int, int]:
+    if not repeats:
+        return {}
+    mine = rows.take(pa.array(np.concatenate(repeats)))
+    words = [
+        key_numbers(mine["key"])[:, None],
+        *(content_words(mine, name) for name in CONTENT if name != "key"),
+    ]
+    content = np.concatenate(words, axis=1)
+    number = np.repeat(np.arange(len(repeats)), [len(at) for at in repeats])
+    same = np.concatenate(([True], (np.diff(content, axis=0) == 0).all(axis=1) | (np.diff(number) != 0)))
+    found: dict[int, int] = {}
+    for at in np.flatnonzero(~same).tolist():
+        log_id, offset = mine["log_id"][at].as_py(), mine["offset"][at].as_py()
+        found[log_id] = min(offset, found.get(log_id, offset))
+    return found
+
+
+def _twice(after: pa.Table, copies: list[Longs], question: Question) -> Found:
+    return _found(
+        TWICE,
+        after,
+        np.array([at[0] for at in copies], np.int64),
+        question,
+        [(TWICE.expected, f"{len(at)} records") for at in copies],
+    )
+
+
+def _out_of_order(
+    before: pa.Table, after: pa.Table, question: Question, earlier: tuple[LargestBefore, LargestBefore]
+) -> Found:
+    """Records of AFTER directly behind a larger offset, unless they follow a larger one in BEFORE, too."""
+    previous = _or_earlier(after, "previous_offset", earlier[1])
+    late = np.flatnonzero(previous > after["offset"].to_numpy())
+    largest = _or_earlier(before, "largest_offset", earlier[0])
+    is_late_before = largest > before["offset"].to_numpy()
+    same = set(
+        zip(*(before[name].to_numpy()[is_late_before].tolist() for name in ("log_id", "offset")), strict=True)
+    )
+    places = zip(*(after[name].to_numpy()[late].tolist() for name in ("log_id", "offset")), strict=True)
+    late = late[[place not in same for place in places]] if len(late) else late
+    offsets = after["offset"].to_numpy()[late].tolist()
+    words = [
+        (str(REORDERED.expected), f"offset {offset} after offset {known}")
+        for offset, known in zip(offsets, previous[late].tolist(), strict=True)
+    ]
+    return _found(REORDERED, after, late, question, words)
+
+
+def _or_earlier(rows: pa.Table, name: str, earlier: LargestBefore) -> Longs:
+    """A column of ORDER; where the split says nothing, what earlier splits of the file do."""
+    known = rows[name].to_numpy()
+    unknown = np.flatnonzero(known < 0)
+    places = zip(
+        rows["split_id"].to_numpy()[unknown].tolist(),
+        rows["log_id"].to_numpy()[unknown].tolist(),
+        strict=True,
+    )
+    found = known.copy()
+    found[unknown] = [earlier.get(place, -1) for place in places]
+    if name == "largest_offset":
+        every = zip(rows["split_id"].to_numpy().tolist(), rows["log_id"].to_numpy().tolist(), strict=True)
+        found = np.maximum(found, np.array([earlier.get(place, -1) for place in every], np.int64))
+    return found
+
+
+def _found(
+    check: Check, rows: pa.Table, chosen: Longs, question: Question, words: Sequence[tuple[object, str]]
+) -> Found:
+    found = Found()
+    for log_id, at in rows_of_logs(rows["log_id"].to_numpy()[chosen]):
+        topic, partition = question.logs[log_id]
+        offsets = rows["offset"].to_numpy()[chosen[at]]
+        first = at[np.argsort(offsets, kind="stable")[: question.max_findings]]
+        place = (check.name, log_id, Severity.FINDING)
+        found.counts[place] = len(at)
+        found.findings[place] = [
+            Finding(
+                check=check.name,
+                severity=Severity.FINDING,
+                topic=topic,
+                partition=partition,
+                offset=rows["offset"][int(chosen[number])].as_py(),
+                key=rows["key"][int(chosen[number])].as_py(),
+                expected=str(words[number][0]),
+                found=words[number][1],
+            )
+            for number in first.tolist()
+        ]
+    return found

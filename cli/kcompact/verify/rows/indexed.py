@@ -1,0 +1,162 @@
+"""A dump as verification sees it: index rows, its logs, and what its format carries."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from kcompact.compact.pipeline import MOST_MERGE_TASKS
+from kcompact.compact.totals import overlapping, unsorted_files
+from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dump import Dump
+from kcompact.dumps.files.filters import logs_left_out
+from kcompact.dumps.judging import judge, refuse_doubts
+from kcompact.dumps.records.layout import DumpFile
+from kcompact.dumps.records.record import index_schema, log_id_of
+from kcompact.dumps.text.csv_reader import CsvShape
+from kcompact.engine.passes.index_pass import plan_index
+from kcompact.engine.passes.summaries import LogSummary, read_side_files
+from kcompact.errors import InputError
+from kcompact.verify.question import Log
+from kcompact.verify.rows.key_rows import CONTENT
+from kcompact.verify.rows.row_files import ORDER, RowFiles, leave_rows
+
+DUMP_BYTES_PER_TASK = 128 << 20  # of both dumps: some 500,000 records
+_DOUBTS = {"key": "what verify finds", "value": "what verify finds"}
+
+
+@dataclass(frozen=True)
+class Indexed:
+    """One dump. ``carried`` are the columns of ``key_rows.CONTENT`` that its files have at all.
+
+    ``is_named_by_file``: its records do not say their topic.
+    """
+
+    files: RowFiles
+    logs: dict[int, Log]
+    carried: frozenset[str]
+    notes: tuple[str, ...] = ()
+    summaries: tuple[LogSummary, ...] = ()
+    is_named_by_file: bool = False
+    left_out: frozenset[Log] = frozenset()  # logs that --topic and --partitions left out
+    is_in_order: bool = False  # surely: no offset of a log twice, none after a larger one of its file
+    earlier: Mapping[tuple[int, int], int] = field(default_factory=dict)  # see ``largest_before``
+
+    @property
+    def runs(self) -> dict[int, list[np.ndarray]]:
+        """By log id, arrays of [start, end) of the offsets that there are."""
+        found: dict[int, list[np.ndarray]] = {}
+        for part in self.summaries:
+            found.setdefault(part.log_id, []).append(part.runs)
+        return found
+
+    @property
+    def first_offsets(self) -> dict[int, int]:
+        """The first offset of each log, by the id under which its rows are read."""
+        found: dict[int, int] = {}
+        for part in self.summaries:
+            log_id = self.files.renamed.get(part.log_id, part.log_id)
+            found[log_id] = min(part.first_offset, found.get(log_id, part.first_offset))
+        return found
+
+    @property
+    def topics(self) -> set[str]:
+        """All topics."""
+        return {topic for topic, _ in self.logs.values()}
+
+
+def indexed(
+    spark: SparkSession, dump: Dump | None, folder: Path, extra: frozenset[str], receivers: int = 1
+) -> Indexed:
+    """Read a dump once; ``dump`` None is one without records. Raises InputError, also for doubtful nulls.
+
+    ``folder`` takes the rows, and what the tasks leave beside them. Rows of a key go to one of ``receivers``.
+    """
+    folder.mkdir()
+    schema = pa.schema([*index_schema(extra), *ORDER])
+    if dump is None:
+        return Indexed(RowFiles(folder, "rows", 0, receivers, schema), {}, frozenset(CONTENT))
+    plan = plan_index(dump, folder, extra)
+    files = RowFiles(folder, "rows", len(plan.tasks), receivers, schema)
+    leave_rows(spark, plan, files)
+    summaries, notes = read_side_files(folder)
+    remarks = judge(dump, plan.splits, notes)
+    refuse_doubts(dump, plan.splits, notes, _DOUBTS)
+    file_ids = {split_id: split.file_id for split_id, split in plan.splits.items()}
+    return Indexed(
+        files,
+        {one.log_id: (one.topic, one.partition) for one in summaries},
+        _carried(dump.files, summaries),
+        (*dump.notes, *remarks),
+        tuple(summaries),
+        any(getattr(file.dialect, "topic", "topic") is None for file in dump.files),
+        frozenset(logs_left_out(notes.values())),
+        not overlapping(summaries) and not unsorted_files(summaries, file_ids),
+        largest_before(summaries, file_ids),
+    )
+
+
+def receivers_for(dumps: Iterable[Dump | None]) -> int:
+    """How many tasks share the keys of some dumps: enough that none holds more than a modest share."""
+    dump_bytes = sum(file.data_bytes for dump in dumps if dump is not None for file in dump.files)
+    return min(1 + dump_bytes // DUMP_BYTES_PER_TASK, MOST_MERGE_TASKS)
+
+
+def named_alike(before: Indexed, after: Indexed) -> Indexed:
+    """AFTER under BEFORE's topic, where each holds one and one has it only from the name of its file."""
+    is_doubtful = before.is_named_by_file or after.is_named_by_file
+    if not is_doubtful or len(before.topics) != 1 or len(after.topics) != 1 or before.topics == after.topics:
+        return after
+    (topic,), (other,) = before.topics, after.topics
+    renamed = {log_id: (topic, partition) for log_id, (_, partition) in after.logs.items()}
+    return replace(
+        after,
+        files=replace(after.files, renamed={log_id: log_id_of(*log) for log_id, log in renamed.items()}),
+        logs={log_id_of(*log): log for log in renamed.values()},
+        earlier={(split, log_id_of(*renamed[log])): last for (split, log), last in after.earlier.items()},
+        notes=(*after.notes, f"{other} of AFTER is taken for {topic} of BEFORE: a file's name is no topic's"),
+    )
+
+
+def require_offsets(dump: Dump | None, path: str) -> None:
+    """Raise InputError for a dump whose records have lost their offsets: nothing can be compared by them."""
+    for file in dump.files if dump else ():
+        if isinstance(file.dialect, Dialect) and file.dialect.offset is None:
+            raise InputError(
+                f"{path}: no offsets in the records of {file.path}, so nobody can say which record is which",
+                hint="compare what the two dumps hold with --mode state, or export again with offsets",
+            )
+
+
+def largest_before(
+    summaries: Iterable[LogSummary], file_ids: Mapping[int, int]
+) -> dict[tuple[int, int], int]:
+    """By split and log: the largest offset of the log in earlier splits of the same file, if there are any.
+
+    ``file_ids`` tells the file of each split; summaries come in the order of splits.
+    """
+    found: dict[tuple[int, int], int] = {}
+    reached: dict[tuple[int, int], int] = {}  # by file and log
+    for part in summaries:
+        of_file = file_ids[part.split_id], part.log_id
+        if of_file in reached:
+            found[part.split_id, part.log_id] = reached[of_file]
+        reached[of_file] = max(part.last_offset, reached.get(of_file, -1))
+    return found
+
+
+def _carried(files: tuple[DumpFile, ...], summaries: list[LogSummary]) -> frozenset[str]:
+    lost = set()
+    if summaries and all(one.max_timestamp_ms < 0 for one in summaries):
+        lost.add("timestamp_ms")
+    if not any(_carries_headers(file) for file in files):
+        lost.add("headers_hash")
+    return frozenset(CONTENT) - lost
+
+
+def _carries_headers(file: DumpFile) -> bool:
+    name = getattr(file.dialect, "headers", "headers")
+    return name in file.shape.columns if isinstance(file.shape, CsvShape) else name is not None

@@ -1,0 +1,201 @@
+"""Records of both dumps side by side, key by key: one row per log, key and offset, as arrays."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kcompact.dumps.records.contents import as_words
+from kcompact.rules.lookups import Lookup, look_up
+from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
+
+Longs = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+BEFORE_ALL = -(2**63)
+BEHIND_ALL = 2**63 - 1
+"""Offsets and times below and above all others: bounds that bound nothing."""
+
+NOWHERE = -1
+"""The row number of a record that a dump does not hold."""
+
+CONTENT = {"key": "key", "timestamp_ms": "timestamp", "value_hash": "value", "headers_hash": "headers"}
+"""Which parts make two records the same record: index column and the word for it."""
+
+EXTRA = frozenset({"is_control", "value_hash", "headers_hash"})
+"""Extra index columns that verification needs."""
+
+
+@dataclass(frozen=True)
+class KeyRows:
+    """All records of some keys, ordered by log and key, then offset. Made by ``key_rows``.
+
+    ``group`` numbers log and key from 0. ``before_at`` and ``after_at`` are row numbers in the two tables
+    (NOWHERE: this dump holds no such record under this key). ``differs``: by column of CONTENT, whether it is
+    not the same in both dumps; only where both hold the record.
+    """
+
+    before: pa.Table
+    after: pa.Table
+    before_at: Longs
+    after_at: Longs
+    group: Longs
+    log_id: Longs
+    offset: Longs
+    timestamp_ms: Longs  # BEFORE's where it holds the record, else AFTER's; so are the next ones
+    is_tombstone: Flags
+    is_control: Flags
+    is_aborted: Flags
+    is_keyless: Flags
+    delete_horizon_ms: Longs
+    differs: Mapping[str, Flags]
+
+    def __len__(self) -> int:
+        return len(self.offset)
+
+    @property
+    def in_before(self) -> Flags:
+        """Whether BEFORE holds the record."""
+        return self.before_at != NOWHERE
+
+    @property
+    def in_after(self) -> Flags:
+        """Whether AFTER holds a record of the same key at the same offset."""
+        return self.after_at != NOWHERE
+
+    @cached_property
+    def is_changed(self) -> Flags:
+        """Whether both dumps hold the record, with a difference."""
+        return np.any([np.zeros(len(self), np.bool_), *self.differs.values()], axis=0)
+
+    @cached_property
+    def is_data(self) -> Flags:
+        """Whether it is a record of BEFORE that takes part in compaction: a key, no marker, not aborted."""
+        return self.in_before & ~self.is_keyless & ~self.is_control & ~self.is_aborted
+
+    @cached_property
+    def after_is_tombstone(self) -> Flags:
+        """AFTER's own; false where it holds no such record."""
+        return self._of_after("is_tombstone", nothing=False)
+
+    @cached_property
+    def logs(self) -> tuple[Longs, Longs]:
+        """The log ids that occur, and for every row the position of its own among them."""
+        return np.unique(self.log_id, return_inverse=True)
+
+    def per_log(self, values: Mapping[int, int], nothing: int) -> Longs:
+        """A number per log as a column; ``nothing`` where a log has none."""
+        known, codes = self.logs
+        return np.array([values.get(i, nothing) for i in known.tolist()], np.int64)[codes]
+
+    def key(self, row: int) -> bytes | None:
+        """The key of a row."""
+        table, at = (
+            (self.before, self.before_at) if self.before_at[row] != NOWHERE else (self.after, self.after_at)
+        )
+        key: bytes | None = table["key"][int(at[row])].as_py()
+        return key
+
+    def _of_after(self, name: str, *, nothing: Any) -> NDArray[Any]:
+        column = self.after[name].to_numpy()
+        found = np.full(len(self), nothing, column.dtype)
+        found[self.in_after] = column[self.after_at[self.in_after]]
+        return found
+
+
+def key_rows(
+    before: pa.Table, after: pa.Table, compared: frozenset[str], lookups: Mapping[int, Lookup]
+) -> KeyRows:
+    """Pair two tables of index rows (INDEX_SCHEMA, EXTRA) that hold no offset of a log twice.
+
+    ``compared`` are columns of CONTENT. ``lookups`` tell by log id which of BEFORE's records were aborted,
+    and their delete horizons.
+    """
+    both = pa.concat_tables([before, after])
+    codes = key_numbers(both["key"])
+    log_id, offset = both["log_id"].to_numpy(), both["offset"].to_numpy()
+    group = _numbers(log_id, codes)
+    is_after = np.arange(both.num_rows) >= before.num_rows
+    order = np.lexsort((is_after, offset, group))
+    of_one_key = np.diff(group[order]) == 0
+    is_second = np.zeros(len(order), np.bool_)  # AFTER's, directly behind BEFORE's of the same place
+    is_second[1:] = of_one_key & (np.diff(offset[order]) == 0)
+    first = order[~is_second]
+    partner = np.full(len(order), NOWHERE)
+    has_second = np.concatenate((is_second[1:], np.zeros(min(1, len(order)), np.bool_)))
+    partner[has_second] = order[is_second]
+    partner = partner[~is_second]
+    in_before = first < before.num_rows
+    after_at = np.where(in_before, partner, first)
+    after_at = np.where(after_at == NOWHERE, NOWHERE, after_at - before.num_rows)
+    before_at = np.where(in_before, first, NOWHERE)
+    is_aborted, horizon_ms = _looked_up(both, lookups)
+    in_group = group[first]
+    return KeyRows(
+        before,
+        after,
+        before_at,
+        after_at,
+        np.cumsum(np.diff(in_group, prepend=in_group[:1]) != 0),
+        log_id[first],
+        offset[first],
+        both["timestamp_ms"].to_numpy()[first],
+        both["is_tombstone"].to_numpy()[first],
+        both["is_control"].to_numpy()[first],
+        is_aborted[first],
+        codes[first] < 0,
+        horizon_ms[first],
+        _differences(both, first, partner, compared),
+    )
+
+
+def _differences(both: pa.Table, first: Longs, partner: Longs, compared: frozenset[str]) -> dict[str, Flags]:
+    """By column, for pairs of row numbers; the key is the same in both."""
+    paired = np.flatnonzero(partner != NOWHERE)
+    found = {}
+    for name in CONTENT:
+        if name == "key" or name not in compared:
+            continue
+        words = content_words(both, name)
+        found[name] = np.zeros(len(first), np.bool_)
+        found[name][paired] = (words[first[paired]] != words[partner[paired]]).any(axis=1)
+    return found
+
+
+def content_words(rows: pa.Table, name: str) -> Longs:
+    """A column of CONTENT, not the key, as int64 of shape (rows, words): equal where the content is."""
+    if name.endswith("_hash"):
+        return as_words(rows[name])
+    words: Longs = rows[name].to_numpy()[:, None]
+    return words
+
+
+def _looked_up(rows: pa.Table, lookups: Mapping[int, Lookup]) -> tuple[Flags, Longs]:
+    """Whether each record was aborted, and its delete horizon."""
+    if not rows.num_rows or not any(one.tells_single_records for one in lookups.values()):
+        return np.zeros(rows.num_rows, np.bool_), np.full(rows.num_rows, UNKNOWN_HORIZON_MS)
+    (whole,) = rows.select(["log_id", "offset", "timestamp_ms"]).combine_chunks().to_batches()
+    found = look_up(whole, lookups)
+    return (
+        found.column("is_aborted").to_numpy(zero_copy_only=False),
+        found.column("delete_horizon_ms").to_numpy(),
+    )
+
+
+def key_numbers(keys: pa.ChunkedArray) -> Longs:
+    """A number for each different key, -1 for none."""
+    array = keys.combine_chunks()
+    array = array if isinstance(array, pa.Array) else pa.concat_arrays(array.chunks)
+    codes: Longs = array.dictionary_encode().indices.fill_null(-1).to_numpy().astype(np.int64)
+    return codes
+
+
+def _numbers(log_ids: Longs, codes: Longs) -> Longs:
+    """A number for each log and key."""
+    known, logs = np.unique(log_ids, return_inverse=True)
+    numbers: Longs = (codes + 1) * len(known) + logs
+    return numbers

@@ -1,0 +1,240 @@
+"""Keys of a pair of dumps that need no judgement, in numpy: the rules need only see the others.
+
+A key (within its log) is settled if BEFORE has data records of it, AFTER exactly the last of them, unchanged,
+and each of the others went because the next one replaces it. Nothing is found about such a key; all that is
+told of it are figures, which are the same as the rules of ``removal`` come to.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from kcompact.rules.lookups import Lookup, rows_of_logs
+from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
+from kcompact.verify.judgement.evidence import Evidence
+from kcompact.verify.rows.key_history import NEVER, History, history_of
+from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, NOWHERE, Flags, KeyRows, Longs, key_rows
+
+if TYPE_CHECKING:
+    from kcompact.verify.question import Question
+
+
+@dataclass(frozen=True)
+class Replaceable:
+    """Of one log: only records at offsets in [``first_offset``, ``end_offset``) can replace others."""
+
+    first_offset: int = BEFORE_ALL
+    end_offset: int = BEHIND_ALL
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The inputs of settling, the same for all workers. Picklable.
+
+    Logs that ``replaceable`` lacks are not settled. ``compared`` are columns of ``key_rows.CONTENT``.
+    ``keeps_tombstones``: whether a key with a kept tombstone can be settled. Records from ``certain_from`` on
+    cannot be aborted data that nobody told of; from ``front_end`` on retention took nothing.
+    """
+
+    replaceable: Mapping[int, Replaceable]
+    lookups: Mapping[int, Lookup]
+    compared: frozenset[str]
+    keeps_tombstones: bool = True
+    certain_from: Mapping[int, int] = field(default_factory=dict)
+    front_end: Mapping[int, int] = field(default_factory=dict)
+
+
+def rules_of(question: "Question", lookups: Mapping[int, Lookup]) -> Rules:
+    """For a pair of dumps."""
+    found = {log_id: bounds.replaceable for log_id, bounds in question.bounds.items()}
+    known = {log_id: one for log_id, one in found.items() if one is not None}
+    certain_from = {log_id: bounds.certain_from_offset for log_id, bounds in question.bounds.items()}
+    front_end = {log_id: bounds.front_end_offset for log_id, bounds in question.bounds.items()}
+    return Rules(known, lookups, question.compared, certain_from=certain_from, front_end=front_end)
+
+
+def rules_alone(question: "Question", lookups: Mapping[int, Lookup]) -> Rules:
+    """For a dump beside itself: keys with one record, a value, are settled whatever bounds its log."""
+    return Rules(
+        dict.fromkeys(question.logs, Replaceable()), lookups, question.compared, keeps_tombstones=False
+    )
+
+
+@dataclass(frozen=True)
+class SettledLog:
+    """Figures of one log's settled keys; None where there is no such record.
+
+    ``needed_end_offset``: the smallest cleaned end that lets their values go. ``tombstones`` are rows of
+    (offset, next_offset, timestamp_ms, delete_horizon_ms): removed ones that may need a larger end.
+    """
+
+    records_before: int
+    records_after: int
+    first_offset: int
+    last_offset: int
+    after_first_offset: int
+    after_last_offset: int
+    first_kept_tombstone: int | None
+    needed_end_offset: int | None
+    tombstones: list[list[int]]
+    evidence: Evidence = field(default_factory=Evidence)
+
+    def plus(self, other: "SettledLog") -> "SettledLog":
+        """Of the keys of both."""
+        kept = [one.first_kept_tombstone for one in (self, other) if one.first_kept_tombstone is not None]
+        needed = [one.needed_end_offset for one in (self, other) if one.needed_end_offset is not None]
+        return SettledLog(
+            records_before=self.records_before + other.records_before,
+            records_after=self.records_after + other.records_after,
+            first_offset=min(self.first_offset, other.first_offset),
+            last_offset=max(self.last_offset, other.last_offset),
+            after_first_offset=min(self.after_first_offset, other.after_first_offset),
+            after_last_offset=max(self.after_last_offset, other.after_last_offset),
+            first_kept_tombstone=min(kept, default=None),
+            needed_end_offset=max(needed, default=None),
+            tombstones=self.tombstones + other.tombstones,
+            evidence=self.evidence.plus(other.evidence),
+        )
+
+    @property
+    def removed(self) -> int:
+        """Records that went because another one replaces them."""
+        return self.records_before - self.records_after
+
+
+NONE_SETTLED: Mapping[int, SettledLog] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Settled:
+    """Of some keys with all their records: which rows are left to be judged, and figures of the others.
+
+    ``arrivals`` are (log_id, offset) of AFTER's records that BEFORE does not have there under their key;
+    ``taken`` are numbers of BEFORE's rows at the place of an arrival of another key.
+    """
+
+    rest_before: Flags
+    rest_after: Flags
+    logs: dict[int, SettledLog]
+    arrivals: Longs
+    taken: Longs
+
+    def figures_only(self) -> "Settled":
+        """Without the rows, which are the worker's own."""
+        nothing = np.zeros(0, np.bool_)
+        return replace(self, rest_before=nothing, rest_after=nothing)
+
+
+def settle(before: pa.Table, after: pa.Table, rules: Rules, arrivals: Longs | None = None) -> Settled:
+    """Settle the keys of two tables of index rows, which hold no offset of a log twice.
+
+    ``arrivals``, once they are known of all keys: a key that BEFORE has at such a place is not settled.
+    """
+    rows = key_rows(before, after, rules.compared, rules.lookups)
+    history = history_of(rows)
+    is_right = _are_right(rows, history, rules)
+    is_taken = taken_rows(rows, arrivals)
+    of_group = np.bincount(
+        rows.group[~is_right | is_taken], minlength=int(rows.group[-1]) + 1 if len(rows) else 0
+    )
+    is_settled = (of_group == 0)[rows.group] if len(rows) else np.zeros(0, np.bool_)
+    is_arrival = ~rows.in_before
+    return Settled(
+        _numbers_left(rows.before_at[~is_settled], before.num_rows),
+        _numbers_left(rows.after_at[~is_settled], after.num_rows),
+        _figures(rows, history, is_settled, rules),
+        np.stack([rows.log_id[is_arrival], rows.offset[is_arrival]], axis=1),
+        rows.before_at[is_taken],
+    )
+
+
+def _are_right(rows: KeyRows, history: History, rules: Rules) -> Flags:
+    """Whether each row is as it is in a key that is settled."""
+    first, end = _bounds(rows, rules)
+    has_next = history.next_offset != NEVER
+    replaced = (history.next_offset >= first) & (history.next_offset < end)
+    right = np.where(has_next, ~rows.in_after & replaced, rows.in_after & ~rows.is_changed)
+    right &= rows.is_data & np.isin(rows.log_id, list(rules.replaceable))
+    if not rules.keeps_tombstones:
+        right &= has_next | ~rows.is_tombstone
+    found: Flags = right
+    return found
+
+
+def _bounds(rows: KeyRows, rules: Rules) -> tuple[Longs, Longs]:
+    firsts = {log_id: one.first_offset for log_id, one in rules.replaceable.items()}
+    ends = {log_id: one.end_offset for log_id, one in rules.replaceable.items()}
+    return rows.per_log(firsts, BEFORE_ALL), rows.per_log(ends, BEHIND_ALL)
+
+
+def _numbers_left(at: Longs, count: int) -> Flags:
+    is_left = np.zeros(count, np.bool_)
+    is_left[at[at != NOWHERE]] = True
+    return is_left
+
+
+def taken_rows(rows: KeyRows, arrivals: Longs | None) -> Flags:
+    """Which of BEFORE's rows stand at the place of a record of another key, by places of arrivals."""
+    found = np.zeros(len(rows), np.bool_)
+    if arrivals is None or not len(arrivals):
+        return found
+    wanted = {log_id: arrivals[at, 1] for log_id, at in rows_of_logs(arrivals[:, 0])}
+    for log_id, at in rows_of_logs(rows.log_id):
+        if log_id in wanted:
+            found[at] = np.isin(rows.offset[at], wanted[log_id])
+    return found & rows.in_before & ~rows.in_after
+
+
+def _figures(rows: KeyRows, history: History, settled: Flags, rules: Rules) -> dict[int, SettledLog]:
+    """By log."""
+    chosen = np.flatnonzero(settled)
+    return {
+        log_id: replace(
+            _figures_of(rows, history, chosen[at]),
+            evidence=_evidence_of(rows, history, chosen[at], rules),
+        )
+        for log_id, at in rows_of_logs(rows.log_id[chosen])
+    }
+
+
+def _evidence_of(rows: KeyRows, history: History, mine: Longs, rules: Rules) -> Evidence:
+    """The evidence in the removals of one log's settled keys."""
+    log_id = int(rows.log_id[mine[0]])
+    removed = mine[~rows.in_after[mine]]
+    at_least = max(rules.front_end.get(log_id, BEHIND_ALL), rules.certain_from.get(log_id, BEHIND_ALL))
+    removed = removed[rows.offset[removed] >= at_least]
+    values = removed[~rows.is_tombstone[removed]]
+    return Evidence(
+        int(history.latest_offset[values].min(initial=BEHIND_ALL)),
+        max(
+            int(history.next_offset[values].max(initial=BEFORE_ALL)),
+            int(rows.offset[removed].max(initial=BEFORE_ALL)),
+        ),
+        int(rows.offset[removed].max(initial=BEFORE_ALL)),
+    )
+
+
+def _figures_of(rows: KeyRows, history: History, mine: Longs) -> SettledLog:
+    is_kept = rows.in_after[mine]
+    kept, removed = mine[is_kept], mine[~is_kept]
+    tombstones = kept[rows.is_tombstone[kept] & (rows.delete_horizon_ms[kept] == UNKNOWN_HORIZON_MS)]
+    is_tombstone = rows.is_tombstone[removed]
+    needed = int(history.next_offset[removed[~is_tombstone]].max(initial=BEFORE_ALL)) + 1
+    late = removed[is_tombstone]
+    late = late[history.next_offset[late] + 1 > needed]
+    columns = [rows.offset, history.next_offset, rows.timestamp_ms, rows.delete_horizon_ms]
+    return SettledLog(
+        records_before=len(mine),
+        records_after=len(kept),
+        first_offset=int(rows.offset[mine].min()),
+        last_offset=int(rows.offset[mine].max()),
+        after_first_offset=int(rows.offset[kept].min()),
+        after_last_offset=int(rows.offset[kept].max()),
+        first_kept_tombstone=int(rows.offset[tombstones].min()) if len(tombstones) else None,
+        needed_end_offset=needed if needed > BEFORE_ALL + 1 else None,
+        tombstones=np.stack([column[late] for column in columns], axis=1).tolist(),
+    )

@@ -1,0 +1,231 @@
+"""The scan and what is read off it, against sums over records taken one by one."""
+
+import random
+from collections import defaultdict
+from dataclasses import replace
+
+import pytest
+
+from kcompact.broker.given import GivenLog
+from kcompact.broker.segment_lists import Segment
+from kcompact.dirtiness.dirtiness import assess, estimate, perfect_gain
+from kcompact.dirtiness.eligibility import smallest_change
+from kcompact.dumps.records.record import Record
+from kcompact.rules.policy import Policy
+from log_scans import NOW_MS, look, scanned, size
+from records import record, tombstone
+
+
+def random_log(chance: random.Random, count: int = 60) -> list[Record]:
+    records, offset = [], 0
+    for _ in range(count):
+        offset += chance.choice([1, 1, 1, 4])
+        key = chance.choice([*"abcdefgh", None]) if chance.random() < 0.9 else f"k{offset}"
+        time_ms = NOW_MS - chance.randrange(0, 1000)
+        value = None if key and chance.random() < 0.3 else "v"
+        records.append(record(key, value, offset=offset, timestamp_ms=time_ms))
+    return records
+
+
+def removed(
+    records: list[Record], first_dirty: int, bound: int, horizons: dict[int, int]
+) -> dict[str, list[Record]]:
+    """The records that a round over [first_dirty, bound) takes out, by the rules read literally."""
+    latest = {r.key: r.offset for r in records if r.key is not None and first_dirty <= r.offset < bound}
+    below = [r for r in records if r.offset < bound]
+    keyed = [r for r in below if r.key is not None]
+    stays = [r for r in keyed if r.offset >= latest.get(r.key, -1)]
+    return {
+        "keyless": [r for r in below if r.key is None],
+        "superseded": [r for r in keyed if r.offset < latest.get(r.key, -1)],
+        "due": [r for r in stays if r.value is None and horizons.get(r.offset, NOW_MS + 1) <= NOW_MS],
+    }
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_gain_is_what_a_round_removes(seed: int) -> None:
+    chance = random.Random(seed)
+    records = random_log(chance)
+    horizons = {
+        r.offset: NOW_MS + chance.choice([-5, 5])
+        for r in records
+        if r.value is None and chance.random() < 0.5
+    }
+    lag_ms = chance.choice([0, 0, 20, 300])
+    checkpoint = chance.choice([None, None, records[chance.randrange(60)].offset, records[-1].offset + 1])
+    stable = chance.choice([None, records[chance.randrange(60)].offset])
+    given = GivenLog(checkpoint_offset=checkpoint, last_stable_offset=stable)
+    policy = Policy(now_ms=NOW_MS, min_compaction_lag_ms=lag_ms)
+    found = look(records, given, policy, horizons=horizons, pieces=chance.randrange(1, 9))
+
+    first_dirty = records[0].offset if checkpoint is None else checkpoint
+    end_offset = records[-1].offset + 1
+    young = [
+        r.offset for r in records if r.offset >= first_dirty and lag_ms and r.timestamp_ms > NOW_MS - lag_ms
+    ]
+    bound = max(first_dirty, min([end_offset, end_offset if stable is None else stable, *young[:1]]))
+    assert found.range.first_dirty_offset == first_dirty
+    assert found.range.first_uncleanable_offset == bound
+    clean = sum(size(r) for r in records if r.offset < first_dirty)
+    cleanable = sum(size(r) for r in records if first_dirty <= r.offset < bound)
+    assert (found.ratio.clean_bytes, found.ratio.cleanable_bytes) == (clean, cleanable)
+    gone = removed(records, first_dirty, bound, horizons) if bound > first_dirty else defaultdict(list)
+    gain = found.gain
+    assert (gain.superseded_records, gain.keyless_records, gain.due_tombstones) == (
+        *(len(gone["superseded"]), len(gone["keyless"])),
+        len(gone["due"]),
+    )
+    assert gain.removable_bytes == sum(size(r) for reason in gone.values() for r in reason)
+    keys = {r.key for r in records if first_dirty <= r.offset < bound and r.key is not None}
+    assert gain.map_entries == len(keys)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rounds_and_pieces_do_not_depend_on_each_other(seed: int) -> None:
+    """A map of n keys ends a round at the next keyed record (R13), known key or not."""
+    chance = random.Random(seed)
+    records = random_log(chance, 200)
+    limit = chance.randrange(1, 12)
+    policy = Policy(now_ms=NOW_MS, offset_map_limit=limit)
+    found = look(records, GivenLog(), policy, pieces=chance.randrange(1, 20))
+    rounds, keys = 1, set()
+    for one in records:
+        if one.key is None:
+            continue
+        if len(keys) == limit:
+            rounds, keys = rounds + 1, set()
+        keys.add(one.key)
+    assert found.gain.rounds == rounds
+
+
+def test_told_segments_are_summed_whole_and_the_half_clean_one_twice() -> None:
+    # Case G03: two segments of 188 bytes, checkpoint 1 inside the first.
+    records = [record("1", "a", offset=offset) for offset in range(4)]
+    segments = (Segment(0, 188), Segment(2, 188), Segment(4, 0))
+    found = look(records, GivenLog(checkpoint_offset=1, segments=segments), Policy(now_ms=NOW_MS))
+    assert (found.ratio.clean_bytes, found.ratio.cleanable_bytes) == (188, 376)
+    assert round(found.ratio.ratio, 6) == 0.666667
+
+
+def test_the_ratio_must_exceed_the_threshold() -> None:
+    # Case G01: two clean, two cleanable, two beyond the last stable offset: exactly 0.5.
+    records = [record("1", "a", offset=offset) for offset in range(6)]
+    segments = tuple(Segment(offset, 94) for offset in range(6))
+    given = GivenLog(checkpoint_offset=2, last_stable_offset=4, log_end_offset=6, segments=segments)
+    found = look(records, given, Policy(now_ms=NOW_MS))
+    assert (found.ratio.clean_bytes, found.ratio.cleanable_bytes, found.ratio.ratio) == (188, 188, 0.5)
+    assert (found.eligible, found.binding_limit) == (False, "ratio")
+
+
+def test_the_maximum_lag_makes_a_log_eligible_one_millisecond_after_it() -> None:
+    # Case G05, with the ratio's threshold at 1.
+    rows = [("a", 1400000000000), ("b", 1400000000005), ("a", 1400025200000), ("b", 1400025200000)]
+    records = [record(key, "1", offset=o, timestamp_ms=ms) for o, (key, ms) in enumerate(rows)]
+    given = GivenLog(segments=tuple(Segment(base, 140) for base in (0, 2, 3, 4)))
+    for now_ms, checkpoint, delay_ms, binding in (
+        (1400021600000, 0, 18000000, "maximum lag"),
+        (1400003600000, 0, 0, "ratio"),
+        (1400003600001, 0, 1, "maximum lag"),
+        (1400003600001, 4, 0, "nothing dirty"),
+    ):
+        policy = Policy(now_ms=now_ms, min_cleanable_dirty_ratio=1.0, max_compaction_lag_ms=3600000)
+        found = look(records, GivenLog(checkpoint_offset=checkpoint, segments=given.segments), policy)
+        assert (found.ratio.compaction_delay_ms, found.binding_limit) == (delay_ms, binding)
+        assert found.eligible == (delay_ms > 0)
+
+
+@pytest.mark.parametrize(
+    ("given", "policy", "binding"),
+    [
+        (GivenLog(segments=(Segment(0, 300),)), Policy(), "active segment"),
+        (GivenLog(last_stable_offset=0), Policy(), "last stable offset"),
+        (GivenLog(), Policy(min_compaction_lag_ms=10**9), "minimum lag"),
+        (GivenLog(checkpoint_offset=3), Policy(), "nothing dirty"),
+        (GivenLog(), Policy(cleanup_policy=frozenset({"delete"})), "cleanup.policy"),
+        (GivenLog(), Policy(), "ratio"),
+    ],
+)
+def test_the_limit_that_binds_is_named(given: GivenLog, policy: Policy, binding: str) -> None:
+    records = [record("a", "1", offset=offset, timestamp_ms=NOW_MS) for offset in range(3)]
+    assert look(records, given, replace(policy, now_ms=NOW_MS)).binding_limit == binding
+
+
+def test_without_a_checkpoint_everything_is_dirty_and_the_first_repeated_key_makes_an_estimate() -> None:
+    records = [record(key, "v", offset=offset) for offset, key in enumerate("abcb")]
+    one = scanned(records, Policy(now_ms=NOW_MS))
+    assert assess(one, one.settings[0]).ratio.ratio == 1.0
+    supposed = estimate(one, one.settings[0])
+    assert supposed.range.first_dirty_offset == 3
+    assert supposed.ratio.ratio == size(records[3]) / sum(size(record) for record in records)
+
+
+def test_a_dump_without_repeated_keys_could_be_all_clean() -> None:
+    one = scanned(
+        [record(key, "v", offset=offset) for offset, key in enumerate("abc")], Policy(now_ms=NOW_MS)
+    )
+    supposed = estimate(one, one.settings[0])
+    assert (supposed.range.first_dirty_offset, supposed.ratio.ratio) == (3, 0.0)
+
+
+def test_rolled_segments_shield_the_active_one_and_the_perfect_gain_ignores_it() -> None:
+    records = [record(key, "v", offset=offset) for offset, key in enumerate("abcaab")]
+    one = scanned(records, Policy(now_ms=NOW_MS, segment_bytes=240))
+    looked = assess(one, one.settings[0])
+    assert [segment.base_offset for segment in looked.segments or ()] == [0, 3]
+    assert looked.range.first_uncleanable_offset == 3
+    assert looked.gain.superseded_records == 0
+    assert perfect_gain(one).superseded_records == 3
+
+
+def test_horizons_still_to_come_are_told_of_the_latest_tombstones() -> None:
+    records = [
+        *(tombstone("a", offset=0), tombstone("b", offset=1)),
+        *(record("a", "v", offset=2), tombstone("c", offset=3)),
+    ]
+    horizons = {0: NOW_MS + 1, 1: NOW_MS + 7, 3: NOW_MS - 1}
+    one = scanned(records, Policy(now_ms=NOW_MS), horizons=horizons)
+    assert (one.scan.next_due_ms, one.scan.last_due_ms) == (NOW_MS + 7, NOW_MS + 7)
+    gain = assess(one, one.settings[0]).gain
+    assert (gain.tombstones, gain.stamped_tombstones, gain.due_tombstones) == (2, 2, 1)
+
+
+DELETE = frozenset({"delete"})
+
+
+@pytest.mark.parametrize(
+    ("policy", "given", "changes", "waits_for"),
+    [
+        (Policy(), GivenLog(checkpoint_offset=2), {"min.cleanable.dirty.ratio": "0.33"}, None),
+        (Policy(cleanup_policy=DELETE), GivenLog(), {"cleanup.policy": "compact,delete"}, None),
+        (Policy(min_compaction_lag_ms=5000), GivenLog(), {"min.compaction.lag.ms": "0"}, None),
+        (
+            Policy(min_compaction_lag_ms=5000),
+            GivenLog(segments=(Segment(0, 100), Segment(1, 100), Segment(2, 100), Segment(3, 0))),
+            {"min.compaction.lag.ms": "3000"},
+            None,
+        ),
+        (
+            Policy(min_compaction_lag_ms=3000, min_cleanable_dirty_ratio=1.0),
+            GivenLog(segments=(Segment(0, 100), Segment(1, 100), Segment(2, 100), Segment(3, 0))),
+            {"min.cleanable.dirty.ratio": "0.99"},
+            None,
+        ),
+        (Policy(), GivenLog(segments=(Segment(0, 300),)), {"segment.ms": "2999"}, "one more record"),
+        (Policy(segment_ms=10), GivenLog(segments=(Segment(0, 300),)), {}, "one more record"),
+        (Policy(), GivenLog(last_stable_offset=0), {}, "the transaction that is open at offset 0"),
+        (Policy(), GivenLog(checkpoint_offset=3), {}, "new records"),
+    ],
+)
+def test_the_smallest_change_that_makes_a_log_eligible(
+    policy: Policy, given: GivenLog, changes: dict[str, str], waits_for: str | None
+) -> None:
+    records = [record("a", "1", offset=o, timestamp_ms=NOW_MS - 3000 + o * 1000) for o in range(3)]
+    remedy = smallest_change(scanned(records, replace(policy, now_ms=NOW_MS), given))
+    assert remedy is not None
+    assert {change.name: change.value for change in remedy.changes} == changes
+    assert (remedy.waits_for or "").startswith(waits_for or "")
+    assert (remedy.waits_for is None) == (waits_for is None)
+
+
+def test_a_log_that_is_eligible_needs_no_change() -> None:
+    assert smallest_change(scanned([record("a", "1", offset=0)], Policy(now_ms=NOW_MS))) is None

@@ -1,0 +1,103 @@
+"""What is told about a log must fit its records; what had to be assumed is said."""
+
+import pytest
+
+from kcompact.broker.batches import Batch
+from kcompact.broker.delete_horizons import DeleteHorizon
+from kcompact.broker.given import GivenLog
+from kcompact.broker.segment_lists import Segment
+from kcompact.dumps.records.record import Record
+from kcompact.errors import InputError
+from kcompact.rules.cleaned_log import LogCleaning
+from kcompact.rules.policy import Policy
+from log_frames import cleaned
+
+RECORDS = [Record("t", 0, offset, 1000, b"k%d" % (offset % 3), b"v") for offset in range(10, 20)]
+POLICY = Policy(now_ms=5000, null_keys="drop")
+
+
+def log_cleaned(given: GivenLog, records: list[Record] = RECORDS, policy: Policy = POLICY) -> LogCleaning:
+    return cleaned({1: records}, {1: given}, {1: policy}, {1: "t-0"}).logs[1]
+
+
+def _batches(counts: dict[int, int]) -> tuple[Batch, ...]:
+    return tuple(Batch(base, base + count - 1, count, 100) for base, count in counts.items())
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (GivenLog(segments=(Segment(12, 100), Segment(20, 0))), "t-0: the first segment told starts at 12"),
+        (GivenLog(log_end_offset=15), "t-0: the log end is told to be 15"),
+        (GivenLog(batches=_batches({10: 5, 15: 1, 16: 4}), log_end_offset=15), "t-0: the log end is told"),
+        (
+            GivenLog(batches=(Batch(10, 14, 4, 100), *_batches({15: 5}))),
+            "t-0: the batch at offset 10 is told to hold 4 records, but the dump holds 5",
+        ),
+    ],
+    ids=["segments", "log end", "log end with batches", "batches"],
+)
+def test_what_does_not_fit_is_refused(given: GivenLog, message: str) -> None:
+    with pytest.raises(InputError) as refusal:
+        log_cleaned(given)
+    assert refusal.value.message.startswith(message)
+    assert refusal.value.hint
+
+
+def test_a_checkpoint_beyond_the_dump_raises_the_log_end() -> None:
+    log = log_cleaned(GivenLog(checkpoint_offset=50))
+    assert (log.bounds.log_end_offset, log.checkpoint_offset, log.rounds) == (50, 50, ())
+    assert "the checkpoint 50 lies beyond the last record" in log.notes[0]
+
+
+def test_a_checkpoint_beyond_the_told_log_end_is_reset() -> None:
+    log = log_cleaned(GivenLog(checkpoint_offset=50, log_end_offset=20))
+    assert log.rounds[0].span.first_dirty_offset == 10
+    assert log.checkpoint_offset == 20
+    assert "is reset to the log start" in log.notes[0]
+
+
+def test_control_records_without_batches_stay_and_are_counted() -> None:
+    marker = Record("t", 0, 20, 1000, b"\0\0\0\1", b"\0\0\0\0\0\0", is_control=True)
+    log = log_cleaned(GivenLog(), [*RECORDS, marker])
+    assert log.rounds[0].messages_written == 4
+    assert log.notes == (
+        "1 control records stay: without --batches nobody knows whose transactions they end",
+    )
+
+
+def test_a_dump_younger_than_its_batches_is_cleaned_whole() -> None:
+    log = log_cleaned(GivenLog(batches=_batches({10: 5})))
+    assert log.rounds[0].span.next_offset == 20
+    assert log.rounds[0].messages_read == 10
+    assert log.notes == ("5 records are in no told batch: each counts as a batch of its own",)
+
+
+def test_records_below_the_first_one_in_the_dump_move_the_log_start() -> None:
+    log = log_cleaned(GivenLog(batches=_batches({0: 5, 5: 5, 10: 10})))
+    assert log.bounds.log_start_offset == 10
+    assert log.rounds[0].messages_read == 20
+    assert "10 records of the told batches are not in the dump" in log.notes[0]
+
+
+def test_retention_behind_several_rounds_is_said() -> None:
+    policy = Policy(
+        frozenset({"compact", "delete"}), offset_map_limit=1, rounds=None, retention_ms=-1, now_ms=5000
+    )
+    log = log_cleaned(GivenLog(), policy=policy)
+    assert log.notes == (
+        f"retention ran once, behind the last of {len(log.rounds)} rounds; a broker runs it after each",
+    )
+
+
+def test_horizons_of_told_batches_become_intervals() -> None:
+    """A later run with the state alone knows what the broker had stamped before."""
+    tombstones = [Record("t", 0, offset, 1000, b"k%d" % offset, None) for offset in range(4)]
+    horizons = (7000, 7000, 9000, None)
+    batches = tuple(
+        Batch(offset, offset, 1, 69, max_timestamp_ms=1000, delete_horizon_ms=ms)
+        for offset, ms in enumerate(horizons)
+    )
+    given = GivenLog(batches=batches, checkpoint_offset=3)
+    log = log_cleaned(given, tombstones, Policy(delete_retention_ms=6000, now_ms=5000))
+    assert log.horizons == (DeleteHorizon(2, 7000), DeleteHorizon(3, 9000), DeleteHorizon(4, 11_000))

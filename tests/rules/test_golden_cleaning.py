@@ -1,0 +1,188 @@
+"""The engine against a real broker: every golden case."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import log_frames
+from broker_log import Config
+from golden_cases import GoldenCase, Log, LoggedRound, golden_cases
+from golden_model import config_of
+from kcompact.broker.given import GivenLog
+from kcompact.cleaner.cleaning import Cleaning
+from kcompact.dumps.records.record import Record
+from kcompact.rules.cleaned_log import LogCleaning
+from kcompact.rules.policy import Policy
+from log_frames import log_id
+
+CASES = golden_cases()
+PAIRS = [(case, i) for case in CASES for i in range(len(case.pairs))]
+IDS = [f"{case.name}-{case.pairs[i][1]}" for case, i in PAIRS]
+
+# 70 records below the log start lie on disk, where no consumer can see their keys: two of them stayed.
+UNSEEN_WRITTEN = {("w18b-log-start-beyond-checkpoint", 1): 2}
+
+# What records and segments alone cannot tell: horizons (L8), aborted data (L11), markers, batches (L9).
+NEEDS_BATCHES = {
+    ("w05-two-stage-deletion", 1),
+    ("w10-transactions", 0),
+    ("w22-full-map-tombstones", 1),
+    ("w22-full-map-tombstones", 2),
+    ("w22-full-map-tombstones", 3),
+    ("w27-full-map-transactions", 0),
+    ("w27-full-map-transactions", 1),
+    ("w31-horizon-stays", 2),
+}
+
+# Several rounds of one log, where horizons matter: what --state remembers stands for --batches.
+CHAINED = [
+    case
+    for case in CASES
+    if case.name[:3] in {"w05", "w08", "w12", "w22", "w31", "w32"} and case.batches(case.pairs[0][0])
+]
+
+
+def policy_of(case: GoldenCase, i: int, log: Log) -> Policy:
+    """The configs under which a pair's round ran, and its clock."""
+    config: Config = config_of(case.configs(i, log[0]), offset_map_limit=case.offset_map_limit)
+    logged = logged_rounds(case, i, log)
+    taken_ms = case.facts["stages"][case.pairs[i][1]]["takenAtMs"]
+    same = {name: getattr(config, name) for name in Config.__dataclass_fields__}
+    now_ms = logged[0].now_ms if logged else taken_ms
+    return Policy(**same, respect_dirty_ratio=True, null_keys="drop", now_ms=now_ms)
+
+
+def logged_rounds(case: GoldenCase, i: int, log: Log) -> list[LoggedRound]:
+    return [logged for logged in case.rounds(i) if logged.log == log]
+
+
+def given_of(case: GoldenCase, i: int, log: Log, *, with_batches: bool) -> GivenLog:
+    stage = case.pairs[i][0]
+    told = case.stage_log(stage, log)
+    table = case.batches(stage) if with_batches else None
+    return GivenLog(
+        segments=told.segments,
+        batches=tuple(table[log]) if table else None,
+        log_start_offset=told.log_start_offset,
+        log_end_offset=told.log_end_offset,
+        last_stable_offset=told.last_stable_offset,
+        checkpoint_offset=case.checkpoint_before(i).get(log),
+    )
+
+
+BROKERS = 10_000
+"""Threads for all cases at once: each had a broker of its own, whose first turn took its only log."""
+
+
+def records_of(case: GoldenCase, i: int, log: Log) -> list[Record]:
+    return [r for r in case.records(case.pairs[i][0]) if (r.topic, r.partition) == log]
+
+
+class Cleaned:
+    """A cleaning, and the offsets it keeps of each log."""
+
+    def __init__(self, result: Cleaning) -> None:
+        self.logs = result.logs
+        self.kept: dict[int, list[int]] = {name: [] for name in result.logs}
+        for row in log_frames.retained(result):
+            self.kept[row["log_id"]].append(row["offset"])
+
+
+@pytest.fixture(scope="module")
+def cleaned() -> Cleaned:
+    logs: dict[int, list[Record]] = {}
+    given: dict[int, GivenLog] = {}
+    policies: dict[int, Policy] = {}
+    for case, i in PAIRS:
+        for log in case.logs:
+            for with_batches in (True, False):
+                if not with_batches and (case.batches(case.pairs[i][0]) is None):
+                    continue
+                name = log_id(case.name, i, log, with_batches)
+                logs[name] = records_of(case, i, log)
+                given[name] = given_of(case, i, log, with_batches=with_batches)
+                policies[name] = replace(policy_of(case, i, log), log_cleaner_threads=BROKERS)
+    return Cleaned(log_frames.cleaned(logs, given, policies))
+
+
+@pytest.mark.parametrize(("case", "i"), PAIRS, ids=IDS)
+def test_engine_leaves_what_the_broker_left(cleaned: Cleaned, case: GoldenCase, i: int) -> None:
+    after = case.pairs[i][1]
+    offsets, checkpoint = case.offsets(after), case.checkpoint(after)
+    for log in case.logs:
+        name = log_id(case.name, i, log, True)
+        found, told = cleaned.logs[name], case.stage_log(after, log)
+        assert sorted(cleaned.kept[name]) == offsets[log]
+        assert found.checkpoint_offset == checkpoint.get(log)
+        assert found.log_start_offset == told.log_start_offset
+        assert [s.base_offset for s in found.segments or ()] == [s.base_offset for s in told.segments]
+        check_rounds(found, logged_rounds(case, i, log), UNSEEN_WRITTEN.get((case.name, i), 0))
+
+
+def check_rounds(found: LogCleaning, logged: list[LoggedRound], unseen_written: int = 0) -> None:
+    assert len(found.rounds) == len(logged)
+    for mine, broker in zip(found.rounds, logged, strict=True):
+        assert mine.span.first_dirty_offset == broker.first_dirty_offset
+        assert mine.span.next_offset == broker.next_dirty_offset
+        assert mine.messages_read == broker.messages_read
+        assert mine.messages_written + unseen_written == broker.messages_written
+        assert mine.invalid_messages_read == broker.invalid_messages_read
+
+
+@pytest.mark.parametrize(("case", "i"), PAIRS, ids=IDS)
+def test_segment_sizes_are_the_brokers(cleaned: Cleaned, case: GoldenCase, i: int) -> None:
+    if case.name[:3] in {"w09", "w18", "w20"}:  # recompressed; unseen records; producers idle for years
+        return
+    for log in case.logs:
+        found = cleaned.logs[log_id(case.name, i, log, True)]
+        told = case.stage_log(case.pairs[i][1], log)
+        assert [s.size_bytes for s in found.segments or ()] == [s.size_bytes for s in told.segments]
+
+
+@pytest.mark.parametrize(("case", "i"), PAIRS, ids=IDS)
+def test_records_and_segments_are_enough_without_horizons_and_transactions(
+    cleaned: Cleaned, case: GoldenCase, i: int
+) -> None:
+    for log in case.logs:
+        name = log_id(case.name, i, log, False)
+        if name in cleaned.kept:
+            is_broker = sorted(cleaned.kept[name]) == case.offsets(case.pairs[i][1])[log]
+            assert is_broker == ((case.name, i) not in NEEDS_BATCHES)
+
+
+@pytest.fixture(scope="module")
+def chained() -> Iterator[dict[tuple[str, int, Log], tuple[LogCleaning, list[int]]]]:
+    """Pair after pair with the checkpoint and the horizons that the run before left, and no batches."""
+    found: dict[tuple[str, int, Log], tuple[LogCleaning, list[int]]] = {}
+    for i in range(max(len(case.pairs) for case in CHAINED)):
+        logs, given, policies = {}, {}, {}
+        present = [(case, log) for case in CHAINED if i < len(case.pairs) for log in case.logs]
+        for case, log in present:
+            name = log_id(case.name, log)
+            logs[name] = records_of(case, i, log)
+            told = given_of(case, i, log, with_batches=False)
+            before = found[case.name, i - 1, log][0] if i else None
+            given[name] = GivenLog(
+                segments=told.segments,
+                log_end_offset=told.log_end_offset,
+                checkpoint_offset=before.checkpoint_offset if before else None,
+                horizons=before.horizons if before else (),
+            )
+            policies[name] = replace(policy_of(case, i, log), log_cleaner_threads=BROKERS)
+        result = Cleaned(log_frames.cleaned(logs, given, policies))
+        for case, log in present:
+            name = log_id(case.name, log)
+            found[case.name, i, log] = result.logs[name], sorted(result.kept[name])
+    return found
+
+
+@pytest.mark.parametrize("case", CHAINED, ids=lambda case: case.name)
+def test_remembered_horizons_stand_for_batches(chained: Any, case: GoldenCase) -> None:
+    for i, (_, after) in enumerate(case.pairs):
+        for log in case.logs:
+            found, kept = chained[case.name, i, log]
+            assert kept == case.offsets(after)[log]
+            assert found.checkpoint_offset == case.checkpoint(after).get(log)
+            check_rounds(found, logged_rounds(case, i, log))

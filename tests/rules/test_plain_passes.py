@@ -1,0 +1,115 @@
+"""The plain form's tasks, run one after the other in this process: passes show nowhere in what they leave."""
+
+import random
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from dump_files import write_kcat
+from kcompact.compact import plain_copying
+from kcompact.compact.plain import PlainRun, compact_alone, merge_and_copy, send_groups
+from kcompact.compact.plain_copying import PlainJob
+from kcompact.compact.totals import Outcome, piece_bytes, plain_outcome
+from kcompact.dumps.dump import open_dump
+from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.records.record import Record
+from kcompact.engine.in_process import send_in_process
+from kcompact.engine.passes import grouping
+from kcompact.engine.passes import index_pass as indexing
+from kcompact.engine.passes.copy_pass import copy_bytes
+from kcompact.engine.passes.index_pass import plan_index
+from kcompact.report.compact.csv_parts import render_gaps, render_removed_keys
+
+RECORDS = 400
+SPLIT_BYTES = 9_000
+
+
+def records(seed: int, keys: int) -> list[Record]:
+    """Three partitions of a topic, with holes between their offsets and some keys in several of them."""
+    rng = random.Random(seed)
+    offsets = [0, 5, 9]
+    made = []
+    for number in range(RECORDS):
+        partition = rng.randrange(3)
+        offsets[partition] += rng.choice([1, 1, 1, 2, 40])
+        key = f"key-{rng.randrange(keys)}".encode()
+        value = None if rng.random() < 0.2 else f"value-{number}".encode()
+        made.append(Record("orders", partition, offsets[partition], number, key, value))
+    return made
+
+
+def run(path: Path, folder: Path, merge_tasks: int, *, drop_tombstones: bool = False) -> PlainRun:
+    """Every stage of the plain form; its parts lie in ``folder``."""
+    folder.mkdir()
+    with open_dump([str(path)], ReadOptions()) as dump:
+        job = PlainJob(
+            plan_index(dump, folder), copy_bytes, render_removed_keys, render_gaps, drop_tombstones
+        )
+        tasks = len(job.plan.tasks)
+        if tasks == merge_tasks == 1:
+            return compact_alone(job, 0)
+        sent = send_in_process(tasks, merge_tasks, lambda task: send_groups(job, task, merge_tasks))
+        done = merge_and_copy(job, sent, merge_tasks, lambda scan: bool(scan.summaries))
+    assert done is not None
+    return done
+
+
+def outcome_of(done: PlainRun) -> Outcome:
+    return plain_outcome(done.scan.summaries, done.copied, done.fragments, render_gaps)
+
+
+def left(folder: Path, done: PlainRun) -> tuple[bytes, list[bytes], list[object]]:
+    """The survivors' bytes, both reports, and the figures."""
+    outcome = outcome_of(done)
+    parts = [(folder / part.part).read_bytes()[part.start : part.end] for part in outcome.fragments]
+    reports = [b"".join(piece_bytes(folder, pieces)) for pieces in (outcome.removed_keys, outcome.gaps)]
+    return b"".join(parts), reports, [asdict(log) for log in outcome.logs]
+
+
+@pytest.fixture
+def small_passes(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Many tasks, and passes and stretches of a few rows."""
+    monkeypatch.setattr(indexing, "SMALLEST_SPLIT_BYTES", SPLIT_BYTES)
+    monkeypatch.setattr(grouping, "MOST_ROWS", 7)
+    monkeypatch.setattr(grouping, "MOST_KEYS", 7)
+    monkeypatch.setattr(plain_copying, "_SAMPLED", 2)
+    return monkeypatch
+
+
+@pytest.mark.parametrize("keys", [3, 60, 100_000])
+@pytest.mark.parametrize("drop_tombstones", [False, True])
+def test_passes_and_stretches_show_nowhere(
+    tmp_path: Path, small_passes: pytest.MonkeyPatch, keys: int, *, drop_tombstones: bool
+) -> None:
+    path = write_kcat(tmp_path / "dump.jsonl", records(keys, keys))
+    several = run(path, tmp_path / "several", 3, drop_tombstones=drop_tombstones)
+    small_passes.undo()
+    whole = run(path, tmp_path / "whole", 1, drop_tombstones=drop_tombstones)
+
+    assert len(several.scan.notes) > 1
+    assert several.scan.notes.keys() != whole.scan.notes.keys()
+    assert left(tmp_path / "several", several) == left(tmp_path / "whole", whole)
+    assert several.shared_keys == whole.shared_keys
+    assert (several.shared_keys.count > 0) == (keys < 100_000)
+
+
+@pytest.mark.usefixtures("small_passes")
+def test_every_missing_offset_is_counted_where_it_was_missing(tmp_path: Path) -> None:
+    made = records(1, 40)
+    done = run(write_kcat(tmp_path / "dump.jsonl", made), tmp_path / "work", 2)
+
+    for log in outcome_of(done).logs:
+        present = {record.offset for record in made if record.partition == log.partition}
+        latest = {record.key: record.offset for record in made if record.partition == log.partition}
+        span = set(range(min(present), max(present) + 1))
+        assert log.gap_offsets == len(span - set(latest.values()))
+        assert log.gap_offsets_missing_before == len(span - present)
+
+
+@pytest.mark.usefixtures("small_passes")
+def test_a_dump_of_one_task_is_merged_in_a_job_of_its_own_where_that_is_asked_for(tmp_path: Path) -> None:
+    path = write_kcat(tmp_path / "dump.jsonl", records(2, 50)[:100])
+    by_three_stages, at_once = (run(path, tmp_path / str(merging), merging) for merging in (2, 1))
+
+    assert left(tmp_path / "2", by_three_stages) == left(tmp_path / "1", at_once)

@@ -1,0 +1,136 @@
+"""The engine against the broker model on random logs, under all policies in combination."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from broker_log import Config, ModelBatch, ModelLog, Round
+from broker_model import turn
+from kcompact.broker.batches import Batch
+from kcompact.broker.given import GivenLog
+from kcompact.broker.segment_lists import Segment
+from kcompact.rules.cleaned_log import LogCleaning
+from kcompact.rules.policy import LONG_MAX, Policy
+from log_frames import cleaned, retained
+from random_logs import NOW_MS, RandomLog, random_log
+
+SEEDS = range(1, 301)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A random log and what the model makes of it."""
+
+    setup: RandomLog
+    after: ModelLog
+    rounds: list[Round]
+
+
+def _copy(log: ModelLog) -> ModelLog:
+    return replace(log, segments=[replace(s, batches=[b.copy() for b in s.batches]) for s in log.segments])
+
+
+def _expected(setup: RandomLog) -> Expected:
+    log = _copy(setup.log)
+    rounds = turn(log, setup.config, NOW_MS, rounds=setup.rounds, respect_ratio=setup.respect_ratio)
+    return Expected(setup, log, rounds)
+
+
+def _batch(batch: ModelBatch) -> Batch:
+    return Batch(
+        batch.base_offset,
+        batch.last_offset,
+        len(batch.records) + (1 if batch.marker else 0),
+        batch.size_bytes,
+        max_timestamp_ms=batch.max_timestamp_ms,
+        producer_id=batch.producer_id,
+        producer_epoch=batch.producer_epoch,
+        is_transactional=batch.is_transactional,
+        is_control=batch.is_control,
+        marker=batch.marker,
+        delete_horizon_ms=batch.delete_horizon_ms,
+    )
+
+
+def _given(log: ModelLog, *, with_batches: bool) -> GivenLog:
+    segments = tuple(Segment(s.base_offset, s.size_bytes, s.mtime_ms) for s in log.segments)
+    batches = tuple(map(_batch, log.batches())) if with_batches else None
+    return GivenLog(segments, batches, (), log.log_start, log.log_end, log.last_stable, log.checkpoint)
+
+
+def _policy(setup: RandomLog) -> Policy:
+    same = {name: getattr(setup.config, name) for name in Config.__dataclass_fields__}
+    more = {"producer_id_expiration_ms": LONG_MAX, "now_ms": NOW_MS, "null_keys": "drop"}
+    return Policy(**same | more, rounds=setup.rounds, respect_dirty_ratio=setup.respect_ratio)
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["batches", "records"])
+def played(request: pytest.FixtureRequest) -> Any:
+    expected = {seed: _expected(random_log(seed, transactions=request.param)) for seed in SEEDS}
+    logs, given, policies = {}, {}, {}
+    for seed, one in expected.items():
+        logs[seed] = [r for b in one.setup.log.batches() for r in b.records]
+        given[seed] = _given(one.setup.log, with_batches=request.param)
+        policies[seed] = _policy(one.setup)
+    found = {}
+    for seed, one in expected.items():  # each the only log of its broker: a turn goes over all logs
+        result = cleaned({seed: logs[seed]}, {seed: given[seed]}, {seed: policies[seed]})
+        if not overtaken(result.logs[seed]):
+            found[seed] = one, result.logs[seed], sorted(row["offset"] for row in retained(result))
+    return found
+
+
+def overtaken(found: LogCleaning) -> bool:
+    """Whether retention has moved the log start beyond the next round: the run ends there, and says so."""
+    return any("overtaken" in note for note in found.notes)
+
+
+def test_records_checkpoint_and_log_start_are_the_models(played: Any) -> None:
+    for seed, (expected, found, kept) in played.items():
+        log = expected.after
+        offsets = [r.offset for b in log.batches() for r in b.records if r.offset >= log.log_start]
+        assert kept == offsets, seed
+        assert found.checkpoint_offset == log.checkpoint, seed
+        assert found.log_start_offset == log.log_start, seed
+
+
+def test_rounds_are_the_models(played: Any) -> None:
+    for seed, (expected, found, _) in played.items():
+        assert [_figures(one) for one in expected.rounds] == _engine_figures(found), seed
+
+
+def _figures(one: Round) -> tuple[int, ...]:
+    span = (one.first_dirty, one.next_offset, one.map_entries)
+    return (*span, one.messages_read, one.messages_written, one.invalid, one.bytes_read, one.bytes_written)
+
+
+def _engine_figures(found: LogCleaning) -> list[tuple[int, ...]]:
+    return [
+        (
+            one.span.first_dirty_offset,
+            one.span.next_offset,
+            one.map_entries,
+            one.messages_read,
+            one.messages_written,
+            one.invalid_messages_read,
+            one.bytes_read,
+            one.bytes_written,
+        )
+        for one in found.rounds
+    ]
+
+
+def test_segments_are_the_models(played: Any) -> None:
+    for seed, (expected, found, _) in played.items():
+        mine = [(s.base_offset, s.size_bytes) for s in found.segments or ()]
+        assert mine == [(s.base_offset, s.size_bytes) for s in expected.after.segments], seed
+
+
+def test_the_random_logs_are_worth_it(played: Any) -> None:
+    """Most logs are cleaned, many in several rounds, some are cut by retention."""
+    assert len(played) > len(SEEDS) * 0.95
+    found = [found for _, found, _ in played.values()]
+    assert sum(bool(log.rounds) for log in found) > len(SEEDS) // 3
+    assert sum(len(log.rounds) > 1 for log in found) > len(SEEDS) // 20
+    assert sum(log.log_start_offset > log.bounds.log_start_offset for log in found) > len(SEEDS) // 20

@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from golden_cases import GoldenCase, golden_cases
+from kcompact.broker.given import GivenLog
+from kcompact.compact.read_committed import told_by_read_committed
+from kcompact.engine.passes.summaries import LogSummary
+from kcompact.rules.transactions import aborted_ranges
+
+offsets = st.sets(st.integers(0, 40), min_size=1)
+
+
+def summary(present: set[int]) -> list[LogSummary]:
+    runs = [(offset, offset + 1) for offset in sorted(present)]
+    return [LogSummary(0, 7, "t", 0, runs=np.array(runs, dtype=np.int64).reshape(-1, 2))]
+
+
+def aborted_of(present: set[int], committed: set[int], stable: int | None) -> tuple[set[int], int | None]:
+    told, _ = told_by_read_committed(
+        {7: GivenLog(last_stable_offset=stable)}, summary(present), summary(committed) if committed else []
+    )
+    ranges = told[7].aborted
+    aborted = {offset for r in ranges for offset in range(r.first_offset, r.last_offset + 1)}
+    return aborted, told[7].last_stable_offset
+
+
+STAGES = [
+    (case, stage)
+    for case in golden_cases()
+    for stage in sorted({stage for pair in case.pairs for stage in pair})
+    if case.path(stage, "read_committed.jsonl").exists()
+]
+
+
+@pytest.mark.parametrize(("case", "stage"), STAGES, ids=[f"{case.name}-{stage}" for case, stage in STAGES])
+def test_the_pair_tells_what_a_brokers_batches_tell(case: GoldenCase, stage: str) -> None:
+    present = {record.offset for record in case.records(stage)}
+    committed = {record.offset for record in case.records(stage, read_committed=True)}
+    stable = case.stage_log(stage, case.logs[0]).last_stable_offset
+
+    aborted, _ = aborted_of(present, committed, stable)
+
+    ranges = aborted_ranges((case.batches(stage) or {})[case.logs[0]])
+    told = {offset for r in ranges for offset in range(r.first_offset, r.last_offset + 1)}
+    assert aborted == {offset for offset in told & present if offset < stable}
+
+
+@given(offsets, st.data())
+def test_below_the_last_stable_offset_what_is_lacking_was_aborted(
+    present: set[int], data: st.DataObject
+) -> None:
+    stable = data.draw(st.integers(0, 45))
+    committed = {offset for offset in data.draw(st.sets(st.sampled_from(sorted(present)))) if offset < stable}
+
+    aborted, _ = aborted_of(present, committed, stable)
+
+    assert aborted == {offset for offset in present - committed if offset < stable}
+
+
+@given(offsets, st.data())
+def test_without_it_the_tail_counts_as_open(present: set[int], data: st.DataObject) -> None:
+    committed = data.draw(st.sets(st.sampled_from(sorted(present)), min_size=1))
+
+    aborted, stable = aborted_of(present, committed, None)
+
+    assert stable == min((offset for offset in present if offset > max(committed)), default=None)
+    assert aborted == {offset for offset in present - committed if offset < max(committed)}

@@ -1,0 +1,102 @@
+"""The figures of many splits at once are those of each split by itself."""
+
+import itertools
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kcompact.compact.split_figures import SplitFigures, Splits
+from kcompact.engine.passes.grouping import place_of
+from kcompact.engine.passes.summaries import LogSummary
+
+Record = tuple[bool, bool, bool, int]  # is it the latest of its key, a tombstone, dropped; removed before it
+
+
+@st.composite
+def split_logs(draw: st.DrawFn) -> list[tuple[list[int], list[Record]]]:
+    """Per split: the offsets of one log (none is in two splits), and what is known of each record."""
+    splits = []
+    start = 0
+    record = st.tuples(st.booleans(), st.booleans(), st.booleans(), st.integers(0, 2))
+    for steps in draw(st.lists(st.lists(st.integers(1, 3), min_size=1, max_size=6), min_size=1, max_size=5)):
+        offsets = list(itertools.accumulate(steps, initial=start))
+        start = offsets[-1] + draw(st.integers(1, 3))
+        splits.append((offsets, draw(st.lists(record, min_size=len(offsets), max_size=len(offsets)))))
+    order = draw(st.permutations(range(len(splits))))  # names of files need not follow offsets
+    return [splits[number] for number in order]
+
+
+def runs_of(offsets: list[int]) -> np.ndarray:
+    cuts = [0, *(n for n in range(1, len(offsets)) if offsets[n] > offsets[n - 1] + 1), len(offsets)]
+    return np.array([[offsets[a], offsets[b - 1] + 1] for a, b in itertools.pairwise(cuts)])
+
+
+def rows_of(split_id: int, offsets: list[int], records: list[Record]) -> pa.Table:
+    latest = [
+        (offset, tombstone, dropped and tombstone, removed)
+        for offset, (is_latest, tombstone, dropped, removed) in zip(offsets, records, strict=True)
+        if is_latest
+    ]
+    columns = np.array(latest, np.int64).reshape(-1, 4)
+    place = place_of(np.full(len(latest), split_id), columns[:, 0] % 7 + 1, columns[:, 1])
+    return pa.table(
+        {
+            "split_id": np.full(len(latest), split_id),
+            "last_offset": columns[:, 0],
+            "place": place,
+            "dropped": columns[:, 2].astype(bool),
+            "records": columns[:, 3] + 1,
+        }
+    )
+
+
+def expected(rows: pa.Table, offsets: list[int]) -> dict[str, int]:
+    """The figures of one split, one after another."""
+    found = rows.to_pylist()
+    kept = [row for row in found if not row["dropped"]]
+    kept_offsets = [row["last_offset"] for row in kept]
+    gaps = [(low + 1, high) for low, high in itertools.pairwise(kept_offsets) if high - low > 1]
+    first, last = (kept_offsets[0], kept_offsets[-1]) if kept else (-1, -1)
+    return {
+        "split_id": found[0]["split_id"],
+        "first_offset": found[0]["last_offset"],
+        "keys": len(found),
+        "kept": len(kept),
+        "kept_bytes": sum(row["last_offset"] % 7 + 1 for row in kept),
+        "tombstones_kept": sum(row["place"] & 1 for row in kept),
+        "tombstones_dropped": len(found) - len(kept),
+        "first_kept": first,
+        "last_kept": last,
+        "records_before": sum(offset < first for offset in offsets),
+        "records_through": sum(offset <= last for offset in offsets),
+        "removed_keys": sum(row["records"] > 1 or row["dropped"] for row in found),
+        "gaps": len(gaps),
+        "gap_offsets": sum(end - start for start, end in gaps),
+        "gap_missing_before": sum(
+            offset not in offsets for start, end in gaps for offset in range(start, end)
+        ),
+    }
+
+
+@given(split_logs())
+def test_many_splits_at_once_are_as_each_by_itself(splits: list[tuple[list[int], list[Record]]]) -> None:
+    tables = [rows_of(number, *split) for number, split in enumerate(splits)]
+    there = [number for number, table in enumerate(tables) if table.num_rows]
+    if not there:
+        return
+    rows = pa.concat_tables(tables).combine_chunks()
+    logs = [
+        LogSummary(number, 7, "t", 0, first_offset=splits[number][0][0], runs=runs_of(splits[number][0]))
+        for number in there
+    ]
+
+    figures = SplitFigures.of(rows, Splits.of(rows["split_id"].to_numpy()), logs)
+
+    found = [
+        dict(zip(figures.columns, row, strict=True))
+        for row in zip(*(column.tolist() for column in figures.columns.values()), strict=True)
+    ]
+    assert [expected(tables[number], splits[number][0]) for number in there] == found
+    assert len(figures.gaps) == sum(row["gaps"] for row in found)

@@ -1,0 +1,73 @@
+"""A compaction in a few lines, for tests of dumps: index all splits, latest per key, copy."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from kcompact.dumps.dump import Dump, open_dump
+from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.output.outputs import OutputChoice, OutputPlan, name_outputs
+from kcompact.dumps.records.layout import DumpFile, Split, SplitNotes
+from kcompact.dumps.records.record import index_schema
+
+ONE_SPLIT = 1 << 40
+
+
+def open_one(path: Path, **options: object) -> Dump:
+    """Open a dump of one file or folder."""
+    return open_dump([str(path)], ReadOptions(**options))  # type: ignore[arg-type]  # of many types
+
+
+def index_all(
+    dump: Dump, split_bytes: int = ONE_SPLIT, extra: frozenset[str] = frozenset()
+) -> tuple[pa.Table, dict[int, SplitNotes]]:
+    """All index rows of a dump, and the notes of each split."""
+    notes: dict[int, SplitNotes] = {}
+    batches = []
+    for split in dump.splits(split_bytes):
+        file = dump.files[split.file_id]
+        notes[split.split_id] = SplitNotes()
+        batches += LAYOUTS[file.layout].index(file, split, extra, notes[split.split_id])
+    return pa.Table.from_batches(batches, index_schema(extra)), notes
+
+
+def compacted(dump: Dump, split_bytes: int = ONE_SPLIT) -> bytes:
+    """What the plain rule leaves of the dump's files, joined: the latest record of each key."""
+    table, _ = index_all(dump, split_bytes)
+    rows = table.to_pylist()
+    latest = {(row["log_id"], row["key"]): row["offset"] for row in sorted(rows, key=lambda r: r["offset"])}
+    kept = [row for row in rows if latest[row["log_id"], row["key"]] == row["offset"]]
+    return copied(dump, kept, split_bytes)
+
+
+def copied(dump: Dump, rows: list[dict[str, int]], split_bytes: int = ONE_SPLIT) -> bytes:
+    """An output file that holds the given rows' records."""
+    out = io.BytesIO()
+    first = dump.files[0]
+    layout = LAYOUTS[first.layout]
+    out.write(layout.begin(first))
+    fragments = [_fragment(dump.files[split.file_id], split, rows) for split in dump.splits(split_bytes)]
+    out.write(layout.between(first).join(filter(None, fragments)))
+    out.write(layout.end(first))
+    return out.getvalue()
+
+
+def _fragment(file: DumpFile, split: Split, rows: list[dict[str, int]]) -> bytes:
+    mine = [row for row in rows if row["split_id"] == split.split_id]
+    if not mine:
+        return b""
+    out = io.BytesIO()
+    positions = np.array([row["position"] for row in mine], dtype=np.int64)
+    record_bytes = np.array([row["record_bytes"] for row in mine], dtype=np.int32)
+    written = LAYOUTS[file.layout].copy(file, split, positions, record_bytes, out)
+    assert written == len(out.getvalue())
+    return out.getvalue()
+
+
+def planned(dump: Dump, arguments: list[str], output: str | Path) -> OutputPlan:
+    """Where a dump's survivors go with ``-o``."""
+    names = name_outputs(arguments, [file.path for file in dump.files], OutputChoice(str(output)))
+    return names.plan(dump.files)

@@ -1,0 +1,81 @@
+"""Index rows made from records, many logs in one, and tracked without Spark."""
+
+from collections.abc import Iterable, Mapping
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcompact.broker.given import GivenLog
+from kcompact.cleaner.cleaning import NOTHING_GIVEN, Cleaning, clean
+from kcompact.cleaner.shares import Shares, plan_shares
+from kcompact.cleaner.tracked import INDEXED, send_rows, track
+from kcompact.dumps.records.indexing import index_rows
+from kcompact.dumps.records.layout import SplitNotes
+from kcompact.dumps.records.record import Record, log_id_of
+from kcompact.engine.in_process import send_in_process
+from kcompact.engine.passes.summaries import LogSummary, SplitSummary
+from kcompact.engine.shuffle import Stage
+from kcompact.rules.decisions import with_verdicts
+from kcompact.rules.lookups import lookup_for
+from kcompact.rules.policy import Policy
+from kcompact.rules.verdicts import Verdict
+
+KEY_RECEIVERS = 3
+
+
+def index_table(logs: Mapping[int, Iterable[Record]]) -> pa.Table:
+    """Rows of all logs; each keeps the id it has here, whatever its records are called."""
+    batches = []
+    for split_id, (log_id, records) in enumerate(logs.items()):
+        found = [(position, 1, record) for position, record in enumerate(records)]
+        for batch in index_rows(found, split_id, INDEXED, SplitNotes()):
+            ids = pa.array([log_id] * batch.num_rows, pa.int64())
+            batches.append(batch.set_column(0, batch.schema.field("log_id"), ids))
+    return pa.Table.from_batches(batches)
+
+
+def keyed_rows(table: pa.Table) -> Stage:
+    """The rows as a scan sends them, by key."""
+    return send_rows(send_in_process, table, KEY_RECEIVERS)
+
+
+def shares_of(table: pa.Table, most_records: int = 40) -> Shares:
+    """Shares so small that most logs have several."""
+    return plan_shares(summaries_of(table), most_records)
+
+
+def summaries_of(table: pa.Table) -> list[LogSummary]:
+    """As if every log lay in several splits."""
+    summaries: list[LogSummary] = []
+    for log_id in pc.unique(table["log_id"]).to_pylist():
+        rows = table.filter(pc.equal(table["log_id"], log_id)).combine_chunks()
+        for start in range(0, rows.num_rows, 25):
+            notes = SplitNotes(logs={log_id: (str(log_id), 0)})
+            summary = SplitSummary(start, notes)
+            summary.add(rows.slice(start, 25).combine_chunks().to_batches()[0])
+            summaries += summary.logs()
+    return summaries
+
+
+def cleaned(
+    logs: Mapping[int, Iterable[Record]],
+    given: Mapping[int, GivenLog],
+    policies: Mapping[int, Policy],
+    names: Mapping[int, str] | None = None,
+) -> Cleaning:
+    """``clean`` on records."""
+    table = index_table(logs)
+    lookups = {i: lookup_for(given.get(i, NOTHING_GIVEN), policy) for i, policy in policies.items()}
+    return clean(track(keyed_rows(table), shares_of(table), lookups), given, policies, names)
+
+
+def retained(cleaning: Cleaning) -> list[dict[str, int]]:
+    """log_id, offset and position of the records that stay."""
+    parts = cleaning.tracked.each(lambda rows: with_verdicts(rows, cleaning.plans))
+    rows = pa.concat_tables(parts)
+    kept = rows.filter(pc.equal(rows["verdict"], int(Verdict.RETAINED)))
+    return kept.select(["log_id", "offset", "position"]).to_pylist()
+
+
+def log_id(*names: object) -> int:
+    return log_id_of("/".join(map(str, names)), 0)

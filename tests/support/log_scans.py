@@ -1,0 +1,83 @@
+"""Records scanned without Spark: what its window would hand over, computed the slow way."""
+
+from collections import defaultdict
+
+import numpy as np
+
+from broker_sizes import batch_bytes
+from kcompact.broker.given import GivenLog
+from kcompact.broker.log_names import LogName
+from kcompact.dirtiness.dirtiness import Dirtiness, ScannedLog, Setting, assess, plan_scan
+from kcompact.dirtiness.dirty_scan import SUPERSEDED, LogScan, LogScanner, ScanPlan, ScanRows
+from kcompact.dumps.records.record import Record
+from kcompact.rules.policy import Policy
+
+NOW_MS = 1_000_000
+
+
+def scan_rows(records: list[Record], first_dirty: int, horizons: dict[int, int]) -> ScanRows:
+    """What Spark's window hands over, computed the slow way."""
+    before: dict[bytes, list[Record]] = defaultdict(list)
+    previous, superseded = [], []
+    for one in records:
+        earlier = before[one.key] if one.key is not None else []
+        previous.append(earlier[-1].offset if earlier else -1)
+        dirty = [e for e in earlier if e.offset >= first_dirty]
+        gone = [] if one.offset < first_dirty else dirty[-1:] or earlier
+        stamped = [e for e in gone if e.value is None and e.offset in horizons]
+        due = [e for e in stamped if horizons[e.offset] <= NOW_MS]
+        superseded.append(
+            [
+                *(sum(size(e) for e in gone), len(gone), sum(e.value is None for e in gone)),
+                *(len(stamped), len(due), sum(size(e) for e in due)),
+            ]
+        )
+        if one.key is not None:
+            earlier.append(one)
+    has_key = np.array([r.key is not None for r in records])
+    latest = {r.key: r.offset for r in records if r.offset >= first_dirty}
+    return ScanRows(
+        offset=np.array([r.offset for r in records]),
+        timestamp_ms=np.array([r.timestamp_ms for r in records]),
+        log_bytes=np.array([size(r) for r in records]),
+        is_mapped=has_key,
+        is_keyless=~has_key,
+        is_aborted=np.zeros(len(records), bool),
+        is_tombstone=np.array([r.value is None for r in records]),
+        is_latest=has_key & np.array([latest.get(r.key, -1) <= r.offset for r in records]),
+        delete_horizon_ms=np.array([horizons.get(r.offset, -1) for r in records]),
+        previous_offset=np.array(previous),
+        superseded=np.array(superseded).reshape(-1, len(SUPERSEDED)),
+    )
+
+
+def size(one: Record) -> int:
+    """R40: alone in its batch."""
+    return batch_bytes([one], one.offset, one.timestamp_ms)
+
+
+def scan(
+    records: list[Record], plan: ScanPlan, horizons: dict[int, int] | None = None, pieces: int = 1
+) -> LogScan:
+    scanner = LogScanner(plan)
+    rows = scan_rows(records, plan.first_dirty_offset, horizons or {})
+    for at in np.array_split(np.arange(len(records)), pieces):
+        scanner.feed(ScanRows(**{name: column[at] for name, column in vars(rows).items()}))
+    return scanner.finish()
+
+
+def look(records: list[Record], given: GivenLog, policy: Policy, **more: object) -> Dirtiness:
+    one = scanned(records, policy, given, **more)
+    return assess(one, one.settings[0])
+
+
+def scanned(
+    records: list[Record],
+    policy: Policy,
+    given: GivenLog = GivenLog(),  # noqa: B008  frozen
+    horizons: dict[int, int] | None = None,
+    pieces: int = 1,
+) -> ScannedLog:
+    setting = Setting(policy)
+    plan = plan_scan(given, [setting])
+    return ScannedLog(LogName("orders", 0), [setting], given, plan, scan(records, plan, horizons, pieces))

@@ -1,0 +1,92 @@
+"""Verification of records in this process: the same judgement, and no Spark."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from index_frames import index_table, logs_of
+from kcompact.dumps.records.record import Record, log_id_of
+from kcompact.rules.lookups import Lookup
+from kcompact.verify.compacted import verify_compacted
+from kcompact.verify.judgement.bounds import Bounds
+from kcompact.verify.outcome import Outcome
+from kcompact.verify.pipeline import verify_compaction
+from kcompact.verify.question import Question
+from kcompact.verify.rows.disorder import Disorder, sort_out
+from kcompact.verify.rows.key_rows import EXTRA
+from kcompact.verify.rows.pairs import PairsHere
+from kcompact.verify.rows.row_files import OrderInSplits
+from kcompact.verify.rows.settling import Rules, rules_alone, rules_of
+
+COLUMNS = EXTRA | {"log_bytes"}
+
+
+def rows_of(records: Sequence[Record]) -> pa.Table:
+    """Index rows of one split of one file, as verification reads them."""
+    order = OrderInSplits()
+    batches = index_table(records, COLUMNS).to_batches() or [
+        pa.RecordBatch.from_pylist([], index_table(records, COLUMNS).schema)
+    ]
+    return pa.Table.from_batches([order.add(batch) for batch in batches])
+
+
+def in_order(before: pa.Table, after: pa.Table, question: Question) -> tuple[PairsHere, Disorder]:
+    """The two without what is wrong with their order."""
+    disorder, first_before, first_after = sort_out(before, after, question, ({}, {}))
+    pair = before.filter(pa.array(first_before)), after.filter(pa.array(first_after))
+    return PairsHere((pair,)), disorder
+
+
+def judge_pair(
+    question: Question,
+    before: Sequence[Record],
+    after: Sequence[Record],
+    lookups: Mapping[int, Lookup] | None = None,
+    *,
+    settles: bool = True,
+) -> Outcome:
+    """Is AFTER a compaction of BEFORE? ``settles`` false: every record is judged by the rules."""
+    question = knowing_after(question, after)
+    rules = rules_of(question, lookups or {})
+    pairs, disorder = in_order(rows_of(before), rows_of(after), question)
+    return verify_compaction(pairs, question, rules if settles else unsettled(rules), disorder)
+
+
+def judge_alone(
+    question: Question,
+    records: Sequence[Record],
+    lookups: Mapping[int, Lookup] | None = None,
+    *,
+    settles: bool = True,
+) -> Outcome:
+    """Is a dump fully compacted?"""
+    rules, rows = rules_alone(question, lookups or {}), rows_of(records)
+    pairs, disorder = in_order(rows, rows, question)
+    return verify_compacted(pairs, question, rules if settles else unsettled(rules), disorder)
+
+
+def knowing_after(question: Question, after: Sequence[Record]) -> Question:
+    """The question, knowing the first offset of each log in AFTER."""
+    firsts: dict[int, int] = {}
+    for r in after:
+        log_id = log_id_of(r.topic, r.partition)
+        firsts[log_id] = min(r.offset, firsts.get(log_id, r.offset))
+    bounds = {
+        log_id: replace(one, known=replace(one.known, after_first_offset=firsts.get(log_id)))
+        for log_id, one in question.bounds.items()
+    }
+    return replace(question, bounds=bounds)
+
+
+def unsettled(rules: Rules) -> Rules:
+    """Rules that settle no key."""
+    return Rules({}, rules.lookups, rules.compared)
+
+
+def question_of(
+    before: Sequence[Record], after: Sequence[Record], bounds: Bounds, max_findings: int = 10_000
+) -> Question:
+    """The same bounds for all logs."""
+    logs = logs_of(before, after)
+    return Question(logs, ("before",), "after", dict.fromkeys(logs, bounds), max_findings=max_findings)
