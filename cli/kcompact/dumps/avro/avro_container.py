@@ -74,6 +74,14 @@ class Block:
         return self.end + SYNC_BYTES
 
 
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Neighbouring blocks, and the unpacked records of each."""
+
+    blocks: list[Block]
+    unpacked: list[bytes]
+
+
 def read_header(path: str, data_path: str) -> Header:
     """The header of the container at ``data_path``; errors name ``path``. Raises InputError."""
     with Path(data_path).open("rb") as file:

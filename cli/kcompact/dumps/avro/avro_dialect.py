@@ -45,7 +45,7 @@ def avro_dialect(path: str, schema: Any, wire: WireSchema, options: ReadOptions)
         found = _keyed_by_value(found, options.key_fields[0])
     base = replace(base, **found)
     dialect = with_options(base, replace(options, key_fields=()))  # the key is a path like others now
-    _check(path, names, dialect)
+    _check(path, wire, dialect)
     unit = _timestamp_unit(_kinds_at(schema, dialect.timestamp))
     # Text may have been damaged on the way (U+FFFD), bytes not.
     byte_exact = "string" not in map(_name_of, _kinds_at(schema, dialect.key))
@@ -102,12 +102,13 @@ def _find(names: list[str], aliases: tuple[str, ...]) -> str | None:
     return next((by_plain[alias] for alias in aliases if alias in by_plain), None)
 
 
-def _check(path: str, names: list[str], dialect: Dialect) -> None:
+def _check(path: str, wire: WireSchema, dialect: Dialect) -> None:
     """Refuse schemas whose records have no key or no value, but for Lenses' files of tombstones."""
+    names = field_names(wire)
     fields = f"(fields: {some([name for name in names if '.' not in name])})"
     for role in ROLES:
         dotted = getattr(dialect, role)
-        if dotted and dotted not in names and not _deeper(names, dotted):
+        if dotted and not _is_field(wire, dotted):
             raise InputError(f"{path}: no field {dotted!r} in the Avro schema {fields}")
     if dialect.name == "lenses-avro" and (dialect.key or dialect.value):
         return
@@ -123,8 +124,14 @@ def _check(path: str, names: list[str], dialect: Dialect) -> None:
         )
 
 
-def _deeper(names: list[str], dotted: str) -> bool:
-    return dotted.count(".") > 1 and dotted.rsplit(".", dotted.count(".") - 1)[0] in names
+def _is_field(wire: WireSchema, dotted: str) -> bool:
+    """Whether the path leads through records, which may be null, to a field of one."""
+    kinds: list[Any] = [wire.type]
+    for name in dotted.split("."):
+        records = [record for kind in kinds for record in map(wire.resolve, branches(kind))]
+        children = [child for record in records if is_record(record) for child in record["fields"]]
+        kinds = [child["type"] for child in children if child["name"] == name]
+    return bool(kinds)
 
 
 def _kinds_at(schema: Any, dotted: str | None) -> list[Any]:

@@ -19,6 +19,7 @@ from kcompact.dumps.avro.avro_container import (
     CUT_HINT,
     BadBlock,
     Block,
+    Chunk,
     Header,
     blocks,
     cut_at_blocks,
@@ -27,12 +28,13 @@ from kcompact.dumps.avro.avro_container import (
     unpack,
 )
 from kcompact.dumps.avro.avro_dialect import avro_dialect
-from kcompact.dumps.avro.avro_lanes import Chunk, LaneReader
 from kcompact.dumps.avro.avro_reader import AvroReader
-from kcompact.dumps.avro.avro_records import DAMAGE, Datum
+from kcompact.dumps.avro.avro_records import DAMAGE, Datum, RecordReader
 from kcompact.dumps.avro.avro_schema import wire_schema
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.files.small_files import one_by_one
+from kcompact.dumps.loops.avro.block_loop import BlockLoop, Cursor
+from kcompact.dumps.loops.readiness import scanner_of
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.framed import UnreadableError
 from kcompact.dumps.records.indexing import Found, index_rows
@@ -41,8 +43,7 @@ from kcompact.dumps.records.record import Record
 from kcompact.errors import InputError
 
 BLOCK_SHIFT = 32
-CHUNK_BYTES = 64 << 20  # unpacked, in memory at a time
-CHUNK_RECORDS = 4 << 20  # some hundred bytes each in columns
+CHUNK_BYTES = 8 << 20  # unpacked, in memory at a time
 
 
 @dataclass(frozen=True)
@@ -143,13 +144,20 @@ class Avro:
 def _indexed(
     file: DumpFile, split: Split, extra: frozenset[str], notes: SplitNotes
 ) -> Iterator[pa.RecordBatch]:
-    """All rows of a split: chunks in lanes where that is possible, else record by record. Raises BadBlock."""
+    """All rows of a split: by a compiled loop where that pays and is possible. Raises BadBlock."""
     exact = _ExactReader(file, split, notes, values=bool(extra))
-    lanes = LaneReader(file, split, notes, extra)
+
+    def by_reference(chunk: Chunk, first: Cursor, last: Cursor) -> Iterator[pa.RecordBatch]:
+        return index_rows(exact.read(chunk, first, last), split.split_id, extra, notes)
+
+    scanner = scanner_of(file, extra)
+    by_loop = BlockLoop(scanner, file, split, extra, notes, by_reference) if scanner is not None else None
     with map_file(file.data_path) as data:
         for chunk in _chunks(data, file, split):
-            found = lanes.read(chunk)
-            yield from index_rows(exact.read(chunk), split.split_id, extra, notes) if found is None else found
+            if by_loop is None:
+                yield from by_reference(chunk, Cursor(0), Cursor(len(chunk.blocks)))
+            else:
+                yield from by_loop.index(chunk)
 
 
 def _found(file: DumpFile, split: Split, notes: SplitNotes, *, values: bool) -> Iterator[Found]:
@@ -157,7 +165,7 @@ def _found(file: DumpFile, split: Split, notes: SplitNotes, *, values: bool) -> 
     exact = _ExactReader(file, split, notes, values=values)
     with map_file(file.data_path) as data:
         for chunk in _chunks(data, file, split):
-            yield from exact.read(chunk)
+            yield from exact.read(chunk, Cursor(0), Cursor(len(chunk.blocks)))
 
 
 def _chunks(data: mmap, file: DumpFile, split: Split) -> Iterator[Chunk]:
@@ -165,17 +173,16 @@ def _chunks(data: mmap, file: DumpFile, split: Split) -> Iterator[Chunk]:
     header = file.shape.header
     found: list[Block] = []
     unpacked: list[bytes] = []
-    size = records_found = 0
+    size = 0
     try:
         for block in blocks(data, header.sync, split.start, split.end):
             records = unpack(data, block, header.codec)
             found.append(block)
             unpacked.append(records)
             size += len(records)
-            records_found += block.count
-            if size >= CHUNK_BYTES or records_found >= CHUNK_RECORDS:
+            if size >= CHUNK_BYTES:
                 yield Chunk(found, unpacked)
-                found, unpacked, size, records_found = [], [], 0, 0
+                found, unpacked, size = [], [], 0
     except BadBlock:
         if found:
             yield Chunk(found, unpacked)
@@ -193,14 +200,19 @@ class _ExactReader:
         self._datums = self._reader.records()
         self._ordinal = 0
 
-    def read(self, chunk: Chunk) -> Iterator[Found]:
-        """The records of a chunk. Raises BadBlock."""
-        for block, unpacked in zip(chunk.blocks, chunk.unpacked, strict=True):
+    def read(self, chunk: Chunk, first: Cursor, last: Cursor) -> Iterator[Found]:
+        """The records of a chunk between two places. Raises BadBlock."""
+        for number in range(first.block, min(last.block + 1, len(chunk.blocks))):
+            block, unpacked = chunk.blocks[number], chunk.unpacked[number]
+            start = first if number == first.block else Cursor(number)
+            stop = last.done if number == last.block else None
+            if stop == 0:
+                return
             base = block.position - self._split.start << BLOCK_SHIFT
-            for datum in _read_block(unpacked, block, self._datums.read(unpacked)):
+            for datum in _read_block(self._datums, unpacked, block, start, stop):
                 record = self._record(block, datum)
                 if self._file.wants(record.topic, record.partition):
-                    yield base | datum.position, datum.record_bytes, record
+                    yield base | start.at + datum.position, datum.record_bytes, record
                 else:
                     self._notes.left_out.add((record.topic, record.partition))
 
@@ -213,17 +225,24 @@ class _ExactReader:
         return record
 
 
-def _read_block(unpacked: bytes, block: Block, datums: Iterator[Datum]) -> Iterator[Datum]:
-    """As many datums as the block says it holds, which must be all of its bytes. Raises BadBlock."""
-    end = 0
+def _read_block(
+    reader: RecordReader, unpacked: bytes, block: Block, start: Cursor, stop: int | None
+) -> Iterator[Datum]:
+    """The datums of a block from ``start`` on, until ``stop`` of the block are read. Raises BadBlock.
+
+    None: as many as it says it holds, which must be all of its bytes.
+    """
+    end = start.at
     try:
-        for datum in islice(datums, block.count):
-            end = datum.position + datum.record_bytes
+        wanted = (block.count if stop is None else stop) - start.done
+        for datum in islice(reader.read(unpacked[start.at :]), wanted):
+            end = start.at + datum.position + datum.record_bytes
             yield datum
     except DAMAGE as error:
-        reason = f"a record in this block, {end:,} bytes into it, does not fit the schema ({error})"
+        why = str(error).partition(" from <")[0]  # without the address of a buffer in memory
+        reason = f"a record in this block, {end:,} bytes into it, does not fit the schema ({why})"
         raise BadBlock(block.position, reason, CUT_HINT) from error
-    if end != len(unpacked):
+    if stop is None and end != len(unpacked):
         reason = f"{len(unpacked) - end:,} bytes are left over behind this block's {block.count:,} records"
         raise BadBlock(block.position, reason, CUT_HINT)
 

@@ -4,9 +4,7 @@ import io
 from typing import Any
 
 import fastavro
-import numpy as np
 import orjson
-import pyarrow as pa
 
 from kcompact.dumps.avro.avro_records import Datum, RecordReader, branch_bytes
 from kcompact.dumps.avro.avro_schema import Path, WireSchema, branches, is_bytes, is_integer, wire_schema
@@ -60,12 +58,15 @@ class AvroReader:
         rules = self._rules
         rules.see("record")
         timestamp = self._get(datum, "timestamp")
+        topic = rules.to_topic(_text(self._get(datum, "topic")))
+        partition = rules.to_partition(_text(self._get(datum, "partition")))
+        offset = rules.to_offset(_text(self._get(datum, "offset")), ordinal)
         return Record(
-            rules.to_topic(_text(self._get(datum, "topic"))),
-            rules.to_partition(_text(self._get(datum, "partition"))),
-            rules.to_offset(_text(self._get(datum, "offset")), ordinal),
+            topic,
+            partition,
+            offset,
             rules.to_timestamp_ms(_text(timestamp)),
-            self._key(datum),
+            self._key(datum, offset),
             self._value(datum),
             headers_of(self._get(datum, "headers")) if self._values else (),
             rules.to_timestamp_type(_text(self._get(datum, "timestamp_type")), _text(timestamp)),
@@ -78,7 +79,7 @@ class AvroReader:
         found = datum.values.get(path, MISSING)
         return datum.at(path) if found is MISSING else found
 
-    def _key(self, datum: Datum) -> bytes | None:
+    def _key(self, datum: Datum, offset: int) -> bytes | None:
         self._rules.see("key")  # a schema without the field says: null, in so many words
         found = self._get(datum, "key")
         if found is MISSING or found is None:
@@ -86,7 +87,7 @@ class AvroReader:
         key = self._bytes(datum, "key", found)
         if not key:
             return None if self._rules.dialect.empty_key == "null" else b""
-        self._rules.check_key(key, datum.position)
+        self._rules.check_key(key, offset)
         return None if self._rules.is_literal(key, "key") else key
 
     def _value(self, datum: Datum) -> bytes | None:
@@ -128,14 +129,8 @@ class AvroHeaders:
         kind = None if path is None else branches(reader.type_at(reader.wire, path))
         self._schema: Any = reader.wire.parsed(kind[0]) if kind is not None and len(kind) == 1 else None
 
-    def of(self, encoded: pa.Array) -> tuple[list[Headers], np.ndarray]:
-        """The different headers, and which of them each record has; null is none. Raises DAMAGE."""
-        numbered = encoded.fill_null(b"").dictionary_encode()
-        return list(map(self._decoded, numbered.dictionary.to_pylist())), numbered.indices.to_numpy()
-
-    def _decoded(self, encoded: bytes) -> Headers:
-        if not encoded:
-            return ()
+    def decoded(self, encoded: bytes) -> Headers:
+        """Raises DAMAGE."""
         stream = io.BytesIO(encoded)
         return headers_of(
             fastavro.schemaless_reader(stream, self._schema, None, handle_unicode_errors="surrogateescape")

@@ -21,7 +21,8 @@ MISSING, NULL, EMPTY, TEXT, OTHER, LITERAL = range(6)
 VALUE_ESCAPED, QUOTED, HEADERS_ESCAPED = 1, 2, 4
 
 # Places of ``Columns.state``.
-AT, ROWS, REFUSALS, KEY_BYTES, TOPICS, IS_UNFINISHED = range(6)
+AT, ROWS, REFUSALS, KEY_BYTES, TOPICS, IS_UNFINISHED, BLOCK, DONE = range(8)
+"""BLOCK is the number of the Avro block that AT lies in, DONE of how many of its records rows were made."""
 
 
 @dataclass
@@ -39,7 +40,7 @@ class Columns:
     refused: np.ndarray = field(default_factory=lambda: np.zeros((MOST_REFUSED, 3), np.int64))
     topics: np.ndarray = field(default_factory=lambda: np.zeros(_TOPIC_BYTES, np.uint8))
     topic_ends: np.ndarray = field(default_factory=lambda: np.zeros(MOST_TOPICS + 1, np.int64))
-    state: np.ndarray = field(default_factory=lambda: np.array([0, 0, 0, 0, 1, 0], np.int64))
+    state: np.ndarray = field(default_factory=lambda: np.array([0, 0, 0, 0, 1, 0, 0, 0], np.int64))
 
     def make_room(self, window_bytes: int) -> None:
         """For the keys of a window of so many bytes."""

@@ -1,4 +1,4 @@
-"""Field contents of every format: whole numbers, and signs of lost bytes."""
+"""Field contents of every format: bytes as they are, whole numbers, and signs of lost bytes."""
 
 import numpy as np
 
@@ -8,6 +8,15 @@ REFUSED = -1
 _MOST_DIGITS = 18  # always an int64
 _ZERO, _NINE = b"09"
 _REPLACEMENT = np.frombuffer("\ufffd".encode(), np.uint8)
+
+
+@part
+def copied(data: np.ndarray, start: int, end: int, out: np.ndarray, out_at: int) -> int:
+    """Copy a range; return where the copy ends."""
+    for at in range(start, end):
+        out[out_at] = data[at]
+        out_at += 1
+    return out_at
 
 
 @part

@@ -7,7 +7,7 @@ import numpy as np
 
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.compiling import int64, loop, part
-from kcompact.dumps.loops.fields import is_lossy, whole_number
+from kcompact.dumps.loops.fields import copied, is_lossy, whole_number
 from kcompact.dumps.loops.json_names import (
     ERRORS,
     HEADERS,
@@ -24,7 +24,7 @@ from kcompact.dumps.loops.json_names import (
     TOPIC,
     VALUE,
 )
-from kcompact.dumps.loops.json_text_loop import copied, unescaped
+from kcompact.dumps.loops.json_text_loop import unescaped
 from kcompact.dumps.loops.json_values import (
     ESCAPED,
     REFUSED,

@@ -3,6 +3,7 @@
 import numpy as np
 
 from kcompact.dumps.loops.compiling import int64, loop, part
+from kcompact.dumps.loops.fields import copied
 
 _BACKSLASH, _SMALL_U, _ZERO, _NINE = b"\\u09"
 _LOWER = 0x20
@@ -11,15 +12,6 @@ _ONE_BYTE, _TWO_BYTES = 0x80, 0x800
 _MEANINGS = np.zeros(256, np.uint8)
 for _escape, _meaning in zip(b'"\\/bfnrt', b'"\\/\b\f\n\r\t', strict=True):
     _MEANINGS[_escape] = _meaning
-
-
-@part
-def copied(data: np.ndarray, start: int, end: int, out: np.ndarray, out_at: int) -> int:
-    """Copy a range; return where the copy ends."""
-    for at in range(start, end):
-        out[out_at] = data[at]
-        out_at += 1
-    return out_at
 
 
 @part

@@ -10,7 +10,7 @@ import pyarrow as pa
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.columns import Columns
 from kcompact.dumps.loops.readiness import scanner_of
-from kcompact.dumps.loops.scanned_rows import Misfit, ScannedRows
+from kcompact.dumps.loops.scanned_rows import Misfit, RecordPlaces, ScannedRows, note_logs, only_wanted
 from kcompact.dumps.loops.windows import ByteRange, LongLineError, Window, windows_of
 from kcompact.dumps.records.framed import TOO_LARGE, TOO_LARGE_HINT
 from kcompact.dumps.records.layout import DumpFile, Reject, Split, SplitNotes, SplitToIndex
@@ -88,7 +88,7 @@ class LineLoop:
         """The result of one call of the loop: accepted rows, and ranges between them for the reference."""
         rows = ScannedRows(self._file, columns, self._logs)
         try:
-            batch = rows.batch(window, self._parts, self._extra, self._scanner.more) if rows.count else None
+            batch = self._batch(window, rows) if rows.count else None
         except Misfit:
             yield from self._read_by_reference(window, first, int(columns.state[c.AT]))
             return
@@ -107,7 +107,6 @@ class LineLoop:
         self, window: Window, rows: ScannedRows, batch: pa.RecordBatch, first: int, last: int
     ) -> pa.RecordBatch:
         """Some of the batch's rows, of logs that are wanted; notes learn of them."""
-        log_ids = batch.column("log_id").to_numpy()
         ends = np.searchsorted(rows[c.START], [stretch.last for stretch in window.stretches]).tolist()
         start = first
         for stretch, behind in zip(window.stretches, ends, strict=True):
@@ -115,23 +114,25 @@ class LineLoop:
             if start >= end:
                 continue
             rows.count_in(notes, start, end, is_table=self._scanner.is_table)
-            self._note_logs(notes, log_ids[start:end])
+            note_logs(notes, self._file, self._logs, batch.slice(start, end - start))
             start = end
-        accepted = batch.slice(first, last - first)
-        unwanted = [log_id for log, log_id in self._logs.items() if not self._file.wants(*log)]
-        if unwanted:
-            accepted = accepted.filter(pa.array(~np.isin(log_ids[first:last], unwanted)))
-        return accepted
+        return only_wanted(batch.slice(first, last - first), self._file, self._logs)
 
-    def _note_logs(self, notes: SplitNotes, log_ids: np.ndarray) -> None:
-        if all(log_id in notes.logs or log in notes.left_out for log, log_id in self._logs.items()):
-            return
-        present = set(np.unique(log_ids).tolist())
-        for log, log_id in self._logs.items():
-            if log_id in present and self._file.wants(*log):
-                notes.logs[log_id] = log
-            elif log_id in present:
-                notes.left_out.add(log)
+    def _batch(self, window: Window, rows: ScannedRows) -> pa.RecordBatch:
+        """All rows. Raises Misfit."""
+        stretch_of = (
+            np.searchsorted([stretch.first for stretch in window.stretches], rows[c.START], "right") - 1
+        )
+        splits = [self._parts[stretch.range_number].split for stretch in window.stretches]
+        positions = rows[c.START] + np.array([stretch.base for stretch in window.stretches])[stretch_of]
+        # The newline that the last line of a file was given does not count.
+        room = np.array([split.end for split in splits])[stretch_of] - positions
+        places = RecordPlaces(
+            np.array([split.split_id for split in splits], np.int32)[stretch_of],
+            positions,
+            np.minimum(rows[c.END] - rows[c.START], room).astype(np.int32),
+        )
+        return rows.batch(places, self._extra, lambda keys: self._scanner.more(rows, window, keys))
 
     def _read_by_reference(self, window: Window, start: int, end: int) -> Iterator[pa.RecordBatch]:
         """The rows that the reference reads in [start, end), part by part."""

@@ -40,11 +40,16 @@ RUN_FOLDER = "KCOMPACT_RUN_FOLDER"  # the variable that names the run's own fold
 LOOPS = {
     "json_lines": ("json_lines_loop", "json_text_loop"),
     "csv_lines": ("csv_lines_loop", "csv_cells"),
+    "avro": ("avro.avro_loop",),
 }
 """The modules with the loops of each layout."""
-_SCANNERS = {"json_lines": "json_scanner", "csv_lines": "csv_scanner"}
+_SCANNERS = {"json_lines": "json_scanner", "csv_lines": "csv_scanner", "avro": "avro.avro_scanner"}
 
-_SUFFIXES = {"json_lines": {".jsonl", ".json", ".ndjson"}, "csv_lines": {".csv", ".tsv", ".txt"}}
+_SUFFIXES = {
+    "json_lines": {".jsonl", ".json", ".ndjson"},
+    "csv_lines": {".csv", ".tsv", ".txt"},
+    "avro": {".avro"},
+}
 _SEAL = "seal.json"
 _LONGEST_SEAL = 1 << 16
 _WAIT_SECONDS = 120  # for another process that compiles
@@ -178,7 +183,7 @@ def _import_with(folder: Path, names: list[str]) -> None:
 
 def _folder_of(layout: str) -> Path:
     """Named by all that compiled code depends on."""
-    sources = sorted(Path(__file__).parent.glob("*.py"))
+    sources = sorted(Path(__file__).parent.rglob("*.py"))
     stamps = [(source.name, source.stat().st_mtime_ns, source.read_text()) for source in sources]
     settings = sorted((name, value) for name, value in os.environ.items() if name.startswith("NUMBA_"))
     parts = [

@@ -1,7 +1,7 @@
 """Index rows made of the columns that a loop has filled, and what notes learn of them."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -9,9 +9,8 @@ import pyarrow as pa
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.columns import Columns
-from kcompact.dumps.loops.windows import Window
 from kcompact.dumps.records.encodings import ENCODINGS
-from kcompact.dumps.records.layout import DumpFile, SplitNotes, SplitToIndex
+from kcompact.dumps.records.layout import DumpFile, SplitNotes
 from kcompact.dumps.records.record import INDEX_SCHEMA, index_schema, log_id_of
 
 _TEN_DIGITS = (10**9, 10**10)
@@ -20,12 +19,20 @@ _LARGEST_SECONDS = 9 * 10**15
 _PER_MS = {"ms": 1, "us": 1000, "ns": 1_000_000}
 _COUNTED = {c.MISSING: "missing", c.EMPTY: "empty", c.LITERAL: "literal"}
 
-ExtraColumns = Callable[["ScannedRows", Window, pa.Array], list[pa.Array]]
-"""The columns behind INDEX_SCHEMA. Raises Misfit."""
+ExtraColumns = Callable[[pa.Array], list[pa.Array]]
+"""The columns behind INDEX_SCHEMA, of rows with these keys. Raises Misfit."""
 
 
 class Misfit(Exception):  # noqa: N818  it sends records to the reference reader, no user sees it
     """Records that the loop accepted, and that only the reference can read."""
+
+
+class RecordPlaces(NamedTuple):
+    """Where each row's record lies: columns of INDEX_SCHEMA."""
+
+    split_ids: np.ndarray
+    positions: np.ndarray
+    record_bytes: np.ndarray
 
 
 class ScannedRows:
@@ -43,30 +50,21 @@ class ScannedRows:
         found: np.ndarray = self._columns.numbers[column, : self.count]
         return found
 
-    def batch(
-        self, window: Window, parts: list[SplitToIndex], extra: frozenset[str], more: ExtraColumns
-    ) -> pa.RecordBatch:
+    def batch(self, places: "RecordPlaces", extra: frozenset[str], more: ExtraColumns) -> pa.RecordBatch:
         """Rows of ``index_schema(extra)``, all of them. Raises Misfit."""
         keys = self._keys()
-        stretch_of = (
-            np.searchsorted([stretch.first for stretch in window.stretches], self[c.START], "right") - 1
-        )
-        splits = [parts[stretch.range_number].split for stretch in window.stretches]
-        positions = self[c.START] + np.array([stretch.base for stretch in window.stretches])[stretch_of]
-        # The newline that the last line of a file was given does not count.
-        room = np.array([split.end for split in splits])[stretch_of] - positions
         columns = [
             self.log_ids(),
             self[c.OFFSET].copy(),
             keys,
             self._timestamps(),
             self.is_null("value"),
-            np.array([split.split_id for split in splits], np.int32)[stretch_of],
-            positions,
-            np.minimum(self[c.END] - self[c.START], room).astype(np.int32),
+            places.split_ids,
+            places.positions,
+            places.record_bytes,
         ]
         if len(extra):
-            columns += more(self, window, keys)
+            columns += more(keys)
         arrays = [column if isinstance(column, pa.Array) else pa.array(column) for column in columns]
         return pa.RecordBatch.from_arrays(arrays, schema=index_schema(extra))
 
@@ -181,3 +179,25 @@ def _decoded(keys: pa.Array, decoder: Callable[[bytes], bytes]) -> pa.Array:
 def extra_names(extra: frozenset[str]) -> list[Any]:
     """The columns behind INDEX_SCHEMA, in their order."""
     return index_schema(extra).names[len(INDEX_SCHEMA) :]
+
+
+def note_logs(
+    notes: SplitNotes, file: DumpFile, logs: Mapping[tuple[str, int], int], rows: pa.RecordBatch
+) -> None:
+    """Note which logs rows are of, and which of them were not asked for; ``logs`` have all that were met."""
+    if all(log_id in notes.logs or log in notes.left_out for log, log_id in logs.items()):
+        return
+    present = set(np.unique(rows.column("log_id").to_numpy()).tolist())
+    for log, log_id in logs.items():
+        if log_id in present and file.wants(*log):
+            notes.logs[log_id] = log
+        elif log_id in present:
+            notes.left_out.add(log)
+
+
+def only_wanted(rows: pa.RecordBatch, file: DumpFile, logs: Mapping[tuple[str, int], int]) -> pa.RecordBatch:
+    """The rows of logs that were asked for."""
+    unwanted = [log_id for log, log_id in logs.items() if not file.wants(*log)]
+    if not unwanted:
+        return rows
+    return rows.filter(pa.array(~np.isin(rows.column("log_id").to_numpy(), unwanted)))

@@ -1,0 +1,1 @@
+"""Avro blocks read by a compiled loop."""

@@ -1,0 +1,106 @@
+"""Avro blocks read by the loop: for which schemas and dialects, and what is asked of it."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kcompact.dumps.avro.avro_container import Block
+from kcompact.dumps.avro.avro_reader import AvroHeaders, AvroReader
+from kcompact.dumps.avro.avro_records import DAMAGE
+from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.loops import columns as c
+from kcompact.dumps.loops.avro.avro_loop import (
+    BYTE_EXACT,
+    CONTENTS,
+    RULES,
+    SPAN_FACTS,
+    TOPIC_NEEDED,
+    WHOLE_VALUE,
+    scan_avro_blocks,
+)
+from kcompact.dumps.loops.avro.avro_program import ROLES, AvroProgram, compile_program
+from kcompact.dumps.loops.avro.avro_values import MOST_DIGITS
+from kcompact.dumps.loops.columns import MOST_ROWS, Columns
+from kcompact.dumps.loops.scanned_rows import Misfit, ScannedRows
+from kcompact.dumps.loops.value_columns import added_columns, contents_of, gathered
+from kcompact.dumps.records.contents import ABSENT, CONTENT_EXTRA, Contents
+from kcompact.dumps.records.headers import Headers
+from kcompact.dumps.records.layout import DumpFile, SplitNotes
+
+_UNITS = {"auto", "ms", "us", "ns"}
+_BLOCK_SHIFT = 32
+
+
+class AvroScanner:
+    """Sets the loop up for a file. See ``block_loop.BlockScanner``."""
+
+    def __init__(
+        self, file: DumpFile, program: AvroProgram, headers: AvroHeaders, extra: frozenset[str]
+    ) -> None:
+        dialect: Dialect = file.dialect
+        self._program, self._headers, self._extra = program, headers, extra
+        self._rules = np.zeros(RULES, np.int64)
+        self._rules[BYTE_EXACT] = dialect.byte_exact
+        self._rules[TOPIC_NEEDED] = file.topic is None
+        self._rules[WHOLE_VALUE] = dialect.value == ""
+        self._rules[CONTENTS] = bool(extra)
+        self._spans = np.zeros((len(ROLES), SPAN_FACTS), np.int64)
+        self._stack = np.zeros((program.deepest, 2), np.int64)
+        nothing = np.zeros(0, np.int64)
+        self._data = np.zeros(0, np.uint8)
+        self._blocks = nothing, nothing, nothing, nothing
+
+    def start(self, blocks: list[Block], unpacked: list[bytes], split_start: int, columns: Columns) -> None:
+        """Look at new blocks, their records side by side."""
+        sizes = np.array([len(records) for records in unpacked], np.int64)
+        ends = np.cumsum(sizes)
+        self._data = np.frombuffer(bytearray().join(unpacked), np.uint8)
+        counts = np.array([block.count for block in blocks], np.int64)
+        bases = np.array([block.position - split_start for block in blocks], np.int64) << _BLOCK_SHIFT
+        self._blocks = ends - sizes, ends, counts, bases
+        columns.make_room(len(self._data) + MOST_DIGITS * MOST_ROWS)
+        columns.state[[c.AT, c.BLOCK, c.DONE]] = 0
+
+    def scan(self, columns: Columns) -> None:
+        """Run the loop."""
+        program = self._program
+        rules = program.steps, program.branch_starts, self._stack, self._rules
+        filled = columns.numbers, columns.keys, columns.key_ends
+        topics = columns.topics, columns.topic_ends
+        scan_avro_blocks(self._data, *self._blocks, *rules, *filled, *topics, columns.state, self._spans)
+
+    def more(self, rows: ScannedRows, keys: pa.Array) -> list[pa.Array]:
+        """Raises Misfit."""
+        return added_columns(self._extra, lambda: np.zeros(0), lambda: self._contents(rows, keys))
+
+    def _contents(self, rows: ScannedRows, keys: pa.Array) -> Contents:
+        starts, ends = rows[c.VALUE_START], rows[c.VALUE_END]
+        values = self._data, starts, np.where(rows.is_null("value"), ABSENT, ends - starts)
+        sizes = rows[c.HEADERS_END] - rows[c.HEADERS_START]
+        headers = gathered(self._data, rows[c.HEADERS_START], np.where(sizes == 0, ABSENT, sizes))
+        try:
+            return contents_of(keys, *values, headers, self._read_headers)
+        except DAMAGE as error:
+            raise Misfit from error
+
+    def _read_headers(self, encoded: bytes) -> Headers:
+        return self._headers.decoded(encoded)
+
+
+def scanner_for(file: DumpFile, extra: frozenset[str]) -> AvroScanner | None:
+    """The loop set up for a file; None where only the reference can read its schema or what is asked for."""
+    if not _covers(file.dialect, extra):
+        return None
+    reader = AvroReader(file, SplitNotes(), values=False)
+    roles = ROLES if extra else ROLES[:-1]
+    paths = {role: path for role, path in reader.paths.items() if role in roles and path}
+    program = compile_program(reader.wire, paths, contents=bool(extra))
+    return None if program is None else AvroScanner(file, program, AvroHeaders(reader), extra)
+
+
+def _covers(dialect: Dialect, extra: frozenset[str]) -> bool:
+    is_ruled: Any = dialect.null_literal or "null" in (dialect.empty_key, dialect.empty_value)
+    is_told = not extra or (extra <= CONTENT_EXTRA and dialect.value != "")
+    is_spelt = dialect.key_encoding == "text" and dialect.timestamp_unit in _UNITS
+    return bool(is_told and is_spelt and dialect.offset is not None and not is_ruled)

@@ -1,0 +1,93 @@
+"""Index rows of Avro blocks: a loop reads them, and where it refuses a record, the reference reads on.
+
+The reference then reads all that is left of that block, as only its reader knows where the next record is.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from kcompact.dumps.avro.avro_container import Block, Chunk
+from kcompact.dumps.loops import columns as c
+from kcompact.dumps.loops.columns import Columns
+from kcompact.dumps.loops.scanned_rows import Misfit, RecordPlaces, ScannedRows, note_logs, only_wanted
+from kcompact.dumps.records.layout import DumpFile, Split, SplitNotes
+
+
+class Cursor(NamedTuple):
+    """A place in a chunk: so many records of a block were read, which take its first ``at`` bytes."""
+
+    block: int
+    done: int = 0
+    at: int = 0
+
+
+Reference = Callable[[Chunk, Cursor, Cursor], Iterator[pa.RecordBatch]]
+"""Index rows of the records between two places of a chunk, read one by one. Raises BadBlock."""
+
+
+class BlockScanner(Protocol):
+    """The loop, set up for a file: ``avro_scanner``."""
+
+    def start(self, blocks: list[Block], unpacked: list[bytes], split_start: int, columns: Columns) -> None:
+        """Look at new blocks."""
+
+    def scan(self, columns: Columns) -> None:
+        """Fill the columns with what follows; ``columns.state[REFUSALS]``: whether a record was refused."""
+
+    def more(self, rows: ScannedRows, keys: pa.Array) -> list[pa.Array]:
+        """The columns behind INDEX_SCHEMA. Raises Misfit."""
+
+
+class BlockLoop:
+    """Indexes chunks of a split."""
+
+    def __init__(
+        self,
+        scanner: BlockScanner,
+        file: DumpFile,
+        split: Split,
+        extra: frozenset[str],
+        notes: SplitNotes,
+        reference: Reference,
+    ) -> None:
+        self._scanner, self._file, self._split = scanner, file, split
+        self._extra, self._notes, self._reference = extra, notes, reference
+        self._columns = Columns()
+        self._logs: dict[tuple[str, int], int] = {}
+
+    def index(self, chunk: Chunk) -> Iterator[pa.RecordBatch]:
+        """Rows of ``index_schema(extra)``. Raises BadBlock."""
+        state, starts = self._columns.state, np.cumsum([0, *map(len, chunk.unpacked)])
+        self._scanner.start(chunk.blocks, chunk.unpacked, self._split.start, self._columns)
+        first = Cursor(0)
+        while first.block < len(chunk.blocks):
+            self._scanner.scan(self._columns)
+            block, done, at = (int(state[place]) for place in (c.BLOCK, c.DONE, c.AT))
+            last = Cursor(block, done, at - int(starts[block]))
+            behind = Cursor(block + 1) if state[c.REFUSALS] else last
+            try:
+                yield from self._accepted()
+                if behind != last:
+                    yield from self._reference(chunk, last, behind)
+            except Misfit:
+                yield from self._reference(chunk, first, behind)
+            state[[c.BLOCK, c.DONE, c.AT]] = behind.block, behind.done, starts[behind.block] + behind.at
+            first = behind
+
+    def _accepted(self) -> Iterator[pa.RecordBatch]:
+        """Raises Misfit, before any row."""
+        rows = ScannedRows(self._file, self._columns, self._logs)
+        if not rows.count:
+            return
+        places = RecordPlaces(
+            np.full(rows.count, self._split.split_id, np.int32),
+            rows[c.START].copy(),
+            (rows[c.END] - rows[c.START]).astype(np.int32),
+        )
+        batch = rows.batch(places, self._extra, lambda keys: self._scanner.more(rows, keys))
+        rows.count_in(self._notes, 0, rows.count, is_table=True)
+        note_logs(self._notes, self._file, self._logs, batch)
+        yield only_wanted(batch, self._file, self._logs)
