@@ -1,13 +1,11 @@
 import itertools
 from collections import Counter
-from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcompact.engine.exchange import Outbox, receivers_by_key, shares_by_key, take_in
+from kcompact.engine.exchange import receivers_by_key, shares_by_key
 from kcompact.engine.passes.grouping import GROUPED_SCHEMA, merge_groups
 
 SCHEMA = pa.schema([("key", pa.binary()), ("number", pa.int64())])
@@ -15,31 +13,6 @@ SCHEMA = pa.schema([("key", pa.binary()), ("number", pa.int64())])
 
 def rows(*numbers: int) -> pa.Table:
     return pa.table({"key": [str(n).encode() for n in numbers], "number": list(numbers)}, SCHEMA)
-
-
-def test_each_row_reaches_its_receiver_in_the_order_of_senders(tmp_path: Path) -> None:
-    for sender in (1, 0):
-        outbox = Outbox(tmp_path, "rows", sender, 3, SCHEMA)
-        for first in (10, 20):
-            table = rows(*range(sender * 100 + first, sender * 100 + first + 5))
-            outbox.put(table, table["number"].to_numpy() % 3)
-        outbox.close()
-
-    got = [pa.Table.from_batches(take_in(tmp_path, "rows", 2, r, 3), SCHEMA)["number"] for r in range(3)]
-
-    assert got[0].to_pylist() == [12, 21, 24, 111, 114, 120, 123]
-    assert got[1].to_pylist() == [10, 13, 22, 112, 121, 124]
-    assert got[2].to_pylist() == [11, 14, 20, 23, 110, 113, 122]
-
-
-def test_an_unfinished_outbox_is_not_seen(tmp_path: Path) -> None:
-    done = Outbox(tmp_path, "rows", 0, 1, SCHEMA)
-    done.put(rows(1), np.zeros(1, np.int64))
-    done.close()
-    again = Outbox(tmp_path, "rows", 0, 1, SCHEMA)
-    again.put(rows(2, 3), np.zeros(2, np.int64))
-
-    assert [batch.num_rows for batch in take_in(tmp_path, "rows", 1, 0, 1)] == [1]
 
 
 @given(st.lists(st.binary(max_size=40), max_size=50), st.integers(1, 9), st.integers(0, 3))

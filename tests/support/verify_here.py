@@ -7,19 +7,19 @@ import pyarrow as pa
 
 from index_frames import index_table, logs_of
 from kcompact.dumps.records.record import Record, log_id_of
+from kcompact.engine.blocks import row_blocks
+from kcompact.engine.in_process import send_in_process
+from kcompact.engine.shuffle import Sent
 from kcompact.rules.lookups import Lookup
 from kcompact.verify.compacted import verify_compacted
 from kcompact.verify.judgement.bounds import Bounds
 from kcompact.verify.outcome import Outcome
 from kcompact.verify.pipeline import verify_compaction
 from kcompact.verify.question import Question
-from kcompact.verify.rows.disorder import Disorder, sort_out
-from kcompact.verify.rows.key_rows import EXTRA
-from kcompact.verify.rows.pairs import PairsHere
-from kcompact.verify.rows.row_files import OrderInSplits
+from kcompact.verify.rows.disorder import Disorder
+from kcompact.verify.rows.keyed_rows import AFTER, BEFORE, COLUMNS, OrderInSplits, by_key
+from kcompact.verify.rows.pairs import Pairs, ShareReader
 from kcompact.verify.rows.settling import Rules, rules_alone, rules_of
-
-COLUMNS = EXTRA | {"log_bytes"}
 
 
 def rows_of(records: Sequence[Record]) -> pa.Table:
@@ -31,11 +31,20 @@ def rows_of(records: Sequence[Record]) -> pa.Table:
     return pa.Table.from_batches([order.add(batch) for batch in batches])
 
 
-def in_order(before: pa.Table, after: pa.Table, question: Question) -> tuple[PairsHere, Disorder]:
+def pairs_of(before: pa.Table | None, after: pa.Table, receivers: int = 1) -> Pairs:
+    """Two dumps (None: AFTER alone) as stages in this process know them."""
+
+    def work(_: int) -> Sent:
+        for kind, rows in ((BEFORE, before), (AFTER, after)):
+            if rows is not None:
+                yield from row_blocks(kind, rows, by_key(rows, receivers))
+
+    return Pairs(send_in_process(1, receivers, work), receivers, ShareReader(is_alone=before is None))
+
+
+def in_order(before: pa.Table | None, after: pa.Table, question: Question) -> tuple[Pairs, Disorder]:
     """The two without what is wrong with their order."""
-    disorder, first_before, first_after = sort_out(before, after, question, ({}, {}))
-    pair = before.filter(pa.array(first_before)), after.filter(pa.array(first_after))
-    return PairsHere((pair,)), disorder
+    return pairs_of(before, after).in_order(question, ({}, {}))
 
 
 def judge_pair(
@@ -62,7 +71,7 @@ def judge_alone(
 ) -> Outcome:
     """Is a dump fully compacted?"""
     rules, rows = rules_alone(question, lookups or {}), rows_of(records)
-    pairs, disorder = in_order(rows, rows, question)
+    pairs, disorder = in_order(None, rows, question)
     return verify_compacted(pairs, question, rules if settles else unsettled(rules), disorder)
 
 

@@ -1,12 +1,10 @@
 """Evidence that keys are gone."""
 
-from pyspark.sql import SparkSession
-
-from index_frames import index_frame, logs_of
+from index_frames import logs_of
 from kcompact.verify.absent_keys import AbsentQuestion, verify_absent
 from kcompact.verify.outcome import KeyEvidence, KeyVerdict
-from kcompact.verify.rows.key_rows import EXTRA
 from records import record, tombstone
+from verify_here import pairs_of, rows_of
 
 BEFORE = [
     record("erased", "personal", offset=0),
@@ -22,10 +20,9 @@ AFTER = [*BEFORE[2:3], *BEFORE[4:]]
 KEYS = (b"erased", b"deleted", b"not erased", b"kept", b"never seen")
 
 
-def test_every_key_has_a_verdict_and_its_last_offsets(spark: SparkSession) -> None:
+def test_every_key_has_a_verdict_and_its_last_offsets() -> None:
     question = AbsentQuestion(KEYS, logs_of(BEFORE), ("before",), "after")
-    before, after = (index_frame(spark, records, EXTRA) for records in (BEFORE, AFTER))
-    outcome = verify_absent(spark, before, after, question)
+    outcome = verify_absent(pairs_of(rows_of(BEFORE), rows_of(AFTER), receivers=2), question)
     assert outcome.evidence == (
         KeyEvidence(b"erased", KeyVerdict.ABSENT, "orders", 0, 0, 3, None),
         KeyEvidence(b"deleted", KeyVerdict.TOMBSTONE_ONLY, "orders", 0, 1, 4, None),
@@ -38,8 +35,8 @@ def test_every_key_has_a_verdict_and_its_last_offsets(spark: SparkSession) -> No
     assert outcome.counts == {"present": 2, "value-left": 1}
 
 
-def test_keys_without_values_hold(spark: SparkSession) -> None:
+def test_keys_without_values_hold() -> None:
     question = AbsentQuestion((b"erased", b"deleted"), logs_of(AFTER), (), "after")
-    outcome = verify_absent(spark, None, index_frame(spark, AFTER, EXTRA), question)
+    outcome = verify_absent(pairs_of(None, rows_of(AFTER)), question)
     assert outcome.holds
     assert [one.verdict for one in outcome.evidence] == [KeyVerdict.ABSENT, KeyVerdict.TOMBSTONE_ONLY]

@@ -4,7 +4,6 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-import pyarrow as pa
 import pytest
 
 from index_frames import logs_of
@@ -17,13 +16,11 @@ from kcompact.verify.judgement.bounds import Bounds
 from kcompact.verify.outcome import Outcome
 from kcompact.verify.pipeline import verify_compaction
 from kcompact.verify.question import Question
-from kcompact.verify.rows.pairs import PairsHere
-from kcompact.verify.rows.row_files import by_key
 from kcompact.verify.rows.settling import rules_alone, rules_of, settle
 from mutations import BEFORE, MUTATIONS
 from random_pairs import NOW_MS, Pair, random_pair
 from records import record
-from verify_here import judge_alone, judge_pair, question_of, rows_of
+from verify_here import judge_alone, judge_pair, pairs_of, question_of, rows_of
 
 PAIRS = 400
 
@@ -162,6 +159,5 @@ def test_how_keys_are_shared_out_changes_nothing(
     question = Question(logs_of(before, after), ("b",), "a", bounds, max_findings=10_000)
     rules = rules_of(question, lookups)
     tables = rows_of(before), rows_of(after)
-    shares = [tuple(table.filter(pa.array(by_key(table, 3) == n)) for table in tables) for n in range(3)]
-    together = verify_compaction(PairsHere((tables,)), question, rules)
-    same(verify_compaction(PairsHere(tuple((b, a) for b, a in shares)), question, rules), together)
+    together = verify_compaction(pairs_of(*tables), question, rules)
+    same(verify_compaction(pairs_of(*tables, receivers=3), question, rules), together)

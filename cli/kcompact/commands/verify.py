@@ -36,7 +36,7 @@ def verify(
     Without the options that say how far the broker had cleaned, AFTER has the benefit of the doubt, and
     what was assumed is said.
     """
-    with spark_starting(dumps, run):
+    with spark_starting(dumps, run, light=True):
         from kcompact.dumps.files.sources import find_files
 
         find_files(dumps)  # a missing file is told before Spark is imported

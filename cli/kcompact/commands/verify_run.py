@@ -2,8 +2,7 @@
 
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
-
-from pyspark.sql import DataFrame, SparkSession
+from functools import partial
 
 from kcompact.broker.log_names import LogName
 from kcompact.commands.answering import give_answer
@@ -20,6 +19,7 @@ from kcompact.dumps.dump import Dump, open_dump
 from kcompact.dumps.files.filters import refuse_unmatched
 from kcompact.dumps.options import ReadOptions
 from kcompact.engine.session import SessionOptions, open_session
+from kcompact.engine.shuffle import send
 from kcompact.errors import ExitCode, PolicyError
 from kcompact.options.dump_options import ReadingOptions, read_options
 from kcompact.options.log_options import GivenOptions, given_files, now_ms, read_given
@@ -38,14 +38,14 @@ from kcompact.storage.scratch import scratch_folder
 from kcompact.verify.absent_keys import AbsentQuestion, verify_absent
 from kcompact.verify.compacted import verify_compacted
 from kcompact.verify.judgement.bounds import Bounds
-from kcompact.verify.judgement.told import Told, bounds_of, keyed_rows, with_aborted, with_knowledge
+from kcompact.verify.judgement.told import Told, bounds_of, rows_to_track, with_aborted, with_knowledge
 from kcompact.verify.outcome import Outcome
 from kcompact.verify.pipeline import verify_compaction
-from kcompact.verify.queries import shuffled_for
 from kcompact.verify.question import Log, Question
-from kcompact.verify.rows.indexed import Indexed, indexed, named_alike, receivers_for, require_offsets
-from kcompact.verify.rows.key_rows import EXTRA
-from kcompact.verify.rows.pair_files import pairs_in_order
+from kcompact.verify.rows.disorder import Disorder
+from kcompact.verify.rows.indexed import NOTHING, Indexed, named_alike, read_dumps, require_offsets
+from kcompact.verify.rows.keyed_rows import AFTER, BEFORE, COMMITTED
+from kcompact.verify.rows.pairs import Pairs
 from kcompact.verify.rows.settling import rules_alone, rules_of
 from kcompact.verify.same_state import StateQuestion, verify_state
 
@@ -54,7 +54,7 @@ from kcompact.verify.same_state import StateQuestion, verify_state
 class Inputs:
     """The dumps of one verification, read. ``before`` None: AFTER stands alone."""
 
-    spark: SparkSession
+    pairs: Pairs
     before: Indexed | None
     after: Indexed
     committed: Indexed | None
@@ -65,16 +65,6 @@ class Inputs:
     def judged(self) -> Indexed:
         """The dump by whose records AFTER is judged."""
         return self.before or self.after
-
-    def rows(self, dump: Indexed) -> DataFrame:
-        """The index rows of one of them."""
-        return dump.files.frame(self.spark)
-
-    @property
-    def records(self) -> int:
-        """Records of both dumps."""
-        dumps = [dump for dump in (self.before, self.after) if dump is not None]
-        return sum(part.records for dump in dumps for part in dump.summaries)
 
     @property
     def logs(self) -> dict[int, Log]:
@@ -104,8 +94,7 @@ class VerifyCommand:
             inputs = self._read(stack)
             for text in dict.fromkeys([*inputs.judged.notes, *inputs.after.notes]):
                 note(text)
-            with shuffled_for(inputs.spark, inputs.records):
-                outcome = self._ask(inputs, policies, state)
+            outcome = self._ask(inputs, policies, state)
             for dump in (inputs.before_dump, inputs.after_dump):
                 if dump is not None:
                     dump.check_unmoved()
@@ -158,22 +147,23 @@ class VerifyCommand:
             require_offsets(after, "AFTER")
         spark = stack.enter_context(open_session(self._session_options(dumps)))
         folder = stack.enter_context(scratch_folder())
-        extra, receivers = EXTRA | {"log_bytes"}, receivers_for((before, after))
-        read = [
-            None if dump is None else indexed(spark, dump, folder / name, columns, receivers)
-            for dump, name, columns in ((before, "before", extra), (committed, "committed", frozenset[str]()))
-        ]
-        read_after = indexed(spark, after, folder / "after", extra, receivers)
+        pairs, read = read_dumps(
+            partial(send, spark), {BEFORE: before, AFTER: after, COMMITTED: committed}, folder
+        )
         if committed is not None:
             committed.check_unmoved()
-        _refuse_unmatched(options, [read[0], read_after])
-        if read[0] is not None and self.verification.mode is VerifyMode.COMPACTION:
-            read_after = named_alike(read[0], read_after)
-        return Inputs(spark, read[0], read_after, read[1], before, after)
+        read_before, read_after = read.get(BEFORE), read.get(AFTER, NOTHING)
+        _refuse_unmatched(options, [read_before, read_after])
+        if read_before is not None and self.verification.mode is VerifyMode.COMPACTION:
+            read_after = named_alike(read_before, read_after)
+            pairs = pairs.renaming(read_after.renamed)
+        return Inputs(pairs, read_before, read_after, read.get(COMMITTED), before, after)
 
     def _session_options(self, dumps: tuple[Dump | None, ...]) -> SessionOptions:
         input_bytes = sum(file.data_bytes for dump in dumps if dump for file in dump.files)
-        return SessionOptions(self.run.master, self.run.driver_memory, self.run.verbose, input_bytes)
+        return SessionOptions(
+            self.run.master, self.run.driver_memory, self.run.verbose, input_bytes, light=True
+        )
 
     def _ask(self, inputs: Inputs, policies: Policies, state: KnownState | None) -> Outcome:
         if self.verification.absent_keys:
@@ -193,8 +183,7 @@ class VerifyCommand:
             now_ms(self.given),
             sha256_of_files([*paths, keys_file]),
         )
-        before = inputs.rows(inputs.before) if inputs.before else None
-        return verify_absent(inputs.spark, before, inputs.rows(inputs.after), question)
+        return verify_absent(inputs.pairs, question)
 
     def _ask_state(self, inputs: Inputs) -> Outcome:
         question = StateQuestion(
@@ -205,15 +194,13 @@ class VerifyCommand:
             now_ms=now_ms(self.given),
             max_findings=self.answer.most_findings,
         )
-        one, other = inputs.rows(inputs.judged), inputs.rows(inputs.after)
-        return verify_state(inputs.spark, one, other, question)
+        return verify_state(inputs.pairs, question)
 
     def _ask_compaction(self, inputs: Inputs, policies: Policies, state: KnownState | None) -> Outcome:
         told = self._told(inputs, policies, state)
         bounds = told.unbounded
         if told.bounds_rounds:
-            judged = inputs.judged
-            bounds = bounds_of(keyed_rows(inputs.spark, judged.files), judged.summaries, told)
+            bounds = bounds_of(rows_to_track(inputs.pairs), inputs.judged.summaries, told)
         of_topic = policies.for_topics({topic for topic, _ in inputs.logs.values()})
         runs, firsts = inputs.judged.runs, inputs.after.first_offsets
         question = Question(
@@ -234,8 +221,9 @@ class VerifyCommand:
         judge, rules = (
             (verify_compacted, rules_alone) if inputs.before is None else (verify_compaction, rules_of)
         )
-        after = None if inputs.before is None else inputs.after
-        pairs, disorder = pairs_in_order(inputs.spark, inputs.judged, after, question)
+        pairs, disorder = inputs.pairs, Disorder()
+        if not (inputs.judged.is_in_order and inputs.after.is_in_order):
+            pairs, disorder = pairs.in_order(question, (inputs.judged.earlier, inputs.after.earlier))
         return judge(pairs, question, rules(question, told.lookups), disorder)
 
     def _told(self, inputs: Inputs, policies: Policies, state: KnownState | None) -> Told:

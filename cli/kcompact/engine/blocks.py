@@ -21,7 +21,7 @@ def row_blocks(kind: str, rows: pa.Table, receiver_of: np.ndarray) -> Iterator[t
     batch = rows.take(pa.array(order)).combine_chunks()
     cuts = np.flatnonzero(np.diff(ordered)) + 1
     for start, end in pairwise([0, *cuts.tolist(), len(ordered)]):
-        yield int(ordered[start]), Block(kind, _packed(batch.slice(start, end - start)))
+        yield int(ordered[start]), block_of(kind, batch.slice(start, end - start))
 
 
 def rows_in(blocks: Iterable[Block], kind: str) -> list[pa.RecordBatch]:
@@ -35,8 +35,9 @@ def rows_in(blocks: Iterable[Block], kind: str) -> list[pa.RecordBatch]:
     ]
 
 
-def _packed(rows: pa.Table) -> bytes:
+def block_of(kind: str, rows: pa.Table) -> Block:
+    """All rows in one block."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as writer:
         writer.write_table(rows)
-    return bytes(sink.getvalue())
+    return Block(kind, bytes(sink.getvalue()))

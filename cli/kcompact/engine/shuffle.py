@@ -73,7 +73,7 @@ def send(spark: SparkSession, tasks: int, receivers: int, work: Callable[[int], 
     """The first stage: ``work`` is given each number below ``tasks``, and sends to ``receivers``."""
     context = getattr(spark, "_sc", None)
     if context is not None:
-        numbers = context.range(0, tasks, 1, tasks)
+        numbers = context.range(0, tasks, 1, max(tasks, 1))
         return _RddStage(numbers.flatMap(lambda task: messages_of(task, receivers, work(task))), receivers)
 
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -82,7 +82,7 @@ def send(spark: SparkSession, tasks: int, receivers: int, work: Callable[[int], 
                 yield from map(_row_of, messages_of(task, receivers, work(task)))
 
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(_ROWS_PER_ARROW_BATCH))
-    return _FrameStage(spark.range(0, tasks, 1, tasks).mapInArrow(rows, _MESSAGE_COLUMNS), receivers)
+    return _FrameStage(spark.range(0, tasks, 1, max(tasks, 1)).mapInArrow(rows, _MESSAGE_COLUMNS), receivers)
 
 
 def messages_of(sender: int, receivers: int, sent: Sent) -> Iterator[Message]:

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
+from pyspark.sql import SparkSession
 
 from kcompact.errors import KcompactError
 
@@ -60,15 +59,6 @@ def run_tasks(spark: SparkSession, tasks: int, do: Callable[[int], Result]) -> l
             ]
             yield pa.RecordBatch.from_pylist(rows, pa.schema([("task", pa.int64()), ("result", pa.binary())]))
 
-    rows = per_task(spark, tasks, work, "task long, result binary").toArrow().sort_by("task")
+    frame = spark.range(0, tasks, 1, tasks).mapInArrow(work, "task long, result binary")
+    rows = frame.toArrow().sort_by("task")
     return [value_of(pickle.loads(result)) for result in rows["result"].to_pylist()]  # noqa: S301  pickled above
-
-
-def per_task(
-    spark: SparkSession,
-    tasks: int,
-    work: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
-    schema: StructType | str,
-) -> DataFrame:
-    """A DataFrame of what ``work`` yields; each of ``tasks`` calls is given one task number (``id``)."""
-    return spark.range(0, tasks, 1, tasks).mapInArrow(work, schema)

@@ -14,8 +14,8 @@ from kcompact.broker.log_names import LogName
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.judging import look_over
 from kcompact.dumps.records.record import log_id_of
-from kcompact.engine.passes.index_pass import IndexPlan, plan_index, read_task
-from kcompact.engine.passes.summaries import read_side_files
+from kcompact.engine.passes.index_pass import IndexPlan, TaskReader, plan_index
+from kcompact.engine.passes.summaries import packed, unpacked
 from kcompact.engine.tasks import run_tasks
 from kcompact.errors import InputError
 from kcompact.inspect.placement.hashes import KeyMatrix
@@ -79,11 +79,11 @@ class KeyHistory:
 def key_histories(spark: SparkSession, dump: Dump, folder: Path, keys: Sequence[bytes]) -> list[KeyHistory]:
     """The history of each key, in one pass. Raises InputError for records that cannot be read."""
     plan = plan_index(dump, folder)
-    parts = run_tasks(spark, len(plan.tasks), lambda task: _records_of(plan, task, keys))
-    names = _names(dump, plan, folder)
+    parts = run_tasks(spark, len(plan.tasks), lambda task: _records_of(TaskReader(plan, task), keys))
+    names = _names(dump, plan, [summaries for *_, summaries in parts])
     found: dict[bytes, list[KeyRecord]] = {key: [] for key in keys}
     counts = dict.fromkeys(keys, 0)
-    for rows, of_task in parts:
+    for rows, of_task, _ in parts:
         for key, count in of_task.items():
             counts[key] += count
         for row in rows:
@@ -97,9 +97,9 @@ def key_histories(spark: SparkSession, dump: Dump, folder: Path, keys: Sequence[
 def key_at(spark: SparkSession, dump: Dump, folder: Path, log: LogName, offset: int) -> bytes:
     """The key of one record. Raises InputError if it is not there, or has none."""
     plan = plan_index(dump, folder)
-    parts = run_tasks(spark, len(plan.tasks), lambda task: _keys_at(plan, task, log, offset))
-    keys = [key for part in parts for key in part]
-    _names(dump, plan, folder)
+    parts = run_tasks(spark, len(plan.tasks), lambda task: _keys_at(TaskReader(plan, task), log, offset))
+    keys = [key for part, _ in parts for key in part]
+    _names(dump, plan, [summaries for _, summaries in parts])
     if not keys:
         raise InputError(
             f"{log}: no record at offset {offset}", hint="kcompact inspect lists each log's offsets"
@@ -109,34 +109,39 @@ def key_at(spark: SparkSession, dump: Dump, folder: Path, log: LogName, offset: 
     return bytes(keys[0])
 
 
-def _names(dump: Dump, plan: IndexPlan, folder: Path) -> dict[int, LogName]:
-    summaries, notes = read_side_files(folder, with_runs=False)
+def _names(dump: Dump, plan: IndexPlan, packed_summaries: Iterable[bytes]) -> dict[int, LogName]:
+    summaries, notes = unpacked(packed_summaries)
     look_over(dump, plan.splits, notes)
     return {one.log_id: LogName(one.topic, one.partition) for one in summaries}
 
 
 def _records_of(
-    plan: IndexPlan, task: int, keys: Sequence[bytes]
-) -> tuple[list[dict[str, Any]], dict[bytes, int]]:
-    """Rows of the task's records with one of the keys (the first ones), and how many each key has."""
+    reader: TaskReader, keys: Sequence[bytes]
+) -> tuple[list[dict[str, Any]], dict[bytes, int], bytes]:
+    """A task's records with one of the keys (the first ones), how many each key has, and summaries."""
     wanted = pa.array(keys, pa.binary())
     rows: list[dict[str, Any]] = []
     counts: dict[bytes, int] = {}
-    for batch in read_task(plan, task):
+    for batch in reader.rows():
         mine = batch.select(_COLUMNS).filter(pc.is_in(batch["key"], wanted))
         for one in pc.value_counts(mine["key"]).to_pylist():
             counts[one["values"]] = counts.get(one["values"], 0) + one["counts"]
         rows += mine.slice(0, max(0, MOST_RECORDS_OF_A_TASK - len(rows))).to_pylist()
-    return rows, counts
+    return rows, counts, _without_runs(reader)
 
 
-def _keys_at(plan: IndexPlan, task: int, log: LogName, offset: int) -> list[bytes | None]:
+def _keys_at(reader: TaskReader, log: LogName, offset: int) -> tuple[list[bytes | None], bytes]:
+    """The keys of the records at one place, and summaries."""
     log_id = log_id_of(log.topic, log.partition)
     found: list[bytes | None] = []
-    for batch in read_task(plan, task):
+    for batch in reader.rows():
         at = pc.and_(pc.equal(batch["log_id"], log_id), pc.equal(batch["offset"], offset))
         found += batch.filter(at)["key"].to_pylist()
-    return found
+    return found, _without_runs(reader)
+
+
+def _without_runs(reader: TaskReader) -> bytes:
+    return packed(reader.summaries.values(), with_runs=False)
 
 
 def _partition_counts(names: Iterable[LogName]) -> dict[str, int]:

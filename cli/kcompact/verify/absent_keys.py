@@ -1,15 +1,17 @@
 """Evidence that keys are gone: per key and log what a dump still holds of them."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql import functions as F
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from kcompact.verify.check import Severity
 from kcompact.verify.outcome import Finding, KeyEvidence, KeyVerdict, Outcome, Tally
 from kcompact.verify.question import Log
+from kcompact.verify.rows.pairs import Pairs, Share
 
 
 @dataclass(frozen=True)
@@ -24,18 +26,15 @@ class AbsentQuestion:
     sha256: dict[str, str] = field(default_factory=dict)  # of the input files
 
 
-def verify_absent(
-    spark: SparkSession, before: DataFrame | None, after: DataFrame, question: AbsentQuestion
-) -> Outcome:
-    """Look every key up in all logs. Indexes have INDEX_SCHEMA and ``is_control``."""
-    wanted = spark.createDataFrame([(bytearray(key),) for key in dict.fromkeys(question.keys)], "key binary")
-    sides = [after.withColumn("in_after", F.lit(True))]
-    if before is not None:
-        sides.append(before.withColumn("in_after", F.lit(False)))
+def verify_absent(pairs: Pairs, question: AbsentQuestion) -> Outcome:
+    """Look every key up in all logs of both dumps."""
+    keys = tuple(dict.fromkeys(question.keys))
+    last: dict[_Seen, int] = {}
+    for part in pairs.ask(lambda share: _last_offsets(share, keys)):
+        last |= part
     found: dict[bytes, list[KeyEvidence]] = {}
-    for row in _facts(sides, wanted).collect():
-        of_log = _evidence(row, question.logs)
-        found.setdefault(of_log.key, []).append(of_log)
+    for key, log_id in dict.fromkeys((seen.key, seen.log_id) for seen in last):
+        found.setdefault(key, []).append(_evidence(key, log_id, last, question.logs))
     evidence = tuple(_in_order(question.keys, found))
     counts = Counter(str(one.verdict) for one in evidence)
     return Outcome(
@@ -59,41 +58,50 @@ def verify_absent(
 _WRONG = (KeyVerdict.PRESENT, KeyVerdict.VALUE_LEFT)
 
 
-def _facts(sides: list[DataFrame], wanted: DataFrame) -> DataFrame:
-    columns = ("log_id", "offset", "key", "is_tombstone", "in_after")
-    rows = [side.where("not is_control").select(*columns) for side in sides]
-    together = rows[0] if len(rows) == 1 else rows[0].unionByName(rows[1])
-    value, here = ~F.col("is_tombstone"), F.col("in_after")
-    return (
-        together.join(F.broadcast(wanted), on="key", how="inner")
-        .groupBy("log_id", "key")
-        .agg(
-            F.max(F.when(value, F.col("offset"))).alias("last_value_offset"),
-            F.max(F.when(~value, F.col("offset"))).alias("tombstone_offset"),
-            F.count_if(here).alias("records"),
-            F.max(F.when(here & value, F.col("offset"))).alias("value_left_offset"),
-            F.max_by("is_tombstone", F.when(here, F.col("offset"))).alias("ends_deleted"),
-        )
-    )
+class _Seen(NamedTuple):
+    """Records of one key in one log of one dump: its values, or its tombstones."""
+
+    key: bytes
+    log_id: int
+    in_after: bool
+    is_tombstone: bool
 
 
-def _evidence(row: Row, logs: dict[int, Log]) -> KeyEvidence:
-    topic, partition = logs[row["log_id"]]
-    if not row["records"]:
-        verdict = KeyVerdict.ABSENT
-    elif row["value_left_offset"] is None:
-        verdict = KeyVerdict.TOMBSTONE_ONLY
+def _last_offsets(share: Share, keys: tuple[bytes, ...]) -> dict[_Seen, int]:
+    """The last offset of each kind of record that some keys have in a share (AFTER alone counts once)."""
+    wanted = pa.array(keys, pa.binary())
+    found: dict[_Seen, int] = {}
+    for in_after, rows in ((False, share[0]), (True, share[1])):
+        there = rows.filter(pc.and_(pc.is_in(rows["key"], value_set=wanted), pc.invert(rows["is_control"])))
+        groups = there.group_by(["key", "log_id", "is_tombstone"]).aggregate([("offset", "max")])
+        for row in groups.to_pylist():
+            seen = _Seen(row["key"], row["log_id"], in_after, row["is_tombstone"])
+            found[seen] = row["offset_max"]
+    return found
+
+
+def _evidence(key: bytes, log_id: int, last: Mapping[_Seen, int], logs: Mapping[int, Log]) -> KeyEvidence:
+    value, left = (last.get(_Seen(key, log_id, in_after, False)) for in_after in (False, True))
+    deleted, tombstone_left = (last.get(_Seen(key, log_id, in_after, True)) for in_after in (False, True))
+    if left is not None:
+        ends_deleted = tombstone_left is not None and tombstone_left > left
+        verdict = KeyVerdict.VALUE_LEFT if ends_deleted else KeyVerdict.PRESENT
     else:
-        verdict = KeyVerdict.VALUE_LEFT if row["ends_deleted"] else KeyVerdict.PRESENT
+        verdict = KeyVerdict.ABSENT if tombstone_left is None else KeyVerdict.TOMBSTONE_ONLY
+    topic, partition = logs[log_id]
     return KeyEvidence(
-        key=bytes(row["key"]),
+        key=key,
         topic=topic,
         partition=partition,
-        last_value_offset=row["last_value_offset"],
-        tombstone_offset=row["tombstone_offset"],
-        value_left_offset=row["value_left_offset"],
+        last_value_offset=_latest(value, left),
+        tombstone_offset=_latest(deleted, tombstone_left),
+        value_left_offset=left,
         verdict=verdict,
     )
+
+
+def _latest(*offsets: int | None) -> int | None:
+    return max((offset for offset in offsets if offset is not None), default=None)
 
 
 def _in_order(keys: Iterable[bytes], found: dict[bytes, list[KeyEvidence]]) -> Iterable[KeyEvidence]:

@@ -79,8 +79,7 @@ def _sift(pairs: Pairs, rules: Rules, arrivals: Longs | None) -> tuple[list[tupl
         taken = share[0].take(pa.array(settled.taken))
         return Sifted((settled.figures_only(), taken), settled.rest_before, settled.rest_after)
 
-    found, left = pairs.sift(look)
-    return found, left  # type: ignore[return-value]  # what ``look`` found
+    return pairs.sift(look)
 
 
 def verify_compaction(

@@ -1,77 +1,92 @@
 """Judge two dumps by the state they hold: the latest live value of every key, whatever the offsets."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
+from typing import Any
 
-from pyspark.sql import Column, DataFrame, Row, SparkSession
-from pyspark.sql import functions as F
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from kcompact.verify.check import Severity
 from kcompact.verify.outcome import Finding, Outcome, Tally
-from kcompact.verify.queries import kept
 from kcompact.verify.question import Log
+from kcompact.verify.rows.key_rows import Flags
+from kcompact.verify.rows.pairs import Pairs, Share
 
-_A_LIVES = "a_offset is not null and not a_is_tombstone"
-_B_LIVES = "b_offset is not null and not b_is_tombstone"
+KeyState = Mapping[str, Any]
+"""One key in both dumps: a row of ``compared_keys``, with ``a_place`` and ``b_place``."""
 
 
-def _found_instead(row: Row) -> str:
-    if row.b_offset is None:
+def _found_instead(state: KeyState) -> str:
+    if state["b_offset"] is None:
         return "no record of this key in B"
-    return f"the key deleted by the tombstone at {row.b_place}"
+    return f"the key deleted by the tombstone at {state['b_place']}"
+
+
+@dataclass(frozen=True)
+class StateColumns:
+    """The keys of a share as flags, one per key: where they live, and how their values compare."""
+
+    a_lives: Flags
+    b_lives: Flags
+    a_is_deleted: Flags
+    in_a: Flags
+    is_equal: Flags
+    is_old_value: Flags  # B's value is one that the key had in A
+    is_in_several_logs: Flags  # of one dump
 
 
 @dataclass(frozen=True)
 class StateCheck:
-    """One question about a key: a stable name, which rows it finds (SQL), and what it says about them."""
+    """One question about a key: a stable name, which keys it finds, and what it says about them."""
 
     name: str
     title: str
-    finds: str
+    finds: Callable[[StateColumns], Flags]
     expected: str
-    found: str | Callable[[Row], str]
+    found: str | Callable[[KeyState], str]
 
-    def words(self, row: Row) -> tuple[str, str]:
-        """The expected and the actual record of a row that this check found."""
-        values = row.asDict()
-        found = self.found.format_map(values) if isinstance(self.found, str) else self.found(row)
-        return self.expected.format_map(values), found
+    def words(self, state: KeyState) -> tuple[str, str]:
+        """The expected and the actual record of a key that this check found."""
+        found = self.found.format_map(state) if isinstance(self.found, str) else self.found(state)
+        return self.expected.format_map(state), found
 
 
 STATE_CHECKS = (
     StateCheck(
         name="missing-key",
         title="A key that lives in A does not live in B.",
-        finds=f"({_A_LIVES}) and not ({_B_LIVES})",
+        finds=lambda keys: keys.a_lives & ~keys.b_lives,
         expected="A's value, of {a_place}",
         found=_found_instead,
     ),
     StateCheck(
         name="stale-value",
         title="B's latest value of a key is one that A has replaced.",
-        finds=f"{_A_LIVES} and {_B_LIVES} and a_value <> b_value and is_old_value",
+        finds=lambda keys: keys.a_lives & keys.b_lives & ~keys.is_equal & keys.is_old_value,
         expected="A's value, of {a_place}",
         found="an older value of A's, at {b_place}",
     ),
     StateCheck(
         name="different-value",
         title="A key has different values in A and B.",
-        finds=f"{_A_LIVES} and {_B_LIVES} and a_value <> b_value and not is_old_value",
+        finds=lambda keys: keys.a_lives & keys.b_lives & ~keys.is_equal & ~keys.is_old_value,
         expected="A's value, of {a_place}",
         found="another value, at {b_place}",
     ),
     StateCheck(
         name="key-resurrected",
         title="A key that A deletes lives in B.",
-        finds=f"{_B_LIVES} and a_is_tombstone",
+        finds=lambda keys: keys.b_lives & keys.a_is_deleted,
         expected="the key deleted, by the tombstone at {a_place}",
         found="a value at {b_place}",
     ),
     StateCheck(
         name="unexpected-key",
         title="A key lives in B that A has no record of.",
-        finds=f"{_B_LIVES} and a_offset is null",
+        finds=lambda keys: keys.b_lives & ~keys.in_a,
         expected="no record of this key",
         found="a value at {b_place}",
     ),
@@ -90,11 +105,15 @@ class StateQuestion:
     max_findings: int = 100
     notes: list[str] = field(default_factory=list)
 
-    def spaces(self, logs: dict[int, Log]) -> dict[int, str]:
-        """Which logs are compared with each other: those of one space name.
+    def space_numbers(self) -> tuple[dict[int, int], dict[int, int]]:
+        """The space of each log of A and of B, in the order of names: logs of one space are compared."""
+        names = self._spaces(self.logs_a), self._spaces(self.logs_b)
+        number = {name: at for at, name in enumerate(sorted({*names[0].values(), *names[1].values()}))}
+        a, b = ({log_id: number[name] for log_id, name in of_dump.items()} for of_dump in names)
+        return a, b
 
-        A restored or mirrored topic often has another name, so two dumps of one topic each are compared.
-        """
+    def _spaces(self, logs: dict[int, Log]) -> dict[int, str]:
+        """Two dumps of one topic each are compared: a restored or mirrored topic often has another name."""
         topics = [{topic for topic, _ in some.values()} for some in (self.logs_a, self.logs_b)]
         single = all(len(names) == 1 for names in topics)
         return {
@@ -103,113 +122,144 @@ class StateQuestion:
         }
 
 
-def verify_state(spark: SparkSession, a: DataFrame, b: DataFrame, question: StateQuestion) -> Outcome:
-    """Compare the latest live values of two indexes (INDEX_SCHEMA and ``key_rows.EXTRA``).
+def verify_state(pairs: Pairs, question: StateQuestion) -> Outcome:
+    """Compare the latest live values of two dumps, A in the place of BEFORE and B in that of AFTER.
 
     Markers and records without a key hold no state. Headers and timestamps are not compared.
     """
-    rows_a, rows_b = (
-        _stateful(spark, rows, question.spaces(logs))
-        for rows, logs in ((a, question.logs_a), (b, question.logs_b))
-    )
-    state_a, state_b = _latest(rows_a, "a"), _latest(rows_b, "b")
-    both = state_a.join(state_b, on=["space", "key"], how="full")
-    with kept(_with_old_values(both, rows_a)) as compared:
-        counts, facts = _count(compared)
-        shown = _first_findings(compared, counts, question)
+    spaces, most = question.space_numbers(), question.max_findings
+    parts = pairs.ask(lambda share: _compare(share, spaces, most))
+    counts, facts = Counter[str](), Counter[str]()
+    for found, of_share, _ in parts:
+        counts.update(found)
+        facts.update(of_share)
     return Outcome(
         mode="state",
         before=question.names[0],
         after=question.names[1],
         now_ms=question.now_ms,
         checks=tuple(check.name for check in STATE_CHECKS),
-        tallies=tuple(Tally(name, Severity.FINDING, count) for name, count in counts.items() if count),
-        findings=shown,
+        tallies=tuple(
+            Tally(check.name, Severity.FINDING, counts[check.name])
+            for check in STATE_CHECKS
+            if counts[check.name]
+        ),
+        findings=tuple(_first_findings([row for *_, rows in parts for row in rows], question)),
         assumed=tuple(_said(question, facts)),
-        facts=facts,
+        facts={name: facts[name] for name in _FACTS},
     )
 
 
-def _stateful(spark: SparkSession, rows: DataFrame, spaces: dict[int, str]) -> DataFrame:
-    names = spark.createDataFrame(list(spaces.items()), "log_id long, space string")
-    data = rows.where("key is not null and not is_control")
-    return data.join(F.broadcast(names), on="log_id", how="inner")
+_FACTS: dict[str, Callable[[StateColumns], Flags]] = {
+    "live_keys_a": lambda keys: keys.a_lives,
+    "live_keys_b": lambda keys: keys.b_lives,
+    "equal_keys": lambda keys: keys.a_lives & keys.b_lives & keys.is_equal,
+    "keys_in_several_partitions": lambda keys: keys.is_in_several_logs,
+}
+_KEY = ["space", "key"]
+_FINDING_ORDER = ["space", "offset", "key"]
+_Compared = tuple[dict[str, int], dict[str, int], list[dict[str, Any]]]
+"""Of a share: findings by check, facts, and the first rows of each check, whose name is in ``check``."""
 
 
-def _latest(rows: DataFrame, side: str) -> DataFrame:
+def _compare(share: Share, spaces: tuple[dict[int, int], dict[int, int]], most: int) -> _Compared:
+    rows = compared_keys(share, spaces)
+    keys = _state_columns(rows)
+    counts: dict[str, int] = {}
+    firsts: list[dict[str, Any]] = []
+    for check in STATE_CHECKS:
+        finds = check.finds(keys)
+        counts[check.name] = int(finds.sum())
+        wrong = rows.filter(pa.array(finds)).sort_by([(name, "ascending") for name in _FINDING_ORDER])
+        firsts += [{**row, "check": check.name} for row in wrong.slice(0, most).to_pylist()]
+    return counts, {name: int(fact(keys).sum()) for name, fact in _FACTS.items()}, firsts
+
+
+def compared_keys(share: Share, spaces: tuple[dict[int, int], dict[int, int]]) -> pa.Table:
+    """One row per key of a space.
+
+    Its last record in each dump: ``a_...`` and ``b_...`` (log_id, offset, is_tombstone, value, logs; null:
+    the dump has no record). ``is_old_value``: B's value is one that the key had in A. ``offset``: A's, else
+    B's.
+    """
+    rows_a, rows_b = (_stateful(rows, of_logs) for rows, of_logs in zip(share, spaces, strict=True))
+    both = _latest(rows_a, "a").join(_latest(rows_b, "b"), keys=_KEY, join_type="full outer")
+    value = [*_KEY, "b_value"]
+    old = rows_a.select([*_KEY, "value_hash"]).rename_columns(value).group_by(value).aggregate([])
+    old = old.append_column("is_old_value", pa.repeat(True, old.num_rows))
+    rows = both.join(old, keys=value, join_type="left outer")
+    return rows.append_column("offset", pc.coalesce(rows["a_offset"], rows["b_offset"]))
+
+
+def _stateful(rows: pa.Table, space_of_log: Mapping[int, int]) -> pa.Table:
+    rows = rows.filter(pc.and_(pc.is_valid(rows["key"]), pc.invert(rows["is_control"])))
+    log_ids = rows["log_id"].to_numpy()
+    space = np.zeros(len(log_ids), np.int64)
+    for log_id, number in space_of_log.items():
+        space[log_ids == log_id] = number
+    return rows.append_column("space", pa.array(space))
+
+
+def _latest(rows: pa.Table, side: str) -> pa.Table:
     """The last record of each key, by offset; of several partitions the one whose last record is youngest."""
-    last = F.max_by(F.struct("offset", "timestamp_ms", "is_tombstone", "value_hash"), "offset")
-    of_log = rows.groupBy("space", "key", "log_id").agg(last.alias("last"))
-    youngest = F.max_by(F.struct("last", "log_id"), F.struct("last.timestamp_ms", "last.offset", "log_id"))
-    of_key = of_log.groupBy("space", "key").agg(youngest.alias("top"), F.count("*").alias("logs"))
-    return of_key.select(
-        "space",
-        "key",
-        F.col("top.log_id").alias(f"{side}_log_id"),
-        F.col("top.last.offset").alias(f"{side}_offset"),
-        F.col("top.last.is_tombstone").alias(f"{side}_is_tombstone"),
-        F.col("top.last.value_hash").alias(f"{side}_value"),
-        F.col("logs").alias(f"{side}_logs"),
+    of_log = _last_rows(rows.sort_by("offset"), [*_KEY, "log_id"])
+    youngest = [(name, "ascending") for name in ("timestamp_ms", "offset", "log_id")]
+    of_key = _last_rows(of_log.drop_columns("rows").sort_by(youngest), _KEY)
+    columns = ["log_id", "offset", "is_tombstone", "value_hash", "rows"]
+    names = [f"{side}_{name}" for name in ("log_id", "offset", "is_tombstone", "value", "logs")]
+    return of_key.select([*_KEY, *columns]).rename_columns([*_KEY, *names])
+
+
+def _last_rows(rows: pa.Table, names: list[str]) -> pa.Table:
+    """The last of the rows that are alike in some columns, and in ``rows`` how many there are."""
+    numbered = rows.select(names).append_column("number", pa.array(np.arange(rows.num_rows)))
+    groups = numbered.group_by(names).aggregate([("number", "max"), ("number", "count")])
+    return rows.take(groups["number_max"]).append_column("rows", groups["number_count"])
+
+
+def _state_columns(rows: pa.Table) -> StateColumns:
+    in_a, in_b = _flags(pc.is_valid(rows["a_offset"])), _flags(pc.is_valid(rows["b_offset"]))
+    a_is_deleted = in_a & _flags(rows["a_is_tombstone"])
+    several = pc.or_kleene(pc.greater(rows["a_logs"], 1), pc.greater(rows["b_logs"], 1))
+    return StateColumns(
+        a_lives=in_a & ~a_is_deleted,
+        b_lives=in_b & ~_flags(rows["b_is_tombstone"]),
+        a_is_deleted=a_is_deleted,
+        in_a=in_a,
+        is_equal=_flags(pc.equal(rows["a_value"], rows["b_value"])),
+        is_old_value=_flags(rows["is_old_value"]),
+        is_in_several_logs=_flags(several),
     )
 
 
-def _with_old_values(both: DataFrame, rows_a: DataFrame) -> DataFrame:
-    """``is_old_value``: B's value is one that the key had in A."""
-    old = rows_a.select("space", "key", F.col("value_hash").alias("b_value")).distinct()
-    joined = both.join(old.withColumn("is_old", F.lit(True)), on=["space", "key", "b_value"], how="left")
-    return joined.withColumn("is_old_value", F.coalesce("is_old", F.lit(False))).drop("is_old")
+def _flags(column: pa.ChunkedArray) -> Flags:
+    """Null is false."""
+    found: Flags = pc.fill_null(column, False).to_numpy()
+    return found
 
 
-def _count(compared: DataFrame) -> tuple[dict[str, int], dict[str, int]]:
-    def counted(condition: Column) -> Column:
-        return F.count_if(F.coalesce(condition, F.lit(False)))
-
-    facts = {
-        "live_keys_a": F.expr(_A_LIVES),
-        "live_keys_b": F.expr(_B_LIVES),
-        "equal_keys": F.expr(f"{_A_LIVES} and {_B_LIVES} and a_value = b_value"),
-        "keys_in_several_partitions": (F.col("a_logs") > 1) | (F.col("b_logs") > 1),
-    }
-    sums = [counted(F.expr(check.finds)).alias(check.name) for check in STATE_CHECKS]
-    sums += [counted(condition).alias(name) for name, condition in facts.items()]
-    row = compared.agg(*sums).collect()[0].asDict()
-    return {check.name: row[check.name] for check in STATE_CHECKS}, {name: row[name] for name in facts}
+def _first_findings(rows: list[dict[str, Any]], question: StateQuestion) -> Iterator[Finding]:
+    rows = sorted(rows, key=lambda row: [row[name] for name in _FINDING_ORDER])
+    for check in STATE_CHECKS:
+        found = [row for row in rows if row["check"] == check.name]
+        yield from (_finding(check, row, question) for row in found[: question.max_findings])
 
 
-def _first_findings(
-    compared: DataFrame, counts: dict[str, int], question: StateQuestion
-) -> tuple[Finding, ...]:
-    present = [check for check in STATE_CHECKS if counts[check.name]]
-    if not present or not question.max_findings:
-        return ()
-    order = [F.col("space"), F.coalesce("a_offset", "b_offset"), F.col("key")]
-    firsts = [
-        compared.where(check.finds)
-        .withColumn("check", F.lit(check.name))
-        .orderBy(*order)
-        .limit(question.max_findings)
-        for check in present
-    ]
-    by_name = {check.name: check for check in STATE_CHECKS}
-    rows = reduce(DataFrame.union, firsts).collect()
-    return tuple(_finding(by_name[row["check"]], row, question) for row in rows)
-
-
-def _finding(check: StateCheck, row: Row, question: StateQuestion) -> Finding:
+def _finding(check: StateCheck, row: Mapping[str, Any], question: StateQuestion) -> Finding:
     places = {
-        "a_place": _place(question.logs_a, row.a_log_id, row.a_offset),
-        "b_place": _place(question.logs_b, row.b_log_id, row.b_offset),
+        "a_place": _place(question.logs_a, row["a_log_id"], row["a_offset"]),
+        "b_place": _place(question.logs_b, row["b_log_id"], row["b_offset"]),
     }
-    expected, found = check.words(Row(**row.asDict(), **places))
-    in_a = row.a_offset is not None
-    topic, partition = question.logs_a[row.a_log_id] if in_a else question.logs_b[row.b_log_id]
+    expected, found = check.words({**row, **places})
+    in_a = row["a_offset"] is not None
+    topic, partition = question.logs_a[row["a_log_id"]] if in_a else question.logs_b[row["b_log_id"]]
     return Finding(
         check=check.name,
         severity=Severity.FINDING,
         topic=topic,
         partition=partition,
-        offset=row.a_offset if in_a else row.b_offset,
-        key=bytes(row.key),
+        offset=row["offset"],
+        key=row["key"],
         expected=expected,
         found=found,
     )
@@ -222,7 +272,7 @@ def _place(logs: dict[int, Log], log_id: int | None, offset: int | None) -> str 
     return f"{topic}-{partition}@{offset}"
 
 
-def _said(question: StateQuestion, facts: dict[str, int]) -> list[str]:
+def _said(question: StateQuestion, facts: Mapping[str, int]) -> list[str]:
     said = list(question.notes)
     topics = [sorted({topic for topic, _ in some.values()}) for some in (question.logs_a, question.logs_b)]
     if len(topics[0]) == len(topics[1]) == 1 and topics[0] != topics[1]:

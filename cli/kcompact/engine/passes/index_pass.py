@@ -11,15 +11,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.types import (
-    BinaryType,
-    BooleanType,
-    ByteType,
-    IntegerType,
-    LongType,
-    StructField,
-    StructType,
-)
 
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.small_files import read_together
@@ -27,7 +18,7 @@ from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.records.indexing import count_replacements
 from kcompact.dumps.records.layout import DumpFile, Split, SplitNotes, SplitToIndex
 from kcompact.engine.meter import READ, Meter
-from kcompact.engine.passes.summaries import SplitSummary, side_file, write_side_file
+from kcompact.engine.passes.summaries import SplitSummary
 from kcompact.engine.progress import folder_watched
 
 SMALLEST_SPLIT_BYTES = 16 << 20  # below, one task: a second one costs more than it reads
@@ -38,20 +29,6 @@ MOST_SPLITS_PER_TASK = 1 << TASK_SHIFT
 FEW_FILES = 100  # so many are read anew with every task
 _PLANS_REMEMBERED = 2
 
-Annotate = Callable[[pa.RecordBatch], pa.RecordBatch]
-_SPARK_TYPES = {
-    pa.int8(): ByteType(),
-    pa.int32(): IntegerType(),
-    pa.int64(): LongType(),
-    pa.bool_(): BooleanType(),
-    pa.binary(): BinaryType(),
-}
-
-
-def spark_schema(schema: pa.Schema) -> StructType:
-    """An Arrow schema as Spark's; not by way of DDL text, whose parser takes 0.1 s to load."""
-    return StructType([StructField(field.name, _SPARK_TYPES[field.type]) for field in schema])
-
 
 @dataclass(frozen=True)
 class IndexPlan:
@@ -59,7 +36,7 @@ class IndexPlan:
 
     files: tuple[DumpFile, ...]
     tasks: tuple[tuple[Split, ...], ...]
-    folder: str  # where each task leaves its side file
+    folder: str  # where tasks count how far they are
     extra: frozenset[str] = frozenset()
 
     def __reduce__(self) -> tuple[Callable[..., "IndexPlan"], tuple[object, ...]]:
@@ -143,13 +120,6 @@ class TaskReader:
                 yield rows
                 self._meter.add(pc.sum(rows.column("record_bytes")).as_py() or 0)
         self._meter.finish()
-
-
-def read_task(plan: IndexPlan, task: int) -> Iterator[pa.RecordBatch]:
-    """The index rows of one task's splits; leaves the task's side file when the last one is read."""
-    reader = TaskReader(plan, task)
-    yield from reader.rows()
-    write_side_file(side_file(Path(plan.folder), task), reader.summaries.values())
 
 
 def _add_up(rows: pa.RecordBatch, summaries: Mapping[int, SplitSummary]) -> None:

@@ -1,12 +1,10 @@
 """Counts, offsets and notes of the records that a task indexed, for the driver.
 
-A side file per task spares a second Spark job: rows go through Spark, figures go straight to the driver.
+They go straight to the driver, beside the rows that go through Spark.
 """
 
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 import orjson
@@ -162,7 +160,7 @@ def packed(splits: Iterable[SplitSummary], *, with_runs: bool = True) -> bytes:
     logs = [log for split in splits for log in split.logs()]
     rows = [_row(log if with_runs else replace(log, runs=_NO_RUNS)) for log in logs]
     notes = [_notes_row(split) for split in splits]
-    table = pa.Table.from_pylist(rows, schema=_SIDE_SCHEMA)
+    table = pa.Table.from_pylist(rows, schema=_SUMMARY_SCHEMA)
     table = table.replace_schema_metadata({"notes": orjson.dumps(notes)})
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, table.schema) as writer:
@@ -176,35 +174,7 @@ def unpacked(contents: Iterable[bytes]) -> tuple[list[LogSummary], dict[int, Spl
     notes: dict[int, SplitNotes] = {}
     for content in contents:
         table = pa.ipc.open_file(content).read_all()
-        logs += _summaries_in(table, with_runs=True)
-        notes |= _notes_in(table)
-    return sorted(logs, key=lambda log: log.split_id), dict(sorted(notes.items()))
-
-
-def write_side_file(path: Path, splits: Iterable[SplitSummary]) -> None:
-    """Write the summaries of a task's splits; a task that runs again writes the same bytes again."""
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    unfinished.write_bytes(packed(splits))
-    unfinished.replace(path)
-
-
-def side_file(folder: Path, task: int) -> Path:
-    """Where index task ``task`` leaves its summaries."""
-    return folder / f"index-{task:06}.arrow"
-
-
-def read_side_files(
-    folder: Path, *, with_runs: bool = True
-) -> tuple[list[LogSummary], dict[int, SplitNotes]]:
-    """All summaries that the index tasks left in ``folder``, by split; and the notes of each split.
-
-    Runs can be as many as the records: without them, little is read of a large dump.
-    """
-    logs: list[LogSummary] = []
-    notes: dict[int, SplitNotes] = {}
-    for path in sorted(folder.glob("index-*.arrow")):
-        table = _table(path)
-        logs += _summaries_in(table, with_runs=with_runs)
+        logs += _summaries_in(table)
         notes |= _notes_in(table)
     return sorted(logs, key=lambda log: log.split_id), dict(sorted(notes.items()))
 
@@ -219,10 +189,8 @@ def _notes_in(table: pa.Table) -> dict[int, SplitNotes]:
     return {row.pop("split_id"): _notes(row) for row in rows}
 
 
-def _summaries_in(table: pa.Table, *, with_runs: bool) -> list[LogSummary]:
+def _summaries_in(table: pa.Table) -> list[LogSummary]:
     rows = table.drop_columns(_RUN_COLUMNS).to_pylist()
-    if not with_runs:
-        return [LogSummary(**row) for row in rows]
     starts, ends = (_arrays(table[name]) for name in _RUN_COLUMNS)
     runs = (np.stack(pair, axis=1) for pair in zip(starts, ends, strict=True))
     return [LogSummary(**row, runs=of_log) for row, of_log in zip(rows, runs, strict=True)]
@@ -233,13 +201,8 @@ def _arrays(lists: pa.ChunkedArray) -> Iterator[np.ndarray]:
         yield one.values.to_numpy()
 
 
-def _table(path: Path) -> pa.Table:
-    with pa.memory_map(str(path)) as source:  # what is not looked at is not read
-        return pa.ipc.open_file(source).read_all()
-
-
 _RUN_COLUMNS = ["run_starts", "run_ends"]
-_SIDE_SCHEMA = pa.schema(
+_SUMMARY_SCHEMA = pa.schema(
     [
         ("split_id", pa.int32()),
         ("log_id", pa.int64()),

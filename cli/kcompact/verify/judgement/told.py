@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from pyspark.sql import SparkSession
 
 from kcompact.broker.batches import Batch
 from kcompact.broker.given import GivenLog
@@ -15,9 +14,9 @@ from kcompact.cleaner.tracked import INDEXED, ROWS, track
 from kcompact.compact.full import RECORDS_PER_SHARE
 from kcompact.compact.read_committed import told_by_read_committed
 from kcompact.dumps.records.record import index_schema
-from kcompact.engine.blocks import row_blocks
+from kcompact.engine.blocks import block_of
 from kcompact.engine.passes.summaries import LogSummary
-from kcompact.engine.shuffle import Sent, Stage, send
+from kcompact.engine.shuffle import Block, Sent, Stage
 from kcompact.rules.capacity import map_limit
 from kcompact.rules.files.segment_files import tell_segments
 from kcompact.rules.files.segments import is_rolled
@@ -25,7 +24,7 @@ from kcompact.rules.lookups import Lookup, lookup_for
 from kcompact.rules.policy import Policy
 from kcompact.verify.judgement.bounds import Bounds, Knowledge
 from kcompact.verify.rows.indexed import Indexed
-from kcompact.verify.rows.row_files import RowFiles
+from kcompact.verify.rows.pairs import Pairs
 
 DEFAULT_MAP_LIMIT = 5_033_164  # keys, with the broker's default buffer (R11)
 
@@ -74,16 +73,16 @@ def with_aborted(given: Mapping[int, GivenLog], before: Indexed, committed: Inde
     return {i: replace(told[i], last_stable_offset=given[i].last_stable_offset) for i in given}
 
 
-def keyed_rows(spark: SparkSession, files: RowFiles) -> Stage:
-    """The rows of a dump as ``tracked.send_index`` sends them: keys are together already."""
-    names = index_schema(INDEXED).names
-    receivers = files.receivers
+def rows_to_track(pairs: Pairs) -> Stage:
+    """The rows of BEFORE as ``tracked.send_index`` sends them: keys are together already."""
+    names, reader = index_schema(INDEXED).names, pairs.reader
 
-    def rows_of(receiver: int) -> Sent:
-        rows = files.take(receiver).select(names)
-        return row_blocks(ROWS, rows, np.full(rows.num_rows, receiver))
+    def work(receiver: int, blocks: list[Block]) -> Sent:
+        rows, _ = reader.share(blocks)
+        if rows.num_rows:
+            yield receiver, block_of(ROWS, rows.select(names))
 
-    return send(spark, receivers, receivers, rows_of)
+    return pairs.stage.then(pairs.receivers, work)
 
 
 def bounds_of(keyed: Stage, summaries: Iterable[LogSummary], told: Told) -> dict[int, Bounds]:

@@ -55,9 +55,8 @@ def sort_out(
 ) -> tuple[Disorder, Flags, Flags]:
     """Look at all records of some places (log and offset) of two dumps.
 
-    Returns what is wrong, and which rows of each are the first of their place. The tables have
-    ``row_files.ORDER`` beside INDEX_SCHEMA and EXTRA; ``earlier`` belongs to them in turn. AFTER alone: it is
-    BEFORE, too.
+    Returns what is wrong, and which rows of each are the first of their place. The tables have the columns
+    of ``keyed_rows.ROWS``; ``earlier`` belongs to them in turn. AFTER alone: it is BEFORE, too.
     """
     is_alone = before is after
     first_before, repeats = _firsts(before)

@@ -1,12 +1,10 @@
-"""A dump as verification sees it: index rows, its logs, and what its format carries."""
+"""A dump as verification knows it once it is read: its logs, and what its format carries."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from kcompact.compact.pipeline import MOST_MERGE_TASKS
 from kcompact.compact.totals import overlapping, unsorted_files
@@ -15,14 +13,16 @@ from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out
 from kcompact.dumps.judging import judge, refuse_doubts
 from kcompact.dumps.records.layout import DumpFile
-from kcompact.dumps.records.record import index_schema, log_id_of
+from kcompact.dumps.records.record import log_id_of
 from kcompact.dumps.text.csv_reader import CsvShape
-from kcompact.engine.passes.index_pass import plan_index
-from kcompact.engine.passes.summaries import LogSummary, read_side_files
+from kcompact.engine.passes.index_pass import IndexPlan, plan_index
+from kcompact.engine.passes.summaries import LogSummary, unpacked
+from kcompact.engine.shuffle import Send
 from kcompact.errors import InputError
 from kcompact.verify.question import Log
 from kcompact.verify.rows.key_rows import CONTENT
-from kcompact.verify.rows.row_files import ORDER, RowFiles, leave_rows
+from kcompact.verify.rows.keyed_rows import BEFORE, COLUMNS, COMMITTED, send_dumps
+from kcompact.verify.rows.pairs import Pairs, ShareReader
 
 DUMP_BYTES_PER_TASK = 128 << 20  # of both dumps: some 500,000 records
 _DOUBTS = {"key": "what verify finds", "value": "what verify finds"}
@@ -32,14 +32,15 @@ _DOUBTS = {"key": "what verify finds", "value": "what verify finds"}
 class Indexed:
     """One dump. ``carried`` are the columns of ``key_rows.CONTENT`` that its files have at all.
 
-    ``is_named_by_file``: its records do not say their topic.
+    ``renamed`` are log ids of its rows that are to be read as others. ``is_named_by_file``: its records do
+    not say their topic.
     """
 
-    files: RowFiles
     logs: dict[int, Log]
     carried: frozenset[str]
     notes: tuple[str, ...] = ()
     summaries: tuple[LogSummary, ...] = ()
+    renamed: Mapping[int, int] = field(default_factory=dict)
     is_named_by_file: bool = False
     left_out: frozenset[Log] = frozenset()  # logs that --topic and --partitions left out
     is_in_order: bool = False  # surely: no offset of a log twice, none after a larger one of its file
@@ -58,7 +59,7 @@ class Indexed:
         """The first offset of each log, by the id under which its rows are read."""
         found: dict[int, int] = {}
         for part in self.summaries:
-            log_id = self.files.renamed.get(part.log_id, part.log_id)
+            log_id = self.renamed.get(part.log_id, part.log_id)
             found[log_id] = min(part.first_offset, found.get(log_id, part.first_offset))
         return found
 
@@ -68,40 +69,56 @@ class Indexed:
         return {topic for topic, _ in self.logs.values()}
 
 
-def indexed(
-    spark: SparkSession, dump: Dump | None, folder: Path, extra: frozenset[str], receivers: int = 1
-) -> Indexed:
-    """Read a dump once; ``dump`` None is one without records. Raises InputError, also for doubtful nulls.
+NOTHING = Indexed({}, frozenset(CONTENT), is_in_order=True)
+"""A dump without records."""
 
-    ``folder`` takes the rows, and what the tasks leave beside them. Rows of a key go to one of ``receivers``.
-    """
-    folder.mkdir()
-    schema = pa.schema([*index_schema(extra), *ORDER])
-    if dump is None:
-        return Indexed(RowFiles(folder, "rows", 0, receivers, schema), {}, frozenset(CONTENT))
-    plan = plan_index(dump, folder, extra)
-    files = RowFiles(folder, "rows", len(plan.tasks), receivers, schema)
-    leave_rows(spark, plan, files)
-    summaries, notes = read_side_files(folder)
+
+def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes]) -> Indexed:
+    """A dump whose tasks sent these summaries."""
+    summaries, notes = unpacked(packed)
     remarks = judge(dump, plan.splits, notes)
     refuse_doubts(dump, plan.splits, notes, _DOUBTS)
     file_ids = {split_id: split.file_id for split_id, split in plan.splits.items()}
     return Indexed(
-        files,
         {one.log_id: (one.topic, one.partition) for one in summaries},
         _carried(dump.files, summaries),
         (*dump.notes, *remarks),
         tuple(summaries),
-        any(getattr(file.dialect, "topic", "topic") is None for file in dump.files),
-        frozenset(logs_left_out(notes.values())),
-        not overlapping(summaries) and not unsorted_files(summaries, file_ids),
-        largest_before(summaries, file_ids),
+        is_named_by_file=any(getattr(file.dialect, "topic", "topic") is None for file in dump.files),
+        left_out=frozenset(logs_left_out(notes.values())),
+        is_in_order=not overlapping(summaries) and not unsorted_files(summaries, file_ids),
+        earlier=largest_before(summaries, file_ids),
     )
 
 
-def receivers_for(dumps: Iterable[Dump | None]) -> int:
+def read_dumps(
+    send: Send, dumps: Mapping[str, Dump | None], folder: Path
+) -> tuple[Pairs, dict[str, Indexed]]:
+    """Read the dumps of a verification, by kind (``keyed_rows``), once each; None has no records.
+
+    ``folder`` is where progress is counted. Raises InputError, also for doubtful nulls.
+    """
+    there = {kind: dump for kind, dump in dumps.items() if dump is not None}
+    plans = {kind: _plan(kind, dump, folder) for kind, dump in there.items()}
+    receivers = _receivers_for([dump for kind, dump in there.items() if kind != COMMITTED])
+    stage = send_dumps(send, plans, receivers)
+    blocks = stage.driver_blocks()
+    found = {
+        kind: _indexed(dump, plans[kind], (block.content for block in blocks if block.kind == kind))
+        for kind, dump in there.items()
+    }
+    return Pairs(stage, receivers, ShareReader(is_alone=BEFORE not in there)), found
+
+
+def _plan(kind: str, dump: Dump, folder: Path) -> IndexPlan:
+    own = folder / kind
+    own.mkdir()
+    return plan_index(dump, own, frozenset() if kind == COMMITTED else COLUMNS)
+
+
+def _receivers_for(dumps: Iterable[Dump]) -> int:
     """How many tasks share the keys of some dumps: enough that none holds more than a modest share."""
-    dump_bytes = sum(file.data_bytes for dump in dumps if dump is not None for file in dump.files)
+    dump_bytes = sum(file.data_bytes for dump in dumps for file in dump.files)
     return min(1 + dump_bytes // DUMP_BYTES_PER_TASK, MOST_MERGE_TASKS)
 
 
@@ -114,7 +131,7 @@ def named_alike(before: Indexed, after: Indexed) -> Indexed:
     renamed = {log_id: (topic, partition) for log_id, (_, partition) in after.logs.items()}
     return replace(
         after,
-        files=replace(after.files, renamed={log_id: log_id_of(*log) for log_id, log in renamed.items()}),
+        renamed={log_id: log_id_of(*log) for log_id, log in renamed.items()},
         logs={log_id_of(*log): log for log in renamed.values()},
         earlier={(split, log_id_of(*renamed[log])): last for (split, log), last in after.earlier.items()},
         notes=(*after.notes, f"{other} of AFTER is taken for {topic} of BEFORE: a file's name is no topic's"),

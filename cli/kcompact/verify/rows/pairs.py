@@ -1,16 +1,25 @@
 """Both dumps in shares that hold all records of their keys, and what is asked of each share."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol, TypeVar
+import pickle
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from kcompact.engine.blocks import block_of, row_blocks, rows_in
+from kcompact.engine.shuffle import DRIVER, Block, Sent, Stage
+from kcompact.verify.question import Question
+from kcompact.verify.rows.disorder import Disorder, LargestBefore, sort_out
 from kcompact.verify.rows.key_rows import Flags
+from kcompact.verify.rows.keyed_rows import AFTER, BEFORE, ROWS, by_key, by_place
 
 T = TypeVar("T")
 Share = tuple[pa.Table, pa.Table]
-"""BEFORE's and AFTER's index rows (INDEX_SCHEMA, EXTRA); equal keys are in the same share."""
+"""BEFORE's and AFTER's index rows (``keyed_rows.ROWS``); equal keys are in the same share."""
+
+_FOUND = "found"
 
 
 @dataclass(frozen=True)
@@ -22,33 +31,106 @@ class Sifted:
     after: Flags
 
 
-class Pairs(Protocol):
-    """All shares, wherever they lie."""
+@dataclass(frozen=True)
+class ShareReader:
+    """From a receiver's blocks to its share. Picklable.
 
-    def ask(self, look: Callable[[Share], T]) -> list[T]:
-        """The results of ``look`` on each share."""
-        ...
+    ``is_alone``: there is no BEFORE, AFTER stands beside itself. ``renamed``: log ids of AFTER that are to be
+    read as others.
+    """
 
-    def sift(self, look: Callable[[Share], Sifted]) -> "tuple[list[object], Pairs]":
-        """The results of ``look`` on each share, and the shares of what is left."""
-        ...
+    is_alone: bool = False
+    renamed: Mapping[int, int] = field(default_factory=dict)
+
+    def share(self, blocks: Sequence[Block]) -> Share:
+        """The rows of one receiver."""
+        after = self._renamed(_table(blocks, AFTER))
+        return after if self.is_alone else _table(blocks, BEFORE), after
+
+    def dumps(self, share: Share) -> Iterator[tuple[str, pa.Table]]:
+        """Each dump of a share once, with its kind."""
+        if not self.is_alone:
+            yield BEFORE, share[0]
+        yield AFTER, share[1]
+
+    def _renamed(self, rows: pa.Table) -> pa.Table:
+        if not self.renamed:
+            return rows
+        log_ids = rows["log_id"].to_numpy().copy()
+        for log_id, other in self.renamed.items():
+            log_ids[rows["log_id"].to_numpy() == log_id] = other
+        return rows.set_column(0, ROWS.field(0), pa.array(log_ids))
 
 
 @dataclass(frozen=True)
-class PairsHere:
-    """Shares in this process."""
+class Pairs:
+    """All shares, one for each of the ``receivers`` of a stage whose blocks hold ``keyed_rows.ROWS``."""
 
-    shares: tuple[Share, ...]
+    stage: Stage
+    receivers: int
+    reader: ShareReader = field(default_factory=ShareReader)
+
+    def renaming(self, renamed: Mapping[int, int]) -> "Pairs":
+        """The same with other log ids for AFTER."""
+        return replace(self, reader=replace(self.reader, renamed=renamed))
 
     def ask(self, look: Callable[[Share], T]) -> list[T]:
         """The results of ``look`` on each share."""
-        return [look(share) for share in self.shares]
+        reader = self.reader
+        results, _ = self.stage.results(lambda _, blocks: look(reader.share(blocks)))
+        return results
 
-    def sift(self, look: Callable[[Share], Sifted]) -> tuple[list[object], "PairsHere"]:
+    def sift(self, look: Callable[[Share], Sifted]) -> "tuple[list[Any], Pairs]":
         """The results of ``look`` on each share, and the shares of what is left."""
-        sifted = self.ask(look)
-        left = tuple(
-            (before.filter(pa.array(one.before)), after.filter(pa.array(one.after)))
-            for (before, after), one in zip(self.shares, sifted, strict=True)
-        )
-        return [one.found for one in sifted], PairsHere(left)
+        reader = self.reader
+
+        def work(receiver: int, blocks: list[Block]) -> Sent:
+            share = reader.share(blocks)
+            sifted = look(share)
+            for kind, rows in reader.dumps(share):
+                left = rows.filter(pa.array(sifted.before if kind == BEFORE else sifted.after))
+                if left.num_rows:
+                    yield receiver, block_of(kind, left)
+            yield DRIVER, Block(_FOUND, pickle.dumps(sifted.found))
+
+        left = replace(self, stage=self.stage.then(self.receivers, work), reader=_read_already(reader))
+        return _found(left.stage), left
+
+    def in_order(
+        self, question: Question, earlier: tuple[LargestBefore, LargestBefore]
+    ) -> "tuple[Pairs, Disorder]":
+        """Shares in which no offset of a log occurs twice, and what was wrong until then.
+
+        ``earlier`` belongs to BEFORE and AFTER (``disorder.sort_out``).
+        """
+        reader, receivers = self.reader, self.receivers
+        known = _read_already(reader)
+
+        def place(_: int, blocks: list[Block]) -> Sent:
+            for kind, rows in reader.dumps(reader.share(blocks)):
+                yield from row_blocks(kind, rows, by_place(rows, receivers))
+
+        def order(_: int, blocks: list[Block]) -> Sent:
+            share = known.share(blocks)
+            disorder, first_before, first_after = sort_out(*share, question, earlier)
+            for kind, rows in known.dumps(share):
+                firsts = rows.filter(pa.array(first_before if kind == BEFORE else first_after))
+                yield from row_blocks(kind, firsts, by_key(firsts, receivers))
+            yield DRIVER, Block(_FOUND, pickle.dumps(disorder))
+
+        ordered = self.stage.then(receivers, place).then(receivers, order)
+        disorder = reduce(Disorder.plus, _found(ordered), Disorder())
+        return replace(self, stage=ordered, reader=known), disorder
+
+
+def _read_already(reader: ShareReader) -> ShareReader:
+    """The reader of rows that a stage has passed on: their logs have the right names."""
+    return replace(reader, renamed={})
+
+
+def _found(stage: Stage) -> list[Any]:
+    return [pickle.loads(block.content) for block in stage.driver_blocks()]  # noqa: S301  pickled above
+
+
+def _table(blocks: Sequence[Block], kind: str) -> pa.Table:
+    return pa.Table.from_batches(rows_in(blocks, kind), ROWS)

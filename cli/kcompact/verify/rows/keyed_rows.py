@@ -1,0 +1,108 @@
+"""Index rows of the dumps that are verified, brought together by key in the tasks of a stage."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from kcompact.dumps.records.record import index_schema
+from kcompact.engine.blocks import row_blocks
+from kcompact.engine.exchange import receivers_by_key
+from kcompact.engine.passes.index_pass import IndexPlan, TaskReader
+from kcompact.engine.passes.summaries import packed
+from kcompact.engine.shuffle import DRIVER, Block, Send, Sent, Stage
+from kcompact.verify.rows.key_rows import EXTRA
+
+BEFORE, AFTER, COMMITTED = "before", "after", "committed"
+"""The dumps of a verification; blocks of their rows are of these kinds. Of COMMITTED no rows are sent."""
+
+ORDER = pa.schema(
+    [
+        pa.field("previous_offset", pa.int64(), nullable=False),
+        pa.field("largest_offset", pa.int64(), nullable=False),
+    ]
+)
+"""Among the records of its log before a record in its split: the last offset, and the largest; -1: none."""
+
+COLUMNS = EXTRA | {"log_bytes"}
+ROWS = pa.schema([*index_schema(COLUMNS), *ORDER])
+"""The columns of all rows that are sent: INDEX_SCHEMA, COLUMNS and ORDER."""
+
+_ROWS_PER_BLOCK = 250_000
+
+
+def send_dumps(send: Send, plans: Mapping[str, IndexPlan], receivers: int) -> Stage:
+    """Index dumps: rows by key to the receivers, summaries to the driver, both in blocks of the dump's kind.
+
+    Rows without a key go by value, so that those meet that only changed their place.
+    """
+    tasks = [(kind, task) for kind, plan in plans.items() for task in range(len(plan.tasks))]
+
+    def work(number: int) -> Sent:
+        kind, task = tasks[number]
+        reader, order = TaskReader(plans[kind], task), OrderInSplits()
+        batches = reader.rows()
+        if kind == COMMITTED:
+            for _ in batches:
+                pass
+        else:
+            for rows in _joined(order.add(batch) for batch in batches):
+                yield from row_blocks(kind, rows, by_key(rows, receivers))
+        yield DRIVER, Block(kind, packed(reader.summaries.values()))
+
+    return send(len(tasks), receivers, work)
+
+
+@dataclass
+class OrderInSplits:
+    """The last and the largest offset of each split and log so far."""
+
+    known: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+
+    def add(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows with ORDER, which are those that come next."""
+        split_id, log_id = rows.column("split_id").to_numpy(), rows.column("log_id").to_numpy()
+        offset = rows.column("offset").to_numpy()
+        previous, largest = np.full(len(offset), -1), np.full(len(offset), -1)
+        order = np.lexsort((log_id, split_id))
+        begins = (np.diff(split_id[order]) != 0) | (np.diff(log_id[order]) != 0)
+        for at in np.split(order, np.flatnonzero(begins) + 1):
+            if len(at):
+                place = int(split_id[at[0]]), int(log_id[at[0]])
+                last, most = self.known.get(place, (-1, -1))
+                previous[at] = np.concatenate(([last], offset[at[:-1]]))
+                reached = np.maximum.accumulate(np.concatenate(([most], offset[at])))
+                largest[at] = reached[:-1]
+                self.known[place] = int(offset[at[-1]]), int(reached[-1])
+        columns = [*rows.columns, pa.array(previous), pa.array(largest)]
+        return pa.RecordBatch.from_arrays(columns, schema=pa.schema([*rows.schema, *ORDER]))
+
+
+def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Some _ROWS_PER_BLOCK rows at a time."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(map(len, waiting)) >= _ROWS_PER_BLOCK:
+            yield pa.Table.from_batches(waiting, ROWS)
+            waiting = []
+    if waiting:
+        yield pa.Table.from_batches(waiting, ROWS)
+
+
+def by_key(rows: pa.Table, receivers: int) -> np.ndarray:
+    """The receiver of each row: by key, and of those without one by value."""
+    keys = rows["key"]
+    found = receivers_by_key(keys, receivers)
+    if not keys.null_count:
+        return found
+    is_null = keys.is_null().to_numpy()
+    spread: np.ndarray = np.where(is_null, receivers_by_key(rows["value_hash"], receivers), found)
+    return spread
+
+
+def by_place(rows: pa.Table, receivers: int) -> np.ndarray:
+    """The receiver of each row by offset: records of one place meet."""
+    found: np.ndarray = rows["offset"].to_numpy() % receivers
+    return found
