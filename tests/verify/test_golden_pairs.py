@@ -1,6 +1,7 @@
 """Nothing is found fault with in what a real broker left, judged by what is known of its logs."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -62,29 +63,52 @@ def given_of(case: GoldenCase, i: int, log: Log, checkpoint_stage: int) -> Given
     )
 
 
-def verify(checkpoint_stage: int | None) -> Outcome:
-    """All pairs at once, with the checkpoint of BEFORE (0) or AFTER (1); None: nothing is told."""
+@dataclass(frozen=True)
+class Known:
+    """Which of the user's files and options tell something; the checkpoint: BEFORE's (0) or AFTER's (1)."""
+
+    checkpoint_stage: int | None = None
+    policy: bool = False
+    segments: bool = False
+    batches: bool = False
+    offsets: bool = False
+
+    @property
+    def configs(self) -> frozenset[str]:
+        return frozenset({"cleanup.policy", "delete.retention.ms"} if self.policy else ())
+
+    def log_of(self, full: GivenLog) -> GivenLog:
+        return GivenLog(
+            segments=full.segments if self.segments else None,
+            batches=full.batches if self.batches else None,
+            log_end_offset=full.log_end_offset if self.offsets else None,
+            last_stable_offset=full.last_stable_offset if self.offsets else None,
+            checkpoint_offset=None if self.checkpoint_stage is None else full.checkpoint_offset,
+        )
+
+
+def verify(known: Known) -> Outcome:
+    """All pairs at once."""
     before, after = records_of(0), records_of(1)
     logs = logs_of(before, after)
     given, policies = dict.fromkeys(logs, GivenLog()), {}
     for case, i in PAIRS:
         for log in case.logs:
             log_id = log_id_of(name_of(case, i, log[0]), log[1])
-            policies[log_id] = policy_of(case, i, log)
-            if checkpoint_stage is not None:
-                given[log_id] = given_of(case, i, log, checkpoint_stage)
-            else:
-                policies[log_id] = Policy(now_ms=policies[log_id].now_ms)
-    knows = checkpoint_stage is not None
-    configs = dict.fromkeys(logs, frozenset({"cleanup.policy", "delete.retention.ms"} if knows else ()))
+            given[log_id] = known.log_of(given_of(case, i, log, known.checkpoint_stage or 0))
+            policy = policy_of(case, i, log)
+            policies[log_id] = policy if known.policy else Policy(now_ms=policy.now_ms)
     told = Told(
-        {i: given[i] for i in logs}, {i: policies[i] for i in logs}, None, configs, tells_checkpoints=knows
+        {i: given[i] for i in logs},
+        {i: policies[i] for i in logs},
+        None,
+        dict.fromkeys(logs, known.configs),
+        tells_checkpoints=known.checkpoint_stage is not None,
     )
     table = index_table(before, INDEXED)
-    bounds = {
-        **{i: Bounds(policies[i]) for i in logs},
-        **bounds_of(keyed_rows(table), summaries_of(table), told),
-    }
+    bounds = {i: Bounds(policies[i]) for i in logs}
+    if told.bounds_rounds:
+        bounds |= bounds_of(keyed_rows(table), summaries_of(table), told)
     firsts, runs = first_offsets(after), runs_of(before)
     bounds = {i: with_knowledge(one, i, told, runs.get(i, ()), firsts.get(i)) for i, one in bounds.items()}
     question = Question(logs, ("before",), "after", bounds, max_findings=1000)
@@ -112,13 +136,31 @@ def offsets_by_log(records: Sequence[Record]) -> dict[int, list[int]]:
 
 @pytest.mark.parametrize("checkpoint_stage", [0, 1], ids=["checkpoint-before", "checkpoint-after"])
 def test_what_a_broker_left_holds(checkpoint_stage: int) -> None:
-    outcome = verify(checkpoint_stage)
+    outcome = verify(Known(checkpoint_stage, policy=True, segments=True, batches=True, offsets=True))
     assert outcome.findings == ()
     assert sum(log.records_before - log.records_after for log in outcome.logs) > 10_000
 
 
+PARTLY = [
+    Known(1),
+    Known(policy=True),
+    Known(1, segments=True),
+    Known(1, batches=True),
+    Known(1, policy=True, offsets=True),
+    Known(0, policy=True, batches=True),
+]
+
+
+@pytest.mark.parametrize("known", PARTLY, ids=str)
+def test_whatever_part_is_told_no_broker_is_refused_for_certain(known: Known) -> None:
+    outcome = verify(known)
+    assert outcome.counts_of(Severity.FINDING) == {}
+    undecided = [finding for finding in outcome.findings if finding.severity is Severity.UNDECIDED]
+    assert all(finding.remedy for finding in undecided)
+
+
 def test_without_anything_told_no_broker_is_refused_for_certain() -> None:
-    outcome = verify(None)
+    outcome = verify(Known())
     assert outcome.counts_of(Severity.FINDING) == {}
     undecided = [finding for finding in outcome.findings if finding.severity is Severity.UNDECIDED]
     assert {finding.topic.split("-")[0] for finding in undecided} >= {"w07", "w27", "w28", "w29"}

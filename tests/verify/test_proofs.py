@@ -22,6 +22,7 @@ from verify_here import judge_pair, question_of
 DAY_MS = 86_400_000
 NOW_MS = 1_800_000_000_000
 LOG_ID = log_id_of("orders", 0)
+CLEANS_ONLY = Knowledge(frozenset({"cleanup.policy"}))
 UPDATES = [record(key, str(offset), offset=offset) for offset, key in enumerate("abcabcabc")]
 COMPACTED = UPDATES[6:]
 
@@ -134,6 +135,42 @@ def test_a_loss_names_the_option_that_could_explain_it(
     (finding,) = outcome.findings
     assert (finding.remedy or "").startswith(remedy or "")
     assert bool(finding.remedy) == bool(remedy)
+
+
+@pytest.mark.parametrize("configs", [frozenset[str](), frozenset({"cleanup.policy"})])
+def test_a_log_that_is_gone_is_a_finding_where_only_the_cleaner_takes(configs: frozenset[str]) -> None:
+    outcome = judge(UPDATES, [], Bounds(Policy(now_ms=NOW_MS), known=Knowledge(configs)))
+    (finding,) = outcome.findings
+    assert finding.check == "missing-log"
+    assert outcome.is_undecided == (not configs)
+    assert ("--cleanup-policy: compact makes this a finding" in (finding.remedy or "")) == (not configs)
+
+
+@pytest.mark.parametrize("is_bound_estimated", [False, True])
+def test_a_loss_above_segments_that_configs_let_one_expect_names_segments(is_bound_estimated: bool) -> None:
+    bounds = Bounds(
+        Policy(now_ms=NOW_MS), uncleanable_offset=6, is_bound_estimated=is_bound_estimated, known=CLEANS_ONLY
+    )
+    outcome = judge(UPDATES, COMPACTED, bounds)
+    assert outcome.is_undecided == is_bound_estimated
+    assert found(outcome, Severity.UNDECIDED if is_bound_estimated else Severity.FINDING)["lost-above-end"]
+    assert all(finding.remedy is None or "--segments" in finding.remedy for finding in outcome.findings)
+
+
+def test_a_lost_last_value_is_a_finding_wherever_segments_end() -> None:
+    bounds = Bounds(Policy(now_ms=NOW_MS), uncleanable_offset=6, is_bound_estimated=True, known=CLEANS_ONLY)
+    assert found(judge(UPDATES, UPDATES[:8], bounds), Severity.FINDING) == {
+        "stale-value": 1,
+        "lost-above-end": 1,
+    }
+
+
+def test_an_older_version_is_no_proof_where_a_checkpoint_may_be_of_either_time() -> None:
+    # A round that ended at 4 took offset 0 for 2, and left 2; one that began there would have taken both.
+    before = [record(key, str(offset), offset=offset) for offset, key in enumerate("abacda")]
+    known = replace(CLEANS_ONLY, first_dirty_offset=4)
+    outcome = judge(before, before[1:], Bounds(Policy(now_ms=NOW_MS), checkpoint_offset=4, known=known))
+    assert found(outcome, Severity.FINDING) == {}
 
 
 def test_one_certain_finding_decides() -> None:

@@ -6,8 +6,14 @@ from kcompact.verify.check import Severity
 from kcompact.verify.checks.missing_log import CHECK
 from kcompact.verify.findings import Found, Place
 from kcompact.verify.judgement.log_facts import LogFacts
+from kcompact.verify.judgement.remedies import RETENTION_REMEDY
 from kcompact.verify.outcome import Finding
 from kcompact.verify.question import Question
+
+WHOLE_LOG_REMEDY = (
+    "--cleanup-policy: compact makes this a finding, as the cleaner never takes a whole log;"
+    " compact,delete with --retention-ms or --retention-bytes tells whether retention may have"
+)
 
 
 def without_missing_logs(found: Found, facts: Mapping[int, LogFacts], question: Question) -> Found:
@@ -44,5 +50,9 @@ def _missing_log(found: Found, places: list[Place], question: Question, *, topic
         key=None,
         expected=f"records of {keys:,} key{'' if keys == 1 else 's'}",
         found=f"AFTER has no {missing}",
-        remedy=remedies[0] if is_undecided and remedies else None,
+        remedy=_of_whole_log(remedies[0]) if is_undecided and remedies else None,
     )
+
+
+def _of_whole_log(remedy: str) -> str:
+    return WHOLE_LOG_REMEDY if remedy == RETENTION_REMEDY else remedy

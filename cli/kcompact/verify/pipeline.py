@@ -221,7 +221,7 @@ def _evidence(
         of_rest = sums.evidence.get(log_id, Evidence())
         whole = of_rest.plus(settled[log_id].evidence) if log_id in settled else of_rest
         first_dirty = bounds[log_id].known.first_dirty_offset
-        if first_dirty is not None and not reading.is_end_given:
+        if first_dirty is not None and reading.is_certain and not reading.is_end_given:
             whole = replace(whole, first_dirty_at_most=min(first_dirty, whole.first_dirty_at_most))
         checkpoint = bounds[log_id].checkpoint_offset
         if bounds[log_id].checkpoint_is_end and checkpoint is not None and whole.mapped_up_to != BEFORE_ALL:

@@ -106,4 +106,5 @@ def as_words(hashes: pa.ChunkedArray) -> np.ndarray:
 def _words_of(hashes: pa.Array) -> np.ndarray:
     data = np.frombuffer(hashes.buffers()[2] or b"", np.uint8)
     first = int(np.frombuffer(hashes.buffers()[1], np.int32)[hashes.offset])
-    return data[first : first + len(hashes) * HASH_BYTES].copy().view(np.int64).reshape(len(hashes), -1)
+    words = data[first : first + len(hashes) * HASH_BYTES].copy().view(np.int64)
+    return words.reshape(len(hashes), HASH_BYTES // 8)

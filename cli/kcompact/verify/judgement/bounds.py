@@ -46,6 +46,7 @@ class Bounds:
     log_start_offset: int | None = None
     checkpoint_is_end: bool | None = None  # whether it was taken after the cleaning; None: unknown
     segments: tuple[tuple[int, int], ...] = ()  # base offset and bytes, ascending; empty: not known
+    is_bound_estimated: bool = False  # uncleanable_offset comes from segments that nothing but configs tell
     known: Knowledge = NOTHING_KNOWN
 
     @property

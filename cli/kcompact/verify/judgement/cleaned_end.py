@@ -12,10 +12,12 @@ class Reading:
 
     ``is_end_given``: the checkpoint says where cleaning ended; otherwise it says where the last round began.
     ``limit_offset``: no record at or above it can have replaced another one; None: no limit.
+    ``is_certain``: whether that is what the checkpoint means is known, or proven by what is gone.
     """
 
     is_end_given: bool
     limit_offset: int | None
+    is_certain: bool = True
 
 
 def reading_of(facts: LogFacts, bounds: Bounds) -> Reading:
@@ -29,12 +31,14 @@ def reading_of(facts: LogFacts, bounds: Bounds) -> Reading:
         bounds.checkpoint_is_end,
         bounds.cleaned_before_offset,
     )
+    unexplained = (facts.unjustified_from, facts.unjustified_up_to)
+    is_certain = checkpoint is None or is_end is not None or (min(unexplained) == 0 and max(unexplained) > 0)
     if is_end is None:
         is_end = facts.unjustified_up_to < facts.unjustified_from
     if checkpoint is None or not is_end:
-        return Reading(is_end_given=False, limit_offset=uncleanable)
+        return Reading(is_end_given=False, limit_offset=uncleanable, is_certain=is_certain)
     limits = [checkpoint] + ([uncleanable] if uncleanable is not None else [])
-    return Reading(is_end_given=True, limit_offset=min(limits))
+    return Reading(is_end_given=True, limit_offset=min(limits), is_certain=is_certain)
 
 
 def first_dirty_offset(facts: LogFacts, reading: Reading, bounds: Bounds) -> int:

@@ -44,6 +44,8 @@ class KnownLog:
     """
 
     is_end_given: int
+    is_reading_certain: int
+    is_bound_estimated: int
     limit_offset: int
     uncleanable_offset: int
     checkpoint_offset: int
@@ -71,6 +73,8 @@ def known_log(facts: LogFacts, reading: Reading, bounds: Bounds, expired_end_off
 
     return KnownLog(
         is_end_given=int(reading.is_end_given),
+        is_reading_certain=int(reading.is_certain),
+        is_bound_estimated=int(bounds.is_bound_estimated),
         limit_offset=known(reading.limit_offset, BEHIND_ALL),
         uncleanable_offset=known(bounds.cleaned_before_offset, BEHIND_ALL),
         checkpoint_offset=known(bounds.checkpoint_offset, BEFORE_ALL),

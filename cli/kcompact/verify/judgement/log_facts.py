@@ -102,7 +102,8 @@ def _unexplained(rows: KeyRows, history: History, checkpoint: Longs, limit: Long
     has_next = rows.is_data & (history.next_offset != NEVER)
     from_it = has_next & ~rows.is_tombstone & ~(dirty < limit)
     replaced_above = has_next & ~rows.is_tombstone & (history.next_offset >= checkpoint)
-    up_to_it = (checkpoint >= 0) & ~rows.is_control & ((rows.offset >= checkpoint) | replaced_above)
+    is_cleaned = ~rows.is_control & ~rows.is_aborted  # those go beyond the end as well (R17)
+    up_to_it = (checkpoint >= 0) & is_cleaned & ((rows.offset >= checkpoint) | replaced_above)
     return from_it, up_to_it
 
 

@@ -24,7 +24,10 @@ def evidence_of(judged: Judged, bounds: Mapping[int, Bounds]) -> dict[int, Evide
         | (gone & (reason == REASONS.index(KEYLESS)))
         | (gone & rows.is_data & rows.is_tombstone & (reason != 0))
     )
-    mapped = np.where(by_later, judged.superseded_at_offset, np.where(reached, rows.offset, BEFORE_ALL))
+    # Where it is open what the checkpoint means, the very next record may be what replaced it.
+    is_certain = judged.of_log("is_reading_certain") > 0
+    superseded_at = np.where(is_certain, judged.superseded_at_offset, judged.history.next_offset)
+    mapped = np.where(by_later, superseded_at, np.where(reached, rows.offset, BEFORE_ALL))
     rewritten = gone & (by_later | reached | np.isin(reason, [REASONS.index(ABORTED), REASONS.index(MARKER)]))
     return {
         log_id: Evidence(

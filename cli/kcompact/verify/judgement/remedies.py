@@ -4,11 +4,16 @@ import numpy as np
 
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
 from kcompact.verify.judgement.judge import Judged
+from kcompact.verify.rows.key_history import NEVER
 from kcompact.verify.rows.key_rows import Longs
 
-NONE, RETENTION, TRANSACTIONS, TOMBSTONES = range(4)
+NONE, RETENTION, TRANSACTIONS, TOMBSTONES, SEGMENTS = range(5)
 """Missing knowledge that could explain a loss: none, retention, aborted data, a shorter retention of
-tombstones."""
+tombstones, other segments than the configs let one expect."""
+
+RETENTION_REMEDY = (
+    "--cleanup-policy compact,delete with --retention-ms or --retention-bytes, if retention took it"
+)
 
 
 def remedies_of(judged: Judged) -> Longs:
@@ -31,17 +36,23 @@ def remedies_of(judged: Judged) -> Longs:
     aborted = (rows.offset < judged.of_log("certain_from_offset")) & (
         rows.offset < judged.of_log("uncleanable_offset")
     )
-    return np.select([shortened, in_front, aborted], [TOMBSTONES, RETENTION, TRANSACTIONS], NONE)
+    # Without the bound it might have gone: a later record replaces it, or it goes for what it is.
+    is_last_value = rows.is_data & ~rows.is_tombstone & (judged.history.next_offset == NEVER)
+    is_undone = judged.is_last_record & kept_value
+    beyond = (judged.of_log("is_bound_estimated") > 0) & ~is_last_value & ~is_undone
+    return np.select(
+        [shortened, beyond, in_front, aborted], [TOMBSTONES, SEGMENTS, RETENTION, TRANSACTIONS], NONE
+    )
 
 
 def words_of(remedy: int, now_ms: int, timestamp_ms: int) -> str | None:
     """The option to give, and what it would say."""
     if remedy == RETENTION:
-        return (
-            "--cleanup-policy compact,delete with --retention-ms or --retention-bytes, if retention took it"
-        )
+        return RETENTION_REMEDY
     if remedy == TRANSACTIONS:
         return "--batches or --read-committed, if its transaction was aborted"
+    if remedy == SEGMENTS:
+        return "--segments, if segments end elsewhere than segment.bytes and segment.ms let one expect"
     if remedy == TOMBSTONES:
         return f"--delete-retention-ms {max(0, now_ms - timestamp_ms)} or less, if that was the topic's"
     return None

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from kcompact.broker.batches import Batch
 from kcompact.broker.given import GivenLog
+from kcompact.broker.segment_lists import Segment
 from kcompact.cleaner.cleaning import surveyed_cases
 from kcompact.cleaner.shares import plan_shares
 from kcompact.cleaner.survey import survey
@@ -87,19 +87,22 @@ def rows_to_track(pairs: Pairs) -> Stage:
 
 def bounds_of(keyed: Stage, summaries: Iterable[LogSummary], told: Told) -> dict[int, Bounds]:
     """The bounds of every log, by the rules that ``compact`` follows (R1 to R3), where any are told."""
+    told = replace(told, given={i: _with_segments_of_batches(given) for i, given in told.given.items()})
     tracked = track(keyed, plan_shares(summaries, RECORDS_PER_SHARE), told.lookups)
     cases = surveyed_cases(tracked, survey(tracked), told.given, told.policies)
     bounds = {}
     for log_id, case in cases.items():
         given, cleanable = case.given, case.range
         is_bound = cleanable.bounded_by != "log end"
+        are_told = given.segments is not None
         bounds[log_id] = Bounds(
             case.policy,
             None if cleanable.checkpoint_reset else given.checkpoint_offset,
             cleanable.first_uncleanable_offset if is_bound else None,
             given.log_start_offset,
             told.checkpoint_is_end,
-            tuple((one.base_offset, one.size_bytes) for one in case.segments or ()),
+            tuple((one.base_offset, one.size_bytes) for one in case.segments or () if are_told),
+            is_bound_estimated=is_bound and case.segments is not None and not are_told,
         )
     return bounds
 
@@ -122,8 +125,9 @@ def with_knowledge(
         first_dirty_offset=_first_dirty_offset(bounds, given, told),
         after_first_offset=after_first_offset,
     )
-    segments = bounds.segments or _segments_of_batches(given.batches or ())
-    return replace(bounds, known=known, segments=segments)
+    segments = _with_segments_of_batches(given).segments or ()
+    sizes = tuple((one.base_offset, one.size_bytes) for one in segments)
+    return replace(bounds, known=known, segments=bounds.segments or sizes)
 
 
 def _has_one_round(bounds: Bounds, given: GivenLog, records: int) -> bool:
@@ -154,12 +158,12 @@ def _last_missing_offset(runs: np.ndarray, given: GivenLog) -> int | None:
     return int(runs[opens[-1] + 1, 0]) - 1 if len(opens) else None
 
 
-def _segments_of_batches(batches: Sequence[Batch]) -> tuple[tuple[int, int], ...]:
-    """Base offset and bytes of each segment, where every batch says in which one it lies."""
-    if not tell_segments(batches):
-        return ()
+def _with_segments_of_batches(given: GivenLog) -> GivenLog:
+    """With the segments of its batches, where each says in which one it lies and nothing else does."""
+    if given.segments is not None or not tell_segments(given.batches or ()):
+        return given
     sizes: dict[int, int] = {}
-    for batch in batches:
+    for batch in given.batches or ():
         base = batch.segment_base_offset or 0
         sizes[base] = sizes.get(base, 0) + batch.size_bytes
-    return tuple(sorted(sizes.items()))
+    return replace(given, segments=tuple(Segment(base, size) for base, size in sorted(sizes.items())))
