@@ -13,6 +13,7 @@ from kcompact.compact.plain_copying import PlainJob
 from kcompact.compact.totals import Outcome, piece_bytes, plain_outcome
 from kcompact.dumps.dump import open_dump
 from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.output.workplace import Workplace
 from kcompact.dumps.records.record import Record
 from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes import grouping
@@ -44,7 +45,12 @@ def run(path: Path, folder: Path, merge_tasks: int, *, drop_tombstones: bool = F
     folder.mkdir()
     with open_dump([str(path)], ReadOptions()) as dump:
         job = PlainJob(
-            plan_index(dump, folder), copy_bytes, render_removed_keys, render_gaps, drop_tombstones
+            plan_index(dump, folder),
+            Workplace(str(folder)),
+            copy_bytes,
+            render_removed_keys,
+            render_gaps,
+            drop_tombstones,
         )
         tasks = len(job.plan.tasks)
         if tasks == merge_tasks == 1:

@@ -14,6 +14,7 @@ from kcompact.compact.pipeline import Compacted, Renderings, Request, compact_ro
 from kcompact.compact.totals import piece_bytes
 from kcompact.dumps.dump import open_dump
 from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.output.workplace import Workplace
 from kcompact.dumps.records.record import Record
 from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes import index_pass as indexing
@@ -56,7 +57,16 @@ def compacted(path: Path, folder: Path, policy: Policy) -> tuple[Compacted, byte
     folder.mkdir()
     with open_dump([str(path)], ReadOptions()) as dump:
         renderings = Renderings(render_removed_keys, render_gaps)
-        request = Request(policy, lambda _: policy, Given(), folder, copy_bytes, renderings, plain=False)
+        request = Request(
+            policy,
+            lambda _: policy,
+            Given(),
+            folder,
+            Workplace(str(folder)),
+            copy_bytes,
+            renderings,
+            plain=False,
+        )
         done = compact_rows(send_in_process, dump, request)
     outcome = done.outcome
     parts = [(folder / part.part).read_bytes()[part.start : part.end] for part in outcome.fragments]

@@ -10,7 +10,8 @@ from typing import Any
 from kcompact.broker.log_names import LogName
 from kcompact.broker.state_folder import StateFolder, open_state
 from kcompact.commands.path_checks import check_paths, files_named
-from kcompact.commands.publishing import publish
+from kcompact.commands.publishing import Publications, publish
+from kcompact.commands.stored_publishing import StoredPublication, open_stored
 from kcompact.commands.telling_ci import add_to_summary
 from kcompact.compact.pipeline import Compacted, Renderings, Request, compact_dump, is_plain
 from kcompact.console import note, say, stderr, stdout
@@ -18,8 +19,9 @@ from kcompact.dumps.describing import describe, serial_notes
 from kcompact.dumps.dump import Dump, open_dump
 from kcompact.dumps.output.joining import joined, order_notes
 from kcompact.dumps.output.outputs import OutputChoice, OutputNames, OutputPlan, name_outputs
+from kcompact.dumps.output.workplace import Workplace
 from kcompact.dumps.writers.converting import copying_for
-from kcompact.dumps.writers.targets import check_one_log, conversion_notes, with_writers
+from kcompact.dumps.writers.targets import check_one_log, conversion_notes, with_writers, workplace
 from kcompact.engine.passes.copy_pass import Copier
 from kcompact.engine.session import SessionOptions, open_session
 from kcompact.errors import ExitCode, PolicyError
@@ -53,6 +55,7 @@ class _Work:
     """The run's work folder, and how survivors get into its parts (None: not at all)."""
 
     folder: Path
+    workplace: Workplace
     copier: Copier | None
 
 
@@ -77,10 +80,11 @@ class CompactCommand:
         with ExitStack() as stack:
             state = self._open_state(stack, names)
             publication = stack.enter_context(self._open_publication(names, state))
+            publications = Publications(publication, self._open_stored(stack, names))
             dump = stack.enter_context(open_dump(self.dumps, read_options(self.reading)))
             outputs = with_writers(names.plan(dump.files), self.output.to)
             dump.files = joined(outputs)
-            work = _Work(publication.work_folder, None if self.output.dry_run else copying_for(outputs))
+            work = self._work(publication, outputs)
             done = self._compact(stack, dump, policies, state, work)
             check_one_log(outputs, [f"{log.topic}-{log.partition}" for log in done.outcome.logs])
             dump.check_unmoved()
@@ -89,9 +93,21 @@ class CompactCommand:
                 report.notes += state.check_fits(report.inputs, _last_offsets(done))
             report.run = {"seconds": round(time.monotonic() - started, 3), "now_ms": policies.base.now_ms}
             if not self.output.dry_run:
-                publish(outputs, report, done, publication, state)
+                publish(outputs, report, done, publications, state)
         self._show(report, outputs)
         return ExitCode.OK
+
+    def _open_stored(self, stack: ExitStack, names: OutputNames) -> StoredPublication | None:
+        if names.stored is None or self.output.dry_run:
+            return None
+        return stack.enter_context(open_stored(names.stored, overwrite=self.output.overwrite))
+
+    def _work(self, publication: Publication, outputs: OutputPlan) -> _Work:
+        folder = publication.work_folder
+        if self.output.dry_run:
+            return _Work(folder, Workplace(None), None)
+        place = workplace(outputs, folder, reports=not self.output.no_report)
+        return _Work(folder, place, copying_for(outputs))
 
     def _state_folders(self) -> list[Path]:
         path = state_path(self.given)
@@ -101,9 +117,10 @@ class CompactCommand:
         path = state_path(self.given)
         if path is None:
             return None
-        if names.to_stdout:
+        if names.to_stdout or names.stored:
+            where = f"{names.stored.prefix} is none" if names.stored else "-o - leaves none"
             raise PolicyError(
-                "--state belongs to a compacted dump on disk, and -o - leaves none",
+                f"--state belongs to a compacted dump on disk, and {where}",
                 hint="name a file with -o",
             )
         return stack.enter_context(open_state(path))
@@ -159,6 +176,7 @@ class CompactCommand:
             policy_of,
             given,
             work.folder,
+            work.workplace,
             work.copier,
             Renderings(render_removed_keys, render_gaps),
             committed,
@@ -197,7 +215,7 @@ class CompactCommand:
         return CompactionReport(
             logs=done.outcome.logs,
             inputs=[file.path for file in dump.files],
-            outputs=[str(path) for path in (*outputs.published(), *self._state_folders())],
+            outputs=[*outputs.published(), *map(str, self._state_folders())],
             policies={log.topic: _policy_values(policies.for_topic(log.topic)) for log in done.outcome.logs},
             recognised=[str(recognition) for recognition in describe(dump)],
             notes=list(dict.fromkeys([*notes, *serial, *done.notes, *policies.notes])),

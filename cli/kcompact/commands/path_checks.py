@@ -10,6 +10,7 @@ from kcompact.dumps.files.sources import STDIN, find_files
 from kcompact.dumps.paired.side_files import ROLES, grouped
 from kcompact.errors import InputError, OutputError
 from kcompact.storage.apart import ReadPath, WrittenPath, check_apart, is_inside
+from kcompact.storage.object_stores import is_address
 
 
 def check_paths(
@@ -26,7 +27,7 @@ def check_paths(
     summary = summary_file(annotations)
     if summary is not None:
         written = [*written, WrittenPath(summary, STEP_SUMMARY)]
-    read = [source for dump in dumps if dump != STDIN for source in _found(dump)]
+    read = [source for dump in dumps if dump != STDIN and not is_address(dump) for source in _found(dump)]
     read += [source for other in others if other for source in _found_or_missing(other)]
     check_apart(read, written)
     for source in read:

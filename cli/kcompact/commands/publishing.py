@@ -2,12 +2,13 @@
 
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kcompact.broker.log_names import LogName
 from kcompact.broker.state_folder import CleanerState, StateFolder
 from kcompact.broker.state_output import OutputFile, output_file
+from kcompact.commands.stored_publishing import StoredPublication
 from kcompact.compact.pipeline import Compacted
 from kcompact.compact.totals import Piece, piece_bytes
 from kcompact.dumps.output.assemble import Fragment, assemble, write_joined
@@ -21,15 +22,32 @@ from kcompact.storage import disk
 from kcompact.storage.publication import Publication
 
 
+@dataclass(frozen=True)
+class Publications:
+    """The two places that results go to: disks of this machine, and a store."""
+
+    local: Publication
+    stored: StoredPublication | None = None
+
+
 def publish(
     outputs: OutputPlan,
     report: CompactionReport,
     done: Compacted,
-    publication: Publication,
+    publications: Publications,
     state: StateFolder | None,
 ) -> None:
     """Publish report, dump and state; the parts lie in the work folder. Raises OutputError."""
+    publication = publications.local
     folder = publication.work_folder
+    if publications.stored is not None and outputs.stored is not None:
+        stored_report = folder / "report" if outputs.stored.report else None
+        if stored_report or outputs.report:
+            publications.stored.bring_pieces(done.outcome, folder)
+        if stored_report is not None:
+            _write_report(stored_report, report, done, folder)
+        parts = [one.part for one in done.outcome.fragments if one.end > one.start]
+        publications.stored.publish(dict.fromkeys(parts), stored_report)
     if outputs.report is not None:
         with disk.explained(outputs.report):
             _write_report(publication.prepare(outputs.report), report, done, folder)

@@ -5,9 +5,11 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from pathlib import Path
 
 from kcompact.dumps.files.sources import STDIN, find_files
+from kcompact.dumps.files.stored import forget_listings, stored_bytes
 from kcompact.dumps.loops.readiness import likely_layouts
 from kcompact.errors import InputError
 from kcompact.options.run_options import RunOptions
+from kcompact.storage.object_stores import is_address
 
 
 @contextmanager
@@ -17,6 +19,7 @@ def spark_starting(dumps: Iterable[str], run: RunOptions, *, light: bool = False
     ``light``: Java only hands out tasks and carries blocks between them.
     """
     dumps = list(dumps)
+    forget_listings()
     input_bytes = _input_bytes(dumps)
     with ExitStack() as stack:
         if input_bytes is not None:
@@ -29,10 +32,14 @@ def spark_starting(dumps: Iterable[str], run: RunOptions, *, light: bool = False
         yield
 
 
+def _bytes_of(path: str) -> int:
+    return stored_bytes(path) if is_address(path) else Path(path).stat().st_size
+
+
 def _input_bytes(dumps: list[str]) -> int | None:
     """None: a dump is missing, which the command will say at once."""
     try:
-        return sum(Path(path).stat().st_size for path in find_files(dumps) if path != STDIN)
+        return sum(_bytes_of(path) for path in find_files(dumps) if path != STDIN)
     except (InputError, OSError):
         return None
 

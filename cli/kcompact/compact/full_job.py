@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from kcompact.compact.plain_copying import RenderGaps, RenderRemoved
+from kcompact.dumps.output.workplace import Workplace
 from kcompact.engine.passes.copy_pass import Copier
 from kcompact.engine.passes.index_pass import IndexPlan
 from kcompact.rules.verdicts import Verdict
@@ -25,16 +25,12 @@ class FullJob:
     """The plan, the output and the reports of one run. Picklable. ``names``: (topic, partition) by log id."""
 
     plan: IndexPlan
+    workplace: Workplace
     copier: Copier | None
     render_removed: RenderRemoved
     render_gaps: RenderGaps
     names: Mapping[int, tuple[str, int]]
     sorted_files: frozenset[int] = frozenset()  # files that come out in offset order
-
-    @property
-    def folder(self) -> Path:
-        """Where parts and side files are left."""
-        return Path(self.plan.folder)
 
     def ranks(self) -> dict[int, int]:
         """Place of each log among all, by topic and partition."""

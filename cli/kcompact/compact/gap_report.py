@@ -68,7 +68,7 @@ def _report_share(job: FullJob, share: int, rows: pa.Table, plans: Mapping[int, 
     rows = rows.filter(pc.not_equal(rows["verdict"], int(Verdict.REPEATED)))
     name = f"gaps-{share:06}"
     found = []
-    with (job.folder / name).open("wb") as part:
+    with job.workplace.create(name) as part:
         for log_id, of_log in slices_by_log(rows):
             gaps, kept = _kept(log_id, of_log)
             start = part.tell()

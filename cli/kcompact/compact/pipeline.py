@@ -25,6 +25,7 @@ from kcompact.compact.totals import Outcome, overlapping, overtaken_files, plain
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out, refuse_unmatched
 from kcompact.dumps.judging import judge, refuse_doubts
+from kcompact.dumps.output.workplace import Workplace
 from kcompact.dumps.records.layout import SplitNotes
 from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes.copy_pass import Copier
@@ -60,6 +61,7 @@ class Request:
     policy_of: Callable[[str], Policy]
     given: Given
     folder: Path
+    workplace: Workplace
     copier: Copier | None
     renderings: Renderings
     committed: Dump | None = None  # the read_committed dump of the same topic
@@ -106,6 +108,7 @@ def _compact_plain(spark: SparkSession, dump: Dump, request: Request) -> Compact
     plan = plan_index(dump, request.folder)
     job = PlainJob(
         plan,
+        request.workplace,
         request.copier,
         request.renderings.removed_keys,
         request.renderings.gaps,
@@ -153,6 +156,7 @@ def compact_rows(send: Send, dump: Dump, request: Request) -> Compacted:
     refuse_null_keys(index.summaries, request.policy, null_key_removals(cleaning.logs))
     job = FullJob(
         index.plan,
+        request.workplace,
         request.copier,
         request.renderings.removed_keys,
         request.renderings.gaps,

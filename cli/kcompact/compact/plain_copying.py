@@ -6,7 +6,6 @@ It goes stretch by stretch, so that keys and lines of a report never lie in memo
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
@@ -14,7 +13,8 @@ import pyarrow as pa
 
 from kcompact.compact.split_figures import SplitFigures, Splits, bounds_of, lost_records
 from kcompact.dumps.output.assemble import Fragment
-from kcompact.engine.passes.copy_pass import Copier, Part
+from kcompact.dumps.output.workplace import Workplace
+from kcompact.engine.passes.copy_pass import Copier, Part, StoredPart, open_part
 from kcompact.engine.passes.grouping import (
     GROUPED_SCHEMA,
     is_tombstone_of,
@@ -24,7 +24,6 @@ from kcompact.engine.passes.grouping import (
 )
 from kcompact.engine.passes.index_pass import IndexPlan
 from kcompact.engine.passes.summaries import LogSummary
-from kcompact.storage.scratch import create_part
 
 _SAMPLED = 16  # one row in so many tells where to cut stretches
 RenderRemoved = Callable[[str, int, pa.Table], bytes]
@@ -73,6 +72,7 @@ class PlainJob:
     """The inputs that all workers of the plain form share. Picklable."""
 
     plan: IndexPlan
+    workplace: Workplace
     copier: Copier | None
     render_removed: RenderRemoved
     render_gaps: RenderGaps
@@ -159,7 +159,7 @@ class _Survivors:
         self._positions.append(positions)
         self._record_bytes.append(record_bytes.astype(np.int32))
 
-    def copy(self, part: Part) -> Fragment:
+    def copy(self, part: Part | StoredPart) -> Fragment:
         return part.copy(self.split_id, np.concatenate(self._positions), np.concatenate(self._record_bytes))
 
 
@@ -167,16 +167,15 @@ class _CopyTask:
     """One task of the second pass: its part of the output, of removed-keys.csv and of gaps.csv."""
 
     def __init__(self, job: PlainJob, number: int, summaries: list[LogSummary]) -> None:
-        folder = Path(job.plan.folder)
         name = f"{number:06}"
         self._job = job
         self._summaries: dict[int, dict[int, LogSummary]] = {}  # split_id -> log_id -> summary
         for log in summaries:
             self._summaries.setdefault(log.split_id, {})[log.log_id] = log
         self._name = name
-        self._part = Part(job.plan, f"part-{name}", job.copier)
-        self._removed = create_part(folder / f"removed-{name}")
-        self._gaps = create_part(folder / f"gaps-{name}")
+        self._part = open_part(job.plan, job.workplace, name, job.copier)
+        self._removed = job.workplace.create(f"removed-{name}")
+        self._gaps = job.workplace.create(f"gaps-{name}")
         self._survivors: _Survivors | None = None
         self._logs: list[CopiedLog] = []
         self._fragments: list[Fragment] = []

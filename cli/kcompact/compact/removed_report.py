@@ -95,7 +95,7 @@ def _write(job: FullJob, share: int, blocks: list[Block]) -> list[tuple[int, int
     rows = rows.take(np.lexsort((rows["last_offset"].to_numpy(), rows["log_id"].to_numpy())))
     name = f"removed-{share:06}"
     found = []
-    with (job.folder / name).open("wb") as part:
+    with job.workplace.create(name) as part:
         for log_id, lost in slices_by_log(rows):
             start = part.tell()
             part.write(job.render_removed(*job.names[log_id], _removed_rows(lost)))

@@ -11,7 +11,7 @@ from kcompact.cleaner.tracked import share_rows
 from kcompact.compact.full_job import FullJob
 from kcompact.dumps.output.assemble import Fragment
 from kcompact.engine.blocks import row_blocks, rows_in
-from kcompact.engine.passes.copy_pass import Part
+from kcompact.engine.passes.copy_pass import open_part
 from kcompact.engine.passes.index_pass import TASK_SHIFT
 from kcompact.engine.shuffle import Block, Sent
 from kcompact.rules.decisions import Plan, with_verdicts
@@ -40,7 +40,7 @@ def _copy(job: FullJob, task: int, blocks: list[Block]) -> list[Fragment]:
     if not batches:
         return []
     rows = pa.Table.from_batches(batches).sort_by([("split_id", "ascending"), ("position", "ascending")])
-    part = Part(job.plan, f"part-{task:06}", job.copier)
+    part = open_part(job.plan, job.workplace, f"{task:06}", job.copier)
     fragments = []
     for split_id in np.unique(rows["split_id"].to_numpy()).tolist():
         of_split = _in_output_order(job, split_id, rows.filter(pc.equal(rows["split_id"], split_id)))

@@ -2,15 +2,19 @@
 
 import os
 import stat
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
 from kcompact.dumps.detect.recognition import Recognised, recognise
+from kcompact.dumps.files.at_hand import spool_folder
 from kcompact.dumps.files.containers import container_of, unpack
 from kcompact.dumps.files.file_names import NameFacts, name_facts, topic_of
-from kcompact.dumps.files.sources import find_files
+from kcompact.dumps.files.origin import Origin, bring
+from kcompact.dumps.files.sources import STDIN, find_files
 from kcompact.dumps.files.utf16 import NOTE, as_utf8
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.options import ReadOptions
@@ -22,7 +26,15 @@ from kcompact.dumps.paired.side_files import (
 )
 from kcompact.dumps.records.layout import DumpFile, Split
 from kcompact.errors import InputError
+from kcompact.storage.object_stores import is_address
 from kcompact.storage.scratch import scratch_folder
+
+Opening = Callable[[int, Callable[[int], list[DumpFile]]], list[list[DumpFile]]]
+"""Runs a number of tasks, such as Spark's (``engine.tasks.run_tasks``), and gives their results."""
+
+MOST_OPENING_TASKS = 256
+_OPENED_AT_ONCE = 4  # by one task: recognising takes time, too
+_GRAIN_BYTES = 16 << 20  # between places where a file of a store may be cut
 
 
 @dataclass(frozen=True)
@@ -72,9 +84,7 @@ class Dump:
     def splits(self, split_bytes: int) -> list[Split]:
         """Byte ranges that cover all records, in the order of files and records; ids count from 0."""
         ranges = [
-            (file.file_id, start, end)
-            for file in self.files
-            for start, end in LAYOUTS[file.layout].plan(file, split_bytes)
+            (file.file_id, start, end) for file in self.files for start, end in _ranges(file, split_bytes)
         ]
         return [Split(number, *where) for number, where in enumerate(ranges)]
 
@@ -84,18 +94,63 @@ class Dump:
         self._stamps = {}
 
 
-def open_dump(paths: list[str], options: ReadOptions) -> Dump:
-    """Find and recognise all files of a dump. Raises InputError."""
+def _ranges(file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
+    return file.origin.cut(split_bytes) if file.origin else LAYOUTS[file.layout].plan(file, split_bytes)
+
+
+def open_dump(paths: list[str], options: ReadOptions, opening: Opening | None = None) -> Dump:
+    """Find and recognise all files of a dump; objects of a store by ``opening``. Raises InputError."""
     with ExitStack() as stack:
         groups = grouped(find_files(paths))
         stamps = {path: _stamp_of(path) for group in groups for path in group.values()}
         spool = stack.enter_context(scratch_folder())
         try:
-            files = [_open_group(number, group, options, spool) for number, group in enumerate(groups)]
+            if any(map(is_address, stamps)) or opening is not None:
+                files = _open_apart(groups, options, spool, opening or _in_turn)
+            else:
+                files = [_open_group(number, group, options, spool) for number, group in enumerate(groups)]
         except InputError:
             _check_stamps(stamps)
             raise
         return Dump(tuple(_agreed(files)), options, Opened(stack.pop_all(), stamps))
+
+
+def _open_apart(
+    groups: list[dict[str, str]], options: ReadOptions, spool: Path, opening: Opening
+) -> list[DumpFile]:
+    """Open files in tasks, a share of them each; what only this process has (stdin) it opens itself."""
+    own = [n for n, group in enumerate(groups) if _is_ours_alone(group)]
+    others = [n for n in range(len(groups)) if n not in set(own)]
+    shares = [others[first::MOST_OPENING_TASKS] for first in range(min(MOST_OPENING_TASKS, len(others)))]
+
+    def open_share(task: int) -> list[DumpFile]:
+        with ThreadPoolExecutor(_OPENED_AT_ONCE) as threads:
+            return list(threads.map(lambda number: opened(number, groups[number], options), shares[task]))
+
+    files = [_open_group(number, groups[number], options, spool) for number in own]
+    files += [file for share in opening(len(shares), open_share) for file in share]
+    return sorted(files, key=lambda file: file.file_id)
+
+
+def _is_ours_alone(group: dict[str, str]) -> bool:
+    return any(path == STDIN or (not is_address(path) and _stamp_of(path) is None) for path in group.values())
+
+
+def _in_turn(tasks: int, do: Callable[[int], list[DumpFile]]) -> list[list[DumpFile]]:
+    return [do(task) for task in range(tasks)]
+
+
+def opened(file_id: int, group: dict[str, str], options: ReadOptions) -> DumpFile:
+    """Open a file for good: recognised, cut where records begin, and nothing of it left on this machine."""
+    with spool_folder() as spool:
+        stamps = bring(group.values(), spool)
+        file = _open_group(file_id, group, options, spool)
+        ranges = LAYOUTS[file.layout].plan(file, _GRAIN_BYTES)
+    is_plain = file.container is None and NOTE not in file.notes
+    if is_plain and not any(map(is_address, group.values())):
+        return file  # on a disk that all workers see
+    origin = Origin(tuple(stamps.items()), tuple(ranges), is_plain)
+    return replace(file, data_path=file.path, origin=origin)
 
 
 def _open_group(file_id: int, group: dict[str, str], options: ReadOptions, spool: Path) -> DumpFile:

@@ -8,6 +8,7 @@ from kcompact.counted import counted
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.field_checks import check_fields, check_tables
+from kcompact.dumps.files.at_hand import file_at_hand
 from kcompact.dumps.records.layout import DumpFile, Reject, Split, SplitNotes
 from kcompact.errors import InputError
 
@@ -92,7 +93,8 @@ def place_of(file: DumpFile, position: int) -> str:
     """How messages name a byte of a file's plain bytes: by its line, in Avro as it is."""
     if file.layout == "avro":
         return f"{file.path}: byte {position}"
-    return f"{file.path}:{line_number(file.data_path, position)}"
+    with file_at_hand(file) as here:
+        return f"{file.path}:{line_number(here.data_path, position)}"
 
 
 def line_number(path: str, position: int) -> int:

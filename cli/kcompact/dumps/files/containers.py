@@ -17,8 +17,10 @@ from typing import Any, BinaryIO
 
 import lz4.frame
 
+from kcompact.dumps.files.origin import place_in
 from kcompact.errors import InputError, OutputError
 from kcompact.storage import disk
+from kcompact.storage.object_stores import is_address
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -85,15 +87,22 @@ CONTAINERS = {
 def unpack(path: str, spool: Path) -> tuple[str, str | None]:
     """Where the plain bytes of ``path`` lie, and the container they came in (None: as they are).
 
-    Standard input (``-``) and pipes are written to the spool folder first. Raises InputError.
+    Standard input (``-``) and pipes are written to the spool folder first; objects of a store lie there
+    already (``origin.bring``). Raises InputError.
     """
-    data_path = path if _is_file(path) else _spooled(path, spool)
+    data_path = _found(path, spool)
     with Path(data_path).open("rb") as source:
         head = source.read(_MAGIC_BYTES)
     for name, container in CONTAINERS.items():
         if head.startswith(container.magic):
             return _unpacked(path, data_path, name, spool), name
     return data_path, None
+
+
+def _found(path: str, spool: Path) -> str:
+    if is_address(path):
+        return str(place_in(spool, path))
+    return path if _is_file(path) else _spooled(path, spool)
 
 
 def _is_file(path: str) -> bool:

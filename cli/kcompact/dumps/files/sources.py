@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from kcompact.dumps.files.stored import stored_files
 from kcompact.errors import InputError
+from kcompact.storage.object_stores import SCHEMES, is_address
 
 STDIN = "-"
 _HIDDEN = (".", "_")
@@ -36,6 +38,8 @@ def natural_order(path: str) -> list[tuple[int, int, str]]:
 
 
 def _files_of(argument: str) -> list[str]:
+    if is_address(argument):
+        return sorted(stored_files(argument), key=natural_order)
     path = Path(argument)
     if path.is_file():
         return [argument]
@@ -50,9 +54,7 @@ def _files_of(argument: str) -> list[str]:
     if path.exists():  # a FIFO, as of process substitution
         return [argument]
     if "://" in argument:
-        raise InputError(
-            f"{argument}: an address, and only local files are read", hint=_address_hint(argument)
-        )
+        raise InputError(f"{argument}: an address that kcompact cannot read", hint=_address_hint(argument))
     if not glob.has_magic(argument):
         raise InputError(f"{argument}: no such file or folder")
     found = list(_matches(argument))
@@ -62,13 +64,9 @@ def _files_of(argument: str) -> list[str]:
 
 
 def _address_hint(argument: str) -> str:
-    scheme = argument.partition("://")[0]
-    commands = {"s3": "aws s3 cp", "gs": "gcloud storage cp", "http": "curl -s", "https": "curl -s"}
-    if scheme not in commands:
-        return "copy it to this machine first"
-    end = "" if scheme.startswith("http") else " -"
-    pipe = f"{commands[scheme]} {argument}{end} | kcompact compact -"
-    return f"copy it to this machine first, or pipe a single file: {pipe}"
+    if argument.startswith(("http:", "https:")):
+        return f"pipe it: curl -s {argument} | kcompact compact -"
+    return f"it reads {', '.join(f'{scheme}://' for scheme in SCHEMES)} and local files"
 
 
 def _matches(pattern: str) -> Iterator[str]:

@@ -35,7 +35,7 @@ def assemble(path: Path, target: Target, fragments: Iterable[Fragment], folder: 
 
 def write_joined(out: BinaryIO, target: Target, fragments: Iterable[Fragment], folder: Path) -> None:
     """Write beginning, fragments and end to an open file or pipe."""
-    begin, between, end = _around(target)
+    begin, between, end = around(target)
     out.write(begin)
     written = False
     for fragment in fragments:
@@ -49,7 +49,7 @@ def write_joined(out: BinaryIO, target: Target, fragments: Iterable[Fragment], f
     out.write(end)
 
 
-def _around(target: Target) -> tuple[bytes, bytes, bytes]:
+def around(target: Target) -> tuple[bytes, bytes, bytes]:
     """The bytes before, between and behind the fragments."""
     if target.writer is not None:
         return target.writer.begin(), b"", target.writer.end()

@@ -4,12 +4,15 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
+from kcompact.dumps.output.stored_output import StoredOutput, check_prefixes, letters
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.dumps.writers.writer import Writer
 from kcompact.errors import OutputError
+from kcompact.storage.object_stores import is_address
 from kcompact.storage.replacing import check_replaceable
 
 STDIO = "-"
+_RUN_LETTERS = 8
 REPORT_FILES = ("report.json", "report.md", "report.html", "removed-keys.csv", "gaps.csv")
 DATA_SUFFIXES = {".json", ".jsonl", ".ndjson", ".avro", ".csv", ".tsv", ".txt", ".log", ".dump"}
 CONTAINER_SUFFIXES = {".gz", ".bz2", ".zst", ".zstd", ".xz", ".lz4"}
@@ -35,15 +38,17 @@ class OutputPlan:
     folder: Path | None = None
     to_stdout: bool = False
     report: Path | None = None
+    stored: StoredOutput | None = None
 
     @property
     def result(self) -> Path | None:
-        """The file or folder that holds the survivors; None for standard output."""
-        return None if self.to_stdout else self.folder or self.targets[0].path
+        """The file or folder that holds the survivors; None for standard output, or on a store."""
+        return None if self.to_stdout or self.stored else self.folder or self.targets[0].path
 
-    def published(self) -> list[Path]:
-        """Every path that will be there afterwards."""
-        return [path for path in (self.result, self.report) if path is not None]
+    def published(self) -> list[str]:
+        """Every path or address that will be there afterwards."""
+        stored = (self.stored.prefix, self.stored.report) if self.stored else ()
+        return [str(path) for path in (*stored, self.result, self.report) if path is not None]
 
 
 @dataclass(frozen=True)
@@ -54,17 +59,18 @@ class OutputNames:
     folder: Path | None = None
     to_stdout: bool = False
     report: Path | None = None
+    stored: StoredOutput | None = None
 
     @property
     def result(self) -> Path | None:
-        """The file or folder that will hold the survivors; None for standard output."""
-        return None if self.to_stdout else self.folder or self.paths[0]
+        """The file or folder that will hold the survivors; None for standard output, or on a store."""
+        return None if self.to_stdout or self.stored else self.folder or self.paths[0]
 
     def plan(self, files: tuple[DumpFile, ...]) -> OutputPlan:
         """The same for the dump's files, once they are opened."""
         groups = [(file,) for file in files] if self.folder is not None else [files]
         targets = [Target(path, group) for path, group in zip(self.paths, groups, strict=True)]
-        return OutputPlan(tuple(targets), self.folder, self.to_stdout, self.report)
+        return OutputPlan(tuple(targets), self.folder, self.to_stdout, self.report, self.stored)
 
     def check_replaceable(self, *, overwrite: bool) -> None:
         """Raise OutputError where something is in the way, or would be lost."""
@@ -86,8 +92,26 @@ class OutputChoice:
 
 def name_outputs(arguments: list[str], files: list[str], choice: OutputChoice) -> OutputNames:
     """Decide all output paths for dumps named by ``arguments``, found as ``files``. Raises OutputError."""
+    if choice.output is not None and is_address(choice.output):
+        return _on_store(arguments, choice.output, choice)
+    if choice.report is not None and is_address(choice.report):
+        raise OutputError(
+            f"--report {choice.report}: a report lies on a store only beside an output there",
+            hint="name a folder, or write the output there too, with -o s3://bucket/prefix/",
+        )
     names = _without_report(arguments, files, choice)
     return replace(names, report=_report_folder(names, choice))
+
+
+def _on_store(arguments: list[str], output: str, choice: OutputChoice) -> OutputNames:
+    """A prefix of a store; the report beside it, unless it goes to a folder here."""
+    report = choice.report if choice.report and is_address(choice.report) else None
+    if not (choice.report or choice.no_report):
+        report = f"{output.rstrip('/')}.report/"
+    check_prefixes(output, report, arguments)
+    stored = StoredOutput(output, report, letters(_RUN_LETTERS))
+    folder = Path(_whole_name("--report", choice.report)) if choice.report and report is None else None
+    return OutputNames((Path(PurePath(output).name),), report=folder, stored=stored)
 
 
 def split_suffixes(name: str) -> tuple[str, str]:
@@ -118,6 +142,11 @@ def _without_report(arguments: list[str], files: list[str], choice: OutputChoice
         stem, suffixes = split_suffixes(path.name)
         return OutputNames((path.with_name(f"{stem}.compacted{suffixes}"),))
     typed = " ".join(arguments)
+    if any(map(is_address, arguments)):
+        raise OutputError(
+            "no output named, and dumps of a store have none beside them that goes without saying",
+            hint=f"kcompact compact {typed} -o {typed.partition(' ')[0].rstrip('/')}.compacted/",
+        )
     raise OutputError(
         f"{len(files)} input files and no output named",
         hint=f"one file each: kcompact compact {typed} -o compacted/  (or -o FILE to join them into one)",

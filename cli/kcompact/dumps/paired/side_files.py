@@ -15,12 +15,14 @@ from kcompact.dumps.avro.avro_reader import headers_of
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.files.containers import unpack
 from kcompact.dumps.files.small_files import one_by_one
+from kcompact.dumps.files.stored import folder_of, stored_beside
 from kcompact.dumps.paired.side_rows import BadRow, Row, SidePart, headers_in, rows_of
 from kcompact.dumps.records.headers import decode_headers
 from kcompact.dumps.records.indexing import Found, index_rows
 from kcompact.dumps.records.layout import DumpFile, Reject, Split, SplitNotes, SplitToIndex
 from kcompact.dumps.records.record import Record
 from kcompact.errors import InputError, OutputError
+from kcompact.storage.object_stores import is_address
 
 CONFLUENT = Dialect(
     name="confluent",
@@ -62,33 +64,34 @@ def grouped(paths: list[str]) -> list[dict[str, str]]:
     for path in paths:
         role, stem = _role_of(path)
         groups.setdefault(stem, {})[role] = path
-    beside: dict[Path, dict[str, dict[str, str]]] = {}
+    beside: dict[str, dict[str, dict[str, str]]] = {}
     for stem, group in groups.items():
         if _CONFLUENT_NAME.match(PurePath(group.get("value", "")).name):
-            folder = Path(stem).parent
+            folder = folder_of(stem)
             if folder not in beside:
                 beside[folder] = _side_files_in(folder)
             groups[stem] = beside[folder].get(stem, {}) | group
     return [part for group in groups.values() for part in _apart(group)]
 
 
-def _side_files_in(folder: Path) -> dict[str, dict[str, str]]:
+def _side_files_in(folder: str) -> dict[str, dict[str, str]]:
     """Keys and headers in a folder: paths by what a group's names have in common, then by role."""
     found: dict[str, dict[str, str]] = {}
-    for path in sorted(folder.iterdir()):
-        role, stem = _role_of(str(path))
+    beside = stored_beside(folder) if is_address(folder) else sorted(map(str, Path(folder).iterdir()))
+    for path in beside:
+        role, stem = _role_of(path)
         if role != "value":
-            found.setdefault(stem, {})[role] = str(path)
+            found.setdefault(stem, {})[role] = path
     return found
 
 
 def _role_of(path: str) -> tuple[str, str]:
     """The role that a name tells, and what the names of a group have in common."""
-    name, folder = PurePath(path).name, PurePath(path).parent
+    folder, slash, name = path.rpartition("/")
     if side := _SIDE.match(name):
-        return side["role"], str(folder / side["stem"])
+        return side["role"], f"{folder}{slash}{side['stem']}"
     named = _CONFLUENT_NAME.match(name)
-    return "value", str(folder / named["stem"]) if named else path
+    return "value", f"{folder}{slash}{named['stem']}" if named else path
 
 
 def _apart(group: dict[str, str]) -> list[dict[str, str]]:

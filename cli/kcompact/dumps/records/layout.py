@@ -7,6 +7,7 @@ from typing import Any, BinaryIO, NamedTuple, Protocol
 import numpy as np
 import pyarrow as pa
 
+from kcompact.dumps.files.origin import Origin
 from kcompact.dumps.records.record import Record
 
 
@@ -32,6 +33,7 @@ class DumpFile:
     notes: tuple[str, ...] = ()  # what was assumed; shown to the user once
     topics: frozenset[str] = frozenset()  # ReadOptions.topics: records of others are not indexed; empty: all
     partitions: tuple[range, ...] = ()  # likewise
+    origin: Origin | None = None  # where each task gets it from, if it lies on no disk as plain bytes
     dump_bytes: int = 0  # data_bytes of all files of the dump: what pays for a large one costs a small one
 
     def wants(self, topic: str, partition: int) -> bool:

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from kcompact.dumps.files.containers import container_of
-from kcompact.dumps.output.outputs import OutputPlan
+from kcompact.dumps.output.assemble import around
+from kcompact.dumps.output.outputs import OutputPlan, Target, split_suffixes
+from kcompact.dumps.output.workplace import PartFiles, Workplace
 from kcompact.dumps.paired.side_files import CONVERT_HINT
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.dumps.text.csv_reader import CsvShape
@@ -23,6 +25,14 @@ TARGETS: dict[str, Callable[[str], Writer]] = {
     "kcat": lambda _: KcatWriter(),
 }
 """By the name that ``--to`` takes; called with a seed that tells the inputs apart."""
+
+_SUFFIXES: dict[type, str] = {
+    JsonLinesWriter: ".jsonl",
+    CsvWriter: ".csv",
+    AvroWriter: ".avro",
+    KcatWriter: ".txt",
+}
+"""Of part files."""
 
 _FORMATS = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".avro": "avro"}
 """The formats that suffixes promise: any JSON, JSON lines, CSV with a header line, Avro."""
@@ -87,10 +97,13 @@ def with_writers(outputs: OutputPlan, target: str | None) -> OutputPlan:
         raise OutputError("--to makes one output", hint="name it with -o FILE, or -o - for standard output")
     targets = []
     for one in outputs.targets:
-        name = target or (None if outputs.folder else target_named(str(one.path), one.files))
+        name = target or (
+            None if outputs.folder or outputs.stored else target_named(str(one.path), one.files)
+        )
         if name is None and any(file.layout == "side_files" for file in one.files):
             path = one.files[0].path
-            raise OutputError(f"{path}: keys and values lie in files of their own", hint=CONVERT_HINT)
+            hint = "add --to avro, --to jsonl or --to csv" if outputs.stored else CONVERT_HINT
+            raise OutputError(f"{path}: keys and values lie in files of their own", hint=hint)
         targets.append(one if name is None else replace(one, writer=open_writer(name, one.files)))
     return replace(outputs, targets=tuple(targets))
 
@@ -123,3 +136,26 @@ def open_writer(target: str, files: tuple[DumpFile, ...]) -> Writer:
     if target not in TARGETS:
         raise OutputError(f"--to {target}: no such target", hint=f"one of {', '.join(TARGETS)}")
     return TARGETS[target]("\0".join(f"{file.path}\0{file.data_bytes}" for file in files))
+
+
+def workplace(outputs: OutputPlan, folder: Path, *, reports: bool) -> Workplace:
+    """Where tasks leave their parts, and the pieces of reports. Raises OutputError."""
+    if outputs.stored is None:
+        return Workplace(str(folder))
+    target = outputs.targets[0]
+    parts = PartFiles(outputs.stored, *_kind_of_parts(target), around(target))
+    return Workplace(outputs.stored.work if reports else None, parts)
+
+
+def _kind_of_parts(target: Target) -> tuple[str, str | None]:
+    """The suffix of part files, and the container that they are packed in."""
+    if target.writer is not None:
+        return _SUFFIXES[type(target.writer)], None
+    for file in target.files:
+        if file.dialect.topic is None or file.dialect.partition is None:
+            raise OutputError(
+                f"{file.path}: its records do not say their topic and partition, nor would part files",
+                hint="add --to jsonl, --to avro or --to csv: these formats say both",
+            )
+    first = target.files[0]
+    return split_suffixes(PurePath(first.path).name)[1], first.container

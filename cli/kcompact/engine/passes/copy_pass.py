@@ -7,8 +7,10 @@ from typing import BinaryIO, Protocol
 
 import numpy as np
 
+from kcompact.dumps.files.at_hand import file_at_hand
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.output.assemble import Fragment
+from kcompact.dumps.output.workplace import PartFile, Workplace
 from kcompact.dumps.records.layout import DumpFile, Split
 from kcompact.engine.meter import WRITTEN, Meter
 from kcompact.engine.passes.index_pass import IndexPlan
@@ -32,6 +34,13 @@ def copy_bytes(
     return LAYOUTS[file.layout].copy(file, split, positions, record_bytes, out)
 
 
+def open_part(plan: IndexPlan, workplace: Workplace, task: str, copier: Copier | None) -> "Part | StoredPart":
+    """The part of one task (its number, six digits) where it belongs."""
+    if workplace.parts is not None and copier is not None:
+        return StoredPart(plan, workplace.parts.open(task), copier)
+    return Part(plan, f"part-{task}", copier)
+
+
 class Part:
     """The part file of one task. Nothing is written if there is nowhere to copy to (a dry run)."""
 
@@ -49,7 +58,8 @@ class Part:
             return Fragment(split_id, self._path.name, 0, 0, len(positions))
         self._look_for_room(int(record_bytes.sum(dtype=np.int64)))
         start = self._out.tell()
-        self._copier(self._plan.file_of(split), split, positions, record_bytes, self._out)
+        with file_at_hand(self._plan.file_of(split), split) as file:
+            self._copier(file, split, positions, record_bytes, self._out)
         self._meter.add(split.end - split.start)
         return Fragment(split_id, self._path.name, start, self._out.tell(), len(positions))
 
@@ -66,3 +76,27 @@ class Part:
                 f"{wanted_bytes:,} bytes are to be written, {free_bytes:,} are free",
                 hint="free some space, or write elsewhere with -o",
             )
+
+
+class StoredPart:
+    """The part of one task as a whole file on a store."""
+
+    def __init__(self, plan: IndexPlan, part: PartFile, copier: Copier) -> None:
+        self._plan = plan
+        self._part = part
+        self._copier = copier
+        self._meter = Meter(Path(plan.folder), WRITTEN, part.name, sys.maxsize)
+
+    def copy(self, split_id: int, positions: np.ndarray, record_bytes: np.ndarray) -> Fragment:
+        """Copy one split's survivors; call once per split, with all of them in output order."""
+        if not len(positions):
+            return Fragment(split_id, self._part.name, 0, 0, 0)
+        split = self._plan.split(split_id)
+        with file_at_hand(self._plan.file_of(split), split) as file:
+            written = self._copier(file, split, positions, record_bytes, self._part.next())
+        self._meter.add(split.end - split.start)
+        return Fragment(split_id, self._part.name, 0, written, len(positions))
+
+    def close(self) -> None:
+        """Finish the part file."""
+        self._part.close()

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcompact.dumps.dump import Dump
+from kcompact.dumps.files.at_hand import at_hand
 from kcompact.dumps.files.small_files import read_together
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.records.indexing import count_replacements
@@ -92,10 +93,14 @@ def plan_index(
         number = (len(tasks) - 1 << TASK_SHIFT) + len(tasks[-1])
         tasks[-1].append(replace(split, split_id=number))
         task_bytes += size
-    # Workers of a cluster run in folders of their own.
-    files = tuple(replace(file, data_path=str(Path(file.data_path).absolute())) for file in dump.files)
+    files = tuple(map(_from_anywhere, dump.files))
     folder_watched(folder)
     return IndexPlan(files, tuple(map(tuple, tasks)), str(folder), extra)
+
+
+def _from_anywhere(file: DumpFile) -> DumpFile:
+    """The file as workers name it, which run in folders of their own."""
+    return file if file.origin else replace(file, data_path=str(Path(file.data_path).absolute()))
 
 
 class TaskReader:
@@ -115,10 +120,11 @@ class TaskReader:
             for one in self._splits
         )
         for group in read_together(parts):
-            for rows in LAYOUTS[group[0].file.layout].index_together(group, self._plan.extra):
-                _add_up(rows, self.summaries)
-                yield rows
-                self._meter.add(pc.sum(rows.column("record_bytes")).as_py() or 0)
+            with at_hand(group) as here:
+                for rows in LAYOUTS[here[0].file.layout].index_together(here, self._plan.extra):
+                    _add_up(rows, self.summaries)
+                    yield rows
+                    self._meter.add(pc.sum(rows.column("record_bytes")).as_py() or 0)
         self._meter.finish()
 
 

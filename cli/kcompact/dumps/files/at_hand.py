@@ -1,0 +1,64 @@
+"""Splits whose files lie on this machine's disk: objects of a store are brought there while they are read."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from kcompact.dumps.files.containers import unpack
+from kcompact.dumps.files.utf16 import as_utf8
+from kcompact.dumps.paired.side_files import SideShape
+from kcompact.dumps.records.layout import DumpFile, Split, SplitToIndex
+from kcompact.storage.scratch import scratch_folder
+
+_READ_WITHIN_SPLITS = {"json_lines", "csv_lines", "avro"}
+"""Layouts that look at nothing outside of the split that they read."""
+
+
+@contextmanager
+def at_hand(parts: Sequence[SplitToIndex]) -> Iterator[Sequence[SplitToIndex]]:
+    """Inside, the parts' files can be read from a disk."""
+    if all(part.file.origin is None for part in parts):
+        yield parts
+        return
+    with spool_folder() as spool:
+        for number in range(len(parts)):
+            (spool / str(number)).mkdir()
+        files = [_brought(part.file, part.split, spool / str(n)) for n, part in enumerate(parts)]
+        yield [part._replace(file=file) for part, file in zip(parts, files, strict=True)]
+
+
+@contextmanager
+def file_at_hand(file: DumpFile, split: Split | None = None) -> Iterator[DumpFile]:
+    """Inside, a file, or at least a split of it, can be read from a disk."""
+    if file.origin is None:
+        yield file
+        return
+    with spool_folder() as spool:
+        yield _brought(file, split, spool)
+
+
+@contextmanager
+def spool_folder() -> Iterator[Path]:
+    """A task's folder for what it brings: where Spark spills to, or where temporary files go."""
+    folders = [Path(folder) for folder in os.environ.get("SPARK_LOCAL_DIRS", "").split(",") if folder]
+    with scratch_folder(next((folder for folder in folders if folder.is_dir()), None)) as folder:
+        yield folder
+
+
+def _brought(file: DumpFile, split: Split | None, spool: Path) -> DumpFile:
+    origin = file.origin
+    if origin is None:
+        return file
+    if split is not None and origin.is_plain and file.layout in _READ_WITHIN_SPLITS:
+        return replace(file, data_path=origin.bring_range(spool, split.start, split.end))
+    origin.bring(spool)
+    if isinstance(file.shape, SideShape):
+        parts = {
+            role: replace(part, data_path=unpack(part.path, spool)[0])
+            for role, part in file.shape.parts.items()
+        }
+        return replace(file, shape=replace(file.shape, parts=parts))
+    data_path, _ = unpack(file.path, spool)
+    return replace(file, data_path=as_utf8(file.path, data_path, spool) or data_path)

@@ -1,0 +1,75 @@
+"""Files that tasks bring to their own disk before they read them: objects of a store, packed files."""
+
+import hashlib
+import os
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from kcompact.errors import InputError
+from kcompact.storage.object_stores import Stamp, fetch, is_address
+
+_AT_ONCE = 8  # objects on their way: a store takes its time to answer, not to send
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a file comes from, as it was when the dump was opened. Picklable.
+
+    ``ranges`` of its plain bytes begin and end at records. ``is_plain``: they are the object's own bytes.
+    """
+
+    stamps: tuple[tuple[str, Stamp], ...]  # by path or address
+    ranges: tuple[tuple[int, int], ...]
+    is_plain: bool
+
+    def cut(self, split_bytes: int) -> list[tuple[int, int]]:
+        """Ranges of about ``split_bytes``; one where every task would have to unpack the whole."""
+        found: list[tuple[int, int]] = []
+        for start, end in self.ranges:
+            if found and (not self.is_plain or end - found[-1][0] <= split_bytes):
+                found[-1] = found[-1][0], end
+            else:
+                found.append((start, end))
+        return found
+
+    def bring(self, spool: Path) -> None:
+        """Bring the whole of it into a task's folder. Raises InputError if it is another by now."""
+        found = bring([path for path, _ in self.stamps], spool)
+        for path, stamp in self.stamps:
+            refuse_changed(path, stamp, found[path])
+
+    def bring_range(self, spool: Path, start: int, end: int) -> str:
+        """Bring a range of a plain object, at its place in a file that is as long; the path of the file."""
+        ((path, stamp),) = self.stamps
+        target = place_in(spool, path)
+        refuse_changed(path, stamp, fetch(path, target, start, end))
+        return str(target)
+
+
+def refuse_changed(path: str, before: Stamp, now: Stamp) -> None:
+    """Raise InputError where an object is not what it was when the dump was opened."""
+    if before != now:
+        raise InputError(
+            f"{path} changed while it was read", hint="wait until the export has finished, and run again"
+        )
+
+
+def bring(paths: Iterable[str], spool: Path) -> dict[str, Stamp]:
+    """Bring objects into a folder (``place_in``), several at a time; files of a disk stay where they are."""
+    paths = list(paths)
+    with ThreadPoolExecutor(min(_AT_ONCE, len(paths))) as threads:
+        return dict(zip(paths, threads.map(lambda path: _brought(path, spool), paths), strict=True))
+
+
+def _brought(path: str, spool: Path) -> Stamp:
+    if is_address(path):
+        return fetch(path, place_in(spool, path))
+    status = os.stat(path)  # noqa: PTH116  follows links, as reading does
+    return Stamp(status.st_size, f"{status.st_mtime_ns} {status.st_ctime_ns}")
+
+
+def place_in(spool: Path, address: str) -> Path:
+    """Where ``bring`` leaves an object."""
+    return spool / hashlib.sha256(address.encode()).hexdigest()[:32]

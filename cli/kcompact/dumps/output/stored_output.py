@@ -1,0 +1,77 @@
+"""An output on a store without rename: part files under names of their own, a manifest, ``_SUCCESS`` last.
+
+Parts of different runs have different names, so that new ones can be written beside old ones. The manifest
+(one object, replaced as a whole) says which of them are the dump: readers of ours look at it alone. Readers
+that know nothing of it heed ``_SUCCESS``, which is not there while parts of two runs are.
+"""
+
+import os
+import re
+from dataclasses import dataclass
+
+from kcompact.dumps.files.stored import MANIFEST, SUCCESS, UNFINISHED
+from kcompact.errors import OutputError
+from kcompact.storage.object_stores import is_address
+
+_WORK = "_work-"
+_PART = re.compile(r"part-\d{6}-[a-z]+-[a-z]+(\.[^/]+)?")
+
+
+@dataclass(frozen=True)
+class StoredOutput:
+    """Where a run writes on a store; addresses end in ``/``. ``run``: letters that no other run has."""
+
+    prefix: str
+    report: str | None
+    run: str
+
+    @property
+    def marker(self) -> str:
+        """The object that says that this run is writing."""
+        return f"{self.prefix}{UNFINISHED}{self.run}"
+
+    @property
+    def work(self) -> str:
+        """Where tasks leave pieces of reports for the driver."""
+        return f"{self.prefix}{_WORK}{self.run}/"
+
+    def part_name(self, task: str, attempt: str, suffix: str) -> str:
+        """The name of a part file: in the order of tasks, which is that of the dump."""
+        return f"part-{task}-{self.run}-{attempt}{suffix}"
+
+    def is_of_run(self, name: str) -> bool:
+        """Whether this run wrote the object of this name in the prefix."""
+        return f"-{self.run}-" in name or name.startswith(f"{_WORK}{self.run}/")
+
+    @staticmethod
+    def is_known(name: str) -> bool:
+        """Whether some run of kcompact wrote the object of this name in the prefix."""
+        return (
+            name in {MANIFEST, SUCCESS}
+            or name.startswith((UNFINISHED, _WORK))
+            or _PART.fullmatch(name) is not None
+        )
+
+
+def check_prefixes(output: str, report: str | None, inputs: list[str]) -> None:
+    """Raise OutputError where an address cannot be written to, or meets one that is read."""
+    for option, address in (("-o", output), ("--report", report)):
+        if address is None:
+            continue
+        if not address.endswith("/"):
+            raise OutputError(
+                f"{option} {address}: on a store, a prefix is written, which takes several objects",
+                hint=f"end it with a slash: {option} {address}/",
+            )
+        for one in (one for one in inputs if is_address(one)):
+            root = re.split(r"[*?\[]", one, maxsplit=1)[0]
+            if f"{root.rstrip('/')}/".startswith(address) or address.startswith(f"{root.rstrip('/')}/"):
+                raise OutputError(
+                    f"{option} {address} meets {one}, which is read",
+                    hint=f"choose another prefix with {option}",
+                )
+
+
+def letters(count: int) -> str:
+    """Random small letters: no digits, in which a reader of names might see a partition or an offset."""
+    return "".join(chr(ord("a") + byte % 26) for byte in os.urandom(count))

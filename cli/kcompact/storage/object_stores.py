@@ -1,0 +1,266 @@
+"""Object stores and HDFS, through ``pyarrow.fs``: ``s3://``, ``gs://``, ``abfss://``, ``hdfs://``.
+
+Credentials and endpoints are looked up where the call runs, as the store's own tools do (environment,
+profile, instance role), and are never part of an address, a setting of Spark, or an error. Errors name the
+address and what to look at; the store's own text stays out of them. pyarrow is imported late: most runs need
+no store.
+"""
+
+import errno
+import io
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from urllib.parse import urlsplit
+
+from kcompact.errors import InputError, KcompactError, OutputError
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileSystem
+
+SCHEMES = ("s3", "gs", "abfss", "hdfs")
+_CHUNK_BYTES = 8 << 20
+_ATTEMPTS = 8  # with the client's growing pauses: half a minute of 503
+_PART_BUFFER_BYTES = 1 << 20
+
+_WHERE = "as its own tools find them (environment, profile, role), on the machines of Spark's workers too"
+# words of a store's error, the sentence, the hint
+_KNOWN = (
+    (
+        r"NO_SUCH_BUCKET|bucket does not exist|ContainerNotFound",
+        "there is no such bucket",
+        "look at the name, the region and the endpoint",
+    ),
+    (
+        r"ACCESS_DENIED|ACCESS_KEY_ID|SIGNATURE|EXPIRED_TOKEN|_CLIENT|\b40[13]\b|PERMISSION_DENIED|Authori?[sz]",
+        "the store refuses these credentials",
+        f"look at the credentials and what they may do; they are looked up {_WHERE}",
+    ),
+    (
+        r"SLOW_DOWN|SERVICE_UNAVAILABLE|INTERNAL_FAILURE|REQUEST_TIMEOUT|THROTTLING|\b50[0234]\b",
+        "the store does not answer, however often it is asked",
+        "try again later; nothing was lost",
+    ),
+    (
+        r"NETWORK_CONNECTION|resolve|Connection refused|UNAVAILABLE|ConnectException",
+        "the store cannot be reached",
+        "look at the network and at the endpoint (AWS_ENDPOINT_URL for S3)",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class StoredObject:
+    """An object, or a file of HDFS, by its address."""
+
+    address: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """Facts that change if an object is replaced; ``version`` is its ETag where the store has one."""
+
+    size: int
+    version: str
+
+
+def is_address(path: str) -> bool:
+    """Whether an argument names something on a store."""
+    return path.partition("://")[0] in SCHEMES and "://" in path
+
+
+def list_objects(address: str) -> list[StoredObject]:
+    """The object of this address, or all below it as a folder, by address. Empty: there is nothing."""
+    from pyarrow.fs import FileSelector, FileType
+
+    system, path = _place(address)
+    with explained(address):
+        one = system.get_file_info(path)
+        if one.type == FileType.File and not address.endswith("/"):
+            return [StoredObject(address, one.size)]
+        if one.type == FileType.NotFound:
+            _refuse_missing_bucket(system, address, path)
+            return []
+        found = system.get_file_info(FileSelector(path, recursive=True, allow_not_found=True))
+    root = address[: len(address.rstrip("/")) - len(path.rstrip("/"))]
+    files = [StoredObject(root + info.path, info.size) for info in found if info.type == FileType.File]
+    return sorted(files, key=lambda file: file.address)
+
+
+def _refuse_missing_bucket(system: "FileSystem", address: str, path: str) -> None:
+    from pyarrow.fs import FileType
+
+    bucket = path.strip("/").partition("/")[0]
+    if not address.startswith("hdfs:") and system.get_file_info(bucket).type == FileType.NotFound:
+        raise InputError(f"{address}: there is no such bucket", hint=_KNOWN[0][2])
+
+
+def read(address: str) -> bytes:
+    """The whole of a small object."""
+    system, path = _place(address)
+    with explained(address), system.open_input_stream(path, compression=None) as source:
+        return source.read()
+
+
+def fetch(address: str, target: Path, start: int = 0, end: int | None = None) -> Stamp:
+    """Copy an object, or bytes [start, end) of it to where they lie in it, into a new file.
+
+    Outside of the range the file is as long as the object, and empty (a hole).
+    """
+    system, path = _place(address)
+    with target.open("wb") as out, explained(address), system.open_input_file(path) as source:
+        size = source.size()
+        stamp = Stamp(size, _version(system, path, source))
+        position, end = start, size if end is None else min(end, size)
+        os.truncate(target, size)
+        out.seek(position)
+        source.seek(position)
+        while position < end:
+            chunk = source.read(min(_CHUNK_BYTES, end - position))
+            if not chunk:
+                raise InputError(f"{address} changed while it was read", hint="run again when it is whole")
+            _written(target, out, chunk)
+            position += len(chunk)
+    return stamp
+
+
+def _written(target: Path, out: BinaryIO, chunk: bytes) -> None:
+    try:
+        out.write(chunk)
+    except OSError as error:
+        raise OutputError(
+            f"{target.parent}: an object cannot be brought to this disk: {error.strerror}",
+            hint="give Spark's workers a folder with room for one object each (spark.local.dir, TMPDIR)",
+        ) from error
+
+
+def _version(system: "FileSystem", path: str, source: Any) -> str:
+    known = source.metadata() or {}
+    for name in ("ETag", "etag", "Last-Modified"):
+        if name in known:
+            return str(known[name].decode())
+    return str(system.get_file_info(path).mtime_ns)
+
+
+def write(address: str, content: bytes) -> None:
+    """Write an object as a whole."""
+    with create(address) as out:
+        out.write(content)
+
+
+def create(address: str) -> BinaryIO:
+    """An object, open for writing. If the file is closed on the way out of an exception, the object is cut.
+
+    pyarrow publishes what it has when a stream is closed for an error (arrow #40502): whoever writes gives it
+    a name that nobody reads before it is known to be whole.
+    """
+    system, path = _place(address)
+    with explained(address, OutputError):
+        stream = system.open_output_stream(path, compression=None)
+    return cast(BinaryIO, io.BufferedWriter(_Writer(address, stream), _PART_BUFFER_BYTES))
+
+
+class _Writer(io.RawIOBase):
+    """A stream of pyarrow; its errors name the address."""
+
+    def __init__(self, address: str, stream: Any) -> None:
+        super().__init__()
+        self._address, self._stream, self._bytes = address, stream, 0
+
+    def writable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._bytes
+
+    def write(self, data: Any) -> int:
+        with explained(self._address, OutputError):
+            self._stream.write(bytes(data))
+        self._bytes += len(data)
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            with explained(self._address, OutputError):
+                self._stream.close()
+
+
+def delete(address: str) -> None:
+    """Delete an object; what is gone already is no error."""
+    system, path = _place(address)
+    with explained(address, OutputError):
+        try:
+            system.delete_file(path)
+        except FileNotFoundError:
+            return
+
+
+@contextmanager
+def explained(address: str, kind: type[KcompactError] = InputError) -> Iterator[None]:
+    """Inside, errors of a store come out as ours, in words of our own."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise kind(f"{address}: there is no such object") from error
+    except (OSError, ValueError) as error:
+        raise _in_words(address, error, kind) from None  # its text may hold what is nobody's business
+
+
+def _in_words(address: str, error: Exception, kind: type[KcompactError]) -> KcompactError:
+    text = str(error)
+    if isinstance(error, PermissionError) or getattr(error, "errno", None) == errno.EACCES:
+        return kind(f"{address}: {_KNOWN[1][1]}", hint=_KNOWN[1][2])
+    for words, sentence, hint in _KNOWN:
+        if re.search(words, text, re.IGNORECASE):
+            return kind(f"{address}: {sentence}", hint=hint)
+    code = re.search(r"AWS Error ([A-Z_]+)", text)
+    named = f" ({code[1]})" if code else ""
+    return kind(f"{address}: the store cannot do what it is asked{named}", hint="look at its own log")
+
+
+def _place(address: str) -> tuple["FileSystem", str]:
+    """The file system of an address, and the path in it."""
+    parts = urlsplit(address)
+    with explained(address):
+        system = _system(parts.scheme, parts.netloc, _s3_endpoint())
+    key = address.partition("://")[2].partition("/")[2]
+    if parts.scheme == "hdfs":
+        return system, f"/{key}"
+    bucket = parts.netloc.partition("@")[0] if parts.scheme == "abfss" else parts.netloc
+    if not bucket:
+        raise InputError(f"{address}: names no bucket", hint="write s3://bucket/prefix/")
+    return system, f"{bucket}/{key}".rstrip("/")
+
+
+@lru_cache(8)
+def _system(scheme: str, authority: str, s3_endpoint: str) -> "FileSystem":
+    from pyarrow.fs import FileSystem
+
+    if scheme == "s3":
+        return _s3(authority, s3_endpoint)
+    system, _ = FileSystem.from_uri(f"{scheme}://{authority}/")
+    return system
+
+
+def _s3_endpoint() -> str:
+    """Where S3 is, if not at Amazon: the variables of Amazon's own tools, which pyarrow does not look at."""
+    return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
+
+
+def _s3(bucket: str, endpoint: str) -> "FileSystem":
+    from pyarrow.fs import AwsStandardS3RetryStrategy, S3FileSystem, resolve_s3_region
+
+    options: dict[str, Any] = {"retry_strategy": AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS)}
+    if endpoint:
+        parts = urlsplit(endpoint)
+        options |= {"scheme": parts.scheme, "endpoint_override": parts.netloc + parts.path.rstrip("/")}
+    elif not (os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")):
+        options["region"] = resolve_s3_region(bucket)
+    return S3FileSystem(**options)

@@ -1,0 +1,14 @@
+"""One S3 server for the tests of a file."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from s3_server import S3, s3_server
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
+    with s3_server(tmp_path_factory.mktemp("s3") / "log") as server:
+        server.make_bucket("bucket")
+        yield server

@@ -1,0 +1,127 @@
+"""Dumps of an object store, in and out, on one machine."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conftest import Run
+from s3_server import S3
+from store_runs import SAMPLE, put_sample, records_of, run_kcompact
+
+pytestmark = pytest.mark.spark
+
+
+def test_a_packed_prefix_is_compacted_into_another_as_its_files_would_be(store: S3, tmp_path: Path) -> None:
+    put_sample(store, "s3://bucket/in/")
+    here = run_kcompact("compact", SAMPLE, "-o", tmp_path / "o.jsonl", environment={}, folder=tmp_path)
+    assert here.returncode == 0, here.stderr
+
+    run = run_kcompact(
+        "compact",
+        "s3://bucket/in/",
+        "-o",
+        "s3://bucket/out/",
+        environment=store.environment,
+        folder=tmp_path,
+    )
+
+    assert (run.returncode, run.stderr) == (0, "")
+    objects = store.objects("s3://bucket/out/")
+    assert records_of(objects) == (tmp_path / "o.jsonl").read_bytes()
+    named = [part["name"] for part in json.loads(objects.pop("_kcompact.json"))["parts"]]
+    assert sorted(objects) == ["_SUCCESS", *named]
+    assert all(name.endswith(".jsonl.gz") for name in named)
+    report = store.objects("s3://bucket/out.report/")
+    assert report["removed-keys.csv"] == (tmp_path / "o.report" / "removed-keys.csv").read_bytes()
+    assert report["gaps.csv"] == (tmp_path / "o.report" / "gaps.csv").read_bytes()
+    ours, theirs = (json.loads(text) for text in (report["report.json"], _report(tmp_path)))
+    assert ours["logs"] == theirs["logs"]
+    assert not [text for text in report.values() if b"a-secret" in text or b"a-key-of" in text]
+
+
+def _report(folder: Path) -> bytes:
+    return (folder / "o.report" / "report.json").read_bytes()
+
+
+def test_a_prefix_that_is_there_is_replaced_only_when_asked_to(store: S3, tmp_path: Path) -> None:
+    put_sample(store, "s3://bucket/once/", packed=False)
+    line = ("compact", "s3://bucket/once/*.jsonl", "-o", "s3://bucket/twice/", "-q")
+    assert run_kcompact(*line, environment=store.environment, folder=tmp_path).returncode == 0
+    first = store.objects("s3://bucket/twice/")
+
+    refused = run_kcompact(*line, environment=store.environment, folder=tmp_path)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "s3://bucket/twice/ exists already" in refused.stderr
+    assert store.objects("s3://bucket/twice/") == first
+
+    replaced = run_kcompact(
+        *line, "--overwrite", "--drop-tombstones", environment=store.environment, folder=tmp_path
+    )
+    assert replaced.returncode == 0, replaced.stderr
+    second = store.objects("s3://bucket/twice/")
+    assert len(second) == len(first)
+    assert not set(first) & set(second) - {"_SUCCESS", "_kcompact.json"}
+    assert len(records_of(second)) < len(records_of(first))
+
+    read_back = run_kcompact(
+        "compact",
+        "s3://bucket/twice/",
+        "-o",
+        tmp_path / "b.jsonl",
+        environment=store.environment,
+        folder=tmp_path,
+    )
+    assert read_back.returncode == 0, read_back.stderr
+    assert (tmp_path / "b.jsonl").read_bytes() == records_of(second)
+
+
+def test_a_run_that_fails_leaves_nothing_on_the_store(store: S3, tmp_path: Path) -> None:
+    store.put("s3://bucket/bad/x.jsonl", SAMPLE.read_bytes() + b'{"topic": 7}\n')
+
+    run = run_kcompact(
+        "compact",
+        "s3://bucket/bad/",
+        "-o",
+        "s3://bucket/never/",
+        environment=store.environment,
+        folder=tmp_path,
+    )
+
+    assert run.returncode == 2
+    assert "s3://bucket/bad/x.jsonl:601" in run.stderr
+    assert store.objects("s3://bucket/never/") == {}
+
+
+@pytest.mark.parametrize(
+    "dump_output_words",
+    [
+        ("s3://no-such-bucket/in/", "s3://bucket/o1/", "there is no such bucket"),
+        ("s3://bucket/in-none/", "s3://bucket/o2/", "there is no such object"),
+        ("s3://bucket/one/", "s3://no-such-bucket/out/", "there is no such bucket"),
+        ("s3://bucket/one/", "s3://bucket/out.jsonl", "end it with a slash"),
+        ("s3://bucket/one/", "s3://bucket/one/below/", "meets s3://bucket/one/"),
+        ("s3://bucket/unfinished/", "s3://bucket/o3/", "has not finished"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_sentence(
+    dump_output_words: tuple[str, str, str],
+    store: S3,
+    monkeypatch: pytest.MonkeyPatch,
+    kcompact: Callable[..., Run],
+    spark: object,
+) -> None:
+    dump, output, words = dump_output_words
+    del spark  # which is running already, so that none is started
+    for name, value in store.environment.items():
+        monkeypatch.setenv(name, value)
+    store.put("s3://bucket/one/x.jsonl", SAMPLE.read_bytes())
+    store.put("s3://bucket/unfinished/_unfinished-abc", b"")
+    store.put("s3://bucket/unfinished/part-000000-abc-def.jsonl", SAMPLE.read_bytes())
+
+    run = kcompact("compact", dump, "-o", output)
+
+    assert run.exit_code == 2, run.stderr
+    assert words in run.stderr
+    assert "Traceback" not in run.stderr
