@@ -106,6 +106,7 @@ def test_help_and_version_never_import_pyspark() -> None:
         )
 
 
+@pytest.mark.slow
 def test_the_wheel_installs_clean_and_holds_the_package(tmp_path: Path) -> None:
     wheel = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--wheel-dir", str(tmp_path), str(ROOT)]
     subprocess.run(wheel, check=True, capture_output=True)

@@ -124,6 +124,7 @@ def test_the_table_says_what_each_one_liner_does(
     assert readme_rows()[name] == cells(one_liner(spark))
 
 
+@pytest.mark.usefixtures("spark")
 def test_kcompact_keeps_the_tombstone_and_asks_about_the_keyless(
     tmp_path: Path, kcompact: Callable[..., Any]
 ) -> None:

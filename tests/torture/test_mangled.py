@@ -128,6 +128,7 @@ def check(path: Path, layout: str, found: list[Record] | InputError) -> str:
     return "read"
 
 
+@pytest.mark.slow
 def test_mangled_dumps_are_read_right_or_refused(tmp_path: Path) -> None:
     came_of: Counter[str] = Counter()
     for seed in range(SEED, SEED + COUNT):

@@ -10,6 +10,7 @@ import pytest
 MODE = "NUMBA_DISABLE_JIT"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(MODE in os.environ, reason="this is that run")
 def test_interpreted_loops_read_alike() -> None:
     tests = [str(path) for path in Path(__file__).parent.glob("test_*_loop.py")]

@@ -30,6 +30,7 @@ def no_home(home: Path) -> dict[str, str]:
     return {"HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache"), "NUMBA_DISABLE_JIT": "0"}
 
 
+@pytest.mark.slow
 def test_compiled_code_is_kept_for_the_next_run_and_thrown_away_when_damaged(tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
     assert run(LOAD, **no_home(tmp_path)).returncode == 0
