@@ -1,11 +1,14 @@
 """The frame: what a user sees of errors that nobody foresaw."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from conftest import Run
 from kcompact.dumps.files import sources
+
+SAMPLE = Path(__file__).parents[1] / "samples" / "orders.jsonl"
 
 
 class _Speechless(Exception):  # noqa: N818  stands for PySpark's errors once their JVM is gone
@@ -31,3 +34,25 @@ def test_a_bug_is_a_sentence_with_exit_code_3(
     assert run.exit_code == 3
     assert words in run.stderr
     assert "Traceback" not in run.stderr
+
+
+@pytest.mark.parametrize("name", ["n" * 256, f"{'folder/' * 1_000}o.jsonl"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "compact {}",
+        "compact {sample} -o {}",
+        "compact {sample} -o o.jsonl --report {}",
+        "compact {sample} -o o.jsonl --state {}",
+        "compact {sample} -o o.jsonl --checkpoint {}",
+        "inspect {sample} -o {}",
+        "verify {sample} {}",
+    ],
+)
+def test_a_name_that_no_file_can_have_is_refused_wherever_it_is_given(
+    name: str, command: str, kcompact: Callable[..., Run]
+) -> None:
+    run = kcompact(*command.format(name, sample=SAMPLE).split())
+    assert run.exit_code == 2
+    assert "bytes is too long for a file: " in run.stderr
+    assert len(run.stderr) < 300

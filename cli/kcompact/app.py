@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from kcompact.errors import ExitCode, KcompactError, OutputError
+from kcompact.errors import ExitCode, InputError, KcompactError, OutputError
 from kcompact.printable import terminal
 from kcompact.short_help import asked_for
 
@@ -70,12 +70,21 @@ def _lost_stdout(error: OSError) -> int:
     return _failed(OutputError(f"standard output cannot be written: {error.strerror}"))
 
 
+def _long_name(path: str) -> int:
+    """Some argument names what no file system holds; which of them looks first is no matter."""
+    from kcompact.storage.replacing import too_long
+
+    return _failed(InputError(too_long(path)))
+
+
 def _unexpected(error: Exception, debug: bool) -> int:
     from kcompact.console import say, stderr
     from kcompact.usage_errors import is_usage_error, said_plainly
 
     if is_usage_error(error):
         return _failed(said_plainly(error))
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG and error.filename:
+        return _long_name(os.fsdecode(error.filename))
     if debug:
         stderr.print_exception()
     say("bug", f"{type(error).__name__}: {_words(error)}")

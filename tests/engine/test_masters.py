@@ -31,7 +31,10 @@ def test_masters_that_are_known(master: str, place: Place) -> None:
     assert place_of(master) is place
 
 
-@pytest.mark.parametrize("master", ["yarn", "local[", "local[x]", "", "k8s://x", "localhost:7077"])
+@pytest.mark.parametrize(
+    "master",
+    ["yarn", "local[", "local[x]", "local[0]", "local[99999999999]", "", "k8s://x", "localhost:7077"],
+)
 def test_other_masters_are_refused_with_examples(master: str) -> None:
     with pytest.raises(EngineError, match="--master") as caught:
         place_of(master)

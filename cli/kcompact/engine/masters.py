@@ -10,8 +10,8 @@ from kcompact.errors import EngineError
 
 FULL_JDK = "a full JDK of Java 17 or later, with the module jdk.incubator.vector"
 _ATTEMPTS = 4  # as on a cluster
-_LOCAL = re.compile(r"local(\[(\*|\d+)(,\s*\d+)?\])?")
-_LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]")
+_LOCAL = re.compile(r"local(\[(\*|0*[1-9]\d{0,3})(,\s*0*[1-9]\d{0,3})?\])?")
+_LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*\d{1,4}\s*,\s*\d{1,4}\s*,\s*\d{1,9}\s*\]")
 
 
 class Place(enum.Enum):

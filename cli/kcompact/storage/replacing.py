@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kcompact.errors import OutputError
 
+_LONGEST_NAME_BYTES = 255
 _STDOUT_HINT = "-o - is standard output; to see the report alone, compact has --dry-run"
 
 
@@ -38,6 +39,14 @@ def check_replaceable(
         _check_folder(path, names, option)
 
 
+def too_long(path: str) -> str:
+    """Say that a path, or one of its names, is longer than the file system allows."""
+    long = max(path.split("/"), key=lambda part: len(os.fsencode(part)))
+    if len(os.fsencode(long)) <= _LONGEST_NAME_BYTES:
+        return f"a path of {len(os.fsencode(path))} bytes is too long for a file: {path[:40]}..."
+    return f"a name of {len(os.fsencode(long))} bytes is too long for a file: {long[:40]}..."
+
+
 def _status_of(path: Path) -> os.stat_result | None:
     try:
         return path.lstat()
@@ -49,8 +58,7 @@ def _status_of(path: Path) -> os.stat_result | None:
 
 def _words(path: Path, error: OSError) -> str:
     if error.errno == errno.ENAMETOOLONG:
-        long = max(path.parts, key=lambda part: len(os.fsencode(part)))
-        return f"a name of {len(os.fsencode(long))} bytes is too long for a file: {long[:40]}..."
+        return too_long(str(path))
     return f"{path} cannot be written: {error.strerror}"
 
 
