@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from kcompact.broker import state_folder
 from kcompact.broker.checkpoint import read_checkpoint
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.broker.log_names import LogName
@@ -146,6 +147,34 @@ def test_the_folder_is_locked_while_in_use(tmp_path: Path, dump: Path) -> None:
     other.communicate()
     with open_state(tmp_path / "state") as opened:
         assert opened.state.checkpoint == {ORDERS: 303}
+
+
+def test_the_lock_goes_with_its_run(tmp_path: Path, dump: Path) -> None:
+    save(tmp_path / "state", dump)
+    assert check(tmp_path / "state", [dump], {ORDERS: 400}) == []
+    left = {path.name for path in (tmp_path / "state").iterdir()}
+    assert left == {"cleaner-offset-checkpoint", "delete-horizons", "output.json"}
+
+
+def test_a_lock_that_its_run_has_just_removed_does_not_count(
+    tmp_path: Path, dump: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two runs that wait for one to end must not both have the folder."""
+    save(tmp_path / "state", dump)
+    lock = tmp_path / "state" / "lock"
+    flock, taken = state_folder.fcntl.flock, []
+
+    def late(descriptor: int, how: int) -> None:
+        flock(descriptor, how)
+        if not taken:
+            lock.unlink()  # the other run ended between our open() and our flock()
+        taken.append(descriptor)
+
+    monkeypatch.setattr(state_folder.fcntl, "flock", late)
+    with open_state(tmp_path / "state"):
+        assert lock.exists()
+        with pytest.raises(InputError, match="in use by another run"), open_state(tmp_path / "state"):
+            pass
 
 
 def test_a_file_is_no_state_folder(dump: Path) -> None:

@@ -88,14 +88,14 @@ def test_a_state_of_another_dump_is_explained_and_nothing_is_written(
 ) -> None:
     state, first = tmp_path / "state", tmp_path / "first.jsonl"
     assert kcompact("compact", ORDERS, "--state", state, "-o", first).exit_code == 0
-    remembered = {path.name: path.read_bytes() for path in state.iterdir() if path.name != "lock"}
+    remembered = {path.name: path.read_bytes() for path in state.iterdir()}
     output = ["-o", tmp_path / "second.jsonl"] if command == "compact" else []
     run = kcompact(command, ORDERS, "--state", state, *output)
     assert run.exit_code == 2
     assert "this state belongs to first.jsonl" in run.stderr
     assert "it is not among the inputs" in run.stderr
     assert not (tmp_path / "second.jsonl").exists()
-    assert {path.name: path.read_bytes() for path in state.iterdir() if path.name != "lock"} == remembered
+    assert {path.name: path.read_bytes() for path in state.iterdir()} == remembered
 
 
 def test_a_changed_output_is_explained(kcompact: Kcompact, tmp_path: Path) -> None:

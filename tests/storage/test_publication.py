@@ -3,36 +3,15 @@
 import json
 import os
 import signal
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from faulty_disk import Faulty
 from kcompact.errors import OutputError
 from kcompact.storage import disk
 from kcompact.storage.publication import open_publication, settle
-
-
-class Faulty:
-    """The operating system, with a fault at the ``at``-th call that changes something."""
-
-    def __init__(self, fault: Callable[[], None], at: int) -> None:
-        self._fault, self.left = fault, at
-
-    def __getattr__(self, name: str) -> Any:
-        call = getattr(os, name)
-        if name not in {"open", "write", "fsync", "rename", "link", "unlink", "mkdir", "rmdir"}:
-            return call
-
-        def counted(*arguments: Any) -> Any:
-            self.left -= 1
-            if self.left == 0:
-                self._fault()
-            return call(*arguments)
-
-        return counted
 
 
 def contents(folder: Path) -> dict[str, str]:

@@ -7,7 +7,7 @@ dump that both belong to. All three are published together with that dump.
 import fcntl
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -134,20 +134,33 @@ def open_state(path: Path) -> Iterator[StateFolder]:
     existed = path.exists()
     try:
         path.mkdir(parents=True, exist_ok=True)
-        lock = os.open(path / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o644)
+        lock = _open_lock(path)
     except OSError as error:
         raise OutputError(f"{path}: cannot be used as a state folder: {error.strerror}") from error
     try:
-        _lock_or_explain(path, lock)
-        folder = StateFolder(path)
-        try:
-            yield folder
-        finally:
-            if not existed and [left.name for left in path.iterdir()] == [LOCK_NAME]:
-                (path / LOCK_NAME).unlink()
-                path.rmdir()
+        yield StateFolder(path)
     finally:
-        os.close(lock)  # which also unlocks
+        with suppress(OSError):
+            (path / LOCK_NAME).unlink()  # while it is held: see _open_lock
+        os.close(lock)
+        if not existed:
+            with suppress(OSError):
+                path.rmdir()
+
+
+def _open_lock(path: Path) -> int:
+    """The folder's lock, held. A run that ends removes its lock: one that is no longer there does not count."""
+    while True:
+        lock = os.open(path / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+        try:
+            _lock_or_explain(path, lock)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(lock), (path / LOCK_NAME).lstat()):
+                    return lock
+        except BaseException:
+            os.close(lock)
+            raise
+        os.close(lock)
 
 
 def _lock_or_explain(path: Path, lock: int) -> None:
