@@ -149,7 +149,7 @@ def open_state(path: Path) -> Iterator[StateFolder]:
 
 
 def _open_lock(path: Path) -> int:
-    """The folder's lock, held. Runs remove theirs when they end: one that is no longer there does not count."""
+    """The folder's lock, held. Runs remove theirs when they end: one that is gone does not count."""
     while True:
         lock = os.open(path / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
         try:
