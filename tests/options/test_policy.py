@@ -16,7 +16,7 @@ from kcompact.rules.policy import Policy
 
 # What no config says: asked for by options of single commands, or by tests only.
 NOT_CONFIGS = {"rounds", "respect_dirty_ratio", "drop_tombstones", "null_keys", "now_ms"}
-FOR_TESTS_ONLY = {"offset_map_limit", "rescan"}
+FOR_TESTS_ONLY = {"rescan"}
 FROM_FILES_ONLY = {
     *("segment_index_bytes", "index_interval_bytes", "message_timestamp_type"),
     "producer_id_expiration_ms",

@@ -19,6 +19,7 @@ from kcompact.rules.policy import LONG_MAX, Policy
 from kcompact.rules.range import log_bounds, segmented_range
 from kcompact.rules.ratio import segmented_ratio
 from log_frames import log_id
+from small_maps import with_map_of
 
 CASES = read_cases()
 HOUR_MS = 3_600_000
@@ -146,8 +147,7 @@ def _given(log: ModelLog, *, with_batches: bool) -> GivenLog:
 
 def _policy(played: Played) -> Policy:
     config = played.case.config
-    return Policy(
-        offset_map_limit=config.offset_map_limit,
+    policy = Policy(
         delete_retention_ms=config.delete_retention_ms,
         segment_bytes=config.segment_bytes,
         producer_id_expiration_ms=LONG_MAX,
@@ -155,6 +155,7 @@ def _policy(played: Played) -> Policy:
         null_keys="drop",
         now_ms=played.step.now_ms,
     )
+    return with_map_of(config.offset_map_limit, policy)
 
 
 def _needs_batches(log: ModelLog) -> bool:

@@ -14,21 +14,22 @@ from kcompact.dumps.records.record import Record
 from kcompact.rules.policy import Policy
 from log_scans import look
 from random_logs import NOW_MS, random_log
+from small_maps import with_map_of
 
 SEEDS = range(200)
 
 
 def policy_of(config: Config) -> Policy:
-    return Policy(
+    policy = Policy(
         cleanup_policy=config.cleanup_policy,
         min_cleanable_dirty_ratio=config.min_cleanable_dirty_ratio,
         min_compaction_lag_ms=config.min_compaction_lag_ms,
         max_compaction_lag_ms=config.max_compaction_lag_ms,
         segment_bytes=config.segment_bytes,
         segment_ms=config.segment_ms,
-        offset_map_limit=config.offset_map_limit,
         now_ms=NOW_MS,
     )
+    return with_map_of(config.offset_map_limit, policy)
 
 
 def given_of(log: ModelLog) -> GivenLog:

@@ -14,6 +14,7 @@ from kcompact.rules.policy import Policy
 from log_frames import index_table, keyed_rows, shares_of
 from log_scans import NOW_MS, scan
 from records import record
+from small_maps import with_map_of
 
 LOGS = 60
 
@@ -52,7 +53,7 @@ def test_every_log_s_scan_is_the_slow_one_s(remembers: bool, seed: int) -> None:
             ]
             checkpoint = chance.choice([None, end_offset, records[-1].offset + 1])
             given[log_id] = GivenLog(checkpoint_offset=checkpoint, horizons=tuple(rounds))
-    policy = Policy(now_ms=NOW_MS, min_compaction_lag_ms=500, segment_bytes=900, offset_map_limit=3)
+    policy = with_map_of(3, Policy(now_ms=NOW_MS, min_compaction_lag_ms=500, segment_bytes=900))
     plans = {log_id: plan_scan(given[log_id], [Setting(policy)]) for log_id in logs}
     shuffled = {log_id: chance.sample(records, len(records)) for log_id, records in logs.items()}
 

@@ -14,6 +14,7 @@ from kcompact.dumps.records.record import Record
 from kcompact.rules.policy import Policy
 from log_scans import NOW_MS, look, scanned, size
 from records import record, tombstone
+from small_maps import with_map_of
 
 
 def random_log(chance: random.Random, count: int = 60) -> list[Record]:
@@ -86,7 +87,7 @@ def test_rounds_and_pieces_do_not_depend_on_each_other(seed: int) -> None:
     chance = random.Random(seed)
     records = random_log(chance, 200)
     limit = chance.randrange(1, 12)
-    policy = Policy(now_ms=NOW_MS, offset_map_limit=limit)
+    policy = with_map_of(limit, Policy(now_ms=NOW_MS))
     found = look(records, GivenLog(), policy, pieces=chance.randrange(1, 20))
     rounds, keys = 1, set()
     for one in records:

@@ -11,6 +11,7 @@ from kcompact.errors import InputError
 from kcompact.rules.cleaned_log import LogCleaning
 from kcompact.rules.policy import Policy
 from log_frames import cleaned
+from small_maps import with_map_of
 
 RECORDS = [Record("t", 0, offset, 1000, b"k%d" % (offset % 3), b"v") for offset in range(10, 20)]
 POLICY = Policy(now_ms=5000, null_keys="drop")
@@ -81,9 +82,8 @@ def test_records_below_the_first_one_in_the_dump_move_the_log_start() -> None:
 
 
 def test_retention_behind_several_rounds_is_said() -> None:
-    policy = Policy(
-        frozenset({"compact", "delete"}), offset_map_limit=1, rounds=None, retention_ms=-1, now_ms=5000
-    )
+    retained = Policy(frozenset({"compact", "delete"}), rounds=None, retention_ms=-1, now_ms=5000)
+    policy = with_map_of(1, retained)
     log = log_cleaned(GivenLog(), policy=policy)
     assert log.notes == (
         f"retention ran once, behind the last of {len(log.rounds)} rounds; a broker runs it after each",

@@ -1,7 +1,6 @@
 """The engine against a real broker: every golden case."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from kcompact.dumps.records.record import Record
 from kcompact.rules.cleaned_log import LogCleaning
 from kcompact.rules.policy import Policy
 from log_frames import log_id
+from small_maps import with_map_of
 
 CASES = golden_cases()
 PAIRS = [(case, i) for case in CASES for i in range(len(case.pairs))]
@@ -49,9 +49,10 @@ def policy_of(case: GoldenCase, i: int, log: Log) -> Policy:
     config: Config = config_of(case.configs(i, log[0]), offset_map_limit=case.offset_map_limit)
     logged = logged_rounds(case, i, log)
     taken_ms = case.facts["stages"][case.pairs[i][1]]["takenAtMs"]
-    same = {name: getattr(config, name) for name in Config.__dataclass_fields__}
     now_ms = logged[0].now_ms if logged else taken_ms
-    return Policy(**same, respect_dirty_ratio=True, null_keys="drop", now_ms=now_ms)
+    same = {**config.shared(), "log_cleaner_threads": BROKERS}
+    policy = Policy(**same, respect_dirty_ratio=True, null_keys="drop", now_ms=now_ms)
+    return with_map_of(config.offset_map_limit, policy)
 
 
 def logged_rounds(case: GoldenCase, i: int, log: Log) -> list[LoggedRound]:
@@ -103,7 +104,7 @@ def cleaned() -> Cleaned:
                 name = log_id(case.name, i, log, with_batches)
                 logs[name] = records_of(case, i, log)
                 given[name] = given_of(case, i, log, with_batches=with_batches)
-                policies[name] = replace(policy_of(case, i, log), log_cleaner_threads=BROKERS)
+                policies[name] = policy_of(case, i, log)
     return Cleaned(log_frames.cleaned(logs, given, policies))
 
 
@@ -170,7 +171,7 @@ def chained() -> Iterator[dict[tuple[str, int, Log], tuple[LogCleaning, list[int
                 checkpoint_offset=before.checkpoint_offset if before else None,
                 horizons=before.horizons if before else (),
             )
-            policies[name] = replace(policy_of(case, i, log), log_cleaner_threads=BROKERS)
+            policies[name] = policy_of(case, i, log)
         result = Cleaned(log_frames.cleaned(logs, given, policies))
         for case, log in present:
             name = log_id(case.name, log)

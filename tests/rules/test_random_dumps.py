@@ -16,6 +16,7 @@ from kcompact.dumps.records.record import Record
 from kcompact.rules.policy import Policy
 from log_frames import cleaned, retained
 from random_logs import NOW_MS, random_log
+from small_maps import with_map_of
 
 SEEDS = range(1, 201)
 T = ("t", 0)
@@ -50,11 +51,11 @@ class Unsegmented:
         self.knows_horizon = rng.random() < 0.5
         self.rounds = rng.choice([1, 2, None])
         retains = rng.random() < 0.4
-        self.policy = Policy(
+        self.map_limit = rng.choice([None, 1, 2, 4])
+        policy = Policy(
             cleanup_policy=frozenset({"compact", "delete"} if retains else {"compact"}),
             delete_retention_ms=rng.choice([0, 1000, 2**63 - 1]),
             min_compaction_lag_ms=rng.choice([0, 0, 300]),
-            offset_map_limit=rng.choice([None, 1, 2, 4]),
             retention_ms=rng.choice([None, -1, 300, 900]) if retains else None,
             retention_bytes=rng.choice([None, -1, 200, 700]) if retains else None,
             rounds=self.rounds,
@@ -62,6 +63,7 @@ class Unsegmented:
             null_keys=rng.choice(["drop", "keep"]),
             now_ms=NOW_MS,
         )
+        self.policy = with_map_of(self.map_limit, policy)
 
     def given(self) -> GivenLog:
         horizons = (self.horizon,) if self.knows_horizon else ()
@@ -97,7 +99,7 @@ class Unsegmented:
         return oracle.Settings(
             NOW_MS,
             policy.delete_retention_ms,
-            policy.offset_map_limit,
+            self.map_limit,
             bound,
             drop_tombstones=policy.drop_tombstones,
             null_keys=policy.null_keys,
@@ -184,13 +186,14 @@ def test_rolled_segments_are_cleaned_as_the_model_says(index_bytes: int) -> None
         end = setup.log.log_end
         model = ModelLog(segments, segments[0].base_offset, end, end, setup.log.checkpoint)
         logs[seed] = [r for b in setup.log.batches() for r in b.records]
-        policies[seed] = Policy(
+        policy = Policy(
             log_cleaner_threads=1000,  # each log is the first of its turn, as if it were alone
-            **{name: getattr(config, name) for name in config.__dataclass_fields__},
+            **config.shared(),
             rounds=1,
             null_keys="drop",
             now_ms=NOW_MS,
         )
+        policies[seed] = with_map_of(config.offset_map_limit, policy)
         turn(model, config, NOW_MS, respect_ratio=False)
         expected[seed] = model
     told = {

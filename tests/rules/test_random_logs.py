@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from broker_log import Config, ModelBatch, ModelLog, Round
+from broker_log import ModelBatch, ModelLog, Round
 from broker_model import turn
 from kcompact.broker.batches import Batch
 from kcompact.broker.given import GivenLog
@@ -14,6 +14,7 @@ from kcompact.rules.cleaned_log import LogCleaning
 from kcompact.rules.policy import LONG_MAX, Policy
 from log_frames import cleaned, retained
 from random_logs import NOW_MS, RandomLog, random_log
+from small_maps import with_map_of
 
 SEEDS = range(1, 301)
 
@@ -60,9 +61,10 @@ def _given(log: ModelLog, *, with_batches: bool) -> GivenLog:
 
 
 def _policy(setup: RandomLog) -> Policy:
-    same = {name: getattr(setup.config, name) for name in Config.__dataclass_fields__}
+    same = setup.config.shared()
     more = {"producer_id_expiration_ms": LONG_MAX, "now_ms": NOW_MS, "null_keys": "drop"}
-    return Policy(**same | more, rounds=setup.rounds, respect_dirty_ratio=setup.respect_ratio)
+    policy = Policy(**same | more, rounds=setup.rounds, respect_dirty_ratio=setup.respect_ratio)
+    return with_map_of(setup.config.offset_map_limit, policy)
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["batches", "records"])

@@ -22,13 +22,14 @@ from kcompact.engine.passes.copy_pass import copy_bytes
 from kcompact.errors import InputError
 from kcompact.report.compact.csv_parts import render_gaps, render_removed_keys
 from kcompact.rules.policy import Policy
+from small_maps import with_map_of
 
 NOW_MS = 10_000_000
 RETENTION = frozenset({"compact", "delete"})
 BASE = Policy(now_ms=NOW_MS, null_keys="drop")
 POLICIES = {
     "plain": BASE,
-    "small map": replace(BASE, offset_map_limit=7, rounds=None),
+    "small map": with_map_of(7, replace(BASE, rounds=None)),
     "lag": replace(BASE, min_compaction_lag_ms=NOW_MS - 250),
     "segments": replace(BASE, segment_bytes=3_000),
     "by age": replace(BASE, cleanup_policy=RETENTION, retention_ms=NOW_MS - 100),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from kcompact.dumps.records.record import Record
 
@@ -25,6 +26,10 @@ class Config:
     retention_bytes: int = -1
     offset_map_limit: int | None = None
     producer_id_expiration_ms: int = LONG_MAX  # a broker forgets at its next look, every ten minutes
+
+    def shared(self) -> dict[str, Any]:
+        """What a Policy holds under the same names; the map's limit is for ``with_map_of``."""
+        return {name: value for name, value in vars(self).items() if name != "offset_map_limit"}
 
 
 @dataclass

@@ -20,6 +20,7 @@ from kcompact.verify.judgement.told import Told, bounds_of, with_knowledge
 from kcompact.verify.outcome import Outcome
 from kcompact.verify.question import Question
 from log_frames import keyed_rows, summaries_of
+from small_maps import with_map_of
 from verify_here import judge_pair
 
 PAIRS = [
@@ -46,9 +47,7 @@ def policy_of(case: GoldenCase, i: int, log: Log) -> Policy:
     config = config_of(case.configs(i, log[0]), offset_map_limit=case.offset_map_limit)
     rounds = [one.now_ms for one in case.rounds(i) if one.log == log]
     now_ms = max(rounds, default=case.facts["stages"][case.pairs[i][1]]["takenAtMs"])
-    return Policy(
-        **{name: getattr(config, name) for name in type(config).__dataclass_fields__}, now_ms=now_ms
-    )
+    return with_map_of(config.offset_map_limit, Policy(**config.shared(), now_ms=now_ms))
 
 
 def given_of(case: GoldenCase, i: int, log: Log, checkpoint_stage: int) -> GivenLog:

@@ -88,7 +88,6 @@ def is_plain(policy: Policy) -> bool:
         and policy.segment_bytes is None
         and policy.segment_ms is None
         and policy.log_cleaner_dedupe_buffer_size is None
-        and policy.offset_map_limit is None
         and policy.null_keys != "keep"
         and not policy.respect_dirty_ratio
     )

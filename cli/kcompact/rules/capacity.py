@@ -22,8 +22,6 @@ def map_slots(policy: Policy) -> int | None:
 
 def map_limit(policy: Policy) -> int | None:
     """Keys after which the map counts as full; None: unlimited."""
-    if policy.offset_map_limit is not None:
-        return policy.offset_map_limit
     slots = map_slots(policy)
     return None if slots is None else int(slots * policy.log_cleaner_io_buffer_load_factor)
 

@@ -28,7 +28,6 @@ class Policy:
     log_cleaner_threads: int = 1
     log_cleaner_dedupe_buffer_size: int | None = None  # None: unlimited map, one round
     log_cleaner_io_buffer_load_factor: float = 0.9
-    offset_map_limit: int | None = None  # keys; overrides the limit that buffer and threads give (tests)
     rounds: int | None = 1  # None: until clean
     producer_id_expiration_ms: int = 86_400_000  # a broker config without an option (R36)
     rescan: bool = False  # clean although nothing is dirty (B15, tests)
