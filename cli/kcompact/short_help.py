@@ -104,7 +104,7 @@ Options used most (--help-all lists all):
                           standard output (default: beside the dump)
   --overwrite             replace an output that exists
   --dry-run               say what would be removed; write nothing
-  --to FORMAT             convert to jsonl, csv, avro or kcat
+  --to FORMAT             convert to jsonl, csv, avro, parquet or kcat
   --format FORMAT         the report as text, json, markdown, html or broker-log
   --null-keys WORD        records without key: error (default), drop or keep
   --drop-tombstones       remove latest tombstones at once

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pytest
 
 from dump_pipeline import copied, index_all, open_one
@@ -231,9 +232,58 @@ def test_the_null_that_connect_spells_with_a_schema_is_one(tmp_path: Path) -> No
     assert [row["is_tombstone"] for row in rows] == [False, True]
 
 
-def test_avro_files_do_not_pass_the_option_over(tmp_path: Path) -> None:
+ROW = {
+    "type": "record",
+    "name": "Value",
+    "fields": [{"name": "id", "type": "long"}, {"name": "name", "type": "string"}],
+}
+ENVELOPE = {
+    "type": "record",
+    "name": "Envelope",
+    "fields": [
+        {"name": "before", "type": ["null", ROW]},
+        {"name": "after", "type": ["null", "Value"]},
+        {"name": "op", "type": "string"},
+        {
+            "name": "source",
+            "type": {"type": "record", "name": "Source", "fields": [{"name": "table", "type": "string"}]},
+        },
+    ],
+}
+
+
+def write_avro_events(path: Path, *, codec: str = "deflate") -> Path:
+    rows = [
+        {"before": None, "after": {"id": n % 2, "name": "x"}, "op": "c", "source": {"table": "t"}}
+        for n in range(4)
+    ]
+    rows.append({"before": {"id": 1, "name": "x"}, "after": None, "op": "d", "source": {"table": "t"}})
+    with path.open("wb") as out:
+        fastavro.writer(out, ENVELOPE, rows, codec=codec)
+    return path
+
+
+def test_change_events_in_avro_are_proposed_and_their_deletes_are_tombstones(tmp_path: Path) -> None:
+    path = write_avro_events(tmp_path / "t.avro")
+    with pytest.raises(InputError, match="bare change events of Debezium") as caught:
+        open_one(path)
+    assert "--cdc debezium --key-field id" in str(caught.value.hint)
+    rows, _ = judged(path, cdc="debezium", key_fields=("id",))
+    found = [(row["key"], row["is_tombstone"]) for row in rows]
+    assert found == [(b"0", False), (b"1", False), (b"0", False), (b"1", False), (b"1", True)]
+
+
+def test_several_fields_of_an_avro_record_are_a_key(tmp_path: Path) -> None:
+    path = tmp_path / "t.avro"
+    with path.open("wb") as out:
+        fastavro.writer(out, ROW, [{"id": 1, "name": "1"}, {"id": 2, "name": "b"}])
+    rows, _ = judged(path, key_fields=("name", "id"))
+    assert [row["key"] for row in rows] == [b'["1",1]', b'["b",2]']
+
+
+def test_json_in_the_bytes_of_an_avro_value_has_fields_like_any_other(tmp_path: Path) -> None:
     from dump_files import write_avro
 
-    path = write_avro(tmp_path / "t.avro", [Record("t", 0, 0, 0, b"k", b"v")])
-    with pytest.raises(InputError, match="--cdc is read in JSON, CSV and text, not in Avro"):
-        open_one(path, cdc="debezium")
+    records = [Record("t", 0, 0, 0, b"k", b'{"id":7,"v":1}'), Record("t", 0, 1, 0, b"k", b'{"id":8,"v":1}')]
+    rows, _ = judged(write_avro(tmp_path / "t.avro", records), key_fields=("id",))
+    assert [row["key"] for row in rows] == [b"7", b"8"]

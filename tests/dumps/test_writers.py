@@ -212,8 +212,8 @@ def test_the_name_of_the_output_asks_for_a_format(
 @pytest.mark.parametrize(
     ("source", "output"),
     [
-        ("lines.jsonl", "out.parquet"),
-        ("lines.jsonl", "out.parquet.gz"),
+        ("lines.jsonl", "out.orc"),
+        ("lines.jsonl", "out.orc.gz"),
         ("lines.jsonl", "out.jsonl.zip"),
         ("lines.jsonl", "out.1"),
         ("plain.avro", "out.txt"),
@@ -263,5 +263,5 @@ def test_kcat_takes_records_of_one_log(tmp_path: Path) -> None:
 
 
 def test_an_unknown_target_is_refused() -> None:
-    with pytest.raises(OutputError, match="--to parquet"):
-        open_writer("parquet", ())
+    with pytest.raises(OutputError, match="--to orc"):
+        open_writer("orc", ())

@@ -137,7 +137,6 @@ REFUSED = {
     "confluent-s3": "no record of key and value",
     "file-stream-sink.txt": ":1: Java's way to print a map",
     "kt-1-text.txt": "the text of an old kt",
-    "parquet.parquet": "Parquet",
     "dump-log-3.7-batches-only.txt": "printed batches, and no record",
     "kcat-1.7-f-readme.txt": "sentences of kcat -f",
     "kcat-1.7-s-avro-glued.txt": "two JSON values in every line",

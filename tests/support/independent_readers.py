@@ -1,4 +1,4 @@
-"""What kcompact writes, read with the standard library and fastavro: no line of kcompact's is asked."""
+"""Output of kcompact, read with the standard library, fastavro and pyarrow: no line of its own is asked."""
 
 import base64
 import csv
@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import fastavro
+import pyarrow as pa
+from pyarrow import parquet
 
 from kcompact.dumps.records.record import Record
 
@@ -72,6 +74,25 @@ def read_plain_avro(path: Path) -> list[Record]:
     return found
 
 
+def read_parquet(path: Path) -> list[Record]:
+    """The columns of Spark's Kafka source, as Parquet."""
+    table = parquet.read_table(path)
+    table = table.set_column(5, "timestamp", table["timestamp"].cast(pa.timestamp("ms")).cast(pa.int64()))
+    return [
+        Record(
+            row["topic"],
+            row["partition"],
+            row["offset"],
+            -1 if row["timestamp"] is None else row["timestamp"],
+            row["key"],
+            row["value"],
+            tuple((header["key"], header["value"]) for header in row["headers"] or ()),
+            {0: "create", 1: "logappend"}.get(row["timestampType"]),
+        )
+        for row in table.to_pylist()
+    ]
+
+
 def read_keys_and_values(path: Path) -> list[tuple[bytes | None, bytes | None]]:
     """What ``kcat -P -Z -K '\\t'`` would send."""
     lines = path.read_bytes().split(b"\n")
@@ -80,7 +101,7 @@ def read_keys_and_values(path: Path) -> list[tuple[bytes | None, bytes | None]]:
     return [(key or None, value or None) for key, _, value in pairs]
 
 
-READERS = {"jsonl": read_plain_lines, "csv": read_plain_csv, "avro": read_plain_avro}
+READERS = {"jsonl": read_plain_lines, "csv": read_plain_csv, "avro": read_plain_avro, "parquet": read_parquet}
 
 
 def _of_fields(fields: dict[str, Any]) -> Record:

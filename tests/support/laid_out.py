@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import fastavro
+import pyarrow as pa
+from pyarrow import parquet
 
 from kcompact.dumps.records.record import Record
 
@@ -268,6 +270,44 @@ _SCHEMA = {
 }
 
 
+def parquet_file(records: Sequence[Record], form: Form) -> LaidOut:
+    """Parquet as Spark's Kafka source is written, some records to a row group; it is one piece."""
+    del form
+    carried = _created(records)
+    rows = [
+        (
+            r.key,
+            r.value,
+            *r[:3],
+            r.timestamp_ms,
+            0,
+            [{"key": name, "value": value} for name, value in r.headers],
+        )
+        for r in carried
+    ]
+    arrays = [
+        pa.array(column, field.type)
+        for column, field in zip(zip(*rows, strict=True), SPARK_SCHEMA, strict=True)
+    ]
+    out = io.BytesIO()
+    parquet.write_table(pa.Table.from_arrays(arrays, schema=SPARK_SCHEMA), out, row_group_size=100)
+    return LaidOut(carried, [b""] * len(carried), begin=out.getvalue())
+
+
+SPARK_SCHEMA = pa.schema(
+    [
+        pa.field("key", pa.binary()),
+        pa.field("value", pa.binary()),
+        pa.field("topic", pa.string()),
+        pa.field("partition", pa.int32()),
+        pa.field("offset", pa.int64()),
+        pa.field("timestamp", pa.timestamp("ms", "UTC")),
+        pa.field("timestampType", pa.int32()),
+        pa.field("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
+    ]
+)
+
+
 def _in_one_log(record: Record) -> bool:
     return record.partition == 0
 
@@ -295,4 +335,5 @@ LAYOUTS = {
     ),
     "dump-log": Layout(".log", dump_log_lines, lambda record: _in_one_log(record) and is_text(record)),
     "avro": Layout(".avro", avro_container, forms=frozenset()),
+    "parquet": Layout(".parquet", parquet_file, forms=frozenset()),
 }

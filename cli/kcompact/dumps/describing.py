@@ -9,6 +9,7 @@ from kcompact.dumps.dialects.dialect_evidence import held_against
 from kcompact.dumps.dialects.dialect_table import DIALECTS
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.paired.side_files import CONFLUENT
+from kcompact.dumps.parquet.parquet_dialect import PARQUET_DIALECTS
 from kcompact.dumps.records.layout import DumpFile
 
 LAYOUT_WORDS = {
@@ -19,6 +20,7 @@ LAYOUT_WORDS = {
     "csv_lines": "CSV or text",
     "dump_log": "text of kafka-dump-log",
     "avro": "Avro container",
+    "parquet": "Parquet",
     "side_files": "keys and values side by side",
 }
 
@@ -99,7 +101,7 @@ class DialectRow:
 
 def dialect_rows() -> list[DialectRow]:
     """The table of dialects, in the order in which they are tried."""
-    return [_row(dialect) for dialect in (*DIALECTS, *AVRO_DIALECTS, CONFLUENT)]
+    return [_row(dialect) for dialect in (*DIALECTS, *AVRO_DIALECTS, *PARQUET_DIALECTS, CONFLUENT)]
 
 
 def _row(dialect: Dialect) -> DialectRow:

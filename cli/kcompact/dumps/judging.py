@@ -9,6 +9,7 @@ from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.field_checks import check_fields, check_tables
 from kcompact.dumps.files.at_hand import file_at_hand
+from kcompact.dumps.parquet.parquet_layout import place
 from kcompact.dumps.records.layout import DumpFile, Reject, Split, SplitNotes
 from kcompact.errors import InputError
 
@@ -90,9 +91,11 @@ def rejected(file: DumpFile, reject: Reject) -> InputError:
 
 
 def place_of(file: DumpFile, position: int) -> str:
-    """How messages name a byte of a file's plain bytes: by its line, in Avro as it is."""
+    """How messages name a record's position: by its line, in Avro as it is, in Parquet by its row group."""
     if file.layout == "avro":
         return f"{file.path}: byte {position}"
+    if file.layout == "parquet":
+        return f"{file.path}: {place(position)}"
     with file_at_hand(file) as here:
         return f"{file.path}:{line_number(here.data_path, position)}"
 

@@ -35,8 +35,8 @@ class OutputOptions:
         typer.Option(
             "--to",
             metavar="FORMAT",
-            help="Convert to jsonl, csv, avro (lossless) or kcat (key TAB value lines for kcat -P -K -Z);"
-            " default: what the suffix of -o says.",
+            help="Convert to jsonl, csv, avro, parquet (lossless) or kcat (key TAB value lines for"
+            " kcat -P -K -Z); default: what the suffix of -o says.",
             rich_help_panel=_PANEL,
             show_default=False,
             autocompletion=target_names,

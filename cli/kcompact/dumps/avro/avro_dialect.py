@@ -1,18 +1,18 @@
 """Which fields of an Avro record are the Kafka record's parts, by the writer's schema alone."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from kcompact.dumps.avro.avro_schema import WireSchema, branches, is_record
-from kcompact.dumps.dialects.dialect import ROLES, Dialect
-from kcompact.dumps.dialects.envelope import ALIASES, plain_name
-from kcompact.dumps.dialects.overrides import with_options
+from kcompact.dumps.dialects.columns import Columns, column_dialect, forced_among
+from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.records.shown import some
 from kcompact.errors import InputError
 
 _UNITS = {"millis": "ms", "micros": "us", "nanos": "ns"}
-_PLAIN = Dialect(
+PLAIN = Dialect(
     name="avro",
     tool="Avro container with the plain envelope",
     layouts=("avro",),
@@ -20,64 +20,36 @@ _PLAIN = Dialect(
     byte_exact=True,
 )
 AVRO_DIALECTS = (
-    replace(_PLAIN, name="spark-avro", tool="Spark's Avro writer", sure=True),
-    replace(_PLAIN, name="aiven-avro", tool="Aiven's sinks, Avro", timestamp_unit="ms", sure=True),
-    replace(_PLAIN, name="lenses-avro", tool="Lenses' sinks, Avro", timestamp_unit="ms", sure=True),
-    _PLAIN,
+    replace(PLAIN, name="spark-avro", tool="Spark's Avro writer", sure=True),
+    replace(PLAIN, name="aiven-avro", tool="Aiven's sinks, Avro", timestamp_unit="ms", sure=True),
+    replace(PLAIN, name="lenses-avro", tool="Lenses' sinks, Avro", timestamp_unit="ms", sure=True),
+    PLAIN,
 )
 _BY_NAME = {dialect.name: dialect for dialect in AVRO_DIALECTS}
 
 
-def avro_dialect(path: str, schema: Any, wire: WireSchema, options: ReadOptions) -> Dialect:
-    """The dialect of the file at ``path``, its roles the dotted paths of fields. Raises InputError."""
-    root = wire.resolve(wire.type)
-    if not is_record(root):
+def columns_of(path: str, wire: WireSchema) -> Columns:
+    """The fields of the file at ``path``. Raises InputError for a schema that is no record's."""
+    if not is_record(wire.resolve(wire.type)):
         raise InputError(
             f"{path}: the Avro records are bare values, without key and offset",
             hint="export the keys too: a .keys.avro file beside this one, or an envelope with a key field",
         )
-    names = field_names(wire)
-    _check_forced(path, options)
-    _refuse_unread(path, options)
-    base = _BY_NAME.get(options.dialect or "") or _BY_NAME[_tool(root, names)]
-    found: dict[str, Any] = {role: _find(names, aliases) for role, aliases in ALIASES.items()}
-    if options.key_fields:
-        found = _keyed_by_value(found, options.key_fields[0])
-    base = replace(base, **found)
-    dialect = with_options(base, replace(options, key_fields=()))  # the key is a path like others now
-    _check(path, wire, dialect)
+    return Columns(path, "Avro", field_names(wire), partial(_is_field, wire), lone_side="lenses-avro")
+
+
+def avro_dialect(columns: Columns, schema: Any, wire: WireSchema, options: ReadOptions) -> Dialect:
+    """The dialect of a file with these fields, its roles their dotted paths. Raises InputError."""
+    tool = _tool(wire.resolve(wire.type), columns.names)
+    base = forced_among(columns, _BY_NAME, options) or _BY_NAME[tool]
+    dialect = column_dialect(columns, base, options, key_is_column=True)
     unit = _timestamp_unit(_kinds_at(schema, dialect.timestamp))
     # Text may have been damaged on the way (U+FFFD), bytes not.
     byte_exact = "string" not in map(_name_of, _kinds_at(schema, dialect.key))
     return replace(dialect, timestamp_unit=unit or dialect.timestamp_unit, byte_exact=byte_exact)
 
 
-def _keyed_by_value(found: dict[str, Any], key_field: str) -> dict[str, Any]:
-    """The key is a field of the value; records without an envelope are the value as a whole ("")."""
-    if found["value"] is None or found["offset"] is None:
-        return dict.fromkeys(found) | {"key": key_field, "value": ""}
-    return found | {"key": f"{found['value']}.{key_field}"}
-
-
-def _check_forced(path: str, options: ReadOptions) -> None:
-    if options.dialect is not None and options.dialect not in _BY_NAME:
-        raise InputError(
-            f"{path}: --dialect {options.dialect} is not one of Avro files",
-            hint=f"for Avro: {', '.join(_BY_NAME)}",
-        )
-
-
-def _refuse_unread(path: str, options: ReadOptions) -> None:
-    """Options that are not read here must not be passed over: what they say may decide what stays."""
-    unread = "--cdc" if options.cdc is not None else "--key-field of several fields"
-    if options.cdc is not None or len(options.key_fields) > 1:
-        raise InputError(
-            f"{path}: {unread} is read in JSON, CSV and text, not in Avro",
-            hint="export the values as JSON; or compact by the keys of the records, as a broker would",
-        )
-
-
-def _tool(root: Any, names: list[str]) -> str:
+def _tool(root: Any, names: Sequence[str]) -> str:
     if root["name"] == "topLevelRecord":
         return "spark-avro"
     if root["name"].endswith("connector_records") and "topic" not in names:
@@ -95,33 +67,6 @@ def field_names(wire: WireSchema) -> list[str]:
         for record in filter(is_record, map(wire.resolve, branches(child["type"]))):
             names += [f"{child['name']}.{inner['name']}" for inner in record["fields"]]
     return names
-
-
-def _find(names: list[str], aliases: tuple[str, ...]) -> str | None:
-    by_plain = {plain_name(name): name for name in reversed(names)}
-    return next((by_plain[alias] for alias in aliases if alias in by_plain), None)
-
-
-def _check(path: str, wire: WireSchema, dialect: Dialect) -> None:
-    """Refuse schemas whose records have no key or no value, but for Lenses' files of tombstones."""
-    names = field_names(wire)
-    fields = f"(fields: {some([name for name in names if '.' not in name])})"
-    for role in ROLES:
-        dotted = getattr(dialect, role)
-        if dotted and not _is_field(wire, dotted):
-            raise InputError(f"{path}: no field {dotted!r} in the Avro schema {fields}")
-    if dialect.name == "lenses-avro" and (dialect.key or dialect.value):
-        return
-    if dialect.key is None:
-        raise InputError(
-            f"{path}: no field of the Avro records is the key {fields}",
-            hint="name it with --fields key=FIELD, or --key-field FIELD for a field of the value",
-        )
-    if dialect.value is None:
-        raise InputError(
-            f"{path}: no field of the Avro records is the value {fields}",
-            hint="name it with --fields value=FIELD; without values nobody can tell a tombstone",
-        )
 
 
 def _is_field(wire: WireSchema, dotted: str) -> bool:

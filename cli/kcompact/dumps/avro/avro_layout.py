@@ -5,10 +5,10 @@ block; ``record_bytes`` are its bytes there.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from mmap import mmap
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -27,10 +27,12 @@ from kcompact.dumps.avro.avro_container import (
     read_header,
     unpack,
 )
-from kcompact.dumps.avro.avro_dialect import avro_dialect
+from kcompact.dumps.avro.avro_dialect import PLAIN, avro_dialect, columns_of
 from kcompact.dumps.avro.avro_reader import AvroReader
 from kcompact.dumps.avro.avro_records import DAMAGE, Datum, RecordReader
 from kcompact.dumps.avro.avro_schema import wire_schema
+from kcompact.dumps.detect.event_proposals import check_events, parsed_values
+from kcompact.dumps.dialects.columns import value_place
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.files.small_files import one_by_one
 from kcompact.dumps.loops.avro.block_loop import BlockLoop, Cursor
@@ -40,10 +42,12 @@ from kcompact.dumps.records.framed import UnreadableError
 from kcompact.dumps.records.indexing import Found, index_rows
 from kcompact.dumps.records.layout import DumpFile, Reject, Split, SplitNotes, SplitToIndex
 from kcompact.dumps.records.record import Record
+from kcompact.dumps.records.structured import as_json
 from kcompact.errors import InputError
 
 BLOCK_SHIFT = 32
 CHUNK_BYTES = 8 << 20  # unpacked, in memory at a time
+_SAMPLED = 20  # values, for what they are
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,26 @@ def recognise_avro(path: str, data_path: str, options: ReadOptions) -> tuple[Avr
         AvroBounds(wire)
     except ValueError as error:
         raise InputError(f"{path}: the schema in the header is {error}", hint=CUT_HINT) from error
-    return AvroShape(header), avro_dialect(path, header.schema, wire, options)
+    columns = columns_of(path, wire)
+    place = value_place(columns, options)
+    notes = check_events(path, replace(PLAIN, value=place), _sample(data_path, header, place), options)
+    dialect = avro_dialect(columns, header.schema, wire, options)
+    return AvroShape(header), replace(dialect, notes=dialect.notes + notes)
+
+
+def _sample(data_path: str, header: Header, place: str) -> list[Any]:
+    """The first values that are JSON or can be told as JSON, parsed."""
+    path = tuple(place.split(".")) if place else ()
+    try:
+        text = wire_schema(header.schema, text=True)
+        reader = RecordReader(text, frozenset((path,)))
+        with map_file(data_path) as data:
+            block = next(blocks(data, header.sync, len(header.raw), len(data)))
+            datums = islice(reader.read(unpack(data, block, header.codec)), min(block.count, _SAMPLED))
+            values = [datum.at(path) for datum in datums]
+    except (StopIteration, BadBlock, *DAMAGE):
+        return []  # told when it is read as a whole
+    return parsed_values(value if isinstance(value, bytes) else as_json(value) for value in values)
 
 
 class Avro:

@@ -4,7 +4,6 @@ import io
 from typing import Any
 
 import fastavro
-import orjson
 
 from kcompact.dumps.avro.avro_records import Datum, RecordReader, branch_bytes
 from kcompact.dumps.avro.avro_schema import Path, WireSchema, branches, is_bytes, is_integer, wire_schema
@@ -13,6 +12,8 @@ from kcompact.dumps.records.headers import Headers
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
 from kcompact.dumps.records.reading import MISSING, FieldRules
 from kcompact.dumps.records.record import Record
+from kcompact.dumps.records.structured import as_json, as_text, headers_of
+from kcompact.dumps.records.value_keys import ValueKeys
 
 _BYTES, _INTEGER, _DATUM = "bytes", "integer", "datum"
 
@@ -22,7 +23,8 @@ class AvroReader:
 
     def __init__(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> None:
         self._rules = FieldRules(file, notes)
-        self._values = values
+        self._values = values or file.dialect.reads_values
+        self._keyed = ValueKeys(file, notes).keyed if file.dialect.reads_values else None
         self._schema = file.shape.header.schema
         self.wire = wire_schema(self._schema)
         named = {role: getattr(file.dialect, role) for role in ROLES}
@@ -58,19 +60,20 @@ class AvroReader:
         rules = self._rules
         rules.see("record")
         timestamp = self._get(datum, "timestamp")
-        topic = rules.to_topic(_text(self._get(datum, "topic")))
-        partition = rules.to_partition(_text(self._get(datum, "partition")))
-        offset = rules.to_offset(_text(self._get(datum, "offset")), ordinal)
-        return Record(
+        topic = rules.to_topic(as_text(self._get(datum, "topic")))
+        partition = rules.to_partition(as_text(self._get(datum, "partition")))
+        offset = rules.to_offset(as_text(self._get(datum, "offset")), ordinal)
+        record = Record(
             topic,
             partition,
             offset,
-            rules.to_timestamp_ms(_text(timestamp)),
+            rules.to_timestamp_ms(as_text(timestamp)),
             self._key(datum, offset),
             self._value(datum),
             headers_of(self._get(datum, "headers")) if self._values else (),
-            rules.to_timestamp_type(_text(self._get(datum, "timestamp_type")), _text(timestamp)),
+            rules.to_timestamp_type(as_text(self._get(datum, "timestamp_type")), as_text(timestamp)),
         )
+        return record if self._keyed is None else self._keyed(record)
 
     def _get(self, datum: Datum, role: str) -> Any:
         path = self.paths.get(role)
@@ -156,32 +159,3 @@ def _encoded(wire: WireSchema, kind: Any, found: Any) -> bytes:
     out = io.BytesIO()
     fastavro.schemaless_writer(out, wire.parsed(kind), found)
     return out.getvalue()[branch_bytes(kind) :]
-
-
-def _text(found: Any) -> Any:
-    return found.decode("utf-8", "surrogateescape") if isinstance(found, bytes) else found
-
-
-def headers_of(found: Any) -> Headers:
-    """Headers from a map, a record with one field per header, or an array of (name, value) records."""
-    if found is MISSING or found is None:
-        return ()
-    if isinstance(found, dict):
-        return tuple((name, _header_bytes(value)) for name, value in found.items())
-    pairs = [tuple(item.values()) for item in found]
-    return tuple((_text(name), _header_bytes(value)) for name, value in pairs)
-
-
-def _header_bytes(value: Any) -> bytes | None:
-    return value if value is None or isinstance(value, bytes) else as_json(value)
-
-
-def as_json(value: Any) -> bytes:
-    """JSON, with bytes spelt as Avro's own JSON encoding does: a character each."""
-    return orjson.dumps(value, default=_latin1, option=orjson.OPT_NON_STR_KEYS)
-
-
-def _latin1(value: Any) -> str:
-    if isinstance(value, bytes):
-        return value.decode("latin-1")
-    raise TypeError(type(value).__name__)

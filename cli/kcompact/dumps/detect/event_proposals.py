@@ -1,5 +1,7 @@
 """Values that are change events: what a sample shows, and what the user should say about them."""
 
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -39,6 +41,15 @@ def check_events(path: str, dialect: Dialect, values: list[Any], options: ReadOp
         return ()
     stays = f"the values are change events of {_NAMES[name]}: a delete stays as the latest record of its key"
     return (f"{stays}; --cdc {name} counts it as a tombstone",)
+
+
+def parsed_values(values: Iterable[bytes | None]) -> list[Any]:
+    """Sampled values that are JSON, parsed."""
+    found = []
+    for value in values:
+        with suppress(orjson.JSONDecodeError):
+            found.append(orjson.loads(value or b""))
+    return found
 
 
 def _key_hint(name: str, fields: list[str]) -> str:

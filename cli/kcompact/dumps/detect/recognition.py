@@ -9,6 +9,8 @@ from kcompact.dumps.avro.avro_container import MAGIC as AVRO_MAGIC
 from kcompact.dumps.avro.avro_layout import recognise_avro
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.parquet.parquet_file import MAGIC as PARQUET_MAGIC
+from kcompact.dumps.parquet.parquet_layout import recognise_parquet
 from kcompact.dumps.text.delimited_text import begins_with_key
 from kcompact.dumps.text.trailing_lines import end_of_records
 from kcompact.dumps.writers.csv_writer import COLUMNS
@@ -19,7 +21,7 @@ LONGEST_HEAD_BYTES = 64 << 20  # larger than any record that a broker takes by d
 _SCHEMA_BYTES = 1 << 10  # within which kcompact's own Avro schema is named
 UTF8_BOM = b"\xef\xbb\xbf"
 _REFUSED = {
-    b"PAR1": ("Parquet", "export as JSON lines, CSV or Avro; Parquet is not read"),
+    b"PARE": ("encrypted Parquet", "decrypt it first, or export as JSON lines, CSV or Avro"),
     b"KBAK": ("a kafka-backup archive", "restore it to a topic and export that"),
     b"SEQ": ("a Hadoop sequence file", "export as JSON lines, CSV or Avro"),
     b"ORC": ("ORC", "export as JSON lines, CSV or Avro"),
@@ -89,6 +91,9 @@ def recognise(path: str, data_path: str, options: ReadOptions) -> Recognised:
     if found.head.startswith(AVRO_MAGIC):
         shape, dialect = recognise_avro(path, data_path, options)
         return Recognised("avro", dialect, shape)
+    if found.head.startswith(PARQUET_MAGIC):
+        parquet_shape, dialect = recognise_parquet(path, data_path, options)
+        return Recognised("parquet", dialect, parquet_shape)
     for magic, (what, hint) in _REFUSED.items():
         if found.head.startswith(magic):
             raise InputError(f"{path}: {what}, not a dump that kcompact reads", hint=hint)

@@ -3,7 +3,7 @@
 _FILE, _SOURCE, _DESCRIPTION = "a real file", "its source", "a description"
 _FILES = """
     kcat akhq control-center spark-json spark-csv spark-csv-hex spark-avro lambda exporter-importer
-    karapace-v1 karapace-v2 debezium debezium-schema canal maxwell nussknacker text
+    spark-parquet karapace-v1 karapace-v2 debezium debezium-schema canal maxwell nussknacker text
 """
 _SOURCES = """
     rpk rpk-meta-only kafbat kafbat-csv kafkactl kaf kaf-each-row kt kcl trubka esque zoe redpanda-console

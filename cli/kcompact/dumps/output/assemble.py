@@ -1,14 +1,19 @@
 """Joining the parts that tasks copied into the files that a user asked for."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+import pyarrow as pa
+
 from kcompact.dumps.files.containers import open_packed, output_container
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.output.outputs import Target
+from kcompact.dumps.parquet.parquet_layout import ParquetShape
+from kcompact.dumps.parquet.parquet_output import ParquetForm, row_groups_in, write_parquet
+from kcompact.dumps.writers.parquet_writer import ParquetWriter
 from kcompact.storage import disk
 
 _FEW_BYTES = 128 << 10  # through our own buffer they are where they belong as soon
@@ -35,6 +40,10 @@ def assemble(path: Path, target: Target, fragments: Iterable[Fragment], folder: 
 
 def write_joined(out: BinaryIO, target: Target, fragments: Iterable[Fragment], folder: Path) -> None:
     """Write beginning, fragments and end to an open file or pipe."""
+    form = parquet_form(target)
+    if form is not None:
+        write_parquet(out, form, _row_groups(fragments, folder))
+        return
     begin, between, end = around(target)
     out.write(begin)
     written = False
@@ -47,6 +56,20 @@ def write_joined(out: BinaryIO, target: Target, fragments: Iterable[Fragment], f
             copy_range(part, fragment.start, fragment.end - fragment.start, out)
         written = True
     out.write(end)
+
+
+def parquet_form(target: Target) -> ParquetForm | None:
+    """How to write a target that is Parquet; None: it is not."""
+    if target.writer is not None:
+        return target.writer.form if isinstance(target.writer, ParquetWriter) else None
+    shape = target.files[0].shape
+    return shape.form if isinstance(shape, ParquetShape) else None
+
+
+def _row_groups(fragments: Iterable[Fragment], folder: Path) -> Iterator[pa.Table]:
+    for fragment in fragments:
+        with (folder / fragment.part).open("rb") as part:
+            yield from row_groups_in(part, fragment.start, fragment.end)
 
 
 def around(target: Target) -> tuple[bytes, bytes, bytes]:

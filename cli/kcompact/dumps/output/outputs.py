@@ -14,7 +14,7 @@ from kcompact.storage.replacing import check_replaceable
 STDIO = "-"
 _RUN_LETTERS = 8
 REPORT_FILES = ("report.json", "report.md", "report.html", "removed-keys.csv", "gaps.csv")
-DATA_SUFFIXES = {".json", ".jsonl", ".ndjson", ".avro", ".csv", ".tsv", ".txt", ".log", ".dump"}
+DATA_SUFFIXES = {".json", ".jsonl", ".ndjson", ".avro", ".parquet", ".csv", ".tsv", ".txt", ".log", ".dump"}
 CONTAINER_SUFFIXES = {".gz", ".bz2", ".zst", ".zstd", ".xz", ".lz4"}
 
 

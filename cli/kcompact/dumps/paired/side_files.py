@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.dumps.avro.avro_container import MAGIC, read_header
-from kcompact.dumps.avro.avro_reader import headers_of
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.files.containers import unpack
 from kcompact.dumps.files.small_files import one_by_one
@@ -21,6 +20,7 @@ from kcompact.dumps.records.headers import decode_headers
 from kcompact.dumps.records.indexing import Found, index_rows
 from kcompact.dumps.records.layout import DumpFile, Reject, Split, SplitNotes, SplitToIndex
 from kcompact.dumps.records.record import Record
+from kcompact.dumps.records.structured import headers_of
 from kcompact.errors import InputError, OutputError
 from kcompact.storage.object_stores import is_address
 
@@ -193,9 +193,7 @@ class SideFiles:
         return b""
 
 
-CONVERT_HINT = (
-    "name an output that ends in .avro, .jsonl or .csv with -o: it holds both, as the plain envelope"
-)
+CONVERT_HINT = "name an output that ends in .avro, .parquet, .jsonl or .csv with -o: it holds both together"
 
 
 def _found(file: DumpFile, notes: SplitNotes, *, as_text: bool) -> Iterator[Found]:

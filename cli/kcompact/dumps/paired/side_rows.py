@@ -10,10 +10,10 @@ import fastavro
 
 from kcompact.dumps.avro.avro_bounds import AvroBounds
 from kcompact.dumps.avro.avro_container import CUT_HINT, BadBlock, Block, Header, blocks, map_file, unpack
-from kcompact.dumps.avro.avro_reader import as_json
 from kcompact.dumps.avro.avro_records import DAMAGE, branch_bytes
 from kcompact.dumps.avro.avro_schema import WireSchema, is_bytes, is_integer, wire_schema
 from kcompact.dumps.json.json_text import ParsedJson
+from kcompact.dumps.records.structured import as_json
 from kcompact.dumps.text.lines import file_bytes, lines_of
 
 

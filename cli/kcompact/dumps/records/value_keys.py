@@ -18,20 +18,15 @@ _NULLS = (None, {"schema": None, "payload": None})  # the second is what Connect
 
 
 class ValueKeys:
-    """Wraps a reader of records: what it calls the key is replaced by the fields that the user named.
+    """Replaces the key that a reader finds by the fields of the value that the user named.
 
     A change event that deletes its row becomes a delete, which counts as a tombstone of its key.
     """
 
-    def __init__(self, read: ReadRecord, file: DumpFile, notes: SplitNotes) -> None:
-        self._read = read
+    def __init__(self, file: DumpFile, notes: SplitNotes) -> None:
         self._dialect: Dialect = file.dialect
         self._rules = FieldRules(file, notes, keys_of_values=True)
         self._notes = notes
-
-    def __call__(self, data: bytes, ordinal: int) -> Record:
-        """Read one record. Raises UnreadableError."""
-        return self.keyed(self._read(data, ordinal))
 
     def keyed(self, record: Record) -> Record:
         """The record with the key that its value tells. Raises UnreadableError."""
@@ -145,7 +140,10 @@ class ValueKeys:
 
 def with_value_keys(read: ReadRecord, file: DumpFile, notes: SplitNotes) -> ReadRecord:
     """The reader, with what the value tells where the dialect asks for it."""
-    return ValueKeys(read, file, notes) if file.dialect.reads_values else read
+    if not file.dialect.reads_values:
+        return read
+    keyed = ValueKeys(file, notes).keyed
+    return lambda data, ordinal: keyed(read(data, ordinal))
 
 
 def _parsed(data: bytes) -> ParsedJson | None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 
 from kcompact.dumps.files.containers import container_of
-from kcompact.dumps.output.assemble import around
+from kcompact.dumps.output.assemble import around, parquet_form
 from kcompact.dumps.output.outputs import OutputPlan, Target, split_suffixes
 from kcompact.dumps.output.workplace import PartFiles, Workplace
 from kcompact.dumps.paired.side_files import CONVERT_HINT
@@ -15,6 +15,7 @@ from kcompact.dumps.writers.avro_writer import AvroWriter
 from kcompact.dumps.writers.csv_writer import CsvWriter
 from kcompact.dumps.writers.json_writer import JsonLinesWriter
 from kcompact.dumps.writers.kcat_writer import KcatWriter
+from kcompact.dumps.writers.parquet_writer import ParquetWriter
 from kcompact.dumps.writers.writer import Writer
 from kcompact.errors import OutputError
 
@@ -22,6 +23,7 @@ TARGETS: dict[str, Callable[[str], Writer]] = {
     "jsonl": lambda _: JsonLinesWriter(),
     "csv": lambda _: CsvWriter(),
     "avro": AvroWriter,
+    "parquet": lambda _: ParquetWriter(),
     "kcat": lambda _: KcatWriter(),
 }
 """By the name that ``--to`` takes; called with a seed that tells the inputs apart."""
@@ -30,12 +32,20 @@ _SUFFIXES: dict[type, str] = {
     JsonLinesWriter: ".jsonl",
     CsvWriter: ".csv",
     AvroWriter: ".avro",
+    ParquetWriter: ".parquet",
     KcatWriter: ".txt",
 }
 """Of part files."""
 
-_FORMATS = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".avro": "avro"}
-"""The formats that suffixes promise: any JSON, JSON lines, CSV with a header line, Avro."""
+_FORMATS = {
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".avro": "avro",
+    ".parquet": "parquet",
+}
+"""The formats that suffixes promise: any JSON, JSON lines, CSV with a header line, Avro, Parquet."""
 
 _TEXT_SUFFIXES = {".txt", ".log", ".tsv", ".dump"}
 """Suffixes that promise no format: text as it is."""
@@ -56,7 +66,7 @@ def target_named(output: str, files: tuple[DumpFile, ...]) -> str | None:
         return None
     asked = _FORMATS.get(suffix)
     if asked is None:
-        if suffix in _TEXT_SUFFIXES and not any("avro" in of_file for of_file in formats):
+        if suffix in _TEXT_SUFFIXES and not any(of_file & {"avro", "parquet"} for of_file in formats):
             return None
         raise OutputError(
             f"{output}: nothing is known that {suffix} files hold, or this dump cannot be written so",
@@ -85,7 +95,7 @@ def _formats_of(file: DumpFile) -> set[str]:
         return {"json", "jsonl"} if file.layout == "json_lines" else {"json"}
     if isinstance(file.shape, CsvShape):
         return {"csv"} if file.shape.has_header and file.shape.delimiter in _CSV_DELIMITERS else {"text"}
-    return {"avro"} if file.layout == "avro" else {"text"}
+    return {file.layout} if file.layout in {"avro", "parquet"} else {"text"}
 
 
 def with_writers(outputs: OutputPlan, target: str | None) -> OutputPlan:
@@ -102,7 +112,7 @@ def with_writers(outputs: OutputPlan, target: str | None) -> OutputPlan:
         )
         if name is None and any(file.layout == "side_files" for file in one.files):
             path = one.files[0].path
-            hint = "add --to avro, --to jsonl or --to csv" if outputs.stored else CONVERT_HINT
+            hint = "add --to avro, --to parquet, --to jsonl or --to csv" if outputs.stored else CONVERT_HINT
             raise OutputError(f"{path}: keys and values lie in files of their own", hint=hint)
         targets.append(one if name is None else replace(one, writer=open_writer(name, one.files)))
     return replace(outputs, targets=tuple(targets))
@@ -143,7 +153,7 @@ def workplace(outputs: OutputPlan, folder: Path, *, reports: bool) -> Workplace:
     if outputs.stored is None:
         return Workplace(str(folder))
     target = outputs.targets[0]
-    parts = PartFiles(outputs.stored, *_kind_of_parts(target), around(target))
+    parts = PartFiles(outputs.stored, *_kind_of_parts(target), around(target), parquet_form(target))
     return Workplace(outputs.stored.work if reports else None, parts)
 
 

@@ -103,4 +103,6 @@ def _covers(dialect: Dialect, extra: frozenset[str]) -> bool:
     is_ruled: Any = dialect.null_literal or "null" in (dialect.empty_key, dialect.empty_value)
     is_told = not extra or (extra <= CONTENT_EXTRA and dialect.value != "")
     is_spelt = dialect.key_encoding == "text" and dialect.timestamp_unit in _UNITS
-    return bool(is_told and is_spelt and dialect.offset is not None and not is_ruled)
+    return bool(
+        not dialect.reads_values and is_told and is_spelt and dialect.offset is not None and not is_ruled
+    )

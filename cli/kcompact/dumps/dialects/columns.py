@@ -1,0 +1,89 @@
+"""Which columns of a schema, Avro's or Parquet's, are the Kafka record's parts: by their names alone."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kcompact.dumps.dialects.dialect import ROLES, Dialect
+from kcompact.dumps.dialects.envelope import ALIASES, plain_name
+from kcompact.dumps.dialects.overrides import with_options
+from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.records.shown import some
+from kcompact.errors import InputError
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of the file at ``path``: dotted paths, two records deep, the outer ones first."""
+
+    path: str
+    format: str  # as messages call it
+    names: Sequence[str]
+    holds: Callable[[str], bool]  # whether there is a column at a path, however deep
+    lone_side: str | None = None  # the dialect whose files may hold keys alone, or values alone
+
+    def find(self, aliases: tuple[str, ...]) -> str | None:
+        """The column that has one of the names, the first of them that occurs."""
+        by_plain = {plain_name(name): name for name in reversed(self.names)}
+        return next((by_plain[alias] for alias in aliases if alias in by_plain), None)
+
+
+def value_place(columns: Columns, options: ReadOptions) -> str:
+    """The column of the values; ``""`` where a record is a row as a whole."""
+    value = options.fields.get("value") or columns.find(ALIASES["value"])
+    has_offset = "offset" in options.fields or columns.find(ALIASES["offset"]) is not None
+    return value if value is not None and has_offset else ""
+
+
+def column_dialect(
+    columns: Columns, base: Dialect, options: ReadOptions, *, key_is_column: bool = False
+) -> Dialect:
+    """``base`` with the columns as its roles, and the user's options. Raises InputError.
+
+    ``--key-field`` names fields of the value, which has its records' columns itself where there is no other
+    (``""``); with ``key_is_column`` a single one is a column like others.
+    """
+    found: dict[str, Any] = {role: columns.find(aliases) for role, aliases in ALIASES.items()}
+    if (options.key_fields or options.cdc) and not value_place(columns, options):
+        found = dict.fromkeys(found) | {"value": ""}
+    single = options.key_fields[0] if len(options.key_fields) == 1 and options.cdc is None else None
+    if single and key_is_column:
+        column = ".".join(filter(None, (found["value"], single)))
+        if columns.holds(column):
+            found["key"] = column
+            options = replace(options, key_fields=())
+    dialect = with_options(replace(base, **found), options)
+    _check(columns, dialect)
+    return dialect
+
+
+def forced_among(columns: Columns, dialects: Mapping[str, Dialect], options: ReadOptions) -> Dialect | None:
+    """The dialect that ``--dialect`` names, if any. Raises InputError where it is not of this format."""
+    if options.dialect is not None and options.dialect not in dialects:
+        raise InputError(
+            f"{columns.path}: --dialect {options.dialect} is not one of {columns.format} files",
+            hint=f"for {columns.format}: {', '.join(dialects)}",
+        )
+    return dialects.get(options.dialect or "")
+
+
+def _check(columns: Columns, dialect: Dialect) -> None:
+    """Refuse schemas whose records have no key or no value, but for Lenses' files of tombstones."""
+    path, format_ = columns.path, columns.format
+    fields = f"(fields: {some([name for name in columns.names if '.' not in name])})"
+    for role in ROLES:
+        dotted = getattr(dialect, role)
+        if dotted and not columns.holds(dotted):
+            raise InputError(f"{path}: no field {dotted!r} in the {format_} schema {fields}")
+    if dialect.name == columns.lone_side and (dialect.key or dialect.value):
+        return
+    if dialect.key is None and not dialect.key_fields:
+        raise InputError(
+            f"{path}: no field of the {format_} records is the key {fields}",
+            hint="name it with --fields key=FIELD, or --key-field FIELD for a field of the value",
+        )
+    if dialect.value is None:
+        raise InputError(
+            f"{path}: no field of the {format_} records is the value {fields}",
+            hint="name it with --fields value=FIELD; without values nobody can tell a tombstone",
+        )

@@ -1,0 +1,108 @@
+"""Columns of Parquet as what records are made of: plain values, the bytes of keys and values, JSON."""
+
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcompact.dumps.records.structured import as_json
+
+_TEMPORAL_32 = (pa.types.is_date32, pa.types.is_time32)
+_TEMPORAL = (
+    *_TEMPORAL_32,
+    pa.types.is_timestamp,
+    pa.types.is_date64,
+    pa.types.is_time64,
+    pa.types.is_duration,
+)
+
+
+def column_at(batch: pa.RecordBatch, dotted: str) -> pa.Array:
+    """The column at a path, null where a struct on the way is; ``""`` is the row as a whole."""
+    if not dotted:
+        return pa.StructArray.from_arrays(batch.columns, fields=list(batch.schema))
+    names = [dotted] if dotted in batch.schema.names else dotted.split(".")
+    found = batch.column(names[0])
+    for name in names[1:]:
+        found = pc.struct_field(found, found.type.get_field_index(name))
+    return found
+
+
+def scalars_of(column: pa.Array) -> list[Any]:
+    """Plain Python values: text as it can be made of bytes again, times as their numbers."""
+    values = _stored(column, keep_text=False).to_pylist()
+    return [one.decode("utf-8", "surrogateescape") if isinstance(one, bytes) else one for one in values]
+
+
+def nested_of(column: pa.Array) -> list[Any]:
+    """Lists, maps and structs as Python's, their text as bytes."""
+    return list(_stored(column, keep_text=False).to_pylist())
+
+
+def bytes_of(column: pa.Array) -> list[bytes | None]:
+    """The bytes that keys or values stand for: their own, a number's digits, else those of its JSON."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if _is_bytes(kind):
+        return list(_stored(column, keep_text=False).to_pylist())
+    found = _stored(column, keep_text=True).to_pylist()
+    return [None if one is None else as_json(_told(one)) for one in found]
+
+
+def _stored(column: pa.Array, *, keep_text: bool) -> pa.Array:
+    """The column as it is stored: dictionaries looked up, times as numbers, text as bytes."""
+    target = _stored_type(column.type, keep_text=keep_text)
+    return column if target.equals(column.type) else column.cast(target, safe=False)
+
+
+def _stored_type(kind: pa.DataType, *, keep_text: bool) -> pa.DataType:
+    def inner(child: pa.DataType) -> pa.DataType:
+        return _stored_type(child, keep_text=keep_text)
+
+    if isinstance(kind, pa.BaseExtensionType) or pa.types.is_dictionary(kind):
+        return inner(kind.value_type if pa.types.is_dictionary(kind) else kind.storage_type)
+    if any(is_one(kind) for is_one in _TEMPORAL):
+        return pa.int32() if any(is_one(kind) for is_one in _TEMPORAL_32) else pa.int64()
+    if _is_bytes(kind):
+        is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+        return kind if is_text and keep_text else pa.large_binary()
+    return _stored_nested(kind, inner)
+
+
+def _stored_nested(kind: pa.DataType, inner: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(inner(field.type)) for field in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(inner(kind.key_type), inner(kind.item_type))
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return pa.list_(kind.value_field.with_type(inner(kind.value_type)))
+    return kind
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    return any(
+        is_one(kind)
+        for is_one in (
+            pa.types.is_binary,
+            pa.types.is_large_binary,
+            pa.types.is_fixed_size_binary,
+            pa.types.is_binary_view,
+            pa.types.is_string,
+            pa.types.is_large_string,
+            pa.types.is_string_view,
+        )
+    )
+
+
+def _told(value: Any) -> Any:
+    """A value as JSON can hold it: a map as an object, a decimal and what is no number as text."""
+    if isinstance(value, dict):
+        return {name: _told(one) for name, one in value.items()}
+    if isinstance(value, list):
+        is_map = bool(value) and all(isinstance(one, tuple) for one in value)
+        return {str(k): _told(one) for k, one in value} if is_map else [_told(one) for one in value]
+    if isinstance(value, Decimal) or (isinstance(value, float) and not math.isfinite(value)):
+        return str(value)
+    return value

@@ -1,0 +1,113 @@
+"""A Parquet file through pyarrow: its row groups, their rows some at a time, and damage by its row group."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from kcompact.errors import InputError
+
+if TYPE_CHECKING:
+    from pyarrow import parquet
+
+MAGIC = b"PAR1"
+DAMAGED_HINT = "copy or export it again; what can still be read is not the whole dump"
+_CUT_HINT = (
+    "a Parquet file ends in its table of contents, so nothing of a cut one can be read: export it again"
+)
+_BATCH_ROWS = 16_384
+_BATCH_BYTES = 64 << 20  # unpacked, as the file tells it
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """One row group. ``start`` and ``end`` count the packed bytes of all row groups, one after another."""
+
+    number: int
+    start: int
+    end: int
+    rows: int
+    unpacked_bytes: int
+
+    @property
+    def batch_rows(self) -> int:
+        """How many rows to read at a time."""
+        row_bytes = max(1, self.unpacked_bytes // max(1, self.rows))
+        return max(1, min(_BATCH_ROWS, _BATCH_BYTES // row_bytes))
+
+
+class BadRowGroup(Exception):  # noqa: N818  never leaves the package
+    """A row group, or one of its rows, that cannot be read."""
+
+    def __init__(self, number: int, reason: str, hint: str | None = DAMAGED_HINT, row: int = 0) -> None:
+        super().__init__(reason)
+        self.number = number
+        self.reason = reason
+        self.hint = hint
+        self.row = row
+
+
+def open_parquet(path: str, data_path: str) -> "parquet.ParquetFile":
+    """The file at ``data_path``, whose messages name it ``path``. Raises InputError."""
+    from pyarrow import parquet
+
+    try:
+        # Spark's INT96 counts microseconds at most: in nanoseconds the year 9999 would overflow.
+        return parquet.ParquetFile(
+            data_path, coerce_int96_timestamp_unit="us", page_checksum_verification=True
+        )
+    except (pa.ArrowException, OSError) as error:
+        with open(data_path, "rb") as source:  # noqa: PTH123  a path of either kind
+            source.seek(0, 2)
+            source.seek(max(0, source.tell() - len(MAGIC)))
+            is_cut = source.read() != MAGIC
+        if is_cut:
+            raise InputError(
+                f"{path}: the Parquet file is cut off: its end is missing", hint=_CUT_HINT
+            ) from error
+        reason = f"the Parquet file's table of contents cannot be read ({first_line(error)})"
+        raise InputError(f"{path}: {reason}", hint=DAMAGED_HINT) from error
+
+
+def row_groups(file: "parquet.ParquetFile") -> list[RowGroup]:
+    """All row groups that have rows."""
+    found, start = [], 0
+    for number in range(file.metadata.num_row_groups):
+        group = file.metadata.row_group(number)
+        packed = sum(group.column(column).total_compressed_size for column in range(group.num_columns))
+        end = start + max(1, packed)
+        if group.num_rows:
+            found.append(RowGroup(number, start, end, group.num_rows, group.total_byte_size))
+        start = end
+    return found
+
+
+def batches_of(
+    file: "parquet.ParquetFile", group: RowGroup, columns: Sequence[str] | None
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a row group, with the columns (dotted paths; None: all) asked for. Raises BadRowGroup."""
+    rows = 0
+    with naming(group.number):
+        for batch in file.iter_batches(
+            group.batch_rows, [group.number], None if columns is None else list(columns), use_threads=False
+        ):
+            rows += batch.num_rows
+            yield batch
+    if rows != group.rows:
+        raise BadRowGroup(group.number, f"it says that it has {group.rows:,} rows, and has {rows:,}")
+
+
+@contextmanager
+def naming(number: int) -> Iterator[None]:
+    """Whatever pyarrow says about damage, as a BadRowGroup."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError) as error:
+        raise BadRowGroup(number, f"cannot be read ({first_line(error)})") from error
+
+
+def first_line(error: Any) -> str:
+    """The first line of an error of pyarrow, without its stack."""
+    return str(error).partition("\n")[0].strip().rstrip(".")

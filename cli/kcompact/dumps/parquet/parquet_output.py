@@ -1,0 +1,117 @@
+"""Parquet output: tasks leave row groups as Arrow's own stream, from which one writer makes the file.
+
+A Parquet file ends in a table of all its row groups, so that parts of it cannot just follow one another.
+"""
+
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from pyarrow import parquet
+
+OURS = {b"kcompact": b"plain envelope"}
+_LENGTH = struct.Struct("<q")
+_ARROW_SCHEMA = b"ARROW:schema"
+_FEW_ROWS = 1 << 20
+
+
+@dataclass(frozen=True)
+class ParquetForm:
+    """How a file is written. ``compression``: a codec, or (column, codec) pairs; likewise dictionaries."""
+
+    schema: pa.Schema
+    compression: str | tuple[tuple[str, str], ...] = "snappy"
+    dictionaries: bool | tuple[str, ...] = True
+    has_statistics: bool = True
+    has_int96: bool = False
+    has_arrow_schema: bool = False
+    most_rows: int = _FEW_ROWS  # of a row group
+
+    def writer(self, out: Any) -> "parquet.ParquetWriter":
+        """A writer to an open file or pipe."""
+        from pyarrow import parquet
+
+        codecs = self.compression if isinstance(self.compression, str) else dict(self.compression)
+        return parquet.ParquetWriter(
+            out,
+            self.schema,
+            compression=codecs,
+            use_dictionary=self.dictionaries if isinstance(self.dictionaries, bool) else [*self.dictionaries],
+            write_statistics=self.has_statistics,
+            use_deprecated_int96_timestamps=self.has_int96,
+            store_schema=self.has_arrow_schema,
+        )
+
+
+def is_ours(schema: pa.Schema) -> bool:
+    """Whether kcompact wrote the file."""
+    return OURS.items() <= (schema.metadata or {}).items()
+
+
+def form_of(source: "parquet.ParquetFile") -> ParquetForm:
+    """The form of a file: schema and metadata, codecs, dictionaries, statistics."""
+    about = source.metadata
+    groups = [about.row_group(number) for number in range(about.num_row_groups)]
+    chunks = [group.column(index) for group in groups for index in range(group.num_columns)]
+    codecs = {chunk.path_in_schema: _codec(chunk.compression) for chunk in chunks}
+    with_dictionary = {chunk.path_in_schema for chunk in chunks if chunk.has_dictionary_page}
+    return ParquetForm(
+        schema=source.schema_arrow,
+        compression=codecs.popitem()[1] if len(set(codecs.values())) == 1 else tuple(codecs.items()),
+        dictionaries=tuple(sorted(with_dictionary))
+        if with_dictionary < codecs.keys()
+        else bool(with_dictionary),
+        has_statistics=any(chunk.is_stats_set for chunk in chunks),
+        has_int96=any(chunk.physical_type == "INT96" for chunk in chunks),
+        has_arrow_schema=_ARROW_SCHEMA in (about.metadata or {}),
+        most_rows=max(group.num_rows for group in groups),
+    )
+
+
+def _codec(name: str) -> str:
+    return "none" if name == "UNCOMPRESSED" else name.lower().removesuffix("_raw")
+
+
+def framed(rows: pa.Table) -> bytes:
+    """A row group, as a part of the output holds it: its length, and an Arrow stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as stream:
+        stream.write_table(rows)
+    data = sink.getvalue().to_pybytes()
+    return _LENGTH.pack(len(data)) + data
+
+
+def row_groups_in(part: BinaryIO, start: int, end: int) -> Iterator[pa.Table]:
+    """The row groups in bytes [start, end) of a part, as ``framed`` made them."""
+    part.seek(start)
+    while part.tell() < end:
+        (length,) = _LENGTH.unpack(part.read(_LENGTH.size))
+        with pa.ipc.open_stream(pa.py_buffer(part.read(length))) as stream:
+            yield stream.read_all()
+
+
+def write_parquet(out: BinaryIO, form: ParquetForm, tables: Iterable[pa.Table]) -> None:
+    """Write a whole file; row groups that few rows are left of are put together."""
+    with form.writer(out) as writer:
+        for rows in _filled(tables, form.most_rows):
+            writer.write_table(rows.cast(form.schema), row_group_size=form.most_rows)
+        if not form.has_arrow_schema:  # pyarrow writes the metadata of the schema with its own, or not at all
+            writer.add_key_value_metadata(form.schema.metadata or {})
+
+
+def _filled(tables: Iterable[pa.Table], most_rows: int) -> Iterator[pa.Table]:
+    """Tables joined until they have as many rows as a row group of the input."""
+    found: list[pa.Table] = []
+    rows = 0
+    for table in tables:
+        if found and rows + table.num_rows > most_rows:
+            yield pa.concat_tables(found)
+            found, rows = [], 0
+        found.append(table)
+        rows += table.num_rows
+    if found:
+        yield pa.concat_tables(found)

@@ -1,0 +1,38 @@
+"""Values of formats that have types of their own, Avro and Parquet: told as text, as JSON, as headers."""
+
+from typing import Any
+
+import orjson
+
+from kcompact.dumps.records.headers import Headers
+from kcompact.dumps.records.reading import MISSING
+
+
+def as_text(found: Any) -> Any:
+    """Bytes as text, which they can be made of again; what is no bytes as it is."""
+    return found.decode("utf-8", "surrogateescape") if isinstance(found, bytes) else found
+
+
+def headers_of(found: Any) -> Headers:
+    """Headers from a map, a record with one field per header, or a list of (name, value) records or pairs."""
+    if found is MISSING or found is None:
+        return ()
+    if isinstance(found, dict):
+        return tuple((name, _header_bytes(value)) for name, value in found.items())
+    pairs = [tuple(item.values()) if isinstance(item, dict) else item for item in found]
+    return tuple((as_text(name), _header_bytes(value)) for name, value in pairs)
+
+
+def _header_bytes(value: Any) -> bytes | None:
+    return value if value is None or isinstance(value, bytes) else as_json(value)
+
+
+def as_json(value: Any) -> bytes:
+    """JSON, with bytes spelt as Avro's own JSON encoding does: a character each."""
+    return orjson.dumps(value, default=_latin1, option=orjson.OPT_NON_STR_KEYS)
+
+
+def _latin1(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    raise TypeError(type(value).__name__)

@@ -1,0 +1,309 @@
+"""Parquet, written here with pyarrow: what is read, what is copied, and what damage comes to."""
+
+import io
+import json
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from dump_pipeline import ONE_SPLIT, index_all, open_one
+from independent_readers import read_parquet
+from kcompact.dumps.dump import Dump
+from kcompact.dumps.judging import judge
+from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.output.assemble import Fragment, write_joined
+from kcompact.dumps.output.outputs import Target
+from kcompact.dumps.records.record import EXTRA_FIELDS, Record
+from kcompact.errors import InputError
+from laid_out import SPARK_SCHEMA
+
+LAYOUT = LAYOUTS["parquet"]
+KEYS = [b"a", b"", None, b"\xff\x00", b"b"]
+VALUES = [b"x", b"", None, b"null", b"\xfe" * 40]
+
+
+def spark_rows(count: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "key": KEYS[number % 5],
+            "value": VALUES[number // 5 % 5],
+            "topic": "orders",
+            "partition": number % 2,
+            "offset": number,
+            "timestamp": datetime(2025, 10, 9, tzinfo=UTC),
+            "timestampType": 0,
+            "headers": [{"key": "h", "value": None}, {"key": "h", "value": b""}] if number % 3 else None,
+        }
+        for number in range(count)
+    ]
+
+
+def written(path: Path, rows: list[dict[str, Any]], schema: pa.Schema = SPARK_SCHEMA, **how: Any) -> Path:
+    parquet.write_table(pa.Table.from_pylist(rows, schema), path, **how)
+    return path
+
+
+def decoded(path: Path, **options: Any) -> list[Record]:
+    with open_one(path, **options) as dump:
+        return [r for split in dump.splits(1) for _, _, r in LAYOUT.records(dump.files[0], split)]
+
+
+def copied(dump: Dump, rows: list[dict[str, Any]], folder: Path, split_bytes: int = ONE_SPLIT) -> Path:
+    """An output file that holds the given rows' records, as the command joins it."""
+    table = pa.Table.from_pylist(rows)
+    fragments = []
+    with (folder / "part").open("wb") as part:
+        for split in dump.splits(split_bytes):
+            mine = table.filter(pa.compute.equal(table["split_id"], split.split_id))
+            start = part.tell()
+            places = mine["position"].to_numpy(), mine["record_bytes"].to_numpy()
+            LAYOUT.copy(dump.files[split.file_id], split, *places, part)
+            fragments.append(Fragment(split.split_id, "part", start, part.tell(), len(mine)))
+    output = folder / "out.parquet"
+    with output.open("wb") as out:
+        write_joined(out, Target(output, dump.files), fragments, folder)
+    return output
+
+
+def test_records_are_what_was_written(tmp_path: Path) -> None:
+    path = written(tmp_path / "d.parquet", spark_rows(100), row_group_size=30)
+    assert decoded(path) == read_parquet(path)
+
+
+@pytest.mark.parametrize("statistics", [True, False])
+def test_rows_do_not_depend_on_splits_or_on_how_much_of_a_row_is_read(
+    tmp_path: Path, *, statistics: bool
+) -> None:
+    rows = spark_rows(200)
+    path = written(tmp_path / "d.parquet", rows, row_group_size=7, write_statistics=statistics)
+    with open_one(path) as dump:
+        whole, _ = index_all(dump)
+        parts, notes = index_all(dump, 1)
+        full, _ = index_all(dump, 1, frozenset(EXTRA_FIELDS))
+    assert len(notes) == 29
+    for name in ("offset", "key", "timestamp_ms", "is_tombstone", "position", "record_bytes"):
+        assert whole[name] == parts[name] == full[name]
+    assert whole["key"].to_pylist() == [row["key"] for row in rows]
+    assert whole["is_tombstone"].to_pylist() == [row["value"] is None for row in rows]
+
+
+def test_record_bytes_add_up_to_the_packed_bytes_of_the_row_groups(tmp_path: Path) -> None:
+    path = written(tmp_path / "d.parquet", spark_rows(200), row_group_size=64)
+    about = parquet.read_metadata(path)
+    groups = [about.row_group(number) for number in range(about.num_row_groups)]
+    packed = sum(group.column(n).total_compressed_size for group in groups for n in range(group.num_columns))
+    with open_one(path) as dump:
+        assert sum(index_all(dump)[0]["record_bytes"].to_pylist()) == packed
+
+
+def test_survivors_are_row_groups_of_the_same_making(tmp_path: Path) -> None:
+    codecs = dict.fromkeys(["key", "topic", "partition", "offset", "timestamp", "timestampType"], "gzip")
+    path = tmp_path / "d.parquet"
+    with parquet.ParquetWriter(
+        path,
+        SPARK_SCHEMA,
+        compression={**codecs, "value": "zstd", "headers.list.element.key": "none"},
+        use_dictionary=["key"],
+        use_deprecated_int96_timestamps=True,
+        store_schema=False,
+    ) as writer:
+        writer.write_table(pa.Table.from_pylist(spark_rows(100), SPARK_SCHEMA), row_group_size=20)
+        writer.add_key_value_metadata({"made.by": "somebody"})
+    with open_one(path) as dump:
+        rows = index_all(dump)[0].to_pylist()
+        output = copied(dump, rows[:3] + rows[50:], tmp_path)
+    assert read_parquet(output) == [read_parquet(path)[number] for number in [0, 1, 2, *range(50, 100)]]
+    before, after = (parquet.ParquetFile(file) for file in (path, output))
+    assert after.schema.equals(before.schema)
+    assert after.metadata.metadata == {b"made.by": b"somebody"}
+    for number in range(after.metadata.num_columns):
+        one, other = (file.metadata.row_group(0).column(number) for file in (before, after))
+        assert (one.path_in_schema, one.compression, one.has_dictionary_page, one.is_stats_set) == (
+            other.path_in_schema,
+            other.compression,
+            other.has_dictionary_page,
+            other.is_stats_set,
+        )
+    assert max(after.metadata.row_group(n).num_rows for n in range(after.metadata.num_row_groups)) <= 20
+
+
+def test_records_are_copied_in_the_order_that_is_asked_for(tmp_path: Path) -> None:
+    path = written(tmp_path / "d.parquet", spark_rows(30), row_group_size=7)
+    with open_one(path) as dump:
+        rows = index_all(dump)[0].to_pylist()
+        output = copied(dump, [rows[number] for number in (29, 3, 17, 0, 4)], tmp_path)
+    assert [record.offset for record in read_parquet(output)] == [29, 3, 17, 0, 4]
+
+
+def test_dates_that_nanoseconds_cannot_hold_survive_int96(tmp_path: Path) -> None:
+    schema = pa.schema([*SPARK_SCHEMA, pa.field("valid_to", pa.timestamp("us"))])
+    rows = [row | {"valid_to": datetime(9999, 12, 31)} for row in spark_rows(5)]  # noqa: DTZ001
+    path = written(tmp_path / "d.parquet", rows, schema, use_deprecated_int96_timestamps=True)
+    with open_one(path) as dump:
+        output = copied(dump, index_all(dump)[0].to_pylist(), tmp_path)
+    found = parquet.ParquetFile(output, coerce_int96_timestamp_unit="us").read()["valid_to"].to_pylist()
+    assert found == [datetime(9999, 12, 31)] * 5  # noqa: DTZ001
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_timestamps_are_read_in_the_unit_of_their_column(tmp_path: Path, unit: str) -> None:
+    schema = pa.schema([("key", pa.binary()), ("value", pa.binary()), ("time", pa.timestamp(unit))])
+    schema = schema.append(pa.field("offset", pa.int64()))
+    rows = [{"key": b"k", "value": b"v", "time": datetime(2025, 1, 1), "offset": 1}]  # noqa: DTZ001
+    path = written(tmp_path / "orders-3.parquet", rows, schema)
+    assert decoded(path) == [Record("orders", 3, 1, 1_735_689_600_000, b"k", b"v")]
+
+
+def test_columns_of_other_types_are_told_as_json(tmp_path: Path) -> None:
+    inner = pa.struct([("id", pa.int64()), ("price", pa.decimal128(9, 2)), ("raw", pa.binary())])
+    inner = inner.field(0), inner.field(1), inner.field(2), pa.field("tags", pa.map_(pa.string(), pa.int32()))
+    schema = pa.schema(
+        [("key", pa.int64()), ("value", pa.struct(inner)), ("offset", pa.int32()), ("topic", pa.string())]
+    ).append(pa.field("headers", pa.map_(pa.string(), pa.binary())))
+    value = {"id": 1, "price": Decimal("9.50"), "raw": b"\xff", "tags": [("a", 1)]}
+    rows = [
+        {"key": 7, "value": value, "offset": 0, "topic": "t", "headers": [("h", b"1")]},
+        {"key": 7, "value": None, "offset": 1, "topic": "t", "headers": None},
+    ]
+    found = decoded(written(tmp_path / "d.parquet", rows, schema))
+    assert json.loads(found[0].value or b"") == {"id": 1, "price": "9.50", "raw": "\xff", "tags": {"a": 1}}
+    assert [(r.key, r.headers) for r in found] == [(b"7", (("h", b"1"),)), (b"7", ())]
+    assert found[1].value is None
+    with open_one(tmp_path / "d.parquet") as dump:
+        assert index_all(dump)[0]["is_tombstone"].to_pylist() == [False, True]
+
+
+def test_rows_without_an_envelope_are_the_values(tmp_path: Path) -> None:
+    schema = pa.schema([("id", pa.int64()), ("name", pa.string())])
+    path = written(tmp_path / "people.parquet", [{"id": n % 2, "name": "x"} for n in range(4)], schema)
+    with pytest.raises(InputError, match=r"the key \(fields: id, name\)") as caught:
+        open_one(path)
+    assert caught.value.hint is not None
+    assert "--key-field" in caught.value.hint
+    found = decoded(path, key_fields=("name", "id"))
+    assert [(r.key, r.offset) for r in found] == [
+        (b'["x",0]', 0),
+        (b'["x",1]', 1),
+        (b'["x",0]', 2),
+        (b'["x",1]', 3),
+    ]
+    assert found[0].value == b'{"id":0,"name":"x"}'
+
+
+ROW = pa.struct([("id", pa.int64()), ("name", pa.string())])
+EVENTS = pa.schema(
+    [
+        ("before", ROW),
+        ("after", ROW),
+        ("source", pa.struct([("db", pa.string()), ("table", pa.string())])),
+        ("op", pa.string()),
+        ("ts_ms", pa.int64()),
+    ]
+)
+
+
+def events() -> list[dict[str, Any]]:
+    row, source = {"id": 1, "name": "x"}, {"db": "d", "table": "t"}
+    return [
+        {"before": None, "after": row, "source": source, "op": "c", "ts_ms": 1},
+        {"before": None, "after": {"id": 2, "name": "y"}, "source": source, "op": "c", "ts_ms": 1},
+        {"before": row, "after": None, "source": source, "op": "d", "ts_ms": 2},
+    ]
+
+
+def test_change_events_are_proposed_and_read(tmp_path: Path) -> None:
+    path = written(tmp_path / "rows.parquet", events(), EVENTS)
+    with pytest.raises(InputError, match="change events of Debezium") as caught:
+        open_one(path)
+    assert "--cdc debezium --key-field id" in str(caught.value.hint)
+    found = decoded(path, cdc="debezium", key_fields=("id",))
+    assert [(r.key, r.is_delete) for r in found] == [(b"1", False), (b"2", False), (b"1", True)]
+    with open_one(path, cdc="debezium", key_fields=("id",)) as dump:
+        assert index_all(dump)[0]["is_tombstone"].to_pylist() == [False, False, True]
+
+
+def damaged(path: Path, at: int) -> Path:
+    data = bytearray(path.read_bytes())
+    data[at : at + 40] = b"\xff" * 40
+    path.write_bytes(data)
+    return path
+
+
+def test_damage_is_named_with_its_row_group(tmp_path: Path) -> None:
+    path = written(tmp_path / "d.parquet", spark_rows(90), row_group_size=30, compression="snappy")
+    where = parquet.read_metadata(path).row_group(1).column(0).data_page_offset
+    with open_one(damaged(path, where)) as dump:
+        _, notes = index_all(dump)
+        with pytest.raises(InputError, match=r"d\.parquet: row group 1, row \d+: cannot be read") as caught:
+            judge(dump, {split.split_id: split for split in dump.splits(ONE_SPLIT)}, notes)
+    assert caught.value.hint
+
+
+def test_a_page_that_does_not_fit_its_checksum_is_refused(tmp_path: Path) -> None:
+    how = {
+        "write_page_checksum": True,
+        "compression": "none",
+        "use_dictionary": False,
+        "write_statistics": False,
+    }
+    path = written(tmp_path / "d.parquet", spark_rows(90), row_group_size=90, **how)
+    data = path.read_bytes()
+    at = data.index(b"\xfe" * 40)
+    path.write_bytes(data[:at] + b"\xfd" + data[at + 1 :])
+    with open_one(path) as dump, pytest.raises(InputError, match="row group 0"):
+        list(LAYOUT.records(dump.files[0], dump.splits(ONE_SPLIT)[0]))
+
+
+@pytest.mark.parametrize("kept", [10, 1_000, -1])
+def test_a_cut_file_is_called_cut(tmp_path: Path, kept: int) -> None:
+    path = written(tmp_path / "d.parquet", spark_rows(90))
+    path.write_bytes(path.read_bytes()[:kept])
+    with pytest.raises(InputError, match="the Parquet file is cut off"):
+        open_one(path)
+
+
+def test_a_footer_that_is_no_footer_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "d.parquet", spark_rows(90))
+    with pytest.raises(InputError, match="table of contents cannot be read"):
+        open_one(damaged(path, path.stat().st_size - 200))
+
+
+def test_a_file_without_rows_says_so(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="without rows"):
+        open_one(written(tmp_path / "d.parquet", []))
+
+
+def test_pyarrow_s_parquet_is_imported_only_where_such_a_file_is_met() -> None:
+    import subprocess
+    import sys
+
+    code = "import sys, kcompact.dumps.output.assemble; print('pyarrow.parquet' in sys.modules)"
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+def test_output_goes_to_what_cannot_be_wound_back(tmp_path: Path) -> None:
+    path = written(tmp_path / "d.parquet", spark_rows(9))
+
+    class Pipe(io.RawIOBase):
+        got = b""
+
+        def writable(self) -> bool:
+            return True
+
+        def write(self, data: Any) -> int:
+            Pipe.got += bytes(data)
+            return len(data)
+
+    with open_one(path) as dump:
+        rows = index_all(dump)[0].to_pylist()
+        copied(dump, rows, tmp_path)
+        part = tmp_path / "part"
+        whole = Fragment(0, "part", 0, part.stat().st_size, len(rows))
+        write_joined(Pipe(), Target(Path("-"), dump.files), [whole], tmp_path)  # type: ignore[arg-type]
+    assert parquet.read_table(io.BytesIO(Pipe.got)).num_rows == 9
