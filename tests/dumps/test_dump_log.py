@@ -95,3 +95,29 @@ def test_every_version_s_lines_tell_the_same(version: str, tmp_path: Path) -> No
         (tmp_path / "again.txt").write_bytes(compacted(dump))
     again = [record[2:] for record in told(tmp_path / "again.txt")]
     assert again == (expected[1:3] if version == "2.0" else expected[2:])
+
+
+def test_sections_of_several_partitions_are_logs_of_their_own(tmp_path: Path) -> None:
+    head = "Dumping /data/shop.orders-%d/00000000000000000000.log\nLog starting offset: 0\n"
+    path = tmp_path / "pasted.txt"
+    first = head % 3 + record_line(0, "a", "1") + record_line(1, "a", "2") + record_line(2, "b", "1")
+    path.write_text(first + head % 4 + record_line(0, "a", "3") + head % 3 + record_line(7, "b", None))
+    assert told(path) == [
+        ("shop.orders", 3, b"a", b"1"),
+        ("shop.orders", 3, b"a", b"2"),
+        ("shop.orders", 3, b"b", b"1"),
+        ("shop.orders", 4, b"a", b"3"),
+        ("shop.orders", 3, b"b", None),
+    ]
+    with open_one(path) as dump:
+        output = tmp_path / "out.txt"
+        output.write_bytes(compacted(dump))
+        rows = index_all(dump)[0]
+        places = rows["position"].to_numpy(), rows["record_bytes"].to_numpy()
+        decoded = list(LAYOUTS["dump_log"].decode(dump.files[0], dump.splits(10)[0], *places))
+    assert [record.partition for record in decoded] == [3, 3, 3, 4, 3]
+    assert told(output) == [
+        ("shop.orders", 3, b"a", b"2"),
+        ("shop.orders", 4, b"a", b"3"),
+        ("shop.orders", 3, b"b", None),
+    ]

@@ -110,3 +110,27 @@ def test_a_place_without_a_name_is_refused(tmp_path: Path, output: str, words: s
 
     with pytest.raises(OutputError, match=words):
         name_outputs(files, files, OutputChoice(output=output))
+
+
+@pytest.mark.parametrize(
+    ("folder", "output", "is_file"),
+    [
+        ("events", "out.jsonl", True),
+        ("events", "out.parquet", True),
+        ("events", "out.jsonl.gz", True),
+        ("events.parquet", "out.jsonl", True),
+        ("events.parquet", "out.parquet", False),
+        ("events", "out", False),
+        ("events", "out.d", False),
+        ("events", "out.jsonl/", False),
+    ],
+)
+def test_a_folder_s_dump_is_one_file_where_its_output_is_named_like_one(
+    tmp_path: Path, folder: str, output: str, *, is_file: bool
+) -> None:
+    (tmp_path / folder).mkdir()
+    files = [str(tmp_path / folder / name) for name in ("part-0.parquet", "part-1.parquet")]
+    choice = OutputChoice(f"{tmp_path}/{output}")
+    names = name_outputs([str(tmp_path / folder)], files, choice)
+    assert (names.folder is None) == is_file
+    assert len(names.paths) == (1 if is_file else 2)

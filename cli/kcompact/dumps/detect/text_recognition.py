@@ -17,7 +17,7 @@ from kcompact.dumps.text.console_consumer import labelled_columns
 from kcompact.dumps.text.csv_reader import CsvShape
 from kcompact.dumps.text.csv_text import BadCsvError, cells_of, first_cells
 from kcompact.dumps.text.delimited_text import columns_to_type, glued, is_glued, key_value_delimiter
-from kcompact.dumps.text.dump_log import dump_log_facts, holds_no_record
+from kcompact.dumps.text.dump_log import dump_log_facts, holds_no_record, sections_of
 from kcompact.dumps.text.lines import newline_of
 from kcompact.errors import InputError
 
@@ -43,6 +43,7 @@ def recognise_text(found: Candidate, options: ReadOptions) -> Recognised:
                 hint="print with --print-data-log, which prints records with their keys and payloads",
             )
         shape, topic, partition = dump_log
+        shape = replace(shape, sections=sections_of(found.data_path))
         dialect = with_options(BY_NAME["dump-log"], options)
         return Recognised("dump_log", dialect, shape, dialect.notes, topic, partition)
     recognised = _labelled(found, options) or _with_header(found, options) or _delimited(found, options)

@@ -155,10 +155,16 @@ def _without_report(arguments: list[str], files: list[str], choice: OutputChoice
 
 def _named(arguments: list[str], files: list[str], output: str) -> OutputNames:
     path = Path(_whole_name("-o", output))
-    if output.endswith("/") or path.is_dir() or (len(arguments) == 1 and Path(arguments[0]).is_dir()):
-        base = Path(arguments[0]) if len(arguments) == 1 and Path(arguments[0]).is_dir() else None
+    base = Path(arguments[0]) if len(arguments) == 1 and Path(arguments[0]).is_dir() else None
+    if output.endswith("/") or path.is_dir() or (base is not None and not _is_a_file_s(path, base)):
         return _in_folder(files, path, base)
     return OutputNames((path,))
+
+
+def _is_a_file_s(output: Path, folder: Path) -> bool:
+    """Whether the name of an output for a folder's dump is that of a file, and not of one more folder."""
+    suffix = PurePath(split_suffixes(output.name)[1]).suffix or output.suffix
+    return suffix.lower() in DATA_SUFFIXES | CONTAINER_SUFFIXES and suffix != folder.suffix
 
 
 def _in_folder(files: list[str], folder: Path, base: Path | None) -> OutputNames:

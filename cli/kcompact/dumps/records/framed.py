@@ -87,6 +87,11 @@ class FramedLayout:
         """How to read a record's content; without ``values``, a value may come out as any bytes or None."""
         raise NotImplementedError
 
+    def placed(self, file: DumpFile, position: int, record: Record) -> Record:
+        """The record, with what the place in the file tells of it."""
+        del file, position
+        return record
+
     def index(
         self, file: DumpFile, split: Split, extra: frozenset[str], notes: SplitNotes
     ) -> Iterator[pa.RecordBatch]:
@@ -120,7 +125,7 @@ class FramedLayout:
             for ordinal, frame in enumerate(self.frames(file, split.start, split.end, notes)):
                 position = frame.position
                 _refuse_too_large(frame)
-                record = read(self.content(frame.data), ordinal)
+                record = self.placed(file, position, read(self.content(frame.data), ordinal))
                 if file.wants(record.topic, record.partition):
                     yield frame.position, frame.record_bytes, record
                 else:
@@ -145,7 +150,7 @@ class FramedLayout:
                 record = read(self.content(bytes(data)), ordinal)
             except UnreadableError as error:  # in what the index did not look at
                 raise _input_error(file, int(positions[ordinal]), error) from error
-            yield record
+            yield self.placed(file, int(positions[ordinal]), record)
 
     def begin(self, file: DumpFile) -> bytes:
         """BOM, header line, opening bracket."""

@@ -1,14 +1,20 @@
 """The output of ``kafka-dump-log --print-data-log``: a line per record, between lines about batches."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import PurePath
+from itertools import pairwise
+from mmap import ACCESS_READ, mmap
+from pathlib import Path, PurePath
+from typing import BinaryIO
+
+import numpy as np
 
 from kcompact.digits import whole_number
 from kcompact.dumps.files.file_names import name_facts
 from kcompact.dumps.records.framed import Frame, FramedLayout, ReadRecord, TextShape, UnreadableError
-from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.records.layout import DumpFile, Split, SplitNotes
 from kcompact.dumps.records.reading import FieldRules
 from kcompact.dumps.records.record import LARGEST_RECORD_BYTES, Record
 from kcompact.dumps.records.shown import shown
@@ -35,10 +41,31 @@ _CONTROL = (
 
 
 @dataclass(frozen=True)
+class Section:
+    """The output about one file, from its line ``Dumping FILE`` on; None where its folder tells no log."""
+
+    position: int
+    line: bytes
+    topic: str | None
+    partition: int | None
+
+    @property
+    def log(self) -> tuple[str | None, int | None]:
+        """Topic and partition."""
+        return self.topic, self.partition
+
+
+@dataclass(frozen=True)
 class DumpLogShape(TextShape):
     """A TextShape with the blanks that every line of the tool begins with, where it was pasted."""
 
     indent: bytes = b""
+    sections: tuple[Section, ...] = ()  # where the output of several logs was joined
+
+    def section_at(self, position: int) -> Section | None:
+        """The section that the byte is in."""
+        number = bisect_right([section.position for section in self.sections], position)
+        return self.sections[number - 1] if number else None
 
 
 class DumpLog(FramedLayout):
@@ -66,6 +93,36 @@ class DumpLog(FramedLayout):
                     position=line.position,
                 )
         yield from _finished(pending, notes)
+
+    def placed(self, file: DumpFile, position: int, record: Record) -> Record:
+        """The record in the log of its section."""
+        section = file.shape.section_at(position)
+        if section is None or section.topic is None or section.partition is None:
+            return record
+        return record._replace(topic=section.topic, partition=section.partition)
+
+    def copy(
+        self,
+        file: DumpFile,
+        split: Split,
+        positions: np.ndarray,
+        record_bytes: np.ndarray,
+        out: BinaryIO,
+    ) -> int:
+        """Copy the original bytes, with the line of a section before the first record of another log."""
+        shape: DumpLogShape = file.shape
+        if not shape.sections:
+            return super().copy(file, split, positions, record_bytes, out)
+        starts = [section.position for section in shape.sections]
+        numbers = np.maximum(np.searchsorted(starts, positions, side="right") - 1, 0)
+        written, last = 0, shape.sections[0].log
+        for first, behind in pairwise([0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(positions)]):
+            section = shape.sections[int(numbers[first])]
+            if section.log != last:
+                written += out.write(section.line)
+            written += super().copy(file, split, positions[first:behind], record_bytes[first:behind], out)
+            last = section.log
+        return written
 
     def content(self, data: bytes) -> bytes:
         """The lines without the last line end; a CR before it may be the payload's, as its size tells."""
@@ -166,6 +223,7 @@ _TOLD = re.compile(
     re.MULTILINE,
 )
 _DUMPING = re.compile(rb"^[ \t]*Dumping (\S+)", re.MULTILINE)
+_DUMPING_LINE = re.compile(rb"^[ \t]*Dumping (\S+)[^\n]*\n", re.MULTILINE)
 
 
 def dump_log_facts(head: bytes, start: int) -> tuple[DumpLogShape, str | None, int | None] | None:
@@ -183,9 +241,21 @@ def dump_log_facts(head: bytes, start: int) -> tuple[DumpLogShape, str | None, i
     shape = DumpLogShape(start, head[:start], newline=newline, splittable=False, indent=first[1])
     if dumping is None:
         return shape, None, None
-    folder = PurePath(dumping[1].decode("utf-8", "replace")).parent.name
-    facts = name_facts(folder)
-    return shape, facts.topic, facts.partition
+    return shape, *_log_of(dumping[1])
+
+
+def sections_of(data_path: str) -> tuple[Section, ...]:
+    """The sections of a file that is about several logs; none if it is about one."""
+    with Path(data_path).open("rb") as source, mmap(source.fileno(), 0, access=ACCESS_READ) as data:
+        found = [
+            Section(match.start(), match[0], *_log_of(match[1])) for match in _DUMPING_LINE.finditer(data)
+        ]
+    return tuple(found) if len({section.log for section in found}) > 1 else ()
+
+
+def _log_of(path: bytes) -> tuple[str | None, int | None]:
+    facts = name_facts(PurePath(path.decode("utf-8", "replace")).parent.name)
+    return facts.topic, facts.partition
 
 
 def holds_no_record(head: bytes) -> bool:
