@@ -37,7 +37,9 @@ def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(params=[0, 1 << 40], ids=["loop", "reference"])
 def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readiness, "SMALLEST_DUMP_BYTES", request.param)
+    for layout in ("json_lines", "csv_lines"):
+        assert readiness.load_loops(layout)
+        monkeypatch.setitem(readiness.SMALLEST_DUMP_BYTES, layout, request.param)
 
 
 VALUES = {"string": "x" * 90_000, "object": {"a": "x" * 90_000}, "escapes": 'x"' * 30_000}

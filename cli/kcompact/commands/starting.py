@@ -6,10 +6,14 @@ from pathlib import Path
 
 from kcompact.dumps.files.sources import STDIN, find_files
 from kcompact.dumps.files.stored import forget_listings, stored_bytes
-from kcompact.dumps.loops.readiness import likely_layouts
+from kcompact.dumps.loops.readiness import is_numba_missed, likely_layouts
 from kcompact.errors import InputError
 from kcompact.options.run_options import RunOptions
 from kcompact.storage.object_stores import is_address
+
+NUMBA_MISSED = (
+    "numba is not installed for this Python: large dumps are read several times slower (pip install numba)"
+)
 
 
 @contextmanager
@@ -24,10 +28,12 @@ def spark_starting(dumps: Iterable[str], run: RunOptions, *, light: bool = False
     with ExitStack() as stack:
         if input_bytes is not None:
             stack.enter_context(_java_starting(dumps, input_bytes, run, light))
-        from kcompact.console import quietly
+        from kcompact.console import note, quietly
         from kcompact.engine.progress import progress_shown
 
         stack.enter_context(quietly(run.quiet))
+        if is_numba_missed(dumps, input_bytes or 0):
+            note(NUMBA_MISSED)
         stack.enter_context(nullcontext() if run.quiet else progress_shown(input_bytes or 0))
         yield
 

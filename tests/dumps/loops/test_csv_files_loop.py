@@ -13,6 +13,7 @@ from kcompact.dumps.records.contents import CONTENT_EXTRA
 from kcompact.dumps.text import csv_lines
 from kcompact.errors import InputError
 
+assert readiness.load_loops("csv_lines")
 CELLS = [
     "a",
     "k1",
@@ -40,7 +41,7 @@ def both(path: Path, monkeypatch: pytest.MonkeyPatch, split_bytes: int, **option
     """What the reference and the loop tell: rows and notes, or the refusal to open."""
     told = []
     for smallest in (1 << 40, 0):
-        monkeypatch.setattr(readiness, "SMALLEST_DUMP_BYTES", smallest)
+        monkeypatch.setitem(readiness.SMALLEST_DUMP_BYTES, "csv_lines", smallest)
         try:
             with open_one(path, **options) as dump:
                 table, notes = index_all(dump, split_bytes)
@@ -98,7 +99,7 @@ def test_the_loop_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     def refuse(*_: object) -> None:
         raise AssertionError("read the slow way")
 
-    monkeypatch.setattr(readiness, "SMALLEST_DUMP_BYTES", 0)
+    monkeypatch.setitem(readiness.SMALLEST_DUMP_BYTES, "csv_lines", 0)
     monkeypatch.setattr(csv_lines, "CsvReader", refuse)
     with open_one(path) as dump:
         index_all(dump, extra=CONTENT_EXTRA)

@@ -3,12 +3,16 @@
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
+from kcompact.commands import starting
 from kcompact.dumps.loops import readiness
+from kcompact.options.run_options import RunOptions
 
+LINE = '{"topic":"t","partition":0,"offset":0,"tstype":"create","ts":1,"key":"k","payload":"v"}\n'
 LOAD = """
 import sys
 from kcompact.dumps.loops.readiness import load_loops
@@ -55,6 +59,62 @@ def test_without_numba_the_reference_reads(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(readiness.importlib.util, "find_spec", lambda _: None)
     assert not readiness.is_numba_there()
     assert readiness.likely_layouts(["dump.jsonl"], 1 << 30) == ()
+    assert readiness.is_numba_missed(["dump.jsonl"], 1 << 30)
+    assert not readiness.is_numba_missed(["dump.jsonl"], 1 << 20)
+    assert not readiness.is_numba_missed(["dump.unknown"], 1 << 30)
+
+
+def test_a_note_says_that_numba_is_missed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(readiness.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(starting, "_input_bytes", lambda _: 1 << 30)
+    monkeypatch.setattr(starting, "_java_starting", lambda *_: nullcontext())
+    with starting.spark_starting(["dump.avro"], RunOptions("local", None, False, False)):
+        pass
+    assert "note: numba is not installed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "fault", ["raise ImportError", "raise RuntimeError", "from numpy import no_such_name"]
+)
+def test_where_numba_cannot_be_imported_the_reference_reads(tmp_path: Path, fault: str) -> None:
+    (tmp_path / "numba").mkdir()
+    (tmp_path / "numba/__init__.py").write_text(fault)
+    path = tmp_path / "d.jsonl"
+    path.write_text(LINE)
+    code = f"""
+import sys
+sys.path[:0] = [{str(tmp_path)!r}, *{sys.path!r}]
+from pathlib import Path
+from dump_pipeline import index_all, open_one
+from kcompact.dumps.loops import readiness
+readiness.SMALLEST_DUMP_BYTES["json_lines"] = readiness.WORTH_COMPILING_BYTES = 0
+assert not readiness.load_loops("json_lines")
+assert index_all(open_one(Path({str(path)!r})))[0].num_rows == 1
+"""
+    done = run(code, **no_home(tmp_path))
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_dump_that_is_not_large_waits_for_no_compiler(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    path = tmp_path / "d.jsonl"
+    path.write_text(LINE)
+    code = f"""
+import sys
+sys.path[:0] = {sys.path!r}
+from pathlib import Path
+from dump_pipeline import index_all, open_one
+from kcompact.dumps.loops import readiness
+readiness.SMALLEST_DUMP_BYTES["json_lines"] = 0
+assert index_all(open_one(Path({str(path)!r})))[0].num_rows == 1
+assert "numba" not in sys.modules
+"""
+    done = run(code, **no_home(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert not compiled_files(tmp_path)
+    assert readiness.likely_layouts(["d.jsonl"], readiness.SMALLEST_DUMP_BYTES["json_lines"] - 1) == ()
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["compact", "--no-such-option"]])
@@ -73,9 +133,7 @@ assert "numba" not in sys.modules
 
 def test_a_small_dump_is_read_without_numba(tmp_path: Path) -> None:
     path = tmp_path / "d.jsonl"
-    path.write_text(
-        '{"topic":"t","partition":0,"offset":0,"tstype":"create","ts":1,"key":"k","payload":"v"}\n'
-    )
+    path.write_text(LINE)
     code = f"""
 import sys
 sys.path[:0] = {sys.path!r}

@@ -20,6 +20,7 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
@@ -35,7 +36,9 @@ from kcompact.private_folders import (
 if TYPE_CHECKING:
     from kcompact.dumps.records.layout import DumpFile  # imports pyarrow, which a process that forks must not
 
-SMALLEST_DUMP_BYTES = 30 << 20  # below, importing numba and loading compiled code cost more than they save
+SMALLEST_DUMP_BYTES = {"json_lines": 16 << 20, "csv_lines": 10 << 20, "avro": 10 << 20}
+"""Below, importing numba and loading compiled code (half a CPU second) cost more than they save."""
+WORTH_COMPILING_BYTES = 256 << 20  # for smaller dumps no run waits until loops are compiled
 RUN_FOLDER = "KCOMPACT_RUN_FOLDER"  # the variable that names the run's own folder to workers
 LOOPS = {
     "json_lines": ("json_lines_loop", "json_text_loop"),
@@ -59,7 +62,7 @@ _FAMILIES = "/proc/cpuinfo"  # numba compiles for one model of processor
 
 def are_loops_worth_it(file: "DumpFile") -> bool:
     """Whether a file of this dump is to be read by loops."""
-    return file.dump_bytes >= SMALLEST_DUMP_BYTES and is_numba_there()
+    return file.dump_bytes >= SMALLEST_DUMP_BYTES[file.layout] and is_numba_there()
 
 
 def is_numba_there() -> bool:
@@ -70,9 +73,10 @@ def is_numba_there() -> bool:
 def scanner_of(file: "DumpFile", extra: frozenset[str]) -> Any:
     """The scanner that reads a file by loops; None where the reference reads it.
 
-    The first process compiles, which takes some ten seconds; others wait for it.
+    For a large dump the first process compiles, which takes some ten seconds; others wait for it.
     """
-    if not are_loops_worth_it(file) or not load_loops(file.layout):
+    is_large = file.dump_bytes >= WORTH_COMPILING_BYTES
+    if not are_loops_worth_it(file) or not load_loops(file.layout, compile_now=is_large):
         return None
     module = importlib.import_module(f"kcompact.dumps.loops.{_SCANNERS[file.layout]}")
     return module.scanner_for(file, extra)
@@ -81,9 +85,11 @@ def scanner_of(file: "DumpFile", extra: frozenset[str]) -> Any:
 def load_loops(layout: str, *, compile_now: bool = True) -> bool:
     """Import a layout's loops, compiled; False where that cannot be had, or not without compiling."""
     names = [f"kcompact.dumps.loops.{module}" for module in LOOPS[layout]]
+    if _are_imported(names):
+        return True
     try:
         folder = _folder_of(layout)
-        if not _are_imported(names) and not _is_sealed(folder) and compile_now:
+        if compile_now and not _is_sealed(folder):
             _compile(folder, names)
         if not _are_imported(names) and _is_sealed(folder):
             _import_with(folder, names)
@@ -104,11 +110,26 @@ def _are_imported(names: list[str]) -> bool:
 
 
 def likely_layouts(paths: Iterable[str], dump_bytes: int) -> tuple[str, ...]:
-    """Whose loops a dump will need, as far as names tell; none for a small one."""
-    if dump_bytes < SMALLEST_DUMP_BYTES or not is_numba_there():
+    """Whose loops a dump will need, as far as names tell; none for a small one, or without numba."""
+    is_kept = user_cache_folder() is not None and may_keep_caches()
+    if not is_numba_there() or not (is_kept or dump_bytes >= WORTH_COMPILING_BYTES):
         return ()
+    return _layouts_worth_it(paths, dump_bytes)
+
+
+def is_numba_missed(paths: Iterable[str], dump_bytes: int) -> bool:
+    """Whether a dump would be read much faster if numba were installed."""
+    is_large = dump_bytes >= WORTH_COMPILING_BYTES
+    return is_large and not is_numba_there() and bool(_layouts_worth_it(paths, dump_bytes))
+
+
+def _layouts_worth_it(paths: Iterable[str], dump_bytes: int) -> tuple[str, ...]:
     suffixes = {suffix for path in paths for suffix in PurePath(path).suffixes}
-    return tuple(layout for layout, names in _SUFFIXES.items() if names & suffixes)
+    return tuple(
+        layout
+        for layout, names in _SUFFIXES.items()
+        if names & suffixes and dump_bytes >= SMALLEST_DUMP_BYTES[layout]
+    )
 
 
 def prepare_in_background(layouts: Iterable[str], environment: Mapping[str, str]) -> None:
@@ -167,22 +188,34 @@ def _locked(path: Path) -> Iterator[bool]:
 
 def _import_with(folder: Path, names: list[str]) -> None:
     """Import modules whose loops numba keeps in ``folder``. Raises ImportError."""
-    numba = importlib.import_module("numba")
-    kept = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(folder)
     try:
-        for name in names:
-            importlib.import_module(name)
+        with _kept_in(importlib.import_module("numba").config, folder):
+            for name in names:
+                importlib.import_module(name)
     except ImportError:
         raise
     except Exception as error:  # whatever numba raises: a version that we do not know
         raise ImportError(str(names)) from error
+
+
+@contextmanager
+def _kept_in(config: Any, folder: Path) -> Iterator[None]:
+    """Inside, numba keeps compiled code there."""
+    kept = config.CACHE_DIR
+    config.CACHE_DIR = str(folder)
+    try:
+        yield
     finally:
-        numba.config.CACHE_DIR = kept
+        config.CACHE_DIR = kept
 
 
 def _folder_of(layout: str) -> Path:
-    """Named by all that compiled code depends on."""
+    return _root() / f"{layout}-{_digest()}"
+
+
+@cache
+def _digest() -> str:
+    """Of all that compiled code depends on."""
     sources = sorted(Path(__file__).parent.rglob("*.py"))
     stamps = [(source.name, source.stat().st_mtime_ns, source.read_text()) for source in sources]
     settings = sorted((name, value) for name, value in os.environ.items() if name.startswith("NUMBA_"))
@@ -195,8 +228,7 @@ def _folder_of(layout: str) -> Path:
         sys.version,
         _processor(),
     ]
-    digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
-    return _root() / f"{layout}-{digest}"
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
 def _processor() -> list[str]:

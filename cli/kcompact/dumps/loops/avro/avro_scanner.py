@@ -101,6 +101,7 @@ def scanner_for(file: DumpFile, extra: frozenset[str]) -> AvroScanner | None:
 
 def _covers(dialect: Dialect, extra: frozenset[str]) -> bool:
     is_ruled: Any = dialect.null_literal or "null" in (dialect.empty_key, dialect.empty_value)
+    is_ruled = is_ruled or dialect.reads_values
     is_told = not extra or (extra <= CONTENT_EXTRA and dialect.value != "")
     is_spelt = dialect.key_encoding == "text" and dialect.timestamp_unit in _UNITS
     return bool(
