@@ -370,3 +370,15 @@ def test_records_with_any_bytes_changed_are_read_as_the_reference_reads_them(
             changed[chance.randrange(len(good))] = chance.choice([0, 1, 2, 3, 4, 127, 128, 255])
         cut = changed[: chance.choice([len(good), len(good), chance.randrange(6, len(good))])]
         both_ways(hostile_dump(tmp_path / "dump.avro", (6, bytes(cut)), (6, good)), monkeypatch)
+
+
+def test_change_events_are_left_to_the_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds: dict[str, Any] = {"key": "string", "value": ["null", "string"], "offset": "long"}
+    fields = [{"name": name, "type": kind} for name, kind in kinds.items()]
+    events = ['{"op":"c","before":null,"after":{"id":1}}', '{"op":"d","before":{"id":1},"after":null}', None]
+    path = tmp_path / "t.avro"
+    with path.open("wb") as out:
+        rows = [{"key": "k", "value": event, "offset": n} for n, event in enumerate(events)]
+        fastavro.writer(out, {"type": "record", "name": "Top", "fields": fields}, rows)
+    found = both_ways(path, monkeypatch, cdc="debezium")
+    assert [row["is_tombstone"] for row in found] == [False, True, True]
