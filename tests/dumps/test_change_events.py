@@ -287,3 +287,10 @@ def test_json_in_the_bytes_of_an_avro_value_has_fields_like_any_other(tmp_path: 
     records = [Record("t", 0, 0, 0, b"k", b'{"id":7,"v":1}'), Record("t", 0, 1, 0, b"k", b'{"id":8,"v":1}')]
     rows, _ = judged(write_avro(tmp_path / "t.avro", records), key_fields=("id",))
     assert [row["key"] for row in rows] == [b"7", b"8"]
+
+
+def test_a_truncate_which_has_no_row_at_all_is_refused(tmp_path: Path) -> None:
+    lines = [event("c", None, {"id": 1}), {"source": SOURCE, "op": "t", "ts_ms": 5}]
+    path = write(tmp_path / "t.jsonl", *lines)
+    with pytest.raises(InputError, match=r"t\.jsonl:2: an event that empties a whole table"):
+        judged(path, cdc="debezium", key_fields=("id",))

@@ -138,3 +138,13 @@ def test_a_named_pipe_is_spooled(tmp_path: Path) -> None:
         writer.join()
         assert index_all(dump)[0].num_rows == 500
         dump.check_unmoved()
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [("out.jsonl", None), ("out.jsonl.zst", "zstd"), ("out", "gzip"), ("out.csv", None)],
+)
+def test_the_name_of_an_output_says_whether_packed_standard_input_stays_packed(
+    output: str, expected: str | None
+) -> None:
+    assert output_container(output, "-", "gzip") == expected

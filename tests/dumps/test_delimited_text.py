@@ -8,6 +8,7 @@ import pytest
 from dump_pipeline import index_all, open_one
 from kcompact.dumps.judging import judge, refuse_doubts
 from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.text.delimited_text import columns_to_type
 from kcompact.errors import InputError
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -147,3 +148,18 @@ def test_events_in_such_text_are_named() -> None:
         assert any("--cdc debezium" in note for note in dump.notes)
     with open_one(FIXTURES / "debezium-2-watch-topic-k.txt", cdc="debezium") as dump:
         assert index_all(dump)[0]["is_tombstone"].to_pylist() == [False, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("lines", "options"),
+    [
+        ("k=>v\nk2=>w\n", "--columns key,value --delimiter '=>'"),
+        (
+            "o|0|0|17|k|v\no|0|1|17|k|a|b\n",
+            "--columns topic,partition,offset,timestamp,key,value --delimiter '|'",
+        ),
+        ("k1,v1\nk2,v,2\n", "--columns key,value --delimiter ','"),
+    ],
+)
+def test_the_options_that_are_proposed_name_a_delimiter_that_all_lines_have(lines: str, options: str) -> None:
+    assert columns_to_type(lines.encode().splitlines()) == options

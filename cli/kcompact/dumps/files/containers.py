@@ -167,9 +167,11 @@ def output_container(output: str, source: str, container: str | None) -> str | N
     """The container of an output file for a ``source`` that came in ``container``.
 
     The output's name decides; one without a suffix of a container keeps the input's where the input's name
-    had none either.
+    had none either; of standard input, only one without any suffix does.
     """
     announced = container_of(output)
+    if source == STDIN and PurePath(output).suffix:
+        return announced
     return announced if announced or container_of(source) else container
 
 

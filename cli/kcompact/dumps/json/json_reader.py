@@ -227,10 +227,11 @@ def why_not_json(data: bytes, error: ValueError) -> tuple[str, str]:
     if data.lstrip()[:1] == b"{" and not data.rstrip().endswith(b"}"):
         return (
             f"the record is cut off or spans lines: {shown!r}",
-            "export the dump again, or remove the broken line if the export was interrupted there",
+            "export the dump again: what an interrupted export did not write is lost, deletes among it",
         )
     reason = str(error).split(":")[0]
-    return f"not JSON ({reason}): {shown!r}", "remove what is not a record, or export the dump again"
+    hint = "export the dump again, with nothing but records in it; mended by hand, a record may be lost"
+    return f"not JSON ({reason}): {shown!r}", hint
 
 
 def _kind(value: Any) -> str:

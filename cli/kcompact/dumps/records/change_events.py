@@ -63,11 +63,11 @@ def debezium(parsed: ParsedJson) -> ChangeEvent:
     event = Place(parsed, at).row
     if not isinstance(event, dict):
         return ChangeEvent()
+    if event.get("op") == "t" and "source" in event:  # which has neither row
+        raise _empties_table("op t")
     if "op" not in event or not ("after" in event or "before" in event):
         is_delete = event.get("__deleted") in ("true", True) or event.get("__op") == "d"
         return ChangeEvent(is_delete, (Place(parsed, at),))
-    if event["op"] == "t":
-        raise _empties_table("op t")
     places = tuple(Place(parsed, (*at, name)) for name in ("after", "before"))
     return ChangeEvent(event["op"] == "d", places, _names_in(event.get("source"), "source."))
 

@@ -5,7 +5,6 @@ of ``_schemas`` and ``__consumer_offsets`` write it.
 """
 
 import re
-from collections import Counter
 
 from kcompact.dumps.json.json_text import end_of_value, reads_as_json
 from kcompact.dumps.text.csv_text import Cells, first_cells
@@ -59,11 +58,10 @@ def begins_with_key(line: bytes) -> bool:
 
 
 def columns_to_type(lines: list[bytes]) -> str:
-    """Options that may fit such text, for a message: columns by the delimiter that most lines have alike."""
-    for delimiter in (",", "\t", ";", "|", "^", "#", ":"):
-        counts = Counter(line.count(delimiter.encode()) for line in lines)
-        [(count, found)] = counts.most_common(1)
-        if count and found >= _NEARLY_ALL * len(lines):
+    """Options that may fit such text, for a message: a delimiter of all lines; a value may have more."""
+    for delimiter in ("\t", "=>", "->", "::", "||", "|", ";", "^", "#", ",", ":"):
+        count = min(line.count(delimiter.encode()) for line in lines) if lines else 0
+        if count:
             names = _COLUMNS.get(count + 1, "key,value")
             return f"--columns {names} --delimiter '{_SPELT.get(delimiter, delimiter)}'"
     return "--columns key,value --delimiter ':'"
