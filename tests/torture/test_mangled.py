@@ -32,7 +32,7 @@ from oracle import Settings, clean
 
 COUNT = int(os.environ.get("KCOMPACT_TORTURE_COUNT", "1000"))
 SEED = int(os.environ.get("KCOMPACT_TORTURE_SEED", "0"))
-THROUGH_SPARK = 50  # every so many
+THROUGH_SPARK = int(os.environ.get("KCOMPACT_TORTURE_THROUGH_SPARK", "50"))  # every so many
 LONGEST_SECONDS = 20
 LAYOUT_NAMES = ["json_lines", "json_array", "json_objects", "csv_lines", "avro"]
 SUFFIXES = {
