@@ -31,7 +31,9 @@ def by_reference(part: SplitToIndex, extra: frozenset[str] = frozenset()) -> Ite
 
 
 def by_loop(parts: list[SplitToIndex], extra: frozenset[str] = frozenset()) -> Iterator[pa.RecordBatch]:
-    scanner = importlib.import_module("kcompact.dumps.loops.csv_scanner").scanner_for(parts[0].file, extra)
+    scanner = importlib.import_module("kcompact.dumps.loops.csv.csv_scanner").scanner_for(
+        parts[0].file, extra
+    )
     assert scanner is not None
     return LineLoop(scanner, parts, extra, partial(FramedLayout.index, CsvLines())).index()
 
@@ -158,7 +160,7 @@ def test_the_loop_itself_reads_regular_rows(tmp_path: Path, extra: frozenset[str
     values = [b"v", b"", b'""', b'"a ""b"", c"', b'"two\r\nlines"']
     dump = b"".join(b't,%d,%d,17,"k-%d",%s\r\n\n' % (n % 3, n, n, values[n % 5]) for n in range(1000))
     file = csv_file(tmp_path / "d.csv", dump)
-    scanner = importlib.import_module("kcompact.dumps.loops.csv_scanner").scanner_for(file, extra)
+    scanner = importlib.import_module("kcompact.dumps.loops.csv.csv_scanner").scanner_for(file, extra)
 
     def refuse(*part: object) -> Iterator[pa.RecordBatch]:
         raise AssertionError(part)

@@ -41,7 +41,9 @@ def by_reference(part: SplitToIndex, extra: frozenset[str] = frozenset()) -> Ite
 
 
 def by_loop(parts: list[SplitToIndex], extra: frozenset[str] = frozenset()) -> Iterator[pa.RecordBatch]:
-    scanner = importlib.import_module("kcompact.dumps.loops.json_scanner").scanner_for(parts[0].file, extra)
+    scanner = importlib.import_module("kcompact.dumps.loops.json.json_scanner").scanner_for(
+        parts[0].file, extra
+    )
     assert scanner is not None
     return LineLoop(scanner, parts, extra, partial(FramedLayout.index, JsonLines())).index()
 
@@ -321,7 +323,7 @@ def test_the_loop_itself_reads_regular_lines(tmp_path: Path, extra: frozenset[st
     lines = [kcat_line(n, key=f'"k\\u00e9{n}"', payload=payloads[n % 5]) for n in range(1000)]
     lines[1::2] = [line.replace(b'"broker":0', b'"x":{"y":[]},"headers":["a","b"]') for line in lines[1::2]]
     file = dump_file(tmp_path / "d.jsonl", b"".join(lines), KCAT)
-    scanner = importlib.import_module("kcompact.dumps.loops.json_scanner").scanner_for(file, extra)
+    scanner = importlib.import_module("kcompact.dumps.loops.json.json_scanner").scanner_for(file, extra)
 
     def refuse(*part: object) -> Iterator[pa.RecordBatch]:
         raise AssertionError(part)
@@ -429,7 +431,7 @@ def spelt(members: object, rng: random.Random) -> str:
 
 
 def test_the_table_of_names_has_its_rows_where_the_loop_looks() -> None:
-    names = importlib.import_module("kcompact.dumps.loops.json_names")
+    names = importlib.import_module("kcompact.dumps.loops.json.json_names")
     roles = (*names._PARTS, *names._MARKERS, *names._ERRORS)
 
     assert roles.index("key_marker") == names.MARKERS

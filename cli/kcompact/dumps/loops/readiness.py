@@ -41,12 +41,12 @@ SMALLEST_DUMP_BYTES = {"json_lines": 16 << 20, "csv_lines": 10 << 20, "avro": 10
 WORTH_COMPILING_BYTES = 256 << 20  # for smaller dumps no run waits until loops are compiled
 RUN_FOLDER = "KCOMPACT_RUN_FOLDER"  # the variable that names the run's own folder to workers
 LOOPS = {
-    "json_lines": ("json_lines_loop", "json_text_loop"),
-    "csv_lines": ("csv_lines_loop", "csv_cells"),
+    "json_lines": ("json.json_lines_loop", "json.json_text_loop"),
+    "csv_lines": ("csv.csv_lines_loop", "csv.csv_cells"),
     "avro": ("avro.avro_loop",),
 }
 """The modules with the loops of each layout."""
-_SCANNERS = {"json_lines": "json_scanner", "csv_lines": "csv_scanner", "avro": "avro.avro_scanner"}
+_SCANNERS = {"json_lines": "json.json_scanner", "csv_lines": "csv.csv_scanner", "avro": "avro.avro_scanner"}
 
 _SUFFIXES = {
     "json_lines": {".jsonl", ".json", ".ndjson"},

@@ -9,7 +9,7 @@ import pyarrow as pa
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.columns import Columns
-from kcompact.dumps.loops.json_lines_loop import (
+from kcompact.dumps.loops.json.json_lines_loop import (
     BYTE_EXACT,
     CONTENTS,
     JSON_KEYS,
@@ -18,8 +18,8 @@ from kcompact.dumps.loops.json_lines_loop import (
     TYPED_KEYS,
     scan_json_lines,
 )
-from kcompact.dumps.loops.json_names import JsonNames, json_names
-from kcompact.dumps.loops.json_text_loop import write_texts
+from kcompact.dumps.loops.json.json_names import JsonNames, json_names
+from kcompact.dumps.loops.json.json_text_loop import write_texts
 from kcompact.dumps.loops.scanned_rows import ScannedRows
 from kcompact.dumps.loops.value_columns import (
     KIND_EXTRA,

@@ -8,43 +8,31 @@ import numpy as np
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.compiling import int64, loop, part
 from kcompact.dumps.loops.fields import copied, is_lossy, whole_number
-from kcompact.dumps.loops.json_names import (
+from kcompact.dumps.loops.json.json_members import END, HELD, KIND, START, object_end
+from kcompact.dumps.loops.json.json_names import (
     ERRORS,
     HEADERS,
     KEY,
-    LENGTH,
     MARKERS,
-    NONE,
     OFFSET,
-    PARENT,
     PARTITION,
     PREFIXES,
     TIMESTAMP,
-    TOP,
     TOPIC,
     VALUE,
 )
-from kcompact.dumps.loops.json_text_loop import unescaped
-from kcompact.dumps.loops.json_values import (
+from kcompact.dumps.loops.json.json_text_loop import unescaped
+from kcompact.dumps.loops.json.json_values import (
     ESCAPED,
     REFUSED,
     SURROGATE,
     holds,
-    null_end,
     past_blanks,
-    string_end,
-    value_end,
 )
 from kcompact.dumps.loops.topics import topic_number
-from kcompact.dumps.loops.words import word_at
 
-# Columns of ``spans``, which has a row for each name; the kinds are those of columns.py.
-_KIND, _START, _END, _HELD = range(4)
-_QUOTE, _COLON, _COMMA, _OPEN, _CLOSE, _NEWLINE, _MINUS, _SMALL_N, _SMALL_F = b'":,{}\n-nf'
-_OUTSIDE = -2  # of the record
+_OPEN, _NEWLINE, _MINUS, _SMALL_F = b"{\n-f"
 _LARGEST_PARTITION = 2**31 - 1
-_WORD = 8
-_BYTE = 8
 # With one of these, an object may stand for other bytes than its own (json_reader.py).
 _ENVELOPES = tuple(np.frombuffer(word, np.uint8) for word in (b'"Buffer"', b'"isPayloadNull"', b"\\u00"))
 _IS_OPENING = np.zeros(256, np.uint8)
@@ -64,8 +52,8 @@ _SIGNATURE = (
 @part
 def _clear(spans: np.ndarray) -> None:
     for name in range(len(spans)):
-        spans[name, _KIND] = c.MISSING
-        spans[name, _START] = spans[name, _END] = spans[name, _HELD] = 0
+        spans[name, KIND] = c.MISSING
+        spans[name, START] = spans[name, END] = spans[name, HELD] = 0
 
 
 @part
@@ -85,131 +73,6 @@ def _line_end(data: np.ndarray, at: int) -> int:
 
 
 @part
-def _object_end(
-    data: np.ndarray, at: int, table: np.ndarray, words: np.ndarray, texts: np.ndarray, spans: np.ndarray
-) -> int:
-    """Behind the object that starts at ``at``; ``spans`` learn where the values of known names are."""
-    if data[at] != _OPEN:
-        return REFUSED
-    parent, is_new = TOP, True
-    while True:
-        at = past_blanks(data, at + 1)
-        if not (is_new and data[at] == _CLOSE):
-            at, entered = _member_end(data, at, parent, table, words, texts, spans)
-            if entered != NONE:
-                parent, is_new = entered, True
-                continue
-        is_new = False
-        at, parent = _past_closings(data, at, parent, table)
-        if parent == _OUTSIDE or at < 0:
-            return at
-        if data[at] != _COMMA:
-            return REFUSED
-
-
-@part
-def _past_closings(data: np.ndarray, at: int, parent: int, table: np.ndarray) -> tuple[int, int]:
-    """Behind the braces that follow a value, and what is open there."""
-    if at < 0:
-        return REFUSED, parent
-    at = past_blanks(data, at)
-    while data[at] == _CLOSE:
-        if parent == TOP:
-            return at + 1, _OUTSIDE
-        parent = table[parent, PARENT]
-        at = past_blanks(data, at + 1)
-    return at, parent
-
-
-@part
-def _member_end(
-    data: np.ndarray,
-    at: int,
-    parent: int,
-    table: np.ndarray,
-    words: np.ndarray,
-    texts: np.ndarray,
-    spans: np.ndarray,
-) -> tuple[int, int]:
-    """Behind the value of the member that starts at ``at``, and NONE.
-
-    If that is an object some of whose members are asked for: where it starts, and the row of its name.
-    """
-    close = _name_end(data, at)
-    if close < 0:
-        return REFUSED, NONE
-    name = _name_number(data, at + 1, close, parent, table, words, texts)
-    at = past_blanks(data, close + 1)
-    if data[at] != _COLON or (name >= 0 and spans[name, _KIND] != c.MISSING):
-        return REFUSED, NONE  # if it is there twice, the reference says which one counts
-    at = past_blanks(data, at + 1)
-    if name >= PREFIXES and data[at] == _OPEN:
-        spans[name, _KIND] = c.OTHER
-        return at, name
-    return _value_span(data, at, name, spans), NONE
-
-
-@part
-def _name_end(data: np.ndarray, at: int) -> int:
-    """The closing quote of a name that is spelt without escapes."""
-    if data[at] != _QUOTE:
-        return REFUSED
-    close, held = string_end(data, at + 1)
-    return close if held == 0 else REFUSED
-
-
-@part
-def _name_number(
-    data: np.ndarray,
-    start: int,
-    end: int,
-    parent: int,
-    table: np.ndarray,
-    words: np.ndarray,
-    texts: np.ndarray,
-) -> int:
-    """The row of a name in the table; NONE for any other."""
-    length = end - start
-    word = word_at(data, start)
-    if length < _WORD:
-        word &= (np.uint64(1) << np.uint64(_BYTE * length)) - np.uint64(1)
-    for row in range(len(table)):
-        if words[row] == word and table[row, LENGTH] == length and table[row, PARENT] == parent:
-            same = True
-            for place in range(_WORD, length):
-                same = same and data[start + place] == texts[row, place]
-            if same:
-                return row
-    return NONE
-
-
-@part
-def _value_span(data: np.ndarray, at: int, name: int, spans: np.ndarray) -> int:
-    """Behind the value that starts at ``at``, whose place is kept if its name is known."""
-    start, kind, held = at, c.OTHER, 0
-    if data[at] == _QUOTE:
-        close, held = string_end(data, at + 1)
-        if close < 0:
-            return REFUSED
-        start, after, kind = at + 1, close + 1, c.TEXT
-        end = close
-    elif data[at] == _SMALL_N:
-        after = null_end(data, at)
-        end, kind = after, c.NULL
-    else:
-        after = value_end(data, at)
-        end = after
-    if name >= 0:
-        spans[name, _KIND], spans[name, _START], spans[name, _END], spans[name, _HELD] = (
-            kind,
-            start,
-            end,
-            held,
-        )
-    return after
-
-
-@part
 def _fill(
     data: np.ndarray,
     spans: np.ndarray,
@@ -224,8 +87,8 @@ def _fill(
 ) -> bool:
     """Fill in a row; False where only the reference knows what the record says."""
     for name in range(MARKERS, PREFIXES):
-        is_false = spans[name, _KIND] == c.OTHER and data[spans[name, _START]] == _SMALL_F
-        if spans[name, _KIND] > c.NULL and not (is_false and name < ERRORS):
+        is_false = spans[name, KIND] == c.OTHER and data[spans[name, START]] == _SMALL_F
+        if spans[name, KIND] > c.NULL and not (is_false and name < ERRORS):
             return False
     return (
         _fill_numbers(data, spans, row, numbers)
@@ -237,14 +100,14 @@ def _fill(
 
 @part
 def _fill_numbers(data: np.ndarray, spans: np.ndarray, row: int, numbers: np.ndarray) -> bool:
-    if spans[OFFSET, _KIND] != c.OTHER:
+    if spans[OFFSET, KIND] != c.OTHER:
         return False
-    offset = whole_number(data, spans[OFFSET, _START], spans[OFFSET, _END])
-    partition, timestamp, clock = -1, -1, spans[TIMESTAMP, _KIND]
-    if spans[PARTITION, _KIND] == c.OTHER:
-        partition = whole_number(data, spans[PARTITION, _START], spans[PARTITION, _END])
+    offset = whole_number(data, spans[OFFSET, START], spans[OFFSET, END])
+    partition, timestamp, clock = -1, -1, spans[TIMESTAMP, KIND]
+    if spans[PARTITION, KIND] == c.OTHER:
+        partition = whole_number(data, spans[PARTITION, START], spans[PARTITION, END])
     if clock == c.OTHER:
-        start, end = spans[TIMESTAMP, _START], spans[TIMESTAMP, _END]
+        start, end = spans[TIMESTAMP, START], spans[TIMESTAMP, END]
         is_negative = data[start] == _MINUS
         timestamp = whole_number(data, start + int64(is_negative), end)
         if timestamp < int64(is_negative):  # no number, or -0
@@ -253,7 +116,7 @@ def _fill_numbers(data: np.ndarray, spans: np.ndarray, row: int, numbers: np.nda
             timestamp = -1
     numbers[c.OFFSET, row], numbers[c.PARTITION, row] = offset, partition
     numbers[c.TIMESTAMP, row], numbers[c.CLOCK, row] = timestamp, clock
-    is_partition = 0 <= partition <= _LARGEST_PARTITION or spans[PARTITION, _KIND] <= c.NULL
+    is_partition = 0 <= partition <= _LARGEST_PARTITION or spans[PARTITION, KIND] <= c.NULL
     return offset >= 0 and is_partition and clock != c.TEXT
 
 
@@ -268,13 +131,13 @@ def _fill_topic(
     topic_ends: np.ndarray,
     state: np.ndarray,
 ) -> bool:
-    if spans[TOPIC, _KIND] <= c.NULL:
+    if spans[TOPIC, KIND] <= c.NULL:
         numbers[c.TOPIC, row] = 0
         return rules[TOPIC_NEEDED] == 0
-    if spans[TOPIC, _KIND] != c.TEXT or spans[TOPIC, _HELD] != 0:
+    if spans[TOPIC, KIND] != c.TEXT or spans[TOPIC, HELD] != 0:
         return False
     last = numbers[c.TOPIC, row - 1] if row > 0 else 0
-    start, end = spans[TOPIC, _START], spans[TOPIC, _END]
+    start, end = spans[TOPIC, START], spans[TOPIC, END]
     numbers[c.TOPIC, row] = topic_number(data, start, end, last, topics, topic_ends, state)
     return numbers[c.TOPIC, row] >= 0
 
@@ -292,8 +155,8 @@ def _fill_value(
         return False
     numbers[c.VALUE_KIND, row] = kind
     numbers[c.VALUE_START, row], numbers[c.VALUE_END, row] = start, end
-    numbers[c.HEADERS_START, row], numbers[c.HEADERS_END, row] = spans[HEADERS, _START], spans[HEADERS, _END]
-    if spans[HEADERS, _KIND] == c.TEXT:
+    numbers[c.HEADERS_START, row], numbers[c.HEADERS_END, row] = spans[HEADERS, START], spans[HEADERS, END]
+    if spans[HEADERS, KIND] == c.TEXT:
         numbers[c.HEADERS_START, row] -= 1  # with its quotes
         numbers[c.HEADERS_END, row] += 1
     numbers[c.FLAGS, row] = c.VALUE_ESCAPED if held & ESCAPED else 0
@@ -389,7 +252,7 @@ def scan_json_lines(
     state[c.KEY_BYTES] = 0
     while at < end and row < numbers.shape[1] and refusals < len(refused):
         _clear(spans)
-        after = _line_end(data, _object_end(data, past_blanks(data, at), table, words, texts, spans))
+        after = _line_end(data, object_end(data, past_blanks(data, at), table, words, texts, spans))
         while telling[next_telling] < at:
             next_telling += 1
         if after > 0 and telling[next_telling] < after:

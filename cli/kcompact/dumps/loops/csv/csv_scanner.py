@@ -6,8 +6,8 @@ import pyarrow as pa
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.columns import Columns
-from kcompact.dumps.loops.csv_cells import BACKSLASH, NONE, RFC4180, write_cells
-from kcompact.dumps.loops.csv_lines_loop import (
+from kcompact.dumps.loops.csv.csv_cells import BACKSLASH, NONE, RFC4180, write_cells
+from kcompact.dumps.loops.csv.csv_lines_loop import (
     BYTE_EXACT,
     CELL_FACTS,
     DELIMITER,

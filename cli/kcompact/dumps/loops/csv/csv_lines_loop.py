@@ -7,7 +7,7 @@ import numpy as np
 
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.compiling import loop, part
-from kcompact.dumps.loops.csv_cells import (
+from kcompact.dumps.loops.csv.csv_cells import (
     NONE,
     REFUSED,
     RFC4180,

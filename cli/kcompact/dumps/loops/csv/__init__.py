@@ -1,0 +1,1 @@
+"""CSV and delimited text read by a compiled loop."""

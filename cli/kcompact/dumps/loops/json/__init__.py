@@ -1,0 +1,1 @@
+"""JSON lines read by a compiled loop."""
