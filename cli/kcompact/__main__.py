@@ -1,4 +1,4 @@
-"""Where the process begins: the console script, and ``python -P -m kcompact``.
+"""Where the process begins: the console script, ``python -P -m kcompact``, or ``spark-submit`` of this file.
 
 Nothing is imported here but what Python has imported by itself, until the working folder is off its path.
 """
@@ -23,7 +23,8 @@ def main() -> int:
 def _leave_out_working_folder() -> None:
     """Take out of ``sys.path`` what Python put there for the working folder, or for folders below it."""
     try:
-        if not sys.flags.safe_path and sys.path[0] in ("", os.getcwd()):  # noqa: PTH109  no pathlib yet
+        own = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120  no pathlib yet; spark-submit's
+        if not sys.flags.safe_path and sys.path[0] in ("", os.getcwd(), own):  # noqa: PTH109  likewise
             del sys.path[0]
         if os.environ.get("PYTHONPATH") and not sys.flags.ignore_environment:
             _leave_out_relative_entries(os.environ["PYTHONPATH"].split(os.pathsep))

@@ -25,6 +25,8 @@ SAMPLE = Path(__file__).parents[2] / "samples" / "orders.jsonl"
         ("local-cluster[2,1,1024]", Place.LOCAL_CLUSTER),
         ("spark://a:7077,b:7077", Place.STANDALONE),
         ("sc://localhost:15002/;token=x", Place.CONNECT),
+        ("yarn", Place.YARN),
+        ("k8s://https://host:443", Place.KUBERNETES),
     ],
 )
 def test_masters_that_are_known(master: str, place: Place) -> None:
@@ -33,7 +35,7 @@ def test_masters_that_are_known(master: str, place: Place) -> None:
 
 @pytest.mark.parametrize(
     "master",
-    ["yarn", "local[", "local[x]", "local[0]", "local[99999999999]", "", "k8s://x", "localhost:7077"],
+    ["yarn-client", "local[", "local[x]", "local[0]", "local[99999999999]", "", "k8s:x", "localhost:7077"],
 )
 def test_other_masters_are_refused_with_examples(master: str) -> None:
     with pytest.raises(EngineError, match="--master") as caught:

@@ -1,15 +1,33 @@
 """Command lines in processes of their own, with a store's environment; and dumps for them."""
 
 import gzip
+import itertools
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from engine_runs import FULL_JDK
 from s3_server import S3
+from spark_cluster import cluster_environment
 
-SECONDS = 180
+SECONDS = 300
+AT_LENGTH = "KCOMPACT_CLUSTER_TESTS" in os.environ
+"""Whether there is time for more than a minute of clusters: a job of its own sets this variable."""
+
+needs_time = pytest.mark.skipif(not AT_LENGTH, reason="KCOMPACT_CLUSTER_TESTS=1 runs it, in a job of its own")
+needs_jdk = pytest.mark.skipif(
+    FULL_JDK is None, reason="executors need a full JDK, and this machine has none"
+)
+FORMS = [pytest.param((), id="plain")] + (
+    [pytest.param(("--min-compaction-lag-ms", "1", "--now", "2026-01-01T00:00:00Z"), id="full")] * AT_LENGTH
+)
 SAMPLE = Path(__file__).parents[2] / "samples" / "orders.jsonl"
 CODE = "import sys; from kcompact.app import main; sys.exit(main(sys.argv[1:]))"
 
@@ -38,7 +56,50 @@ def put_sample(store: S3, prefix: str, objects: int = 4, *, packed: bool = True)
     store.put(f"{prefix}_hidden", b"not of the dump")
 
 
+def put_large(store: S3, prefix: str) -> None:
+    """A dump that two tasks read: two packed objects, with keys that are in both."""
+    for number in range(2):
+        lines = [_line(offset) for offset in range(number * 4_500, (number + 1) * 4_500)]
+        store.put(f"{prefix}large-{number}.jsonl", b"".join(lines))
+
+
+def _line(offset: int) -> bytes:
+    partition, key = offset % 3, f"key-{offset * 7919 % 1_501}"
+    value = "null" if offset % 11 == 0 else f'"{offset:06}{"x" * 2_000}"'
+    return (
+        f'{{"topic":"large","partition":{partition},"offset":{offset},"tstype":"create","ts":{offset},'
+        f'"broker":0,"key":"{key}","payload":{value}}}\n'
+    ).encode()
+
+
 def records_of(objects: Mapping[str, bytes]) -> bytes:
     """The bytes of all part files, unpacked, one after another."""
     parts = (content for name, content in sorted(objects.items()) if name.startswith("part-"))
     return b"".join(gzip.decompress(part) if part.startswith(b"\x1f\x8b") else part for part in parts)
+
+
+@dataclass(frozen=True)
+class CompactedThere:
+    """What a run left on the store: part files by number, the CSVs of the report, its logs."""
+
+    parts: dict[str, bytes]
+    csv: tuple[bytes, bytes]
+    logs: Any
+
+
+_numbers = itertools.count()
+
+
+def compacted(store: S3, folder: Path, place: str, *options: str) -> CompactedThere:
+    """Compact ``s3://bucket/in/`` at a place; ``folder`` takes the driver's files."""
+    output = f"s3://bucket/out-{next(_numbers)}/"
+    run = run_kcompact(
+        *("compact", "s3://bucket/in/", "-o", output, "--master", place, *options),
+        environment=store.environment | cluster_environment(),
+        folder=folder,
+    )
+    assert run.returncode == 0, run.stderr
+    objects, report = store.objects(output), store.objects(output.rstrip("/") + ".report/")
+    parts = {name[:11]: part for name, part in objects.items() if name.startswith("part-")}
+    logs = json.loads(report["report.json"])["logs"]
+    return CompactedThere(parts, (report["removed-keys.csv"], report["gaps.csv"]), logs)

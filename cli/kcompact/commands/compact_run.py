@@ -2,13 +2,14 @@
 
 import time
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from kcompact.broker.log_names import LogName
 from kcompact.broker.state_folder import StateFolder, open_state
+from kcompact.commands.opening import Workplaces
 from kcompact.commands.path_checks import check_paths, files_named
 from kcompact.commands.publishing import Publications, publish
 from kcompact.commands.stored_publishing import StoredPublication, open_stored
@@ -16,14 +17,14 @@ from kcompact.commands.telling_ci import add_to_summary
 from kcompact.compact.pipeline import Compacted, Renderings, Request, compact_dump, is_plain
 from kcompact.console import note, say, stderr, stdout
 from kcompact.dumps.describing import describe, serial_notes
-from kcompact.dumps.dump import Dump, open_dump
+from kcompact.dumps.dump import Dump
 from kcompact.dumps.output.joining import joined, order_notes
 from kcompact.dumps.output.outputs import OutputChoice, OutputNames, OutputPlan, name_outputs
 from kcompact.dumps.output.workplace import Workplace
 from kcompact.dumps.writers.converting import copying_for
 from kcompact.dumps.writers.targets import check_one_log, conversion_notes, with_writers, workplace
 from kcompact.engine.passes.copy_pass import Copier
-from kcompact.engine.session import SessionOptions, open_session
+from kcompact.engine.session import SessionOptions
 from kcompact.errors import ExitCode, PolicyError
 from kcompact.options.compact_options import CleaningOptions, parse_rounds
 from kcompact.options.dump_options import ReadingOptions, read_options
@@ -52,11 +53,12 @@ from kcompact.storage.publication import Publication, open_publication
 
 @dataclass(frozen=True)
 class _Work:
-    """The run's work folder, and how survivors get into its parts (None: not at all)."""
+    """The run's work folder, how survivors get into its parts (None: not at all), and where that is done."""
 
     folder: Path
     workplace: Workplace
     copier: Copier | None
+    places: Workplaces
 
 
 @dataclass(frozen=True)
@@ -81,10 +83,12 @@ class CompactCommand:
             state = self._open_state(stack, names)
             publication = stack.enter_context(self._open_publication(names, state))
             publications = Publications(publication, self._open_stored(stack, names))
-            dump = stack.enter_context(open_dump(self.dumps, read_options(self.reading)))
+            places = Workplaces(stack, self._session_options())
+            shared = self._shared_folder(names, publication)
+            dump = stack.enter_context(places.open(self.dumps, read_options(self.reading), shared))
             outputs = with_writers(names.plan(dump.files), self.output.to)
             dump.files = joined(outputs)
-            work = self._work(publication, outputs)
+            work = self._work(publication, outputs, places)
             done = self._compact(stack, dump, policies, state, work)
             check_one_log(outputs, [f"{log.topic}-{log.partition}" for log in done.outcome.logs])
             dump.check_unmoved()
@@ -102,12 +106,12 @@ class CompactCommand:
             return None
         return stack.enter_context(open_stored(names.stored, overwrite=self.output.overwrite))
 
-    def _work(self, publication: Publication, outputs: OutputPlan) -> _Work:
+    def _work(self, publication: Publication, outputs: OutputPlan, places: Workplaces) -> _Work:
         folder = publication.work_folder
         if self.output.dry_run:
-            return _Work(folder, Workplace(None), None)
+            return _Work(folder, Workplace(None), None, places)
         place = workplace(outputs, folder, reports=not self.output.no_report)
-        return _Work(folder, place, copying_for(outputs))
+        return _Work(folder, place, copying_for(outputs), places)
 
     def _state_folders(self) -> list[Path]:
         path = state_path(self.given)
@@ -167,7 +171,7 @@ class CompactCommand:
             return policy
 
         given = read_given(self.given, state.state if state else None)
-        committed = self._open_committed(stack)
+        committed = self._open_committed(stack, work)
         remembers = (
             state is not None or committed is not None or self.report_format is ReportFormat.BROKER_LOG
         )
@@ -183,15 +187,7 @@ class CompactCommand:
             plain=given.is_empty and not remembers and all(map(is_plain, policies.all_policies())),
         )
         input_bytes = sum(file.data_bytes for file in dump.files)
-        session = SessionOptions(
-            self.run.master,
-            self.run.driver_memory,
-            self.run.verbose,
-            input_bytes,
-            light=True,
-            writes=not self.output.dry_run,
-        )
-        with open_session(session) as spark:
+        with work.places.session(replace(self._session_options(), input_bytes=input_bytes)) as spark:
             if not self.output.no_report:
                 prepare_soon(PAGE)  # while Java and its workers have the work
             done = compact_dump(spark, dump, request)
@@ -199,9 +195,22 @@ class CompactCommand:
             committed.check_unmoved()
         return done
 
-    def _open_committed(self, stack: ExitStack) -> Dump | None:
+    def _session_options(self) -> SessionOptions:
+        run = self.run
+        writes = not self.output.dry_run
+        return SessionOptions(
+            run.place, run.driver_memory, run.verbose, light=True, writes=writes, conf=run.settings
+        )
+
+    def _shared_folder(self, names: OutputNames, publication: Publication) -> Path | None:
+        """The folder through which workers hand the driver what they write; None: they do not."""
+        return None if self.output.dry_run or names.stored else publication.work_folder
+
+    def _open_committed(self, stack: ExitStack, work: _Work) -> Dump | None:
         path = self.given.read_committed
-        return stack.enter_context(open_dump([path], read_options(self.reading))) if path else None
+        if not path:
+            return None
+        return stack.enter_context(work.places.open([path], read_options(self.reading), None))
 
     def _report(
         self, dump: Dump, outputs: OutputPlan, policies: Policies, done: Compacted

@@ -118,7 +118,12 @@ class DirtyRatioCommand:
     def _scan(self, dump: Dump, given: Given, asked: _Asked) -> tuple[list[ScannedLog], list[str]]:
         input_bytes = sum(file.data_bytes for file in dump.files)
         session = SessionOptions(
-            self.run.master, self.run.driver_memory, self.run.verbose, input_bytes, light=True
+            self.run.place,
+            self.run.driver_memory,
+            self.run.verbose,
+            input_bytes,
+            light=True,
+            conf=self.run.settings,
         )
         with ExitStack() as stack:
             committed = None

@@ -56,7 +56,9 @@ class KeyCommand:
             open_dump(self.dumps, read_options(self.reading)) as dump,
         ):
             input_bytes = sum(file.data_bytes for file in dump.files) * (1 + len(places))
-            session = SessionOptions(self.run.master, self.run.driver_memory, self.run.verbose, input_bytes)
+            session = SessionOptions(
+                self.run.place, self.run.driver_memory, self.run.verbose, input_bytes, conf=self.run.settings
+            )
             with open_session(session) as spark:
                 keys += [_key_at(spark, dump, log, offset) for log, offset in places]
                 with scratch_folder() as folder:

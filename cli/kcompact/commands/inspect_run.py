@@ -3,17 +3,18 @@
 import io
 import sys
 import time
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 
 from rich.console import Console
 
 from kcompact.broker.log_names import LogName
+from kcompact.commands.opening import Workplaces
 from kcompact.commands.report_file import ReportFile, open_report
 from kcompact.commands.telling_ci import tell_github
 from kcompact.console import note, stderr, stdout
-from kcompact.dumps.dump import open_dump
 from kcompact.dumps.options import ReadOptions
-from kcompact.engine.session import SessionOptions, open_session
+from kcompact.engine.session import SessionOptions
 from kcompact.errors import ExitCode
 from kcompact.inspect.end_offsets import read_end_offsets
 from kcompact.inspect.inspection import Inspection
@@ -53,6 +54,7 @@ class InspectCommand:
         expected = self._expected(options)
         others = [self.expectations.expect_end_offsets]
         with (
+            ExitStack() as stack,
             open_report(
                 self.output.output,
                 self.dumps,
@@ -60,13 +62,11 @@ class InspectCommand:
                 overwrite=self.output.overwrite,
                 annotations=self.output.annotations,
             ) as report,
-            open_dump(self.dumps, options) as dump,
+            (places := Workplaces(stack, self._session_options())).open(self.dumps, options, None) as dump,
         ):
             input_bytes = sum(file.data_bytes for file in dump.files)
-            session = SessionOptions(
-                self.run.master, self.run.driver_memory, self.run.verbose, input_bytes, light=True
-            )
-            with scratch_folder() as folder, open_session(session) as spark:
+            session = replace(self._session_options(), input_bytes=input_bytes)
+            with scratch_folder() as folder, places.session(session) as spark:
                 found = inspect_dump(spark, dump, folder, expected)
             dump.check_unmoved()
             found.run = {"seconds": round(time.monotonic() - started, 3)}
@@ -75,6 +75,10 @@ class InspectCommand:
         in_stdout = self.output.report_format is InspectFormat.GITHUB and report is None
         tell_github(told, self.output.annotations, in_stdout=in_stdout)
         return ExitCode.OK if told.holds else ExitCode.FINDING
+
+    def _session_options(self) -> SessionOptions:
+        run = self.run
+        return SessionOptions(run.place, run.driver_memory, run.verbose, light=True, conf=run.settings)
 
     def _expected(self, options: ReadOptions) -> Expectations:
         given = self.expectations

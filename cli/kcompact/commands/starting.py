@@ -57,5 +57,7 @@ def _java_starting(
 
     layouts = likely_layouts(dumps, input_bytes)
     return spark_started(
-        SessionOptions(run.master, run.driver_memory, run.verbose, input_bytes, light, layouts=layouts)
+        SessionOptions(
+            run.place, run.driver_memory, run.verbose, input_bytes, light, layouts=layouts, conf=run.settings
+        )
     )

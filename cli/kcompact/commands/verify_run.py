@@ -162,7 +162,12 @@ class VerifyCommand:
     def _session_options(self, dumps: tuple[Dump | None, ...]) -> SessionOptions:
         input_bytes = sum(file.data_bytes for dump in dumps if dump for file in dump.files)
         return SessionOptions(
-            self.run.master, self.run.driver_memory, self.run.verbose, input_bytes, light=True
+            self.run.place,
+            self.run.driver_memory,
+            self.run.verbose,
+            input_bytes,
+            light=True,
+            conf=self.run.settings,
         )
 
     def _ask(self, inputs: Inputs, policies: Policies, state: KnownState | None) -> Outcome:

@@ -106,7 +106,7 @@ def open_dump(paths: list[str], options: ReadOptions, opening: Opening | None = 
         spool = stack.enter_context(scratch_folder())
         try:
             if any(map(is_address, stamps)) or opening is not None:
-                files = _open_apart(groups, options, spool, opening or _in_turn)
+                files = _open_apart(groups, options, spool, opening or _in_threads)
             else:
                 files = [_open_group(number, group, options, spool) for number, group in enumerate(groups)]
         except InputError:
@@ -136,8 +136,9 @@ def _is_ours_alone(group: dict[str, str]) -> bool:
     return any(path == STDIN or (not is_address(path) and _stamp_of(path) is None) for path in group.values())
 
 
-def _in_turn(tasks: int, do: Callable[[int], list[DumpFile]]) -> list[list[DumpFile]]:
-    return [do(task) for task in range(tasks)]
+def _in_threads(tasks: int, do: Callable[[int], list[DumpFile]]) -> list[list[DumpFile]]:
+    with ThreadPoolExecutor(_OPENED_AT_ONCE) as threads:
+        return list(threads.map(do, range(tasks)))
 
 
 def opened(file_id: int, group: dict[str, str], options: ReadOptions) -> DumpFile:

@@ -30,6 +30,11 @@ _KNOWN = (
     ),
     ("Master removed our application", "the cluster gave up on this run's executors", _FULL_JDK),
     ("All masters are unresponsive", "the cluster cannot be reached", "look at the address in --master"),
+    (
+        "PYTHON_VERSION_MISMATCH",
+        "Spark's workers run another version of Python than this one",
+        "name the right one with PYSPARK_PYTHON, or --conf spark.pyspark.python=...",
+    ),
     ("jdk.incubator.vector not found", "Java on the cluster is not a full JDK", _FULL_JDK),
 )
 _NO_SPACE = ("No space left on device", "Disk quota exceeded")

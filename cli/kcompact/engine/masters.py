@@ -21,6 +21,14 @@ class Place(enum.Enum):
     LOCAL_CLUSTER = "local-cluster[executors,cores,MiB]: in Java processes of their own on this machine"
     STANDALONE = "spark://host:port: on a Spark cluster"
     CONNECT = "sc://host:port: behind a Spark Connect server"
+    YARN = "yarn: on a Hadoop cluster"
+    KUBERNETES = "k8s://host:port: on Kubernetes"
+    SUBMITTED = "inside spark-submit: wherever it says"
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether workers may be on other machines, with other disks."""
+        return self not in {Place.LOCAL, Place.LOCAL_CLUSTER}
 
 
 def place_of(master: str) -> Place:
@@ -33,9 +41,13 @@ def place_of(master: str) -> Place:
         return Place.STANDALONE
     if master.startswith("sc://"):
         return Place.CONNECT
+    if master == "yarn":
+        return Place.YARN
+    if master.startswith("k8s://"):
+        return Place.KUBERNETES
     raise EngineError(
         f"--master {master} is none that kcompact knows",
-        hint="local[4], local-cluster[2,1,1024], spark://host:7077 or sc://host:15002",
+        hint="local[4], local-cluster[2,1,1024], spark://host:7077, yarn, k8s://host:443 or sc://host:15002",
     )
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kcompact.dumps.loops.readiness import RUN_FOLDER, prepare_in_background
+from kcompact.engine.clusters import cluster_session, ship_to
 from kcompact.engine.failures import explained
 from kcompact.engine.masters import Place
 from kcompact.engine.progress import job_known, progress_over
 from kcompact.engine.remote import connected_session
-from kcompact.engine.shipping import zip_package
 from kcompact.engine.signals import handlers_kept
 from kcompact.engine.startup import jvm
 from kcompact.engine.startup.no_pandas import drop_numpy_converters, keep_pandas_out
@@ -85,7 +85,7 @@ _launched_early: list[_OwnSpark] = []  # at most one: the next ``open_session`` 
 @contextmanager
 def spark_started(options: SessionOptions) -> Iterator[None]:
     """Inside, Java starts while the caller imports PySpark and reads; ``open_session`` takes it over."""
-    if _launched_early or _active_session() is not None or options.place is Place.CONNECT:
+    if _launched_early or _active_session() is not None or options.is_elsewhere:
         yield
         return
     _launched_early.append(_OwnSpark(options))
@@ -107,11 +107,13 @@ def open_session(options: SessionOptions = _DEFAULT) -> Iterator["SparkSession"]
     active = _active_session()
     if active is not None:
         with explained():
+            ship_to(active.sparkContext)
             yield active
         return
-    if options.place is Place.CONNECT:
+    if options.is_elsewhere:
+        is_remote = options.place is Place.CONNECT
         job_known(options.input_bytes, writes=options.writes)
-        with connected_session(options.master or "") as session:
+        with connected_session(options.master or "") if is_remote else cluster_session(options) as session:
             yield session
         progress_over()
         return
@@ -165,10 +167,7 @@ def _connect(java: jvm.Jvm, options: SessionOptions) -> "SparkSession":
         wake_worker(gateway)
     with handlers_kept():
         context = SparkContext(gateway=gateway)
-    if place is Place.STANDALONE:
-        context.addPyFile(str(zip_package(java.folder)))
-    else:
-        context.pythonExec = sys.executable
+    context.pythonExec = sys.executable
     # The server's connection breaks when Java is killed, as meant: no traceback for that.
     accumulators: Any = context._accumulatorServer
     accumulators.handle_error = lambda *_: None

@@ -1,9 +1,11 @@
-"""How a command runs: ``--master``, ``--driver-memory``, ``--verbose``, ``--quiet``."""
+"""How a command runs: ``--master``, ``--remote``, ``--conf``, ``--driver-memory``, ``--verbose``, ..."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 import typer
+
+from kcompact.errors import EngineError
 
 _PANEL = "Running"
 
@@ -16,11 +18,29 @@ class RunOptions:
         str | None,
         typer.Option(
             metavar="URL",
-            help="Spark master: local[N], spark://..., sc://... (default: all cores of this machine)",
+            help="Spark master: local[N], spark://..., yarn, k8s://..., sc://... (default: all cores here)",
             rich_help_panel=_PANEL,
             show_default=False,
         ),
     ] = None
+    remote: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="A Spark Connect server, sc://host:port; the same as --master sc://...",
+            rich_help_panel=_PANEL,
+            show_default=False,
+        ),
+    ] = None
+    conf: Annotated[
+        list[str],
+        typer.Option(
+            metavar="KEY=VALUE",
+            help="A setting of Spark, such as spark.executor.memory=4g. Repeatable.",
+            rich_help_panel=_PANEL,
+            show_default=False,
+        ),
+    ] = field(default_factory=list)
     driver_memory: Annotated[
         str | None,
         typer.Option(
@@ -47,3 +67,28 @@ class RunOptions:
             rich_help_panel=_PANEL,
         ),
     ] = False
+
+    @property
+    def place(self) -> str | None:
+        """``--master`` or ``--remote``. Raises EngineError for both, or a remote that is none."""
+        if self.remote is None:
+            return self.master
+        if self.master is not None or not self.remote.startswith("sc://"):
+            raise EngineError(
+                f"--remote {self.remote}: a Spark Connect server is named once, as sc://host:port",
+                hint="leave --master out, or write --remote sc://host:15002",
+            )
+        return self.remote
+
+    @property
+    def settings(self) -> tuple[tuple[str, str], ...]:
+        """Names and values of ``--conf``. Raises EngineError."""
+        found = []
+        for one in self.conf:
+            name, equals, value = one.partition("=")
+            if not (equals and name.startswith("spark.")):
+                raise EngineError(
+                    f"--conf {one}: not a setting of Spark", hint="write --conf spark.executor.memory=4g"
+                )
+            found.append((name, value))
+        return tuple(found)

@@ -228,14 +228,14 @@ def _in_words(address: str, error: Exception, kind: type[KcompactError]) -> Kcom
 def _place(address: str) -> tuple["FileSystem", str]:
     """The file system of an address, and the path in it."""
     parts = urlsplit(address)
+    if not parts.netloc:
+        raise InputError(f"{address}: names no bucket", hint="write s3://bucket/prefix/")
     with explained(address):
         system = _system(parts.scheme, parts.netloc, _s3_endpoint())
     key = address.partition("://")[2].partition("/")[2]
     if parts.scheme == "hdfs":
         return system, f"/{key}"
     bucket = parts.netloc.partition("@")[0] if parts.scheme == "abfss" else parts.netloc
-    if not bucket:
-        raise InputError(f"{address}: names no bucket", hint="write s3://bucket/prefix/")
     return system, f"{bucket}/{key}".rstrip("/")
 
 

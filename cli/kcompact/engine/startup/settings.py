@@ -28,6 +28,7 @@ class SessionOptions:
     light: bool = False  # Java only hands out tasks and carries blocks, however large the input
     writes: bool = False  # survivors are copied, which is a part of the progress shown
     layouts: tuple[str, ...] = ()  # whose loops workers are to load before they fork
+    conf: tuple[tuple[str, str], ...] = ()  # Spark's settings, by name, as the user gave them
 
     def __post_init__(self) -> None:
         """Raises EngineError for a heap that cannot do, also where a session is borrowed."""
@@ -37,7 +38,14 @@ class SessionOptions:
     @property
     def place(self) -> Place:
         """Where the workers run. Raises EngineError for a master that is not known."""
+        if self.master is None and "PYSPARK_GATEWAY_PORT" in os.environ:
+            return Place.SUBMITTED
         return place_of(self.master or "local[*]")
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether workers may be on other machines, with other disks."""
+        return self.place.is_elsewhere
 
 
 def jvm_options(options: SessionOptions) -> JvmOptions:
@@ -83,15 +91,12 @@ def _properties(options: SessionOptions) -> dict[str, str]:
     if options.place is Place.LOCAL:
         properties["spark.python.daemon.module"] = DAEMON_MODULE
         properties["spark.authenticate"] = "true"  # other users of this machine can reach loopback as well
-    if options.place is not Place.STANDALONE:
-        properties |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-    return properties
+    properties |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    return properties | dict(options.conf)
 
 
 def _environment(place: Place) -> dict[str, str]:
-    """On this machine nothing listens to the outside; executors of a cluster have to reach us."""
-    if place is Place.STANDALONE:
-        return {}
+    """On this machine nothing listens to the outside."""
     if place is Place.LOCAL:
         return {"SPARK_LOCAL_IP": "127.0.0.1"}
     return {"SPARK_LOCAL_IP": "127.0.0.1", "JAVA_HOME": str(jdk_for_executors())}

@@ -1,0 +1,40 @@
+"""Opening a dump where the work is done: here, or by the workers of a cluster, which see other disks."""
+
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kcompact.commands.path_checks import files_named
+from kcompact.dumps.dump import Dump, open_dump
+from kcompact.dumps.options import ReadOptions
+from kcompact.engine.session import SessionOptions, open_session
+from kcompact.engine.tasks import run_tasks
+from kcompact.engine.worker_check import check_workers
+from kcompact.storage.object_stores import is_address
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Workplaces:
+    """Where dumps are opened and read. On a cluster, Spark is started first, since workers open the files."""
+
+    def __init__(self, stack: ExitStack, options: SessionOptions) -> None:
+        self._stack = stack
+        self._options = options
+        self._spark: SparkSession | None = None
+
+    def open(self, paths: list[str], options: ReadOptions, folder: Path | None) -> Dump:
+        """Open a dump. ``folder``: what all workers have to see; None: nothing on a disk."""
+        if not self._options.is_elsewhere:
+            return open_dump(paths, options)
+        local = [str(Path(path).absolute()) for path in files_named(paths) if not is_address(path)]
+        if self._spark is None:
+            self._spark = self._stack.enter_context(open_session(self._options))
+        check_workers(self._spark, local, folder)
+        return open_dump(paths, options, partial(run_tasks, self._spark))
+
+    def session(self, options: SessionOptions) -> AbstractContextManager[Any]:
+        """The session to work on."""
+        return nullcontext(self._spark) if self._spark is not None else open_session(options)

@@ -1,0 +1,98 @@
+"""A session on a cluster, as its users start one: ``SPARK_HOME``, ``spark-defaults.conf``, ``--conf``.
+
+Workers there have their own disks and their own Pythons: our package is shipped to them, and the first task
+finds out what else they lack (``worker_check``).
+"""
+
+import atexit
+import os
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kcompact.engine.failures import explained
+from kcompact.engine.masters import Place
+from kcompact.engine.shipping import zip_package
+from kcompact.engine.signals import handlers_kept
+from kcompact.engine.startup.settings import SessionOptions
+from kcompact.errors import EngineError
+from kcompact.storage.scratch import scratch_folder
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+_SECONDS_TO_REACH = 10
+_DEFAULT_PORTS = {Place.STANDALONE: 7077, Place.KUBERNETES: 443}
+
+
+@contextmanager
+def cluster_session(options: SessionOptions) -> Iterator["SparkSession"]:
+    """A session of our own, or that of ``spark-submit`` around us; gone at the end."""
+    if options.place is not Place.SUBMITTED:
+        refuse_unreachable(options.place, options.master or "")
+    from pyspark.sql import SparkSession
+
+    with explained(), scratch_folder() as folder:
+        builder = SparkSession.builder.appName("kcompact")
+        if options.place is not Place.SUBMITTED:
+            builder = builder.master(options.master or "").config("spark.submit.deployMode", "client")
+            if not options.verbose:
+                builder = builder.config("spark.log.level", "ERROR")
+                builder = builder.config("spark.ui.showConsoleProgress", "false")
+        if options.driver_memory:
+            builder = builder.config("spark.driver.memory", options.driver_memory)
+        for name, value in options.conf:
+            builder = builder.config(name, value)
+        with handlers_kept():
+            session = builder.getOrCreate()
+        try:
+            session.sparkContext.addPyFile(str(zip_package(folder)))
+            yield session
+        finally:
+            session.stop()
+
+
+def ship_to(context: "SparkContext") -> None:
+    """Ship our package to the workers of a session that the caller had already."""
+    if not str(context.master).startswith("local") and not any(
+        "kcompact.zip" in path for path in _files(context)
+    ):
+        folder = Path(tempfile.mkdtemp(prefix="kcompact-shipped-"))  # executors fetch it as long as it runs
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        context.addPyFile(str(zip_package(folder)))
+
+
+def _files(context: "SparkContext") -> list[str]:
+    return list(context.listFiles)
+
+
+def refuse_unreachable(place: Place, master: str) -> None:
+    """Raise EngineError if nobody listens there: Spark would go on trying for a minute or more."""
+    if place is Place.YARN:
+        if not ("HADOOP_CONF_DIR" in os.environ or "YARN_CONF_DIR" in os.environ):
+            raise EngineError(
+                "--master yarn: neither HADOOP_CONF_DIR nor YARN_CONF_DIR is set",
+                hint="set one to the folder with yarn-site.xml and core-site.xml",
+            )
+        return
+    addresses = master.partition("://")[2].removeprefix("https://").removeprefix("http://").split(",")
+    problems = [problem for one in addresses if (problem := _problem(one, _DEFAULT_PORTS[place])) is not None]
+    if len(problems) == len(addresses):
+        raise EngineError(
+            f"no Spark master can be reached at {problems[0]}", hint="look at the address in --master"
+        )
+
+
+def _problem(address: str, default_port: int) -> str | None:
+    host, _, port = address.partition("/")[0].rpartition(":")
+    host, port = (host, port) if port.isdigit() else (address, str(default_port))
+    try:
+        socket.create_connection((host, int(port)), timeout=_SECONDS_TO_REACH).close()
+    except (OSError, UnicodeError) as error:
+        return f"{host}:{port}: {getattr(error, 'strerror', None) or error}"
+    return None

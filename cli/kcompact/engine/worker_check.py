@@ -1,0 +1,94 @@
+"""The first task on machines that are not this one: what they lack, and what they cannot see, in a sentence.
+
+The task's function travels by value and imports nothing of ours: it runs where our package may not import.
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kcompact.errors import EngineError, InputError, OutputError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_PACKAGES = ("pyarrow", "numpy", "numba", "fastavro", "orjson", "cramjam", "lz4")
+_TASKS = 4
+_HINT = (
+    "install kcompact's requirements where the workers run: in their image, or as a packed environment"
+    " (venv-pack, then --conf spark.archives=env.tar.gz#env and PYSPARK_PYTHON=./env/bin/python)"
+)
+
+
+def check_workers(spark: "SparkSession", inputs: Sequence[str], folder: Path | None) -> None:
+    """Raise a KcompactError that says what workers lack.
+
+    EngineError for a package or another Python, InputError for an input of this disk that they do not see,
+    OutputError for ``folder``, which they hand the driver their output through (None: they do not).
+    """
+    token = None if folder is None else folder / "seen-by-workers"
+    if token is not None:
+        token.touch()
+    look = _look(_PACKAGES, [*inputs, *([str(token)] if token else [])], str(token))
+    for host, version, lacking, unseen in _answers(spark, look):
+        if version != sys.version_info[:2]:
+            theirs, ours = ".".join(map(str, version)), ".".join(map(str, sys.version_info[:2]))
+            raise EngineError(f"the workers on {host} run Python {theirs}, and this is {ours}", hint=_HINT)
+        if lacking:
+            raise EngineError(f"the workers on {host} lack {', '.join(lacking)}", hint=_HINT)
+        if token is not None and str(token) in unseen:
+            raise OutputError(
+                f"{folder}: workers on {host} cannot write there, and an output on a disk goes through it",
+                hint="write to a store (-o s3://bucket/prefix/), or to a disk that all machines see",
+            )
+        if unseen:
+            raise InputError(
+                f"{unseen[0]}: workers on {host} cannot see this file",
+                hint="put the dump on a store or on a disk that all machines see, or leave --master out",
+            )
+
+
+Answer = tuple[str, tuple[int, int], list[str], list[str]]
+"""Host, Python's version, packages that cannot be imported, paths that cannot be read (or written beside)."""
+
+
+def _look(packages: Sequence[str], paths: Sequence[str], token: str) -> Callable[[], Answer]:
+    wanted, looked_at = tuple(packages), tuple(paths)
+
+    def look() -> Answer:
+        import importlib.util
+        import os
+        import socket
+        import sys
+
+        lacking = [name for name in wanted if importlib.util.find_spec(name) is None]
+        unseen = [path for path in looked_at if not os.access(path, os.W_OK if path == token else os.R_OK)]
+        return socket.gethostname(), sys.version_info[:2], lacking, unseen
+
+    return look
+
+
+def _answers(spark: "SparkSession", look: Callable[[], Answer]) -> list[Answer]:
+    import pickle
+
+    from pyspark import cloudpickle
+
+    by_value: Any = cloudpickle
+    module = sys.modules[__name__]
+    by_value.register_pickle_by_value(module)
+    try:
+        context: Any = getattr(spark, "_sc", None)
+        if context is not None:
+            return context.range(0, _TASKS, 1, _TASKS).map(lambda _: look()).collect()
+
+        def rows(batches: Iterator[Any]) -> Iterator[Any]:
+            import pyarrow as pa
+
+            for _ in batches:
+                yield pa.RecordBatch.from_pydict({"answer": pa.array([pickle.dumps(look())], pa.binary())})
+
+        found = spark.range(0, _TASKS, 1, _TASKS).mapInArrow(rows, "answer binary").toArrow()
+        return [pickle.loads(answer) for answer in found["answer"].to_pylist()]  # noqa: S301  pickled above
+    finally:
+        by_value.unregister_pickle_by_value(module)

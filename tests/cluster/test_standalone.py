@@ -1,0 +1,86 @@
+"""A standalone cluster that shares no disk with the driver: the same records, reports and parts as here."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from s3_server import S3
+from spark_cluster import cluster_environment, standalone_cluster
+from store_runs import FORMS, SAMPLE, compacted, needs_jdk, needs_time, put_large, run_kcompact
+
+pytestmark = [pytest.mark.spark, needs_jdk]
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The driver's own folder, which workers cannot see."""
+    return tmp_path_factory.mktemp("driver")
+
+
+@pytest.fixture(scope="module")
+def master(store: S3, driver: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("cluster") / "workers"
+    with standalone_cluster(folder, driver, store.environment) as url:
+        yield url
+
+
+@pytest.mark.parametrize("options", FORMS)
+def test_a_cluster_without_a_common_disk_gives_what_one_machine_gives(
+    options: tuple[str, ...], store: S3, driver: Path, master: str
+) -> None:
+    put_large(store, "s3://bucket/in/")
+
+    here = compacted(store, driver, "local[2]", *options)
+    there = compacted(store, driver, master, *options)
+
+    assert len(here.parts) == 2
+    assert there == here
+
+
+@needs_time
+def test_a_dump_that_only_the_driver_sees_is_refused(store: S3, driver: Path, master: str) -> None:
+    dump = driver / "orders.jsonl"
+    dump.write_bytes(SAMPLE.read_bytes())
+
+    run = run_kcompact(
+        *("compact", dump, "-o", "s3://bucket/unseen/", "--master", master),
+        environment=store.environment | cluster_environment(),
+        folder=driver,
+    )
+
+    assert run.returncode == 2, run.stderr
+    assert f"{dump}: workers on" in run.stderr
+    assert store.objects("s3://bucket/unseen/") == {}
+
+
+@needs_time
+def test_inspect_asks_its_questions_there_too(store: S3, driver: Path, master: str) -> None:
+    put_large(store, "s3://bucket/in/")
+    environment = store.environment | cluster_environment()
+
+    answers = [
+        run_kcompact(
+            *("inspect", "s3://bucket/in/", "--format", "json", "--master", place),
+            environment=environment,
+            folder=driver,
+        )
+        for place in ("local[2]", master)
+    ]
+
+    assert [run.returncode for run in answers] == [0, 0], answers[1].stderr
+    here, there = (json.loads(run.stdout) for run in answers)
+    del here["run"], there["run"]
+    assert there == here
+
+
+def test_a_master_that_is_not_there_is_said_at_once(store: S3, driver: Path) -> None:
+    run = run_kcompact(
+        *("compact", "s3://bucket/in/", "-o", "s3://bucket/nowhere/", "--master", "spark://127.0.0.1:1"),
+        environment=store.environment,
+        folder=driver,
+    )
+
+    assert run.returncode == 2
+    assert "no Spark master can be reached at 127.0.0.1:1" in run.stderr

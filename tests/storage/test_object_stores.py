@@ -1,0 +1,151 @@
+"""Stores that fail: each failure in a sentence that names the address, and none of the store's own words."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from kcompact.dumps.files.stored import _pattern
+from kcompact.errors import InputError, KcompactError, OutputError
+from kcompact.storage.object_stores import explained, fetch, is_address, list_objects, write
+
+CONTENT = b"0123456789" * 100
+SECRET = "AKIASECRETSECRET"  # noqa: S105  of no use anywhere
+
+
+@contextmanager
+def answering(monkeypatch: pytest.MonkeyPatch, status: int, times: int) -> Iterator[list[str]]:
+    """An S3 server that answers so many requests with an error, then with an object; what it was asked."""
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def _answer(self) -> None:
+            asked.append(f"{self.command} {self.path}")
+            if len(asked) <= times:
+                self.send_response(status)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
+            ranged = self.headers.get("Range")
+            first, last = map(int, ranged[6:].split("-")) if ranged else (0, len(CONTENT) - 1)
+            body = CONTENT[first : last + 1]
+            self.send_response(206 if ranged else 200)
+            self.send_header("ETag", '"one"')
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(body)
+
+        do_HEAD = do_GET = do_PUT = do_POST = _answer  # noqa: N815  as http.server asks for them
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    values = {
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.server_port}",
+        "AWS_ACCESS_KEY_ID": SECRET,
+        "AWS_SECRET_ACCESS_KEY": SECRET,
+        "AWS_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+    try:
+        yield asked
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_store_that_is_busy_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with answering(monkeypatch, 503, times=3):
+        stamp = fetch("s3://bucket/x", tmp_path / "x")
+    assert (tmp_path / "x").read_bytes() == CONTENT
+    assert (stamp.size, stamp.version) == (len(CONTENT), '"one"')
+
+
+def test_an_object_is_brought_with_two_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with answering(monkeypatch, 503, times=0) as asked:
+        fetch("s3://bucket/x", tmp_path / "x")
+    assert asked == ["HEAD /bucket/x", "GET /bucket/x"]
+
+
+def test_of_a_range_only_its_bytes_are_brought_to_their_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with answering(monkeypatch, 503, times=0):
+        fetch("s3://bucket/x", tmp_path / "x", 100, 205)
+    assert (tmp_path / "x").read_bytes() == b"\0" * 100 + CONTENT[100:205] + b"\0" * (len(CONTENT) - 205)
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_credentials_that_are_refused_are_not_repeated(
+    status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with answering(monkeypatch, status, times=99):
+        for attempt in (
+            lambda: fetch("s3://bucket/x", tmp_path / "x"),
+            lambda: list_objects("s3://bucket/prefix/"),
+            lambda: write("s3://bucket/x", b"content"),
+        ):
+            with pytest.raises(KcompactError, match=r"s3://bucket/.*refuses these credentials") as caught:
+                attempt()
+            assert SECRET not in f"{caught.value.message} {caught.value.hint}"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "AWS Error NO_SUCH_BUCKET during CreateMultipartUpload operation: (Request ID: x)",
+            "no such bucket",
+        ),
+        ("AWS Error NETWORK_CONNECTION during HeadObject operation: curlCode: 7", "cannot be reached"),
+        ("AWS Error SLOW_DOWN during GetObject operation", "does not answer"),
+        (f"AWS Error TEAPOT during GetObject: {SECRET}", r"cannot do what it is asked \(TEAPOT\)"),
+    ],
+)
+def test_errors_of_a_store_are_said_in_words_of_ours(text: str, words: str) -> None:
+    with (
+        pytest.raises(OutputError, match=f"s3://bucket/x: .*{words}") as caught,
+        explained("s3://bucket/x", OutputError),
+    ):
+        raise OSError(text)
+    assert SECRET not in str(caught.value)
+
+
+def test_an_address_without_bucket_is_refused() -> None:
+    with pytest.raises(InputError, match="names no bucket"):
+        list_objects("s3:///x")
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("s3://b/x", True),
+        ("hdfs://h/x", True),
+        ("abfss://c@a/x", True),
+        ("s3:/b", False),
+        ("http://x", False),
+    ],
+)
+def test_addresses_are_told_from_paths(path: str, told: bool) -> None:
+    assert is_address(path) is told
+
+
+def test_a_glob_stays_within_a_folder_unless_it_says_any_depth() -> None:
+    import re
+
+    def matches(glob: str, address: str) -> bool:
+        return re.fullmatch(_pattern(glob), address) is not None
+
+    assert matches("s3://b/in/*.json", "s3://b/in/x.json")
+    assert not matches("s3://b/in/*.json", "s3://b/in/deep/x.json")
+    assert matches("s3://b/in/**/*.json", "s3://b/in/deep/er/x.json")
+    assert matches("s3://b/in/part-[0-9].json", "s3://b/in/part-7.json")
+    assert not matches("s3://b/in/part-?.json", "s3://b/in/part-77.json")
