@@ -150,7 +150,7 @@ def complete(*words: str) -> list[str]:
     [
         (["kcompact", "co"], {"compact"}),
         (["kcompact", "compact", "x", "--dialect", "kca"], {"kcat", "kcat-base64"}),
-        (["kcompact", "compact", "x", "--to", ""], {"jsonl", "csv", "avro", "kcat"}),
+        (["kcompact", "compact", "x", "--to", ""], {"jsonl", "csv", "avro", "parquet", "kcat"}),
         (["kcompact", "verify", "x", "--format", "j"], {"json", "junit"}),
         (["kcompact", "inspect", "samples/orders.jsonl", "--topic", "o"], {"orders"}),
         (["kcompact", "inspect", "samples/orders.avro", "--topic", ""], {"orders"}),
