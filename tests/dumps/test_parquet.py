@@ -2,6 +2,10 @@
 
 import io
 import json
+import random
+import subprocess
+import sys
+from contextlib import suppress
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -273,15 +277,28 @@ def test_a_footer_that_is_no_footer_is_refused(tmp_path: Path) -> None:
         open_one(damaged(path, path.stat().st_size - 200))
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_bytes_that_changed_are_read_or_refused_in_a_sentence(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    codec = chance.choice(["none", "snappy", "zstd"])
+    path = written(tmp_path / "d.parquet", spark_rows(60), row_group_size=20, compression=codec)
+    data = bytearray(path.read_bytes())
+    first = len(data) - 1_200 if chance.random() < 0.6 else 4  # the footer, or all of it
+    for _ in range(chance.randrange(1, 4)):
+        data[chance.randrange(first, len(data) - 4)] = chance.randrange(256)
+    path.write_bytes(data)
+    with suppress(InputError), open_one(path) as dump:
+        _, notes = index_all(dump)
+        judge(dump, {split.split_id: split for split in dump.splits(ONE_SPLIT)}, notes)
+        list(LAYOUT.records(dump.files[0], dump.splits(ONE_SPLIT)[0]))
+
+
 def test_a_file_without_rows_says_so(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="without rows"):
         open_one(written(tmp_path / "d.parquet", []))
 
 
 def test_pyarrow_s_parquet_is_imported_only_where_such_a_file_is_met() -> None:
-    import subprocess
-    import sys
-
     code = "import sys, kcompact.dumps.output.assemble; print('pyarrow.parquet' in sys.modules)"
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

@@ -53,12 +53,19 @@ def open_parquet(path: str, data_path: str) -> "parquet.ParquetFile":
     """The file at ``data_path``, whose messages name it ``path``. Raises InputError."""
     from pyarrow import parquet
 
-    try:
+    with reading_footer(path, data_path):
         # Spark's INT96 counts microseconds at most: in nanoseconds the year 9999 would overflow.
         return parquet.ParquetFile(
             data_path, coerce_int96_timestamp_unit="us", page_checksum_verification=True
         )
-    except (pa.ArrowException, OSError) as error:
+
+
+@contextmanager
+def reading_footer(path: str, data_path: str) -> Iterator[None]:
+    """Whatever pyarrow says about a footer that is none, as an InputError."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         with open(data_path, "rb") as source:  # noqa: PTH123  a path of either kind
             source.seek(0, 2)
             source.seek(max(0, source.tell() - len(MAGIC)))

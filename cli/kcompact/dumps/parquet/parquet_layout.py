@@ -25,6 +25,7 @@ from kcompact.dumps.parquet.parquet_file import (
     batches_of,
     naming,
     open_parquet,
+    reading_footer,
     row_groups,
 )
 from kcompact.dumps.parquet.parquet_output import ParquetForm, form_of, framed, is_ours
@@ -52,10 +53,10 @@ class ParquetShape:
 def recognise_parquet(path: str, data_path: str, options: ReadOptions) -> tuple[ParquetShape, Dialect]:
     """Shape and dialect of a file with Parquet's magic; messages name it ``path``. Raises InputError."""
     with open_parquet(path, data_path) as source:
-        schema = source.schema_arrow
+        with reading_footer(path, data_path):
+            schema, groups, form = source.schema_arrow, row_groups(source), form_of(source)
         if is_ours(schema):  # options tell of what another tool wrote
             options = ReadOptions(canonical_keys=options.canonical_keys)
-        groups = row_groups(source)
         if not groups:
             raise InputError(f"{path}: a Parquet file without rows", hint="was the export interrupted?")
         columns = columns_of(path, schema)
@@ -66,7 +67,7 @@ def recognise_parquet(path: str, data_path: str, options: ReadOptions) -> tuple[
             sample = []  # told when it is read as a whole
         notes = check_events(path, replace(PLAIN, value=place), sample, options)
         dialect = parquet_dialect(columns, schema, options)
-        return ParquetShape(form_of(source)), replace(dialect, notes=dialect.notes + notes)
+        return ParquetShape(form), replace(dialect, notes=dialect.notes + notes)
 
 
 def _sample(source: "parquet.ParquetFile", group: RowGroup, place: str) -> list[bytes | None]:

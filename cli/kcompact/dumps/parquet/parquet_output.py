@@ -61,14 +61,14 @@ def form_of(source: "parquet.ParquetFile") -> ParquetForm:
     with_dictionary = {chunk.path_in_schema for chunk in chunks if chunk.has_dictionary_page}
     return ParquetForm(
         schema=source.schema_arrow,
-        compression=codecs.popitem()[1] if len(set(codecs.values())) == 1 else tuple(codecs.items()),
+        compression=next(iter(codecs.values())) if len(set(codecs.values())) == 1 else tuple(codecs.items()),
         dictionaries=tuple(sorted(with_dictionary))
         if with_dictionary < codecs.keys()
         else bool(with_dictionary),
         has_statistics=any(chunk.is_stats_set for chunk in chunks),
         has_int96=any(chunk.physical_type == "INT96" for chunk in chunks),
         has_arrow_schema=_ARROW_SCHEMA in (about.metadata or {}),
-        most_rows=max(group.num_rows for group in groups),
+        most_rows=max((group.num_rows for group in groups), default=1),
     )
 
 
