@@ -96,6 +96,27 @@ def test_rows_do_not_depend_on_splits_or_on_how_much_of_a_row_is_read(
     assert whole["is_tombstone"].to_pylist() == [row["value"] is None for row in rows]
 
 
+def test_rows_read_in_batches_are_those_of_the_logs_that_are_asked_for(tmp_path: Path) -> None:
+    rows = [row | {"topic": f"t{number % 3}"} for number, row in enumerate(spark_rows(90))]
+    path = written(tmp_path / "d.parquet", rows, row_group_size=40)
+    with open_one(path, topics=frozenset({"t1"}), partitions=(range(1),)) as dump:
+        found, notes = index_all(dump)
+    assert found["offset"].to_pylist() == [n for n in range(90) if n % 3 == 1 and n % 2 == 0]
+    assert notes[0].left_out == {("t0", 0), ("t0", 1), ("t1", 1), ("t2", 0), ("t2", 1)}
+    assert set(notes[0].logs.values()) == {("t1", 0)}
+
+
+@pytest.mark.parametrize(("field", "wrong"), [("topic", None), ("partition", -1), ("offset", None)])
+def test_a_row_that_names_no_log_or_offset_is_named(tmp_path: Path, field: str, wrong: Any) -> None:
+    rows = spark_rows(30)
+    rows[17][field] = wrong
+    path = written(tmp_path / "d.parquet", rows, row_group_size=10)
+    with open_one(path) as dump:
+        _, notes = index_all(dump)
+        with pytest.raises(InputError, match="row group 1, row 7: "):
+            judge(dump, {split.split_id: split for split in dump.splits(ONE_SPLIT)}, notes)
+
+
 def test_record_bytes_add_up_to_the_packed_bytes_of_the_row_groups(tmp_path: Path) -> None:
     path = written(tmp_path / "d.parquet", spark_rows(200), row_group_size=64)
     about = parquet.read_metadata(path)

@@ -30,6 +30,7 @@ from kcompact.dumps.parquet.parquet_file import (
 )
 from kcompact.dumps.parquet.parquet_output import ParquetForm, form_of, framed, is_ours
 from kcompact.dumps.parquet.parquet_reader import ParquetReader
+from kcompact.dumps.parquet.parquet_rows import GROUP_SHIFT, RowGroupRows
 from kcompact.dumps.records.indexing import Found, index_rows
 from kcompact.dumps.records.layout import DumpFile, Reject, Split, SplitNotes, SplitToIndex
 from kcompact.dumps.records.record import Record
@@ -38,7 +39,6 @@ from kcompact.errors import InputError
 if TYPE_CHECKING:
     from pyarrow import parquet
 
-GROUP_SHIFT = 32
 _IN_GROUP = (1 << GROUP_SHIFT) - 1
 _SAMPLED = 20
 
@@ -97,8 +97,18 @@ class Parquet:
         self, file: DumpFile, split: Split, extra: frozenset[str], notes: SplitNotes
     ) -> Iterator[pa.RecordBatch]:
         """Rows of ``index_schema(extra)``; stops at the first row group that cannot be read."""
-        found = _until_reject(_found(file, split, notes, values=bool(extra)), split, notes)
-        yield from index_rows(found, split.split_id, extra, notes)
+        with open_parquet(file.path, file.data_path) as source:
+            by_batch = RowGroupRows(file, source, split.split_id, notes)
+            reader = ParquetReader(file, notes, values=bool(extra))
+            for group in _groups_in(source, split):
+                found = None if extra else by_batch.read(group)
+                if found is not None:
+                    yield from found
+                    continue
+                records = _records_of(file, source, group, reader, notes)
+                yield from index_rows(_until_reject(records, split, notes), split.split_id, extra, notes)
+                if notes.rejects:
+                    return
 
     def index_together(
         self, parts: Sequence[SplitToIndex], extra: frozenset[str]
@@ -165,15 +175,28 @@ def _found(file: DumpFile, split: Split, notes: SplitNotes, *, values: bool) -> 
     """All records of a split. Raises BadRowGroup."""
     reader = ParquetReader(file, notes, values=values)
     with open_parquet(file.path, file.data_path) as source:
-        for group in row_groups(source):
-            if not split.start <= group.start < split.end:
-                continue
-            least, larger = divmod(group.end - group.start, group.rows)
-            for row, record in enumerate(reader.records(source, group)):
-                if file.wants(record.topic, record.partition):
-                    yield group.number << GROUP_SHIFT | row, least + (row < larger), record
-                else:
-                    notes.left_out.add((record.topic, record.partition))
+        for group in _groups_in(source, split):
+            yield from _records_of(file, source, group, reader, notes)
+
+
+def _groups_in(source: "parquet.ParquetFile", split: Split) -> list[RowGroup]:
+    return [group for group in row_groups(source) if split.start <= group.start < split.end]
+
+
+def _records_of(
+    file: DumpFile,
+    source: "parquet.ParquetFile",
+    group: RowGroup,
+    reader: ParquetReader,
+    notes: SplitNotes,
+) -> Iterator[Found]:
+    """All records of a row group. Raises BadRowGroup."""
+    least, larger = divmod(group.end - group.start, group.rows)
+    for row, record in enumerate(reader.records(source, group)):
+        if file.wants(record.topic, record.partition):
+            yield group.number << GROUP_SHIFT | row, least + (row < larger), record
+        else:
+            notes.left_out.add((record.topic, record.partition))
 
 
 def _until_reject(found: Iterator[Found], split: Split, notes: SplitNotes) -> Iterator[Found]:

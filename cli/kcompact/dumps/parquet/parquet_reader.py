@@ -28,14 +28,14 @@ class ParquetReader:
     def __init__(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> None:
         self._dialect: Dialect = file.dialect
         self._rules = FieldRules(file, notes)
-        self._values = values or self._dialect.reads_values or _depends_on_values(self._dialect)
+        self.needs_values = values or self._dialect.reads_values or _depends_on_values(self._dialect)
         self._headers = values
         self._keyed = ValueKeys(file, notes).keyed if self._dialect.reads_values else None
         self._ordinal = 0
 
     def records(self, source: "parquet.ParquetFile", group: RowGroup) -> Iterator[Record]:
         """All records of a row group. Raises BadRowGroup."""
-        value = self._value_column(source, group)
+        value = self.value_column(source, group)
         names = [getattr(self._dialect, role) for role in self._roles() if role != "value"]
         columns = [name for name in (*names, value) if name]
         row = 0
@@ -84,10 +84,10 @@ class ParquetReader:
     def _roles(self) -> list[str]:
         return [role for role in ROLES if role != "headers" or self._headers]
 
-    def _value_column(self, source: "parquet.ParquetFile", group: RowGroup) -> str | None:
+    def value_column(self, source: "parquet.ParquetFile", group: RowGroup) -> str | None:
         """The column to read for the value; None: the row group says that none of its values is null."""
         value = self._dialect.value
-        if self._values or not value:
+        if self.needs_values or not value:
             return value
         leaf = _first_leaf(source.schema_arrow, value)
         return None if leaf == value and _has_no_null(source, group, value) else leaf
@@ -99,7 +99,7 @@ class ParquetReader:
             name = getattr(self._dialect, role)
             if name is None:
                 continue
-            if role == "value" and not self._values:
+            if role == "value" and not self.needs_values:
                 fields[role] = _presence(batch, name if value else None)
                 continue
             column = column_at(batch, name)

@@ -1,0 +1,143 @@
+"""Index rows of Parquet, a batch of rows at a time. Whatever is out of the ordinary is left to the reader."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcompact.digits import INT_MAX
+from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.parquet.parquet_columns import column_at
+from kcompact.dumps.parquet.parquet_dialect import type_at
+from kcompact.dumps.parquet.parquet_file import BadRowGroup, RowGroup, batches_of, naming
+from kcompact.dumps.parquet.parquet_reader import ParquetReader
+from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.records.record import INDEX_SCHEMA, log_id_of
+
+if TYPE_CHECKING:
+    from pyarrow import parquet
+
+GROUP_SHIFT = 32
+_PER_MS = {"ms": 1, "us": 1_000, "ns": 1_000_000}
+_ROLES = ("topic", "partition", "offset", "timestamp", "key")
+
+
+class RowGroupRows:
+    """Reads row groups of one file. ``fits``: whether its schema and dialect are ordinary."""
+
+    def __init__(
+        self, file: DumpFile, source: "parquet.ParquetFile", split_id: int, notes: SplitNotes
+    ) -> None:
+        self._file, self._source, self._split_id, self._notes = file, source, split_id, notes
+        self._dialect: Dialect = file.dialect
+        self._reader = ParquetReader(file, SplitNotes(), values=False)
+        self.fits = self._is_ordinary()
+
+    def _is_ordinary(self) -> bool:
+        dialect, schema = self._dialect, self._source.schema_arrow
+        types = {role: type_at(schema, getattr(dialect, role)) for role in _ROLES}
+        time = types["timestamp"]
+        return bool(
+            not self._reader.needs_values
+            and dialect.null_literal is None
+            and "null" not in {dialect.empty_key, dialect.empty_value}
+            and all(types[role] is not None for role in ("topic", "partition", "offset", "key"))
+            and pa.types.is_string(types["topic"])
+            and pa.types.is_binary(types["key"])
+            and pa.types.is_signed_integer(types["partition"])
+            and pa.types.is_signed_integer(types["offset"])
+            and (time is None or (pa.types.is_timestamp(time) and time.unit in _PER_MS))
+        )
+
+    def read(self, group: RowGroup) -> list[pa.RecordBatch] | None:
+        """The rows of a row group; None: read them one by one."""
+        if not self.fits:
+            return None
+        logs: dict[int, tuple[str, int]] = {}
+        left_out: set[tuple[str, int]] = set()
+        try:
+            found = list(self._batches(group, logs, left_out))
+        except (BadRowGroup, _Misfit):
+            return None
+        self._notes.logs.update(logs)
+        self._notes.left_out.update(left_out)
+        for name in ("record", "key", "value"):
+            self._notes.fields_seen[name] = self._notes.fields_seen.get(name, 0) + group.rows
+        return found
+
+    def _batches(
+        self, group: RowGroup, logs: dict[int, tuple[str, int]], left_out: set[tuple[str, int]]
+    ) -> Iterator[pa.RecordBatch]:
+        value = self._reader.value_column(self._source, group)
+        names = [getattr(self._dialect, role) for role in _ROLES]
+        wanted = [name for name in (*names, value) if name]
+        least, larger = divmod(group.end - group.start, group.rows)
+        start = 0
+        for batch in batches_of(self._source, group, wanted):
+            rows = np.arange(start, start + batch.num_rows, dtype=np.int64)
+            start += batch.num_rows
+            with naming(group.number):
+                log_ids, kept = self._logs(batch, logs, left_out)
+                columns = [
+                    log_ids,
+                    _whole_numbers(self._column(batch, "offset")),
+                    self._column(batch, "key").cast(pa.binary()),
+                    self._timestamps(batch),
+                    self._is_null(batch, value),
+                    np.full(len(rows), self._split_id, np.int32),
+                    rows | group.number << GROUP_SHIFT,
+                    (least + (rows < larger)).astype(np.int32),
+                ]
+                found = pa.RecordBatch.from_arrays(list(map(pa.array, columns)), schema=INDEX_SCHEMA)
+                yield found if kept is None else found.filter(pa.array(kept))
+
+    def _column(self, batch: pa.RecordBatch, role: str) -> pa.Array:
+        column = column_at(batch, getattr(self._dialect, role))
+        return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+    def _logs(
+        self, batch: pa.RecordBatch, logs: dict[int, tuple[str, int]], left_out: set[tuple[str, int]]
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """The log of each row, and which rows are asked for (None: all)."""
+        topics = self._column(batch, "topic").dictionary_encode()
+        partitions = _whole_numbers(self._column(batch, "partition"))
+        if topics.null_count or (len(partitions) and partitions.max() > INT_MAX):
+            raise _Misfit
+        codes = topics.indices.to_numpy().astype(np.int64) << GROUP_SHIFT | partitions
+        known, inverse = np.unique(codes, return_inverse=True)
+        names = topics.dictionary.to_pylist()
+        pairs = [(names[code >> GROUP_SHIFT], code & INT_MAX) for code in known.tolist()]
+        ids = [log_id_of(*pair) for pair in pairs]
+        flags = [self._file.wants(*pair) for pair in pairs]
+        logs.update((one, pair) for one, pair, flag in zip(ids, pairs, flags, strict=True) if flag)
+        left_out.update(pair for pair, flag in zip(pairs, flags, strict=True) if not flag)
+        return np.array(ids, np.int64)[inverse], None if all(flags) else np.array(flags)[inverse]
+
+    def _timestamps(self, batch: pa.RecordBatch) -> np.ndarray:
+        if self._dialect.timestamp is None:
+            return np.full(batch.num_rows, -1, np.int64)
+        column = self._column(batch, "timestamp")
+        stored = pc.fill_null(column.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)
+        return np.where(stored < 0, -1, stored // _PER_MS[column.type.unit])
+
+    def _is_null(self, batch: pa.RecordBatch, value: str | None) -> np.ndarray:
+        if value is None or self._dialect.value is None:
+            return np.full(batch.num_rows, self._dialect.value is None)
+        return np.asarray(
+            column_at(batch, self._dialect.value).is_null().to_numpy(zero_copy_only=False), bool
+        )
+
+
+class _Misfit(Exception):  # noqa: N818  never leaves this module
+    """A row that only the reader can judge."""
+
+
+def _whole_numbers(column: pa.Array) -> np.ndarray:
+    if column.null_count:
+        raise _Misfit
+    numbers = column.cast(pa.int64()).to_numpy(zero_copy_only=False)
+    if len(numbers) and numbers.min() < 0:
+        raise _Misfit
+    return np.asarray(numbers)
