@@ -57,7 +57,7 @@ with open_session(SessionOptions(master="local[2]")) as spark:
     before = workers()
     used = [id_of_a_task(spark), id_of_a_query(spark)]
     print(used[0] in before, used[0] == used[1], workers() == before)
-""".replace("TESTS", repr(str(Path(__file__).parents[1])))
+""".replace("TESTS", repr(str(Path(__file__).parents[1] / "support")))
 
     run = run_python(code, tmp_path)
 
