@@ -76,6 +76,8 @@ def test_inspect_asks_its_questions_there_too(store: S3, driver: Path, master: s
 
 
 def test_a_master_that_is_not_there_is_said_at_once(store: S3, driver: Path) -> None:
+    put_large(store, "s3://bucket/in/")
+
     run = run_kcompact(
         *("compact", "s3://bucket/in/", "-o", "s3://bucket/nowhere/", "--master", "spark://127.0.0.1:1"),
         environment=store.environment,
