@@ -33,6 +33,13 @@ class InputError(KcompactError):
     """A dump, or a file beside it, is unreadable, malformed or ambiguous."""
 
 
+class LeavingOutError(InputError):
+    """With ``--keep-going``, files cannot be read: the command begins anew without them and their logs.
+
+    Its message is what ``dumps.files.unreadable`` makes of that, as a worker's errors come back as text.
+    """
+
+
 class OutputError(KcompactError):
     """The output cannot be written where it was asked for."""
 

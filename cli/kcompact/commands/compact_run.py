@@ -9,6 +9,7 @@ from typing import Any
 
 from kcompact.broker.log_names import LogName
 from kcompact.broker.state_folder import StateFolder, open_state
+from kcompact.commands.keeping_going import keep_going, notes_on
 from kcompact.commands.opening import Workplaces
 from kcompact.commands.path_checks import check_paths, files_named
 from kcompact.commands.publishing import Publications, publish
@@ -18,6 +19,7 @@ from kcompact.compact.pipeline import Compacted, Renderings, Request, compact_du
 from kcompact.console import note, say, stderr, stdout
 from kcompact.dumps.describing import describe, serial_notes
 from kcompact.dumps.dump import Dump
+from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut, ReadOptions
 from kcompact.dumps.output.joining import joined, order_notes
 from kcompact.dumps.output.outputs import OutputChoice, OutputNames, OutputPlan, name_outputs
 from kcompact.dumps.output.workplace import Workplace
@@ -74,8 +76,14 @@ class CompactCommand:
     reading: ReadingOptions
     run: RunOptions
 
+    left_out: LeftOut = NOTHING_LEFT_OUT
+
     def execute(self) -> int:
         """Do it, and return the exit code."""
+        return keep_going(lambda left_out: replace(self, left_out=left_out).attempt(), self.dumps)
+
+    def attempt(self) -> int:
+        """Once, without what is to be left out."""
         started = time.monotonic()
         names = self._names()
         policies = policies_for(self.policy, self._base_policy())
@@ -85,7 +93,7 @@ class CompactCommand:
             publications = Publications(publication, self._open_stored(stack, names))
             places = Workplaces(stack, self._session_options())
             shared = self._shared_folder(names, publication)
-            dump = stack.enter_context(places.open(self.dumps, read_options(self.reading), shared))
+            dump = stack.enter_context(places.open(self.dumps, self._read_options(), shared))
             outputs = with_writers(names.plan(dump.files), self.output.to)
             dump.files = joined(outputs)
             work = self._work(publication, outputs, places)
@@ -141,7 +149,7 @@ class CompactCommand:
     def _names(self) -> OutputNames:
         """Where everything will go, once it is sure that nothing is lost by that."""
         choice = OutputChoice(self.output.output, self.output.report, self.output.no_report)
-        names = name_outputs(self.dumps, files_named(self.dumps), choice)
+        names = name_outputs(self.dumps, files_named(self.dumps, self.left_out), choice)
         written = [
             names.result and WrittenPath(names.result, "-o", replaces_input=self.output.overwrite),
             names.report and WrittenPath(names.report, "--report"),
@@ -195,6 +203,9 @@ class CompactCommand:
             committed.check_unmoved()
         return done
 
+    def _read_options(self) -> ReadOptions:
+        return read_options(self.reading, self.left_out)
+
     def _session_options(self) -> SessionOptions:
         run = self.run
         writes = not self.output.dry_run
@@ -210,7 +221,7 @@ class CompactCommand:
         path = self.given.read_committed
         if not path:
             return None
-        return stack.enter_context(work.places.open([path], read_options(self.reading), None))
+        return stack.enter_context(work.places.open([path], self._read_options(), None))
 
     def _report(
         self, dump: Dump, outputs: OutputPlan, policies: Policies, done: Compacted
@@ -218,7 +229,7 @@ class CompactCommand:
         shared = [SharedKey(topic, key) for topic, key in done.shared_keys.examples]
         notes = [*dump.notes, *conversion_notes(outputs), *order_notes(outputs, done.overtaken)]
         serial = serial_notes(dump) if self.run.verbose else []
-        warnings = []
+        warnings = notes_on(self.left_out)
         if done.shared_keys.count:
             warnings.append(_shared_warning(done.shared_keys.count))
         return CompactionReport(

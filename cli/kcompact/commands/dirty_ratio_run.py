@@ -4,18 +4,20 @@ import io
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.console import Console
 
 from kcompact.broker.given import Given
 from kcompact.broker.state_folder import StateFolder, open_state
+from kcompact.commands.keeping_going import keep_going, notes_on
 from kcompact.commands.report_file import ReportFile, open_report
 from kcompact.commands.telling_ci import tell_github
 from kcompact.console import note, say, stdout
 from kcompact.dirtiness.dirtiness import ScannedLog, Setting
 from kcompact.dirtiness.dirty_dump import ScanRequest, scan_dump
 from kcompact.dumps.dump import Dump, open_dump
+from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut
 from kcompact.engine.session import SessionOptions, open_session
 from kcompact.errors import ExitCode, InputError
 from kcompact.options.dump_options import ReadingOptions, read_options
@@ -71,15 +73,21 @@ class DirtyRatioCommand:
     reading: ReadingOptions
     run: RunOptions
 
+    left_out: LeftOut = NOTHING_LEFT_OUT
+
     def execute(self) -> int:
         """Do it, and return the exit code."""
+        return keep_going(lambda left_out: replace(self, left_out=left_out).attempt(), self.dumps)
+
+    def attempt(self) -> int:
+        """Once, without what is to be left out."""
         started = time.monotonic()
         asked = self._asked()
         with ExitStack() as stack:
             file = stack.enter_context(self._open_report())
             state = self._state(stack)
             given = read_given(self.given, state.state if state else None)
-            dump = stack.enter_context(open_dump(self.dumps, read_options(self.reading)))
+            dump = stack.enter_context(open_dump(self.dumps, read_options(self.reading, self.left_out)))
             logs, notes = self._scan(dump, given, asked)
             dump.check_unmoved()
             if state:
@@ -128,7 +136,7 @@ class DirtyRatioCommand:
         with ExitStack() as stack:
             committed = None
             if self.given.read_committed:
-                options = read_options(self.reading)
+                options = read_options(self.reading, self.left_out)
                 committed = stack.enter_context(open_dump([self.given.read_committed], options))
             folder = stack.enter_context(scratch_folder())
             spark = stack.enter_context(open_session(session))
@@ -148,7 +156,11 @@ class DirtyRatioCommand:
         return DirtyRatioReport(
             logs=in_cleaner_order(reports),
             inputs=[file.path for file in dump.files],
-            notes=list(dict.fromkeys([*dump.notes, *asked.policies.notes, *small, *notes, *odd])),
+            notes=list(
+                dict.fromkeys(
+                    [*dump.notes, *asked.policies.notes, *small, *notes, *odd, *notes_on(self.left_out)]
+                )
+            ),
         )
 
     def _show(self, report: DirtyRatioReport, file: ReportFile | None) -> None:

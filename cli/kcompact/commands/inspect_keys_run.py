@@ -5,7 +5,7 @@ import binascii
 import io
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -13,10 +13,12 @@ from rich.console import Console
 
 from kcompact.broker.log_names import LogName
 from kcompact.broker.log_offsets import parse_log_offsets
+from kcompact.commands.keeping_going import keep_going
 from kcompact.commands.report_file import open_report
 from kcompact.commands.verify_inputs import read_keys
 from kcompact.console import note, stderr, stdout
 from kcompact.dumps.dump import Dump, open_dump
+from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut
 from kcompact.engine.session import SessionOptions, open_session
 from kcompact.errors import ExitCode, PolicyError
 from kcompact.inspect.histories import KeyHistory, key_at, key_histories
@@ -44,8 +46,14 @@ class KeyCommand:
     reading: ReadingOptions
     run: RunOptions
 
+    left_out: LeftOut = NOTHING_LEFT_OUT
+
     def execute(self) -> int:
         """Do it, and return the exit code."""
+        return keep_going(lambda left_out: replace(self, left_out=left_out).attempt(), self.dumps)
+
+    def attempt(self) -> int:
+        """Once, without what is to be left out."""
         self._check_format()
         keys = self._keys_given()
         places = _places(self.keys.offset)
@@ -53,7 +61,7 @@ class KeyCommand:
             open_report(
                 self.output.output, self.dumps, [], overwrite=self.output.overwrite, annotations=False
             ) as report,
-            open_dump(self.dumps, read_options(self.reading)) as dump,
+            open_dump(self.dumps, read_options(self.reading, self.left_out)) as dump,
         ):
             input_bytes = sum(file.data_bytes for file in dump.files) * (1 + len(places))
             session = SessionOptions(

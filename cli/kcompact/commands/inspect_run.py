@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from rich.console import Console
 
 from kcompact.broker.log_names import LogName
+from kcompact.commands.keeping_going import keep_going, notes_on
 from kcompact.commands.opening import Workplaces
 from kcompact.commands.report_file import ReportFile, open_report
 from kcompact.commands.telling_ci import tell_github
 from kcompact.console import note, stderr, stdout
-from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut, ReadOptions
 from kcompact.engine.session import SessionOptions
 from kcompact.errors import ExitCode
 from kcompact.inspect.end_offsets import read_end_offsets
@@ -47,10 +48,16 @@ class InspectCommand:
     reading: ReadingOptions
     run: RunOptions
 
+    left_out: LeftOut = NOTHING_LEFT_OUT
+
     def execute(self) -> int:
         """Do it, and return the exit code."""
+        return keep_going(lambda left_out: replace(self, left_out=left_out).attempt(), self.dumps)
+
+    def attempt(self) -> int:
+        """Once, without what is to be left out."""
         started = time.monotonic()
-        options = read_options(self.reading)
+        options = read_options(self.reading, self.left_out)
         expected = self._expected(options)
         others = [self.expectations.expect_end_offsets]
         with (
@@ -69,6 +76,7 @@ class InspectCommand:
             with scratch_folder() as folder, places.session(session) as spark:
                 found = inspect_dump(spark, dump, folder, expected)
             dump.check_unmoved()
+            found.notes += notes_on(self.left_out)
             found.run = {"seconds": round(time.monotonic() - started, 3)}
             self._show(found, report)
         told = ci_report(found, self.expectations.fail_on.level)

@@ -1,11 +1,12 @@
 """The work behind ``kcompact verify``: read the dumps, ask, answer."""
 
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from kcompact.broker.log_names import LogName
 from kcompact.commands.answering import give_answer
+from kcompact.commands.keeping_going import keep_going, notes_on
 from kcompact.commands.report_file import ReportFile, open_report
 from kcompact.commands.verify_inputs import (
     KnownState,
@@ -17,7 +18,7 @@ from kcompact.commands.verify_inputs import (
 from kcompact.console import note
 from kcompact.dumps.dump import Dump, open_dump
 from kcompact.dumps.files.filters import refuse_unmatched
-from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut, ReadOptions
 from kcompact.engine.session import SessionOptions, open_session
 from kcompact.engine.shuffle import send
 from kcompact.errors import ExitCode, PolicyError
@@ -84,8 +85,18 @@ class VerifyCommand:
     reading: ReadingOptions
     run: RunOptions
 
+    left_out: LeftOut = NOTHING_LEFT_OUT
+
     def execute(self) -> int:
         """Do it, and return the exit code."""
+        return keep_going(
+            lambda left_out: replace(self, left_out=left_out).attempt(),
+            self.dumps,
+            if_nothing_else=ExitCode.FAILED,
+        )
+
+    def attempt(self) -> int:
+        """Once, without what is to be left out."""
         self._check_grammar()
         policies = policies_for(self.policy, self._base_policy())
         with ExitStack() as stack:
@@ -95,6 +106,7 @@ class VerifyCommand:
             for text in dict.fromkeys([*inputs.judged.notes, *inputs.after.notes]):
                 note(text)
             outcome = self._ask(inputs, policies, state)
+            outcome = replace(outcome, assumed=(*outcome.assumed, *notes_on(self.left_out)))
             for dump in (inputs.before_dump, inputs.after_dump):
                 if dump is not None:
                     dump.check_unmoved()
@@ -134,7 +146,7 @@ class VerifyCommand:
 
     def _read(self, stack: ExitStack) -> Inputs:
         """Open and index all dumps; they and the session live as long as ``stack``."""
-        options = read_options(self.reading)
+        options = read_options(self.reading, self.left_out)
         after = open_after(self.dumps[-1], options)
         before = open_dump(self.dumps[:-1], options) if self.dumps[:-1] else None
         committed = open_dump([self.given.read_committed], options) if self.given.read_committed else None

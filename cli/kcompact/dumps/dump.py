@@ -15,9 +15,10 @@ from kcompact.dumps.files.containers import container_of, unpack
 from kcompact.dumps.files.file_names import NameFacts, name_facts, topic_of
 from kcompact.dumps.files.origin import Origin, bring
 from kcompact.dumps.files.sources import STDIN, find_files
+from kcompact.dumps.files.unreadable import UnreadableFile, refuse
 from kcompact.dumps.files.utf16 import NOTE, as_utf8
 from kcompact.dumps.layouts import LAYOUTS
-from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.options import LeftOut, ReadOptions
 from kcompact.dumps.paired.side_files import (
     CONFLUENT,
     grouped,
@@ -29,7 +30,8 @@ from kcompact.errors import InputError
 from kcompact.storage.object_stores import is_address
 from kcompact.storage.scratch import scratch_folder
 
-Opening = Callable[[int, Callable[[int], list[DumpFile]]], list[list[DumpFile]]]
+OfShare = list[tuple[int, DumpFile | UnreadableFile]]  # the files of a share with their numbers
+Opening = Callable[[int, Callable[[int], OfShare]], list[OfShare]]
 """Runs a number of tasks, such as Spark's (``engine.tasks.run_tasks``), and gives their results."""
 
 MOST_OPENING_TASKS = 256
@@ -54,6 +56,7 @@ class Opened:
 
     spool: ExitStack
     stamps: dict[str, _Stamp | None]
+    left_out: LeftOut  # with only those files that are this dump's
 
 
 class Dump:
@@ -68,6 +71,7 @@ class Dump:
         self.notes = _notes_of(files)
         self._spool = opened.spool
         self._stamps = opened.stamps
+        self.left_out = opened.left_out
 
     def __enter__(self) -> Self:
         return self
@@ -101,42 +105,60 @@ def _ranges(file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
 def open_dump(paths: list[str], options: ReadOptions, opening: Opening | None = None) -> Dump:
     """Find and recognise all files of a dump; objects of a store by ``opening``. Raises InputError."""
     with ExitStack() as stack:
-        groups = grouped(find_files(paths))
+        left_out = options.left_out.of_files(named := find_files(paths))
+        groups = grouped([path for path in named if path not in left_out.paths])
         stamps = {path: _stamp_of(path) for group in groups for path in group.values()}
         spool = stack.enter_context(scratch_folder())
-        try:
-            if any(map(is_address, stamps)) or opening is not None:
-                files = _open_apart(groups, options, spool, opening or _in_threads)
-            else:
-                files = [_open_group(number, group, options, spool) for number, group in enumerate(groups)]
-        except InputError:
+        if any(map(is_address, stamps)) or opening is not None:
+            opened_files = _open_apart(groups, options, spool, opening or _in_threads)
+        else:
+            opened_files = [_open_or_tell(n, group, options, spool) for n, group in enumerate(groups)]
+        files = [one for one in opened_files if isinstance(one, DumpFile)]
+        unreadable = [one for one in opened_files if isinstance(one, UnreadableFile)]
+        if unreadable:
             _check_stamps(stamps)
-            raise
-        return Dump(tuple(_agreed(files)), options, Opened(stack.pop_all(), stamps))
+            raise refuse(unreadable, keep_going=options.keep_going and bool(files))
+        return Dump(tuple(_agreed(files)), options, Opened(stack.pop_all(), stamps, left_out))
+
+
+def _open_or_tell(
+    file_id: int, group: dict[str, str], options: ReadOptions, spool: Path
+) -> DumpFile | UnreadableFile:
+    """As ``_open_group``; what cannot be opened is told with all the others."""
+    try:
+        return _open_group(file_id, group, options, spool)
+    except InputError as error:
+        return UnreadableFile(tuple(group.values()), error)
 
 
 def _open_apart(
     groups: list[dict[str, str]], options: ReadOptions, spool: Path, opening: Opening
-) -> list[DumpFile]:
+) -> list[DumpFile | UnreadableFile]:
     """Open files in tasks, a share of them each; what only this process has (stdin) it opens itself."""
     own = [n for n, group in enumerate(groups) if _is_ours_alone(group)]
     others = [n for n in range(len(groups)) if n not in set(own)]
     shares = [others[first::MOST_OPENING_TASKS] for first in range(min(MOST_OPENING_TASKS, len(others)))]
 
-    def open_share(task: int) -> list[DumpFile]:
-        with ThreadPoolExecutor(_OPENED_AT_ONCE) as threads:
-            return list(threads.map(lambda number: opened(number, groups[number], options), shares[task]))
+    def open_one(number: int) -> tuple[int, DumpFile | UnreadableFile]:
+        try:
+            return number, opened(number, groups[number], options)
+        except InputError as error:
+            return number, UnreadableFile(tuple(groups[number].values()), error)
 
-    files = [_open_group(number, groups[number], options, spool) for number in own]
-    files += [file for share in opening(len(shares), open_share) for file in share]
-    return sorted(files, key=lambda file: file.file_id)
+    def open_share(task: int) -> OfShare:
+        with ThreadPoolExecutor(_OPENED_AT_ONCE) as threads:
+            return list(threads.map(open_one, shares[task]))
+
+    files = {number: _open_or_tell(number, groups[number], options, spool) for number in own}
+    files |= {number: file for share in opening(len(shares), open_share) for number, file in share}
+    return [files[number] for number in sorted(files)]
 
 
 def _is_ours_alone(group: dict[str, str]) -> bool:
     return any(path == STDIN or (not is_address(path) and _stamp_of(path) is None) for path in group.values())
 
 
-def _in_threads(tasks: int, do: Callable[[int], list[DumpFile]]) -> list[list[DumpFile]]:
+def _in_threads(tasks: int, do: Callable[[int], OfShare]) -> list[OfShare]:
     with ThreadPoolExecutor(_OPENED_AT_ONCE) as threads:
         return list(threads.map(do, range(tasks)))
 
@@ -177,6 +199,7 @@ def _open_group(file_id: int, group: dict[str, str], options: ReadOptions, spool
         notes=CONFLUENT.notes,
         topics=options.topics,
         partitions=options.partitions,
+        left_out=options.left_out,
     )
     return with_names(file, Recognised("side_files", CONFLUENT, shape))
 
@@ -204,6 +227,7 @@ def _open_file(file_id: int, path: str, options: ReadOptions, spool: Path) -> Du
             notes=recognised.notes + ((NOTE,) if utf8_path else ()),
             topics=options.topics,
             partitions=options.partitions,
+            left_out=options.left_out,
         ),
         recognised,
     )

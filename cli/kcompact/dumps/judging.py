@@ -9,6 +9,8 @@ from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.field_checks import check_fields, check_tables
 from kcompact.dumps.files.at_hand import file_at_hand
+from kcompact.dumps.files.unreadable import UnreadableFile, refuse, require_logs_left_out
+from kcompact.dumps.options import Log
 from kcompact.dumps.parquet.parquet_layout import place
 from kcompact.dumps.records.layout import DumpFile, Reject, Split, SplitNotes
 from kcompact.errors import InputError
@@ -49,10 +51,23 @@ def look_over(
 
 
 def refuse_rejects(dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, SplitNotes]) -> None:
-    """Raise InputError for the first record that cannot be read."""
+    """Raise InputError for the first record that cannot be read of each file.
+
+    With ``--keep-going`` it is a LeavingOutError, also until the logs of what was left out are left out.
+    """
+    errors: dict[int, InputError] = {}
+    logs: dict[int, set[Log]] = {file.file_id: set() for file in dump.files}
     for split_id in sorted(notes):
-        for reject in notes[split_id].rejects:
-            raise rejected(dump.files[splits[split_id].file_id], reject)
+        file_id = splits[split_id].file_id
+        logs[file_id] |= {*notes[split_id].logs.values(), *notes[split_id].left_out}
+        for reject in notes[split_id].rejects[:1]:
+            errors.setdefault(file_id, rejected(dump.files[file_id], reject))
+    rejecting = [UnreadableFile((dump.files[i].path,), error) for i, error in errors.items()]
+    if rejecting:
+        raise refuse(rejecting, keep_going=dump.options.keep_going and len(errors) < len(dump.files))
+    if dump.left_out.files:
+        of_files = {dump.files[i].path: of_file for i, of_file in logs.items()}
+        require_logs_left_out(dump.left_out, of_files)
 
 
 def refuse_doubts(

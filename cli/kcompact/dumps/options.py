@@ -1,6 +1,44 @@
 """The user's options about the input; the same for every command."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+
+Log = tuple[str, int]
+"""Topic and partition."""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Files that ``--keep-going`` passes over, and the logs of which they may hold records."""
+
+    files: frozenset[tuple[str, str]] = frozenset()  # path, and why it cannot be read
+    logs: frozenset[Log] = frozenset()
+    topics: frozenset[str] = frozenset()  # with all their partitions
+
+    def plus(self, other: "LeftOut") -> "LeftOut":
+        """Both."""
+        return LeftOut(self.files | other.files, self.logs | other.logs, self.topics | other.topics)
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """The files' paths."""
+        return frozenset(path for path, _ in self.files)
+
+    def of_files(self, paths: Iterable[str]) -> "LeftOut":
+        """With no other files than these."""
+        mine = self.paths.intersection(paths)
+        return LeftOut(frozenset(one for one in self.files if one[0] in mine), self.logs, self.topics)
+
+    def has_all(self, other: "LeftOut") -> bool:
+        """Whether everything of the other is left out."""
+        return self.plus(other) == self
+
+    def holds(self, topic: str, partition: int) -> bool:
+        """Whether a log is left out."""
+        return topic in self.topics or (topic, partition) in self.logs
+
+
+NOTHING_LEFT_OUT = LeftOut()
 
 
 @dataclass(frozen=True)
@@ -18,3 +56,5 @@ class ReadOptions:
     canonical_keys: bool = False
     topics: frozenset[str] = frozenset()  # empty: all
     partitions: tuple[range, ...] = ()  # empty: all
+    keep_going: bool = False  # leave out what cannot be read, with its logs, instead of refusing the dump
+    left_out: LeftOut = NOTHING_LEFT_OUT

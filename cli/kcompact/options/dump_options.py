@@ -7,7 +7,7 @@ import typer
 
 from kcompact.broker.text_lines import shown
 from kcompact.digits import INT_MAX, whole_number
-from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut, ReadOptions
 from kcompact.dumps.records.change_events import FORMATS
 from kcompact.errors import InputError
 from kcompact.options.completion import dialect_names, topic_names
@@ -87,10 +87,19 @@ class ReadingOptions:
             rich_help_panel=_PANEL,
         ),
     ] = False
+    keep_going: Annotated[
+        bool,
+        typer.Option(
+            "--keep-going",
+            help="Leave out files that cannot be read, and every log that they may hold records of;"
+            " then the exit code is not 0.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = False
 
 
-def read_options(given: ReadingOptions) -> ReadOptions:
-    """Parse what was given. Raises InputError."""
+def read_options(given: ReadingOptions, left_out: LeftOut = NOTHING_LEFT_OUT) -> ReadOptions:
+    """Parse what was given; ``left_out`` is known from an attempt before. Raises InputError."""
     return ReadOptions(
         dialect=given.dialect,
         fields=_fields(given.fields),
@@ -103,6 +112,8 @@ def read_options(given: ReadingOptions) -> ReadOptions:
         canonical_keys=given.canonical_keys,
         topics=frozenset(given.topic),
         partitions=_partitions(given.partitions),
+        keep_going=given.keep_going,
+        left_out=left_out,
     )
 
 

@@ -2,12 +2,9 @@
 
 from collections.abc import Iterable
 
-from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.options import Log, ReadOptions
 from kcompact.dumps.records.layout import SplitNotes
 from kcompact.errors import InputError
-
-Log = tuple[str, int]
-"""Topic and partition."""
 
 _MOST_NAMED = 20
 

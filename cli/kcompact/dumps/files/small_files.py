@@ -38,5 +38,5 @@ def _are_alike(one: DumpFile, other: DumpFile) -> bool:
 
 
 def _ways_to_read(file: DumpFile) -> tuple[object, ...]:
-    wanted = file.topics, file.partitions
+    wanted = file.topics, file.partitions, file.left_out
     return file.layout, file.dialect, file.shape, file.topic, file.partition, file.start_offset, wanted

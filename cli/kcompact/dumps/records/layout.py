@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.dumps.files.origin import Origin
+from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut
 from kcompact.dumps.records.record import Record
 
 
@@ -33,14 +34,16 @@ class DumpFile:
     notes: tuple[str, ...] = ()  # what was assumed; shown to the user once
     topics: frozenset[str] = frozenset()  # ReadOptions.topics: records of others are not indexed; empty: all
     partitions: tuple[range, ...] = ()  # likewise
+    left_out: LeftOut = NOTHING_LEFT_OUT  # records of these logs are not indexed
     origin: Origin | None = None  # where each task gets it from, if it lies on no disk as plain bytes
     dump_bytes: int = 0  # data_bytes of all files of the dump: what pays for a large one costs a small one
 
     def wants(self, topic: str, partition: int) -> bool:
-        """Whether the user asked for records of this log (``--topic``, ``--partitions``)."""
-        return (not self.topics or topic in self.topics) and (
+        """Whether the user asked for records of this log (``--topic``, ``--partitions``) and it is there."""
+        is_asked_for = (not self.topics or topic in self.topics) and (
             not self.partitions or any(partition in some for some in self.partitions)
         )
+        return is_asked_for and not self.left_out.holds(topic, partition)
 
 
 @dataclass(frozen=True)

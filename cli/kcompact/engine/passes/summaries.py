@@ -176,6 +176,8 @@ def unpacked(contents: Iterable[bytes]) -> tuple[list[LogSummary], dict[int, Spl
         table = pa.ipc.open_file(content).read_all()
         logs += _summaries_in(table)
         notes |= _notes_in(table)
+    for log in logs:
+        notes[log.split_id].logs[log.log_id] = log.topic, log.partition
     return sorted(logs, key=lambda log: log.split_id), dict(sorted(notes.items()))
 
 

@@ -1,0 +1,106 @@
+"""Files of a dump that cannot be read: each is named, or left out with the logs that it may be a part of."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from kcompact.dumps.files.file_names import name_facts, topic_of
+from kcompact.dumps.options import LeftOut, Log
+from kcompact.errors import InputError, LeavingOutError
+
+MOST_NAMED = 1000
+_ENDS_OF_TOPICS = "-_.+ "
+
+
+@dataclass(frozen=True)
+class UnreadableFile:
+    """A file, or files of one group, and what is wrong with it."""
+
+    paths: tuple[str, ...]
+    error: InputError
+
+
+def refuse(files: Sequence[UnreadableFile], *, keep_going: bool) -> InputError:
+    """The error that names every file; with ``keep_going`` a LeavingOutError."""
+    first = files[0].error
+    if keep_going:
+        return leaving_out(
+            LeftOut(frozenset((path, one.error.message) for one in files for path in one.paths))
+        )
+    if len(files) == 1:
+        return first
+    named = "; ".join(file.error.message for file in files[:MOST_NAMED])
+    more = f"; and {len(files) - MOST_NAMED:,} more" if len(files) > MOST_NAMED else ""
+    hint = f"{first.hint}; " if first.hint else ""
+    return InputError(
+        f"{len(files):,} files cannot be read: {named}{more}",
+        hint=f"{hint}--keep-going leaves out the logs that these files may hold records of",
+    )
+
+
+def leaving_out(left: LeftOut) -> LeavingOutError:
+    """The error that carries what is to be left out."""
+    return LeavingOutError(json.dumps([sorted(left.files), sorted(left.logs), sorted(left.topics)]))
+
+
+def left_out_by(error: LeavingOutError) -> LeftOut:
+    """The same, out of the error's message."""
+    files, logs, topics = json.loads(error.message)
+    return LeftOut(frozenset(map(tuple, files)), frozenset(map(tuple, logs)), frozenset(topics))
+
+
+def require_logs_left_out(left: LeftOut, logs_of_files: Mapping[str, set[Log]]) -> None:
+    """Raise LeavingOutError unless every log is left out that one of the files may hold records of.
+
+    Names of files count as far as those of all files that can be read are true: ``orders-0.jsonl`` holds
+    ``orders-0`` and nothing else, or at least nothing but ``orders``. ``logs_of_files``: by path, of the
+    files that can be read. Raises InputError where a name says nothing.
+    """
+    known = {path: logs for path, logs in logs_of_files.items() if logs}
+    topics = {topic for logs in known.values() for topic, _ in logs}
+    names_logs = bool(known) and all(logs == {_log_named(path)} for path, logs in known.items())
+    names_topics = bool(known) and all(
+        {topic for topic, _ in logs} == {_topic_named(path, topics)} for path, logs in known.items()
+    )
+    needed = LeftOut()
+    for path, reason in left.files:
+        log, topic = _log_named(path), _topic_named(path, topics)
+        if names_logs and log is not None:
+            needed = needed.plus(LeftOut(logs=frozenset({log})))
+        elif names_topics and topic is not None:
+            needed = needed.plus(LeftOut(topics=frozenset({topic})))
+        else:
+            raise InputError(
+                f"{reason}; the name of {path} does not say whose records it holds, so --keep-going cannot"
+                " leave their log out",
+                hint="repair the file; to go on without it, give the others by name: logs may then be"
+                " incomplete",
+            )
+    if not left.has_all(needed):
+        raise leaving_out(needed)
+
+
+def _log_named(path: str) -> Log | None:
+    facts = name_facts(path)
+    return None if facts.partition is None else (facts.topic or topic_of(path), facts.partition)
+
+
+def _topic_named(path: str, topics: Iterable[str]) -> str | None:
+    """The topic that a file's name or one of its folders begins with; the longest of them."""
+    parts = [part.removeprefix("topic=") for part in PurePath(path).parts]
+    named = [
+        topic
+        for topic in topics
+        for part in parts
+        if part == topic or (part.startswith(topic) and part[len(topic)] in _ENDS_OF_TOPICS)
+    ]
+    return max(named, key=len, default=None)
+
+
+def described(left: LeftOut) -> str:
+    """What was left out, and why, in one line."""
+    logs = [f"{topic}-{partition}" for topic, partition in sorted(left.logs)]
+    logs += [f"every partition of {topic}" for topic in sorted(left.topics)]
+    reasons = "; ".join(dict.fromkeys(reason for _, reason in sorted(left.files)))
+    return f"left out: {', '.join(logs)} ({reasons})"

@@ -1,0 +1,96 @@
+"""Files that cannot be read among many: refused by name, or left out with their logs."""
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conftest import Run
+from dump_files import kcat_line
+from records import record
+
+pytestmark = pytest.mark.usefixtures("spark")
+Cli = Callable[..., Run]
+RECORDS = {p: [record("ab"[n % 2], str(n), offset=n, partition=p) for n in range(6)] for p in range(4)}
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> Path:
+    """Partition 1 has a line that is no record, 3 is an archive that was cut off."""
+    folder = tmp_path / "dump"
+    folder.mkdir()
+    lines = {p: b"".join(map(kcat_line, records)) for p, records in RECORDS.items()}
+    for p in (0, 2):
+        (folder / f"orders-{p}.jsonl").write_bytes(lines[p])
+    (folder / "orders-1.jsonl").write_bytes(lines[1] + b'{"topic": "orders"\n')
+    (folder / "orders-3.jsonl.gz").write_bytes(gzip.compress(lines[3])[:-9])
+    return folder
+
+
+def test_without_it_every_file_that_cannot_be_opened_is_named(dump: Path, kcompact: Cli) -> None:
+    (dump / "orders-4.jsonl").write_text("no dump at all\n")
+    run = kcompact("compact", dump)
+    assert run.exit_code == 2
+    assert "orders-3.jsonl.gz" in run.stderr
+    assert "orders-4.jsonl" in run.stderr
+    assert "--keep-going" in run.stderr
+    assert not dump.with_name("dump.compacted").exists()
+
+
+def test_without_it_every_file_with_a_bad_record_is_named(dump: Path, kcompact: Cli) -> None:
+    (dump / "orders-3.jsonl.gz").unlink()
+    with (dump / "orders-2.jsonl").open("ab") as file:
+        file.write(b"{}\n")
+    run = kcompact("dirty-ratio", dump)
+    assert run.exit_code == 2
+    assert "orders-1.jsonl:7" in run.stderr
+    assert "orders-2.jsonl:7" in run.stderr
+
+
+def test_logs_of_unreadable_files_are_left_out_whole(dump: Path, tmp_path: Path, kcompact: Cli) -> None:
+    state = tmp_path / "state"
+    state.mkdir()
+    (state / "cleaner-offset-checkpoint").write_text("0\n2\norders 0 2\norders 1 4\n")
+
+    run = kcompact("compact", dump, "--keep-going", "--state", state)
+
+    assert run.exit_code == 1
+    last = run.stderr.splitlines()[-1]
+    assert last.startswith("finding: left out: orders-1, orders-3 (")
+    assert "orders-1.jsonl:7" in last
+    assert "orders-3.jsonl.gz" in last
+    output = dump.with_name("dump.compacted")
+    assert sorted(path.name for path in output.iterdir()) == ["orders-0.jsonl", "orders-2.jsonl"]
+    assert (output / "orders-2.jsonl").read_bytes() == b"".join(map(kcat_line, RECORDS[2][4:]))
+    assert "orders 1 4" in (state / "cleaner-offset-checkpoint").read_text().splitlines()
+    assert "left out: orders-1" in (tmp_path / "dump.compacted.report" / "report.json").read_text()
+
+
+@pytest.mark.parametrize("command", ["inspect", "dirty-ratio"])
+def test_other_commands_leave_the_same_out(command: str, dump: Path, kcompact: Cli) -> None:
+    run = kcompact(command, dump, "--keep-going", "--format=json")
+    assert run.exit_code == 1
+    assert "left out: orders-1, orders-3" in run.stdout
+    assert '"partition":2' in run.stdout.replace(" ", "")
+    assert '"partition":3' not in run.stdout.replace(" ", "")
+
+
+@pytest.mark.parametrize(("value", "exit_code"), [("4", 2), ("other", 1)])
+def test_verify_says_no_or_nothing(
+    value: str, exit_code: int, dump: Path, tmp_path: Path, kcompact: Cli
+) -> None:
+    after = tmp_path / "after.jsonl"
+    kept = [RECORDS[0][4]._replace(value=value.encode()), RECORDS[0][5], *RECORDS[1], *RECORDS[2][4:]]
+    after.write_bytes(b"".join(map(kcat_line, kept)))
+    run = kcompact("verify", dump, after, "--keep-going")
+    assert run.exit_code == exit_code
+    assert run.stderr.splitlines()[-1].startswith("finding: left out: orders-1, orders-3")
+    assert "orders-1: " not in run.stdout
+
+
+def test_a_name_that_says_nothing_refuses_to_keep_going(dump: Path, kcompact: Cli) -> None:
+    (dump / "orders-1.jsonl").rename(dump / "export.jsonl")
+    run = kcompact("dirty-ratio", dump, "--keep-going")
+    assert run.exit_code == 2
+    assert "export.jsonl does not say whose records it holds" in run.stderr

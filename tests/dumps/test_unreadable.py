@@ -1,0 +1,67 @@
+"""Which logs a file may hold records of that cannot be read, by the names of those that can."""
+
+import pytest
+
+from kcompact.dumps.files.unreadable import (
+    UnreadableFile,
+    described,
+    leaving_out,
+    left_out_by,
+    refuse,
+    require_logs_left_out,
+)
+from kcompact.dumps.options import LeftOut, Log
+from kcompact.errors import InputError, LeavingOutError
+
+
+def logs_left_out(path: str, readable: dict[str, set[Log]]) -> LeftOut:
+    left = LeftOut(frozenset({(path, f"{path}: cut off")}))
+    with pytest.raises(LeavingOutError) as error:
+        require_logs_left_out(left, readable)
+    needed = left_out_by(error.value)
+    require_logs_left_out(left.plus(needed), readable)  # and then nothing more is asked for
+    return needed
+
+
+def test_a_file_named_after_its_log_takes_that_log_alone() -> None:
+    readable: dict[str, set[Log]] = {"d/orders-0.jsonl": {("orders", 0)}, "d/pay-2.jsonl.gz": {("pay", 2)}}
+    assert logs_left_out("d/orders-1.jsonl", readable) == LeftOut(logs=frozenset({("orders", 1)}))
+
+
+@pytest.mark.parametrize("path", ["d/orders-2024.jsonl", "orders/part-7.jsonl", "topic=orders/x.jsonl"])
+def test_a_name_that_is_no_log_takes_every_log_of_its_topic(path: str) -> None:
+    readable: dict[str, set[Log]] = {
+        "d/orders-2023.jsonl": {("orders", 0), ("orders", 1)},
+        "d/orders.eu-1.jsonl": {("orders.eu", 3)},
+    }
+    assert logs_left_out(path, readable) == LeftOut(topics=frozenset({"orders"}))
+
+
+@pytest.mark.parametrize(
+    ("path", "logs"),
+    [
+        ("d/b.jsonl", {("orders", 0)}),  # no name says anything
+        ("d/orders-1.jsonl", {("orders", 0), ("pay", 0)}),  # and where one does, it is not true of others
+    ],
+)
+def test_a_name_that_says_nothing_is_refused(path: str, logs: set[Log]) -> None:
+    with pytest.raises(InputError, match="does not say whose records it holds"):
+        require_logs_left_out(LeftOut(frozenset({(path, "cut off")})), {"d/a.jsonl": logs})
+
+
+def test_every_file_is_named() -> None:
+    files = [
+        UnreadableFile((f"{name}.gz",), InputError(f"{name}.gz: cut off", hint="again")) for name in "abc"
+    ]
+    assert refuse(files[:1], keep_going=False) is files[0].error
+    error = refuse(files, keep_going=False)
+    assert error.message == "3 files cannot be read: a.gz: cut off; b.gz: cut off; c.gz: cut off"
+    assert "--keep-going" in (error.hint or "")
+
+
+def test_what_is_left_out_survives_as_text() -> None:
+    left = LeftOut(frozenset({("ö\n.gz", "cut\noff")}), frozenset({("t", 3)}), frozenset({"u"}))
+    error = leaving_out(left)
+    assert "\n" not in error.message
+    assert left_out_by(error) == left
+    assert described(left) == "left out: t-3, every partition of u (cut\noff)"
