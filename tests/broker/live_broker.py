@@ -14,13 +14,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).parent
+VERSIONS = tuple(sorted(path.stem for path in (HERE / "libs").glob("*.sha256")))
+VERSION = os.environ.get("KCOMPACT_BROKER_VERSION", VERSIONS[-1])
+IS_OLD = VERSION.startswith("3.")  # written in Scala, and logs with log4j 1
 CLUSTER_ID = "AAAAAAAAQACAAAAAAAAAAQ"
 CLIENT_SECONDS = 60  # for one answer of the broker; far more than it takes, even on a busy machine
 START_SECONDS = 120
 WAIT_SECONDS = 240  # the slowest wait of an idle machine takes a few seconds
 _CLEANED = re.compile(r"cleaned log (?P<log>\S+) \(dirty section = \[(?P<first>\d+), (?P<next>\d+)\]")
 _RECONFIGURED = re.compile(r"Updating topic (?P<topic>\S+) with new configuration")
-_CONSIDERED = re.compile(r"Finding range of cleanable offsets for log=(?P<log>\S+)\. Last")
+_CONSIDERED = re.compile(
+    r"Finding range of cleanable offsets for log="
+    r"(?:(?P<log>\S+)\. Last|Log\(dir=[^,]*/(?P<folder>[^,/]+), topic=)"
+)
 
 SERVER = """
 process.roles=broker,controller
@@ -54,6 +60,14 @@ appender.f.name = F
 appender.f.fileName = ${sys:broker.log}
 appender.f.layout.type = PatternLayout
 appender.f.layout.pattern = [%d] %p %m (%c)%n
+"""
+OLD_LOGGING = """
+log4j.rootLogger=INFO, F
+log4j.logger.kafka.log.LogCleanerManager$=DEBUG
+log4j.appender.F=org.apache.log4j.FileAppender
+log4j.appender.F.File=${broker.log}
+log4j.appender.F.layout=org.apache.log4j.PatternLayout
+log4j.appender.F.layout.ConversionPattern=[%d] %p %m (%c)%n
 """
 
 
@@ -95,7 +109,7 @@ class LiveBroker:
             CleanedRound(m["log"], int(m["first"]), int(m["next"])) for m in _CLEANED.finditer(text)
         ]
         self.reconfigured.update(m["topic"] for m in _RECONFIGURED.finditer(text))
-        self.considered.update(m["log"] for m in _CONSIDERED.finditer(text))
+        self.considered.update(m["log"] or m["folder"] for m in _CONSIDERED.finditer(text))
 
     def checkpoint(self) -> str:
         """The text of the cleaner's checkpoint file."""
@@ -124,11 +138,13 @@ def start_broker(folder: Path, configs: Mapping[str, str] | None = None) -> Iter
     java, libs = find_java(), find_libs()
     port, controller = _free_port(), _free_port()
     data, broker_log = folder / "data", folder / "broker.log"
-    (folder / "log4j2.properties").write_text(LOGGING)
+    logging = folder / "log4j.properties"
+    logging.write_text(OLD_LOGGING if IS_OLD else LOGGING)
     config = folder / "server.properties"
     further = "".join(f"{name}={value}\n" for name, value in (configs or {}).items())
     config.write_text(SERVER.format(port=port, controller=controller, data=data) + further)
-    base = [java, "-cp", f"{libs}/*", f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}"]
+    told_by = f"-Dlog4j.configuration=file:{logging}" if IS_OLD else f"-Dlog4j2.configurationFile={logging}"
+    base = [java, "-cp", f"{libs}/*", told_by]
     tool = [*base, f"-Dbroker.log={folder / 'format.log'}", "kafka.tools.StorageTool", "format"]
     with (folder / "output").open("wb") as output:
         subprocess.run(
@@ -171,15 +187,19 @@ def find_java() -> str:
 
 def find_libs() -> Path:
     """The broker's jars, pinned by checksum, fetched once by Maven and kept in the user's cache folder."""
-    wanted = dict(reversed(line.split()) for line in (HERE / "libs.sha256").read_text().splitlines())
-    cache = (
-        Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kcompact-tests" / "kafka-4.4.0"
-    )
+    pins = HERE / "libs" / f"{VERSION}.sha256"
+    if not pins.exists():
+        raise BrokerUnavailableError(f"KCOMPACT_BROKER_VERSION={VERSION} is none of {', '.join(VERSIONS)}")
+    wanted = dict(reversed(line.split()) for line in pins.read_text().splitlines())
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kcompact-tests"
+    cache = caches / f"kafka-{VERSION}"
     if not _complete(cache, wanted):
         maven = shutil.which("mvn")
         if maven is None:
             raise BrokerUnavailableError("Maven is not installed (Debian: apt-get install maven)")
-        goal = ["dependency:copy-dependencies", f"-DoutputDirectory={cache}"]
+        logging = "log4j1" if IS_OLD else "log4j2"
+        version = [f"-Dkafka.version={VERSION}", f"-P{logging}"]
+        goal = [*version, "dependency:copy-dependencies", f"-DoutputDirectory={cache}"]
         done = subprocess.run(
             [maven, "-q", "-B", "-f", HERE / "pom.xml", *goal], capture_output=True, check=False, timeout=600
         )

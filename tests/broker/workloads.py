@@ -5,6 +5,9 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from live_broker import IS_OLD
+
+SEGMENT_BYTES = "segment.bytes" if IS_OLD else "internal.segment.bytes"  # brokers since 4.0 want a megabyte
 SEGMENT_MS = 600_000
 DAY_MS = 86_400_000
 SMALL_MAP = {  # the smallest buffer that a broker starts with, and 17 keys of it
@@ -41,7 +44,7 @@ class Workload:
     @property
     def segment_bytes(self) -> int:
         """Of the topic; a megabyte where Kafka's default holds."""
-        return int(self.created.get("internal.segment.bytes", "1000000"))
+        return int(self.created.get(SEGMENT_BYTES, "1000000"))
 
 
 def workload(seed: int) -> Workload:
@@ -81,7 +84,7 @@ def _created(chance: random.Random) -> dict[str, str]:
         "retention.ms": "-1",
     }
     if chance.random() < 0.6:
-        created["internal.segment.bytes"] = str(chance.choice([1200, 2500, 4000, 12_000]))
+        created[SEGMENT_BYTES] = str(chance.choice([1200, 2500, 4000, 12_000]))
     if chance.random() < 0.15:
         created["cleanup.policy"] = "delete"
     return created
