@@ -1,7 +1,5 @@
 """A dump: the files that the user named, recognised, cut into splits."""
 
-import os
-import stat
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -15,6 +13,7 @@ from kcompact.dumps.files.containers import container_of, unpack
 from kcompact.dumps.files.file_names import NameFacts, name_facts, topic_of
 from kcompact.dumps.files.origin import Origin, bring
 from kcompact.dumps.files.sources import STDIN, find_files
+from kcompact.dumps.files.stamps import Stamp, check_stamps, stamp_of
 from kcompact.dumps.files.unreadable import UnreadableFile, refuse
 from kcompact.dumps.files.utf16 import NOTE, as_utf8
 from kcompact.dumps.layouts import LAYOUTS
@@ -40,22 +39,11 @@ _GRAIN_BYTES = 16 << 20  # between places where a file of a store may be cut
 
 
 @dataclass(frozen=True)
-class _Stamp:
-    """File facts that change if a file changes, or another takes its place, whatever times are set on it."""
-
-    size: int
-    mtime_ns: int
-    ctime_ns: int
-    inode: int
-    device: int
-
-
-@dataclass(frozen=True)
 class Opened:
     """The resources of a dump: its private folder, to be closed, and the files as they were found."""
 
     spool: ExitStack
-    stamps: dict[str, _Stamp | None]
+    stamps: dict[str, Stamp | None]
     left_out: LeftOut  # with only those files that are this dump's
 
 
@@ -94,7 +82,7 @@ class Dump:
 
     def check_unmoved(self) -> None:
         """When all is read: raise InputError if a file is not what it was before it was opened."""
-        _check_stamps(self._stamps)
+        check_stamps(self._stamps)
         self._stamps = {}
 
 
@@ -107,7 +95,7 @@ def open_dump(paths: list[str], options: ReadOptions, opening: Opening | None = 
     with ExitStack() as stack:
         left_out = options.left_out.of_files(named := find_files(paths))
         groups = grouped([path for path in named if path not in left_out.paths])
-        stamps = {path: _stamp_of(path) for group in groups for path in group.values()}
+        stamps = {path: stamp_of(path) for group in groups for path in group.values()}
         spool = stack.enter_context(scratch_folder())
         if any(map(is_address, stamps)) or opening is not None:
             opened_files = _open_apart(groups, options, spool, opening or _in_threads)
@@ -116,7 +104,7 @@ def open_dump(paths: list[str], options: ReadOptions, opening: Opening | None = 
         files = [one for one in opened_files if isinstance(one, DumpFile)]
         unreadable = [one for one in opened_files if isinstance(one, UnreadableFile)]
         if unreadable:
-            _check_stamps(stamps)
+            check_stamps(stamps)
             raise refuse(unreadable, keep_going=options.keep_going and bool(files))
         return Dump(tuple(_agreed(files)), options, Opened(stack.pop_all(), stamps, left_out))
 
@@ -155,7 +143,7 @@ def _open_apart(
 
 
 def _is_ours_alone(group: dict[str, str]) -> bool:
-    return any(path == STDIN or (not is_address(path) and _stamp_of(path) is None) for path in group.values())
+    return any(path == STDIN or (not is_address(path) and stamp_of(path) is None) for path in group.values())
 
 
 def _in_threads(tasks: int, do: Callable[[int], OfShare]) -> list[OfShare]:
@@ -296,22 +284,3 @@ def _refuse_unordered(files: list[DumpFile]) -> None:
                 hint="export with offsets, or join the files in order (cat) first",
             )
         unordered[log] = file
-
-
-def _check_stamps(stamps: dict[str, _Stamp | None]) -> None:
-    for path, stamp in stamps.items():
-        if _stamp_of(path) != stamp:
-            raise InputError(
-                f"{path} changed while it was read",
-                hint="wait until the export has finished, or copy the file, and run again",
-            )
-
-
-def _stamp_of(path: str) -> _Stamp | None:
-    try:
-        status = os.stat(path)  # noqa: PTH116  inode and nanoseconds in one call
-        if not stat.S_ISREG(status.st_mode):  # a pipe: spooled, so that nothing can change any more
-            return None
-    except OSError:
-        return None
-    return _Stamp(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)

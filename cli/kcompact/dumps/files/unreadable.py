@@ -99,7 +99,7 @@ def _topic_named(path: str, topics: Iterable[str]) -> str | None:
 
 
 def described(left: LeftOut) -> str:
-    """What was left out, and why, in one line."""
+    """The logs that were left out, and why, in one line."""
     logs = [f"{topic}-{partition}" for topic, partition in sorted(left.logs)]
     logs += [f"every partition of {topic}" for topic in sorted(left.topics)]
     reasons = "; ".join(dict.fromkeys(reason for _, reason in sorted(left.files)))
