@@ -19,7 +19,7 @@ import pytest
 from old_and_new import GO_ON, IS_LONG, Campaign, Cli, follow, prepared
 
 from faulty_disk import Faulty
-from kcompact.commands import compact_run
+from kcompact.commands import compact_run, opening
 from kcompact.compact.pipeline import Compacted
 from kcompact.storage import disk
 
@@ -48,7 +48,7 @@ def without_spark(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
     with monkeypatch.context() as patched:
         patched.setattr(compact_run, "compact_dump", compact_dump)
-        patched.setattr(compact_run, "open_session", lambda _options: nullcontext())
+        patched.setattr(opening, "open_session", lambda _options: nullcontext())
         patched.setattr(compact_run, "prepare_soon", lambda _page: None)
         yield
 
