@@ -88,7 +88,11 @@ MOMENTS = [
     ("verify in/a.jsonl b.jsonl", "kcompact.commands.verify_run.read_dumps", "before"),
     ("verify in/a.jsonl b.jsonl", "kcompact.commands.verify_run.read_dumps", "after"),
     ("verify b.jsonl in/a.jsonl", "kcompact.commands.verify_run.read_dumps", "after"),
-    ("verify b.jsonl b.jsonl --read-committed in/a.jsonl", "kcompact.commands.verify_run.read_dumps", "after"),
+    (
+        "verify b.jsonl b.jsonl --read-committed in/a.jsonl",
+        "kcompact.commands.verify_run.read_dumps",
+        "after",
+    ),
 ]
 PAIRS = [
     pytest.param(moment, change, id=f"{number}-{change.__name__}")
