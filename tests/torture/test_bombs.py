@@ -38,7 +38,7 @@ print(json.dumps([said, peak]))
 
 def read_alone(path: Path) -> str:
     """What becomes of a file in a process of its own: rows or the refusal; within time and memory."""
-    helpers = str(Path(__file__).parents[1])
+    helpers = str(Path(__file__).parents[1] / "support")
     command = [sys.executable, "-c", READ_ALONE, helpers, str(path)]
     done = subprocess.run(command, capture_output=True, timeout=LONGEST_SECONDS, check=False)
     assert done.returncode == 0, done.stderr.decode()[-500:]

@@ -63,6 +63,7 @@ SINKS = (
         tool="kafka_exporter_importer",
         layouts=_JSON,
         signature=_names("topic partition key value offset timestamp headers"),
+        lacking=_names("key_encoding value_encoding timestampType"),  # of kcompact's own lines
         order=("headers", "key", "offset", "partition", "timestamp", "topic", "value"),
         likely_base64=True,
         timestamp_unit="ms",
