@@ -1,7 +1,7 @@
 """Publishing on a store: a marker first, then parts, report, manifest, ``_SUCCESS``; old files go last.
 
-A run that fails deletes what it wrote. One that is killed leaves its marker, by which the next knows that
-what lies there is no dump; with ``--overwrite`` it then replaces it.
+A run that fails before its manifest is there deletes what it wrote. One that is killed leaves its marker, by
+which the next knows that what lies there is no dump; with ``--overwrite`` it then replaces it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,7 +15,7 @@ from kcompact.dumps.files.stored import MANIFEST, SUCCESS, UNFINISHED
 from kcompact.dumps.output.outputs import REPORT_FILES
 from kcompact.dumps.output.stored_output import StoredOutput
 from kcompact.errors import KcompactError, OutputError
-from kcompact.storage.object_stores import StoredObject, delete, fetch, list_objects, write
+from kcompact.storage.object_stores import StoredObject, delete, fetch, list_objects, read, write
 
 _SCHEMA_VERSION = 1
 
@@ -51,8 +51,14 @@ class StoredPublication:
         delete(self._output.marker)
 
     def undo(self) -> None:
-        """Delete what this run wrote; what was there before is whole again."""
+        """Delete what this run wrote; what was there before is whole again.
+
+        Once the manifest names this run its parts are the dump, whatever failed after that: old parts may be
+        gone by then. The next run with ``--overwrite`` clears up what is left beside them.
+        """
         prefix = self._output.prefix
+        if self._is_published():
+            return
         mine = [
             one.address
             for one in list_objects(prefix)
@@ -62,6 +68,13 @@ class StoredPublication:
         if prefix + SUCCESS in self._old:
             write(prefix + SUCCESS, b"")
         delete(self._output.marker)
+
+    def _is_published(self) -> bool:
+        """As the store says: a manifest whose writing failed may have arrived all the same."""
+        manifest = self._output.prefix + MANIFEST
+        if not list_objects(manifest):
+            return False
+        return bool(orjson.loads(read(manifest)).get("run") == self._output.run)
 
     def _delete(self, addresses: Iterable[str]) -> None:
         for address in sorted(addresses):

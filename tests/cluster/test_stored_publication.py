@@ -1,0 +1,76 @@
+"""A publication on a store that fails: before its manifest nothing has changed, then the new dump stays."""
+
+import pytest
+
+from kcompact.commands import stored_publishing
+from kcompact.commands.stored_publishing import open_stored
+from kcompact.dumps.files.stored import forget_listings, stored_files
+from kcompact.dumps.output.stored_output import StoredOutput
+from kcompact.errors import OutputError
+from kcompact.storage.object_stores import delete, write
+from s3_server import S3
+
+
+@pytest.fixture(autouse=True)
+def environment(store: S3, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in store.environment.items():
+        monkeypatch.setenv(name, value)
+
+
+def publish(prefix: str, run: str, content: bytes) -> None:
+    output = StoredOutput(prefix, None, run)
+    with open_stored(output, overwrite=True) as publication:
+        name = output.part_name("000000", "aa", ".jsonl")
+        write(prefix + name, content)
+        publication.publish([name], None)
+
+
+def dump_in(prefix: str, store: S3) -> bytes:
+    """The parts that a reader of ours takes for the dump, one after another."""
+    forget_listings()
+    objects = store.objects(prefix)
+    return b"".join(objects[address.removeprefix(prefix)] for address in stored_files(prefix))
+
+
+def test_a_store_that_fails_once_the_manifest_is_there_keeps_the_new_dump(
+    store: S3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefix = "s3://bucket/switched/"
+    publish(prefix, "aaaa", b"old\n")
+
+    def refuse(address: str) -> None:
+        if "-aaaa-" in address:
+            raise OutputError(f"{address}: the store refuses")
+        delete(address)
+
+    with monkeypatch.context() as failing:
+        failing.setattr(stored_publishing, "delete", refuse)
+        with pytest.raises(OutputError):
+            publish(prefix, "bbbb", b"new\n")
+
+    assert dump_in(prefix, store) == b"new\n"
+    assert "_SUCCESS" not in store.objects(prefix)  # whoever heeds it alone would see two runs' parts
+    publish(prefix, "cccc", b"newest\n")
+    assert dump_in(prefix, store) == b"newest\n"
+    assert sorted(store.objects(prefix)) == ["_SUCCESS", "_kcompact.json", "part-000000-cccc-aa.jsonl"]
+
+
+def test_a_store_that_fails_before_the_manifest_keeps_the_old_dump(
+    store: S3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefix = "s3://bucket/kept/"
+    publish(prefix, "aaaa", b"old\n")
+    before = store.objects(prefix)
+
+    def refuse(address: str, content: bytes) -> None:
+        if address.endswith("_kcompact.json"):
+            raise OutputError(f"{address}: the store refuses")
+        write(address, content)
+
+    with monkeypatch.context() as failing:
+        failing.setattr(stored_publishing, "write", refuse)
+        with pytest.raises(OutputError):
+            publish(prefix, "bbbb", b"new\n")
+
+    assert dump_in(prefix, store) == b"old\n"
+    assert store.objects(prefix) == before
