@@ -5,9 +5,10 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from live_broker import IS_OLD
+from live_broker import VERSION
 
-SEGMENT_BYTES = "segment.bytes" if IS_OLD else "internal.segment.bytes"  # brokers since 4.0 want a megabyte
+HAS_A_LEAST_SIZE = not VERSION.startswith(("3.", "4.0."))  # 4.1 and later want a megabyte of segment.bytes
+SEGMENT_BYTES = "internal.segment.bytes" if HAS_A_LEAST_SIZE else "segment.bytes"
 SEGMENT_MS = 600_000
 DAY_MS = 86_400_000
 SMALL_MAP = {  # the smallest buffer that a broker starts with, and 17 keys of it
@@ -42,6 +43,11 @@ class Workload:
         return self.created.get("cleanup.policy") == "delete"
 
     @property
+    def expires_in_turns(self) -> bool:
+        """Whether retention runs on several logs, as soon as the first of them is cleaned (R52)."""
+        return self.partitions > 1 and "delete" in self.configs["cleanup.policy"]
+
+    @property
     def segment_bytes(self) -> int:
         """Of the topic; a megabyte where Kafka's default holds."""
         return int(self.created.get(SEGMENT_BYTES, "1000000"))
@@ -53,12 +59,13 @@ def workload(seed: int) -> Workload:
     created, configs = _created(chance), _configs(chance)
     if "retention.bytes" in configs:
         created["compression.type"] = "uncompressed"  # else what was written anew takes an estimate of bytes
-    # Retention runs on all logs in the very turn in which the first of them is cleaned (R52): which one that
-    # is no dump can tell, so a topic with retention has one partition.
-    most_partitions = 1 if "delete" in configs["cleanup.policy"] else 3
+    partitions = chance.randint(1, 3)
+    if partitions > 1 and "delete" in configs["cleanup.policy"]:
+        # Else what retention leaves of a clean section can make a log due that was not.
+        configs["min.cleanable.dirty.ratio"] = "0.0"
     return Workload(
         seed,
-        partitions=chance.randint(1, most_partitions),
+        partitions=partitions,
         rounds=chance.randint(1, 3),
         configs=configs,
         created=created,
