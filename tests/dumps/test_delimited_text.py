@@ -163,3 +163,16 @@ def test_events_in_such_text_are_named() -> None:
 )
 def test_the_options_that_are_proposed_name_a_delimiter_that_all_lines_have(lines: str, options: str) -> None:
     assert columns_to_type(lines.encode().splitlines()) == options
+
+
+@pytest.mark.parametrize("name", ["orders.avro", "orders.avro.gz.parquet", "Orders.AVRO"])
+def test_a_file_that_its_name_calls_avro_or_parquet_is_not_taken_for_text(name: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"by its name an? \w+ file, but it does not begin as one"):
+        pairs(lines(tmp_path / name, "spade\tbent\nrake\tnew\n"))
+
+
+def test_a_damaged_binary_file_is_not_taken_for_text(tmp_path: Path) -> None:
+    """What is left of an Avro file whose beginning is gone: one line with a tab in it, and no line end."""
+    (tmp_path / "orders").write_bytes(b'g"}, "fields": [{"name":\t"key"}]}\x00tests use one\x00\x1f')
+    with pytest.raises(InputError, match="binary keys or values in lines of text"):
+        pairs(tmp_path / "orders")

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from kcompact.dumps.records.layout import SplitNotes
-from kcompact.engine.blocks import row_blocks, rows_in
+from kcompact.engine.blocks import packed_rows, row_blocks, rows_in
 from kcompact.engine.exchange import receivers_by_key
 from kcompact.engine.passes.index_pass import IndexPlan, TaskReader
 from kcompact.engine.passes.summaries import LogSummary, packed, unpacked
@@ -147,18 +147,11 @@ def _together(readings: Iterable[_TaskReading]) -> Reading:
 def _found(keys: Keys) -> pa.RecordBatch:
     """One row per table of each question."""
     rows = [
-        {"question": f"{name}/{part}", "rows": _packed(table)}
+        {"question": f"{name}/{part}", "rows": packed_rows(table)}
         for name, question in QUESTIONS.items()
         for part, table in question.ask(keys).items()
     ]
     return pa.RecordBatch.from_pylist(rows, _FOUND_SCHEMA)
-
-
-def _packed(table: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return bytes(sink.getvalue())
 
 
 def _merged(found: Iterable[pa.RecordBatch]) -> Answers:

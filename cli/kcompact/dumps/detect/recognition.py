@@ -2,13 +2,14 @@
 
 import re
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from kcompact.dumps.avro.avro_container import MAGIC as AVRO_MAGIC
 from kcompact.dumps.avro.avro_layout import recognise_avro
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.output.outputs import split_suffixes
 from kcompact.dumps.parquet.parquet_file import MAGIC as PARQUET_MAGIC
 from kcompact.dumps.parquet.parquet_layout import recognise_parquet
 from kcompact.dumps.text.delimited_text import begins_with_key
@@ -94,6 +95,7 @@ def recognise(path: str, data_path: str, options: ReadOptions) -> Recognised:
     if found.head.startswith(PARQUET_MAGIC):
         parquet_shape, dialect = recognise_parquet(path, data_path, options)
         return Recognised("parquet", dialect, parquet_shape)
+    _refuse_misnamed(found)
     for magic, (what, hint) in _REFUSED.items():
         if found.head.startswith(magic):
             raise InputError(f"{path}: {what}, not a dump that kcompact reads", hint=hint)
@@ -114,6 +116,18 @@ def recognise(path: str, data_path: str, options: ReadOptions) -> Recognised:
     return replace(recognised, data_bytes=data_bytes, notes=(*recognised.notes, note))
 
 
+def _refuse_misnamed(found: Candidate) -> None:
+    """Raise InputError for a file that its name calls Avro or Parquet, and that does not begin so."""
+    _, suffixes = split_suffixes(PurePath(found.path).name)
+    named = _NAMED.get(suffixes.lower().split(".")[1]) if suffixes else None
+    if named is not None:
+        raise InputError(
+            f"{found.path}: by its name {named}, but it does not begin as one",
+            hint="was the export cut, or damaged on its way? if it is of another format, rename it",
+        )
+
+
+_NAMED = {"avro": "an Avro file", "parquet": "a Parquet file"}
 _LOOKED_AT_BYTES = 64
 _BINARY_HINT = (
     "export the topic as JSON lines (kcat -J), CSV or Avro; backups such as Karapace's .data files have to be"

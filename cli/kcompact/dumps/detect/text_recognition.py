@@ -83,7 +83,7 @@ def _delimited(found: Candidate, options: ReadOptions) -> Recognised | None:
     """A key and a value in each line, with one delimiter between them; None if it is something else."""
     lines = [line.removesuffix(b"\r") for line in _whole_lines(found.body, found.whole)]
     delimiter = key_value_delimiter(lines, options.delimiter)
-    if delimiter is None or _looks_like(found) is not None:
+    if delimiter is None or _looks_like(found) is not None or _is_binary(lines):
         return None
     columns = ("key", "value")
     dialect = with_options(forced(options.dialect or "text"), options)
@@ -154,6 +154,11 @@ def _unknown(found: Candidate) -> InputError:
     lines = [line.removesuffix(b"\r") for line in _whole_lines(found.body, found.whole)]
     if all(map(is_glued, lines)):
         return glued(found.path)
+    if _is_binary(lines):
+        return InputError(
+            f"{found.path}: binary keys or values in lines of text, which may hold line ends of their own",
+            hint="export as JSON lines (kcat -J, with -s avro where that is what they are) or Avro",
+        )
     names = _header_names(lines)
     if names:
         return InputError(
@@ -167,6 +172,10 @@ def _unknown(found: Candidate) -> InputError:
         hint=f"name its columns, and what stands between them, such as {columns_to_type(lines)};"
         " or export as JSON lines (kcat -J)",
     )
+
+
+def _is_binary(lines: list[bytes]) -> bool:
+    return any(b"\0" in line for line in lines)
 
 
 def _header_names(lines: list[bytes]) -> list[str]:
