@@ -83,6 +83,15 @@ def test_of_a_range_only_its_bytes_are_brought_to_their_place(
     assert (tmp_path / "x").read_bytes() == b"\0" * 100 + CONTENT[100:205] + b"\0" * (len(CONTENT) - 205)
 
 
+@pytest.mark.parametrize("target", ["/dev/full", "/no such folder/x"])
+def test_a_disk_without_room_is_said_in_a_sentence(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with (
+        answering(monkeypatch, 503, times=0),
+        pytest.raises(OutputError, match="an object cannot be brought to this disk"),
+    ):
+        fetch("s3://bucket/x", Path(target))
+
+
 @pytest.mark.parametrize("status", [401, 403])
 def test_credentials_that_are_refused_are_not_repeated(
     status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -114,25 +114,33 @@ def fetch(address: str, target: Path, start: int = 0, end: int | None = None) ->
     Outside of the range the file is as long as the object, and empty (a hole).
     """
     system, path = _place(address)
-    with target.open("wb") as out, explained(address), system.open_input_file(path) as source:
+    with explained(address), system.open_input_file(path) as source:
         size = source.size()
         stamp = Stamp(size, _version(system, path, source))
-        position, end = start, size if end is None else min(end, size)
-        os.truncate(target, size)
-        out.seek(position)
-        source.seek(position)
-        while position < end:
-            chunk = source.read(min(_CHUNK_BYTES, end - position))
-            if not chunk:
-                raise InputError(f"{address} changed while it was read", hint="run again when it is whole")
-            _written(target, out, chunk)
-            position += len(chunk)
+        with _room_for(target), target.open("wb") as out:
+            out.truncate(size)
+            out.seek(start)
+            for chunk in _chunks(address, source, start, size if end is None else min(end, size)):
+                out.write(chunk)
     return stamp
 
 
-def _written(target: Path, out: BinaryIO, chunk: bytes) -> None:
+def _chunks(address: str, source: Any, position: int, end: int) -> Iterator[bytes]:
+    while position < end:
+        with explained(address):
+            source.seek(position)
+            chunk = source.read(min(_CHUNK_BYTES, end - position))
+        if not chunk:
+            raise InputError(f"{address} changed while it was read", hint="run again when it is whole")
+        yield chunk
+        position += len(chunk)
+
+
+@contextmanager
+def _room_for(target: Path) -> Iterator[None]:
+    """Inside, errors of this machine's disk come out as ours; those of a store are ours already."""
     try:
-        out.write(chunk)
+        yield
     except OSError as error:
         raise OutputError(
             f"{target.parent}: an object cannot be brought to this disk: {error.strerror}",
