@@ -7,7 +7,16 @@ import pytest
 
 from s3_server import S3
 from spark_cluster import connect_server
-from store_runs import FORMS, compacted, needs_jdk, put_large
+from store_runs import (
+    FORMS,
+    QUESTIONS,
+    answered,
+    compacted,
+    needs_jdk,
+    needs_time,
+    put_compacted,
+    put_large,
+)
 
 pytestmark = [pytest.mark.spark, needs_jdk]
 
@@ -35,4 +44,17 @@ def test_a_connect_server_gives_what_one_machine_gives(
     there = compacted(store, client, server, *options)
 
     assert len(here.parts) == 2
+    assert there == here
+
+
+@needs_time
+@pytest.mark.parametrize("line", QUESTIONS)
+def test_a_connect_server_answers_what_one_machine_answers(
+    line: tuple[str, ...], store: S3, client: Path, server: str
+) -> None:
+    put_compacted(store, client)
+
+    here = answered(store, client, "local[2]", *line)
+    there = answered(store, client, server, *line)
+
     assert there == here

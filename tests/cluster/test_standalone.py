@@ -1,6 +1,5 @@
 """A standalone cluster that shares no disk with the driver: the same records, reports and parts as here."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +7,18 @@ import pytest
 
 from s3_server import S3
 from spark_cluster import cluster_environment, standalone_cluster
-from store_runs import FORMS, SAMPLE, compacted, needs_jdk, needs_time, put_large, run_kcompact
+from store_runs import (
+    FORMS,
+    QUESTIONS,
+    SAMPLE,
+    answered,
+    compacted,
+    needs_jdk,
+    needs_time,
+    put_compacted,
+    put_large,
+    run_kcompact,
+)
 
 pytestmark = [pytest.mark.spark, needs_jdk]
 
@@ -56,23 +66,36 @@ def test_a_dump_that_only_the_driver_sees_is_refused(store: S3, driver: Path, ma
 
 
 @needs_time
-def test_inspect_asks_its_questions_there_too(store: S3, driver: Path, master: str) -> None:
-    put_large(store, "s3://bucket/in/")
-    environment = store.environment | cluster_environment()
+@pytest.mark.parametrize("line", QUESTIONS)
+def test_a_cluster_answers_what_one_machine_answers(
+    line: tuple[str, ...], store: S3, driver: Path, master: str
+) -> None:
+    put_compacted(store, driver)
 
-    answers = [
-        run_kcompact(
-            *("inspect", "s3://bucket/in/", "--format", "json", "--master", place),
-            environment=environment,
-            folder=driver,
-        )
-        for place in ("local[2]", master)
-    ]
+    here = answered(store, driver, "local[2]", *line)
+    there = answered(store, driver, master, *line)
 
-    assert [run.returncode for run in answers] == [0, 0], answers[1].stderr
-    here, there = (json.loads(run.stdout) for run in answers)
-    del here["run"], there["run"]
     assert there == here
+
+
+@needs_time
+@pytest.mark.parametrize(
+    "line", [("inspect",), ("inspect", "--key", "x"), ("dirty-ratio",), ("verify",)], ids=" ".join
+)
+def test_every_command_says_which_dump_only_the_driver_sees(
+    line: tuple[str, ...], store: S3, driver: Path, master: str
+) -> None:
+    dump = driver / "orders.jsonl"
+    dump.write_bytes(SAMPLE.read_bytes())
+
+    run = run_kcompact(
+        *(*line, dump, "--master", master),
+        environment=store.environment | cluster_environment(),
+        folder=driver,
+    )
+
+    assert run.returncode == 2, run.stderr
+    assert f"{dump}: workers on" in run.stderr
 
 
 def test_a_master_that_is_not_there_is_said_at_once(store: S3, driver: Path) -> None:

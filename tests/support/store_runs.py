@@ -28,6 +28,18 @@ needs_jdk = pytest.mark.skipif(
 FORMS = [pytest.param((), id="plain")] + (
     [pytest.param(("--min-compaction-lag-ms", "1", "--now", "2026-01-01T00:00:00Z"), id="full")] * AT_LENGTH
 )
+_WHAT_MADE_IT = ("--read-committed", "s3://bucket/in/")
+QUESTIONS = [
+    pytest.param(("inspect", "s3://bucket/in/"), id="inspect"),
+    pytest.param(("inspect", "s3://bucket/in/", "--key", "key-7", "--offset", "large-1=4"), id="inspect-key"),
+    pytest.param(("dirty-ratio", "s3://bucket/in/", *_WHAT_MADE_IT, "--now", "1"), id="dirty-ratio"),
+    pytest.param(("verify", "s3://bucket/in/", "s3://bucket/after/", *_WHAT_MADE_IT), id="verify"),
+    pytest.param(("verify", "s3://bucket/after/"), id="verify-alone"),
+    pytest.param(
+        ("verify", "s3://bucket/in/", "s3://bucket/after/", "--absent-keys", "@keys"), id="verify-absent"
+    ),
+]
+"""Command lines that ask about the dumps of ``put_compacted``; ``@keys`` is a file of the driver's."""
 SAMPLE = Path(__file__).parents[2] / "samples" / "orders.jsonl"
 CODE = "import sys; from kcompact.app import main; sys.exit(main(sys.argv[1:]))"
 
@@ -103,3 +115,32 @@ def compacted(store: S3, folder: Path, place: str, *options: str) -> CompactedTh
     parts = {name[:11]: part for name, part in objects.items() if name.startswith("part-")}
     logs = json.loads(report["report.json"])["logs"]
     return CompactedThere(parts, (report["removed-keys.csv"], report["gaps.csv"]), logs)
+
+
+def put_compacted(store: S3, folder: Path) -> None:
+    """The large dump in ``s3://bucket/in/``, and in ``s3://bucket/after/`` what is left of it."""
+    put_large(store, "s3://bucket/in/")
+    if not store.objects("s3://bucket/after/"):
+        run = run_kcompact(
+            *("compact", "s3://bucket/in/", "-o", "s3://bucket/after/", "--no-report"),
+            environment=store.environment,
+            folder=folder,
+        )
+        assert run.returncode == 0, run.stderr
+
+
+def answered(store: S3, folder: Path, place: str, *line: str) -> Any:
+    """The answer to one of QUESTIONS at a place; ``folder`` takes the driver's files."""
+    keys = folder / "keys"
+    keys.write_text("key-7\nno such key\n")
+    run = run_kcompact(
+        *(str(keys) if word == "@keys" else word for word in line),
+        *("--format", "json", "--master", place),
+        environment=store.environment | cluster_environment(),
+        folder=folder,
+    )
+    assert run.returncode in {0, 1}, run.stderr
+    answer = json.loads(run.stdout)
+    if isinstance(answer, dict):
+        answer.pop("run", None)
+    return run.returncode, answer

@@ -221,7 +221,7 @@ class CompactCommand:
         path = self.given.read_committed
         if not path:
             return None
-        return stack.enter_context(work.places.open([path], self._read_options(), None))
+        return stack.enter_context(work.places.open([path], self._read_options()))
 
     def _report(
         self, dump: Dump, outputs: OutputPlan, policies: Policies, done: Compacted

@@ -11,14 +11,15 @@ from rich.console import Console
 from kcompact.broker.given import Given
 from kcompact.broker.state_folder import StateFolder, open_state
 from kcompact.commands.keeping_going import keep_going, notes_on
+from kcompact.commands.opening import Workplaces
 from kcompact.commands.report_file import ReportFile, open_report
 from kcompact.commands.telling_ci import tell_github
 from kcompact.console import note, say, stdout
 from kcompact.dirtiness.dirtiness import ScannedLog, Setting
 from kcompact.dirtiness.dirty_dump import ScanRequest, scan_dump
-from kcompact.dumps.dump import Dump, open_dump
+from kcompact.dumps.dump import Dump
 from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut
-from kcompact.engine.session import SessionOptions, open_session
+from kcompact.engine.session import SessionOptions
 from kcompact.errors import ExitCode, InputError
 from kcompact.options.dump_options import ReadingOptions, read_options
 from kcompact.options.log_options import GivenOptions, given_files, now_ms, read_given, state_path
@@ -87,8 +88,9 @@ class DirtyRatioCommand:
             file = stack.enter_context(self._open_report())
             state = self._state(stack)
             given = read_given(self.given, state.state if state else None)
-            dump = stack.enter_context(open_dump(self.dumps, read_options(self.reading, self.left_out)))
-            logs, notes = self._scan(dump, given, asked)
+            places = Workplaces(stack, self._session_options())
+            dump = stack.enter_context(places.open(self.dumps, read_options(self.reading, self.left_out)))
+            logs, notes = self._scan(places, dump, given, asked)
             dump.check_unmoved()
             if state:
                 last_offsets = {one.log: one.scan.last_offset for one in logs}
@@ -123,23 +125,22 @@ class DirtyRatioCommand:
             raise InputError(f"{path}: no such state folder", hint="kcompact compact --state makes one")
         return stack.enter_context(open_state(path))
 
-    def _scan(self, dump: Dump, given: Given, asked: _Asked) -> tuple[list[ScannedLog], list[str]]:
+    def _session_options(self) -> SessionOptions:
+        run = self.run
+        return SessionOptions(run.place, run.driver_memory, run.verbose, light=True, conf=run.settings)
+
+    def _scan(
+        self, places: Workplaces, dump: Dump, given: Given, asked: _Asked
+    ) -> tuple[list[ScannedLog], list[str]]:
         input_bytes = sum(file.data_bytes for file in dump.files)
-        session = SessionOptions(
-            self.run.place,
-            self.run.driver_memory,
-            self.run.verbose,
-            input_bytes,
-            light=True,
-            conf=self.run.settings,
-        )
+        session = replace(self._session_options(), input_bytes=input_bytes)
         with ExitStack() as stack:
             committed = None
             if self.given.read_committed:
                 options = read_options(self.reading, self.left_out)
-                committed = stack.enter_context(open_dump([self.given.read_committed], options))
+                committed = stack.enter_context(places.open([self.given.read_committed], options))
             folder = stack.enter_context(scratch_folder())
-            spark = stack.enter_context(open_session(session))
+            spark = stack.enter_context(places.session(session))
             found = scan_dump(spark, dump, ScanRequest(given, asked.settings_of, folder, committed))
             if committed is not None:
                 committed.check_unmoved()

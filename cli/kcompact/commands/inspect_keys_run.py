@@ -5,6 +5,7 @@ import binascii
 import io
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,12 +15,13 @@ from rich.console import Console
 from kcompact.broker.log_names import LogName
 from kcompact.broker.log_offsets import parse_log_offsets
 from kcompact.commands.keeping_going import keep_going
+from kcompact.commands.opening import Workplaces
 from kcompact.commands.report_file import open_report
 from kcompact.commands.verify_inputs import read_keys
 from kcompact.console import note, stderr, stdout
-from kcompact.dumps.dump import Dump, open_dump
+from kcompact.dumps.dump import Dump
 from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut
-from kcompact.engine.session import SessionOptions, open_session
+from kcompact.engine.session import SessionOptions
 from kcompact.errors import ExitCode, PolicyError
 from kcompact.inspect.histories import KeyHistory, key_at, key_histories
 from kcompact.options.dump_options import ReadingOptions, read_options
@@ -57,17 +59,20 @@ class KeyCommand:
         self._check_format()
         keys = self._keys_given()
         places = _places(self.keys.offset)
+        session = SessionOptions(
+            self.run.place, self.run.driver_memory, self.run.verbose, conf=self.run.settings
+        )
         with (
+            ExitStack() as stack,
             open_report(
                 self.output.output, self.dumps, [], overwrite=self.output.overwrite, annotations=False
             ) as report,
-            open_dump(self.dumps, read_options(self.reading, self.left_out)) as dump,
+            (workplaces := Workplaces(stack, session)).open(
+                self.dumps, read_options(self.reading, self.left_out)
+            ) as dump,
         ):
             input_bytes = sum(file.data_bytes for file in dump.files) * (1 + len(places))
-            session = SessionOptions(
-                self.run.place, self.run.driver_memory, self.run.verbose, input_bytes, conf=self.run.settings
-            )
-            with open_session(session) as spark:
+            with workplaces.session(replace(session, input_bytes=input_bytes)) as spark:
                 keys += [_key_at(spark, dump, log, offset) for log, offset in places]
                 with scratch_folder() as folder:
                     found = key_histories(spark, dump, folder, list(dict.fromkeys(keys)))

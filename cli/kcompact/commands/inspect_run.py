@@ -69,7 +69,7 @@ class InspectCommand:
                 overwrite=self.output.overwrite,
                 annotations=self.output.annotations,
             ) as report,
-            (places := Workplaces(stack, self._session_options())).open(self.dumps, options, None) as dump,
+            (places := Workplaces(stack, self._session_options())).open(self.dumps, options) as dump,
         ):
             input_bytes = sum(file.data_bytes for file in dump.files)
             session = replace(self._session_options(), input_bytes=input_bytes)

@@ -1,9 +1,9 @@
 """Opening a dump where the work is done: here, or by the workers of a cluster, which see other disks."""
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kcompact.commands.path_checks import files_named
 from kcompact.dumps.dump import Dump, open_dump
@@ -16,6 +16,8 @@ from kcompact.storage.object_stores import is_address
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+Result = TypeVar("Result")
+
 
 class Workplaces:
     """Where dumps are opened and read. On a cluster, Spark is started first, since workers open the files."""
@@ -25,7 +27,7 @@ class Workplaces:
         self._options = options
         self._spark: SparkSession | None = None
 
-    def open(self, paths: list[str], options: ReadOptions, folder: Path | None) -> Dump:
+    def open(self, paths: list[str], options: ReadOptions, folder: Path | None = None) -> Dump:
         """Open a dump. ``folder``: what all workers have to see; None: nothing on a disk."""
         if not self._options.is_elsewhere:
             return open_dump(paths, options)
@@ -33,7 +35,13 @@ class Workplaces:
         if self._spark is None:
             self._spark = self._stack.enter_context(open_session(self._options))
         check_workers(self._spark, local, folder)
-        return open_dump(paths, options, partial(run_tasks, self._spark))
+        return open_dump(paths, options, self.run)
+
+    def run(self, tasks: int, do: Callable[[int], Result]) -> list[Result]:
+        """Call ``do`` with each number below ``tasks``, where dumps can be read; its results."""
+        if self._spark is None:
+            return list(map(do, range(tasks)))
+        return run_tasks(self._spark, tasks, do)
 
     def session(self, options: SessionOptions) -> AbstractContextManager[Any]:
         """The session to work on."""

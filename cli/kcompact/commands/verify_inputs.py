@@ -2,17 +2,19 @@
 
 import base64
 import binascii
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from kcompact.broker.state_folder import CleanerState, StateFolder
 from kcompact.broker.state_output import output_file
-from kcompact.dumps.dump import Dump, open_dump
-from kcompact.dumps.options import ReadOptions
+from kcompact.commands.opening import Workplaces
+from kcompact.dumps.dump import Dump
+from kcompact.dumps.files.at_hand import sha256_of
+from kcompact.dumps.files.stored import is_without_parts
 from kcompact.errors import InputError
 from kcompact.options.log_options import GivenOptions, state_path
+from kcompact.storage.object_stores import is_address
 
 _BASE64 = b"base64:"
 
@@ -43,7 +45,7 @@ class KnownState:
         )
 
     def _names(self, dump: Dump | None) -> bool:
-        paths = [Path(file.path) for file in dump.files] if dump else []
+        paths = [Path(file.path) for file in dump.files if not is_address(file.path)] if dump else []
         for wanted in self.state.files or ():
             same_size = [path for path in paths if path.stat().st_size == wanted.size_bytes]
             if not any(output_file(path).sha256 == wanted.sha256 for path in same_size):
@@ -61,12 +63,12 @@ def read_state(options: GivenOptions) -> KnownState | None:
     return KnownState(path, StateFolder(path).state)
 
 
-def open_after(path: str, options: ReadOptions) -> Dump | None:
-    """Open AFTER; None for an empty file: a compaction may leave nothing at all. Raises InputError."""
+def is_empty_dump(path: str) -> bool:
+    """Whether there is nothing in a dump, which a compaction may leave: an empty file, or none on a store."""
+    if is_address(path):
+        return is_without_parts(path)
     file = Path(path)
-    if file.is_file() and file.stat().st_size == 0:
-        return None
-    return open_dump([path], options)
+    return file.is_file() and file.stat().st_size == 0
 
 
 def read_keys(path: str) -> tuple[bytes, ...]:
@@ -90,10 +92,8 @@ def _key(line: bytes, path: str, number: int) -> bytes:
         raise InputError(f"{path}:{number}: not base64 behind 'base64:'") from error
 
 
-def sha256_of_files(paths: Iterable[str]) -> dict[str, str]:
-    """The SHA-256 of each file as it lies on disk."""
-    digests = {}
-    for path in paths:
-        with Path(path).open("rb") as file:
-            digests[path] = hashlib.file_digest(file, "sha256").hexdigest()
-    return digests
+def sha256_of_dumps(dumps: Iterable[Dump | None], places: Workplaces) -> dict[str, str]:
+    """The SHA-256 of each file, by its path, worked out where the dumps are read."""
+    files = [file for dump in dumps if dump for file in dump.files]
+    digests = places.run(len(files), lambda number: sha256_of(files[number]))
+    return {file.path: digest for file, digest in zip(files, digests, strict=True)}

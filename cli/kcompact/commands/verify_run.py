@@ -3,23 +3,26 @@
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 from kcompact.broker.log_names import LogName
+from kcompact.broker.state_output import output_file
 from kcompact.commands.answering import give_answer
 from kcompact.commands.keeping_going import keep_going, notes_on
+from kcompact.commands.opening import Workplaces
 from kcompact.commands.report_file import ReportFile, open_report
 from kcompact.commands.verify_inputs import (
     KnownState,
-    open_after,
+    is_empty_dump,
     read_keys,
     read_state,
-    sha256_of_files,
+    sha256_of_dumps,
 )
 from kcompact.console import note
-from kcompact.dumps.dump import Dump, open_dump
+from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import refuse_unmatched
 from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut, ReadOptions
-from kcompact.engine.session import SessionOptions, open_session
+from kcompact.engine.session import SessionOptions
 from kcompact.engine.shuffle import send
 from kcompact.errors import ExitCode, PolicyError
 from kcompact.options.dump_options import ReadingOptions, read_options
@@ -61,6 +64,7 @@ class Inputs:
     committed: Indexed | None
     before_dump: Dump | None
     after_dump: Dump | None
+    places: Workplaces
 
     @property
     def judged(self) -> Indexed:
@@ -147,9 +151,10 @@ class VerifyCommand:
     def _read(self, stack: ExitStack) -> Inputs:
         """Open and index all dumps; they and the session live as long as ``stack``."""
         options = read_options(self.reading, self.left_out)
-        after = open_after(self.dumps[-1], options)
-        before = open_dump(self.dumps[:-1], options) if self.dumps[:-1] else None
-        committed = open_dump([self.given.read_committed], options) if self.given.read_committed else None
+        places = Workplaces(stack, self._session_options())
+        after = None if is_empty_dump(self.dumps[-1]) else places.open(self.dumps[-1:], options)
+        before = places.open(self.dumps[:-1], options) if self.dumps[:-1] else None
+        committed = places.open([self.given.read_committed], options) if self.given.read_committed else None
         dumps = (before, after, committed)
         for dump in dumps:
             if dump is not None:
@@ -157,7 +162,9 @@ class VerifyCommand:
         if self.verification.mode is VerifyMode.COMPACTION and not self.verification.absent_keys and before:
             require_offsets(before, "BEFORE")
             require_offsets(after, "AFTER")
-        spark = stack.enter_context(open_session(self._session_options(dumps)))
+        input_bytes = sum(file.data_bytes for dump in dumps if dump for file in dump.files)
+        session = replace(self._session_options(), input_bytes=input_bytes)
+        spark = stack.enter_context(places.session(session))
         folder = stack.enter_context(scratch_folder())
         pairs, read = read_dumps(
             partial(send, spark), {BEFORE: before, AFTER: after, COMMITTED: committed}, folder
@@ -169,18 +176,11 @@ class VerifyCommand:
         if read_before is not None and self.verification.mode is VerifyMode.COMPACTION:
             read_after = named_alike(read_before, read_after)
             pairs = pairs.renaming(read_after.renamed)
-        return Inputs(pairs, read_before, read_after, read.get(COMMITTED), before, after)
+        return Inputs(pairs, read_before, read_after, read.get(COMMITTED), before, after, places)
 
-    def _session_options(self, dumps: tuple[Dump | None, ...]) -> SessionOptions:
-        input_bytes = sum(file.data_bytes for dump in dumps if dump for file in dump.files)
-        return SessionOptions(
-            self.run.place,
-            self.run.driver_memory,
-            self.run.verbose,
-            input_bytes,
-            light=True,
-            conf=self.run.settings,
-        )
+    def _session_options(self) -> SessionOptions:
+        run = self.run
+        return SessionOptions(run.place, run.driver_memory, run.verbose, light=True, conf=run.settings)
 
     def _ask(self, inputs: Inputs, policies: Policies, state: KnownState | None) -> Outcome:
         if self.verification.absent_keys:
@@ -190,15 +190,14 @@ class VerifyCommand:
         return self._ask_compaction(inputs, policies, state)
 
     def _ask_absent(self, inputs: Inputs, keys_file: str) -> Outcome:
-        dumps = (inputs.before_dump, inputs.after_dump)
-        paths = [file.path for dump in dumps if dump for file in dump.files]
+        digests = sha256_of_dumps((inputs.before_dump, inputs.after_dump), inputs.places)
         question = AbsentQuestion(
             read_keys(keys_file),
             inputs.logs,
             tuple(self.dumps[:-1]),
             self.dumps[-1],
             now_ms(self.given),
-            sha256_of_files([*paths, keys_file]),
+            {**digests, keys_file: output_file(Path(keys_file)).sha256},
         )
         return verify_absent(inputs.pairs, question)
 

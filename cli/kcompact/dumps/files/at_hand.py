@@ -1,5 +1,6 @@
 """Splits whose files lie on this machine's disk: objects of a store are brought there while they are read."""
 
+import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -7,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from kcompact.dumps.files.containers import unpack
+from kcompact.dumps.files.origin import place_in
 from kcompact.dumps.files.utf16 import as_utf8
 from kcompact.dumps.paired.side_files import SideShape
 from kcompact.dumps.records.layout import DumpFile, Split, SplitToIndex
+from kcompact.storage.object_stores import is_address
 from kcompact.storage.scratch import scratch_folder
 
 _READ_WITHIN_SPLITS = {"json_lines", "csv_lines", "avro"}
@@ -37,6 +40,16 @@ def file_at_hand(file: DumpFile, split: Split | None = None) -> Iterator[DumpFil
         return
     with spool_folder() as spool:
         yield _brought(file, split, spool)
+
+
+def sha256_of(file: DumpFile) -> str:
+    """The SHA-256 of a file as it lies at its place, packed or not. Raises InputError if it has changed."""
+    with spool_folder() as spool:
+        if file.origin is not None:
+            file.origin.bring(spool)
+        path = place_in(spool, file.path) if is_address(file.path) else Path(file.path)
+        with path.open("rb") as content:
+            return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 @contextmanager

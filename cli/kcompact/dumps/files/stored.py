@@ -44,6 +44,15 @@ def stored_files(argument: str) -> list[str]:
     return [one.address for one in found]
 
 
+def is_without_parts(argument: str) -> bool:
+    """Whether an address is that of a dump that we wrote, and that holds no record."""
+    prefix = argument.rstrip("/") + "/"
+    if _MAGIC.search(prefix):
+        return False
+    names = {one.address.removeprefix(prefix) for one in _listing(prefix)}
+    return MANIFEST in names and not manifest_parts(prefix)
+
+
 def stored_bytes(address: str) -> int:
     """The size of an object that ``stored_files`` found."""
     return _found.get(address, 0)
