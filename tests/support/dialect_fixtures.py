@@ -107,8 +107,7 @@ TOLD = {
     "kafka-python-default-str.jsonl": Told("plain"),
     "guardian-2024.json": Told("guardian", "json_array", lacking=TOMBSTONE),
     "exporter-importer-1": Told("exporter-importer"),
-    "kafka-snapshot-4.json": Told("kafka-snapshot", "json_array"),
-    "kafka-snapshot-4-original-keys.json": Told("kafka-snapshot-long", "json_array"),
+    "kafka-snapshot-4.json": Told("kafka-snapshot", "json_array", lacking=TOMBSTONE),
     "denktmit-1": Told("denktmit", "csv_lines", lacking=TOMBSTONE | EMPTY),
     "unknown-envelope.jsonl": Told(
         "fields",
@@ -135,6 +134,8 @@ REFUSED = {
     "console-consumer-3.7-without-keys.txt": "printed no keys",
     "akhq-0.25-export-selected.json": "no record of key and value",
     "confluent-s3": "no record of key and value",
+    "redpanda-console-3-too-large.json": "was too large for Redpanda Console to show",
+    "kafka-snapshot-4-ignored-keys.json": "the keys were not exported",
     "file-stream-sink.txt": ":1: Java's way to print a map",
     "kt-1-text.txt": "the text of an old kt",
     "dump-log-3.7-batches-only.txt": "printed batches, and no record",

@@ -155,6 +155,14 @@ def _check_lossy_keys(file: DumpFile, found: SplitNotes) -> None:
             f" different keys may look alike ({'; '.join(found.examples['rounded_keys'][:3])})",
             hint="export again without decoding: kcat -J, or kaf --output json-each-row",
         )
+    respelt = found.counts.get("respelt_keys", 0)
+    if respelt:
+        raise InputError(
+            f"{file.path}: {counted(respelt, 'key')} {'has' if respelt == 1 else 'have'} another size than in"
+            f" Kafka: Redpanda Console writes 7 for 007, so different keys may look alike"
+            f" ({'; '.join(found.examples['respelt_keys'][:3])})",
+            hint="export with rpk topic consume or kcat -J, or save them again with raw data included",
+        )
     count = found.counts.get("lossy_keys", 0)
     if count:
         examples = "; ".join(found.examples.get("lossy_keys", [])[:3])

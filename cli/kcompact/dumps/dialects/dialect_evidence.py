@@ -7,7 +7,7 @@ _FILES = """
 """
 _SOURCES = """
     rpk rpk-meta-only kafbat kafbat-csv kafkactl kaf kaf-each-row kt kcl trubka esque zoe redpanda-console
-    redpanda-console-csv kafdrop lenses guardian kafka-snapshot kafka-snapshot-long rest-proxy aiven aiven-csv
+    redpanda-console-csv kafdrop lenses guardian kafka-snapshot rest-proxy aiven aiven-csv
     aiven-avro lenses-avro denktmit console-consumer dump-log confluent
 """
 

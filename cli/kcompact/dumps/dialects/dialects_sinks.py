@@ -81,24 +81,10 @@ SINKS = (
         hint="take them out first: jq -c .record.consumerRecord FILE",
     ),
     Dialect(
-        name="kafka-snapshot-long",
-        tool="KafkaSnapshot, keys that are no strings",
-        layouts=_JSON,
-        signature=_names("Key Value.Message Value.Meta"),
-        topic=None,
-        partition="Value.Meta.Partition",
-        offset="Value.Meta.Offset",
-        timestamp="Value.Meta.Timestamp",
-        key="Key",
-        value="Value.Message",
-        headers=None,
-        value_encoding="json",
-    ),
-    Dialect(
         name="kafka-snapshot",
         tool="KafkaSnapshot",
         layouts=_JSON,
-        signature=_names("Key Value Meta"),
+        signature=_names("Value Meta.Partition Meta.Offset"),  # no Key where KeyType is Ignored
         topic=None,
         partition="Meta.Partition",
         offset="Meta.Offset",
@@ -107,6 +93,7 @@ SINKS = (
         value="Value",
         headers=None,
         value_encoding="json",
+        notes=("KafkaSnapshot exports no tombstones: since 2023 it ends where it meets one",),
     ),
     Dialect(
         name="rest-proxy",

@@ -19,11 +19,13 @@ CSV_DIALECTS = (
         topic=None,
         partition="partitionID",
         timestamp_unit="ms",
+        key_size="keySize",
+        value_size="valueSize",
         quoting="none",
         doubtful_key=_MISSING,
         doubtful_value=_MISSING,
         notes=(
-            "Redpanda Console writes semicolons for commas in its CSV: keys that differ only there merge",
+            "Redpanda Console writes ; for , and 7 for 007 in its CSV: keys that differ only there merge",
         ),
     ),
     Dialect(

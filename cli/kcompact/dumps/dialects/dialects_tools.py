@@ -155,7 +155,9 @@ WEB = (
         lacking=_names("topic"),
         topic=None,
         timestamp_unit="s",
-        notes=("AKHQ does not export headers",),
+        notes=(
+            "AKHQ exports no headers, and only the first 1,000 characters of values above 1,000,000 bytes",
+        ),
     ),
     Dialect(
         name="redpanda-console",

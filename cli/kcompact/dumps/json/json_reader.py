@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.json.console_payload import as_sent, is_respelt, require_shown
 from kcompact.dumps.json.json_text import ParsedJson, canonical, reads_as_json
 from kcompact.dumps.records.framed import ReadRecord, UnreadableError
 from kcompact.dumps.records.headers import bytes_of_numbers
@@ -187,9 +188,17 @@ class JsonReader:
             return None
         if raw.get("rawPayload") is not None:
             return self._raw_bytes(base64.b64decode, raw["rawPayload"], role)
+        require_shown(raw, role)
+        if role == "value" and not self._values:
+            return b"?"
         if isinstance(raw["payload"], str):
-            return self._text(parsed, raw["payload"], role)
-        return self._spelling(parsed, role, ("payload",))
+            found = self._text(parsed, raw["payload"], role) or b""
+        else:
+            found = self._spelling(parsed, role, ("payload",))
+        sent = as_sent(raw, found)
+        if role == "key" and is_respelt(raw, sent):
+            self._rules.count("respelt_keys", sent.decode("utf-8", "replace")[:60])
+        return sent
 
     def _raw_bytes(self, decode: Callable[[Any], bytes], raw: Any, role: str) -> bytes:
         try:

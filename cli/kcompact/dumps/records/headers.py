@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -56,10 +57,21 @@ def _value_decoder(encoding: str, errors: str) -> ToBytes:
         if isinstance(value, dict) and value.get("type") == "Buffer":
             return bytes_of_numbers(value["data"])
         if isinstance(value, dict) and "payload" in value:  # Redpanda Console
-            return None if value.get("isPayloadNull") else to_bytes(value["payload"])
+            return None if value.get("isPayloadNull") else to_bytes(_console_text(value))
         return orjson.dumps(value)
 
     return to_bytes
+
+
+def _console_text(value: dict[str, Any]) -> Any:
+    """A header's payload, which Redpanda Console puts in quotes, as its size tells."""
+    payload, size = value["payload"], value.get("size")
+    if not isinstance(payload, str) or type(size) is not int or len(payload.encode()) == size:
+        return payload
+    with suppress(orjson.JSONDecodeError):
+        text = orjson.loads(payload)
+        return text if isinstance(text, str) else payload
+    return payload
 
 
 def _from_cell(text: str, to_bytes: ToBytes) -> Headers:

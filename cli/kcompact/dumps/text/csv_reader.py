@@ -7,6 +7,7 @@ from kcompact.dumps.records.framed import TextShape, UnreadableError
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
 from kcompact.dumps.records.reading import MISSING, REPLACEMENT, FieldRules, Missing
 from kcompact.dumps.records.record import Record
+from kcompact.dumps.records.shown import shown
 from kcompact.dumps.text.csv_text import BadCsvError, cells_of, first_cells
 
 _ERRORS = "surrogateescape"
@@ -119,10 +120,11 @@ class CsvReader:
         rules.see(role)
         cell = cells[index]
         if not cell:
-            size = self._sizes[role]
-            if size is not None:  # its length tells: -1 is null, 0 is empty
-                return None if cells[size] == b"-1" else b""
-            return form("missing" if cell is None else "empty")
+            place = self._sizes[role]
+            size = None if place is None else cells[place]
+            if not size:
+                return form("missing" if cell is None else "empty")
+            return self._of_no_bytes(size, role)
         if rules.is_literal(cell, role):
             return None
         if role == "value" and not self._values:
@@ -130,6 +132,17 @@ class CsvReader:
         marker = self._markers[role]
         encoding = "base64" if marker is not None and cells[marker] in _BASE64_MARKS else None
         return rules.decoded(cell, role, encoding)
+
+    @staticmethod
+    def _of_no_bytes(size: bytes, role: str) -> bytes | None:
+        """Null or empty, as the length beside an empty cell says: -1 or 0. Raises UnreadableError."""
+        if size in {b"-1", b"0"}:
+            return None if size == b"-1" else b""
+        told = shown(size.decode("utf-8", "replace"))
+        raise UnreadableError(
+            f"the {role} was not exported: its column is empty, and its size is {told}",
+            "export as JSON: Redpanda Console's CSV leaves out 0, false, null, and what is too large to show",
+        )
 
 
 _BASE64_MARKS = {b"base64", b"true"}

@@ -1,0 +1,50 @@
+"""Payloads as Redpanda Console saves them: parsed, with the size that they had.
+
+Its page parses whatever reads as JSON: ``007`` becomes 7, ``"k"`` becomes k. What it holds too large to show
+is saved as an empty text. Source: redpanda-data/console, ``frontend/src/utils/message-converters.ts`` and
+``backend/pkg/serde/service.go``.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from kcompact.dumps.records.framed import UnreadableError
+
+_AS_SENT = {"text", "json", "utf8WithControlChars"}  # the others are decoded: their sizes tell nothing
+_LARGEST_EMPTY = 64  # bytes: no encoding of an empty text takes more
+
+
+def require_shown(raw: dict[str, Any], role: str) -> None:
+    """Raise UnreadableError for a payload that the Console left out as too large to show."""
+    size = raw.get("size")
+    if raw["payload"] != "" or type(size) is not int:
+        return
+    if size > (len('""') if raw.get("encoding") in _AS_SENT else _LARGEST_EMPTY):
+        raise UnreadableError(
+            f"the {role}, of {size:,} bytes, was too large for Redpanda Console to show, and was not saved",
+            "export with rpk topic consume or kcat -J, or raise the Console's limit"
+            " (serde.maxDeserializationPayloadSize) and save the messages again",
+        )
+
+
+def is_respelt(raw: dict[str, Any], found: bytes) -> bool:
+    """Whether a text or number has another size than what was sent: several of them may look alike."""
+    size = raw.get("size")
+    is_plain = not isinstance(raw["payload"], dict | list) and raw.get("encoding") in _AS_SENT
+    return is_plain and type(size) is int and len(found) != size
+
+
+def as_sent(raw: dict[str, Any], spelling: bytes) -> bytes:
+    """The bytes that a payload was parsed from, as far as its size tells; else ``spelling``."""
+    if raw.get("encoding") not in _AS_SENT:
+        return spelling
+    return next(
+        (one for one in _spellings(raw["payload"], spelling) if len(one) == raw.get("size")), spelling
+    )
+
+
+def _spellings(payload: Any, spelling: bytes) -> Iterator[bytes]:
+    yield spelling
+    for separators in ((",", ":"), (", ", ": ")):  # as most write it, and as Python does
+        yield json.dumps(payload, ensure_ascii=False, separators=separators).encode("utf-8", "surrogatepass")
