@@ -75,6 +75,18 @@ def test_a_recipe_does_what_it_says(title: str, kcompact: Cli, folder: Path) -> 
             assert (folder / output).exists(), command
 
 
+def test_the_nightly_line_runs_every_night(kcompact: Cli, folder: Path) -> None:
+    line = shlex.split(RECIPES["Nightly compaction with a state"][0][0])
+    assert kcompact(*line).exit_code == 0
+    with (folder / "orders.jsonl").open("a") as dump:
+        dump.write((folder / "new.jsonl").read_text())
+    run = kcompact(*line)
+    assert run.exit_code == 0, run.stderr
+    assert _latest(folder / "orders.compacted.jsonl")["order-1003"] == "later"
+    latest = {(one["partition"], one["key"]) for one in map(json.loads, (folder / "orders.jsonl").open())}
+    assert len((folder / "orders.compacted.jsonl").read_text().splitlines()) == len(latest)
+
+
 def test_of_deleted_customers_nothing_is_left_but_the_delete(kcompact: Cli, folder: Path) -> None:
     for command, _ in RECIPES["Debezium"]:
         assert kcompact(*shlex.split(command)).exit_code == 0

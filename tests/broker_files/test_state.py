@@ -38,7 +38,10 @@ def save(folder: Path, dump: Path, log: LogName = ORDERS, end_offset: int = 303)
 
 def check(folder: Path, inputs: list[Path], last_offsets: Mapping[LogName, int]) -> list[str]:
     with open_state(folder) as opened:
-        return opened.check_fits([str(path) for path in inputs], last_offsets)
+        beside = opened.beside([str(path) for path in inputs])
+    beside.check_logs(last_offsets)
+    beside.check_output()
+    return beside.notes
 
 
 def test_a_state_comes_back_as_it_was_published(tmp_path: Path, dump: Path) -> None:

@@ -82,15 +82,117 @@ def test_next_week_goes_on_where_this_week_ended(kcompact: Kcompact, tmp_path: P
         assert (log["binding_limit"], log["estimate"]) == ("nothing dirty", None)
 
 
+DAY_MS = 24 * 3_600_000
+NOW_MS = 1_760_100_000_000
+LINES = ORDERS.read_text().splitlines(keepends=True)
+
+
+def compact_on(day: int, kcompact: Kcompact, state: Path, output: Path, *inputs: Path) -> Run:
+    now = ["--now", NOW_MS + 2 * day * DAY_MS]  # tombstones expire a day after they were first seen
+    return kcompact("compact", *inputs, "--state", state, "-o", output, "--overwrite", *now)
+
+
+def expected(days: list[list[str]]) -> list[str]:
+    """What is left of a log by a plain reading of the rules: each day every log has new records.
+
+    The latest record of each key; of the tombstones only those that are new on the last day.
+    """
+    lines = [line for day in days for line in day]
+    latest = {(one["partition"], one["key"]): line for line in lines for one in [json.loads(line)]}
+    fresh = set(days[-1])
+    kept = [line for line in latest.values() if json.loads(line)["payload"] is not None or line in fresh]
+    return sorted(kept)
+
+
+@pytest.mark.parametrize("as_one_file", [False, True], ids=["beside its output", "alone"])
+def test_a_full_dump_every_day_leaves_what_new_records_every_day_leave(
+    as_one_file: bool, kcompact: Kcompact, tmp_path: Path
+) -> None:
+    """One line for cron, the same every night. Deleted keys do not come back when tombstones have gone."""
+    days = [LINES[:200], LINES[200:400], LINES[400:]]
+    full, new = tmp_path / "full.jsonl", tmp_path / "new.jsonl"
+    of_full, of_new = tmp_path / "of-full.jsonl", tmp_path / "of-new.jsonl"
+    for day, lines in enumerate(days):
+        full.write_text("".join(line for lines in days[: day + 1] for line in lines))
+        new.write_text("".join(lines))
+        inputs = [full] if as_one_file or not day else [of_full, full]
+        again = compact_on(day, kcompact, tmp_path / "full.state", of_full, *inputs)
+        step = compact_on(day, kcompact, tmp_path / "new.state", of_new, *([of_new, new] if day else [new]))
+        assert (again.exit_code, step.exit_code) == (0, 0), again.stderr + step.stderr
+        left = sorted(of_full.read_text().splitlines(keepends=True))
+        assert left == sorted(of_new.read_text().splitlines(keepends=True))
+        assert left == expected(days[: day + 1])
+        assert ("dumped in full once more" in again.stderr) is bool(day)
+        for name in ("cleaner-offset-checkpoint", "delete-horizons"):
+            assert (tmp_path / "full.state" / name).read_bytes() == (
+                tmp_path / "new.state" / name
+            ).read_bytes()
+
+
+def test_a_dump_that_a_broker_has_compacted_since_is_the_same_log(kcompact: Kcompact, tmp_path: Path) -> None:
+    """Superseded records have gone from it, and the tombstones that were in the dump before."""
+    state, output, dump = tmp_path / "state", tmp_path / "out.jsonl", tmp_path / "dump.jsonl"
+    dump.write_text("".join(LINES[:300]))
+    assert compact_on(0, kcompact, state, output, dump).exit_code == 0
+    left = expected([LINES[:300], LINES[300:]])
+    dump.write_text("".join(left))
+    run = compact_on(1, kcompact, state, output, dump)
+    assert run.exit_code == 0, run.stderr
+    assert sorted(output.read_text().splitlines(keepends=True)) == left
+
+
+def with_shifted_offsets(lines: list[str]) -> list[str]:
+    return [
+        json.dumps({**json.loads(line), "offset": json.loads(line)["offset"] + 1}) + "\n" for line in lines
+    ]
+
+
+def with_later_timestamps(lines: list[str]) -> list[str]:
+    return [json.dumps({**one, "ts": one["ts"] + 1}) + "\n" for one in map(json.loads, lines)]
+
+
+def without_a_partition(lines: list[str]) -> list[str]:
+    return [line for line in lines if json.loads(line)["partition"] != 1]
+
+
+def without_the_beginning(lines: list[str]) -> list[str]:
+    return lines[280:]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (with_shifted_offsets, "the state knows another key"),
+        (with_later_timestamps, "the state knows the timestamp 1"),
+        (without_a_partition, "of orders-1, which the state knows, the dump holds nothing"),
+        (without_the_beginning, "which the state knows as the latest of its key"),
+    ],
+)
+def test_a_full_dump_that_is_another_log_is_refused_in_a_sentence(
+    change: Callable[[list[str]], list[str]], said: str, kcompact: Kcompact, tmp_path: Path
+) -> None:
+    state, output, dump = tmp_path / "state", tmp_path / "out.jsonl", tmp_path / "dump.jsonl"
+    dump.write_text("".join(LINES[:300]))
+    assert compact_on(0, kcompact, state, output, dump).exit_code == 0
+    before = {path: path.read_bytes() for path in [output, *state.iterdir()]}
+    dump.write_text("".join(change(LINES)))
+    run = compact_on(1, kcompact, state, output, dump)
+    assert run.exit_code == 2
+    assert said in run.stderr
+    assert {path: path.read_bytes() for path in [output, *state.iterdir()]} == before
+
+
 @pytest.mark.parametrize("command", ["compact", "dirty-ratio"])
-def test_a_state_of_another_dump_is_explained_and_nothing_is_written(
+def test_new_records_without_the_state_s_output_are_refused_and_nothing_is_written(
     command: str, kcompact: Kcompact, tmp_path: Path
 ) -> None:
-    state, first = tmp_path / "state", tmp_path / "first.jsonl"
-    assert kcompact("compact", ORDERS, "--state", state, "-o", first).exit_code == 0
+    state, first, new = tmp_path / "state", tmp_path / "first.jsonl", tmp_path / "new.jsonl"
+    (tmp_path / "old.jsonl").write_text("".join(LINES[:300]))
+    new.write_text("".join(LINES[300:]))
+    assert kcompact("compact", tmp_path / "old.jsonl", "--state", state, "-o", first).exit_code == 0
     remembered = {path.name: path.read_bytes() for path in state.iterdir()}
     output = ["-o", tmp_path / "second.jsonl"] if command == "compact" else []
-    run = kcompact(command, ORDERS, "--state", state, *output)
+    run = kcompact(command, new, "--state", state, *output)
     assert run.exit_code == 2
     assert "this state belongs to first.jsonl" in run.stderr
     assert "it is not among the inputs" in run.stderr

@@ -18,6 +18,7 @@ from kcompact.broker.delete_horizons import (
     format_delete_horizons,
     read_delete_horizons,
 )
+from kcompact.broker.known_records import KnownRecord
 from kcompact.broker.log_names import LogName
 from kcompact.broker.state_output import (
     OUTPUT_NAME,
@@ -44,21 +45,25 @@ class CleanerState:
     horizons: Mapping[LogName, tuple[DeleteHorizon, ...]] = field(default_factory=dict)
     last_offsets: Mapping[LogName, int] = field(default_factory=dict)  # of the output
     files: tuple[OutputFile, ...] | None = None
+    records: Mapping[LogName, tuple[KnownRecord, ...]] = field(default_factory=dict)
 
 
-class StateFolder:
-    """A state folder in use by this run. ``state`` is what it said when the run began."""
+@dataclass(frozen=True)
+class StateOfDump:
+    """A state beside the files of a dump. Picklable.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        settle(path)
-        self.state = _read_state(path)
+    ``own``: those that are files of the output which the state belongs to, byte for byte. ``missing``: the
+    first file of that output that is none of them; ``changed``: one that bears its name.
+    """
 
-    def check_fits(self, inputs: Sequence[str], last_offsets: Mapping[LogName, int]) -> list[str]:
-        """Whether the state belongs to a dump of these files and last offsets; returns notes.
+    path: Path
+    state: CleanerState
+    own: frozenset[str]
+    missing: OutputFile | None
+    changed: str | None
 
-        Raises InputError that explains why it does not: other logs, older offsets, another output.
-        """
+    def check_logs(self, last_offsets: Mapping[LogName, int]) -> None:
+        """Raise InputError for a dump of other logs, or one that ends before the state does."""
         state = self.state
         if state.checkpoint and not state.checkpoint.keys() & last_offsets.keys():
             raise InputError(
@@ -73,35 +78,54 @@ class StateFolder:
                     f" the dump ends at {last_offset}: it is older than the state",
                     hint=START_ANEW,
                 )
-        if state.files is None:
-            return self._notes_without_output()
-        self._check_output_among(inputs)
-        return []
 
-    def _notes_without_output(self) -> list[str]:
-        if not self.state.checkpoint:
+    def check_output(self) -> None:
+        """Raise InputError unless all files of the state's output are among those of the dump."""
+        wanted = self.missing
+        if wanted is None:
+            return
+        why = (
+            f"{self.changed} is not as the run that wrote the state left it; a run that died between writing"
+            " the dump and the state would explain it"
+            if self.changed
+            else "it is not among the inputs"
+        )
+        raise InputError(
+            f"{self.path}: this state belongs to {wanted.name} of {wanted.size_bytes} bytes"
+            f" (SHA-256 {wanted.sha256[:12]}...): {why}",
+            hint=START_ANEW,
+        )
+
+    @property
+    def notes(self) -> list[str]:
+        """A note on a state that belongs to no output."""
+        if self.state.files is not None or not self.state.checkpoint:
             return []
         return [f"{self.path}: a checkpoint without {OUTPUT_NAME}; taken as it stands, as from a broker"]
 
-    def _check_output_among(self, inputs: Sequence[str]) -> None:
-        """Every file that the state belongs to must be among the inputs, byte for byte."""
-        for wanted in self.state.files or ():
-            candidates = [Path(path) for path in inputs if Path(path).is_file()]
-            same_size = [path for path in candidates if path.stat().st_size == wanted.size_bytes]
-            if any(output_file(path).sha256 == wanted.sha256 for path in same_size):
-                continue
-            changed = next((path for path in candidates if path.name == wanted.name), None)
-            reason = (
-                f"{changed} is not as the run that wrote the state left it; a run that died between writing"
-                " the dump and the state would explain it"
-                if changed
-                else "it is not among the inputs"
-            )
-            raise InputError(
-                f"{self.path}: this state belongs to {wanted.name} of {wanted.size_bytes} bytes"
-                f" (SHA-256 {wanted.sha256[:12]}...): {reason}",
-                hint=START_ANEW,
-            )
+
+class StateFolder:
+    """A state folder in use by this run. ``state`` is what it said when the run began."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        settle(path)
+        self.state = _read_state(path)
+
+    def beside(self, inputs: Sequence[str]) -> StateOfDump:
+        """The state beside a dump of these files."""
+        wanted = self.state.files or ()
+        sizes = {file.size_bytes for file in wanted}
+        likely = [path for path in inputs if Path(path).is_file() and Path(path).stat().st_size in sizes]
+        digests = {path: output_file(Path(path)).sha256 for path in likely}
+        missing = next((file for file in wanted if file.sha256 not in digests.values()), None)
+        return StateOfDump(
+            self.path,
+            self.state,
+            frozenset(path for path in likely if digests[path] in {file.sha256 for file in wanted}),
+            missing,
+            next((path for path in inputs if missing and Path(path).name == missing.name), None),
+        )
 
     def prepare(self, state: CleanerState, publication: Publication) -> None:
         """Write the next state where ``publication`` will take it from. Raises OutputError.
@@ -109,12 +133,13 @@ class StateFolder:
         Entries of logs that ``state`` does not name are kept.
         """
         last_offsets = {**self.state.last_offsets, **state.last_offsets}
+        records = {**self.state.records, **state.records}
         texts = {
             HORIZONS_NAME: format_delete_horizons({**self.state.horizons, **state.horizons}),
             CHECKPOINT_NAME: format_checkpoint({**self.state.checkpoint, **state.checkpoint}),
         }
         vouched = {name: digest_of(text) for name, text in texts.items()}
-        texts[OUTPUT_NAME] = format_output(StateOutput(state.files or (), last_offsets, vouched))
+        texts[OUTPUT_NAME] = format_output(StateOutput(state.files or (), last_offsets, records, vouched))
         for path in self.files:
             with disk.explained(path):
                 disk.write(publication.prepare(path), texts[path.name].encode())
@@ -190,7 +215,7 @@ def _read_state(path: Path) -> CleanerState:
                 " the state, or a change by hand, would explain it",
                 hint=START_ANEW,
             )
-    return CleanerState(checkpoint, horizons, output.last_offsets, output.files)
+    return CleanerState(checkpoint, horizons, output.last_offsets, output.files, output.records)
 
 
 def _digest_of(path: Path) -> str:

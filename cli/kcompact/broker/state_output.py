@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from kcompact.broker.known_records import KnownRecord
 from kcompact.broker.log_names import LogName
 from kcompact.broker.text_lines import shown
 from kcompact.errors import InputError
@@ -31,10 +32,11 @@ class OutputFile:
 
 @dataclass(frozen=True)
 class StateOutput:
-    """The compacted dump's files, the last offset of each log, and digests of the state's own files."""
+    """The dump's files, each log's last offset and a few of its records, digests of the state's files."""
 
     files: tuple[OutputFile, ...]
     last_offsets: Mapping[LogName, int]
+    records: Mapping[LogName, tuple[KnownRecord, ...]]
     vouched: Mapping[str, str]  # file name in the state folder -> SHA-256 of its text
 
 
@@ -72,7 +74,22 @@ def _output(said: dict[str, Any]) -> StateOutput:
             LogName(_of(str, topic), _of(int, partition)): _of(int, last)
             for topic, partition, last in said["last_offsets"]
         },
+        {
+            LogName(_of(str, topic), _of(int, partition)): tuple(map(_known_record, records))
+            for topic, partition, records in said.get("records", [])
+        },
         {_of(str, name): _of(str, digest) for name, digest in said["sha256"].items()},
+    )
+
+
+def _known_record(said: list[Any]) -> KnownRecord:
+    offset, timestamp_ms, is_tombstone, is_kept, key_sha256 = said
+    return KnownRecord(
+        _of(int, offset),
+        _of(int, timestamp_ms),
+        _of(bool, is_tombstone),
+        _of(bool, is_kept),
+        None if key_sha256 is None else _of(str, key_sha256),
     )
 
 
@@ -88,6 +105,7 @@ def format_output(output: StateOutput) -> str:
         "schema_version": SCHEMA_VERSION,
         "files": [asdict(file) for file in output.files],
         "last_offsets": [[*log, last_offset] for log, last_offset in sorted(output.last_offsets.items())],
+        "records": [[*log, records] for log, records in sorted(output.records.items())],
         "sha256": dict(output.vouched),
     }
     return json.dumps(said, indent=2) + "\n"

@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kcompact.broker.log_names import LogName
 from kcompact.broker.state_folder import StateFolder, open_state
 from kcompact.commands.keeping_going import keep_going, notes_on
 from kcompact.commands.opening import Workplaces
@@ -101,8 +100,6 @@ class CompactCommand:
             check_one_log(outputs, [f"{log.topic}-{log.partition}" for log in done.outcome.logs])
             dump.check_unmoved()
             report = self._report(dump, outputs, policies, done)
-            if state is not None:
-                report.notes += state.check_fits(report.inputs, _last_offsets(done))
             report.run = {"seconds": round(time.monotonic() - started, 3), "now_ms": policies.base.now_ms}
             if not self.output.dry_run:
                 publish(outputs, report, done, publications, state)
@@ -193,6 +190,7 @@ class CompactCommand:
             Renderings(render_removed_keys, render_gaps),
             committed,
             plain=given.is_empty and not remembers and all(map(is_plain, policies.all_policies())),
+            state=state.beside([file.path for file in dump.files]) if state else None,
         )
         input_bytes = sum(file.data_bytes for file in dump.files)
         with work.places.session(replace(self._session_options(), input_bytes=input_bytes)) as spark:
@@ -262,10 +260,6 @@ class CompactCommand:
         else:
             print_text(report, console)
         add_to_summary(render_summary(report), self.output.annotations)
-
-
-def _last_offsets(done: Compacted) -> dict[LogName, int]:
-    return {LogName(log.topic, log.partition): log.last_offset for log in done.outcome.logs}
 
 
 def _shared_warning(count: int) -> str:

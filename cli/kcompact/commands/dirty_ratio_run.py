@@ -94,7 +94,10 @@ class DirtyRatioCommand:
             dump.check_unmoved()
             if state:
                 last_offsets = {one.log: one.scan.last_offset for one in logs}
-                notes += state.check_fits([file.path for file in dump.files], last_offsets)
+                fits = state.beside([file.path for file in dump.files])
+                fits.check_logs(last_offsets)
+                fits.check_output()
+                notes += fits.notes
             report = self._report(dump, asked, logs, notes)
             report.run = {
                 "seconds": round(time.monotonic() - started, 3),

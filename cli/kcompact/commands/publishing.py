@@ -64,15 +64,16 @@ def publish(
 
 def _next_state(done: Compacted, written: Mapping[Path, Path]) -> CleanerState:
     """The state for the next run; files are named as they will be, measured as they are prepared."""
-    checkpoint, horizons, last_offsets = {}, {}, {}
+    checkpoint, horizons, last_offsets, records = {}, {}, {}, {}
     for log in done.outcome.logs:
         name, cleaning = LogName(log.topic, log.partition), done.cleanings[log.log_id]
         horizons[name] = cleaning.horizons
         last_offsets[name] = log.last_kept_offset
+        records[name] = done.known.get(log.log_id, ())
         if cleaning.checkpoint_offset is not None:
             checkpoint[name] = cleaning.checkpoint_offset
     files = tuple(_named(output_file(prepared), target) for target, prepared in written.items())
-    return CleanerState(checkpoint, horizons, last_offsets, files)
+    return CleanerState(checkpoint, horizons, last_offsets, files, records)
 
 
 def _named(file: OutputFile, target: Path) -> OutputFile:

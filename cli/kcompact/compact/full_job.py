@@ -31,6 +31,7 @@ class FullJob:
     render_gaps: RenderGaps
     names: Mapping[int, tuple[str, int]]
     sorted_files: frozenset[int] = frozenset()  # files that come out in offset order
+    has_state: bool = False  # records are to be remembered
 
     def ranks(self) -> dict[int, int]:
         """Place of each log among all, by topic and partition."""

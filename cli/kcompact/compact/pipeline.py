@@ -9,15 +9,18 @@ from pyspark.sql import SparkSession
 
 from kcompact.broker.given import Given, GivenLog
 from kcompact.broker.log_names import LogName
+from kcompact.broker.state_folder import StateOfDump
 from kcompact.compact.crowding import refuse_crowded_offsets
 from kcompact.compact.full import FullIndex, clean_index, full_index, null_key_removals
 from kcompact.compact.full_job import FullJob
 from kcompact.compact.full_totals import full_outcome
 from kcompact.compact.gap_report import report_gaps
+from kcompact.compact.going_on import goes_on
 from kcompact.compact.keys_across_partitions import SharedKeys
 from kcompact.compact.plain import PlainScan, run_plain
 from kcompact.compact.plain_copying import PlainJob, RenderGaps, RenderRemoved
 from kcompact.compact.read_committed import told_by_read_committed
+from kcompact.compact.remembering import KnownByLog
 from kcompact.compact.removed_report import report_removed_keys
 from kcompact.compact.repeats import refuse_conflicts
 from kcompact.compact.survivors import copy_survivors
@@ -66,6 +69,7 @@ class Request:
     renderings: Renderings
     committed: Dump | None = None  # the read_committed dump of the same topic
     plain: bool = True
+    state: StateOfDump | None = None
 
 
 @dataclass
@@ -77,6 +81,7 @@ class Compacted:
     notes: list[str]
     plan: IndexPlan
     cleanings: Mapping[int, LogCleaning] = field(default_factory=dict)  # by log id; the full form's
+    known: KnownByLog = field(default_factory=dict)  # by log id; where there is a state
     overtaken: set[tuple[int, int]] = field(default_factory=set)  # see overtaken_files
 
 
@@ -148,6 +153,8 @@ def compact_rows(send: Send, dump: Dump, request: Request) -> Compacted:
     index = full_index(send, dump, request.folder)
     _refuse_doubts(dump, index.plan, index.notes, request)
     if not index.summaries:
+        if request.state is not None:
+            request.state.check_logs({})
         return Compacted(Outcome([], [], [], []), SharedKeys(), index.remarks, index.plan)
     given, assumed = _given(send, index, request)
     repeats = refuse_conflicts(send, index)
@@ -161,14 +168,15 @@ def compact_rows(send: Send, dump: Dump, request: Request) -> Compacted:
         request.renderings.gaps,
         index.names,
         index.sorted_files,
+        has_state=request.state is not None,
     )
     fragments = copy_survivors(cleaning, job)
     kept = report_gaps(cleaning, job)
-    removed, shared = report_removed_keys(cleaning, job)
-    outcome = full_outcome(index.summaries, cleaning.logs, kept, removed)
+    keys = report_removed_keys(cleaning, job)
+    outcome = full_outcome(index.summaries, cleaning.logs, kept, keys.removed)
     outcome.fragments = fragments
     remarks = [*index.remarks, *repeats, *assumed]
-    done = Compacted(outcome, shared, remarks, index.plan, cleaning.logs)
+    done = Compacted(outcome, keys.shared, remarks, index.plan, cleaning.logs, keys.known)
     file_ids = {split.split_id: split.file_id for split in index.plan.splits.values()}
     done.overtaken = overtaken_files(index.summaries, file_ids)
     done.notes += [_sorted_note(dump, file_id) for file_id in sorted(index.sorted_files)]
@@ -181,8 +189,11 @@ def _given(send: Send, index: FullIndex, request: Request) -> tuple[Mapping[int,
     """The knowledge about each log from files, options and the read_committed dump; notes on assumptions."""
     names = {log_id: LogName(*name) for log_id, name in index.names.items()}
     by_name = request.given.for_logs(names.values())
-    given = {log_id: by_name[name] for log_id, name in names.items()}
+    given: Mapping[int, GivenLog] = {log_id: by_name[name] for log_id, name in names.items()}
     silences = request.given.silences(names.values())
+    if request.state is not None:
+        given, notes = goes_on(request.state, index, given)
+        silences += notes
     if request.committed is None:
         return given, silences
     committed = full_index(send, request.committed, request.folder)

@@ -11,9 +11,11 @@ import pyarrow.compute as pc
 from kcompact.cleaner.cleaning import Cleaning
 from kcompact.cleaner.shares import slices_by_log
 from kcompact.cleaner.tracked import rows_of_keys
+from kcompact.compact import remembering
 from kcompact.compact.full_job import REASON_NAMES, FullJob
 from kcompact.compact.keys_across_partitions import SharedKeys, find_shared_keys, together
 from kcompact.compact.plain_copying import REMOVED_SCHEMA
+from kcompact.compact.remembering import KnownByLog, records_to_know
 from kcompact.compact.totals import PartRange
 from kcompact.engine.blocks import row_blocks, rows_in
 from kcompact.engine.shuffle import DRIVER, Block, Sent
@@ -33,18 +35,29 @@ class RemovedLog:
     pieces: list[PartRange] = field(default_factory=list)
 
 
-def report_removed_keys(cleaning: Cleaning, job: FullJob) -> tuple[dict[int, RemovedLog], SharedKeys]:
+@dataclass(frozen=True)
+class KeysReport:
+    """All that is found where the records of each key meet, by log id."""
+
+    removed: dict[int, RemovedLog]
+    shared: SharedKeys
+    known: KnownByLog  # for a state to remember; empty where there is none
+
+
+def report_removed_keys(cleaning: Cleaning, job: FullJob) -> KeysReport:
     """Write the keys that lost records into parts, in the order of last offsets; find shared keys."""
     tracked, plans, names = cleaning.tracked, cleaning.plans, job.names
     shares, lookups = tracked.shares, tracked.lookups
 
     def send_lost(_: int, blocks: list[Block]) -> Sent:
-        keys = _keys(with_verdicts(rows_of_keys(blocks, lookups), plans))
+        rows = with_verdicts(rows_of_keys(blocks, lookups), plans)
+        keys = _keys(rows)
         log_ids = keys["log_id"].to_numpy()
         counts = Counter(
             dict(zip(*(part.tolist() for part in np.unique(log_ids, return_counts=True)), strict=True))
         )
-        yield DRIVER, Block(_FIGURES, pickle.dumps((counts, find_shared_keys(keys, names))))
+        known = records_to_know(rows) if job.has_state else {}
+        yield DRIVER, Block(_FIGURES, pickle.dumps((counts, find_shared_keys(keys, names), known)))
         lost = keys.filter(pc.greater(keys["records_removed"], 0))
         yield from row_blocks(
             _LOST, lost, shares.of(lost["log_id"].to_numpy(), lost["last_offset"].to_numpy())
@@ -53,17 +66,18 @@ def report_removed_keys(cleaning: Cleaning, job: FullJob) -> tuple[dict[int, Rem
     sent = tracked.keyed.then(shares.count, send_lost)
     parts, figures = sent.results(lambda share, blocks: _write(job, share, blocks))
     logs: dict[int, RemovedLog] = {}
-    shared = []
+    shared, known = [], []
     for block in figures:
-        keys, found = pickle.loads(block.content)  # noqa: S301  pickled by send_lost
+        keys, found, to_know = pickle.loads(block.content)  # noqa: S301  pickled by send_lost
         shared.append(found)
+        known.append(to_know)
         for log_id, count in keys.items():
             logs.setdefault(log_id, RemovedLog()).keys += count
     for part in parts:
         for log_id, lines, piece in part:
             logs[log_id].removed_keys += lines
             logs[log_id].pieces.append(piece)
-    return logs, together(shared)
+    return KeysReport(logs, together(shared), remembering.together(known))
 
 
 def _keys(rows: pa.Table) -> pa.Table:

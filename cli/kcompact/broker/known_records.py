@@ -1,0 +1,63 @@
+"""A few records of each log, by which a state knows a dump of the same topic again."""
+
+import hashlib
+from collections.abc import Collection
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+RECORDS_PER_LOG = 8
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+
+
+class KnownRecord(NamedTuple):
+    """A record as a state remembers it; no value, and of the key a digest."""
+
+    offset: int
+    timestamp_ms: int  # -1: the dump has none
+    is_tombstone: bool
+    is_kept: bool  # False: the last record that was read, which the run removed
+    key_sha256: str | None  # the first 16 bytes in hex; None: no key
+
+
+def key_digest(key: bytes | None) -> str | None:
+    """``KnownRecord.key_sha256`` of a key."""
+    return None if key is None else hashlib.sha256(key).hexdigest()[:32]
+
+
+def rank(offsets: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """The order in which records are chosen: the same in every task, and spread over the log."""
+    mixed = (offsets.astype(np.uint64) + np.uint64(1)) * _FACTOR
+    return (mixed ^ (mixed >> np.uint64(29))) * _FACTOR
+
+
+def chosen(records: Collection[KnownRecord]) -> tuple[KnownRecord, ...]:
+    """Of some records of a log those to remember: the last one, the last one kept, a few of all kept."""
+    if not records:
+        return ()
+    kept = [record for record in records if record.is_kept]
+    ranks = rank(np.array([record.offset for record in kept], np.int64)).tolist()
+    few = [record for _, record in sorted(zip(ranks, kept, strict=True))[:RECORDS_PER_LOG]]
+    return tuple(sorted({max(records), *(max(part) for part in [kept] if part), *few}))
+
+
+def disagreement(known: KnownRecord, found: KnownRecord) -> str | None:
+    """How a dump's record differs from the known one at its offset: the known one's; None: it does not."""
+    if known.key_sha256 != found.key_sha256:
+        return "another key"
+    if known.is_tombstone != found.is_tombstone:
+        return f"a {'tombstone' if known.is_tombstone else 'record with a value'}"
+    if min(known.timestamp_ms, found.timestamp_ms) >= 0 and known.timestamp_ms != found.timestamp_ms:
+        return f"the timestamp {known.timestamp_ms}"
+    return None
+
+
+def explains_absence(known: KnownRecord, last_offset: int | None) -> bool:
+    """Whether a broker may have removed a record since. ``last_offset``: its key's in the dump; None: none.
+
+    A later record may have superseded it, and a tombstone whose older records are gone may have expired.
+    """
+    if not known.is_kept:
+        return True
+    return known.is_tombstone if last_offset is None else last_offset > known.offset

@@ -1,0 +1,173 @@
+"""Whether a dump goes on where a state ended: with the state's output, or as a full dump once more.
+
+The cleaner goes on at the checkpoint where the inputs are the state's output and what came after it. Where
+another file holds records below the checkpoint, superseded ones are there again, which a map of the dirty
+section alone would not remove: such a log is cleaned from its start. Delete horizons hold either way (R26).
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcompact.broker.given import GivenLog
+from kcompact.broker.known_records import KnownRecord, disagreement, explains_absence, key_digest
+from kcompact.broker.log_names import LogName
+from kcompact.broker.state_folder import StateOfDump
+from kcompact.broker.state_output import START_ANEW
+from kcompact.cleaner.shares import slices_by_log
+from kcompact.cleaner.tracked import INDEXED, ROWS
+from kcompact.compact.full import FullIndex
+from kcompact.compact.remembering import KnownByLog
+from kcompact.dumps.records.record import index_schema
+from kcompact.engine.blocks import rows_in
+from kcompact.engine.shuffle import Block
+from kcompact.errors import InputError
+
+GivenLogs = Mapping[int, GivenLog]
+Place = TypeVar("Place")
+Found = TypeVar("Found")
+_LOGS_NAMED = 3
+
+
+def goes_on(state: StateOfDump, index: FullIndex, given: GivenLogs) -> tuple[GivenLogs, list[str]]:
+    """``given`` as it holds for this dump, and notes. Raises InputError for a dump of another state."""
+    last_offsets: dict[LogName, int] = defaultdict(lambda: -1)
+    for part in index.summaries:
+        log = LogName(part.topic, part.partition)
+        last_offsets[log] = max(last_offsets[log], part.last_offset)
+    state.check_logs(last_offsets)
+    if state.state.files is None:
+        return given, state.notes
+    again = _dumped_again(index, given, state.own)
+    if state.missing is not None:
+        if state.changed or not again or not any(state.state.records.values()):
+            state.check_output()
+        given = _compared(state, index, given)
+        again = set(index.names)
+    from_start = {log_id: replace(given[log_id], checkpoint_offset=None) for log_id in again}
+    return {**given, **from_start}, [_note(index, again)] if again else []
+
+
+def _dumped_again(index: FullIndex, given: GivenLogs, own: Collection[str]) -> set[int]:
+    """The logs of which a file that is not the state's output holds records below the checkpoint."""
+    return {
+        part.log_id
+        for part in index.summaries
+        if part.first_offset < (given[part.log_id].checkpoint_offset or 0)
+        and index.plan.file_of(index.plan.split(part.split_id)).path not in own
+    }
+
+
+def _note(index: FullIndex, again: Collection[int]) -> str:
+    names = sorted(str(LogName(*index.names[log_id])) for log_id in again)
+    shown = ", ".join(names[:_LOGS_NAMED]) + (", ..." if len(names) > _LOGS_NAMED else "")
+    return f"{shown}: dumped in full once more, so cleaned from the start; delete horizons stay"
+
+
+def _compared(state: StateOfDump, index: FullIndex, given: GivenLogs) -> GivenLogs:
+    """``given`` without the horizons of logs of which nothing known is left. Raises InputError."""
+    ids = {LogName(*name): log_id for log_id, name in index.names.items()}
+    for log, known in sorted(state.state.records.items()):
+        if log not in ids and any(record.is_kept and not record.is_tombstone for record in known):
+            raise _another(state, f"of {log}, which the state knows, the dump holds nothing")
+    wanted = {ids[log]: of_log for log, of_log in sorted(state.state.records.items()) if log in ids}
+    found = _records_at(index, wanted)
+    absent = _absent(state, index, wanted, found)
+    later = _last_offsets(index, absent)
+    for log_id, records in absent.items():
+        for one in records:
+            if not explains_absence(one, later.get((log_id, one.key_sha256))):
+                name = LogName(*index.names[log_id])
+                raise _another(
+                    state,
+                    f"it lacks {name} offset {one.offset}, which the state knows as the latest of its key,"
+                    " and has no later one of that key; unless its tombstone has come and gone since, this is"
+                    " no full dump",
+                )
+    known_again = {log_id for log_id, _ in [*found, *later]}
+    return {i: one if i in known_again else replace(one, horizons=()) for i, one in given.items()}
+
+
+def _absent(
+    state: StateOfDump,
+    index: FullIndex,
+    wanted: KnownByLog,
+    found: Mapping[tuple[int, int], KnownRecord],
+) -> dict[int, list[KnownRecord]]:
+    """The known records that the dump does not hold. Raises InputError for another record in place of one."""
+    absent: dict[int, list[KnownRecord]] = defaultdict(list)
+    for log_id, records in wanted.items():
+        for known in records:
+            there = found.get((log_id, known.offset))
+            if there is None:
+                absent[log_id].append(known)
+                continue
+            said = disagreement(known, there)
+            if said is not None:
+                name = LogName(*index.names[log_id])
+                raise _another(state, f"at {name} offset {known.offset} the state knows {said}")
+    return absent
+
+
+def _records_at(
+    index: FullIndex, wanted: Mapping[int, Iterable[KnownRecord]]
+) -> dict[tuple[int, int], KnownRecord]:
+    """The dump's records at known offsets, by log id and offset."""
+    offsets = {
+        log_id: pa.array([one.offset for one in known], pa.int64()) for log_id, known in wanted.items()
+    }
+
+    def look(_: int, blocks: list[Block]) -> dict[tuple[int, int], KnownRecord]:
+        return {
+            (log_id, row["offset"]): KnownRecord(
+                row["offset"], row["timestamp_ms"], row["is_tombstone"], True, key_digest(row["key"])
+            )
+            for log_id, rows in _by_log(blocks, offsets.keys())
+            for row in rows.filter(pc.is_in(rows["offset"], offsets[log_id])).to_pylist()
+        }
+
+    return _merged(index.keyed.results(look)[0])
+
+
+def _last_offsets(
+    index: FullIndex, absent: Mapping[int, Iterable[KnownRecord]]
+) -> dict[tuple[int, str | None], int]:
+    """Of keys of absent records that the dump holds the last offset, by log id and digest of the key."""
+    if not absent:
+        return {}
+    digests = {log_id: {one.key_sha256 for one in known} for log_id, known in absent.items()}
+
+    def look(_: int, blocks: list[Block]) -> dict[tuple[int, str | None], int]:
+        found: dict[tuple[int, str | None], int] = {}
+        for log_id, rows in _by_log(blocks, digests.keys()):
+            last = rows.filter(rows["key"].is_valid()).group_by("key").aggregate([("offset", "max")])
+            for key, offset in zip(last["key"].to_pylist(), last["offset_max"].to_pylist(), strict=True):
+                digest = key_digest(key)
+                if digest in digests[log_id]:
+                    found[log_id, digest] = offset
+        return found
+
+    return _merged(index.keyed.results(look)[0])
+
+
+def _by_log(blocks: list[Block], log_ids: Collection[int]) -> Iterator[tuple[int, pa.Table]]:
+    """The index rows of these logs that one receiver was sent."""
+    rows = pa.Table.from_batches(rows_in(blocks, ROWS), index_schema(INDEXED))
+    for log_id, of_log in slices_by_log(rows.sort_by("log_id")):
+        if log_id in log_ids:
+            yield log_id, of_log
+
+
+def _merged(found: Iterable[Mapping[Place, Found]]) -> dict[Place, Found]:
+    return {place: what for part in found for place, what in part.items()}
+
+
+def _another(state: StateOfDump, what: str) -> InputError:
+    return InputError(
+        f"{state.path}: the dump is not the one that this state knows, dumped in full once more: {what}",
+        hint=START_ANEW,
+    )
