@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+AT_LENGTH = "KCOMPACT_CLUSTER_TESTS" in os.environ
+"""Whether there is time for minutes of clusters: a job of its own sets this variable."""
+
 # No test run leaves a process behind that makes Java's cache. "tests": no real CI, which sets it itself.
 os.environ.setdefault("CI", "tests")
 
@@ -53,8 +56,12 @@ def kcompact(
     return run
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test that uses the session is marked ``spark`` without having to say so."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark tests that use the session; leave those ``at_length`` to the job that has the time."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
+    later = [] if AT_LENGTH else [item for item in items if item.get_closest_marker("at_length")]
+    if later:
+        config.hook.pytest_deselected(items=later)
+        items[:] = [item for item in items if item not in later]

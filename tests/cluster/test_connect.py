@@ -13,7 +13,6 @@ from store_runs import (
     answered,
     compacted,
     needs_jdk,
-    needs_time,
     put_compacted,
     put_large,
 )
@@ -47,7 +46,7 @@ def test_a_connect_server_gives_what_one_machine_gives(
     assert there == here
 
 
-@needs_time
+@pytest.mark.at_length
 @pytest.mark.parametrize("line", QUESTIONS)
 def test_a_connect_server_answers_what_one_machine_answers(
     line: tuple[str, ...], store: S3, client: Path, server: str

@@ -11,7 +11,7 @@ import pytest
 
 from s3_server import S3
 from spark_cluster import cluster_environment, standalone_cluster
-from store_runs import SECONDS, needs_jdk, needs_time, put_sample
+from store_runs import SECONDS, needs_jdk, put_sample
 
 pytestmark = [pytest.mark.spark, needs_jdk]
 README = Path(__file__).parents[2] / "README.md"
@@ -64,7 +64,7 @@ def master(archive: S3, driver: Path, tmp_path_factory: pytest.TempPathFactory) 
         yield url
 
 
-@needs_time
+@pytest.mark.at_length
 @pytest.mark.parametrize("line", CLUSTER_LINES, ids=lambda line: line.split()[0])
 def test_the_lines_for_a_cluster(line: str, archive: S3, driver: Path, master: str) -> None:
     run_line(line.replace("spark://host:7077", master), archive, driver)

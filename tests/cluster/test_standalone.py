@@ -14,7 +14,6 @@ from store_runs import (
     answered,
     compacted,
     needs_jdk,
-    needs_time,
     put_compacted,
     put_large,
     run_kcompact,
@@ -49,7 +48,7 @@ def test_a_cluster_without_a_common_disk_gives_what_one_machine_gives(
     assert there == here
 
 
-@needs_time
+@pytest.mark.at_length
 def test_a_dump_that_only_the_driver_sees_is_refused(store: S3, driver: Path, master: str) -> None:
     dump = driver / "orders.jsonl"
     dump.write_bytes(SAMPLE.read_bytes())
@@ -65,7 +64,7 @@ def test_a_dump_that_only_the_driver_sees_is_refused(store: S3, driver: Path, ma
     assert store.objects("s3://bucket/unseen/") == {}
 
 
-@needs_time
+@pytest.mark.at_length
 @pytest.mark.parametrize("line", QUESTIONS)
 def test_a_cluster_answers_what_one_machine_answers(
     line: tuple[str, ...], store: S3, driver: Path, master: str
@@ -78,7 +77,7 @@ def test_a_cluster_answers_what_one_machine_answers(
     assert there == here
 
 
-@needs_time
+@pytest.mark.at_length
 @pytest.mark.parametrize(
     "line", [("inspect",), ("inspect", "--key", "x"), ("dirty-ratio",), ("verify",)], ids=" ".join
 )

@@ -13,15 +13,12 @@ from typing import Any
 
 import pytest
 
+from conftest import AT_LENGTH
 from engine_runs import FULL_JDK
 from s3_server import S3
 from spark_cluster import cluster_environment
 
 SECONDS = 300
-AT_LENGTH = "KCOMPACT_CLUSTER_TESTS" in os.environ
-"""Whether there is time for more than a minute of clusters: a job of its own sets this variable."""
-
-needs_time = pytest.mark.skipif(not AT_LENGTH, reason="KCOMPACT_CLUSTER_TESTS=1 runs it, in a job of its own")
 needs_jdk = pytest.mark.skipif(
     FULL_JDK is None, reason="executors need a full JDK, and this machine has none"
 )
