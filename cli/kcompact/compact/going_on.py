@@ -1,8 +1,8 @@
 """Whether a dump goes on where a state ended: with the state's output, or as a full dump once more.
 
 The cleaner goes on at the checkpoint where the inputs are the state's output and what came after it. Where
-another file holds records below the checkpoint, superseded ones are there again, which a map of the dirty
-section alone would not remove: such a log is cleaned from its start. Delete horizons hold either way (R26).
+another file holds records of that time, superseded ones are there again, which a map of the dirty section
+alone would not remove: such a log is cleaned from its start. Delete horizons hold either way (R26).
 """
 
 from collections import defaultdict
@@ -42,7 +42,7 @@ def goes_on(state: StateOfDump, index: FullIndex, given: GivenLogs) -> tuple[Giv
     state.check_logs(last_offsets)
     if state.state.files is None:
         return given, state.notes
-    again = _dumped_again(index, given, state.own)
+    again = _dumped_again(index, given, state)
     if state.missing is not None:
         if state.changed or not again or not any(state.state.records.values()):
             state.check_output()
@@ -52,13 +52,14 @@ def goes_on(state: StateOfDump, index: FullIndex, given: GivenLogs) -> tuple[Giv
     return {**given, **from_start}, [_note(index, again)] if again else []
 
 
-def _dumped_again(index: FullIndex, given: GivenLogs, own: Collection[str]) -> set[int]:
-    """The logs of which a file that is not the state's output holds records below the checkpoint."""
+def _dumped_again(index: FullIndex, given: GivenLogs, state: StateOfDump) -> set[int]:
+    """The logs of which a file that is not the state's output holds records that the state has seen."""
     return {
         part.log_id
         for part in index.summaries
         if part.first_offset < (given[part.log_id].checkpoint_offset or 0)
-        and index.plan.file_of(index.plan.split(part.split_id)).path not in own
+        or part.first_offset <= state.state.last_offsets.get(LogName(part.topic, part.partition), -1)
+        if index.plan.file_of(index.plan.split(part.split_id)).path not in state.own
     }
 
 
