@@ -97,10 +97,10 @@ def test_the_facts_of_a_log(inspect: Inspect) -> None:
     assert found.verdict.startswith("6 records, 2 live of 3 keys in 1 partition; ")
 
 
-def test_the_dedupe_buffer_is_what_the_cleaner_needs_at_its_load_factor(inspect: Inspect) -> None:
-    keys = [record(f"k{at}", "v", offset=at) for at in range(9)]
-    assert facts_of(inspect(keys)).dedupe_buffer_bytes == 10 * 24
-    assert facts_of(inspect([*keys, record("k9", "v", offset=9)])).dedupe_buffer_bytes == 12 * 24
+def test_the_dedupe_buffer_of_few_keys_is_the_smallest_that_a_broker_takes(inspect: Inspect) -> None:
+    """``CleanerConfig`` refuses a buffer of 1 MiB a thread and less."""
+    found = inspect([record(f"k{at}", "v", offset=at) for at in range(9)])
+    assert facts_of(found).dedupe_buffer_bytes == (1 << 20) + 1
 
 
 def test_overlapping_files_show_as_repeated_offsets(inspect: Inspect) -> None:

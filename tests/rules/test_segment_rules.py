@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from kcompact.rules.capacity import map_limit, map_slots
+from kcompact.rules.capacity import ENTRY_BYTES, buffer_bytes_for, map_limit, map_slots
 from kcompact.rules.files.merging import group_segments
 from kcompact.rules.files.retention import delete_old_segments
 from kcompact.rules.files.segments import SegmentState
@@ -135,3 +135,19 @@ def test_byte_sums(
 def test_size_of_the_offset_map(buffer_bytes: int, threads: int, slots: int, limit: int) -> None:  # L01
     policy = Policy(log_cleaner_dedupe_buffer_size=buffer_bytes, log_cleaner_threads=threads)
     assert (map_slots(policy), map_limit(policy)) == (slots, limit)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("keys", [100_000, 157_285, 157_286, 5_033_164, 80_530_636])
+def test_the_smallest_buffer_that_holds_so_many_keys(keys: int, threads: int) -> None:
+    policy = Policy(log_cleaner_threads=threads)
+    needed = buffer_bytes_for(keys, policy)
+    assert needed is not None
+    enough = replace(policy, log_cleaner_dedupe_buffer_size=needed)
+    too_small = replace(policy, log_cleaner_dedupe_buffer_size=needed - ENTRY_BYTES * threads)
+    assert (map_limit(too_small) or 0) < keys <= (map_limit(enough) or 0)
+
+
+def test_a_broker_takes_no_buffer_of_a_mebibyte_and_none_beyond_an_int() -> None:
+    assert buffer_bytes_for(68, Policy()) == (1 << 20) + 1
+    assert buffer_bytes_for(80_530_637, Policy()) is None

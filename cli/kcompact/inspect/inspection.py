@@ -95,7 +95,7 @@ class LogFacts:
     max_timestamp_ms: int = -1
     gaps: Gaps = field(default_factory=Gaps)
     slices: list[Slice] = field(default_factory=list)
-    dedupe_buffer_bytes: int = 0  # that the cleaner needs to clean the log in one round, with one thread
+    dedupe_buffer_bytes: int | None = None  # for one round, with one cleaner thread; None: no size is enough
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """The facts of each log, from what the index tasks summed up and from the answers about its keys."""
 
 import itertools
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
@@ -17,10 +16,9 @@ from kcompact.inspect.one_pass import Answers
 from kcompact.inspect.questions.keys import LogSpan, Longs
 from kcompact.inspect.questions.new_keys import SLICES, slice_bounds
 from kcompact.inspect.questions.tallies import HOUR_MS
-from kcompact.rules.capacity import ENTRY_BYTES
+from kcompact.rules.capacity import buffer_bytes_for
+from kcompact.rules.policy import Policy
 
-DEFAULT_DEDUPE_BUFFER_BYTES = 128 << 20
-LOAD_FACTOR = 0.9
 _AGES = {"under 1 hour": 1, "under 1 day": 24, "under 7 days": 168, "under 30 days": 720}  # in hours
 _EXAMPLES = 5
 
@@ -42,14 +40,6 @@ def log_facts(
     _add_ages(facts, tallies["tombstones"])
     _add_slices(facts, presents, answers["new_keys", ""])
     return facts
-
-
-def dedupe_buffer_bytes(keys: int) -> int:
-    """The smallest ``log.cleaner.dedupe.buffer.size`` that takes so many keys in one round (R11)."""
-    slots = math.ceil(keys / LOAD_FACTOR)
-    while int(slots * LOAD_FACTOR) < keys:
-        slots += 1
-    return slots * ENTRY_BYTES
 
 
 def _summed(parts: list[LogSummary], present: Longs) -> LogFacts:
@@ -82,7 +72,7 @@ def _add_key_counts(facts: Mapping[int, LogFacts], counts: pa.Table) -> None:
         for name, count in row.items():
             setattr(log, name, count)
         log.live_keys = log.keys - log.deleted_keys
-        log.dedupe_buffer_bytes = dedupe_buffer_bytes(log.keys)
+        log.dedupe_buffer_bytes = buffer_bytes_for(log.keys, Policy())
 
 
 def _add_values(facts: Mapping[int, LogFacts], kinds: pa.Table) -> None:

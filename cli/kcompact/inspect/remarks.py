@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from kcompact.counted import counted
 from kcompact.inspect.inspection import LogFacts, TopicFacts
-from kcompact.inspect.per_log import DEFAULT_DEDUPE_BUFFER_BYTES
 from kcompact.inspect.severity import Finding, Level
+from kcompact.rules.capacity import DEFAULT_BUFFER_BYTES
 
 
 @dataclass(frozen=True)
@@ -166,10 +166,11 @@ def _gaps(facts: Facts) -> Iterator[Finding]:
 
 def _dedupe_buffer(facts: Facts) -> Iterator[Finding]:
     for log in facts.logs:
-        if log.dedupe_buffer_bytes > DEFAULT_DEDUPE_BUFFER_BYTES:
+        if log.dedupe_buffer_bytes is None or log.dedupe_buffer_bytes > DEFAULT_BUFFER_BYTES:
+            needed = log.dedupe_buffer_bytes or "more than any broker takes"
             text = (
-                f"one cleaning round needs log.cleaner.dedupe.buffer.size={log.dedupe_buffer_bytes} per"
-                f" cleaner thread; with the default {DEFAULT_DEDUPE_BUFFER_BYTES} it takes several"
+                f"one cleaning round needs log.cleaner.dedupe.buffer.size={needed} per"
+                f" cleaner thread; with the default {DEFAULT_BUFFER_BYTES} it takes several"
             )
             yield Finding(Level.NOTE, "dedupe-buffer", text, log.topic, log.partition)
 

@@ -5,8 +5,11 @@ import math
 from kcompact.rules.policy import Policy
 
 ENTRY_BYTES = 24  # MD5 of the key, and an offset
-DEFAULT_MAP_SLOTS = 134_217_728 // ENTRY_BYTES
-"""Entries of a map in the broker's default buffer of 128 MiB."""
+DEFAULT_BUFFER_BYTES = 128 << 20
+"""The broker's default of ``log.cleaner.dedupe.buffer.size``."""
+
+DEFAULT_MAP_SLOTS = DEFAULT_BUFFER_BYTES // ENTRY_BYTES
+"""Entries of a map in that buffer."""
 
 _LARGEST_BUFFER_BYTES = 2**31 - 1
 _SMALLEST_BUFFER_BYTES = 1_048_577  # a broker wants more than 1 MiB for each thread

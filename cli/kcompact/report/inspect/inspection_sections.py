@@ -100,7 +100,7 @@ def _keys(logs: Sequence[LogFacts]) -> Table:
             f"{log.single_record_keys:,}",
             f"{log.late_keys:,}",
             f"{log.superseded_bytes:,}",
-            f"{log.dedupe_buffer_bytes:,}",
+            "no size" if log.dedupe_buffer_bytes is None else f"{log.dedupe_buffer_bytes:,}",
         )
         for log in logs
     ]
