@@ -88,7 +88,7 @@ def _unexpected(error: Exception, debug: bool) -> int:
     if debug:
         stderr.print_exception()
     say("bug", f"{type(error).__name__}: {_words(error)}")
-    say("hint", "please report it, with the output of --debug")
+    say("hint", "please report it, with what the same prints as kcompact --debug COMMAND ...")
     return ExitCode.BUG
 
 

@@ -33,6 +33,10 @@ class InputError(KcompactError):
     """A dump, or a file beside it, is unreadable, malformed or ambiguous."""
 
 
+class NoRecordsError(InputError):
+    """A file holds no record at all. As AFTER it is what a compaction may leave, elsewhere likely no dump."""
+
+
 class LeavingOutError(InputError):
     """With ``--keep-going``, files cannot be read: the command begins anew without them and their logs.
 

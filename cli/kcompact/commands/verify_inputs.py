@@ -12,7 +12,8 @@ from kcompact.commands.opening import Workplaces
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.at_hand import sha256_of
 from kcompact.dumps.files.stored import is_without_parts
-from kcompact.errors import InputError
+from kcompact.dumps.options import ReadOptions
+from kcompact.errors import InputError, NoRecordsError
 from kcompact.options.log_options import GivenOptions, state_path
 from kcompact.storage.object_stores import is_address
 
@@ -63,12 +64,14 @@ def read_state(options: GivenOptions) -> KnownState | None:
     return KnownState(path, StateFolder(path).state)
 
 
-def is_empty_dump(path: str) -> bool:
-    """Whether there is nothing in a dump, which a compaction may leave: an empty file, or none on a store."""
-    if is_address(path):
-        return is_without_parts(path)
-    file = Path(path)
-    return file.is_file() and file.stat().st_size == 0
+def open_after(places: Workplaces, path: str, options: ReadOptions) -> Dump | None:
+    """Open AFTER; None where it is empty: a compaction may leave nothing at all. Raises InputError."""
+    if is_address(path) and is_without_parts(path):
+        return None
+    try:
+        return places.open([path], options)
+    except NoRecordsError:
+        return None
 
 
 def read_keys(path: str) -> tuple[bytes, ...]:

@@ -13,7 +13,7 @@ from kcompact.commands.opening import Workplaces
 from kcompact.commands.report_file import ReportFile, open_report
 from kcompact.commands.verify_inputs import (
     KnownState,
-    is_empty_dump,
+    open_after,
     read_keys,
     read_state,
     sha256_of_dumps,
@@ -152,7 +152,7 @@ class VerifyCommand:
         """Open and index all dumps; they and the session live as long as ``stack``."""
         options = read_options(self.reading, self.left_out)
         places = Workplaces(stack, self._session_options())
-        after = None if is_empty_dump(self.dumps[-1]) else places.open(self.dumps[-1:], options)
+        after = open_after(places, self.dumps[-1], options)
         before = places.open(self.dumps[:-1], options) if self.dumps[:-1] else None
         committed = places.open([self.given.read_committed], options) if self.given.read_committed else None
         dumps = (before, after, committed)

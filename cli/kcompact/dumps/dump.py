@@ -25,7 +25,7 @@ from kcompact.dumps.paired.side_files import (
     refuse_tombstones_apart,
 )
 from kcompact.dumps.records.layout import DumpFile, Split
-from kcompact.errors import InputError
+from kcompact.errors import InputError, NoRecordsError
 from kcompact.storage.object_stores import is_address
 from kcompact.storage.scratch import scratch_folder
 
@@ -196,7 +196,7 @@ def _open_file(file_id: int, path: str, options: ReadOptions, spool: Path) -> Du
     try:
         data_path, container = unpack(path, spool)
         if not Path(data_path).stat().st_size:
-            raise InputError(f"{path}: the file is empty", hint="was the export interrupted?")
+            raise NoRecordsError(f"{path}: the file is empty", hint="was the export interrupted?")
         utf8_path = as_utf8(path, data_path, spool)
         data_path = utf8_path or data_path
         recognised = recognise(path, data_path, options)

@@ -1,5 +1,6 @@
 """Which of the JSON layouts a file has."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
@@ -18,10 +19,11 @@ from kcompact.dumps.records.framed import TOO_LARGE, TOO_LARGE_HINT, TextShape
 from kcompact.dumps.records.record import LARGEST_RECORD_BYTES
 from kcompact.dumps.text.delimited_text import glued, is_glued
 from kcompact.dumps.text.lines import newline_of
-from kcompact.errors import InputError
+from kcompact.errors import InputError, NoRecordsError
 
 SAMPLE_RECORDS = 200
 _TAIL_BYTES = 1 << 16
+_EMPTY_ARRAY = re.compile(rb"\s*\[\s*\]\s*")
 
 
 def recognise_json(found: Candidate, options: ReadOptions) -> Recognised:
@@ -161,6 +163,8 @@ def _parsed(found: Candidate, records: Iterator[bytes]) -> list[Any]:
         reason, hint = why_not_json(*refused)
         line = found.head.count(b"\n", 0, max(0, found.head.find(refused[0][:_TAIL_BYTES]))) + 1
         raise InputError(f"{found.path}:{line}: {reason}", hint=hint) from refused[1]
+    if not sample and _EMPTY_ARRAY.fullmatch(found.body) and found.whole:
+        raise NoRecordsError(f"{found.path}: a JSON array without records", hint="was the topic empty?")
     if not sample:
         raise InputError(
             f"{found.path}: begins like JSON, but has no whole record of JSON at its beginning",

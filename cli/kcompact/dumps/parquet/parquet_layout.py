@@ -57,12 +57,10 @@ def recognise_parquet(path: str, data_path: str, options: ReadOptions) -> tuple[
             schema, groups, form = source.schema_arrow, row_groups(source), form_of(source)
         if is_ours(schema):  # options tell of what another tool wrote
             options = ReadOptions(canonical_keys=options.canonical_keys)
-        if not groups:
-            raise InputError(f"{path}: a Parquet file without rows", hint="was the export interrupted?")
         columns = columns_of(path, schema)
         place = value_place(columns, options)
         try:
-            sample = parsed_values(_sample(source, groups[0], place))
+            sample = parsed_values(_sample(source, groups[0], place)) if groups else []
         except BadRowGroup:
             sample = []  # told when it is read as a whole
         notes = check_events(path, replace(PLAIN, value=place), sample, options)
@@ -84,7 +82,7 @@ class Parquet:
         """Cut between row groups. Without offsets, records are numbered through the file: one split."""
         with open_parquet(file.path, file.data_path) as source:
             groups = row_groups(source)
-        ends = [groups[-1].end]
+        ends = [groups[-1].end if groups else 0]
         if file.dialect.offset is not None:
             last = 0
             for group in groups[:-1]:

@@ -150,7 +150,7 @@ def _rows(
         return None
     rows = np.stack([column.to_numpy() for column in found.columns], axis=1).reshape(-1, 3)
     ends = np.cumsum([count(log) for log in logs])
-    return {log.log_id: part for log, part in zip(logs, np.split(rows, ends[:-1]), strict=True)}
+    return {log.log_id: part for log, part in zip(logs, np.split(rows, ends)[:-1], strict=True)}
 
 
 def _table(folder: Path | None, name: str, columns: list[str]) -> pa.Table | None:
