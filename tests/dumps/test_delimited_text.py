@@ -159,6 +159,7 @@ def test_events_in_such_text_are_named() -> None:
             "--columns topic,partition,offset,timestamp,key,value --delimiter '|'",
         ),
         ("k1,v1\nk2,v,2\n", "--columns key,value --delimiter ','"),
+        ("rec|k1,v1\nrec|k2,v2\n", "--columns key,value --delimiter ','"),  # else all had one key
     ],
 )
 def test_the_options_that_are_proposed_name_a_delimiter_that_all_lines_have(lines: str, options: str) -> None:

@@ -140,6 +140,27 @@ def test_keys_that_all_look_like_base64_are_asked_about(tmp_path: Path) -> None:
     assert decoded == {b"order-1", b"order-12", b"order-123"}
 
 
+def test_base64_under_the_names_that_go_writes_is_asked_about_with_the_option_to_type(tmp_path: Path) -> None:
+    """encoding/json of a sarama, franz-go or kafka-go record: fields in capitals, bytes as base64."""
+    path = tmp_path / "t.jsonl"
+    row = {
+        "Topic": "orders",
+        "Partition": 1,
+        "Offset": 5,
+        "Key": "b3JkZXItMTI=",
+        "Value": None,
+        "Headers": [],
+    }
+    path.write_text(json.dumps(row) + "\n")
+    with pytest.raises(InputError) as caught:
+        open_one(path)
+    typed = caught.value.hint.split(" reads ")[0].removeprefix("--dialect plain-base64 --fields ")
+    fields = dict(part.split("=") for part in typed.split(","))
+    (record,) = records_of(path, dialect="plain-base64", fields=fields).values()
+    assert (record.topic, record.partition, record.offset) == ("orders", 1, 5)
+    assert (record.key, record.value) == (b"order-12", None)
+
+
 @pytest.mark.parametrize(
     "keys", [["user", "test", "data", "k123"], ["10001000", "20002000"], ["deadbeef" * 4]]
 )

@@ -8,7 +8,10 @@ from kcompact.dumps.files.sources import find_files
 from kcompact.errors import InputError
 
 COUNT = ["part-2.jsonl", "part-10.jsonl", "deep/er/x.jsonl"]
-DO_NOT = [".hidden", "_SUCCESS", "_temporary/part-0.jsonl", "deep/.crc", "empty.jsonl"]
+DO_NOT = [
+    *(".hidden", "_SUCCESS", "_metadata", "_common_metadata", "_spark_metadata/0", "_temporary/part-0.jsonl"),
+    *("+tmp/orders/x.avro", "_started_1", "_committed_1", "deep/.part-0.parquet.crc", "empty.jsonl"),
+]
 
 
 @pytest.fixture
@@ -31,6 +34,16 @@ def test_the_folder_one_is_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(folder)
 
     assert ["deep/er/x.jsonl", "part-2.jsonl", "part-10.jsonl"] == find_files(["."])
+
+
+def test_a_topic_whose_name_begins_with_an_underscore_is_no_mark(folder: Path) -> None:
+    names = [f"_schemas/partition=0/_schemas+0+{number:010}.json" for number in (0, 9)]
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("x")
+
+    assert [f"{folder}/{name}" for name in names] == find_files([str(folder)])[:2]
+    assert [f"{folder}/{name}" for name in names] == find_files([f"{folder}/**/*.json"])
 
 
 def test_links_to_files_count_and_links_to_folders_do_not(folder: Path) -> None:

@@ -136,6 +136,8 @@ REFUSED = {
     "confluent-s3": "no record of key and value",
     "redpanda-console-3-too-large.json": "was too large for Redpanda Console to show",
     "kafka-snapshot-4-ignored-keys.json": "the keys were not exported",
+    "java-consumer-record-to-string.txt": "Java's way to print a ConsumerRecord",
+    "ksqldb-0.29-print.txt": "what PRINT of ksqlDB shows",
     "file-stream-sink.txt": ":1: Java's way to print a map",
     "kt-1-text.txt": "the text of an old kt",
     "dump-log-3.7-batches-only.txt": "printed batches, and no record",

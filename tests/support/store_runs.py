@@ -62,7 +62,7 @@ def put_sample(store: S3, prefix: str, objects: int = 4, *, packed: bool = True)
         part = b"".join(lines[number * len(lines) // objects : (number + 1) * len(lines) // objects])
         name = f"{prefix}orders-{number}.jsonl"
         store.put(f"{name}.gz" if packed else name, gzip.compress(part) if packed else part)
-    store.put(f"{prefix}_hidden", b"not of the dump")
+    store.put(f"{prefix}_temporary/0", b"not of the dump")
 
 
 def put_large(store: S3, prefix: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from kcompact.dumps.detect.event_proposals import check_events
 from kcompact.dumps.detect.likely_base64 import likely_base64
 from kcompact.dumps.detect.recognition import refuse
-from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.dialect_table import DIALECTS
 from kcompact.dumps.dialects.envelope import guess_envelope
 from kcompact.dumps.dialects.overrides import forced, with_options
@@ -76,9 +76,16 @@ def _ask_for_base64(path: str, dialect: Dialect, sample: list[Row]) -> None:
     decoded = ENCODINGS["base64"](keys[0].encode())
     raise InputError(
         f"{path}: every key looks like base64, such as {shown(keys[0])} for {shown(decoded)}",
-        hint="--dialect plain-base64 reads keys, values and header values as base64; --dialect plain takes"
-        " keys as the text that they are",
+        hint=f"--dialect plain-base64{_named_parts(dialect)} reads keys, values and header values as base64;"
+        f" --dialect plain{_named_parts(dialect)} takes keys as the text that they are",
     )
+
+
+def _named_parts(dialect: Dialect) -> str:
+    """The option for parts that have other names than in the plain envelope; "" if none has."""
+    named = {role: getattr(dialect, role) for role in ROLES}
+    others = [f"{role}={name}" for role, name in named.items() if name not in (None, role)]
+    return f" --fields {','.join(others)}" if others else ""
 
 
 def _encoding_of(path: str, role: str, declared: str, sample: list[Any]) -> str:

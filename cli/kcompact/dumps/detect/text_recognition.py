@@ -204,6 +204,11 @@ _LOOKS_LIKE = {
     rb"Topic \S+ \[\d+\] at offset \d+: ": _SENTENCES,
     rb"\s*Key \(-?\d+ bytes\): ": _SENTENCES,
     rb"(?i)(?:\w+: .*\n)*(?:partition|offset|key): ": ("YAML or labelled text", "export as JSON (-o json)"),
+    rb"ConsumerRecord\(topic = ": ("Java's way to print a ConsumerRecord", "export as JSON lines (kcat -J)"),
+    rb"(?:Key format: .*\n(?:Value format: .*\n)?)?rowtime: ": (
+        "what PRINT of ksqlDB shows",
+        "export the topic itself as JSON lines (kcat -J)",
+    ),
     rb"Partition=\d+ Offset=\d+": ("the text of an old kt", "export with kt 10 or later, which writes JSON"),
 }
 

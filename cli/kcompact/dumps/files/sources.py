@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from kcompact.dumps.files.marks import is_mark
 from kcompact.dumps.files.stored import stored_files
 from kcompact.errors import InputError
 from kcompact.storage.object_stores import SCHEMES, is_address
 
 STDIN = "-"
-_HIDDEN = (".", "_")
 _ANY_DEPTH = re.compile(r"(?<![^/])\*\*(?![^/])")  # ** as a whole part of a path
 _UNREADABLE = "make it readable, move it out of the folder, or name the files; nothing is left out unsaid"
 
@@ -19,7 +19,7 @@ _UNREADABLE = "make it readable, move it out of the folder, or name the files; n
 def find_files(arguments: list[str]) -> list[str]:
     """All files of a dump, in the order of the arguments; within a folder or glob in natural order.
 
-    Of folders and globs, hidden files, ``_SUCCESS`` and the like, and empty files are left out. Raises
+    Of folders and globs, marks such as ``_SUCCESS`` (marks.py) and empty files are left out. Raises
     InputError where an argument names nothing.
     """
     files: dict[str, None] = {}  # in order, each once
@@ -88,7 +88,7 @@ def _files_in(folder: str) -> Iterator[str]:
     """All files of a folder that count, at any depth; links to folders are not followed."""
     with os.scandir(folder) as entries:
         for entry in entries:
-            if entry.name.startswith(_HIDDEN):
+            if is_mark(entry.name):
                 continue
             if entry.is_dir(follow_symlinks=False):
                 yield from _files_in(entry.path)
@@ -98,5 +98,4 @@ def _files_in(folder: str) -> Iterator[str]:
 
 def _counts(path: Path, folder: Path) -> bool:
     inside = path.relative_to(folder).parts
-    hidden = any(part.startswith(_HIDDEN) for part in inside)
-    return not hidden and path.is_file() and path.stat().st_size > 0
+    return not any(map(is_mark, inside)) and path.is_file() and path.stat().st_size > 0

@@ -8,13 +8,13 @@ from pathlib import PurePosixPath
 
 import orjson
 
+from kcompact.dumps.files.marks import is_mark
 from kcompact.errors import InputError
 from kcompact.storage.object_stores import StoredObject, list_objects, read
 
 MANIFEST = "_kcompact.json"
 UNFINISHED = "_unfinished-"
 SUCCESS = "_SUCCESS"
-_HIDDEN = (".", "_")
 _MAGIC = re.compile(r"[*?\[]")
 _listed: dict[str, list[StoredObject]] = {}
 _found: dict[str, int] = {}
@@ -116,7 +116,7 @@ def manifest_parts(prefix: str) -> dict[str, int]:
 
 def _counts(one: StoredObject, prefix: str) -> bool:
     parts = PurePosixPath(one.address.removeprefix(prefix)).parts
-    return one.size > 0 and not any(part.startswith(_HIDDEN) for part in parts)
+    return one.size > 0 and not any(map(is_mark, parts))
 
 
 def _pattern(glob: str) -> str:

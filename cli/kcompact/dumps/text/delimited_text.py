@@ -61,10 +61,15 @@ def columns_to_type(lines: list[bytes]) -> str:
     """Options that may fit such text, for a message: a delimiter of all lines; a value may have more."""
     for delimiter in ("\t", "=>", "->", "::", "||", "|", ";", "^", "#", ",", ":"):
         count = min(line.count(delimiter.encode()) for line in lines) if lines else 0
-        if count:
-            names = _COLUMNS.get(count + 1, "key,value")
+        names = _COLUMNS.get(count + 1, "key,value")
+        if count and (names != "key,value" or not _begin_alike(lines, delimiter.encode())):
             return f"--columns {names} --delimiter '{_SPELT.get(delimiter, delimiter)}'"
     return "--columns key,value --delimiter ':'"
+
+
+def _begin_alike(lines: list[bytes], delimiter: bytes) -> bool:
+    """Whether all lines have one text before the delimiter: a word of a sentence, which is no key."""
+    return len(lines) > 1 and len({line.partition(delimiter)[0] for line in lines}) == 1
 
 
 _SPELT = {"\t": "\\t"}
