@@ -209,3 +209,72 @@ def test_offsets_that_before_lacks_can_be_markers() -> None:
     assert with_knowledge(Bounds(), LOG_ID, told, runs, 0).known.last_missing_offset == 8
     assert with_knowledge(Bounds(), LOG_ID, Told({}, {}), runs, 0).known.last_missing_offset == 3
     assert logs_of(UPDATES) == {LOG_ID: ("orders", 0)}
+
+
+@pytest.mark.parametrize(("left_from", "holds"), [(1, False), (3, True)])
+def test_retention_takes_whole_segments(left_from: int, holds: bool) -> None:
+    before = [record(key, "v", offset=offset) for offset, key in enumerate("abcdef")]
+    policy = Policy(now_ms=NOW_MS, cleanup_policy=frozenset({"compact", "delete"}), retention_ms=DAY_MS)
+    bounds = Bounds(policy, segments=((0, 210), (3, 210)), known=CLEANS_ONLY)
+    assert judge(before, before[left_from:], bounds).holds == holds
+
+
+STAMPS_TOLD = Knowledge(
+    frozenset({"cleanup.policy", "delete.retention.ms"}),
+    tells_transactions=True,
+    tells_horizons=True,
+    first_dirty_offset=0,
+)
+
+
+@pytest.mark.parametrize(
+    ("segments", "left", "severity"),
+    [
+        ((), "bd", None),  # b may lie in a segment that an earlier round did not reach
+        (((0, 140), (3, 140)), "bd", Severity.FINDING),  # a, b, c were stamped together
+        (((0, 70), (1, 140), (3, 140)), "bd", None),
+        ((), "ad", Severity.FINDING),  # a was stamped no later than b
+    ],
+)
+def test_tombstones_go_in_the_order_in_which_rounds_stamp_them(
+    segments: tuple[tuple[int, int], ...], left: str, severity: Severity | None
+) -> None:
+    before = [
+        tombstone("a", offset=0),
+        tombstone("b", offset=1),
+        record("c", "1", offset=2),
+        record("c", "2", offset=3),
+        record("d", "1", offset=4),
+    ]
+    after = [r for r in before if (r.key or b"").decode() in left or r.offset == 3]
+    outcome = judge(before, after, Bounds(Policy(now_ms=NOW_MS), segments=segments, known=STAMPS_TOLD))
+    assert [finding.severity for finding in outcome.findings] == ([severity] if severity else [])
+
+
+def test_a_tombstone_that_was_not_due_proves_that_what_replaces_it_was_mapped() -> None:
+    # The tombstone went for the value at 4; so must have "b" at 1, which the one at 3 replaces.
+    young = tombstone("a", offset=0, timestamp_ms=NOW_MS - 1)
+    before = [young, *(record(key, "v", offset=offset) for offset, key in enumerate("bcba", 1))]
+    outcome = judge(before, before[1:], Bounds(Policy(now_ms=NOW_MS), known=STAMPS_TOLD))
+    assert [(f.check, f.offset, f.severity) for f in outcome.findings] == [
+        ("duplicate-left", 1, Severity.FINDING)
+    ]
+
+
+@pytest.mark.parametrize("has_fixed_bound", [True, False])
+def test_a_map_that_took_the_last_key_reached_the_end(has_fixed_bound: bool) -> None:
+    # Only a record with a key can find the map full, and none follows the one that went through.
+    before = [
+        record("a", "1", offset=0),
+        record("a", "2", offset=1),
+        record(None, "no key", offset=2),
+        record("b", "1", offset=3),
+    ]
+    bounds = Bounds(
+        Policy(now_ms=NOW_MS),
+        uncleanable_offset=3,
+        segments=((0, 210), (3, 70)),
+        known=replace(STAMPS_TOLD, has_fixed_bound=has_fixed_bound),
+    )
+    outcome = judge(before, before[1:], bounds)
+    assert found(outcome, Severity.FINDING) == ({"keyless-left": 1} if has_fixed_bound else {})

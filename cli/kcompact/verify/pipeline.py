@@ -15,7 +15,7 @@ from kcompact.verify.judgement.evidence import Evidence
 from kcompact.verify.judgement.expired_by_size import expired_end_offsets
 from kcompact.verify.judgement.judge import REASONS, SUPERSEDED, Judged, KnownLog, known_log
 from kcompact.verify.judgement.log_facts import LogFacts, all_facts, facts_of
-from kcompact.verify.judgement.proof import evidence_of
+from kcompact.verify.judgement.proof import evidence_of, evidence_of_tombstones
 from kcompact.verify.judgement.suspects import Suspects
 from kcompact.verify.judgement.verdict_assumptions import assumptions
 from kcompact.verify.missing_logs import without_missing_logs
@@ -107,7 +107,7 @@ def verify_compaction(
     }
     found = disorder.found
     ends = {log_id: log.cleaned_end_offset for log_id, log in logs.items()}
-    evidence = _evidence(sums, settled, bounds, readings)
+    evidence = _evidence(sums, settled, bounds, readings, facts)
     if any(
         offset < max(ends[log_id], *_proven_ends(evidence[log_id], ends[log_id]))
         for log_id, offset in sums.doubtful_from_offset.items()
@@ -214,12 +214,20 @@ def _evidence(
     settled: Mapping[int, SettledLog],
     bounds: Mapping[int, Bounds],
     readings: Mapping[int, Reading],
+    facts: Mapping[int, LogFacts],
 ) -> dict[int, Evidence]:
     """The certain facts about every log: from its removals, and from what is known of it."""
     found = {}
     for log_id, reading in readings.items():
-        of_rest = sums.evidence.get(log_id, Evidence())
-        whole = of_rest.plus(settled[log_id].evidence) if log_id in settled else of_rest
+        whole = sums.evidence.get(log_id, Evidence())
+        first_kept = facts[log_id].first_kept_tombstone
+        first_kept = BEHIND_ALL if first_kept is None else first_kept
+        if log_id in settled:
+            of_tombstones = evidence_of_tombstones(settled[log_id].tombstones, bounds[log_id], first_kept)
+            whole = whole.plus(settled[log_id].evidence).plus(of_tombstones)
+        whole = whole.reaching(first_kept)
+        if not reading.is_end_given:
+            whole = whole.ending_at(bounds[log_id].round_end_offset)
         first_dirty = bounds[log_id].known.first_dirty_offset
         if first_dirty is not None and reading.is_certain and not reading.is_end_given:
             whole = replace(whole, first_dirty_at_most=min(first_dirty, whole.first_dirty_at_most))

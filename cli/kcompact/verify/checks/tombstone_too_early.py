@@ -10,7 +10,7 @@ def _finds(suspects: Suspects) -> Flags:
     history = suspects.history
     ends_deleted = (history.kept_offset == NOTHING_KEPT) | history.kept_is_tombstone
     lost = suspects.is_lost_last_record & suspects.rows.is_tombstone & ends_deleted
-    return lost | suspects.judged.is_out_of_turn
+    return lost | suspects.judged.is_out_of_turn | suspects.is_out_of_turn_for_certain
 
 
 def _expected(row: SuspectRow) -> str:
@@ -18,9 +18,11 @@ def _expected(row: SuspectRow) -> str:
         return f"the tombstone: nothing from offset {row.limit_offset} on can be cleaned"
     if row.delete_horizon_ms is not None:
         return f"the tombstone until its delete horizon {row.delete_horizon_ms}"
+    other = row.first_kept_tombstone
     if not row.is_certain:
-        earlier = row.first_kept_tombstone
-        return f"perhaps the tombstone, as the earlier one at offset {earlier} is still there"
+        return f"perhaps the tombstone, as the earlier one at offset {other} is still there"
+    if not row.is_lost:
+        return f"the tombstone, as the one at offset {other}, which was due no later, is still there"
     if row.stamps_come_first:
         return "the tombstone: no batch says that a round had set its delete horizon, which takes a round"
     return f"the tombstone until {row.timestamp_ms} + delete.retention.ms at the least"
@@ -32,6 +34,6 @@ CHECK = Check(
     finds=_finds,
     expected=_expected,
     found="no tombstone",
-    is_certain=lambda s: s.judged.is_lost,
+    is_certain=lambda s: s.judged.is_lost | s.is_out_of_turn_for_certain,
     is_loss=True,
 )

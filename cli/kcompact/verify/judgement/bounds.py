@@ -17,12 +17,14 @@ class Knowledge:
     offset that BEFORE lacks below its end, where an abort marker can lie; None: it lacks none.
     ``first_dirty_offset`` is where the first round began that AFTER went through; None: not known.
     ``after_first_offset`` is AFTER's first offset, None: it has no record.
+    ``has_fixed_bound``: nothing becomes cleanable later on, and where segments end is told.
     ``has_one_round``: all that is cleanable fits into one round, and nothing becomes cleanable later on.
     """
 
     configs: frozenset[str] = frozenset()
     tells_transactions: bool = False
     tells_horizons: bool = False
+    has_fixed_bound: bool = False
     has_one_round: bool = False
     last_missing_offset: int | None = None
     first_dirty_offset: int | None = None
@@ -58,15 +60,33 @@ class Bounds:
 
     @property
     def front_end_offset(self) -> int:
-        """Retention cannot have taken records from here on; it takes only those in front of AFTER's first."""
+        """Retention took nothing from here on: it takes whole segments, in front of AFTER's first record."""
         if "cleanup.policy" in self.known.configs and "delete" not in self.policy.cleanup_policy:
             return BEFORE_ALL
-        return BEHIND_ALL if self.known.after_first_offset is None else self.known.after_first_offset
+        first = self.known.after_first_offset
+        if first is None:
+            return BEHIND_ALL
+        return max((base for base, _ in self.segments if base <= first), default=first)
+
+    @property
+    def round_end_offset(self) -> int:
+        """Where a round ends (exclusive) that no full map ends before; BEFORE_ALL: not known."""
+        is_known = self.known.has_fixed_bound and not self.is_bound_estimated
+        end = self.cleaned_before_offset
+        return BEFORE_ALL if end is None or not is_known else end
 
     @property
     def stamps_come_first(self) -> bool:
         """Whether a tombstone without a delete horizon is known to outlive the cleaning (R28)."""
         return self.known.tells_horizons and self.known.has_one_round
+
+    @property
+    def stamps_ascend(self) -> bool:
+        """Whether of two tombstones that no round has stamped the earlier one is known to be due first.
+
+        Rounds rewrite from the log's start on, so the earlier one is stamped by the same round or before it.
+        """
+        return self.known.tells_horizons and "delete.retention.ms" in self.known.configs
 
     @property
     def retention_bytes(self) -> int | None:

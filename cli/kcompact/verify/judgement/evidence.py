@@ -1,6 +1,6 @@
 """Evidence in removals about the rounds that a log went through (R12, R16, R17, R21)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL
 
@@ -12,11 +12,15 @@ class Evidence:
     Rounds go on where the one before ended, so together they mapped one range of offsets. It begins at
     ``first_dirty_at_most`` or before, and holds all from there to ``mapped_up_to``: a record that one in
     between replaces cannot have stayed. Segments that hold offsets up to ``rewritten_up_to`` were rewritten.
+    Where rounds reached the first tombstone that stayed, they mapped ``mapped_if_it_was_reached`` as well.
+    ``last_keyed_offset`` is that of the last record with a key that a round could have mapped.
     """
 
     first_dirty_at_most: int = BEHIND_ALL
     mapped_up_to: int = BEFORE_ALL
     rewritten_up_to: int = BEFORE_ALL
+    mapped_if_it_was_reached: int = BEFORE_ALL
+    last_keyed_offset: int = BEFORE_ALL
 
     def plus(self, other: "Evidence") -> "Evidence":
         """Of the records of both."""
@@ -24,4 +28,18 @@ class Evidence:
             min(self.first_dirty_at_most, other.first_dirty_at_most),
             max(self.mapped_up_to, other.mapped_up_to),
             max(self.rewritten_up_to, other.rewritten_up_to),
+            max(self.mapped_if_it_was_reached, other.mapped_if_it_was_reached),
+            max(self.last_keyed_offset, other.last_keyed_offset),
         )
+
+    def reaching(self, first_kept_tombstone: int) -> "Evidence":
+        """Knowing which tombstone is the first that stayed."""
+        if first_kept_tombstone > self.mapped_up_to:
+            return self
+        return replace(self, mapped_up_to=max(self.mapped_up_to, self.mapped_if_it_was_reached))
+
+    def ending_at(self, round_end_offset: int) -> "Evidence":
+        """Knowing where a round ends (exclusive) unless its map is full, which a record with a key shows."""
+        if self.mapped_up_to == BEFORE_ALL or self.mapped_up_to < self.last_keyed_offset:
+            return self
+        return replace(self, mapped_up_to=max(self.mapped_up_to, round_end_offset - 1))

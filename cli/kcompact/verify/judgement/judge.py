@@ -51,7 +51,7 @@ class KnownLog:
     checkpoint_offset: int
     log_start_offset: int
     before_end_offset: int
-    after_first_offset: int
+    front_end_offset: int  # retention has taken nothing from here on
     first_kept_tombstone: int
     now_ms: int
     tombstones_due_ms: int
@@ -59,6 +59,7 @@ class KnownLog:
     expired_end_offset: int  # below, retention.bytes may have taken records
     drops_tombstones: int
     stamps_come_first: int  # tombstones without a delete horizon outlive the cleaning
+    stamps_ascend: int  # of two of them, the earlier one is due first
     certain_from_offset: int  # no record from here on can be aborted data that nobody told of
     tells_cleanup_policy: int
     tells_delete_retention: int
@@ -80,7 +81,7 @@ def known_log(facts: LogFacts, reading: Reading, bounds: Bounds, expired_end_off
         checkpoint_offset=known(bounds.checkpoint_offset, BEFORE_ALL),
         log_start_offset=known(bounds.log_start_offset, BEFORE_ALL),
         before_end_offset=known(facts.before_end_offset, 0),
-        after_first_offset=known(facts.after_first_offset, BEHIND_ALL),
+        front_end_offset=bounds.front_end_offset,
         first_kept_tombstone=known(facts.first_kept_tombstone, BEHIND_ALL),
         now_ms=policy.now_ms,
         tombstones_due_ms=policy.now_ms - policy.delete_retention_ms,
@@ -88,6 +89,7 @@ def known_log(facts: LogFacts, reading: Reading, bounds: Bounds, expired_end_off
         expired_end_offset=expired_end_offset,
         drops_tombstones=int(policy.drop_tombstones),
         stamps_come_first=int(bounds.stamps_come_first),
+        stamps_ascend=int(bounds.stamps_ascend),
         certain_from_offset=bounds.certain_from_offset,
         tells_cleanup_policy=int("cleanup.policy" in bounds.known.configs),
         tells_delete_retention=int("delete.retention.ms" in bounds.known.configs),
@@ -115,7 +117,7 @@ class Judged:
         self.limit_offset = self.of_log("limit_offset")
         self.is_end_given: Flags = self.of_log("is_end_given") > 0
         self.superseding_offset = history.superseding_offset(rows, self.of_log("checkpoint_offset"))
-        self.after_first_offset = self.of_log("after_first_offset")
+        self.front_end_offset = self.of_log("front_end_offset")
 
     def of_log(self, name: str) -> Longs:
         """A column of what is known of each record's log."""
@@ -152,14 +154,19 @@ class Judged:
         return (self.of_log("drops_tombstones") == 0) & np.where(is_known, by_horizon, by_time | by_rounds)
 
     @cached_property
+    def is_expired_alone(self) -> Flags:
+        """Whether a tombstone without a known horizon went by itself although another one is still there."""
+        is_other_there = self.of_log("first_kept_tombstone") != BEHIND_ALL
+        is_asked = self.of_log("drops_tombstones") == 0
+        return self._is_gone_for(ASSUMED_EXPIRED) & self.is_last_record & is_other_there & is_asked
+
+    @cached_property
     def is_out_of_turn(self) -> Flags:
         """Whether a tombstone went by itself although an earlier one of the log is still there.
 
         Horizons of one log mostly ascend; of batches that were rewritten at different times they need not.
         """
-        is_earlier_there = self.rows.offset > self.of_log("first_kept_tombstone")
-        is_asked = self.of_log("drops_tombstones") == 0
-        return self._is_gone_for(ASSUMED_EXPIRED) & self.is_last_record & is_earlier_there & is_asked
+        return self.is_expired_alone & (self.rows.offset > self.of_log("first_kept_tombstone"))
 
     @cached_property
     def is_due_tombstone(self) -> Flags:
@@ -181,7 +188,7 @@ class Judged:
         when what lies behind it is at least ``retention.bytes`` (R53). Segment bounds can only make it go
         later.
         """
-        is_front = self.rows.offset < self.after_first_offset
+        is_front = self.rows.offset < self.front_end_offset
         is_old = self.rows.timestamp_ms < self.of_log("records_expired_ms")
         return is_front & (is_old | (self.rows.offset < self.of_log("expired_end_offset")))
 
@@ -232,7 +239,8 @@ class Judged:
         What the end does not excuse is doubtful from BEFORE_ALL on.
         """
         rows = self.rows
-        anyhow = self.arrived | self.is_lost | self.is_taken | self.is_out_of_turn
+        out_of_turn = self.is_out_of_turn | (self.is_expired_alone & (self.of_log("stamps_ascend") > 0))
+        anyhow = self.arrived | self.is_lost | self.is_taken | out_of_turn
         replaced = np.where(rows.offset < self.history.kept_offset, self.superseded_at_offset, BEHIND_ALL)
         dropped = np.where(rows.is_keyless | rows.is_aborted, rows.offset, BEHIND_ALL)
         left = np.where(

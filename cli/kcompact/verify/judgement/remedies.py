@@ -32,7 +32,7 @@ def remedies_of(judged: Judged) -> Longs:
         & ~kept_value
         & (rows.offset < judged.limit_offset)
     )
-    in_front = (judged.of_log("tells_cleanup_policy") == 0) & (rows.offset < judged.after_first_offset)
+    in_front = (judged.of_log("tells_cleanup_policy") == 0) & (rows.offset < judged.front_end_offset)
     aborted = (rows.offset < judged.of_log("certain_from_offset")) & (
         rows.offset < judged.of_log("uncleanable_offset")
     )

@@ -11,6 +11,7 @@ from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
 from kcompact.verify.judgement.evidence import Evidence
 from kcompact.verify.judgement.judge import Judged
 from kcompact.verify.judgement.moves import Moves, find_moves
+from kcompact.verify.judgement.proof import is_cleaned, outliving
 from kcompact.verify.judgement.remedies import remedies_of
 from kcompact.verify.question import Question
 from kcompact.verify.rows.key_history import NEVER, NOTHING_KEPT
@@ -45,6 +46,7 @@ class SuspectRow:
     first_kept_tombstone: int | None
     before_end_offset: int | None
     stamps_come_first: bool
+    is_lost: bool
     certainly_superseded_at_offset: int | None
     is_certain: bool
     moved_from: str
@@ -115,6 +117,15 @@ class Suspects:
         return self.is_mapped_for_certain | (self.rows.offset < self.rows.per_log(ends, BEFORE_ALL))
 
     @cached_property
+    def is_out_of_turn_for_certain(self) -> Flags:
+        """A tombstone went by itself, and one that was due no later stayed in what rounds went through."""
+        judged, bounds = self.judged, self.question.bounds
+        outlives, outlives_if_reached = outliving(judged, bounds)
+        is_reached = judged.of_log("first_kept_tombstone") <= self._proven("mapped_up_to", BEFORE_ALL)
+        stays = outlives | (outlives_if_reached & is_reached)
+        return judged.is_expired_alone & is_cleaned(judged, bounds) & stays
+
+    @cached_property
     def keeps_keyless(self) -> Flags:
         """Whether records without a key were to stay: kcompact can do so, a broker cannot."""
         keeps = {i: int(one.policy.null_keys == "keep") for i, one in self.question.bounds.items()}
@@ -158,6 +169,7 @@ class Suspects:
             first_kept_tombstone=_known(judged.of_log("first_kept_tombstone")[at], BEHIND_ALL),
             before_end_offset=_known(judged.of_log("before_end_offset")[at], 0),
             stamps_come_first=bool(judged.of_log("stamps_come_first")[at]),
+            is_lost=bool(judged.is_lost[at]),
             certainly_superseded_at_offset=_known(self.certainly_superseded_at_offset[at], NEVER),
             is_certain=is_certain,
             moved_from=self._moved_from(at),

@@ -116,28 +116,33 @@ def with_knowledge(
     has no record.
     """
     given = told.given.get(log_id, GivenLog())
+    segments = _with_segments_of_batches(given).segments or ()
     known = Knowledge(
         configs=told.configs.get(log_id, frozenset()),
         tells_transactions=told.tells_transactions or given.batches is not None or bool(given.aborted),
         tells_horizons=given.batches is not None,
+        has_fixed_bound=_is_bound_fixed(bounds, given) and bool(segments),
         has_one_round=_has_one_round(bounds, given, sum(int((run[:, 1] - run[:, 0]).sum()) for run in runs)),
         last_missing_offset=_last_missing_offset(np.concatenate(runs), given) if runs else None,
         first_dirty_offset=_first_dirty_offset(bounds, given, told),
         after_first_offset=after_first_offset,
     )
-    segments = _with_segments_of_batches(given).segments or ()
     sizes = tuple((one.base_offset, one.size_bytes) for one in segments)
     return replace(bounds, known=known, segments=bounds.segments or sizes)
 
 
-def _has_one_round(bounds: Bounds, given: GivenLog, records: int) -> bool:
-    """No lag or open transaction ends while nothing is appended, and the map takes all keys."""
-    policy = bounds.policy
-    limit = map_limit(policy)
+def _is_bound_fixed(bounds: Bounds, given: GivenLog) -> bool:
+    """No lag or open transaction ends while nothing is appended."""
     end, stable = given.log_end_offset, given.last_stable_offset
     is_decided = stable is None or (end is not None and stable >= end)
+    return bounds.policy.min_compaction_lag_ms == 0 and is_decided
+
+
+def _has_one_round(bounds: Bounds, given: GivenLog, records: int) -> bool:
+    """Nothing becomes cleanable later on, and the map takes all keys."""
+    limit = map_limit(bounds.policy)
     fits = records <= (DEFAULT_MAP_LIMIT if limit is None else limit)
-    return policy.min_compaction_lag_ms == 0 and is_decided and fits and policy.rounds == 1
+    return _is_bound_fixed(bounds, given) and fits and bounds.policy.rounds == 1
 
 
 def _first_dirty_offset(bounds: Bounds, given: GivenLog, told: Told) -> int | None:

@@ -204,6 +204,7 @@ def _figures(rows: KeyRows, history: History, settled: Flags, rules: Rules) -> d
 def _evidence_of(rows: KeyRows, history: History, mine: Longs, rules: Rules) -> Evidence:
     """The evidence in the removals of one log's settled keys."""
     log_id = int(rows.log_id[mine[0]])
+    in_before = rows.offset[mine]
     removed = mine[~rows.in_after[mine]]
     at_least = max(rules.front_end.get(log_id, BEHIND_ALL), rules.certain_from.get(log_id, BEHIND_ALL))
     removed = removed[rows.offset[removed] >= at_least]
@@ -215,6 +216,9 @@ def _evidence_of(rows: KeyRows, history: History, mine: Longs, rules: Rules) -> 
             int(rows.offset[removed].max(initial=BEFORE_ALL)),
         ),
         int(rows.offset[removed].max(initial=BEFORE_ALL)),
+        last_keyed_offset=int(
+            in_before[in_before < rules.replaceable[log_id].end_offset].max(initial=BEFORE_ALL)
+        ),
     )
 
 
