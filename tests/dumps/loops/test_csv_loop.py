@@ -171,6 +171,17 @@ def test_the_loop_itself_reads_regular_rows(tmp_path: Path, extra: frozenset[str
     assert table["is_tombstone"].to_pylist() == [n % 5 == 1 for n in range(1000)]
 
 
+def test_a_column_without_a_name_is_no_part_of_a_record(tmp_path: Path) -> None:
+    """The index that pandas writes first: once it was taken for the length that tells null from empty."""
+    path = tmp_path / "d.csv"
+    path.write_bytes(b"0,t,0,5,17,k,v\n1,t,0,6,17,k,\n")
+    shape = CsvShape(columns=("", *COLUMNS))
+    file = DumpFile(
+        0, str(path), str(path), path.stat().st_size, "csv_lines", BY_NAME["csv"], shape, topic="t"
+    )
+    assert assert_same(file)["is_tombstone"].to_pylist() == [False, True]
+
+
 @pytest.mark.parametrize("window_bytes", [20, 64, 300])
 def test_rows_that_span_windows_read_alike(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window_bytes: int

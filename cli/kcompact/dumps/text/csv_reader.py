@@ -40,7 +40,7 @@ class CsvReader:
         self._values = values
         self._delimiter = self._shape.delimiter.encode()
         self._opening = self._delimiter + b'"'
-        columns = {name: index for index, name in enumerate(self._shape.columns)}
+        columns = {name: index for index, name in enumerate(self._shape.columns) if name}
         self._index = {role: columns.get(getattr(self._dialect, role) or "") for role in _ROLES}
         self._markers = {
             "key": columns.get(self._dialect.key_marker or ""),

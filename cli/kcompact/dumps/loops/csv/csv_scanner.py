@@ -45,7 +45,7 @@ class CsvScanner:
         self._dialect, self._extra = dialect, extra
         self._to_headers = FieldRules(file, SplitNotes()).to_headers
         self._literal = np.frombuffer((dialect.null_literal or "").encode(), np.uint8).copy()
-        columns = {name: index for index, name in enumerate(shape.columns)}
+        columns = {name: index for index, name in enumerate(shape.columns) if name}
         named = [columns.get(getattr(dialect, role) or "", ABSENT) for role in _PLACED]
         self._places = np.array(named, np.int64)
         assert len(self._places) == PLACES  # noqa: S101  two tables that belong together
