@@ -8,6 +8,7 @@ import numpy as np
 
 from kcompact.broker.aborted import AbortedRange
 from kcompact.broker.given import GivenLog
+from kcompact.engine.passes.offset_runs import union_of
 from kcompact.engine.passes.summaries import LogSummary
 
 
@@ -55,15 +56,7 @@ def _runs(summaries: list[LogSummary]) -> dict[int, np.ndarray]:
     parts: defaultdict[int, list[np.ndarray]] = defaultdict(list)
     for summary in summaries:
         parts[summary.log_id].append(summary.runs)
-    return {log_id: _merged(np.concatenate(runs)) for log_id, runs in parts.items()}
-
-
-def _merged(runs: np.ndarray) -> np.ndarray:
-    runs = runs[np.argsort(runs[:, 0], kind="stable")]
-    reach = np.maximum.accumulate(runs[:, 1])
-    opens = np.flatnonzero(np.concatenate([[True], runs[1:, 0] > reach[:-1]]))
-    closes = np.concatenate([opens[1:] - 1, [len(runs) - 1]])
-    return np.stack([runs[opens, 0], reach[closes]], axis=1)
+    return {log_id: union_of(np.concatenate(runs)) for log_id, runs in parts.items()}
 
 
 def _lacking(runs: np.ndarray, seen: np.ndarray, end_offset: int) -> list[tuple[int, int]]:

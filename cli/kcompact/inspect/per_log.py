@@ -9,9 +9,10 @@ import pyarrow as pa
 
 from kcompact.compact.gaps import Presence
 from kcompact.dumps.records.record import VALUE_EMPTY, VALUE_NULL, VALUE_PRESENT, VALUE_WORD_NULL
+from kcompact.engine.passes.offset_runs import union_of
 from kcompact.engine.passes.summaries import LogSummary
 from kcompact.inspect.inspection import LogFacts, Slice, Values
-from kcompact.inspect.log_gaps import find_gaps, union_of
+from kcompact.inspect.log_gaps import find_gaps
 from kcompact.inspect.one_pass import Answers
 from kcompact.inspect.questions.keys import LogSpan, Longs
 from kcompact.inspect.questions.new_keys import SLICES, slice_bounds

@@ -11,16 +11,16 @@ import orjson
 import pyarrow as pa
 
 from kcompact.dumps.records.layout import Reject, SplitNotes
+from kcompact.engine.passes.offset_runs import NO_RUNS, OffsetRuns
 
 NULL_KEY_EXAMPLES = 5  # offsets of keyless records that a summary carries
-_NO_RUNS = np.empty((0, 2), dtype=np.int64)
 
 
 @dataclass
 class LogSummary:
     """One log in one split. Timestamps in ms (-1: none seen); ``runs`` is an (n, 2) int64 array.
 
-    A run is [start, end) of consecutive offsets; runs ascend if ``ascending``.
+    Runs are of consecutive offsets, ascending and apart (offset_runs.py).
     """
 
     split_id: int
@@ -37,7 +37,7 @@ class LogSummary:
     null_key_offsets: list[int] = field(default_factory=list)
     min_timestamp_ms: int = -1
     max_timestamp_ms: int = -1
-    runs: np.ndarray = field(default_factory=_NO_RUNS.copy)
+    runs: np.ndarray = field(default_factory=NO_RUNS.copy)
 
 
 class SplitSummary:
@@ -47,7 +47,7 @@ class SplitSummary:
         self.split_id = split_id
         self.notes = notes
         self._logs: dict[int, LogSummary] = {}
-        self._runs: dict[int, list[np.ndarray]] = {}
+        self._runs: dict[int, OffsetRuns] = {}
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Count one batch of index rows (INDEX_SCHEMA, any extra columns)."""
@@ -62,9 +62,9 @@ class SplitSummary:
             self._add_log(int(log_id), rows.only(np.flatnonzero(log_ids == log_id)))
 
     def logs(self) -> list[LogSummary]:
-        """One summary per log seen, with its runs joined."""
-        for log_id, parts in self._runs.items():
-            self._logs[log_id].runs = _join_runs(parts)
+        """One summary per log seen, with its runs."""
+        for log_id, runs in self._runs.items():
+            self._logs[log_id].runs = runs.runs
         return list(self._logs.values())
 
     def _add_log(self, log_id: int, rows: "_Rows") -> None:
@@ -77,11 +77,11 @@ class SplitSummary:
                 self.split_id, log_id, topic, partition, first_offset=first, last_offset=first - 1
             )
             self._logs[log_id] = log
-        steps = np.diff(offsets)
-        log.ascending = log.ascending and int(offsets[0]) > log.last_offset and bool((steps > 0).all())
+        in_order = int(offsets[0]) > log.last_offset and bool((np.diff(offsets) > 0).all())
+        log.ascending = log.ascending and in_order
         log.first_offset = min(log.first_offset, int(offsets.min()))
         log.last_offset = max(log.last_offset, int(offsets.max()))
-        self._runs.setdefault(log_id, []).append(_runs_of(offsets, steps))
+        self._runs.setdefault(log_id, OffsetRuns()).add(offsets)
         _count(log, rows)
 
 
@@ -139,26 +139,11 @@ def _count(log: LogSummary, rows: _Rows) -> None:
         log.null_key_offsets += [int(offset) for offset in rows.offsets[rows.is_keyless][:room]]
 
 
-def _runs_of(offsets: np.ndarray, steps: np.ndarray) -> np.ndarray:
-    cuts = np.flatnonzero(steps != 1)
-    starts = np.concatenate([offsets[:1], offsets[cuts + 1]])
-    ends = np.concatenate([offsets[cuts], offsets[-1:]]) + 1
-    return np.stack([starts, ends], axis=1)
-
-
-def _join_runs(parts: list[np.ndarray]) -> np.ndarray:
-    """Runs in the order seen, adjoining ones made one."""
-    runs = np.concatenate(parts)
-    opens = np.concatenate([[True], runs[1:, 0] != runs[:-1, 1]])
-    closes = np.concatenate([opens[1:], [True]])
-    return np.stack([runs[opens, 0], runs[closes, 1]], axis=1)
-
-
 def packed(splits: Iterable[SplitSummary], *, with_runs: bool = True) -> bytes:
     """The summaries of a task's splits as bytes (``unpacked``). Runs can be as many as the records."""
     splits = list(splits)
     logs = [log for split in splits for log in split.logs()]
-    rows = [_row(log if with_runs else replace(log, runs=_NO_RUNS)) for log in logs]
+    rows = [_row(log if with_runs else replace(log, runs=NO_RUNS)) for log in logs]
     notes = [_notes_row(split) for split in splits]
     table = pa.Table.from_pylist(rows, schema=_SUMMARY_SCHEMA)
     table = table.replace_schema_metadata({"notes": orjson.dumps(notes)})

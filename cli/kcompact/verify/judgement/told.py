@@ -15,6 +15,7 @@ from kcompact.compact.full import RECORDS_PER_SHARE
 from kcompact.compact.read_committed import told_by_read_committed
 from kcompact.dumps.records.record import index_schema
 from kcompact.engine.blocks import block_of
+from kcompact.engine.passes.offset_runs import union_of
 from kcompact.engine.passes.summaries import LogSummary
 from kcompact.engine.shuffle import Block, Sent, Stage
 from kcompact.rules.capacity import map_limit
@@ -153,14 +154,13 @@ def _first_dirty_offset(bounds: Bounds, given: GivenLog, told: Told) -> int | No
 
 
 def _last_missing_offset(runs: np.ndarray, given: GivenLog) -> int | None:
-    """Of the offsets between and behind the runs [start, end) of those that BEFORE holds."""
-    runs = runs[np.argsort(runs[:, 0], kind="stable")]
-    reach = np.maximum.accumulate(runs[:, 1])
-    end = max(int(reach[-1]), given.log_end_offset or 0)
-    opens = np.flatnonzero(runs[1:, 0] > reach[:-1])
-    if end > int(reach[-1]):
-        return end - 1
-    return int(runs[opens[-1] + 1, 0]) - 1 if len(opens) else None
+    """Of the offsets between and behind the runs of those that BEFORE holds."""
+    runs = union_of(runs)
+    present_end_offset = int(runs[-1, 1])
+    end_offset = max(present_end_offset, given.log_end_offset or 0)
+    if end_offset > present_end_offset:
+        return end_offset - 1
+    return int(runs[-1, 0]) - 1 if len(runs) > 1 else None
 
 
 def _with_segments_of_batches(given: GivenLog) -> GivenLog:
