@@ -4,7 +4,7 @@ A record's position is where its block starts in the split, times 2**32, plus wh
 block; ``record_bytes`` are its bytes there.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from mmap import mmap
@@ -34,13 +34,12 @@ from kcompact.dumps.avro.avro_schema import wire_schema
 from kcompact.dumps.detect.event_proposals import check_events, parsed_values
 from kcompact.dumps.dialects.columns import value_place
 from kcompact.dumps.dialects.dialect import Dialect
-from kcompact.dumps.files.small_files import one_by_one
 from kcompact.dumps.loops.avro.block_loop import BlockLoop, Cursor
 from kcompact.dumps.loops.readiness import scanner_of
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.framed import UnreadableError
 from kcompact.dumps.records.indexing import Found, index_rows
-from kcompact.dumps.records.layout import DumpFile, Reject, Split, SplitNotes, SplitToIndex
+from kcompact.dumps.records.layout import DumpFile, Layout, Reject, Split, SplitNotes
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.structured import as_json
 from kcompact.errors import InputError
@@ -88,7 +87,7 @@ def _sample(data_path: str, header: Header, place: str) -> list[Any]:
     return parsed_values(value if isinstance(value, bytes) else as_json(value) for value in values)
 
 
-class Avro:
+class Avro(Layout):
     """The layout of Avro object containers."""
 
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
@@ -105,12 +104,6 @@ class Avro:
             yield from _indexed(file, split, extra, notes)
         except BadBlock as bad:
             notes.rejects.append(Reject(split.split_id, bad.position, bad.reason, bad.hint))
-
-    def index_together(
-        self, parts: Sequence[SplitToIndex], extra: frozenset[str]
-    ) -> Iterator[pa.RecordBatch]:
-        """One part after another."""
-        yield from one_by_one(self, parts, extra)
 
     def records(self, file: DumpFile, split: Split) -> Iterator[Found]:
         """Every record, decoded in full. Raises InputError."""
@@ -152,16 +145,6 @@ class Avro:
                 return avro_copy.copy_records(source, chosen, out)
             except BadBlock as bad:
                 raise _input_error(file, bad) from bad
-
-    def between(self, file: DumpFile) -> bytes:
-        """Nothing: blocks follow one another."""
-        del file
-        return b""
-
-    def end(self, file: DumpFile) -> bytes:
-        """Nothing: a container just ends."""
-        del file
-        return b""
 
 
 def _indexed(

@@ -1,11 +1,9 @@
 """Small files that are read alike, such as ten thousand of a sink, are read many at a time."""
 
-from collections.abc import Iterable, Iterator, Sequence
-
-import pyarrow as pa
+from collections.abc import Iterable, Iterator
 
 from kcompact.dumps.loops import windows
-from kcompact.dumps.records.layout import DumpFile, Layout, SplitToIndex
+from kcompact.dumps.records.layout import DumpFile, SplitToIndex
 
 
 def read_together(parts: Iterable[SplitToIndex]) -> Iterator[list[SplitToIndex]]:
@@ -22,14 +20,6 @@ def read_together(parts: Iterable[SplitToIndex]) -> Iterator[list[SplitToIndex]]
         group_bytes += part_bytes
     if group:
         yield group
-
-
-def one_by_one(
-    layout: Layout, parts: Sequence[SplitToIndex], extra: frozenset[str]
-) -> Iterator[pa.RecordBatch]:
-    """``index_together`` for layouts that gain nothing by it."""
-    for file, split, notes in parts:
-        yield from layout.index(file, split, extra, notes)
 
 
 def _are_alike(one: DumpFile, other: DumpFile) -> bool:

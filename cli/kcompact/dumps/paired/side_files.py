@@ -1,7 +1,7 @@
 """Keys, values and headers in files of their own, as Confluent's sinks write them: row i with row i."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path, PurePath
@@ -13,12 +13,11 @@ import pyarrow as pa
 from kcompact.dumps.avro.avro_container import MAGIC, read_header
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.files.containers import unpack
-from kcompact.dumps.files.small_files import one_by_one
 from kcompact.dumps.files.stored import folder_of, stored_beside
 from kcompact.dumps.paired.side_rows import BadRow, Row, SidePart, headers_in, rows_of
 from kcompact.dumps.records.headers import decode_headers
 from kcompact.dumps.records.indexing import Found, index_rows
-from kcompact.dumps.records.layout import DumpFile, Reject, Split, SplitNotes, SplitToIndex
+from kcompact.dumps.records.layout import DumpFile, Layout, Reject, Split, SplitNotes
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.structured import headers_of
 from kcompact.errors import InputError, OutputError
@@ -125,7 +124,7 @@ def refuse_tombstones_apart(files: list[DumpFile]) -> None:
             )
 
 
-class SideFiles:
+class SideFiles(Layout):
     """The layout of files side by side. They are converted when they are written: see ``copy``."""
 
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
@@ -141,12 +140,6 @@ class SideFiles:
             yield from index_rows(_found(file, notes, as_text=bool(extra)), split.split_id, extra, notes)
         except BadRow as bad:
             notes.rejects.append(Reject(split.split_id, 0, bad.reason, bad.hint))
-
-    def index_together(
-        self, parts: Sequence[SplitToIndex], extra: frozenset[str]
-    ) -> Iterator[pa.RecordBatch]:
-        """One part after another."""
-        yield from one_by_one(self, parts, extra)
 
     def records(self, file: DumpFile, split: Split) -> Iterator[Found]:
         """Every record, decoded in full. Raises InputError."""
@@ -165,11 +158,6 @@ class SideFiles:
         found = {row: record for row, _, record in self.records(file, split) if row in wanted}
         return (found[row] for row in positions.tolist())
 
-    def begin(self, file: DumpFile) -> bytes:
-        """Nothing: see ``copy``."""
-        del file
-        return b""
-
     def copy(
         self,
         file: DumpFile,
@@ -181,16 +169,6 @@ class SideFiles:
         """Raise OutputError: one output file cannot hold what lay in several; a writer can."""
         del split, positions, record_bytes, out
         raise OutputError(f"{file.path}: keys and values lie in files of their own", hint=CONVERT_HINT)
-
-    def between(self, file: DumpFile) -> bytes:
-        """Nothing: see ``copy``."""
-        del file
-        return b""
-
-    def end(self, file: DumpFile) -> bytes:
-        """Nothing: see ``copy``."""
-        del file
-        return b""
 
 
 CONVERT_HINT = "name an output that ends in .avro, .parquet, .jsonl or .csv with -o: it holds both together"

@@ -4,7 +4,7 @@ A record's position is the number of its row group, times 2**32, plus its row th
 share of the row group's packed bytes. A split counts the packed bytes of row groups, one after another.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, BinaryIO
@@ -15,7 +15,6 @@ import pyarrow as pa
 from kcompact.dumps.detect.event_proposals import check_events, parsed_values
 from kcompact.dumps.dialects.columns import value_place
 from kcompact.dumps.dialects.dialect import Dialect
-from kcompact.dumps.files.small_files import one_by_one
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.parquet.parquet_columns import bytes_of, column_at
 from kcompact.dumps.parquet.parquet_dialect import PLAIN, columns_of, parquet_dialect
@@ -32,7 +31,7 @@ from kcompact.dumps.parquet.parquet_output import ParquetForm, form_of, framed, 
 from kcompact.dumps.parquet.parquet_reader import ParquetReader
 from kcompact.dumps.parquet.parquet_rows import GROUP_SHIFT, RowGroupRows
 from kcompact.dumps.records.indexing import Found, index_rows
-from kcompact.dumps.records.layout import DumpFile, Reject, Split, SplitNotes, SplitToIndex
+from kcompact.dumps.records.layout import DumpFile, Layout, Reject, Split, SplitNotes
 from kcompact.dumps.records.record import Record
 from kcompact.errors import InputError
 
@@ -75,7 +74,7 @@ def _sample(source: "parquet.ParquetFile", group: RowGroup, place: str) -> list[
         return bytes_of(column_at(batch.slice(0, _SAMPLED), place)) if batch.num_columns else []
 
 
-class Parquet:
+class Parquet(Layout):
     """The layout of Parquet files."""
 
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
@@ -108,12 +107,6 @@ class Parquet:
                 if notes.rejects:
                     return
 
-    def index_together(
-        self, parts: Sequence[SplitToIndex], extra: frozenset[str]
-    ) -> Iterator[pa.RecordBatch]:
-        """One part after another."""
-        yield from one_by_one(self, parts, extra)
-
     def records(self, file: DumpFile, split: Split) -> Iterator[Found]:
         """Every record, decoded in full. Raises InputError."""
         try:
@@ -133,11 +126,6 @@ class Parquet:
         except BadRowGroup as bad:
             raise _input_error(file, bad) from bad
 
-    def begin(self, file: DumpFile) -> bytes:
-        """Nothing: the file is written as a whole, of row groups (``parquet_output.py``)."""
-        del file
-        return b""
-
     def copy(
         self,
         file: DumpFile,
@@ -152,16 +140,6 @@ class Parquet:
             return sum(out.write(framed(rows)) for _, rows in _chosen(file, positions))
         except BadRowGroup as bad:
             raise _input_error(file, bad) from bad
-
-    def between(self, file: DumpFile) -> bytes:
-        """Nothing: see ``begin``."""
-        del file
-        return b""
-
-    def end(self, file: DumpFile) -> bytes:
-        """Nothing: see ``begin``."""
-        del file
-        return b""
 
 
 def place(position: int) -> str:

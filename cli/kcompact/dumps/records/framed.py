@@ -1,6 +1,6 @@
 """Layouts whose records are byte ranges that can be read one by one: all JSON, CSV and text."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -9,10 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.dumps.files.copying import copy_ranges, read_ranges
-from kcompact.dumps.files.small_files import one_by_one
 from kcompact.dumps.records.indexing import Found, index_rows
 from kcompact.dumps.records.joined_tombstones import joined_tombstones
-from kcompact.dumps.records.layout import DumpFile, Reject, Split, SplitNotes, SplitToIndex
+from kcompact.dumps.records.layout import DumpFile, Layout, Reject, Split, SplitNotes
 from kcompact.dumps.records.record import LARGEST_RECORD_BYTES, Record
 from kcompact.errors import InputError
 
@@ -68,7 +67,7 @@ ReadRecord = Callable[[bytes, int], Record]
 """A record's content and its number in the split to a Record. Raises UnreadableError."""
 
 
-class FramedLayout:
+class FramedLayout(Layout):
     """A Layout, but for how records are found (``plan``, ``frames``) and what they say (``reader``)."""
 
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
@@ -98,12 +97,6 @@ class FramedLayout:
         """Rows of ``index_schema(extra)``; stops at the first record that cannot be read."""
         found = self._found(file, split, notes, values=bool(extra))
         yield from index_rows(_until_reject(found, split, notes), split.split_id, extra, notes)
-
-    def index_together(
-        self, parts: Sequence[SplitToIndex], extra: frozenset[str]
-    ) -> Iterator[pa.RecordBatch]:
-        """Record by record, one part after another."""
-        yield from one_by_one(self, parts, extra)
 
     def records(self, file: DumpFile, split: Split) -> Iterator[Found]:
         """Every record, decoded in full. Raises InputError."""
