@@ -153,7 +153,7 @@ def test_a_row_of_a_list_is_what_its_value_alone_gives(kcompact: Kcompact) -> No
         assert small["uncleanable_bytes"] <= 2048
         assert (large["cleanable_bytes"], large["binding_limit"]) == (0, "active segment")
         assert log["cleanable_bytes"] == small["cleanable_bytes"] + small["uncleanable_bytes"]
-    assert run.stderr.count("--segment-bytes below 1048576: brokers since Kafka 4.0") == 1
+    assert run.stderr.count("--segment-bytes below 1048576: brokers since Kafka 4.1") == 1
 
 
 def test_a_small_dedupe_buffer_needs_more_rounds(kcompact: Kcompact, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """``kcompact verify`` from the command line: formats, modes, options, exit codes."""
 
+import csv
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -53,6 +54,26 @@ def test_wrong_pairs_are_found_in_every_format(
     for finding in json.loads(run.stdout)["findings"]:
         found[finding["topic"]][finding["check"]] += 1
     assert found == {name: m.found for name, m in wrong.items()}
+
+
+def test_what_a_csv_cannot_tell_is_asked_and_then_judged(tmp_path: Path, kcompact: Cli) -> None:
+    # Python's csv module, as many converters: no quotes around nothing, be it null or empty.
+    before = write_kcat(tmp_path / "b.jsonl", BEFORE)
+    cells = [[r.topic, r.partition, r.offset, r.timestamp_ms, text(r.key), text(r.value)] for r in AFTER]
+    with (tmp_path / "a.csv").open("w", newline="") as out:
+        csv.writer(out).writerows([["topic", "partition", "offset", "timestamp", "key", "value"], *cells])
+    asked = kcompact("verify", before, tmp_path / "a.csv", *NOW)
+    assert (asked.exit_code, asked.stdout) == (2, "")
+    assert "null|missing|empty" in asked.stderr or "null|empty" in asked.stderr
+
+    # The empty key at 12 is read as one, the empty value at 10 as a deletion, in both dumps alike.
+    run = kcompact("verify", before, tmp_path / "a.csv", *NOW, "--missing-key=empty", "--tombstone=empty")
+    assert run.exit_code == 0, run.stdout
+    assert "headers not compared" in run.stdout
+
+
+def text(part: bytes | None) -> str | None:
+    return None if part is None else part.decode()
 
 
 def test_a_right_pair_holds(tmp_path: Path, kcompact: Cli) -> None:

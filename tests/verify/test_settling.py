@@ -12,7 +12,8 @@ from kcompact.broker.given import GivenLog
 from kcompact.dumps.records.record import Record, log_id_of
 from kcompact.rules.lookups import Lookup, lookup_for
 from kcompact.rules.policy import Policy
-from kcompact.verify.judgement.bounds import Bounds
+from kcompact.verify.check import Severity
+from kcompact.verify.judgement.bounds import Bounds, Knowledge
 from kcompact.verify.outcome import Outcome
 from kcompact.verify.pipeline import verify_compaction
 from kcompact.verify.question import Question
@@ -57,7 +58,7 @@ def bounds_for(number: int, log: list[Record]) -> Bounds:
     rng = random.Random(number)
     policy = Policy(now_ms=NOW_MS, delete_retention_ms=rng.choice([0, 86_400_000]))
     middle = log[len(log) // 2].offset
-    return rng.choice(
+    chosen = rng.choice(
         [
             Bounds(policy),
             Bounds(policy),
@@ -70,6 +71,23 @@ def bounds_for(number: int, log: list[Record]) -> Bounds:
             Bounds(policy, log_start_offset=middle),
             Bounds(replace(policy, cleanup_policy=frozenset({"compact", "delete"}), retention_ms=1000)),
         ]
+    )
+    return replace(chosen, known=known_of(rng, middle, log[-1].offset))
+
+
+def known_of(rng: random.Random, middle: int, last: int) -> Knowledge:
+    """Half the time nothing."""
+    if rng.random() < 0.5:
+        return Knowledge()
+    names = ["cleanup.policy", "delete.retention.ms"]
+    return Knowledge(
+        frozenset(rng.sample(names, rng.randint(0, 2))),
+        tells_transactions=rng.random() < 0.5,
+        tells_horizons=rng.random() < 0.5,
+        has_fixed_bound=rng.random() < 0.5,
+        has_one_round=rng.random() < 0.3,
+        last_missing_offset=rng.choice([None, middle, last]),
+        first_dirty_offset=rng.choice([None, 0, middle]),
     )
 
 
@@ -120,6 +138,7 @@ def test_a_pair_is_judged_alike(
     in_full = judge_pair(question, before, after, lookups, settles=False)
     same(in_short, in_full)
     assert len(in_full.findings) > PAIRS // 2
+    assert in_full.counts_of(Severity.NOTE)["duplicate-left"] > PAIRS // 20
 
 
 def test_a_dump_alone_is_judged_alike(

@@ -154,7 +154,7 @@ def _small_segments(given: dict[str, ConfigEntry]) -> list[str]:
     entry = given.get("segment.bytes")
     if entry is None or not isinstance(entry.value, int) or entry.value >= SMALLEST_SEGMENT_BYTES:
         return []
-    return [f"{entry.place} below {SMALLEST_SEGMENT_BYTES}: brokers since Kafka 4.0 refuse such segments"]
+    return [f"{entry.place} below {SMALLEST_SEGMENT_BYTES}: brokers since Kafka 4.1 refuse such segments"]
 
 
 def _given(options: PolicyOptions) -> dict[str, str]:
