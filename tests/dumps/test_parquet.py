@@ -345,3 +345,61 @@ def test_output_goes_to_what_cannot_be_wound_back(tmp_path: Path) -> None:
         whole = Fragment(0, "part", 0, part.stat().st_size, len(rows))
         write_joined(Pipe(), Target(Path("-"), dump.files), [whole], tmp_path)  # type: ignore[arg-type]
     assert parquet.read_table(io.BytesIO(Pipe.got)).num_rows == 9
+
+
+HEADER_TEXTS = ['[{"key": "h", "value": "1"}]', '{"h": "1"}', "h=1"]
+
+
+@pytest.mark.parametrize("text", HEADER_TEXTS)
+def test_headers_may_be_text_as_in_csv(text: str, tmp_path: Path) -> None:
+    """As huantt/kafka-dump and data frames hold them."""
+    rows = {
+        "topic": ["t"],
+        "partition": [0],
+        "offset": ["7"],
+        "key": ["k"],
+        "value": ["v"],
+        "headers": [text],
+    }
+    parquet.write_table(pa.table(rows), tmp_path / "d.parquet")
+    (record,) = decoded(tmp_path / "d.parquet")
+    assert (record.offset, record.headers) == (7, (("h", b"1"),))
+
+
+def test_headers_of_no_known_shape_are_named(tmp_path: Path) -> None:
+    rows = {
+        "topic": ["t"],
+        "partition": [0],
+        "offset": [7],
+        "key": ["k"],
+        "value": ["v"],
+        "headers": [[1, 2, 3]],
+    }
+    parquet.write_table(pa.table(rows), tmp_path / "d.parquet")
+    with pytest.raises(InputError, match=r"row group 0: headers cannot be read: \[1, 2, 3\]"):
+        decoded(tmp_path / "d.parquet")
+
+
+def test_parquet_with_files_of_keys_beside_it_is_refused_as_what_it_is(tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"id": ["a"]}), tmp_path / "orders+0+0000000000.snappy.parquet")
+    (tmp_path / "orders+0+0000000000.keys.json").write_text('"a"\n')
+    with pytest.raises(InputError, match=r"Parquet, whose keys lie beside it in .*keys\.json"):
+        open_one(tmp_path)
+
+
+def test_a_folder_that_spark_wrote_is_its_part_files(tmp_path: Path) -> None:
+    """Marks, checksums and summaries are no parts; topic and partition are told by folders."""
+    for partition in (0, 1):
+        folder = tmp_path / "topic=orders" / f"partition={partition}"
+        folder.mkdir(parents=True)
+        rows = {"key": [b"a", b"a"], "value": [b"x", None], "offset": [5, 6]}
+        parquet.write_table(pa.table(rows), folder / "part-00000-8a1c-c000.snappy.parquet")
+        (folder / ".part-00000-8a1c-c000.snappy.parquet.crc").write_bytes(b"crc\0")
+    schema = pa.schema([("key", pa.binary())])
+    parquet.write_metadata(schema, tmp_path / "_metadata")
+    parquet.write_metadata(schema, tmp_path / "_common_metadata")
+    (tmp_path / "_SUCCESS").touch()
+    with open_one(tmp_path) as dump:
+        assert [(file.topic, file.partition) for file in dump.files] == [("orders", 0), ("orders", 1)]
+        found, _ = index_all(dump)
+    assert found["is_tombstone"].to_pylist() == [False, True] * 2

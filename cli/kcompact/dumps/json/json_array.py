@@ -4,7 +4,14 @@ from collections.abc import Iterator
 
 from kcompact.dumps.json.json_reader import json_reader
 from kcompact.dumps.json.json_scan import CLOSE, OPEN, Item, cuts_of, items_of
-from kcompact.dumps.records.framed import Frame, FramedLayout, ReadRecord, UnreadableError
+from kcompact.dumps.records.framed import (
+    CUT_HINT,
+    NOT_A_RECORD_HINT,
+    Frame,
+    FramedLayout,
+    ReadRecord,
+    UnreadableError,
+)
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
 
 _BLANKS = b" \t\r\n"
@@ -30,14 +37,14 @@ class JsonArray(FramedLayout):
                 if data:
                     raise UnreadableError(
                         f"not an array: {data[:60].decode('utf-8', 'replace')!r}",
-                        "remove what is not part of the array",
+                        NOT_A_RECORD_HINT,
                         position=item.position,
                     )
             elif item.closed is None:
                 if data or end == file.data_bytes:
                     raise UnreadableError(
                         "the array does not end: the file is cut off",
-                        "export the dump again, or remove the last record and close the array with ]",
+                        CUT_HINT,
                         position=item.position,
                     )
             elif _is_record(item, data, notes):

@@ -6,7 +6,15 @@ from pathlib import Path
 
 from kcompact.dumps.json.json_reader import json_reader
 from kcompact.dumps.json.json_scan import CLOSE, OPEN, Item, cuts_of, items_of
-from kcompact.dumps.records.framed import Frame, FramedLayout, ReadRecord, UnreadableError, count_noise
+from kcompact.dumps.records.framed import (
+    CUT_HINT,
+    NOT_A_RECORD_HINT,
+    Frame,
+    FramedLayout,
+    ReadRecord,
+    UnreadableError,
+    count_noise,
+)
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
 
 BLANKS = b" \t\r\n\0\x1e"  # NUL and RS: delimiters that people choose
@@ -35,7 +43,7 @@ class JsonObjects(FramedLayout):
                     yield record
                 raise UnreadableError(
                     "the last record is cut off",
-                    "export the dump again, or remove what follows the last closing brace",
+                    CUT_HINT,
                     position=item.position - 1,
                 )
             if item.opened == CLOSE:
@@ -59,7 +67,7 @@ class JsonObjects(FramedLayout):
 def _not_json(data: bytes, position: int) -> UnreadableError:
     """The error for what stands between objects and is none."""
     text = data.strip()
-    hint = "remove what is not a record, or export the dump again"
+    hint = NOT_A_RECORD_HINT
     if text.strip(BLANKS) == b"null":
         hint = (
             "it may be the tombstone of the delete before it, so do not remove it: print one value a line"

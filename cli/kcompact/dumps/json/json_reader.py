@@ -10,7 +10,7 @@ import orjson
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.json.console_payload import as_sent, is_respelt, require_shown
 from kcompact.dumps.json.json_text import ParsedJson, canonical, reads_as_json
-from kcompact.dumps.records.framed import ReadRecord, UnreadableError
+from kcompact.dumps.records.framed import CUT_HINT, NOT_A_RECORD_HINT, ReadRecord, UnreadableError
 from kcompact.dumps.records.headers import bytes_of_numbers
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
 from kcompact.dumps.records.reading import DAMAGED_HINT, MISSING, REPLACEMENT, FieldRules
@@ -236,11 +236,10 @@ def why_not_json(data: bytes, error: ValueError) -> tuple[str, str]:
     if data.lstrip()[:1] == b"{" and not data.rstrip().endswith(b"}"):
         return (
             f"the record is cut off or spans lines: {shown!r}",
-            "export the dump again: what an interrupted export did not write is lost, deletes among it",
+            CUT_HINT,
         )
     reason = str(error).split(":")[0]
-    hint = "export the dump again, with nothing but records in it; mended by hand, a record may be lost"
-    return f"not JSON ({reason}): {shown!r}", hint
+    return f"not JSON ({reason}): {shown!r}", NOT_A_RECORD_HINT
 
 
 def _kind(value: Any) -> str:

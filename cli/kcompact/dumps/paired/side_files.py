@@ -15,6 +15,8 @@ from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.files.containers import unpack
 from kcompact.dumps.files.stored import folder_of, stored_beside
 from kcompact.dumps.paired.side_rows import BadRow, Row, SidePart, headers_in, rows_of
+from kcompact.dumps.parquet.parquet_file import MAGIC as PARQUET_MAGIC
+from kcompact.dumps.records.framed import UnreadableError
 from kcompact.dumps.records.headers import decode_headers
 from kcompact.dumps.records.indexing import Found, index_rows
 from kcompact.dumps.records.layout import DumpFile, Layout, Reject, Split, SplitNotes
@@ -104,8 +106,15 @@ def recognise_side_files(group: dict[str, str], spool: Path) -> SideShape:
         if role in group:
             data_path, _ = unpack(group[role], spool)
             with Path(data_path).open("rb") as source:
-                is_avro = source.read(len(MAGIC)) == MAGIC
-            header = read_header(group[role], data_path) if is_avro else None
+                magic = source.read(len(MAGIC))
+            if magic == PARQUET_MAGIC:
+                raise InputError(
+                    f"{group[role]}: Parquet, whose keys lie beside it in {group['keys']}: kcompact puts such"
+                    " files together where they are JSON or Avro",
+                    hint="have the connector write values and keys as Avro or JSON (format.class,"
+                    " keys.format.class), or export the topic with its keys (kcat -J)",
+                )
+            header = read_header(group[role], data_path) if magic == MAGIC else None
             parts[role] = SidePart(group[role], data_path, header)
     return SideShape(parts)
 
@@ -218,4 +227,5 @@ def _headers(file: DumpFile, row: Row) -> tuple[tuple[str, bytes | None], ...]:
     try:
         return headers_of(row.parsed) if part.header else decode_headers(headers_in(row))
     except (ValueError, TypeError, AttributeError) as error:
-        raise BadRow(part.path, f"headers cannot be read: {error}", "leave the headers file out") from error
+        told = str(error) if isinstance(error, UnreadableError) else f"headers cannot be read: {error}"
+        raise BadRow(part.path, told, "export them again; without this file all headers are lost") from error

@@ -60,7 +60,9 @@ def _json_rows(part: SidePart) -> Iterator[Row]:
             parsed = ParsedJson(line.data)
         except ValueError as error:
             reason = f"line {number} is not JSON"
-            raise BadRow(part.path, reason, "export the file again, or remove what is no record") from error
+            raise BadRow(
+                part.path, reason, "export the file again: a row too few binds all that follow to other keys"
+            ) from error
         yield Row(len(line.data), parsed.value, _json_bytes(parsed))
 
 

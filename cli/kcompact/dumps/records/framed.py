@@ -31,6 +31,10 @@ class Frame(NamedTuple):
 TOO_LARGE = (
     f"no end of the record within {LARGEST_RECORD_BYTES:,} bytes, the most that Kafka's own sizes can say"
 )
+NOT_A_RECORD_HINT = (
+    "export the dump again, with nothing but records in it; mended by hand, a record may be lost"
+)
+CUT_HINT = "export the dump again: what an interrupted export did not write is lost, deletes among it"
 TOO_LARGE_HINT = (
     "is a line end missing? No broker holds such a record; leave it out, or export the dump again"
 )

@@ -18,7 +18,10 @@ EXAMPLES = 3
 _DIGITS_OF_SECONDS = 10
 _SMALLEST_US = 10**14
 _SURROGATE = re.compile("[\ud800-\udfff]")  # bytes that are no UTF-8, or half a character
-DAMAGED_HINT = "the record was damaged or edited: export the dump again, or leave the record out"
+DAMAGED_HINT = (
+    "the record was damaged or edited: export the dump again; without it, what it replaced or deleted"
+    " comes back"
+)
 
 
 class Missing:

@@ -4,8 +4,10 @@ from typing import Any
 
 import orjson
 
-from kcompact.dumps.records.headers import Headers
-from kcompact.dumps.records.reading import MISSING
+from kcompact.dumps.records.framed import UnreadableError
+from kcompact.dumps.records.headers import Headers, decode_headers
+from kcompact.dumps.records.reading import DAMAGED_HINT, MISSING
+from kcompact.dumps.records.shown import shown
 
 
 def as_text(found: Any) -> Any:
@@ -14,9 +16,21 @@ def as_text(found: Any) -> Any:
 
 
 def headers_of(found: Any) -> Headers:
-    """Headers from a map, a record with one field per header, or a list of (name, value) records or pairs."""
+    """Headers from a map, a record with one field per header, a list of records or pairs, or text as in CSV.
+
+    Raises UnreadableError.
+    """
+    try:
+        return _headers_of(found)
+    except (ValueError, KeyError, TypeError) as error:
+        raise UnreadableError(f"headers cannot be read: {shown(found)}", DAMAGED_HINT) from error
+
+
+def _headers_of(found: Any) -> Headers:
     if found is MISSING or found is None:
         return ()
+    if isinstance(found, bytes | str):
+        return decode_headers(as_text(found), errors="surrogateescape")
     if isinstance(found, dict):
         return tuple((name, _header_bytes(value)) for name, value in found.items())
     pairs = [tuple(item.values()) if isinstance(item, dict) else item for item in found]
