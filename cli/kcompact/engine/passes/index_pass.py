@@ -99,8 +99,10 @@ def plan_index(
 
 
 def _from_anywhere(file: DumpFile) -> DumpFile:
-    """The file as workers name it, which run in folders of their own."""
-    return file if file.origin else replace(file, data_path=str(Path(file.data_path).absolute()))
+    """The file as workers name it, which run in folders of their own; it is cut, so the cuts stay here."""
+    if file.origin is not None:
+        return replace(file, origin=replace(file.origin, ranges=()))
+    return replace(file, data_path=str(Path(file.data_path).absolute()))
 
 
 class TaskReader:
