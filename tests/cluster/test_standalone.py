@@ -1,5 +1,6 @@
 """A standalone cluster that shares no disk with the driver: the same records, reports and parts as here."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from store_runs import (
     run_kcompact,
 )
 
+SECONDS_TO_SAY = 15
 pytestmark = [pytest.mark.spark, needs_jdk]
 
 
@@ -99,6 +101,7 @@ def test_every_command_says_which_dump_only_the_driver_sees(
 
 def test_a_master_that_is_not_there_is_said_at_once(store: S3, driver: Path) -> None:
     put_large(store, "s3://bucket/in/")
+    started = time.monotonic()
 
     run = run_kcompact(
         *("compact", "s3://bucket/in/", "-o", "s3://bucket/nowhere/", "--master", "spark://127.0.0.1:1"),
@@ -108,3 +111,4 @@ def test_a_master_that_is_not_there_is_said_at_once(store: S3, driver: Path) -> 
 
     assert run.returncode == 2
     assert "no Spark master can be reached at 127.0.0.1:1" in run.stderr
+    assert time.monotonic() - started < SECONDS_TO_SAY

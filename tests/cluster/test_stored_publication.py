@@ -1,10 +1,13 @@
 """A publication on a store that fails: before its manifest nothing has changed, then the new dump stays."""
 
+from pathlib import Path
+
 import pytest
 
 from kcompact.commands import stored_publishing
 from kcompact.commands.stored_publishing import open_stored
 from kcompact.dumps.files.stored import forget_listings, stored_files
+from kcompact.dumps.output.outputs import REPORT_FILES
 from kcompact.dumps.output.stored_output import StoredOutput
 from kcompact.errors import OutputError
 from kcompact.storage.object_stores import delete, write
@@ -17,12 +20,14 @@ def environment(store: S3, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-def publish(prefix: str, run: str, content: bytes) -> None:
-    output = StoredOutput(prefix, None, run)
+def publish(
+    prefix: str, run: str, content: bytes, report: str | None = None, report_folder: Path | None = None
+) -> None:
+    output = StoredOutput(prefix, report, run)
     with open_stored(output, overwrite=True) as publication:
         name = output.part_name("000000", "aa", ".jsonl")
         write(prefix + name, content)
-        publication.publish([name], None)
+        publication.publish([name], report_folder)
 
 
 def dump_in(prefix: str, store: S3) -> bytes:
@@ -74,3 +79,52 @@ def test_a_store_that_fails_before_the_manifest_keeps_the_old_dump(
 
     assert dump_in(prefix, store) == b"old\n"
     assert store.objects(prefix) == before
+
+
+def report_in(folder: Path, text: bytes) -> Path:
+    folder.mkdir()
+    for name in REPORT_FILES:
+        (folder / name).write_bytes(text)
+    return folder
+
+
+@pytest.mark.parametrize("refused", ["_kcompact.json", *REPORT_FILES])
+def test_report_and_dump_are_of_one_run_whatever_the_store_refuses(
+    refused: str, store: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefix = f"s3://bucket/reported-{refused}/"
+    report = f"s3://bucket/reported-{refused}.report/"
+    publish(prefix, "aaaa", b"old\n", report, report_in(tmp_path / "old", b"old\n"))
+    new = report_in(tmp_path / "new", b"new\n")
+
+    def refuse(address: str, content: bytes) -> None:
+        if address.endswith(refused):
+            raise OutputError(f"{address}: the store refuses")
+        write(address, content)
+
+    with monkeypatch.context() as failing:
+        failing.setattr(stored_publishing, "write", refuse)
+        with pytest.raises(OutputError) as caught:
+            publish(prefix, "bbbb", b"new\n", report, new)
+
+    dump = dump_in(prefix, store)
+    told = {name: text for name, text in store.objects(report).items() if name in REPORT_FILES}
+    assert told == (dict.fromkeys(REPORT_FILES, b"old\n") if dump == b"old\n" else {})
+    assert ("--overwrite" in str(caught.value.hint)) is (dump == b"new\n")
+    publish(prefix, "cccc", b"new\n", report, new)
+    assert store.objects(report) == dict.fromkeys(REPORT_FILES, b"new\n")
+    assert sorted(store.objects(prefix)) == ["_SUCCESS", "_kcompact.json", "part-000000-cccc-aa.jsonl"]
+
+
+def test_what_cannot_be_deleted_again_is_named(store: S3, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(address: str) -> None:
+        raise OutputError(f"{address}: the store refuses")
+
+    prefix = "s3://bucket/left/"
+    monkeypatch.setattr(stored_publishing, "delete", refuse)
+    with (
+        pytest.raises(OutputError, match=f"never; what this run wrote is left in {prefix}.*_unfinished-aaaa"),
+        open_stored(StoredOutput(prefix, None, "aaaa"), overwrite=False),
+    ):
+        raise OutputError("never")
+    assert list(store.objects(prefix)) == ["_unfinished-aaaa"]

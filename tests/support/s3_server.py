@@ -52,6 +52,10 @@ class S3:
         with self._system().open_input_stream(address.removeprefix("s3://"), compression=None) as source:
             return source.read()
 
+    def remove(self, address: str) -> None:
+        """Remove all objects below a prefix."""
+        self._system().delete_dir_contents(address.removeprefix("s3://"), missing_dir_ok=True)
+
     def objects(self, address: str) -> dict[str, bytes]:
         """All objects below a prefix, by what follows it."""
         path = address.removeprefix("s3://").rstrip("/")

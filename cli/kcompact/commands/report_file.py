@@ -10,6 +10,7 @@ from kcompact.commands.path_checks import check_paths
 from kcompact.errors import OutputError
 from kcompact.storage import disk
 from kcompact.storage.apart import WrittenPath
+from kcompact.storage.object_stores import is_address
 from kcompact.storage.publication import Publication, open_publication
 from kcompact.storage.replacing import check_replaceable
 
@@ -50,6 +51,11 @@ def open_report(
         check_paths(dumps, others, [], annotations)
         yield None
         return
+    if is_address(output):
+        raise OutputError(
+            f"-o {output}: a report goes to a file here, not to a store",
+            hint="name a file, or leave -o out and pipe what is said to the store's own tool",
+        )
     path = Path(output)
     check_paths(dumps, others, [WrittenPath(path, "-o")], annotations)
     check = partial(check_replaceable, path, overwrite=overwrite)

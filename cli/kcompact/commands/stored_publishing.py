@@ -1,10 +1,11 @@
-"""Publishing on a store: a marker first, then parts, report, manifest, ``_SUCCESS``; old files go last.
+"""Publishing on a store: markers first, then parts, manifest, report, ``_SUCCESS``; old files go last.
 
 A run that fails before its manifest is there deletes what it wrote. One that is killed leaves its marker, by
 which the next knows that what lies there is no dump; with ``--overwrite`` it then replaces it.
 """
 
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -14,10 +15,19 @@ from kcompact.compact.totals import Outcome, PartRange
 from kcompact.dumps.files.stored import MANIFEST, SUCCESS, UNFINISHED
 from kcompact.dumps.output.outputs import REPORT_FILES
 from kcompact.dumps.output.stored_output import StoredOutput
-from kcompact.errors import KcompactError, OutputError
-from kcompact.storage.object_stores import StoredObject, delete, fetch, list_objects, read, write
+from kcompact.errors import KcompactError, LeavingOutError, OutputError
+from kcompact.storage.object_stores import (
+    StoredObject,
+    delete,
+    delete_folder,
+    fetch,
+    list_objects,
+    read,
+    write,
+)
 
 _SCHEMA_VERSION = 1
+_AT_ONCE = 8  # objects to be deleted
 
 
 class StoredPublication:
@@ -40,15 +50,31 @@ class StoredPublication:
         sizes = {one.address: one.size for one in list_objects(prefix)}
         names = list(parts)
         rows = [{"name": name, "bytes": _size(sizes, prefix + name)} for name in names]
-        if report_folder is not None and self._output.report is not None:
-            for name in REPORT_FILES:
-                write(self._output.report + name, (report_folder / name).read_bytes())
         manifest = {"schema_version": _SCHEMA_VERSION, "run": self._output.run, "parts": rows}
         write(prefix + MANIFEST, orjson.dumps(manifest, option=orjson.OPT_INDENT_2))
         kept = {prefix + name for name in (MANIFEST, *names)}
-        self._delete(address for address in {*sizes, *self._old} - kept if address != self._output.marker)
-        write(prefix + SUCCESS, b"")
-        delete(self._output.marker)
+        try:
+            self._switch_report(report_folder)
+            self._delete({*sizes, *self._old} - kept - {*self._output.markers})
+            write(prefix + SUCCESS, b"")
+            self._delete(self._output.markers)
+        except KcompactError as error:
+            raise OutputError(
+                f"{error.message}; the new dump is whole in {prefix}, what it replaces is not cleared away",
+                hint="run again with --overwrite; until then there is no _SUCCESS, and maybe no report",
+            ) from error
+
+    def _switch_report(self, folder: Path | None) -> None:
+        """Replace the report. No old one is left beside the new dump, whatever fails."""
+        if folder is None or self._output.report is None:
+            return
+        try:
+            for name in REPORT_FILES:
+                write(self._output.report + name, (folder / name).read_bytes())
+        except KcompactError:
+            with suppress(KcompactError):  # else the marker beside it tells that it belongs to nothing
+                self._delete(self._output.report + name for name in REPORT_FILES)
+            raise
 
     def undo(self) -> None:
         """Delete what this run wrote; what was there before is whole again.
@@ -56,18 +82,14 @@ class StoredPublication:
         Once the manifest names this run its parts are the dump, whatever failed after that: old parts may be
         gone by then. The next run with ``--overwrite`` clears up what is left beside them.
         """
-        prefix = self._output.prefix
         if self._is_published():
             return
-        mine = [
-            one.address
-            for one in list_objects(prefix)
-            if self._output.is_of_run(one.address.removeprefix(prefix))
-        ]
-        self._delete(mine)
+        prefix = self._output.prefix
+        there = (one.address for one in list_objects(prefix))
+        self._delete(one for one in there if self._output.is_of_run(one.removeprefix(prefix)))
         if prefix + SUCCESS in self._old:
             write(prefix + SUCCESS, b"")
-        delete(self._output.marker)
+        self._delete(self._output.markers)
 
     def _is_published(self) -> bool:
         """As the store says: a manifest whose writing failed may have arrived all the same."""
@@ -77,24 +99,38 @@ class StoredPublication:
         return bool(orjson.loads(read(manifest)).get("run") == self._output.run)
 
     def _delete(self, addresses: Iterable[str]) -> None:
-        for address in sorted(addresses):
-            delete(address)
+        """Delete objects; folders of pieces as a whole, as some stores would keep the empty folder."""
+        found = set(addresses)
+        folders = {folder for address in found if (folder := self._output.work_folder_of(address))}
+        for folder in sorted(folders):
+            delete_folder(folder)
+        singly = sorted(address for address in found if not self._output.work_folder_of(address))
+        with ThreadPoolExecutor(_AT_ONCE) as threads:
+            list(threads.map(delete, singly))
 
 
 @contextmanager
 def open_stored(output: StoredOutput, *, overwrite: bool) -> Iterator[StoredPublication]:
     """Claim a prefix before any work, so that what cannot be written is known at once. Raises OutputError."""
     old = _check_replaceable(output, overwrite=overwrite)
-    write(output.marker, b"")
     publication = StoredPublication(output, [one.address for one in old])
     try:
+        for marker in output.markers:
+            write(marker, b"")
         # Until the old parts are gone, only the manifest says which are the dump.
         if any(one.address == output.prefix + SUCCESS for one in old):
             delete(output.prefix + SUCCESS)
         yield publication
-    except BaseException:
-        with suppress(KcompactError):  # the first error is the one to tell; the marker says the rest
+    except BaseException as error:
+        try:
             publication.undo()
+        except KcompactError:
+            if isinstance(error, KcompactError) and not isinstance(error, LeavingOutError):
+                raise OutputError(
+                    f"{error.message}; what this run wrote is left in {output.prefix}, where {output.marker}"
+                    " marks it",
+                    hint=error.hint,
+                ) from error
         raise
 
 
@@ -110,7 +146,7 @@ def _check_replaceable(output: StoredOutput, *, overwrite: bool) -> list[StoredO
     reports = list_objects(output.report) if output.report else []
     for one in reports:
         name = one.address.removeprefix(output.report or "")
-        if name not in REPORT_FILES:
+        if name not in REPORT_FILES and not name.startswith(UNFINISHED):
             raise OutputError(
                 f"{output.report} holds {name}, which this run will not write",
                 hint="choose another prefix with --report, or --no-report",
@@ -122,7 +158,7 @@ def _check_replaceable(output: StoredOutput, *, overwrite: bool) -> list[StoredO
             f"{output.prefix if old else output.report} {what}",
             hint="add --overwrite to replace it, or choose another prefix with -o",
         )
-    return old
+    return old + [one for one in reports if UNFINISHED in one.address]
 
 
 def _size(sizes: dict[str, int], address: str) -> int:

@@ -14,6 +14,7 @@ from kcompact.dumps.files.file_names import NameFacts, name_facts, topic_of
 from kcompact.dumps.files.origin import Origin, bring
 from kcompact.dumps.files.sources import STDIN, find_files
 from kcompact.dumps.files.stamps import Stamp, check_stamps, stamp_of
+from kcompact.dumps.files.stored import check_unchanged
 from kcompact.dumps.files.unreadable import UnreadableFile, refuse
 from kcompact.dumps.files.utf16 import NOTE, as_utf8
 from kcompact.dumps.layouts import LAYOUTS
@@ -67,7 +68,7 @@ class Dump:
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         self._spool.close()
         if isinstance(error, Exception):
-            self.check_unmoved()
+            check_stamps(self._stamps)
 
     def __getstate__(self) -> dict[str, object]:
         """As a worker needs it: what is unpacked, and what may change, stays in the driver's care."""
@@ -83,6 +84,7 @@ class Dump:
     def check_unmoved(self) -> None:
         """When all is read: raise InputError if a file is not what it was before it was opened."""
         check_stamps(self._stamps)
+        check_unchanged(self._stamps)
         self._stamps = {}
 
 

@@ -18,6 +18,7 @@ from kcompact.broker.quantities import parse_moment_ms
 from kcompact.broker.segment_lists import read_segments
 from kcompact.broker.state_folder import CleanerState
 from kcompact.errors import PolicyError
+from kcompact.storage.object_stores import is_address
 
 _PANEL = "What the dump cannot know"
 
@@ -122,9 +123,14 @@ def read_given(options: GivenOptions, state: CleanerState | None = None) -> Give
 
 
 def state_path(options: GivenOptions) -> Path | None:
-    """The folder of ``--state``. Raises PolicyError for an empty name."""
+    """The folder of ``--state``. Raises PolicyError for an empty name, or one of a store."""
     if options.state == "":
         raise PolicyError("--state names nothing", hint="is a variable empty? --state orders.state")
+    if options.state and is_address(options.state):
+        raise PolicyError(
+            f"--state {options.state}: a state folder lies on a disk, where a lock keeps two runs apart",
+            hint="name a folder here, and compact to a disk: the state belongs to the dump beside it",
+        )
     return Path(options.state) if options.state else None
 
 

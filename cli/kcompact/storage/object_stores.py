@@ -11,7 +11,7 @@ import io
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -60,6 +60,7 @@ class StoredObject:
 
     address: str
     size: int
+    mtime_ns: int | None = None
 
 
 @dataclass(frozen=True)
@@ -83,13 +84,17 @@ def list_objects(address: str) -> list[StoredObject]:
     with explained(address):
         one = system.get_file_info(path)
         if one.type == FileType.File and not address.endswith("/"):
-            return [StoredObject(address, one.size)]
+            return [StoredObject(address, one.size, one.mtime_ns)]
         if one.type == FileType.NotFound:
             _refuse_missing_bucket(system, address, path)
             return []
         found = system.get_file_info(FileSelector(path, recursive=True, allow_not_found=True))
     root = address[: len(address.rstrip("/")) - len(path.rstrip("/"))]
-    files = [StoredObject(root + info.path, info.size) for info in found if info.type == FileType.File]
+    files = [
+        StoredObject(root + info.path, info.size, info.mtime_ns)
+        for info in found
+        if info.type == FileType.File
+    ]
     return sorted(files, key=lambda file: file.address)
 
 
@@ -203,11 +208,15 @@ class _Writer(io.RawIOBase):
 def delete(address: str) -> None:
     """Delete an object; what is gone already is no error."""
     system, path = _place(address)
-    with explained(address, OutputError):
-        try:
-            system.delete_file(path)
-        except FileNotFoundError:
-            return
+    with explained(address, OutputError), suppress(FileNotFoundError):
+        system.delete_file(path)
+
+
+def delete_folder(address: str) -> None:
+    """Delete all below a prefix, and the folder itself where the store keeps empty ones."""
+    system, path = _place(address)
+    with explained(address, OutputError), suppress(FileNotFoundError):
+        system.delete_dir(path)
 
 
 @contextmanager
@@ -265,7 +274,10 @@ def _s3_endpoint() -> str:
 def _s3(bucket: str, endpoint: str) -> "FileSystem":
     from pyarrow.fs import AwsStandardS3RetryStrategy, S3FileSystem, resolve_s3_region
 
-    options: dict[str, Any] = {"retry_strategy": AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS)}
+    options: dict[str, Any] = {
+        "retry_strategy": AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS),
+        "allow_delayed_open": True,  # small objects take one request
+    }
     if endpoint:
         parts = urlsplit(endpoint)
         options |= {"scheme": parts.scheme, "endpoint_override": parts.netloc + parts.path.rstrip("/")}

@@ -48,7 +48,7 @@ class Origin:
         return str(target)
 
 
-def refuse_changed(path: str, before: Stamp, now: Stamp) -> None:
+def refuse_changed(path: str, before: object, now: object) -> None:
     """Raise InputError where an object is not what it was when the dump was opened."""
     if before != now:
         raise InputError(

@@ -4,11 +4,13 @@ A command asks several times which files it was given: what a store said is kept
 """
 
 import re
+from collections.abc import Iterable
 from pathlib import PurePosixPath
 
 import orjson
 
 from kcompact.dumps.files.marks import is_mark
+from kcompact.dumps.files.origin import refuse_changed
 from kcompact.errors import InputError
 from kcompact.storage.object_stores import StoredObject, list_objects, read
 
@@ -17,7 +19,7 @@ UNFINISHED = "_unfinished-"
 SUCCESS = "_SUCCESS"
 _MAGIC = re.compile(r"[*?\[]")
 _listed: dict[str, list[StoredObject]] = {}
-_found: dict[str, int] = {}
+_found: dict[str, StoredObject] = {}
 
 
 def forget_listings() -> None:
@@ -40,7 +42,7 @@ def stored_files(argument: str) -> list[str]:
         found = [one for one in objects if wanted.fullmatch(one.address) and _counts(one, root)]
     if not found:
         raise InputError(f"{argument}: there is no such object, and nothing below it")
-    _found.update((one.address, one.size) for one in found)
+    _found.update((one.address, one) for one in found)
     return [one.address for one in found]
 
 
@@ -55,7 +57,19 @@ def is_without_parts(argument: str) -> bool:
 
 def stored_bytes(address: str) -> int:
     """The size of an object that ``stored_files`` found."""
-    return _found.get(address, 0)
+    return _found[address].size if address in _found else 0
+
+
+def check_unchanged(paths: Iterable[str]) -> None:
+    """When all is read: raise InputError for an object that is not what it was when it was found.
+
+    Tasks look at ETags before they read; this finds what took an object's place after that.
+    """
+    before = {path: _found[path] for path in paths if path in _found}
+    if before:
+        now = {one.address: one for root in _listed for one in list_objects(root)}
+        for address, one in before.items():
+            refuse_changed(address, one, now.get(address))
 
 
 def stored_beside(folder: str) -> list[str]:

@@ -31,9 +31,19 @@ class StoredOutput:
         return f"{self.prefix}{UNFINISHED}{self.run}"
 
     @property
+    def markers(self) -> list[str]:
+        """The objects that say that this run is writing: beside the parts, and beside the report."""
+        return [self.marker, *([f"{self.report}{UNFINISHED}{self.run}"] if self.report else [])]
+
+    @property
     def work(self) -> str:
         """Where tasks leave pieces of reports for the driver."""
         return f"{self.prefix}{_WORK}{self.run}/"
+
+    def work_folder_of(self, address: str) -> str:
+        """The folder of pieces, of whatever run, that holds an object of the prefix; empty: none does."""
+        folder, slash, _ = address.removeprefix(self.prefix).partition("/")
+        return f"{self.prefix}{folder}/" if slash and folder.startswith(_WORK) else ""
 
     def part_name(self, task: str, attempt: str, suffix: str) -> str:
         """The name of a part file: in the order of tasks, which is that of the dump."""

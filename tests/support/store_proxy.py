@@ -1,0 +1,106 @@
+"""A proxy in front of an S3 server that fails as it is told, request by request."""
+
+import http.client
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlsplit
+
+from s3_server import S3
+
+SECONDS = 60
+CUT = "cut"
+_ERROR = '<?xml version="1.0"?><Error><Code>{code}</Code><Message>said by the proxy</Message></Error>'
+_CODES = {403: "AccessDenied", 503: "SlowDown"}
+_OF_ONE_CONNECTION = {"connection", "transfer-encoding", "content-length", "keep-alive", "host", "expect"}
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a client asks for; ``path`` is the object's with its bucket, and what is asked about it."""
+
+    method: str
+    path: str
+
+
+Fault = Callable[[Request], int | str | None]
+"""What happens to a request: a status of an error, CUT (in the middle of the answer), or nothing."""
+
+
+@dataclass
+class Proxy:
+    """``store`` is the way through the proxy, ``asked`` are all requests so far."""
+
+    store: S3
+    fault: Fault = lambda _: None
+    asked: list[Request] = field(default_factory=list)
+
+
+@contextmanager
+def store_proxy(store: S3) -> Iterator[Proxy]:
+    """The proxy; it is gone afterwards."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    server.daemon_threads = True
+    server.behind = urlsplit(store.endpoint).netloc  # type: ignore[attr-defined]
+    server.proxy = proxy = Proxy(replace(store, endpoint=f"http://127.0.0.1:{server.server_port}"))  # type: ignore[attr-defined]
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield proxy
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: "ThreadingHTTPServer"
+
+    def _answer(self) -> None:
+        proxy: Proxy = self.server.proxy  # type: ignore[attr-defined]
+        request = Request(self.command, self.path)
+        proxy.asked.append(request)
+        body = self._body()
+        fault = proxy.fault(request)
+        with suppress(ConnectionError):  # a client that is killed hangs up
+            if isinstance(fault, int):
+                self._send(fault, {}, _ERROR.format(code=_CODES[fault]).encode())
+            else:
+                self._send(*self._asked_behind(body), is_cut=fault == CUT)
+
+    def _asked_behind(self, body: bytes) -> tuple[int, dict[str, str], bytes]:
+        connection = http.client.HTTPConnection(self.server.behind, timeout=SECONDS)  # type: ignore[attr-defined]
+        own = {name: value for name, value in self.headers.items() if name.lower() not in _OF_ONE_CONNECTION}
+        connection.request(self.command, self.path, body, own | {"Content-Length": str(len(body))})
+        answer = connection.getresponse()
+        content = answer.read()
+        connection.close()
+        return answer.status, dict(answer.getheaders()), content
+
+    def _body(self) -> bytes:
+        if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        pieces = []
+        while size := int(self.rfile.readline().split(b";")[0], 16):
+            pieces.append(self.rfile.read(size))
+            self.rfile.readline()
+        while self.rfile.readline().strip():
+            pass  # what follows the last piece
+        return b"".join(pieces)
+
+    def _send(self, status: int, headers: dict[str, str], content: bytes, *, is_cut: bool = False) -> None:
+        self.send_response_only(status)
+        for name, value in headers.items():
+            if name.lower() not in _OF_ONE_CONNECTION:
+                self.send_header(name, value)
+        told = headers.get("Content-Length", "0") if self.command == "HEAD" else str(len(content))
+        self.send_header("Content-Length", told)
+        self.end_headers()
+        self.wfile.write(content[: len(content) // 2] if is_cut else content)
+        self.close_connection = self.close_connection or is_cut
+
+    do_HEAD = do_GET = do_PUT = do_POST = do_DELETE = _answer  # noqa: N815  as http.server asks for them
+
+    def log_message(self, *_: object) -> None:
+        pass
