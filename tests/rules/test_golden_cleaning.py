@@ -81,14 +81,18 @@ def records_of(case: GoldenCase, i: int, log: Log) -> list[Record]:
     return [r for r in case.records(case.pairs[i][0]) if (r.topic, r.partition) == log]
 
 
-class Cleaned:
-    """A cleaning, and the offsets it keeps of each log."""
+LARGE = 5_000  # records
 
-    def __init__(self, result: Cleaning) -> None:
-        self.logs = result.logs
-        self.kept: dict[int, list[int]] = {name: [] for name in result.logs}
-        for row in log_frames.retained(result):
-            self.kept[row["log_id"]].append(row["offset"])
+
+class Cleaned:
+    """Cleanings of several logs each, and the offsets they keep of each."""
+
+    def __init__(self, *results: Cleaning) -> None:
+        self.logs = {name: log for result in results for name, log in result.logs.items()}
+        self.kept: dict[int, list[int]] = {name: [] for name in self.logs}
+        for result in results:
+            for row in log_frames.retained(result):
+                self.kept[row["log_id"]].append(row["offset"])
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +109,14 @@ def cleaned() -> Cleaned:
                 logs[name] = records_of(case, i, log)
                 given[name] = given_of(case, i, log, with_batches=with_batches)
                 policies[name] = policy_of(case, i, log)
-    return Cleaned(log_frames.cleaned(logs, given, policies))
+    # Large logs by themselves: all are cut alike, and small ones should be cut, too.
+    parts = [
+        {name: records for name, records in logs.items() if (len(records) > LARGE) is is_large}
+        for is_large in (False, True)
+    ]
+    return Cleaned(
+        *(log_frames.cleaned(part, given, {name: policies[name] for name in part}) for part in parts)
+    )
 
 
 @pytest.mark.parametrize(("case", "i"), PAIRS, ids=IDS)

@@ -6,9 +6,11 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from kcompact.broker.batches import Batch
 from kcompact.broker.segment_lists import Segment
@@ -77,13 +79,7 @@ class GoldenCase:
         return path
 
     def records(self, stage: str, *, read_committed: bool = False) -> list[Record]:
-        suffix = "read_committed.jsonl" if read_committed else "jsonl"
-        path = self.path(stage, suffix)
-        if path.exists():
-            lines = path.read_bytes().splitlines()
-        else:
-            lines = w08b_dump(offsets_of_ranges(self.path(stage, "offsets"))).splitlines()
-        return [parse_record(json.loads(line)) for line in lines]
+        return list(_records_in(self.path(stage, "read_committed.jsonl" if read_committed else "jsonl")))
 
     def offsets(self, stage: str) -> dict[Log, list[int]]:
         """Offsets of the data records of each log at a stage."""
@@ -101,9 +97,8 @@ class GoldenCase:
         if not path.exists():
             return None
         found: dict[Log, list[Batch]] = {log: [] for log in self.logs}
-        with path.open(newline="") as lines:
-            for row in csv.DictReader(lines, delimiter="\t"):
-                found[row["topic"], int(row["partition"])].append(_batch(row))
+        for log, batch in _batches_in(path):
+            found[log].append(batch)
         return found
 
     def stage_log(self, stage: str, log: Log) -> StageLog:
@@ -157,6 +152,23 @@ def golden_cases() -> list[GoldenCase]:
         )
         for entry in json.loads((GOLDEN / "index.json").read_text())
     ]
+
+
+@cache
+def _records_in(path: Path) -> tuple[Record, ...]:
+    """A stage's dump; many tests look at the same ones."""
+    if path.exists():
+        lines = path.read_bytes().splitlines()
+    else:
+        lines = w08b_dump(offsets_of_ranges(path.with_suffix(".offsets"))).splitlines()
+    return tuple(parse_record(orjson.loads(line)) for line in lines)
+
+
+@cache
+def _batches_in(path: Path) -> tuple[tuple[Log, Batch], ...]:
+    with path.open(newline="") as lines:
+        rows = csv.DictReader(lines, delimiter="\t")
+        return tuple(((row["topic"], int(row["partition"])), _batch(row)) for row in rows)
 
 
 def parse_record(line: dict[str, Any]) -> Record:

@@ -39,20 +39,26 @@ def keyed_rows(table: pa.Table) -> Stage:
     return send_rows(send_in_process, table, KEY_RECEIVERS)
 
 
-def shares_of(table: pa.Table, most_records: int = 40) -> Shares:
-    """Shares so small that most logs have several."""
-    return plan_shares(summaries_of(table), most_records)
+def shares_of(table: pa.Table) -> Shares:
+    """Shares so small that most logs have several; some fifty of the longest."""
+    return plan_shares(summaries_of(table), max(40, _longest(table) // 50))
+
+
+def _longest(table: pa.Table) -> int:
+    counts = pc.value_counts(table["log_id"]).field("counts")
+    return int(pc.max(counts).as_py() or 0)
 
 
 def summaries_of(table: pa.Table) -> list[LogSummary]:
     """As if every log lay in several splits."""
     summaries: list[LogSummary] = []
+    step = max(25, _longest(table) // 80)
     for log_id in pc.unique(table["log_id"]).to_pylist():
         rows = table.filter(pc.equal(table["log_id"], log_id)).combine_chunks()
-        for start in range(0, rows.num_rows, 25):
+        for start in range(0, rows.num_rows, step):
             notes = SplitNotes(logs={log_id: (str(log_id), 0)})
             summary = SplitSummary(start, notes)
-            summary.add(rows.slice(start, 25).combine_chunks().to_batches()[0])
+            summary.add(rows.slice(start, step).combine_chunks().to_batches()[0])
             summaries += summary.logs()
     return summaries
 
