@@ -22,6 +22,7 @@ from kcompact.report.pictures import BINS, WIDTH, curves, offset_axis
 from kcompact.report.verify.verify_html import render_html as render_verification
 from kcompact.report.verify.verify_words import Keys
 from kcompact.verify.check import Severity
+from kcompact.verify.judgement.judge import REASONS
 from kcompact.verify.outcome import Finding as VerifyFinding
 from kcompact.verify.outcome import JudgedLog, Outcome, Tally
 
@@ -211,6 +212,15 @@ def test_curves_go_from_left_to_right_and_up_to_the_largest_value() -> None:
     (one, flat), largest = curves([("a", [0, 50, 100]), ("b", [0, 0, 0])])
     assert (one.points, largest) == (((0.0, 200.0), (320.0, 100.0), (640.0, 0.0)), 100)
     assert flat.points[-1] == (640.0, 200.0)
+
+
+def test_every_reason_of_a_missing_record_has_a_colour_that_the_legend_explains() -> None:
+    log = JudgedLog("t", 1, 90, 40, dict.fromkeys(REASONS, 5), 0, 18, cleaned_end_is_given=False)
+    text = render_verification(Outcome("compaction", ("a",), "b", 5, (), (), (), (log,)), Keys())
+    legend, bars = text.split("<figure>", 1)
+    kinds = set(re.findall(r'<rect class="(\w+)"', bars))
+    assert "superseded" in kinds
+    assert [kind for kind in kinds if f'<i class="{kind}">' not in legend] == []
 
 
 def test_hashed_keys_leave_no_key_behind() -> None:

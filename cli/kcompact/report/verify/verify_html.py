@@ -12,7 +12,12 @@ from kcompact.verify.outcome import JudgedLog, Outcome
 MOST_FINDINGS = 200
 MOST_PICTURED_LOGS = 20
 _WHERE_ALL = "--format json has all"
-_KINDS = {"lost": "keyless", "superseded": "superseded"}
+_KINDS = {
+    "lost": "keyless",
+    "tombstone_assumed_expired": "expired_tombstone",
+    "below_log_start": "expired",
+    "marker": "aborted",
+}
 
 
 def render_html(outcome: Outcome, keys: Keys) -> str:
