@@ -106,7 +106,9 @@ def test_rows_read_in_batches_are_those_of_the_logs_that_are_asked_for(tmp_path:
     assert set(notes[0].logs.values()) == {("t1", 0)}
 
 
-@pytest.mark.parametrize(("field", "wrong"), [("topic", None), ("partition", -1), ("offset", None)])
+@pytest.mark.parametrize(
+    ("field", "wrong"), [("topic", None), ("partition", -1), ("offset", None), ("offset", 2**63 - 1)]
+)
 def test_a_row_that_names_no_log_or_offset_is_named(tmp_path: Path, field: str, wrong: Any) -> None:
     rows = spark_rows(30)
     rows[17][field] = wrong

@@ -13,9 +13,10 @@ from case_files import Case, Step, append, names_of, offsets_of, read_cases, val
 from kcompact.broker.batches import Batch
 from kcompact.broker.given import GivenLog
 from kcompact.broker.segment_lists import Segment
+from kcompact.digits import LONG_MAX
 from kcompact.dumps.records.record import Record
 from kcompact.rules.files.segments import SegmentState
-from kcompact.rules.policy import LONG_MAX, Policy
+from kcompact.rules.policy import Policy
 from kcompact.rules.range import log_bounds, segmented_range
 from kcompact.rules.ratio import segmented_ratio
 from log_frames import log_id

@@ -10,8 +10,9 @@ from broker_model import turn
 from kcompact.broker.batches import Batch
 from kcompact.broker.given import GivenLog
 from kcompact.broker.segment_lists import Segment
+from kcompact.digits import LONG_MAX
 from kcompact.rules.cleaned_log import LogCleaning
-from kcompact.rules.policy import LONG_MAX, Policy
+from kcompact.rules.policy import Policy
 from log_frames import cleaned, retained
 from random_logs import NOW_MS, RandomLog, random_log
 from small_maps import with_map_of

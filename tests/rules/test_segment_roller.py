@@ -9,8 +9,9 @@ from golden_cases import GOLDEN
 from kcompact.broker.batches import read_batches
 from kcompact.broker.log_names import LogName
 from kcompact.broker.segment_lists import read_segments
+from kcompact.digits import LONG_MAX
 from kcompact.rules.files.segment_roller import Appends, Roller, RollSettings, roll_settings
-from kcompact.rules.policy import LONG_MAX, Policy
+from kcompact.rules.policy import Policy
 
 OPEN = {"limit_ms": 10**15, "segment_index_bytes": 10_485_760, "index_interval_bytes": 4096}
 

@@ -103,6 +103,7 @@ def read_every_way(path: Path, options: dict[str, Any]) -> list[Record] | None:
 @pytest.mark.parametrize(
     ("field", "spelt", "reason"),
     [
+        ("offset", "9223372036854775807", "offset 9223372036854775807 is out of range"),
         ("offset", '"²"', "'²' is not an offset"),
         ("offset", '"' + "9" * 5_000 + '"', "is not an offset"),
         ("partition", '"²"', "'²' is not a partition"),

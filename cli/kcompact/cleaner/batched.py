@@ -13,6 +13,7 @@ import numpy as np
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.broker.given import GivenLog
 from kcompact.cleaner.unbatched import delete_horizon_ms
+from kcompact.digits import LONG_MAX
 from kcompact.rules.assumptions import batch_notes, estimate_note, range_notes
 from kcompact.rules.capacity import map_limit, utilization
 from kcompact.rules.cleaned_log import LogCleaning, Round, checkpoint_after
@@ -21,7 +22,7 @@ from kcompact.rules.files.merging import group_segments
 from kcompact.rules.files.retention import delete_old_segments
 from kcompact.rules.files.segment_files import SegmentFile, all_batches, segment_files, tell_segments
 from kcompact.rules.files.segments import SegmentState, containing
-from kcompact.rules.policy import LONG_MAX, Policy
+from kcompact.rules.policy import Policy
 from kcompact.rules.range import CleanableRange, LogBounds, log_bounds, segmented_range
 from kcompact.rules.ratio import DirtyRatio, segmented_ratio
 from kcompact.rules.rewriting import Counts, LogRows, Rewriting

@@ -9,13 +9,14 @@ from kcompact.broker.given import GivenLog
 from kcompact.cleaner.aging import SegmentsAfter, aging_of, before_rounds, without_deleted
 from kcompact.cleaner.survey import Survey
 from kcompact.cleaner.verdict_tallies import Tally, messages_of_round, removed_in_all
+from kcompact.digits import LONG_MAX
 from kcompact.rules.assumptions import marker_note, overtaken_note, range_notes, retention_note
 from kcompact.rules.capacity import map_limit, utilization
 from kcompact.rules.cleaned_log import LogCleaning, Round, checkpoint_after, horizons_after
 from kcompact.rules.decisions import Plan
 from kcompact.rules.files.retention import Retained, delete_old_segments
 from kcompact.rules.files.segments import SegmentState
-from kcompact.rules.policy import LONG_MAX, Policy
+from kcompact.rules.policy import Policy
 from kcompact.rules.range import CleanableRange, LogBounds, log_bounds, segmented_range, unsegmented_range
 from kcompact.rules.ratio import DirtyRatio, compaction_delay_ms, segmented_ratio
 from kcompact.rules.rounds import MapScan, RoundSpan, ScanLimits, rewritten_end, spans_of

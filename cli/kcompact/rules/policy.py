@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-LONG_MAX = 9223372036854775807
+from kcompact.digits import LONG_MAX
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kcompact.digits import LONG_MAX
 from kcompact.rules.files.segments import SegmentState, containing
-from kcompact.rules.policy import LONG_MAX, Policy
+from kcompact.rules.policy import Policy
 from kcompact.rules.range import CleanableRange
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from kcompact.rules.policy import LONG_MAX
+from kcompact.digits import LONG_MAX
 
 Longs = NDArray[np.int64]
 Flags = NDArray[np.bool_]

@@ -43,7 +43,7 @@ def name_facts(path: str) -> NameFacts:
         match = pattern.match(name)
         found = match.groupdict() if match else {}
         partition = _within(found.get("partition"), INT_MAX)
-        start = _within(found.get("start", "0"), LONG_MAX)
+        start = _within(found.get("start", "0"), LONG_MAX >> 1)  # rows are counted on from there
         if partition is not None and start is not None:
             topic = found["topic"] or from_folders.topic
             return NameFacts(topic, partition, start if "start" in found else None)

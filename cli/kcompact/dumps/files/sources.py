@@ -78,7 +78,7 @@ def _matches(pattern: str) -> Iterator[str]:
                 yield str(match)
         return
     upper, below = pattern[: whole.start()], pattern[whole.start() :]
-    for folder in map(Path, glob.glob(upper or ".")):  # noqa: PTH207
+    for folder in map(Path, glob.glob(upper or ".")):  # noqa: PTH207  likewise
         for match in folder.glob(f"{below}/*" if below.endswith("**") else below):
             if _counts(match, folder):
                 yield str(match)

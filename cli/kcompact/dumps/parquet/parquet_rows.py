@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kcompact.digits import INT_MAX
+from kcompact.digits import INT_MAX, LARGEST_OFFSET
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.parquet.parquet_columns import column_at
 from kcompact.dumps.parquet.parquet_dialect import type_at
@@ -138,6 +138,6 @@ def _whole_numbers(column: pa.Array) -> np.ndarray:
     if column.null_count:
         raise _Misfit
     numbers = column.cast(pa.int64()).to_numpy(zero_copy_only=False)
-    if len(numbers) and numbers.min() < 0:
+    if len(numbers) and not 0 <= numbers.min() <= numbers.max() <= LARGEST_OFFSET:
         raise _Misfit
     return np.asarray(numbers)

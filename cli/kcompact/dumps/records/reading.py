@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from kcompact.digits import INT_MAX, LONG_MAX, whole_number
+from kcompact.digits import INT_MAX, LARGEST_OFFSET, LONG_MAX, whole_number
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.framed import UnreadableError
@@ -93,7 +93,7 @@ class FieldRules:
                 f"no {self.dialect.offset} in the record",
                 "name the field with --fields offset=FIELD, if it has another name here",
             )
-        return _whole_number(raw, "offset", LONG_MAX)
+        return _whole_number(raw, "offset", LARGEST_OFFSET)
 
     def to_timestamp_ms(self, raw: Any) -> int:
         """Milliseconds since the epoch; -1 where there is none."""

@@ -5,6 +5,7 @@ A record that is not accepted in full stops the loop: nobody but the reference k
 
 import numpy as np
 
+from kcompact.digits import LARGEST_OFFSET
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.avro.avro_program import (
     BEGIN,
@@ -202,7 +203,7 @@ def _fill_numbers(spans: np.ndarray, row: int, numbers: np.ndarray) -> bool:
         timestamp = max(-1, spans[TIMESTAMP, _START])
     numbers[c.OFFSET, row], numbers[c.PARTITION, row] = spans[OFFSET, _START], partition
     numbers[c.TIMESTAMP, row], numbers[c.CLOCK, row] = timestamp, clock
-    return spans[OFFSET, _KIND] == c.OTHER and spans[OFFSET, _START] >= 0
+    return spans[OFFSET, _KIND] == c.OTHER and 0 <= spans[OFFSET, _START] <= LARGEST_OFFSET
 
 
 @part
