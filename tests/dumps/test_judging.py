@@ -4,6 +4,7 @@ import pytest
 
 from dump_pipeline import index_all, open_one
 from kcompact.dumps.judging import judge
+from kcompact.dumps.writers.csv_writer import COLUMNS
 from kcompact.errors import InputError
 
 LINE = '{"topic":"t","partition":0,"offset":%d,"key":"k","payload":"v"}\n'
@@ -102,3 +103,29 @@ CSV = "topic,partition,offset,timestamp,key,value\n"
 )
 def test_rows_that_break_the_rules_are_named(tmp_path: Path, rows: str, said: str) -> None:
     assert f"x.csv{said}" in refused(tmp_path / "x.csv", CSV + rows).message
+
+
+HEADER = "topic,partition,offset,timestamp,key,value\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_doubtful"),
+    [
+        ('"t",0,0,17,"a","x"\n"t",0,1,17,"b",""\n', True),  # Python's QUOTE_NONNUMERIC writes both so
+        ('"t","0","0","17","a",""\n', True),
+        ('"t",0,0,17,"a","x"\n"t",0,1,17,"b",""\n"t",0,2,17,"c",\n', False),  # a null is written otherwise
+        ('t,0,0,17,a,x\nt,0,1,17,b,""\n', False),  # as pandas quotes: only what is empty
+    ],
+)
+def test_an_empty_value_where_every_text_is_quoted_may_be_a_null(
+    rows: str, is_doubtful: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text(HEADER + rows)
+    assert any("an empty value, which" in remark for remark in judged(path)) == is_doubtful
+
+
+def test_kcompact_s_own_csv_is_in_no_doubt(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text(",".join(COLUMNS) + '\n"t",0,0,17,create,"a","",,,\n')
+    assert not any("alike" in remark for remark in judged(path))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kcompact.counted import counted
-from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dialects.dialect import QUOTING, Dialect
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.field_checks import check_fields, check_tables
 from kcompact.dumps.files.at_hand import file_at_hand
@@ -212,10 +212,12 @@ def _doubt(file: DumpFile, found: SplitNotes, role: str) -> str | None:
     if not isinstance(dialect, Dialect) or (role == "key" and dialect.key_fields):
         return None
     settled_by = dialect.key_settled_by if role == "key" else dialect.value_settled_by
-    if settled_by and found.counts.get(settled_by):
-        return None
     forms = dialect.doubtful_key if role == "key" else dialect.doubtful_value
-    counted = {form: found.counts.get(f"{form}_{role}", 0) for form in forms}
+    counted = {
+        form: found.counts.get(f"{form}_{role}", 0)
+        for form in forms
+        if not _is_settled(form, settled_by, found)
+    }
     total = sum(counted.values())
     if not total:
         return None
@@ -227,6 +229,21 @@ def _doubt(file: DumpFile, found: SplitNotes, role: str) -> str | None:
         f"{file.path}: {_records(total)} with {form} {role}, which {_short(dialect.tool)} writes for"
         f" {meaning} and for {other} alike"
     )
+
+
+def _is_settled(form: str, settled_by: str | None, found: SplitNotes) -> bool:
+    """Whether other records show that the tool writes the form for one thing only.
+
+    Of CSV: a tool that quotes can quote what is empty, so nothing at all is null; and what is empty in quotes
+    is empty where the tool does not quote every text, as rows without a quote or a null show.
+    """
+    if settled_by != QUOTING:
+        return settled_by is not None and found.counts.get(settled_by, 0) > 0
+    quoted = found.counts.get("quoted_cells", 0)
+    if form == "missing":
+        return quoted > 0
+    is_null = any(found.counts.get(f"missing_{role}") for role in ("key", "value"))
+    return is_null or found.fields_seen.get("record", 0) > quoted
 
 
 _FORMS = {"missing": "no", "empty": "an empty"}

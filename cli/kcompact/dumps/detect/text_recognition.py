@@ -19,6 +19,7 @@ from kcompact.dumps.text.csv_text import BadCsvError, cells_of, first_cells
 from kcompact.dumps.text.delimited_text import columns_to_type, glued, is_glued, key_value_delimiter
 from kcompact.dumps.text.dump_log import dump_log_facts, holds_no_record, sections_of
 from kcompact.dumps.text.lines import newline_of
+from kcompact.dumps.writers.csv_writer import COLUMNS
 from kcompact.errors import InputError
 
 _SAMPLE_ROWS = 200
@@ -138,6 +139,8 @@ def _with_header(found: Candidate, options: ReadOptions) -> Recognised | None:
         return None
     sample = _rows(columns, _whole_lines(rest, found.whole), delimiter) or [dict.fromkeys(columns)]
     dialect = choose_dialect(found.path, "csv_lines", sample, options)
+    if columns == COLUMNS:  # kcompact's own, which quotes what is empty and not what is null
+        dialect = replace(dialect, doubtful_key=frozenset(), doubtful_value=frozenset())
     return _csv(found, dialect, columns, delimiter, found.start + len(line) + len(newline))
 
 

@@ -5,6 +5,10 @@ from dataclasses import dataclass, field
 ROLES = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value", "headers")
 
 
+QUOTING = "quoting"
+"""The way in which cells are quoted tells whether a tool tells null from empty (``judging.py``)."""
+
+
 @dataclass(frozen=True)
 class Dialect:
     """One row of the dialect table; as part of a DumpFile, with the user's options worked in.
@@ -48,7 +52,8 @@ class Dialect:
     # Forms ("missing", "empty", "literal") that the tool writes for more than one thing.
     doubtful_key: frozenset[str] = frozenset()
     doubtful_value: frozenset[str] = frozenset()
-    # A count (of reading.py) that, where it is not 0, shows that the tool tells them apart after all.
+    # A count (of reading.py) that, where it is not 0, shows that the tool tells them apart after all;
+    # or QUOTING.
     key_settled_by: str | None = None
     value_settled_by: str | None = None
     null_word: bool = False  # a JSON null is the text "null", which kaf embeds as JSON

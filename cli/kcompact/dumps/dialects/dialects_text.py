@@ -1,6 +1,6 @@
 """Dialects of CSV and text dumps. The first row that fits wins, so what is told by more stands before."""
 
-from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dialects.dialect import QUOTING, Dialect
 
 _MISSING = frozenset({"missing"})
 _LITERAL = frozenset({"literal"})
@@ -89,9 +89,9 @@ CSV_DIALECTS = (
         key_marker="key_encoding",
         value_marker="value_encoding",
         doubtful_key=_MISSING,
-        doubtful_value=_MISSING,
-        key_settled_by="quoted_cells",
-        value_settled_by="quoted_cells",
+        doubtful_value=_MISSING | {"empty"},  # nothing, or "" where a tool quotes every text
+        key_settled_by=QUOTING,
+        value_settled_by=QUOTING,
         sure=False,
     ),
 )
