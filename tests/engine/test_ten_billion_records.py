@@ -97,6 +97,18 @@ def test_a_plan_is_small_on_its_way_to_tasks(plan: IndexPlan) -> None:
     assert len(pickle.dumps(plan)) < MIB
 
 
+class OfOneLog(SplitSummary):
+    """The summary of a split whose records are not there to be added up."""
+
+    def __init__(self, log: LogSummary) -> None:
+        super().__init__(log.split_id, SplitNotes(logs={log.partition: ("t", log.partition)}))
+        self._log = log
+
+    def logs(self) -> list[LogSummary]:
+        """The log, whole."""
+        return [self._log]
+
+
 def scanned(plan: IndexPlan, size: Size) -> list[bytes]:
     """What the reading tasks send the driver."""
     sent = []
@@ -105,11 +117,9 @@ def scanned(plan: IndexPlan, size: Size) -> list[bytes]:
         for split in task:
             start, end = size.offsets(split.start, split.end, split.file_id)
             partition = split.file_id % PARTITIONS
-            summary = SplitSummary(split.split_id, SplitNotes(logs={partition: ("t", partition)}))
             log = LogSummary(split.split_id, partition, "t", partition, end - start, split.end - split.start)
-            log.first_offset, log.last_offset = start, end - 1
-            summary._logs[partition], summary._runs[partition] = log, [np.array([[start, end]])]
-            splits.append(summary)
+            log.first_offset, log.last_offset, log.runs = start, end - 1, np.array([[start, end]])
+            splits.append(OfOneLog(log))
         sent.append(packed(splits, with_runs=False))
     return sent
 

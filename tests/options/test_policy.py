@@ -97,7 +97,7 @@ def test_a_dedupe_buffer_that_threads_share_too_thinly_is_refused() -> None:
 
 def test_segments_below_one_mebibyte_are_noted_when_asked_for_by_option() -> None:
     assert policies(segment_bytes="1MiB").notes == []
-    assert "Kafka 4.0" in policies(segment_bytes="1000").notes[0]
+    assert "Kafka 4.1" in policies(segment_bytes="1000").notes[0]
 
 
 def test_delete_without_retention_is_refused() -> None:

@@ -8,7 +8,7 @@ from kcompact.broker.quantities import parse_duration_ms, parse_size_bytes
 from kcompact.broker.text_lines import shown
 from kcompact.digits import INT_MAX, LONG_MAX
 
-SMALLEST_SEGMENT_BYTES = 1_048_576  # since Kafka 4.0; 14 before
+SMALLEST_SEGMENT_BYTES = 1_048_576  # since Kafka 4.1; 14 before
 SMALLEST_BUFFER_BYTES_PER_THREAD = 1_048_576  # exclusive (R11)
 
 ConfigValue = int | float | str | frozenset[str]
