@@ -279,3 +279,22 @@ def test_the_answer_goes_to_a_file_that_is_not_there_yet(tmp_path: Path, kcompac
     assert kcompact(*command, "--overwrite").exit_code == 0
     assert kcompact("verify", dump, *NOW, "-o", dump, "--overwrite").exit_code == 2
     assert dump.read_bytes().startswith(b'{"topic"')
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "avro", "parquet"])
+def test_a_delete_event_is_a_delete_in_what_it_was_converted_to(
+    suffix: str, tmp_path: Path, kcompact: Cli
+) -> None:
+    """One set of options for both dumps: the converted one has keys, and values that are events still."""
+    events = [(None, {"id": 1}, "c"), (None, {"id": 2}, "c"), ({"id": 1}, None, "d")]
+    before, after = tmp_path / "rows.jsonl", tmp_path / f"converted.{suffix}"
+    rows = [{"before": old, "after": new, "source": {}, "op": op, "ts_ms": 1} for old, new, op in events]
+    before.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    options = ("--cdc", "debezium", "--key-field", "id")
+
+    assert kcompact("compact", before, "-o", after, "--to", suffix, *options).exit_code == 0
+
+    same = kcompact("verify", "--mode", "state", before, after, *options)
+    assert (same.exit_code, "1 live keys in A, 1 in B" in same.stdout) == (0, True), same.stdout
+    found = kcompact("inspect", after, *options)
+    assert found.stdout.startswith("2 records, 1 live of 2 keys"), found.stderr

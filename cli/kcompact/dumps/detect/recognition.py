@@ -161,7 +161,7 @@ def _for_converted(found: Candidate, options: ReadOptions) -> ReadOptions:
         _CONVERTED_CSV.match(found.body)
         or b'"name":"KafkaRecord","namespace":"kcompact"' in found.head[:_SCHEMA_BYTES]
     ):
-        return ReadOptions(canonical_keys=options.canonical_keys)
+        return ReadOptions(canonical_keys=options.canonical_keys, cdc=options.cdc)
     names = {place.partition(".")[0] for place in options.fields.values()}
     if (options.columns or names - set(COLUMNS)) and _CONVERTED_LINE.match(found.body):
         return replace(options, dialect=None, columns=(), delimiter=None, fields={})

@@ -55,7 +55,7 @@ def recognise_parquet(path: str, data_path: str, options: ReadOptions) -> tuple[
         with reading_footer(path, data_path):
             schema, groups, form = source.schema_arrow, row_groups(source), form_of(source)
         if is_ours(schema):  # options tell of what another tool wrote
-            options = ReadOptions(canonical_keys=options.canonical_keys)
+            options = ReadOptions(canonical_keys=options.canonical_keys, cdc=options.cdc)
         columns = columns_of(path, schema)
         place = value_place(columns, options)
         try:
