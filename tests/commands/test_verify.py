@@ -201,10 +201,10 @@ def test_one_dump_alone_is_asked_what_could_still_go(tmp_path: Path, kcompact: C
 def test_states_are_compared_whatever_the_offsets(tmp_path: Path, kcompact: Cli) -> None:
     before = write_kcat(tmp_path / "b.jsonl", BEFORE)
     restored = [r._replace(offset=n) for n, r in enumerate(r for r in AFTER if r.value is not None)]
-    after = write_csv(tmp_path / "a.csv", restored)
+    after = write_avro(tmp_path / "a.avro", restored)
     run = kcompact("verify", "--mode", "state", before, after)
     assert (run.exit_code, run.stdout.splitlines()[1]) == (0, "yes")
-    changed = write_csv(tmp_path / "c.csv", [*restored[:-1], restored[-1]._replace(value=b"x")])
+    changed = write_avro(tmp_path / "c.avro", [*restored[:-1], restored[-1]._replace(value=b"x")])
     run = kcompact("verify", "--mode", "state", before, changed)
     assert run.exit_code == 1
     assert "different-value" in run.stdout
