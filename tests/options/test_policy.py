@@ -14,9 +14,8 @@ from kcompact.options.policy_options import (
 )
 from kcompact.rules.policy import Policy
 
-# What no config says: asked for by options of single commands, or by tests only.
+# What no config says: asked for by options of single commands.
 NOT_CONFIGS = {"rounds", "respect_dirty_ratio", "drop_tombstones", "null_keys", "now_ms"}
-FOR_TESTS_ONLY = {"rescan"}
 FROM_FILES_ONLY = {
     *("segment_index_bytes", "index_interval_bytes", "message_timestamp_type"),
     "producer_id_expiration_ms",
@@ -29,7 +28,7 @@ def policies(**options: object) -> Policies:
 
 def test_options_are_the_fields_of_the_policy() -> None:
     options = {option.name for option in fields(PolicyOptions)} - {"topic_config"}
-    assert options | FROM_FILES_ONLY == {f.name for f in fields(Policy)} - NOT_CONFIGS - FOR_TESTS_ONLY
+    assert options | FROM_FILES_ONLY == {f.name for f in fields(Policy)} - NOT_CONFIGS
 
 
 def test_every_config_reaches_the_policy() -> None:

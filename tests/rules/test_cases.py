@@ -140,10 +140,12 @@ def _batch(batch: ModelBatch) -> Batch:
     )
 
 
-def _given(log: ModelLog, *, with_batches: bool) -> GivenLog:
+def _given(log: ModelLog, *, with_batches: bool, is_forced: bool = False) -> GivenLog:
     segments = tuple(Segment(s.base_offset, s.size_bytes, s.mtime_ms) for s in log.segments)
     batches = tuple(map(_batch, log.batches())) if with_batches else None
-    return GivenLog(segments, batches, (), log.log_start, log.log_end, log.last_stable, log.checkpoint)
+    # A broker starts no round where nothing is dirty. Without a checkpoint all is, and the rest is the same.
+    checkpoint = None if is_forced else log.checkpoint
+    return GivenLog(segments, batches, (), log.log_start, log.log_end, log.last_stable, checkpoint)
 
 
 def _policy(played: Played) -> Policy:
@@ -152,7 +154,6 @@ def _policy(played: Played) -> Policy:
         delete_retention_ms=config.delete_retention_ms,
         segment_bytes=config.segment_bytes,
         producer_id_expiration_ms=LONG_MAX,
-        rescan=played.step.is_forced,
         null_keys="drop",
         now_ms=played.step.now_ms,
     )
@@ -175,7 +176,9 @@ def cleaned() -> Any:
             if with_batches or not _needs_batches(played.before):
                 name = log_id(played.name, with_batches)
                 logs[name] = [r for b in played.before.batches() for r in b.records]
-                given[name] = _given(played.before, with_batches=with_batches)
+                given[name] = _given(
+                    played.before, with_batches=with_batches, is_forced=played.step.is_forced
+                )
                 policies[name] = _policy(played)
     result = log_frames.cleaned(logs, given, policies)
     kept: dict[int, list[int]] = {name: [] for name in logs}

@@ -140,9 +140,8 @@ def _taken(log: BatchedLog) -> CleanableRange | None:
     if is_over or "compact" not in policy.cleanup_policy:
         return None
     cleanable, ratio = log.range_and_ratio()
-    is_forced = policy.rescan and not log.rounds
     is_dirty = ratio.cleanable_bytes > 0 and (ratio.eligible or not policy.respect_dirty_ratio)
-    return cleanable if is_dirty or is_forced else None
+    return cleanable if is_dirty else None
 
 
 def _play_round(log: BatchedLog, cleanable: CleanableRange) -> None:
@@ -178,8 +177,6 @@ def _play_round(log: BatchedLog, cleanable: CleanableRange) -> None:
 def _mapped(log: BatchedLog, cleanable: CleanableRange) -> tuple[int, int]:
     """The number of the map's entries, and next (``Cleaner.buildOffsetMap``, R12 to R15)."""
     first, bound = cleanable.first_dirty_offset, cleanable.first_uncleanable_offset
-    if bound <= first:
-        return 0, first  # a forced scan with nothing dirty
     limit = map_limit(log.policy)
     scan = MapScan(ScanLimits(first, bound, LONG_MAX if limit is None else limit, 1))
     rows = log.records.rows

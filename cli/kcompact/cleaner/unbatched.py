@@ -19,7 +19,7 @@ from kcompact.rules.files.segments import SegmentState
 from kcompact.rules.policy import Policy
 from kcompact.rules.range import CleanableRange, LogBounds, log_bounds, segmented_range, unsegmented_range
 from kcompact.rules.ratio import DirtyRatio, compaction_delay_ms, segmented_ratio
-from kcompact.rules.rounds import MapScan, RoundSpan, ScanLimits, rewritten_end, spans_of
+from kcompact.rules.rounds import MapScan, RoundSpan, ScanLimits, spans_of
 from kcompact.rules.verdicts import Longs, Rounds, Verdict
 
 
@@ -41,8 +41,6 @@ class LogCase:
         """Whether a round has anything to do: a broker never starts one with an empty dirty section."""
         if "compact" not in self.policy.cleanup_policy:
             return False
-        if self.policy.rescan:
-            return True
         if self.segments is not None:
             return self.dirty_ratio.cleanable_bytes > 0
         first = self.found.whole.first_dirty_record_offset
@@ -128,9 +126,6 @@ def spans_of_case(case: LogCase, scan: MapScan | None) -> list[RoundSpan]:
     """The rounds that the map's limit makes, before anything else ends them."""
     if not case.is_taken:
         return []
-    if case.range.first_uncleanable_offset <= case.range.first_dirty_offset:  # a forced scan
-        at = case.range.first_dirty_offset
-        return [RoundSpan(at, at, rewritten_end(at, case.bases), 0, map_is_full=False)]
     return spans_of(scan_limits(case), scan, case.bases)
 
 

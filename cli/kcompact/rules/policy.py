@@ -30,7 +30,6 @@ class Policy:
     log_cleaner_io_buffer_load_factor: float = 0.9
     rounds: int | None = 1  # None: until clean
     producer_id_expiration_ms: int = 86_400_000  # a broker config without an option (R36)
-    rescan: bool = False  # clean although nothing is dirty (B15, tests)
     respect_dirty_ratio: bool = False
     drop_tombstones: bool = False
     null_keys: str = "error"  # "error", "drop" or "keep"
