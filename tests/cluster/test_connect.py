@@ -10,11 +10,9 @@ from spark_cluster import connect_server
 from store_runs import (
     FORMS,
     QUESTIONS,
-    answered,
-    compacted,
+    check_answers_are_alike,
+    check_parts_are_alike,
     needs_jdk,
-    put_compacted,
-    put_large,
 )
 
 pytestmark = [pytest.mark.spark, needs_jdk]
@@ -37,13 +35,7 @@ def server(store: S3, client: Path, tmp_path_factory: pytest.TempPathFactory) ->
 def test_a_connect_server_gives_what_one_machine_gives(
     options: tuple[str, ...], store: S3, client: Path, server: str
 ) -> None:
-    put_large(store, "s3://bucket/in/")
-
-    here = compacted(store, client, "local[2]", *options)
-    there = compacted(store, client, server, *options)
-
-    assert len(here.parts) == 2
-    assert there == here
+    check_parts_are_alike(store, client, server, *options)
 
 
 @pytest.mark.at_length
@@ -51,9 +43,4 @@ def test_a_connect_server_gives_what_one_machine_gives(
 def test_a_connect_server_answers_what_one_machine_answers(
     line: tuple[str, ...], store: S3, client: Path, server: str
 ) -> None:
-    put_compacted(store, client)
-
-    here = answered(store, client, "local[2]", *line)
-    there = answered(store, client, server, *line)
-
-    assert there == here
+    check_answers_are_alike(store, client, server, *line)

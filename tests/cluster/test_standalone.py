@@ -12,10 +12,9 @@ from store_runs import (
     FORMS,
     QUESTIONS,
     SAMPLE,
-    answered,
-    compacted,
+    check_answers_are_alike,
+    check_parts_are_alike,
     needs_jdk,
-    put_compacted,
     put_large,
     run_kcompact,
 )
@@ -41,29 +40,7 @@ def master(store: S3, driver: Path, tmp_path_factory: pytest.TempPathFactory) ->
 def test_a_cluster_without_a_common_disk_gives_what_one_machine_gives(
     options: tuple[str, ...], store: S3, driver: Path, master: str
 ) -> None:
-    put_large(store, "s3://bucket/in/")
-
-    here = compacted(store, driver, "local[2]", *options)
-    there = compacted(store, driver, master, *options)
-
-    assert len(here.parts) == 2
-    assert there == here
-
-
-@pytest.mark.at_length
-def test_a_dump_that_only_the_driver_sees_is_refused(store: S3, driver: Path, master: str) -> None:
-    dump = driver / "orders.jsonl"
-    dump.write_bytes(SAMPLE.read_bytes())
-
-    run = run_kcompact(
-        *("compact", dump, "-o", "s3://bucket/unseen/", "--master", master),
-        environment=store.environment | cluster_environment(),
-        folder=driver,
-    )
-
-    assert run.returncode == 2, run.stderr
-    assert f"{dump}: workers on" in run.stderr
-    assert store.objects("s3://bucket/unseen/") == {}
+    check_parts_are_alike(store, driver, master, *options)
 
 
 @pytest.mark.at_length
@@ -71,17 +48,20 @@ def test_a_dump_that_only_the_driver_sees_is_refused(store: S3, driver: Path, ma
 def test_a_cluster_answers_what_one_machine_answers(
     line: tuple[str, ...], store: S3, driver: Path, master: str
 ) -> None:
-    put_compacted(store, driver)
-
-    here = answered(store, driver, "local[2]", *line)
-    there = answered(store, driver, master, *line)
-
-    assert there == here
+    check_answers_are_alike(store, driver, master, *line)
 
 
 @pytest.mark.at_length
 @pytest.mark.parametrize(
-    "line", [("inspect",), ("inspect", "--key", "x"), ("dirty-ratio",), ("verify",)], ids=" ".join
+    "line",
+    [
+        ("compact", "-o", "s3://bucket/unseen/"),
+        ("inspect",),
+        ("inspect", "--key", "x"),
+        ("dirty-ratio",),
+        ("verify",),
+    ],
+    ids=" ".join,
 )
 def test_every_command_says_which_dump_only_the_driver_sees(
     line: tuple[str, ...], store: S3, driver: Path, master: str
@@ -97,6 +77,7 @@ def test_every_command_says_which_dump_only_the_driver_sees(
 
     assert run.returncode == 2, run.stderr
     assert f"{dump}: workers on" in run.stderr
+    assert store.objects("s3://bucket/unseen/") == {}
 
 
 def test_a_master_that_is_not_there_is_said_at_once(store: S3, driver: Path) -> None:

@@ -198,14 +198,17 @@ def test_one_dump_alone_is_asked_what_could_still_go(tmp_path: Path, kcompact: C
     assert "no: 10 duplicate-left, 1 keyless-left" in run.stdout
 
 
-def test_states_are_compared_whatever_the_offsets(tmp_path: Path, kcompact: Cli) -> None:
+@pytest.mark.parametrize(("write", "doubt"), [(write_avro, ()), (write_csv, ("--tombstone", "missing"))])
+def test_states_are_compared_whatever_the_offsets(
+    write: Write, doubt: tuple[str, ...], tmp_path: Path, kcompact: Cli
+) -> None:
     before = write_kcat(tmp_path / "b.jsonl", BEFORE)
     restored = [r._replace(offset=n) for n, r in enumerate(r for r in AFTER if r.value is not None)]
-    after = write_avro(tmp_path / "a.avro", restored)
-    run = kcompact("verify", "--mode", "state", before, after)
+    after = write(tmp_path / "after", restored)
+    run = kcompact("verify", "--mode", "state", before, after, *doubt)
     assert (run.exit_code, run.stdout.splitlines()[1]) == (0, "yes")
-    changed = write_avro(tmp_path / "c.avro", [*restored[:-1], restored[-1]._replace(value=b"x")])
-    run = kcompact("verify", "--mode", "state", before, changed)
+    changed = write(tmp_path / "changed", [*restored[:-1], restored[-1]._replace(value=b"x")])
+    run = kcompact("verify", "--mode", "state", before, changed, *doubt)
     assert run.exit_code == 1
     assert "different-value" in run.stdout
 

@@ -41,24 +41,30 @@ class Proxy:
 @contextmanager
 def store_proxy(store: S3) -> Iterator[Proxy]:
     """The proxy; it is gone afterwards."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    server.daemon_threads = True
-    server.behind = urlsplit(store.endpoint).netloc  # type: ignore[attr-defined]
-    server.proxy = proxy = Proxy(replace(store, endpoint=f"http://127.0.0.1:{server.server_port}"))  # type: ignore[attr-defined]
+    server = _Server(store)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        yield proxy
+        yield server.proxy
     finally:
         server.shutdown()
         server.server_close()
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, store: S3) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.behind = urlsplit(store.endpoint).netloc
+        self.proxy = Proxy(replace(store, endpoint=f"http://127.0.0.1:{self.server_port}"))
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: "ThreadingHTTPServer"
+    server: _Server
 
     def _answer(self) -> None:
-        proxy: Proxy = self.server.proxy  # type: ignore[attr-defined]
+        proxy = self.server.proxy
         request = Request(self.command, self.path)
         proxy.asked.append(request)
         body = self._body()
@@ -70,7 +76,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send(*self._asked_behind(body), is_cut=fault == CUT)
 
     def _asked_behind(self, body: bytes) -> tuple[int, dict[str, str], bytes]:
-        connection = http.client.HTTPConnection(self.server.behind, timeout=SECONDS)  # type: ignore[attr-defined]
+        connection = http.client.HTTPConnection(self.server.behind, timeout=SECONDS)
         own = {name: value for name, value in self.headers.items() if name.lower() not in _OF_ONE_CONNECTION}
         connection.request(self.command, self.path, body, own | {"Content-Length": str(len(body))})
         answer = connection.getresponse()

@@ -114,6 +114,21 @@ def compacted(store: S3, folder: Path, place: str, *options: str) -> CompactedTh
     return CompactedThere(parts, (report["removed-keys.csv"], report["gaps.csv"]), logs)
 
 
+def check_parts_are_alike(store: S3, folder: Path, place: str, *options: str) -> None:
+    """What a place leaves of a dump in two parts is what this machine leaves."""
+    put_large(store, "s3://bucket/in/")
+    here = compacted(store, folder, "local[2]", *options)
+    there = compacted(store, folder, place, *options)
+    assert len(here.parts) == 2
+    assert there == here
+
+
+def check_answers_are_alike(store: S3, folder: Path, place: str, *line: str) -> None:
+    """What a place answers to one of QUESTIONS is what this machine answers."""
+    put_compacted(store, folder)
+    assert answered(store, folder, place, *line) == answered(store, folder, "local[2]", *line)
+
+
 def put_compacted(store: S3, folder: Path) -> None:
     """The large dump in ``s3://bucket/in/``, and in ``s3://bucket/after/`` what is left of it."""
     put_large(store, "s3://bucket/in/")

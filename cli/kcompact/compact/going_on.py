@@ -54,13 +54,14 @@ def goes_on(state: StateOfDump, index: FullIndex, given: GivenLogs) -> tuple[Giv
 
 def _dumped_again(index: FullIndex, given: GivenLogs, state: StateOfDump) -> set[int]:
     """The logs of which a file that is not the state's output holds records that the state has seen."""
-    return {
-        part.log_id
-        for part in index.summaries
-        if part.first_offset < (given[part.log_id].checkpoint_offset or 0)
-        or part.first_offset <= state.state.last_offsets.get(LogName(part.topic, part.partition), -1)
-        if index.plan.file_of(index.plan.split(part.split_id)).path not in state.own
-    }
+    again = set()
+    for part in index.summaries:
+        checkpoint_offset = given[part.log_id].checkpoint_offset or 0
+        output_end_offset = state.state.last_offsets.get(LogName(part.topic, part.partition), -1) + 1
+        is_own = index.plan.file_of(index.plan.split(part.split_id)).path in state.own
+        if not is_own and part.first_offset < max(checkpoint_offset, output_end_offset):
+            again.add(part.log_id)
+    return again
 
 
 def _note(index: FullIndex, again: Collection[int]) -> str:
