@@ -129,6 +129,20 @@ def test_a_full_dump_every_day_leaves_what_new_records_every_day_leave(
             ).read_bytes()
 
 
+def test_how_dirty_a_full_dump_is_counts_from_its_start(kcompact: Kcompact, tmp_path: Path) -> None:
+    """As the next run would clean it; beside the last output alone there is nothing to clean."""
+    state, output, dump = tmp_path / "state", tmp_path / "out.jsonl", tmp_path / "dump.jsonl"
+    dump.write_text("".join(LINES[:300]))
+    assert compact_on(0, kcompact, state, output, dump).exit_code == 0
+    dump.write_text("".join(LINES))
+    for inputs, ratio in (([dump], 1.0), ([output, dump], 1.0), ([output], 0.0)):
+        run = kcompact("dirty-ratio", *inputs, "--state", state, "--format", "json", "--now", NOW_MS)
+        assert run.exit_code == 0, run.stderr
+        told = json.loads(run.stdout)
+        assert [log["dirty_ratio"] for log in told["logs"]] == [ratio] * 3
+        assert any("dumped in full once more" in note for note in told["notes"]) is bool(ratio)
+
+
 def test_a_dump_that_a_broker_has_compacted_since_is_the_same_log(kcompact: Kcompact, tmp_path: Path) -> None:
     """Superseded records have gone from it, and the tombstones that were in the dump before."""
     state, output, dump = tmp_path / "state", tmp_path / "out.jsonl", tmp_path / "dump.jsonl"

@@ -79,18 +79,15 @@ class StateOfDump:
                     hint=START_ANEW,
                 )
 
-    def check_output(self) -> None:
-        """Raise InputError unless all files of the state's output are among those of the dump."""
-        wanted = self.missing
-        if wanted is None:
-            return
+    def lacks(self, wanted: OutputFile) -> InputError:
+        """The error for a dump that is without a file of the state's output."""
         why = (
             f"{self.changed} is not as the run that wrote the state left it; a run that died between writing"
-            " the dump and the state would explain it"
+            " the dump and the state would explain it, or a new export under that name, which needs another"
             if self.changed
             else "it is not among the inputs"
         )
-        raise InputError(
+        return InputError(
             f"{self.path}: this state belongs to {wanted.name} of {wanted.size_bytes} bytes"
             f" (SHA-256 {wanted.sha256[:12]}...): {why}",
             hint=START_ANEW,

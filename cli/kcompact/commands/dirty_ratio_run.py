@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from rich.console import Console
 
 from kcompact.broker.given import Given
-from kcompact.broker.state_folder import StateFolder, open_state
+from kcompact.broker.state_folder import StateFolder, StateOfDump, open_state
 from kcompact.commands.keeping_going import keep_going, notes_on
 from kcompact.commands.opening import Workplaces
 from kcompact.commands.report_file import ReportFile, open_report
@@ -90,14 +90,9 @@ class DirtyRatioCommand:
             given = read_given(self.given, state.state if state else None)
             places = Workplaces(stack, self._session_options())
             dump = stack.enter_context(places.open(self.dumps, read_options(self.reading, self.left_out)))
-            logs, notes = self._scan(places, dump, given, asked)
+            beside = state.beside([file.path for file in dump.files]) if state else None
+            logs, notes = self._scan(places, dump, asked, given, beside)
             dump.check_unmoved()
-            if state:
-                last_offsets = {one.log: one.scan.last_offset for one in logs}
-                fits = state.beside([file.path for file in dump.files])
-                fits.check_logs(last_offsets)
-                fits.check_output()
-                notes += fits.notes
             report = self._report(dump, asked, logs, notes)
             report.run = {
                 "seconds": round(time.monotonic() - started, 3),
@@ -133,7 +128,7 @@ class DirtyRatioCommand:
         return SessionOptions(run.place, run.driver_memory, run.verbose, light=True, conf=run.settings)
 
     def _scan(
-        self, places: Workplaces, dump: Dump, given: Given, asked: _Asked
+        self, places: Workplaces, dump: Dump, asked: _Asked, given: Given, state: StateOfDump | None
     ) -> tuple[list[ScannedLog], list[str]]:
         input_bytes = sum(file.data_bytes for file in dump.files)
         session = replace(self._session_options(), input_bytes=input_bytes)
@@ -144,7 +139,8 @@ class DirtyRatioCommand:
                 committed = stack.enter_context(places.open([self.given.read_committed], options))
             folder = stack.enter_context(scratch_folder())
             spark = stack.enter_context(places.session(session))
-            found = scan_dump(spark, dump, ScanRequest(given, asked.settings_of, folder, committed))
+            request = ScanRequest(given, asked.settings_of, state, folder, committed)
+            found = scan_dump(spark, dump, request)
             if committed is not None:
                 committed.check_unmoved()
             return found

@@ -45,7 +45,7 @@ def goes_on(state: StateOfDump, index: FullIndex, given: GivenLogs) -> tuple[Giv
     again = _dumped_again(index, given, state)
     if state.missing is not None:
         if state.changed or not again or not any(state.state.records.values()):
-            state.check_output()
+            raise state.lacks(state.missing)
         given = _compared(state, index, given)
         again = set(index.names)
     from_start = {log_id: replace(given[log_id], checkpoint_offset=None) for log_id in again}

@@ -10,7 +10,9 @@ from pyspark.sql import SparkSession
 from kcompact.broker.given import Given, GivenLog
 from kcompact.broker.log_names import LogName
 from kcompact.broker.segment_lists import Segment
+from kcompact.broker.state_folder import StateOfDump
 from kcompact.compact.full import FullIndex, full_index
+from kcompact.compact.going_on import goes_on
 from kcompact.compact.read_committed import told_by_read_committed
 from kcompact.compact.repeats import refuse_conflicts
 from kcompact.dirtiness.dirtiness import ScannedLog, Setting, plan_scan
@@ -33,6 +35,7 @@ class ScanRequest:
 
     given: Given
     settings_of: SettingsOf
+    state: StateOfDump | None
     folder: Path
     committed: Dump | None = None
 
@@ -66,15 +69,20 @@ def _scan(index: FullIndex, settings_of: SettingsOf, given: Mapping[int, GivenLo
     return sorted(logs, key=lambda one: one.log)
 
 
-def _given(send: Send, index: FullIndex, request: ScanRequest) -> tuple[dict[int, GivenLog], list[str]]:
+def _given(send: Send, index: FullIndex, request: ScanRequest) -> tuple[Mapping[int, GivenLog], list[str]]:
     """The knowledge about each log, by log_id, and notes on the assumptions in it."""
     names = {log_id: LogName(*name) for log_id, name in index.names.items()}
     by_name = request.given.for_logs(names.values())
     ends = dict.fromkeys(names, 0)
     for part in index.summaries:
         ends[part.log_id] = max(ends[part.log_id], part.last_offset + 1)
-    given = {i: segments_from_batches(by_name[log], ends[i]) for i, log in names.items()}
+    given: Mapping[int, GivenLog] = {
+        i: segments_from_batches(by_name[log], ends[i]) for i, log in names.items()
+    }
     silences = request.given.silences(names.values())
+    if request.state is not None:
+        given, told = goes_on(request.state, index, given)
+        silences += told
     if request.committed is None:
         return given, silences
     committed = full_index(send, request.committed, request.folder)
