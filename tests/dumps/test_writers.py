@@ -14,7 +14,7 @@ from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.output.assemble import Fragment, assemble
 from kcompact.dumps.output.joining import joined
 from kcompact.dumps.records.record import Record
-from kcompact.dumps.writers.converting import Converter, copying_for
+from kcompact.dumps.writers.converting import Copying, copying_for
 from kcompact.dumps.writers.targets import (
     TARGETS,
     check_one_log,
@@ -94,12 +94,12 @@ def test_conversions_keep_every_byte(tmp_path: Path, source: str, target: str) -
     with open_one(write(tmp_path, source, found)) as dump:
         table, notes = index_all(dump)
         judge(dump, dict(enumerate(dump.splits(1 << 40))), notes)
-        converter = Converter(open_writer(target, dump.files))
+        writer = open_writer(target, dump.files)
         (split,) = dump.splits(1 << 40)
         where = [table[name].to_numpy() for name in ("position", "record_bytes")]
         with (tmp_path / "out").open("wb") as out:
-            out.write(converter.writer.begin())
-            converter(dump.files[0], split, *where, out)
+            out.write(writer.begin())
+            Copying({0: writer})(dump.files[0], split, *where, out)
     with open_one(tmp_path / "out") as dump:
         assert read(dump) == found
 
@@ -113,7 +113,7 @@ def test_records_without_offsets_keep_their_numbers(tmp_path: Path) -> None:
         odd = rows.take([1, 4])
         where = [odd[name].to_numpy() for name in ("position", "record_bytes")]
         with (tmp_path / "out.jsonl").open("wb") as out:
-            Converter(open_writer("jsonl", dump.files))(dump.files[0], split, *where, out)
+            Copying({0: open_writer("jsonl", dump.files)})(dump.files[0], split, *where, out)
     with open_one(tmp_path / "out.jsonl") as dump:
         assert [(r.offset, r.key) for r in read(dump)] == [(41, b"k1"), (44, b"k4")]
 

@@ -15,10 +15,10 @@ from kcompact.dumps.dump import open_dump
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.output.workplace import Workplace
 from kcompact.dumps.records.record import Record
+from kcompact.dumps.writers.converting import Copying
 from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes import grouping
 from kcompact.engine.passes import index_pass as indexing
-from kcompact.engine.passes.copy_pass import copy_bytes
 from kcompact.engine.passes.index_pass import plan_index
 from kcompact.report.compact.csv_parts import render_gaps, render_removed_keys
 
@@ -47,7 +47,7 @@ def run(path: Path, folder: Path, merge_tasks: int, *, drop_tombstones: bool = F
         job = PlainJob(
             plan_index(dump, folder),
             Workplace(str(folder)),
-            copy_bytes,
+            Copying({}),
             render_removed_keys,
             render_gaps,
             drop_tombstones,

@@ -16,9 +16,9 @@ from kcompact.dumps.dump import open_dump
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.output.workplace import Workplace
 from kcompact.dumps.records.record import Record
+from kcompact.dumps.writers.converting import Copying
 from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes import index_pass as indexing
-from kcompact.engine.passes.copy_pass import copy_bytes
 from kcompact.errors import InputError
 from kcompact.report.compact.csv_parts import render_gaps, render_removed_keys
 from kcompact.rules.policy import Policy
@@ -64,7 +64,7 @@ def compacted(path: Path, folder: Path, policy: Policy) -> tuple[Compacted, byte
             Given(),
             folder,
             Workplace(str(folder)),
-            copy_bytes,
+            Copying({}),
             renderings,
             plain=False,
         )

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 from kcompact.broker.given import GivenLog
 from kcompact.cleaner.tracked import Tracked
 from kcompact.rules.files.segments import SegmentState, estimated_index_bytes
-from kcompact.rules.links import NO_OFFSET
 from kcompact.rules.lookups import NO_SEGMENT
 from kcompact.rules.policy import Policy
 
@@ -32,7 +31,6 @@ class Records:
     first_dirty_record_offset: int | None
     oldest_dirty_timestamp_ms: int | None  # above 0
     first_young_offset: int | None  # R2, if each record were a segment
-    first_known_key_offset: int | None  # the smallest offset whose key occurred before
 
 
 @dataclass(frozen=True)
@@ -75,10 +73,6 @@ def _survey_share(rows: pa.Table) -> list[dict[str, int]]:
         "first_dirty_record_offset": (pc.if_else(dirty, offset, None), "min"),
         "oldest_dirty_timestamp_ms": (pc.if_else(dated, timestamp_ms, None), "min"),
         "first_young_offset": (pc.if_else(rows["is_young"], offset, None), "min"),
-        "first_known_key_offset": (
-            pc.if_else(pc.not_equal(rows["previous_offset"], NO_OFFSET), offset, None),
-            "min",
-        ),
     }
     by = ["log_id", "segment_base_offset"]
     table = pa.table(
@@ -113,7 +107,6 @@ def _together(parts: Iterable[Records]) -> Records:
         first_dirty_record_offset=smallest("first_dirty_record_offset"),
         oldest_dirty_timestamp_ms=smallest("oldest_dirty_timestamp_ms"),
         first_young_offset=smallest("first_young_offset"),
-        first_known_key_offset=smallest("first_known_key_offset"),
     )
 
 

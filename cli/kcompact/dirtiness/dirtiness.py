@@ -109,8 +109,6 @@ def plan_scan(given: GivenLog, settings: Sequence[Setting]) -> ScanPlan:
         roll_settings=tuple({s: None for setting in settings if (s := _rolling(setting, given))}),
         young_limits_ms=tuple(sorted(now_ms - lag_ms for lag_ms in lags)),
         map_limits=tuple(sorted(limits)),
-        has_horizons=bool(given.horizons)
-        or any(batch.delete_horizon_ms is not None for batch in given.batches or ()),
     )
 
 

@@ -52,7 +52,6 @@ class ScanPlan:
     roll_settings: tuple[RollSettings, ...] = ()
     young_limits_ms: tuple[int, ...] = ()  # a minimum lag protects records with later timestamps
     map_limits: tuple[int, ...] = ()  # keys that fit into the offset map
-    has_horizons: bool = False  # delete horizons are told, by batches or from earlier rounds
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Index rows made of the columns that a loop has filled, and what notes learn of them."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.columns import Columns
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
-from kcompact.dumps.records.record import INDEX_SCHEMA, index_schema, log_id_of
+from kcompact.dumps.records.record import index_schema, log_id_of
 
 _TEN_DIGITS = (10**9, 10**10)
 _SMALLEST_US, _SMALLEST_NS = 10**14, 10**17
@@ -174,11 +174,6 @@ def _decoded(keys: pa.Array, decoder: Callable[[bytes], bytes]) -> pa.Array:
     except ValueError as error:
         raise Misfit from error
     return pa.array(spelt, pa.binary()).take(encoded.indices)
-
-
-def extra_names(extra: frozenset[str]) -> list[Any]:
-    """The columns behind INDEX_SCHEMA, in their order."""
-    return index_schema(extra).names[len(INDEX_SCHEMA) :]
 
 
 def note_logs(

@@ -1,7 +1,6 @@
 """Some MB of whole lines at once, in a buffer whose end loops may read over by a word."""
 
 import os
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self
@@ -56,10 +55,6 @@ class Window:
 
     def __post_init__(self) -> None:
         self.data = np.frombuffer(self.buffer, np.uint8)
-
-    def stretch_at(self, at: int) -> Stretch:
-        """Where a byte is from."""
-        return self.stretches[bisect_right(self.stretches, at, key=lambda stretch: stretch.first) - 1]
 
 
 def windows_of(ranges: Sequence[ByteRange]) -> Iterator[Window]:

@@ -76,13 +76,6 @@ def lengths_of(values: pa.Array) -> np.ndarray:
     return np.where(_is_null(values), ABSENT, np.diff(offsets).astype(np.int64))
 
 
-def hashes_of_array(values: pa.Array) -> pa.Array:
-    """``value_hash`` of each value of a binary array."""
-    _, offsets_buffer, data = values.buffers()
-    offsets = np.frombuffer(offsets_buffer, np.int32)[values.offset : values.offset + len(values)]
-    return hashes_of_ranges(memoryview(data or b""), offsets, lengths_of(values))
-
-
 def _is_null(values: pa.Array) -> np.ndarray:
     return np.asarray(values.is_null().to_numpy(zero_copy_only=False), bool)
 

@@ -14,20 +14,6 @@ from kcompact.dumps.writers.writer import Writer
 
 
 @dataclass(frozen=True)
-class Converter:
-    """Called as ``Layout.copy`` is, but writes the records in the writer's format. Picklable."""
-
-    writer: Writer
-
-    def __call__(
-        self, file: DumpFile, split: Split, positions: np.ndarray, record_bytes: np.ndarray, out: BinaryIO
-    ) -> int:
-        """Write the records at ``positions``, in that order; return the bytes written."""
-        found = _records(file, split, positions, record_bytes)
-        return sum(out.write(chunk) for chunk in self.writer.encode(found))
-
-
-@dataclass(frozen=True)
 class Copying:
     """Copies a file's survivors, or converts them where its output has a writer. Picklable."""
 
@@ -40,7 +26,8 @@ class Copying:
         writer = self.writers.get(file.file_id)
         if writer is None:
             return LAYOUTS[file.layout].copy(file, split, positions, record_bytes, out)
-        return Converter(writer)(file, split, positions, record_bytes, out)
+        records = _records(file, split, positions, record_bytes)
+        return sum(out.write(chunk) for chunk in writer.encode(records))
 
 
 def copying_for(outputs: OutputPlan) -> Copying:

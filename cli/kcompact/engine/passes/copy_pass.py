@@ -8,7 +8,6 @@ from typing import BinaryIO, Protocol
 import numpy as np
 
 from kcompact.dumps.files.at_hand import file_at_hand
-from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.output.assemble import Fragment
 from kcompact.dumps.output.workplace import PartFile, Workplace
 from kcompact.dumps.records.layout import DumpFile, Split
@@ -19,19 +18,12 @@ from kcompact.storage.scratch import create_part, folder_outside
 
 
 class Copier(Protocol):
-    """How survivors come out: as they are (``copy_bytes``), or written in another format."""
+    """How survivors come out: as they are in the dump, or written in another format."""
 
     def __call__(
         self, file: DumpFile, split: Split, positions: np.ndarray, record_bytes: np.ndarray, out: BinaryIO
     ) -> int:
         """Write the records at ``positions``, in that order; return the bytes written."""
-
-
-def copy_bytes(
-    file: DumpFile, split: Split, positions: np.ndarray, record_bytes: np.ndarray, out: BinaryIO
-) -> int:
-    """Copy the records as they are in the dump."""
-    return LAYOUTS[file.layout].copy(file, split, positions, record_bytes, out)
 
 
 def open_part(plan: IndexPlan, workplace: Workplace, task: str, copier: Copier | None) -> "Part | StoredPart":

@@ -7,7 +7,6 @@ told of it are figures, which are the same as the rules of ``removal`` come to.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -104,9 +103,6 @@ class SettledLog:
     def removed(self) -> int:
         """Records that went because another one replaces them."""
         return self.records_before - self.records_after
-
-
-NONE_SETTLED: Mapping[int, SettledLog] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
