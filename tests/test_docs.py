@@ -90,15 +90,18 @@ def test_the_examples_in_the_help_work(
         assert kcompact(*shlex.split(example), "--overwrite").exit_code == 0, example
 
 
-def test_help_and_version_never_import_pyspark() -> None:
+def test_help_version_and_wrong_command_lines_import_neither_pyspark_nor_numba() -> None:
     script = (
-        "import sys; from kcompact.app import main; main(sys.argv[1:]); assert 'pyspark' not in sys.modules"
+        "import sys; from kcompact.app import main; main(sys.argv[1:]);"
+        "assert not {'pyspark', 'numba'} & set(sys.modules)"
     )
     for arguments in (
         ["--help"],
         ["--version"],
         ["compact", "--help"],
         ["compact", "nowhere.jsonl"],
+        ["inspect", "x", "--format", "none"],
+        ["compact", "--none"],
         ["nonsense"],
     ):
         subprocess.run(

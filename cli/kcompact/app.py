@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001  whatever else comes here is a bug of ours
         if isinstance(error, OSError) and error.filename is None and error.errno in _STDOUT_ERRORS:
             return _lost_stdout(error)
-        return _unexpected(error, "--debug" in arguments)
+        return _unexpected(error, arguments)
 
 
 def _show(help_text: str, failed: bool) -> int:
@@ -77,15 +77,15 @@ def _long_name(path: str) -> int:
     return _failed(InputError(too_long(path)))
 
 
-def _unexpected(error: Exception, debug: bool) -> int:
+def _unexpected(error: Exception, arguments: Sequence[str]) -> int:
     from kcompact.console import say, stderr
     from kcompact.usage_errors import is_usage_error, said_plainly
 
     if is_usage_error(error):
-        return _failed(said_plainly(error))
+        return _failed(said_plainly(error, arguments))
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG and error.filename:
         return _long_name(os.fsdecode(error.filename))
-    if debug:
+    if "--debug" in arguments:
         stderr.print_exception()
     say("bug", f"{type(error).__name__}: {_words(error)}")
     say("hint", "please report it, with what the same prints as kcompact --debug COMMAND ...")

@@ -4,9 +4,11 @@ Typer says these errors in the words of the library that reads values; its class
 they carry, as Typer does not publish them.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from kcompact.errors import KcompactError
+from kcompact.short_help import HELP
 
 _LIMITS = {"greater_than_equal": ("ge", "at least"), "less_than_equal": ("le", "at most")}
 _KINDS = {"int_parsing": "a whole number", "float_parsing": "a number"}
@@ -17,10 +19,11 @@ def is_usage_error(error: Exception) -> bool:
     return hasattr(error, "format_message")
 
 
-def said_plainly(error: Any) -> KcompactError:
-    """A usage error of Typer as one of ours."""
+def said_plainly(error: Any, arguments: Sequence[str]) -> KcompactError:
+    """A usage error of Typer as one of ours. Where it does not say of which command, the arguments do."""
     context = getattr(error, "ctx", None)
-    command = context.command_path if context is not None else "kcompact"
+    named = [word for word in arguments if word in HELP]
+    command = " ".join(["kcompact", *named[:1]]) if context is None else context.command_path
     hint = f"{command} --help shows how it is called"
     possibilities = getattr(error, "possibilities", None)
     if possibilities:

@@ -118,7 +118,7 @@ def test_help_needs_no_library() -> None:
         (["compact"], "DUMP... is missing", "compact --help"),
         (["verify", "x", "--outptu"], "no such option: --outptu", "did you mean --output?"),
         (["compat", "x"], "no such command 'compat'. Did you mean 'compact'?", "kcompact --help"),
-        (["compact", "x", "-o"], "option '-o' requires an argument", "--help"),
+        (["compact", "x", "-o"], "option '-o' requires an argument", "kcompact compact --help"),
     ],
 )
 def test_a_wrong_command_line_is_told_in_the_words_of_its_options(
