@@ -12,6 +12,7 @@ import pytest
 from kcompact.compact import full
 from kcompact.engine import shuffle, tasks
 from kcompact.engine.passes import index_pass as indexing
+from kcompact.verify.rows import indexed
 
 pytestmark = pytest.mark.usefixtures("spark")
 SAMPLE = "samples/orders.jsonl"
@@ -48,6 +49,7 @@ def cut_into_many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexing, "SMALLEST_SPLIT_BYTES", 20_000)
     monkeypatch.setattr(full, "ROWS_PER_RECEIVER", 100)
     monkeypatch.setattr(full, "RECORDS_PER_SHARE", 100)
+    monkeypatch.setattr(indexed, "DUMP_BYTES_PER_TASK", 20_000)
 
 
 @pytest.mark.parametrize("asked", ASKED)
@@ -136,3 +138,24 @@ def test_tasks_do_not_show_in_dirty_ratio(
     for report in found:
         del report["run"]
     assert found[0] == found[1]
+
+
+def test_tasks_do_not_show_in_verify(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kcompact: Callable[..., Any]
+) -> None:
+    lines = Path(SAMPLE).read_bytes().splitlines(keepends=True)
+    moved = [line.replace(b'"order-', b'"other-') for line in lines[40:50]]  # their offsets, with other keys
+    wrong = tmp_path / "wrong.jsonl"
+    wrong.write_bytes(b"".join([*lines[30:40], *reversed(lines[20:30]), *moved, *lines[60:], *lines[-3:]]))
+    asked = [
+        ("verify", *dumps, "--now", "1760030000000", "--format", "json")
+        for dumps in ((SAMPLE, wrong), (wrong,))
+    ]
+    one = [kcompact(*question) for question in asked]
+    cut_into_many_tasks(monkeypatch)
+    many = [kcompact(*question) for question in asked]
+
+    assert [run.exit_code for run in one] == [1, 1]
+    assert [run.stdout for run in many] == [run.stdout for run in one]
+    checks = {finding["check"] for finding in json.loads(one[0].stdout)["findings"]}
+    assert {"missing-key", "duplicate-offset", "reordered-records", "changed-record"} <= checks

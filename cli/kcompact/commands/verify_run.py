@@ -237,10 +237,17 @@ class VerifyCommand:
         judge, rules = (
             (verify_compacted, rules_alone) if inputs.before is None else (verify_compaction, rules_of)
         )
-        pairs, disorder = inputs.pairs, Disorder()
-        if not (inputs.judged.is_in_order and inputs.after.is_in_order):
-            pairs, disorder = pairs.in_order(question, (inputs.judged.earlier, inputs.after.earlier))
-        return judge(pairs, question, rules(question, told.lookups), disorder)
+        known = rules(question, told.lookups)
+        is_in_order = inputs.judged.is_in_order and inputs.after.is_in_order
+        earlier = inputs.judged.earlier, inputs.after.earlier
+
+        def ask(pairs: Pairs) -> Outcome:
+            disorder = Disorder()
+            if not is_in_order:
+                pairs, disorder = pairs.in_order(question, earlier)
+            return judge(pairs, question, known, disorder)
+
+        return inputs.pairs.together(ask)
 
     def _told(self, inputs: Inputs, policies: Policies, state: KnownState | None) -> Told:
         names = {log_id: LogName(*log) for log_id, log in inputs.judged.logs.items()}

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from kcompact.engine.blocks import block_of, row_blocks, rows_in
+from kcompact.engine.in_process import send_in_process
 from kcompact.engine.shuffle import DRIVER, Block, Sent, Stage
 from kcompact.verify.question import Question
 from kcompact.verify.rows.disorder import Disorder, LargestBefore, sort_out
@@ -73,6 +74,18 @@ class Pairs:
     def renaming(self, renamed: Mapping[int, int]) -> "Pairs":
         """The same with other log ids for AFTER."""
         return replace(self, reader=replace(self.reader, renamed=renamed))
+
+    def together(self, judge: "Callable[[Pairs], T]") -> T:
+        """What ``judge`` makes of the pairs: where one share holds all keys, every look at it in one task."""
+        if self.receivers > 1:
+            return judge(self)
+        reader = self.reader
+
+        def work(_: int, blocks: list[Block]) -> T:
+            return judge(Pairs(send_in_process(1, 1, lambda _: ((0, block) for block in blocks)), 1, reader))
+
+        ((judged,), _) = self.stage.results(work)
+        return judged
 
     def ask(self, look: Callable[[Share], T]) -> list[T]:
         """The results of ``look`` on each share."""
