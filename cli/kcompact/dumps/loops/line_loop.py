@@ -107,7 +107,7 @@ class LineLoop:
         self, window: Window, rows: ScannedRows, batch: pa.RecordBatch, first: int, last: int
     ) -> pa.RecordBatch:
         """Some of the batch's rows, of logs that are wanted; notes learn of them."""
-        ends = np.searchsorted(rows[c.START], [stretch.last for stretch in window.stretches]).tolist()
+        ends = _rows_before_ends(window, rows).tolist()
         start = first
         for stretch, behind in zip(window.stretches, ends, strict=True):
             notes, end = self._parts[stretch.range_number].notes, min(behind, last)
@@ -120,15 +120,13 @@ class LineLoop:
 
     def _batch(self, window: Window, rows: ScannedRows) -> pa.RecordBatch:
         """All rows. Raises Misfit."""
-        stretch_of = (
-            np.searchsorted([stretch.first for stretch in window.stretches], rows[c.START], "right") - 1
-        )
+        counts = np.diff(_rows_before_ends(window, rows), prepend=0)
         splits = [self._parts[stretch.range_number].split for stretch in window.stretches]
-        positions = rows[c.START] + np.array([stretch.base for stretch in window.stretches])[stretch_of]
+        positions = rows[c.START] + np.repeat([stretch.base for stretch in window.stretches], counts)
         # The newline that the last line of a file was given does not count.
-        room = np.array([split.end for split in splits])[stretch_of] - positions
+        room = np.repeat([split.end for split in splits], counts) - positions
         places = RecordPlaces(
-            np.array([split.split_id for split in splits], np.int32)[stretch_of],
+            np.repeat(np.array([split.split_id for split in splits], np.int32), counts),
             positions,
             np.minimum(rows[c.END] - rows[c.START], room).astype(np.int32),
         )
@@ -145,6 +143,12 @@ class LineLoop:
                 )
                 if part.notes.rejects:
                     return
+
+
+def _rows_before_ends(window: Window, rows: ScannedRows) -> np.ndarray:
+    """How many rows start before the end of each stretch."""
+    found: np.ndarray = np.searchsorted(rows[c.START], [stretch.last for stretch in window.stretches])
+    return found
 
 
 def _joined(columns: Columns) -> Iterator[tuple[int, int, int]]:

@@ -16,13 +16,10 @@ class OffsetRuns:
     _count: int = 0
     _merge_above: int = _SMALLEST_MERGE
 
-    def add(self, offsets: np.ndarray) -> None:
-        """Add offsets (int64, at least one) in any order."""
-        cuts = np.flatnonzero(np.diff(offsets) != 1)
-        starts = np.concatenate([offsets[:1], offsets[cuts + 1]])
-        ends = np.concatenate([offsets[cuts], offsets[-1:]]) + 1
-        self._parts.append(np.stack([starts, ends], axis=1))
-        self._count += len(starts)
+    def add(self, runs: np.ndarray) -> None:
+        """Add runs in any order (``runs_of``)."""
+        self._parts.append(runs)
+        self._count += len(runs)
         if self._count > self._merge_above:
             runs = self.runs
             self._parts, self._count = [runs], len(runs)
@@ -32,6 +29,15 @@ class OffsetRuns:
     def runs(self) -> np.ndarray:
         """All that was added."""
         return union_of(np.concatenate([NO_RUNS, *self._parts]))
+
+
+def runs_of(offsets: np.ndarray, starts: np.ndarray) -> list[np.ndarray]:
+    """The runs of each stretch of ``offsets`` (int64, in any order) that begins at one of ``starts``."""
+    opens = np.diff(offsets, prepend=0) != 1
+    opens[starts] = True
+    firsts = np.flatnonzero(opens)
+    runs = np.stack([offsets[firsts], offsets[np.append(firsts[1:], len(offsets)) - 1] + 1], axis=1)
+    return np.split(runs, np.searchsorted(firsts, starts[1:]))
 
 
 def union_of(runs: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from kcompact.dumps.records.layout import Reject, SplitNotes
 from kcompact.engine.passes.offset_runs import NO_RUNS, OffsetRuns
+from kcompact.engine.passes.rows_by_log import RowsByLog
 
 NULL_KEY_EXAMPLES = 5  # offsets of keyless records that a summary carries
 
@@ -51,15 +52,11 @@ class SplitSummary:
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Count one batch of index rows (INDEX_SCHEMA, any extra columns)."""
-        log_ids = _column(batch, "log_id")
-        if not len(log_ids):
-            return
-        rows = _Rows.of(batch)
-        if (log_ids == log_ids[0]).all():
-            self._add_log(int(log_ids[0]), rows)
-            return
-        for log_id in np.unique(log_ids):
-            self._add_log(int(log_id), rows.only(np.flatnonzero(log_ids == log_id)))
+        for more in _summaries_of(batch, self.split_id, self.notes):
+            log = self._logs.setdefault(more.log_id, more)
+            if log is not more:
+                _extend(log, more)
+            self._runs.setdefault(more.log_id, OffsetRuns()).add(more.runs)
 
     def logs(self) -> list[LogSummary]:
         """One summary per log seen, with its runs."""
@@ -67,76 +64,35 @@ class SplitSummary:
             self._logs[log_id].runs = runs.runs
         return list(self._logs.values())
 
-    def _add_log(self, log_id: int, rows: "_Rows") -> None:
-        offsets = rows.offsets
-        log = self._logs.get(log_id)
-        if log is None:
-            topic, partition = self.notes.logs[log_id]
-            first = int(offsets[0])
-            log = LogSummary(
-                self.split_id, log_id, topic, partition, first_offset=first, last_offset=first - 1
-            )
-            self._logs[log_id] = log
-        in_order = int(offsets[0]) > log.last_offset and bool((np.diff(offsets) > 0).all())
-        log.ascending = log.ascending and in_order
-        log.first_offset = min(log.first_offset, int(offsets.min()))
-        log.last_offset = max(log.last_offset, int(offsets.max()))
-        self._runs.setdefault(log_id, OffsetRuns()).add(offsets)
-        _count(log, rows)
+
+def _extend(log: LogSummary, more: LogSummary) -> None:
+    """Count rows that follow those of ``log``."""
+    log.ascending = log.ascending and more.ascending and more.first_offset > log.last_offset
+    log.records += more.records
+    log.record_bytes += more.record_bytes
+    log.first_offset = min(log.first_offset, more.first_offset)
+    log.last_offset = max(log.last_offset, more.last_offset)
+    log.tombstones += more.tombstones
+    log.null_keys += more.null_keys
+    log.null_key_offsets = (log.null_key_offsets + more.null_key_offsets)[:NULL_KEY_EXAMPLES]
+    if log.min_timestamp_ms < 0 or 0 <= more.min_timestamp_ms < log.min_timestamp_ms:
+        log.min_timestamp_ms = more.min_timestamp_ms
+    log.max_timestamp_ms = max(log.max_timestamp_ms, more.max_timestamp_ms)
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """The columns of index rows that are counted; ``keys`` only for their nulls (None: there are none)."""
-
-    offsets: np.ndarray
-    record_bytes: np.ndarray
-    timestamps_ms: np.ndarray
-    is_tombstone: np.ndarray
-    is_keyless: np.ndarray | None
-
-    @classmethod
-    def of(cls, batch: pa.RecordBatch) -> "_Rows":
-        keys = batch.column("key")
-        is_keyless = keys.is_null().to_numpy(zero_copy_only=False) if keys.null_count else None
-        return cls(
-            _column(batch, "offset"),
-            _column(batch, "record_bytes"),
-            _column(batch, "timestamp_ms"),
-            _column(batch, "is_tombstone"),
-            is_keyless,
-        )
-
-    def only(self, numbers: np.ndarray) -> "_Rows":
-        is_keyless = None if self.is_keyless is None else self.is_keyless[numbers]
-        return _Rows(
-            self.offsets[numbers],
-            self.record_bytes[numbers],
-            self.timestamps_ms[numbers],
-            self.is_tombstone[numbers],
-            is_keyless,
-        )
-
-
-def _column(batch: pa.RecordBatch, name: str) -> np.ndarray:
-    column: np.ndarray = batch.column(name).to_numpy(zero_copy_only=False)
-    return column
-
-
-def _count(log: LogSummary, rows: _Rows) -> None:
-    log.records += len(rows.offsets)
-    log.record_bytes += int(rows.record_bytes.sum(dtype=np.int64))
-    log.tombstones += int(np.count_nonzero(rows.is_tombstone))
-    timestamps = rows.timestamps_ms
-    known = timestamps if int(timestamps.min()) >= 0 else timestamps[timestamps >= 0]
-    if len(known):
-        lowest = int(known.min())
-        log.min_timestamp_ms = lowest if log.min_timestamp_ms < 0 else min(log.min_timestamp_ms, lowest)
-        log.max_timestamp_ms = max(log.max_timestamp_ms, int(known.max()))
-    if rows.is_keyless is not None:
-        log.null_keys += int(np.count_nonzero(rows.is_keyless))
-        room = NULL_KEY_EXAMPLES - len(log.null_key_offsets)
-        log.null_key_offsets += [int(offset) for offset in rows.offsets[rows.is_keyless][:room]]
+def _summaries_of(batch: pa.RecordBatch, split_id: int, notes: SplitNotes) -> Iterator[LogSummary]:
+    """One summary per log of a batch. Each figure takes a single pass over the rows of all logs."""
+    if not batch.num_rows:
+        return
+    rows = RowsByLog(batch)
+    figures = rows.figures()
+    numbers = zip(*(column.tolist() for column in figures.values()), strict=True)
+    for log_id, runs, keyless, of_log in zip(rows.log_ids, rows.runs(), rows.keyless(), numbers, strict=True):
+        log = LogSummary(split_id, log_id, *notes.logs[log_id], runs=runs)
+        log.null_keys, log.null_key_offsets = len(keyless), keyless[:NULL_KEY_EXAMPLES].tolist()
+        for name, value in zip(figures, of_log, strict=True):
+            setattr(log, name, value)
+        yield log
 
 
 def packed(splits: Iterable[SplitSummary], *, with_runs: bool = True) -> bytes:
