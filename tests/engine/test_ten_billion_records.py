@@ -21,7 +21,7 @@ from kcompact.engine.passes.index_pass import LARGEST_SPLIT_BYTES, TASK_SHIFT, I
 from kcompact.engine.passes.summaries import LogSummary, SplitSummary, packed, unpacked
 from kcompact.report.compact.compaction_json import render_json
 from kcompact.report.compact.compaction_report import CompactionReport
-from kcompact.storage.object_stores import Stamp
+from kcompact.storage.object_reading import Stamp
 
 PARTITIONS, OBJECTS = 10, 100
 OBJECT_BYTES = 10_000_000_000

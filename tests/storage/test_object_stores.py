@@ -10,7 +10,8 @@ import pytest
 
 from kcompact.dumps.files.stored import _pattern
 from kcompact.errors import InputError, KcompactError, OutputError
-from kcompact.storage.object_stores import explained, fetch, is_address, list_objects, write
+from kcompact.storage.object_reading import fetch
+from kcompact.storage.object_stores import explained, is_address, list_objects, write
 
 CONTENT = b"0123456789" * 100
 SECRET = "AKIASECRETSECRET"  # noqa: S105  of no use anywhere

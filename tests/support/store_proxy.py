@@ -31,11 +31,12 @@ Fault = Callable[[Request], int | str | None]
 
 @dataclass
 class Proxy:
-    """``store`` is the way through the proxy, ``asked`` are all requests so far."""
+    """``store`` is the way through the proxy; so far ``asked`` was all this, and ``sent_bytes`` came back."""
 
     store: S3
     fault: Fault = lambda _: None
     asked: list[Request] = field(default_factory=list)
+    sent_bytes: int = 0
 
 
 @contextmanager
@@ -82,6 +83,7 @@ class _Handler(BaseHTTPRequestHandler):
         answer = connection.getresponse()
         content = answer.read()
         connection.close()
+        self.server.proxy.sent_bytes += len(content)  # type: ignore[attr-defined]
         return answer.status, dict(answer.getheaders()), content
 
     def _body(self) -> bytes:

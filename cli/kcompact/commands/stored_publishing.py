@@ -16,11 +16,11 @@ from kcompact.dumps.files.stored import MANIFEST, SUCCESS, UNFINISHED
 from kcompact.dumps.output.outputs import REPORT_FILES
 from kcompact.dumps.output.stored_output import StoredOutput
 from kcompact.errors import KcompactError, LeavingOutError, OutputError
+from kcompact.storage.object_reading import fetch
 from kcompact.storage.object_stores import (
     StoredObject,
     delete,
     delete_folder,
-    fetch,
     list_objects,
     read,
     write,

@@ -7,26 +7,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
-from kcompact.dumps.detect.recognition import Recognised, recognise
-from kcompact.dumps.files.at_hand import spool_folder
-from kcompact.dumps.files.containers import container_of, unpack
-from kcompact.dumps.files.file_names import NameFacts, name_facts, topic_of
-from kcompact.dumps.files.origin import Origin, bring
 from kcompact.dumps.files.sources import STDIN, find_files
 from kcompact.dumps.files.stamps import Stamp, check_stamps, stamp_of
 from kcompact.dumps.files.stored import check_unchanged
 from kcompact.dumps.files.unreadable import UnreadableFile, refuse
-from kcompact.dumps.files.utf16 import NOTE, as_utf8
 from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.opened_files import open_group, opened_apart
 from kcompact.dumps.options import LeftOut, ReadOptions
-from kcompact.dumps.paired.side_files import (
-    CONFLUENT,
-    grouped,
-    recognise_side_files,
-    refuse_tombstones_apart,
-)
+from kcompact.dumps.paired.side_files import grouped, refuse_tombstones_apart
 from kcompact.dumps.records.layout import DumpFile, Split
-from kcompact.errors import InputError, NoRecordsError
+from kcompact.errors import InputError
 from kcompact.storage.object_stores import is_address
 from kcompact.storage.scratch import scratch_folder
 
@@ -36,7 +26,6 @@ Opening = Callable[[int, Callable[[int], OfShare]], list[OfShare]]
 
 MOST_OPENING_TASKS = 256
 _OPENED_AT_ONCE = 4  # by one task: recognising takes time, too
-_GRAIN_BYTES = 16 << 20  # between places where a file of a store may be cut
 
 
 @dataclass(frozen=True)
@@ -114,9 +103,9 @@ def open_dump(paths: list[str], options: ReadOptions, opening: Opening | None = 
 def _open_or_tell(
     file_id: int, group: dict[str, str], options: ReadOptions, spool: Path
 ) -> DumpFile | UnreadableFile:
-    """As ``_open_group``; what cannot be opened is told with all the others."""
+    """As ``open_group``; what cannot be opened is told with all the others."""
     try:
-        return _open_group(file_id, group, options, spool)
+        return open_group(file_id, group, options, spool)
     except InputError as error:
         return UnreadableFile(tuple(group.values()), error)
 
@@ -131,7 +120,7 @@ def _open_apart(
 
     def open_one(number: int) -> tuple[int, DumpFile | UnreadableFile]:
         try:
-            return number, opened(number, groups[number], options)
+            return number, opened_apart(number, groups[number], options)
         except InputError as error:
             return number, UnreadableFile(tuple(groups[number].values()), error)
 
@@ -151,94 +140,6 @@ def _is_ours_alone(group: dict[str, str]) -> bool:
 def _in_threads(tasks: int, do: Callable[[int], OfShare]) -> list[OfShare]:
     with ThreadPoolExecutor(_OPENED_AT_ONCE) as threads:
         return list(threads.map(do, range(tasks)))
-
-
-def opened(file_id: int, group: dict[str, str], options: ReadOptions) -> DumpFile:
-    """Open a file for good: recognised, cut where records begin, and nothing of it left on this machine."""
-    with spool_folder() as spool:
-        stamps = bring(group.values(), spool)
-        file = _open_group(file_id, group, options, spool)
-        ranges = LAYOUTS[file.layout].plan(file, _GRAIN_BYTES)
-    is_plain = file.container is None and NOTE not in file.notes
-    if is_plain and not any(map(is_address, group.values())):
-        return file  # on a disk that all workers see
-    origin = Origin(tuple(stamps.items()), tuple(ranges), is_plain)
-    return replace(file, data_path=file.path, origin=origin)
-
-
-def _open_group(file_id: int, group: dict[str, str], options: ReadOptions, spool: Path) -> DumpFile:
-    """A file, or files that hold keys and values side by side."""
-    if "keys" not in group:
-        return _open_file(file_id, group["value"], options, spool)
-    if options.cdc is not None or options.key_fields:
-        raise InputError(
-            f"{group['keys']}: --cdc and --key-field are for records whose keys were not exported",
-            hint="leave them out: these keys were exported, and are used; or leave out the files of keys",
-        )
-    shape = recognise_side_files(group, spool)
-    first = next(iter(shape.parts.values()))
-    file = DumpFile(
-        file_id=file_id,
-        path=first.path,
-        data_path=first.data_path,
-        data_bytes=sum(Path(part.data_path).stat().st_size for part in shape.parts.values()),
-        layout="side_files",
-        dialect=CONFLUENT,
-        shape=shape,
-        container=container_of(first.path),
-        notes=CONFLUENT.notes,
-        topics=options.topics,
-        partitions=options.partitions,
-        left_out=options.left_out,
-    )
-    return with_names(file, Recognised("side_files", CONFLUENT, shape))
-
-
-def _open_file(file_id: int, path: str, options: ReadOptions, spool: Path) -> DumpFile:
-    try:
-        data_path, container = unpack(path, spool)
-        if not Path(data_path).stat().st_size:
-            raise NoRecordsError(f"{path}: the file is empty", hint="was the export interrupted?")
-        utf8_path = as_utf8(path, data_path, spool)
-        data_path = utf8_path or data_path
-        recognised = recognise(path, data_path, options)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from error
-    return with_names(
-        DumpFile(
-            file_id=file_id,
-            path=path,
-            data_path=str(Path(data_path).absolute()),  # workers have a working folder of their own
-            data_bytes=recognised.data_bytes or Path(data_path).stat().st_size,
-            layout=recognised.layout,
-            dialect=recognised.dialect,
-            shape=recognised.shape,
-            container=container,
-            notes=recognised.notes + ((NOTE,) if utf8_path else ()),
-            topics=options.topics,
-            partitions=options.partitions,
-            left_out=options.left_out,
-        ),
-        recognised,
-    )
-
-
-def with_names(file: DumpFile, recognised: Recognised) -> DumpFile:
-    """Fill in topic, partition and start offset, as far as the records do not say them, and say so."""
-    dialect, notes = file.dialect, list(file.notes)
-    facts = name_facts(file.path) if dialect.partition is None else NameFacts()
-    topic, partition, start = recognised.topic, recognised.partition, None
-    if dialect.topic is None and topic is None:
-        topic = facts.topic or topic_of(file.path)
-        notes.append(f"no topic in the records; by its name: {topic}")
-    if dialect.partition is None and partition is None:
-        partition = facts.partition or 0
-        taken = "taken as 0" if facts.partition is None else "taken from the file's path"
-        notes.append(f"no partition in the records; {taken}")
-    if dialect.offset is None:
-        start = facts.start_offset
-        notes.append("no offsets in the records; the order in the file counts")
-    return replace(file, topic=topic, partition=partition, start_offset=start, notes=tuple(notes))
 
 
 def _notes_of(files: tuple[DumpFile, ...]) -> list[str]:

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from urllib.parse import urlsplit
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
 SCHEMES = ("s3", "gs", "abfss", "hdfs")
-_CHUNK_BYTES = 8 << 20
 _ATTEMPTS = 8  # with the client's growing pauses: half a minute of 503
 _PART_BUFFER_BYTES = 1 << 20
 
@@ -63,14 +61,6 @@ class StoredObject:
     mtime_ns: int | None = None
 
 
-@dataclass(frozen=True)
-class Stamp:
-    """Facts that change if an object is replaced; ``version`` is its ETag where the store has one."""
-
-    size: int
-    version: str
-
-
 def is_address(path: str) -> bool:
     """Whether an argument names something on a store."""
     return path.partition("://")[0] in SCHEMES and "://" in path
@@ -80,7 +70,7 @@ def list_objects(address: str) -> list[StoredObject]:
     """The object of this address, or all below it as a folder, by address. Empty: there is nothing."""
     from pyarrow.fs import FileSelector, FileType
 
-    system, path = _place(address)
+    system, path = located(address)
     with explained(address):
         one = system.get_file_info(path)
         if one.type == FileType.File and not address.endswith("/"):
@@ -108,57 +98,9 @@ def _refuse_missing_bucket(system: "FileSystem", address: str, path: str) -> Non
 
 def read(address: str) -> bytes:
     """The whole of a small object."""
-    system, path = _place(address)
+    system, path = located(address)
     with explained(address), system.open_input_stream(path, compression=None) as source:
         return source.read()
-
-
-def fetch(address: str, target: Path, start: int = 0, end: int | None = None) -> Stamp:
-    """Copy an object, or bytes [start, end) of it to where they lie in it, into a new file.
-
-    Outside of the range the file is as long as the object, and empty (a hole).
-    """
-    system, path = _place(address)
-    with explained(address), system.open_input_file(path) as source:
-        size = source.size()
-        stamp = Stamp(size, _version(system, path, source))
-        with _room_for(target), target.open("wb") as out:
-            out.truncate(size)
-            out.seek(start)
-            for chunk in _chunks(address, source, start, size if end is None else min(end, size)):
-                out.write(chunk)
-    return stamp
-
-
-def _chunks(address: str, source: Any, position: int, end: int) -> Iterator[bytes]:
-    while position < end:
-        with explained(address):
-            source.seek(position)
-            chunk = source.read(min(_CHUNK_BYTES, end - position))
-        if not chunk:
-            raise InputError(f"{address} changed while it was read", hint="run again when it is whole")
-        yield chunk
-        position += len(chunk)
-
-
-@contextmanager
-def _room_for(target: Path) -> Iterator[None]:
-    """Inside, errors of this machine's disk come out as ours; those of a store are ours already."""
-    try:
-        yield
-    except OSError as error:
-        raise OutputError(
-            f"{target.parent}: an object cannot be brought to this disk: {error.strerror}",
-            hint="give Spark's workers a folder with room for one object each (spark.local.dir, TMPDIR)",
-        ) from error
-
-
-def _version(system: "FileSystem", path: str, source: Any) -> str:
-    known = source.metadata() or {}
-    for name in ("ETag", "etag", "Last-Modified"):
-        if name in known:
-            return str(known[name].decode())
-    return str(system.get_file_info(path).mtime_ns)
 
 
 def write(address: str, content: bytes) -> None:
@@ -173,7 +115,7 @@ def create(address: str) -> BinaryIO:
     pyarrow publishes what it has when a stream is closed for an error (arrow #40502): whoever writes gives it
     a name that nobody reads before it is known to be whole.
     """
-    system, path = _place(address)
+    system, path = located(address)
     with explained(address, OutputError):
         stream = system.open_output_stream(path, compression=None)
     return cast(BinaryIO, io.BufferedWriter(_Writer(address, stream), _PART_BUFFER_BYTES))
@@ -207,14 +149,14 @@ class _Writer(io.RawIOBase):
 
 def delete(address: str) -> None:
     """Delete an object; what is gone already is no error."""
-    system, path = _place(address)
+    system, path = located(address)
     with explained(address, OutputError), suppress(FileNotFoundError):
         system.delete_file(path)
 
 
 def delete_folder(address: str) -> None:
     """Delete all below a prefix, and the folder itself where the store keeps empty ones."""
-    system, path = _place(address)
+    system, path = located(address)
     with explained(address, OutputError), suppress(FileNotFoundError):
         system.delete_dir(path)
 
@@ -242,8 +184,8 @@ def _in_words(address: str, error: Exception, kind: type[KcompactError]) -> Kcom
     return kind(f"{address}: the store cannot do what it is asked{named}", hint="look at its own log")
 
 
-def _place(address: str) -> tuple["FileSystem", str]:
-    """The file system of an address, and the path in it."""
+def located(address: str) -> tuple["FileSystem", str]:
+    """The file system of an address, and the path in it. Raises InputError."""
     parts = urlsplit(address)
     if not parts.netloc:
         raise InputError(f"{address}: names no bucket", hint="write s3://bucket/prefix/")

@@ -7,15 +7,17 @@ import io
 import itertools
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import fastavro
 
 from kcompact.dumps.avro.avro_codecs import CODECS, TooLarge
 from kcompact.dumps.records.record import LARGEST_RECORD_BYTES
+from kcompact.dumps.text.lines import behind_next
 from kcompact.errors import InputError
 
 MAGIC = b"Obj\x01"
@@ -153,7 +155,15 @@ def blocks(data: mmap, sync: bytes, start: int, end: int) -> Iterator[Block]:
         position = block.next_position
 
 
-def block_at(data: mmap, position: int) -> Block:
+def holds_a_block(head: bytes) -> bool:
+    """Whether the beginning of a container holds its header and the whole of its first block."""
+    with suppress(InputError, BadBlock):
+        header = _parse_header("", head)
+        return header is not None and block_at(head, len(header.raw)).next_position <= len(head)
+    return False
+
+
+def block_at(data: mmap | bytes, position: int) -> Block:
     """The block that starts at ``position``, by its two longs. Raises BadBlock."""
     head = data[position : position + 2 * _MAX_VARINT_BYTES]
     try:
@@ -214,14 +224,16 @@ def encode_long(value: int) -> bytes:
     return bytes(out)
 
 
-def cut_at_blocks(data: mmap, header: Header, split_bytes: int) -> list[tuple[int, int]]:
+def cut_at_blocks(
+    source: BinaryIO, header: Header, data_bytes: int, split_bytes: int
+) -> list[tuple[int, int]]:
     """Byte ranges near ``split_bytes`` that start and end at blocks, found by the sync marker."""
     cuts = [len(header.raw)]
-    while (target := cuts[-1] + split_bytes) < len(data):
-        found = data.find(header.sync, target)
-        if found < 0:
+    while (target := cuts[-1] + split_bytes) < data_bytes:
+        found = behind_next(header.sync, source, target, data_bytes)
+        if found is None:
             break
-        cuts.append(found + SYNC_BYTES)
-    if cuts[-1] < len(data):
-        cuts.append(len(data))
+        cuts.append(found)
+    if cuts[-1] < data_bytes:
+        cuts.append(data_bytes)
     return list(itertools.pairwise(cuts))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from mmap import mmap
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -92,9 +93,15 @@ class Avro(Layout):
 
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
         """Cut behind sync markers. Without offsets, records are numbered through the file: one split."""
-        with map_file(file.data_path) as data:
-            whole = file.dialect.in_order
-            return cut_at_blocks(data, file.shape.header, len(data) if whole else split_bytes)
+        with Path(file.data_path).open("rb") as source:
+            return self.cut(file, source, split_bytes)
+
+    def cut(self, file: DumpFile, source: BinaryIO, split_bytes: int) -> list[tuple[int, int]]:
+        """Likewise: sync markers are looked for where cuts are wanted."""
+        whole = file.dialect.in_order
+        return cut_at_blocks(
+            source, file.shape.header, file.data_bytes, file.data_bytes if whole else split_bytes
+        )
 
     def index(
         self, file: DumpFile, split: Split, extra: frozenset[str], notes: SplitNotes

@@ -18,6 +18,9 @@ from kcompact.storage.scratch import scratch_folder
 _READ_WITHIN_SPLITS = {"json_lines", "csv_lines", "avro"}
 """Layouts that look at nothing outside of the split that they read."""
 
+_READ_WHOLE_BYTES = 16 << 20
+"""Parquet up to this size comes as a whole, in one request; of larger files, the columns that are read."""
+
 
 @contextmanager
 def at_hand(parts: Sequence[SplitToIndex]) -> Iterator[Sequence[SplitToIndex]]:
@@ -66,6 +69,9 @@ def _brought(file: DumpFile, split: Split | None, spool: Path) -> DumpFile:
         return file
     if split is not None and origin.is_plain and file.layout in _READ_WITHIN_SPLITS:
         return replace(file, data_path=origin.bring_range(spool, split.start, split.end))
+    if origin.is_plain and file.layout == "parquet" and file.data_bytes > _READ_WHOLE_BYTES:
+        origin.look()
+        return replace(file, data_path=file.path)
     origin.bring(spool)
     if isinstance(file.shape, SideShape):
         parts = {

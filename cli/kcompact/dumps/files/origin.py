@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kcompact.errors import InputError
-from kcompact.storage.object_stores import Stamp, fetch, is_address
+from kcompact.storage.object_reading import Stamp, fetch, open_object
+from kcompact.storage.object_stores import is_address
 
 _AT_ONCE = 8  # objects on their way: a store takes its time to answer, not to send
 
@@ -39,6 +40,12 @@ class Origin:
         found = bring([path for path, _ in self.stamps], spool)
         for path, stamp in self.stamps:
             refuse_changed(path, stamp, found[path])
+
+    def look(self) -> None:
+        """Raise InputError if a plain object is another by now; nothing of it is brought."""
+        ((path, stamp),) = self.stamps
+        with open_object(path) as source:
+            refuse_changed(path, stamp, source.stamp)
 
     def bring_range(self, spool: Path, start: int, end: int) -> str:
         """Bring a range of a plain object, at its place in a file that is as long; the path of the file."""

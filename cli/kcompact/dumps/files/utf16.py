@@ -9,7 +9,7 @@ from kcompact.errors import InputError
 
 NOTE = "UTF-16; read and written as UTF-8"
 _CHUNK_BYTES = 4 << 20
-_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def as_utf8(path: str, data_path: str, spool: Path) -> str | None:
@@ -18,7 +18,7 @@ def as_utf8(path: str, data_path: str, spool: Path) -> str | None:
     Raises InputError, naming ``path``, where the file is not what its mark says.
     """
     with Path(data_path).open("rb") as source:
-        if source.read(2) not in _MARKS:
+        if source.read(2) not in MARKS:
             return None
         source.seek(0)
         decoder = codecs.getincrementaldecoder("utf-16")()

@@ -1,6 +1,8 @@
 """One JSON object per line: kcat -J, and most others."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow as pa
 
@@ -16,9 +18,14 @@ class JsonLines(FramedLayout):
 
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
         """Cut after line ends."""
+        with Path(file.data_path).open("rb") as source:
+            return self.cut(file, source, split_bytes)
+
+    def cut(self, file: DumpFile, source: BinaryIO, split_bytes: int) -> list[tuple[int, int]]:
+        """Likewise: line ends are looked for where cuts are wanted."""
         if not file.shape.splittable:
             return [(file.shape.start, file.data_bytes)]
-        return cut_at_lines(file.data_path, file.shape.start, file.data_bytes, split_bytes)
+        return cut_at_lines(source, file.shape.start, file.data_bytes, split_bytes)
 
     def frames(self, file: DumpFile, start: int, end: int, notes: SplitNotes) -> Iterator[Frame]:
         """Lines that hold something."""

@@ -3,11 +3,14 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from kcompact.errors import InputError
+from kcompact.storage.object_reading import open_object
+from kcompact.storage.object_stores import is_address
 
 if TYPE_CHECKING:
     from pyarrow import parquet
@@ -50,13 +53,20 @@ class BadRowGroup(Exception):  # noqa: N818  never leaves the package
 
 
 def open_parquet(path: str, data_path: str) -> "parquet.ParquetFile":
-    """The file at ``data_path``, whose messages name it ``path``. Raises InputError."""
+    """The file at ``data_path``, whose messages name it ``path``. Raises InputError.
+
+    An address is read by ranges, as they are needed.
+    """
     from pyarrow import parquet
 
+    is_stored = is_address(data_path)
     with reading_footer(path, data_path):
         # Spark's INT96 counts microseconds at most: in nanoseconds the year 9999 would overflow.
         return parquet.ParquetFile(
-            data_path, coerce_int96_timestamp_unit="us", page_checksum_verification=True
+            open_object(data_path) if is_stored else data_path,
+            coerce_int96_timestamp_unit="us",
+            page_checksum_verification=True,
+            pre_buffer=is_stored,  # columns that lie side by side come together
         )
 
 
@@ -66,7 +76,7 @@ def reading_footer(path: str, data_path: str) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        with open(data_path, "rb") as source:  # noqa: PTH123  a path of either kind
+        with open_object(data_path) if is_address(data_path) else Path(data_path).open("rb") as source:
             source.seek(0, 2)
             source.seek(max(0, source.tell() - len(MAGIC)))
             is_cut = source.read() != MAGIC

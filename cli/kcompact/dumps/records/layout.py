@@ -99,6 +99,11 @@ class Layout(ABC):
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
         """Byte ranges (start, end) that cover all records, cut near ``split_bytes``; one if unsplittable."""
 
+    def cut(self, file: DumpFile, source: BinaryIO, split_bytes: int) -> list[tuple[int, int]] | None:
+        """As ``plan``, of an open file of which little is read; None: nearly all would have to be."""
+        del file, source, split_bytes
+        return None
+
     @abstractmethod
     def index(
         self, file: DumpFile, split: Split, extra: frozenset[str], notes: SplitNotes

@@ -1,6 +1,8 @@
 """CSV, with or without a header line; a record may span lines inside quotes."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow as pa
 
@@ -22,12 +24,14 @@ class CsvLines(FramedLayout):
 
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
         """Cut after line ends that stand outside of quotes."""
-        shape: CsvShape = file.shape
-        if not shape.splittable:
-            return [(shape.start, file.data_bytes)]
-        ranges = cut_at_lines(file.data_path, shape.start, file.data_bytes, split_bytes)
-        uncut = len(ranges) <= 1
-        return ranges if uncut or shape.quoting == "none" else _outside_quotes(file, ranges)
+        with Path(file.data_path).open("rb") as source:
+            ranges = _after_lines(file, source, split_bytes)
+        return ranges if _is_cut_well(file, ranges) else _outside_quotes(file, ranges)
+
+    def cut(self, file: DumpFile, source: BinaryIO, split_bytes: int) -> list[tuple[int, int]] | None:
+        """Likewise, where no line end can be quoted."""
+        ranges = _after_lines(file, source, split_bytes)
+        return ranges if _is_cut_well(file, ranges) else None
 
     def frames(self, file: DumpFile, start: int, end: int, notes: SplitNotes) -> Iterator[Frame]:
         """Rows; blank lines are skipped."""
@@ -71,6 +75,17 @@ class CsvLines(FramedLayout):
         """Read cells."""
         read = CsvReader(file, notes, values=values or file.dialect.reads_values)
         return with_value_keys(read, file, notes)
+
+
+def _after_lines(file: DumpFile, source: BinaryIO, split_bytes: int) -> list[tuple[int, int]]:
+    shape: CsvShape = file.shape
+    if not shape.splittable:
+        return [(shape.start, file.data_bytes)]
+    return cut_at_lines(source, shape.start, file.data_bytes, split_bytes)
+
+
+def _is_cut_well(file: DumpFile, ranges: list[tuple[int, int]]) -> bool:
+    return len(ranges) <= 1 or file.shape.quoting == "none"
 
 
 def quotes_in(data: bytes, quoting: str) -> int:

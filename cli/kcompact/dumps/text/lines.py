@@ -11,30 +11,33 @@ CHUNK_BYTES = 4 << 20
 _PROBE_BYTES = 64 << 10
 
 
-def cut_at_lines(path: str, start: int, end: int, split_bytes: int) -> list[tuple[int, int]]:
-    """Ranges of about ``split_bytes`` that start after a line end."""
+def cut_at_lines(source: BinaryIO, start: int, end: int, split_bytes: int) -> list[tuple[int, int]]:
+    """Ranges of about ``split_bytes`` of an open file that start after a line end."""
     cuts = [start]
-    with Path(path).open("rb") as source:
-        while end - cuts[-1] > split_bytes:
-            cut = _after_newline(source, cuts[-1] + split_bytes - 1, end)
-            if cut >= end:
-                break
-            cuts.append(cut)
+    while end - cuts[-1] > split_bytes:
+        cut = behind_next(b"\n", source, cuts[-1] + split_bytes - 1, end)
+        if cut is None or cut >= end:
+            break
+        cuts.append(cut)
     return [(a, b) for a, b in zip(cuts, [*cuts[1:], end], strict=True) if a < b]
 
 
-def _after_newline(source: BinaryIO, position: int, end: int) -> int:
-    """The first position after ``position`` that follows a line end; ``end`` if there is none."""
+def behind_next(mark: bytes, source: BinaryIO, position: int, end: int) -> int | None:
+    """Where the next mark from ``position`` on ends; None if none begins before ``end``."""
     source.seek(position)
+    known = b""  # the end of what was read: a mark may have begun there
+    probe_bytes = _PROBE_BYTES
     while position < end:
-        probe = source.read(_PROBE_BYTES)
+        probe = source.read(probe_bytes)
         if not probe:
             break
-        found = probe.find(b"\n")
+        found = (known + probe).find(mark)
         if found >= 0:
-            return position + found + 1
+            return position - len(known) + found + len(mark)
         position += len(probe)
-    return end
+        known = (known + probe)[len(known) + len(probe) - len(mark) + 1 :]
+        probe_bytes = min(2 * probe_bytes, CHUNK_BYTES)
+    return None
 
 
 def lines_of(path: str, start: int, end: int) -> Iterator[Frame]:

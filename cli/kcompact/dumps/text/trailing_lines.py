@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-_TAIL_BYTES = 64 << 10
+TAIL_BYTES = 64 << 10
 _ITSELF = re.compile(
     rb"Processed a total of \d+ messages?"  # kafka-console-consumer
     rb"|% (?:Reached end of topic|Auto-selecting|Waiting for|ERROR:|Group ).*"  # kcat
@@ -23,7 +23,7 @@ def end_of_records(data_path: str, data_bytes: int) -> tuple[int, int]:
     Blank lines among them count as theirs. Without any, the end of the file and 0.
     """
     with Path(data_path).open("rb") as source:
-        source.seek(max(0, data_bytes - _TAIL_BYTES))
+        source.seek(max(0, data_bytes - TAIL_BYTES))
         tail = source.read()
     end, found = data_bytes, 0
     position, count = data_bytes, 0

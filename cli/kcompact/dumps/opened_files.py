@@ -1,0 +1,176 @@
+"""One file of a dump, or files side by side, opened: recognised, named, and cut where workers open them.
+
+Objects of a store are opened by the task that has them. Of a large one only its beginning and its end are
+brought, and what lies around its cuts, where these tell all that can be told before it is read.
+"""
+
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from kcompact.dumps.avro.avro_container import MAGIC as AVRO_MAGIC
+from kcompact.dumps.avro.avro_container import holds_a_block
+from kcompact.dumps.detect.recognition import HEAD_BYTES, Recognised, recognise
+from kcompact.dumps.files.at_hand import spool_folder
+from kcompact.dumps.files.containers import CONTAINERS, container_of, unpack
+from kcompact.dumps.files.file_names import NameFacts, name_facts, topic_of
+from kcompact.dumps.files.origin import Origin, bring, place_in
+from kcompact.dumps.files.utf16 import MARKS, NOTE, as_utf8
+from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.paired.side_files import CONFLUENT, recognise_side_files
+from kcompact.dumps.parquet.parquet_file import MAGIC as PARQUET_MAGIC
+from kcompact.dumps.parquet.parquet_layout import recognise_parquet
+from kcompact.dumps.records.layout import DumpFile
+from kcompact.dumps.text.trailing_lines import TAIL_BYTES
+from kcompact.errors import InputError, NoRecordsError
+from kcompact.storage.object_reading import StoredReader, open_object
+from kcompact.storage.object_stores import is_address
+
+_GRAIN_BYTES = 16 << 20  # between places where a file of a store may be cut
+
+Ranges = list[tuple[int, int]]
+
+
+def opened_apart(file_id: int, group: dict[str, str], options: ReadOptions) -> DumpFile:
+    """Open a file for good: cut where records begin, and nothing of it left on this machine."""
+    with spool_folder() as spool:
+        if list(group) == ["value"] and is_address(group["value"]):
+            return _opened_object(file_id, group["value"], options, spool)
+        stamps = bring(group.values(), spool)
+        file = open_group(file_id, group, options, spool)
+        ranges = LAYOUTS[file.layout].plan(file, _GRAIN_BYTES)
+    if _is_plain(file) and not any(map(is_address, group.values())):
+        return file  # on a disk that all workers see
+    origin = Origin(tuple(stamps.items()), tuple(ranges), _is_plain(file))
+    return replace(file, data_path=file.path, origin=origin)
+
+
+def _opened_object(file_id: int, path: str, options: ReadOptions, spool: Path) -> DumpFile:
+    place = place_in(spool, path)
+    with open_object(path) as source:
+        size = source.stamp.size
+        source.bring(place, (0, min(size, HEAD_BYTES)))
+        found = _opened_by_ends(file_id, path, options, spool, source) if size > HEAD_BYTES else None
+        if found is None:
+            source.bring(place, (min(size, HEAD_BYTES), size))
+            file = _open_file(file_id, path, options, spool)
+            found = file, LAYOUTS[file.layout].plan(file, _GRAIN_BYTES)
+    file, ranges = found
+    origin = Origin(((path, source.stamp),), tuple(ranges), _is_plain(file))
+    return replace(file, data_path=path, origin=origin)
+
+
+def _opened_by_ends(
+    file_id: int, path: str, options: ReadOptions, spool: Path, source: StoredReader
+) -> tuple[DumpFile, Ranges] | None:
+    """A large object, of which the beginning is there, and its ranges; None: all of it has to be there."""
+    with place_in(spool, path).open("rb") as there:
+        head = there.read(HEAD_BYTES)
+    if head.startswith(PARQUET_MAGIC):
+        return _opened_parquet(file_id, path, options, source)
+    if not _tells_all(head):
+        return None
+    source.bring(place_in(spool, path), (source.stamp.size - TAIL_BYTES, source.stamp.size))
+    with suppress(InputError):  # what is wrong with it is told of the whole
+        file = _open_file(file_id, path, options, spool)
+        ranges = LAYOUTS[file.layout].cut(file, cast(BinaryIO, source), _GRAIN_BYTES)
+        return None if ranges is None else (file, ranges)
+    return None
+
+
+def _tells_all(head: bytes) -> bool:
+    """Whether what is recognised by the head needs nothing of what follows, if it can be cut at all."""
+    if any(head.startswith(container.magic) for container in CONTAINERS.values()):
+        return False
+    if head.startswith(AVRO_MAGIC):
+        return holds_a_block(head)
+    return b"\n" in head and not head.startswith(MARKS)
+
+
+def _opened_parquet(
+    file_id: int, path: str, options: ReadOptions, source: StoredReader
+) -> tuple[DumpFile, Ranges]:
+    """By its table of contents and the first of its values."""
+    shape, dialect = recognise_parquet(path, path, options)
+    recognised = Recognised("parquet", dialect, shape, data_bytes=source.stamp.size)
+    file = _file_of(file_id, path, path, recognised, options)
+    return file, LAYOUTS[file.layout].plan(file, _GRAIN_BYTES)
+
+
+def _is_plain(file: DumpFile) -> bool:
+    return file.container is None and NOTE not in file.notes
+
+
+def open_group(file_id: int, group: dict[str, str], options: ReadOptions, spool: Path) -> DumpFile:
+    """A file, or files that hold keys and values side by side. Raises InputError."""
+    if "keys" not in group:
+        return _open_file(file_id, group["value"], options, spool)
+    if options.cdc is not None or options.key_fields:
+        raise InputError(
+            f"{group['keys']}: --cdc and --key-field are for records whose keys were not exported",
+            hint="leave them out: these keys were exported, and are used; or leave out the files of keys",
+        )
+    shape = recognise_side_files(group, spool)
+    first = next(iter(shape.parts.values()))
+    data_bytes = sum(Path(part.data_path).stat().st_size for part in shape.parts.values())
+    recognised = Recognised("side_files", CONFLUENT, shape, CONFLUENT.notes, data_bytes=data_bytes)
+    file = _file_of(file_id, first.path, first.data_path, recognised, options)
+    return replace(file, container=container_of(first.path))
+
+
+def _open_file(file_id: int, path: str, options: ReadOptions, spool: Path) -> DumpFile:
+    try:
+        data_path, container = unpack(path, spool)
+        if not (size := Path(data_path).stat().st_size):
+            raise NoRecordsError(f"{path}: the file is empty", hint="was the export interrupted?")
+        utf8_path = as_utf8(path, data_path, spool)
+        if utf8_path is not None:
+            data_path, size = utf8_path, Path(utf8_path).stat().st_size
+        recognised = recognise(path, data_path, options)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
+    recognised = replace(
+        recognised,
+        data_bytes=recognised.data_bytes or size,
+        notes=recognised.notes + ((NOTE,) if utf8_path else ()),
+    )
+    # Workers have a working folder of their own.
+    file = _file_of(file_id, path, str(Path(data_path).absolute()), recognised, options)
+    return replace(file, container=container)
+
+
+def _file_of(
+    file_id: int, path: str, data_path: str, recognised: Recognised, options: ReadOptions
+) -> DumpFile:
+    """The file as it was recognised. Topic, partition and start offset that no record says: see the notes."""
+    dialect, notes = recognised.dialect, list(recognised.notes)
+    facts = name_facts(path) if dialect.partition is None else NameFacts()
+    topic, partition, start = recognised.topic, recognised.partition, None
+    if dialect.topic is None and topic is None:
+        topic = facts.topic or topic_of(path)
+        notes.append(f"no topic in the records; by its name: {topic}")
+    if dialect.partition is None and partition is None:
+        partition = facts.partition or 0
+        taken = "taken as 0" if facts.partition is None else "taken from the file's path"
+        notes.append(f"no partition in the records; {taken}")
+    if dialect.offset is None:
+        start = facts.start_offset
+        notes.append("no offsets in the records; the order in the file counts")
+    return DumpFile(
+        file_id=file_id,
+        path=path,
+        data_path=data_path,
+        data_bytes=recognised.data_bytes or 0,
+        layout=recognised.layout,
+        dialect=dialect,
+        shape=recognised.shape,
+        topic=topic,
+        partition=partition,
+        start_offset=start,
+        notes=tuple(notes),
+        topics=options.topics,
+        partitions=options.partitions,
+        left_out=options.left_out,
+    )

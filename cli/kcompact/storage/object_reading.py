@@ -1,0 +1,129 @@
+"""Reading objects of a store: ranges, a request for each, and copies of them on this machine's disk."""
+
+import io
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kcompact.errors import InputError, OutputError
+from kcompact.storage.object_stores import explained, located
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileSystem
+
+_CHUNK_BYTES = 8 << 20
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """Facts that change if an object is replaced; ``version`` is its ETag where the store has one."""
+
+    size: int
+    version: str
+
+
+class StoredReader(io.RawIOBase):
+    """An object, open for reading. Each read is a request; errors name the address."""
+
+    def __init__(self, address: str, source: Any, stamp: Stamp) -> None:
+        super().__init__()
+        self.stamp = stamp
+        self._address, self._source, self._position = address, source, 0
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+    def tell(self) -> int:
+        """The byte that is read next."""
+        return self._position
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Choose the byte that is read next."""
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self.stamp.size}[whence]
+        self._position = max(0, base + offset)
+        return self._position
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Fill a buffer, but for what lies behind the end. Raises InputError."""
+        view = memoryview(buffer)
+        wanted = min(len(view), max(0, self.stamp.size - self._position))
+        if not wanted:
+            return 0
+        with explained(self._address):
+            found = self._source.read_at(wanted, self._position)
+        view[: len(found)] = found
+        self._position += len(found)
+        return len(found)
+
+    def close(self) -> None:
+        """Let go of it."""
+        if not self.closed:
+            super().close()
+            self._source.close()
+
+    def bring(self, target: Path, *ranges: tuple[int, int]) -> None:
+        """Copy ranges of bytes to their places in a file as long as the object; the rest of it are holes.
+
+        A file that is there is filled further.
+        """
+        with _room_for(target), target.open("r+b" if target.exists() else "wb") as out:
+            out.truncate(self.stamp.size)
+            for start, end in ranges:
+                out.seek(start)
+                for chunk in self._chunks(start, end):
+                    out.write(chunk)
+
+    def _chunks(self, position: int, end: int) -> Iterator[bytes]:
+        self.seek(position)
+        while position < end:
+            chunk = self.read(min(_CHUNK_BYTES, end - position))
+            if not chunk:
+                raise InputError(
+                    f"{self._address} changed while it was read", hint="run again when it is whole"
+                )
+            yield chunk
+            position += len(chunk)
+
+
+def open_object(address: str) -> StoredReader:
+    """An object, open for reading; its stamp is that of now. Raises InputError."""
+    system, path = located(address)
+    with explained(address):
+        source = system.open_input_file(path)
+        return StoredReader(address, source, Stamp(source.size(), _version(system, path, source)))
+
+
+def fetch(address: str, target: Path, start: int = 0, end: int | None = None) -> Stamp:
+    """Copy an object, or bytes [start, end) of it, into a new file: see ``StoredReader.bring``."""
+    with open_object(address) as source:
+        size = source.stamp.size
+        source.bring(target, (start, size if end is None else min(end, size)))
+        return source.stamp
+
+
+@contextmanager
+def _room_for(target: Path) -> Iterator[None]:
+    """Inside, errors of this machine's disk come out as ours; those of a store are ours already."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(
+            f"{target.parent}: an object cannot be brought to this disk: {error.strerror}",
+            hint="give Spark's workers a folder with room for one object each (spark.local.dir, TMPDIR)",
+        ) from error
+
+
+def _version(system: "FileSystem", path: str, source: Any) -> str:
+    known = source.metadata() or {}
+    for name in ("ETag", "etag", "Last-Modified"):
+        if name in known:
+            return str(known[name].decode())
+    return str(system.get_file_info(path).mtime_ns)
