@@ -11,6 +11,7 @@ from store_runs import (
     FORMS,
     QUESTIONS,
     check_answers_are_alike,
+    check_files_are_alike,
     check_parts_are_alike,
     needs_jdk,
 )
@@ -36,6 +37,14 @@ def test_a_connect_server_gives_what_one_machine_gives(
     options: tuple[str, ...], store: S3, client: Path, server: str
 ) -> None:
     check_parts_are_alike(store, client, server, *options)
+
+
+@pytest.mark.at_length
+@pytest.mark.parametrize("options", FORMS)
+def test_an_output_on_the_clients_own_disk_comes_to_it_through_spark(
+    options: tuple[str, ...], store: S3, client: Path, server: str
+) -> None:
+    check_files_are_alike(store, client, server, *options)
 
 
 @pytest.mark.at_length

@@ -13,6 +13,7 @@ from store_runs import (
     QUESTIONS,
     SAMPLE,
     check_answers_are_alike,
+    check_files_are_alike,
     check_parts_are_alike,
     needs_jdk,
     put_large,
@@ -41,6 +42,30 @@ def test_a_cluster_without_a_common_disk_gives_what_one_machine_gives(
     options: tuple[str, ...], store: S3, driver: Path, master: str
 ) -> None:
     check_parts_are_alike(store, driver, master, *options)
+
+
+@pytest.mark.parametrize("options", FORMS)
+def test_an_output_on_the_drivers_own_disk_comes_to_it_through_spark(
+    options: tuple[str, ...], store: S3, driver: Path, master: str
+) -> None:
+    check_files_are_alike(store, driver, master, *options)
+
+
+@pytest.mark.at_length
+def test_standard_output_is_the_drivers_where_one_task_reads_all(
+    store: S3, driver: Path, master: str
+) -> None:
+    store.put("s3://bucket/small/orders.jsonl", SAMPLE.read_bytes())
+    line = ("compact", "s3://bucket/small/orders.jsonl", "-o", "-", "--master")
+    environment = store.environment | cluster_environment()
+
+    here, there = (
+        run_kcompact(*line, place, environment=environment, folder=driver) for place in ("local[2]", master)
+    )
+
+    assert (here.returncode, there.returncode) == (0, 0), there.stderr
+    assert here.stdout.count("\n") > 100
+    assert there.stdout == here.stdout
 
 
 @pytest.mark.at_length

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dump_files import write_kcat
-from kcompact.compact import plain_copying
+from kcompact.compact import plain_copying, task_files
 from kcompact.compact.plain import PlainRun, compact_alone, merge_and_copy, send_groups
 from kcompact.compact.plain_copying import PlainJob
 from kcompact.compact.totals import Outcome, piece_bytes, plain_outcome
@@ -40,13 +40,15 @@ def records(seed: int, keys: int) -> list[Record]:
     return made
 
 
-def run(path: Path, folder: Path, merge_tasks: int, *, drop_tombstones: bool = False) -> PlainRun:
+def run(
+    path: Path, folder: Path, merge_tasks: int, *, drop_tombstones: bool = False, is_afar: bool = False
+) -> PlainRun:
     """Every stage of the plain form; its parts lie in ``folder``."""
     folder.mkdir()
     with open_dump([str(path)], ReadOptions()) as dump:
         job = PlainJob(
             plan_index(dump, folder),
-            Workplace(str(folder)),
+            Workplace(str(folder), is_afar=is_afar),
             Copying({}),
             render_removed_keys,
             render_gaps,
@@ -98,6 +100,22 @@ def test_passes_and_stretches_show_nowhere(
     assert left(tmp_path / "several", several) == left(tmp_path / "whole", whole)
     assert several.shared_keys == whole.shared_keys
     assert (several.shared_keys.count > 0) == (keys < 100_000)
+
+
+def test_what_tasks_write_in_folders_of_their_own_comes_to_the_drivers_in_order(
+    tmp_path: Path, small_passes: pytest.MonkeyPatch
+) -> None:
+    path = write_kcat(tmp_path / "dump.jsonl", records(5, 60))
+    small_passes.setattr(task_files, "_BLOCK_BYTES", 500)
+    small_passes.setattr(task_files, "_TAKEN_BYTES", 2_000)
+    small_passes.setenv("TMPDIR", str(tmp_path))
+    here = run(path, tmp_path / "here", 3)
+    brought = run(path, tmp_path / "brought", 3, is_afar=True)
+
+    assert left(tmp_path / "brought", brought) == left(tmp_path / "here", here)
+    names = {one.name for one in (tmp_path / "brought").iterdir()}
+    assert {name for name in names if name.startswith("part-")} == {one.part for one in brought.fragments}
+    assert not list(tmp_path.glob(".kcompact-*"))
 
 
 @pytest.mark.usefixtures("small_passes")

@@ -129,6 +129,41 @@ def check_answers_are_alike(store: S3, folder: Path, place: str, *line: str) -> 
     assert answered(store, folder, place, *line) == answered(store, folder, "local[2]", *line)
 
 
+def check_files_are_alike(store: S3, folder: Path, place: str, *options: str) -> None:
+    """What a place leaves in a file of ``folder``, and beside it, is what this machine leaves there."""
+    put_large(store, "s3://bucket/in/")
+    here = brought(store, folder, "local[2]", *options)
+    there = brought(store, folder, place, *options)
+    assert here.dump.count(b"\n") > 1_000
+    assert there == here
+
+
+@dataclass(frozen=True)
+class Brought:
+    """What a run left in a file here, and beside it."""
+
+    dump: bytes
+    csv: tuple[bytes, bytes]
+    logs: Any
+
+
+def brought(store: S3, folder: Path, place: str, *options: str) -> Brought:
+    """Compact ``s3://bucket/in/`` at a place into a file in ``folder``."""
+    name = f"brought-{next(_numbers)}"
+    run = run_kcompact(
+        *("compact", "s3://bucket/in/", "-o", folder / f"{name}.jsonl", "--master", place, *options),
+        environment=store.environment | cluster_environment(),
+        folder=folder,
+    )
+    assert run.returncode == 0, run.stderr
+    report = folder / f"{name}.report"
+    return Brought(
+        (folder / f"{name}.jsonl").read_bytes(),
+        ((report / "removed-keys.csv").read_bytes(), (report / "gaps.csv").read_bytes()),
+        json.loads((report / "report.json").read_bytes())["logs"],
+    )
+
+
 def put_compacted(store: S3, folder: Path) -> None:
     """The large dump in ``s3://bucket/in/``, and in ``s3://bucket/after/`` what is left of it."""
     put_large(store, "s3://bucket/in/")

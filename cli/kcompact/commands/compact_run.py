@@ -115,7 +115,8 @@ class CompactCommand:
         folder = publication.work_folder
         if self.output.dry_run:
             return _Work(folder, Workplace(None), None, places)
-        place = workplace(outputs, folder, reports=not self.output.no_report)
+        is_afar = not places.shares_folder
+        place = workplace(outputs, folder, reports=not self.output.no_report, is_afar=is_afar)
         return _Work(folder, place, copying_for(outputs), places)
 
     def _state_folders(self) -> list[Path]:
@@ -212,7 +213,7 @@ class CompactCommand:
         )
 
     def _shared_folder(self, names: OutputNames, publication: Publication) -> Path | None:
-        """The folder through which workers hand the driver what they write; None: they do not."""
+        """The folder that workers write into, where they see it; None: they write to a store, or nothing."""
         return None if self.output.dry_run or names.stored else publication.work_folder
 
     def _open_committed(self, stack: ExitStack, work: _Work) -> Dump | None:

@@ -26,15 +26,18 @@ class Workplaces:
         self._stack = stack
         self._options = options
         self._spark: SparkSession | None = None
+        self.shares_folder = True  # whether tasks see the folder that they would write into
 
     def open(self, paths: list[str], options: ReadOptions, folder: Path | None = None) -> Dump:
-        """Open a dump. ``folder``: what all workers have to see; None: nothing on a disk."""
+        """Open a dump. ``folder``: where tasks would write; None: nothing on a disk of this machine."""
         if not self._options.is_elsewhere:
             return open_dump(paths, options)
         local = [str(Path(path).absolute()) for path in files_named(paths) if not is_address(path)]
         if self._spark is None:
             self._spark = self._stack.enter_context(open_session(self._options))
-        check_workers(self._spark, local, folder)
+        is_shared = check_workers(self._spark, local, folder)
+        if folder is not None:
+            self.shares_folder = is_shared
         return open_dump(paths, options, self.run)
 
     def run(self, tasks: int, do: Callable[[int], Result]) -> list[Result]:

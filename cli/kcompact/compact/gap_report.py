@@ -10,8 +10,10 @@ import pyarrow.compute as pc
 
 from kcompact.cleaner.cleaning import Cleaning
 from kcompact.cleaner.shares import slices_by_log
+from kcompact.cleaner.tracked import share_rows
 from kcompact.compact.full_job import FullJob
 from kcompact.compact.plain_copying import RenderGaps
+from kcompact.compact.task_files import results_of
 from kcompact.compact.totals import PartRange, Piece
 from kcompact.rules.decisions import Plan, with_verdicts
 from kcompact.rules.verdicts import Verdict
@@ -55,7 +57,12 @@ class _KeptShare:
 def report_gaps(cleaning: Cleaning, job: FullJob) -> dict[int, KeptLog]:
     """Write the gaps of every log into parts; what stays of each log, by log id."""
     plans = cleaning.plans
-    shares = cleaning.tracked.each_numbered(lambda share, rows: _report_share(job, share, rows, plans))
+    shares, _ = results_of(
+        cleaning.tracked.shared,
+        [0] * cleaning.tracked.shares.count,
+        job,
+        lambda job, share, blocks: _report_share(job, share, share_rows(blocks), plans),
+    )
     parts: dict[int, list[_KeptShare]] = defaultdict(list)
     for share in shares:
         for part in share:

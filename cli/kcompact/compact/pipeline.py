@@ -142,7 +142,7 @@ def _compact_plain(spark: SparkSession, dump: Dump, request: Request) -> Compact
 def _compact_full(spark: SparkSession, dump: Dump, request: Request) -> Compacted:
     """In one task where one reads the whole dump, else as stages of Spark."""
     plan = plan_index(dump, request.folder)
-    if merge_tasks(dump, plan, 1) == 1:
+    if merge_tasks(dump, plan, 1) == 1 and not request.workplace.is_afar:
         (done,) = run_tasks(spark, 1, lambda _: compact_rows(send_in_process, dump, request))
         return done
     return compact_rows(partial(send, spark), dump, request)

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from kcompact.compact.keys_across_partitions import SharedKeys, find_shared_keys, together
 from kcompact.compact.plain_copying import CopiedLog, PlainJob, copy_latest
+from kcompact.compact.task_files import results_of
 from kcompact.dumps.output.assemble import Fragment
 from kcompact.dumps.records.layout import SplitNotes
 from kcompact.engine.blocks import row_blocks, rows_in
@@ -57,7 +58,7 @@ Judge = Callable[[PlainScan], bool]
 def run_plain(spark: SparkSession, job: PlainJob, merge_tasks: int, judge: Judge) -> PlainRun | None:
     """Read, merge, copy; parts of the output are in the plan's folder. None: ``judge`` stopped it."""
     tasks = len(job.plan.tasks)
-    if tasks == merge_tasks == 1:
+    if tasks == merge_tasks == 1 and not job.workplace.is_afar:
         (run,) = run_tasks(spark, 1, lambda task: compact_alone(job, task))
         return run if judge(run.scan) else None
     grouped = send(spark, tasks, merge_tasks, lambda task: send_groups(job, task, merge_tasks))
@@ -73,7 +74,7 @@ def merge_and_copy(job: PlainJob, grouped: Stage, merge_tasks: int, judge: Judge
     latest = grouped.then(
         len(job.plan.tasks), lambda task, blocks: send_latest(task, blocks, merge_tasks, names)
     )
-    results, found = latest.results(lambda task, blocks: copy_sent(job, task, blocks))
+    results, found = results_of(latest, job.plan.task_bytes, job, copy_sent)
     return PlainRun(
         scan,
         [log for logs, _ in results for log in logs],

@@ -16,6 +16,7 @@ from kcompact.compact.full_job import REASON_NAMES, FullJob
 from kcompact.compact.keys_across_partitions import SharedKeys, find_shared_keys, together
 from kcompact.compact.plain_copying import REMOVED_SCHEMA
 from kcompact.compact.remembering import KnownByLog, records_to_know
+from kcompact.compact.task_files import results_of
 from kcompact.compact.totals import PartRange
 from kcompact.engine.blocks import row_blocks, rows_in
 from kcompact.engine.shuffle import DRIVER, Block, Sent
@@ -64,7 +65,7 @@ def report_removed_keys(cleaning: Cleaning, job: FullJob) -> KeysReport:
         )
 
     sent = tracked.keyed.then(shares.count, send_lost)
-    parts, figures = sent.results(lambda share, blocks: _write(job, share, blocks))
+    parts, figures = results_of(sent, [0] * shares.count, job, _write)
     logs: dict[int, RemovedLog] = {}
     shared, known = [], []
     for block in figures:

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from kcompact.cleaner.cleaning import Cleaning
 from kcompact.cleaner.tracked import share_rows
 from kcompact.compact.full_job import FullJob
+from kcompact.compact.task_files import results_of
 from kcompact.dumps.output.assemble import Fragment
 from kcompact.engine.blocks import row_blocks, rows_in
 from kcompact.engine.passes.copy_pass import open_part
@@ -25,7 +26,7 @@ def copy_survivors(cleaning: Cleaning, job: FullJob) -> list[Fragment]:
     """Copy the retained records; the fragments of the output, by split."""
     plans = cleaning.plans
     sent = cleaning.tracked.shared.then(len(job.plan.tasks), lambda _, blocks: _send_survivors(blocks, plans))
-    parts, _ = sent.results(lambda task, blocks: _copy(job, task, blocks))
+    parts, _ = results_of(sent, job.plan.task_bytes, job, _copy)
     return [fragment for part in parts for fragment in part]
 
 

@@ -17,7 +17,10 @@ class _InProcessStage:
             self._received[message.receiver].append(message)
 
     def driver_blocks(self) -> list[Block]:
-        return for_the_driver(self._received[-1])
+        return self.blocks_for(len(self._received) - 1)
+
+    def blocks_for(self, receiver: int) -> list[Block]:
+        return for_the_driver(self._received[receiver])
 
     def then(self, receivers: int, work: Callable[[int, list[Block]], Sent]) -> "_InProcessStage":
         sent = [

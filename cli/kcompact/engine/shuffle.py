@@ -46,6 +46,9 @@ class Stage(Protocol):
     def driver_blocks(self) -> list[Block]:
         """Run the stage; the blocks sent to the driver."""
 
+    def blocks_for(self, receiver: int) -> list[Block]:
+        """Run the stage; the blocks sent to a receiver, brought to the driver."""
+
     def then(self, receivers: int, work: Callable[[int, list[Block]], Sent]) -> "Stage":
         """The next stage: ``work`` is given each receiver's number and blocks, and sends to ``receivers``."""
 
@@ -119,9 +122,12 @@ class _RddStage:
         self._received = keyed.partitionBy(receivers + 1, _as_it_is)
 
     def driver_blocks(self) -> list[Block]:
+        return self.blocks_for(self._receivers)
+
+    def blocks_for(self, receiver: int) -> list[Block]:
         context = self._received.context
         # One partition of this stage: what the tasks of the stage before wrote for all others is kept.
-        return for_the_driver(context.runJob(self._received, _values, [self._receivers]))
+        return for_the_driver(context.runJob(self._received, _values, [receiver]))
 
     def then(self, receivers: int, work: Callable[[int, list[Block]], Sent]) -> "_RddStage":
         driver = self._receivers
@@ -176,7 +182,10 @@ class _FrameStage:
         self._received = rows.repartitionById(receivers + 1, "receiver").persist()
 
     def driver_blocks(self) -> list[Block]:
-        rows = self._received.where(f"receiver = {self._receivers}").toArrow()
+        return self.blocks_for(self._receivers)
+
+    def blocks_for(self, receiver: int) -> list[Block]:
+        rows = self._received.where(f"receiver = {receiver}").toArrow()
         return for_the_driver(_messages_in(rows.to_batches()))
 
     def then(self, receivers: int, work: Callable[[int, list[Block]], Sent]) -> "_FrameStage":

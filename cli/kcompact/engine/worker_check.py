@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kcompact.errors import EngineError, InputError, OutputError
+from kcompact.errors import EngineError, InputError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,12 +21,13 @@ _HINT = (
 )
 
 
-def check_workers(spark: "SparkSession", inputs: Sequence[str], folder: Path | None) -> None:
-    """Raise a KcompactError that says what workers lack.
+def check_workers(spark: "SparkSession", inputs: Sequence[str], folder: Path | None) -> bool:
+    """Whether workers can write into a folder of the driver's (None: into none).
 
-    EngineError for a package or another Python, InputError for an input of this disk that they do not see,
-    OutputError for ``folder``, which they hand the driver their output through (None: they do not).
+    Raises a KcompactError that says what workers lack: EngineError for a package or another Python,
+    InputError for an input of this disk that they do not see.
     """
+    is_shared = folder is not None
     token = None if folder is None else folder / "seen-by-workers"
     if token is not None:
         token.touch()
@@ -37,16 +38,15 @@ def check_workers(spark: "SparkSession", inputs: Sequence[str], folder: Path | N
             raise EngineError(f"the workers on {host} run Python {theirs}, and this is {ours}", hint=_HINT)
         if lacking:
             raise EngineError(f"the workers on {host} lack {', '.join(lacking)}", hint=_HINT)
-        if token is not None and str(token) in unseen:
-            raise OutputError(
-                f"{folder}: workers on {host} cannot write there, and an output on a disk goes through it",
-                hint="write to a store (-o s3://bucket/prefix/), or to a disk that all machines see",
-            )
+        if str(token) in unseen:
+            is_shared = False
+            unseen.remove(str(token))
         if unseen:
             raise InputError(
                 f"{unseen[0]}: workers on {host} cannot see this file",
                 hint="put the dump on a store or on a disk that all machines see, or leave --master out",
             )
+    return is_shared
 
 
 Answer = tuple[str, tuple[int, int], list[str], list[str]]

@@ -78,10 +78,12 @@ class Workplace:
     """``folder``: a folder's path or a store's address, for pieces of reports; None: they are not wanted.
 
     ``parts`` are the files of an output on a store; None: parts lie in the folder too, the driver joins them.
+    ``is_afar``: tasks do not see the folder, and what they write is brought there through Spark.
     """
 
     folder: str | None
     parts: PartFiles | None = None
+    is_afar: bool = False
 
     def create(self, name: str) -> BinaryIO:
         """A piece of a report, open for writing; a task that is tried again begins it anew."""

@@ -148,10 +148,10 @@ def open_writer(target: str, files: tuple[DumpFile, ...]) -> Writer:
     return TARGETS[target]("\0".join(f"{file.path}\0{file.data_bytes}" for file in files))
 
 
-def workplace(outputs: OutputPlan, folder: Path, *, reports: bool) -> Workplace:
+def workplace(outputs: OutputPlan, folder: Path, *, reports: bool, is_afar: bool) -> Workplace:
     """Where tasks leave their parts, and the pieces of reports. Raises OutputError."""
     if outputs.stored is None:
-        return Workplace(str(folder))
+        return Workplace(str(folder), is_afar=is_afar)
     target = outputs.targets[0]
     parts = PartFiles(outputs.stored, *_kind_of_parts(target), around(target), parquet_form(target))
     return Workplace(outputs.stored.work if reports else None, parts)

@@ -52,6 +52,11 @@ class IndexPlan:
         """All splits by their id."""
         return {split.split_id: split for task in self.tasks for split in task}
 
+    @property
+    def task_bytes(self) -> list[int]:
+        """The bytes that each task reads."""
+        return [sum(split.end - split.start for split in task) for task in self.tasks]
+
     def split(self, split_id: int) -> Split:
         """The split that an id names."""
         return self.tasks[split_id >> TASK_SHIFT][split_id & MOST_SPLITS_PER_TASK - 1]

@@ -1,0 +1,94 @@
+"""Files that tasks write where they share no disk with the driver: they come to it through Spark, in order.
+
+A task writes into a folder of its own. What lies there afterwards is sent on as blocks, so much to each
+receiver of one more stage; the driver takes from one at a time, and appends to files of the same names.
+"""
+
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from pathlib import Path
+from typing import TypeVar
+
+from kcompact.compact.full_job import FullJob
+from kcompact.compact.plain_copying import PlainJob
+from kcompact.dumps.files.at_hand import spool_folder
+from kcompact.engine.shuffle import DRIVER, Block, Sent, Stage
+from kcompact.storage import disk
+from kcompact.storage.scratch import folder_outside
+
+Job = TypeVar("Job", PlainJob, FullJob)
+Result = TypeVar("Result")
+
+_BLOCK_BYTES = 256 << 10  # Spark's Python side holds up to a thousand of them before it writes them down
+_TAKEN_BYTES = 64 << 20  # about so much the driver takes at a time
+_RESULT = "result"
+_NAMES = ("part-", "removed-", "gaps-")  # beside them lie meters and a lock
+
+
+def results_of(
+    stage: Stage, task_bytes: Sequence[int], job: Job, work: Callable[[Job, int, list[Block]], Result]
+) -> tuple[list[Result], list[Block]]:
+    """As ``stage.results``, of tasks that write files: they lie in the job's folder afterwards.
+
+    ``work`` is given the job as the task is to do it, the task's number and blocks. ``task_bytes``: about how
+    much each task writes.
+    """
+    if not job.workplace.is_afar:
+        return stage.results(lambda task, blocks: work(job, task, blocks))
+    takings = _Takings.of(task_bytes, _TAKEN_BYTES)
+
+    def send(task: int, blocks: list[Block]) -> Sent:
+        with spool_folder() as folder:
+            yield DRIVER, Block(_RESULT, pickle.dumps(work(_in_folder(job, folder), task, blocks)))
+            yield from takings.sent(task, folder)
+
+    sent = stage.then(takings.receivers, send)
+    results = [pickle.loads(block.content) for block in sent.driver_blocks()]  # noqa: S301  pickled by send
+    folder = Path(job.plan.folder)
+    with disk.explained(folder_outside(folder / _RESULT)):
+        for receiver in range(takings.receivers):
+            for block in sent.blocks_for(receiver):
+                with (folder / block.kind).open("ab") as out:
+                    out.write(block.content)
+    return results, stage.driver_blocks()
+
+
+def _in_folder(job: Job, folder: Path) -> Job:
+    workplace = replace(job.workplace, folder=str(folder), is_afar=False)
+    return replace(job, plan=replace(job.plan, folder=str(folder)), workplace=workplace)
+
+
+@dataclass(frozen=True)
+class _Takings:
+    """Which receivers take the files of which task: those from ``first_receivers[task]`` on."""
+
+    first_receivers: tuple[int, ...]  # and behind them their number
+    taken_bytes: int
+
+    @classmethod
+    def of(cls, task_bytes: Sequence[int], taken_bytes: int) -> "_Takings":
+        return cls(
+            tuple(accumulate((size // taken_bytes + 1 for size in task_bytes), initial=0)), taken_bytes
+        )
+
+    @property
+    def receivers(self) -> int:
+        return self.first_receivers[-1]
+
+    def sent(self, task: int, folder: Path) -> Sent:
+        """The files of a task's folder; the last receiver takes what is more than was thought."""
+        taken, last = 0, self.first_receivers[task + 1] - 1
+        for block in _blocks_in(folder):
+            yield min(self.first_receivers[task] + taken // self.taken_bytes, last), block
+            taken += len(block.content)
+
+
+def _blocks_in(folder: Path) -> Iterator[Block]:
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith(_NAMES):
+            with path.open("rb") as source:
+                yield Block(path.name, source.read(_BLOCK_BYTES))  # one that is empty will be there, too
+                while content := source.read(_BLOCK_BYTES):
+                    yield Block(path.name, content)
