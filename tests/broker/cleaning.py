@@ -47,6 +47,16 @@ class Stage:
     def dump(self) -> Path:
         return self.folder / "dump.jsonl"
 
+    @property
+    def checkpoint(self) -> dict[tuple[str, int], int]:
+        return read_checkpoint(self.folder / "checkpoint")
+
+
+def read_checkpoint(path: Path) -> dict[tuple[str, int], int]:
+    """The offset of each log in a checkpoint file, read without the code under test."""
+    entries = [line.split() for line in path.read_text().splitlines()[2:]]
+    return {(topic, int(partition)): int(offset) for topic, partition, offset in entries}
+
 
 def create(broker: LiveBroker, work: Workload) -> None:
     topic = NewTopic(work.topic, work.partitions, 1, config={**HELD, **work.created})

@@ -95,7 +95,7 @@ def _sender(kind: str, work: Workload, bootstrap: str) -> Sender:
         "batch.size": work.segment_bytes // 2,  # a batch must fit into a segment, or the broker refuses it
         "compression.type": work.codec,
         "log_level": 0,
-        "on_delivery": _must_arrive,
+        "on_delivery": must_arrive,
     }
     if kind == "idempotent":
         config["enable.idempotence"] = True
@@ -108,7 +108,7 @@ def _sender(kind: str, work: Workload, bootstrap: str) -> Sender:
     return Sender(producer, is_transactional)
 
 
-def _must_arrive(error: object, _: object) -> None:
+def must_arrive(error: object, _: object) -> None:
     if error is not None:
         raise RuntimeError(f"not delivered: {error}")
 

@@ -19,6 +19,7 @@ from cleaning import (
     delete_records,
     expired_before_cleaning,
     let_go,
+    read_checkpoint,
     relabelled,
     save_as_golden,
     take_stage,
@@ -156,7 +157,7 @@ def files(folder: Path, now_ms: int) -> list[str]:
 def known_checkpoint(folder: Path) -> list[str]:
     """The checkpoint as an option; a file without a line about the topic would be refused."""
     path = folder / "checkpoint"
-    return [f"--checkpoint={path}"] if checkpoint(path) else []
+    return [f"--checkpoint={path}"] if read_checkpoint(path) else []
 
 
 def check_dirty_ratio(topic: CleanedTopic, kcompact: Cli) -> None:
@@ -201,7 +202,7 @@ def check_compact(topic: CleanedTopic, kcompact: Cli) -> None:
 
     assert (run.exit_code, run.stderr if run.exit_code else "") == (0, ""), f"seed {seed}"
     assert sorted(kcat_offsets(output)) == sorted(kcat_offsets(topic.after.dump)), f"seed {seed}"
-    assert checkpoint(state / "cleaner-offset-checkpoint") == checkpoint(topic.after.folder / "checkpoint")
+    assert read_checkpoint(state / "cleaner-offset-checkpoint") == topic.after.checkpoint
 
 
 def check_verify(topics: list[CleanedTopic], folder: Path, kcompact: Cli) -> None:
@@ -232,11 +233,8 @@ def join_files(folders: list[Path], target: Path) -> None:
     tables = [(folder / "batches").read_text().splitlines(keepends=True) for folder in folders]
     rows = [row for table in tables for row in table[1:]]
     (target / "batches").write_text("".join([tables[0][0], *rows]))
-    entries = {log: offset for folder in folders for log, offset in checkpoint(folder / "checkpoint").items()}
+    entries = {
+        log: offset for folder in folders for log, offset in read_checkpoint(folder / "checkpoint").items()
+    }
     lines = [f"{topic} {partition} {offset}\n" for (topic, partition), offset in entries.items()]
     (target / "checkpoint").write_text("".join(["0\n", f"{len(lines)}\n", *lines]))
-
-
-def checkpoint(path: Path) -> dict[tuple[str, int], int]:
-    entries = [line.split() for line in path.read_text().splitlines()[2:]]
-    return {(topic, int(partition)): int(offset) for topic, partition, offset in entries}
