@@ -1,15 +1,19 @@
 """Dumps of unusual shape, each as large as a regular one: none may be much slower per byte.
 
     python bench/cliffs.py --scratch DIR [--megabytes 300] [--only many-files]
+    python bench/cliffs.py --scratch DIR --megabytes 6000 --files 20000 --only one-partition --only many-files
     python bench/cliffs.py --scratch DIR --only keys-beyond-memory --keys 50000000
 
+Shapes take turns, times are medians, and the last column is the time a byte as a ratio to the first shape's.
 ``keys-beyond-memory`` runs with ``--driver-memory 1g``: what matters there is that it ends, and its memory.
 """
 
 import argparse
 import json
+import statistics
 import sys
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +24,7 @@ from dumps import DumpSpec, write_dump
 
 KCOMPACT = "import sys; from kcompact.app import main; sys.exit(main())"
 LINE_BYTES = 368  # of a regular record
-FILES = 10_000
+BEYOND_MEMORY = "keys-beyond-memory"
 
 
 def one_dump(**shape: Any) -> Callable[[Path, int], Path]:
@@ -34,19 +38,22 @@ def one_dump(**shape: Any) -> Callable[[Path, int], Path]:
     return make
 
 
-def many_files(folder: Path, size_bytes: int) -> Path:
-    """A folder of 10,000 files."""
-    whole = one_dump(partitions=1)(folder, size_bytes)
-    lines = whole.read_bytes().splitlines(keepends=True)
-    whole.unlink()
-    files = folder / "files"
-    files.mkdir()
-    per_file = -(-len(lines) // FILES)
-    for number in range(FILES):
-        data = b"".join(lines[number * per_file : (number + 1) * per_file])
-        if data:
-            (files / f"orders-{number:05}.jsonl").write_bytes(data)
-    return files
+def many_files(files: int) -> Callable[[Path, int], Path]:
+    """A folder of so many files."""
+
+    def make(folder: Path, size_bytes: int) -> Path:
+        whole = one_dump(partitions=1)(folder, size_bytes)
+        cut = folder / "files"
+        cut.mkdir()
+        per_file = -(-(size_bytes // LINE_BYTES) // files)
+        with whole.open("rb") as lines:
+            for number in range(files):
+                if data := b"".join(islice(lines, per_file)):
+                    (cut / f"orders-{number:05}.jsonl").write_bytes(data)
+        whole.unlink()
+        return cut
+
+    return make
 
 
 def one_large_record(folder: Path, size_bytes: int) -> Path:
@@ -60,15 +67,17 @@ def one_large_record(folder: Path, size_bytes: int) -> Path:
     return path
 
 
-SHAPES: dict[str, Callable[[Path, int], Path]] = {
-    "regular": one_dump(),
-    "one-partition": one_dump(partitions=1),
-    "hot-key": one_dump(key_shape="hot"),
-    "keys-distinct": one_dump(key_shape="distinct"),
-    "keys-equal": one_dump(key_shape="equal"),
-    "many-files": many_files,
-    "one-large-record": one_large_record,
-}
+def shapes(files: int) -> dict[str, Callable[[Path, int], Path]]:
+    """What makes a dump of each shape, in a folder and about so many bytes large."""
+    return {
+        "regular": one_dump(),
+        "one-partition": one_dump(partitions=1),
+        "hot-key": one_dump(key_shape="hot"),
+        "keys-distinct": one_dump(key_shape="distinct"),
+        "keys-equal": one_dump(key_shape="equal"),
+        "many-files": many_files(files),
+        "one-large-record": one_large_record,
+    }
 
 
 def compact(source: Path, scratch: Path, *options: str) -> dict[str, float]:
@@ -89,34 +98,51 @@ def size_of(path: Path) -> int:
     return sum(file.stat().st_size for file in path.iterdir()) if path.is_dir() else path.stat().st_size
 
 
-def measure(name: str, scratch: Path, options: argparse.Namespace) -> None:
+def made(name: str, scratch: Path, options: argparse.Namespace) -> Path:
+    """The dump of a shape, in a folder of its own."""
     folder = scratch / name
-    folder.mkdir(parents=True, exist_ok=True)
-    if name == "keys-beyond-memory":
-        records = options.keys
-        source = one_dump(records=records, key_shape="distinct", value_bytes=20)(folder, records)
-        found = compact(source, folder, "--driver-memory", "1g")
-    else:
-        source = SHAPES[name](folder, options.megabytes * 1_000_000)
-        found = compact(source, folder)
-    speed = size_of(source) / 1e6 / found["wall_s"]
+    folder.mkdir(parents=True)
+    if name == BEYOND_MEMORY:
+        fields = {"records": options.keys, "key_shape": "distinct", "value_bytes": 20}
+        return one_dump(**fields)(folder, options.keys)
+    return shapes(options.files)[name](folder, options.megabytes * 1_000_000)
+
+
+def tell(name: str, source: Path, runs: list[dict[str, float]], first: float | None) -> float:
+    """Print a row; the seconds that a byte takes."""
+    size = size_of(source)
+    found = {key: statistics.median(run[key] for run in runs) for key in runs[0]}
+    per_byte = found["wall_s"] / size
     print(
-        f"{name:20} {size_of(source) / 1e6:8.0f} MB {found['wall_s']:7.2f} s {speed:6.0f} MB/s"
-        f" {found['cpu_s']:7.1f} CPU s {found['memory_mb']:7.0f} MB of memory",
+        f"{name:20} {size / 1e6:8.0f} MB {found['wall_s']:7.2f} s {size / 1e6 / found['wall_s']:6.0f} MB/s"
+        f" {found['cpu_s']:7.1f} CPU s {found['memory_mb']:7.0f} MB of memory"
+        f" {per_byte / (first or per_byte):5.2f}",
         flush=True,
     )
-    remove(folder)
+    return per_byte
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--scratch", type=Path, required=True)
     parser.add_argument("--megabytes", type=int, default=300, help="size of each dump")
+    parser.add_argument("--files", type=int, default=10_000, help="of many-files")
     parser.add_argument("--keys", type=int, default=50_000_000, help="of keys-beyond-memory")
-    parser.add_argument("--only", action="append", choices=[*SHAPES, "keys-beyond-memory"], default=[])
+    parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--only", action="append", choices=[*shapes(0), BEYOND_MEMORY], default=[])
     options = parser.parse_args()
-    for name in options.only or SHAPES:
-        measure(name, options.scratch, options)
+    names = options.only or list(shapes(0))
+    sources = {name: made(name, options.scratch, options) for name in names}
+    runs: dict[str, list[dict[str, float]]] = {name: [] for name in names}
+    for _ in range(options.runs):
+        for name, source in sources.items():
+            memory = ["--driver-memory", "1g"] if name == BEYOND_MEMORY else []
+            runs[name].append(compact(source, options.scratch, *memory))
+    first = None
+    for name, source in sources.items():
+        per_byte = tell(name, source, runs[name], first)
+        first = first or per_byte
+        remove(source.parent)
 
 
 if __name__ == "__main__":
