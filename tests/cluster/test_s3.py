@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from conftest import Run
+from kcompact.dumps.output.outputs import REPORT_FILES
 from s3_server import S3
 from store_runs import SAMPLE, put_sample, records_of, run_kcompact
 
@@ -75,6 +77,28 @@ def test_a_prefix_that_is_there_is_replaced_only_when_asked_to(store: S3, tmp_pa
     )
     assert read_back.returncode == 0, read_back.stderr
     assert (tmp_path / "b.jsonl").read_bytes() == records_of(second)
+
+
+@pytest.mark.at_length
+def test_runs_that_replace_a_prefix_at_once_leave_the_whole_of_one(store: S3, tmp_path: Path) -> None:
+    put_sample(store, "s3://bucket/shared/", packed=False)
+    line = ("compact", "s3://bucket/shared/", "-o", "s3://bucket/raced/", "--overwrite", "-q")
+
+    def run(*options: str) -> int:
+        return run_kcompact(*line, *options, environment=store.environment, folder=tmp_path).returncode
+
+    assert run() == 0
+    with ThreadPoolExecutor(3) as threads:
+        codes = list(threads.map(run, ["--drop-tombstones", "--null-keys=drop", "--quiet"]))
+
+    assert set(codes) <= {0, 2}
+    assert 0 in codes
+    objects, report = store.objects("s3://bucket/raced/"), store.objects("s3://bucket/raced.report/")
+    named = [part["name"] for part in json.loads(objects["_kcompact.json"])["parts"]]
+    assert sorted(objects) == ["_SUCCESS", "_kcompact.json", *named]
+    kept = sum(log["kept"] for log in json.loads(report["report.json"])["logs"])
+    assert records_of(objects).count(b"\n") == kept
+    assert sorted(report) == sorted(REPORT_FILES)
 
 
 def test_a_run_that_fails_leaves_nothing_on_the_store(store: S3, tmp_path: Path) -> None:

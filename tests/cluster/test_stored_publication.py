@@ -1,5 +1,6 @@
 """A publication on a store that fails: before its manifest nothing has changed, then the new dump stays."""
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,36 @@ def test_a_store_that_fails_before_the_manifest_keeps_the_old_dump(
 
     assert dump_in(prefix, store) == b"old\n"
     assert store.objects(prefix) == before
+
+
+def write_part(output: StoredOutput, content: bytes) -> str:
+    name = output.part_name("000000", "aa", ".jsonl")
+    write(output.prefix + name, content)
+    return name
+
+
+@pytest.mark.parametrize("is_first_quicker", [True, False])
+def test_of_two_runs_at_once_the_later_one_publishes(store: S3, *, is_first_quicker: bool) -> None:
+    prefix = f"s3://bucket/both-{is_first_quicker}/"
+    publish(prefix, "aaaa", b"old\n")
+    first, later = (StoredOutput(prefix, None, run) for run in ("bbbb", "cccc"))
+
+    with ExitStack() as runs:
+        earlier = runs.enter_context(ExitStack())
+        first_run = earlier.enter_context(open_stored(first, overwrite=True))
+        names = [write_part(first, b"first\n")]
+        later_run = runs.enter_context(open_stored(later, overwrite=True))
+        if not is_first_quicker:
+            later_run.publish([write_part(later, b"later\n")], None)
+        with pytest.raises(OutputError, match="another run has begun to write there") as caught:
+            first_run.publish(names, None)
+        earlier.__exit__(type(caught.value), caught.value, None)
+        if is_first_quicker:
+            assert dump_in(prefix, store) == b"old\n"
+            later_run.publish([write_part(later, b"later\n")], None)
+
+    assert dump_in(prefix, store) == b"later\n"
+    assert sorted(store.objects(prefix)) == ["_SUCCESS", "_kcompact.json", "part-000000-cccc-aa.jsonl"]
 
 
 def report_in(folder: Path, text: bytes) -> Path:

@@ -2,6 +2,9 @@
 
 A run that fails before its manifest is there deletes what it wrote. One that is killed leaves its marker, by
 which the next knows that what lies there is no dump; with ``--overwrite`` it then replaces it.
+
+There is no lock that all stores have. Of runs that write one prefix at the same time, the one with the latest
+marker publishes; the others find that out before they change anything, and give way.
 """
 
 from collections.abc import Iterable, Iterator
@@ -47,7 +50,13 @@ class StoredPublication:
     def publish(self, parts: Iterable[str], report_folder: Path | None) -> None:
         """Publish part files, by their names in order, and the report that lies in a folder."""
         prefix = self._output.prefix
-        sizes = {one.address: one.size for one in list_objects(prefix)}
+        there = list_objects(prefix)
+        if self._is_overtaken(there):
+            raise OutputError(
+                f"{prefix}: another run has begun to write there after this one, which gives way",
+                hint="wait until that run has ended, or choose another prefix with -o",
+            )
+        sizes = {one.address: one.size for one in there}
         names = list(parts)
         rows = [{"name": name, "bytes": _size(sizes, prefix + name)} for name in names]
         manifest = {"schema_version": _SCHEMA_VERSION, "run": self._output.run, "parts": rows}
@@ -56,7 +65,8 @@ class StoredPublication:
         try:
             self._switch_report(report_folder)
             self._delete({*sizes, *self._old} - kept - {*self._output.markers})
-            write(prefix + SUCCESS, b"")
+            if not self._is_overtaken(list_objects(prefix)):
+                write(prefix + SUCCESS, b"")
             self._delete(self._output.markers)
         except KcompactError as error:
             raise OutputError(
@@ -85,11 +95,22 @@ class StoredPublication:
         if self._is_published():
             return
         prefix = self._output.prefix
-        there = (one.address for one in list_objects(prefix))
-        self._delete(one for one in there if self._output.is_of_run(one.removeprefix(prefix)))
-        if prefix + SUCCESS in self._old:
+        there = list_objects(prefix)
+        addresses = (one.address for one in there)
+        self._delete(one for one in addresses if self._output.is_of_run(one.removeprefix(prefix)))
+        if prefix + SUCCESS in self._old and not self._is_overtaken(there):
             write(prefix + SUCCESS, b"")
         self._delete(self._output.markers)
+
+    def _is_overtaken(self, there: list[StoredObject]) -> bool:
+        """Whether a later run writes the prefix, or has published: then this run's marker is gone."""
+        claims = {
+            one.address: (one.mtime_ns or 0, one.address)
+            for one in there
+            if one.address.startswith(self._output.prefix + UNFINISHED)
+        }
+        own = claims.get(self._output.marker)
+        return own is None or own < max(claims.values())
 
     def _is_published(self) -> bool:
         """As the store says: a manifest whose writing failed may have arrived all the same."""
