@@ -76,7 +76,7 @@ class Pairs:
         return replace(self, reader=replace(self.reader, renamed=renamed))
 
     def together(self, judge: "Callable[[Pairs], T]") -> T:
-        """The result of ``judge`` on the pairs: where one share holds all keys, every look at it in one task."""
+        """The result of ``judge`` on the pairs: in one task where one share holds all keys."""
         if self.receivers > 1:
             return judge(self)
         reader = self.reader
