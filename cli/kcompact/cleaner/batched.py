@@ -12,12 +12,11 @@ import numpy as np
 
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.broker.given import GivenLog
-from kcompact.cleaner.unbatched import delete_horizon_ms
 from kcompact.digits import LONG_MAX
 from kcompact.rules.assumptions import batch_notes, estimate_note, range_notes
 from kcompact.rules.capacity import map_limit, utilization
 from kcompact.rules.cleaned_log import LogCleaning, Round, checkpoint_after
-from kcompact.rules.decisions import Plan
+from kcompact.rules.decisions import Plan, plan_for, rounds_of
 from kcompact.rules.files.merging import group_segments
 from kcompact.rules.files.retention import delete_old_segments
 from kcompact.rules.files.segment_files import SegmentFile, all_batches, segment_files, tell_segments
@@ -83,12 +82,8 @@ def clean_batched(log: BatchedLog) -> tuple[LogCleaning, Plan]:
         _play_round(log, found)
         _retain(log)
     _retain(log)
-    plan = Plan(
-        _rounds(log, log.bounds.log_start_offset),
-        _longs([span.first_dirty_offset for span in log.spans]),
-        cleanable.first_uncleanable_offset,
-        _longs(bases),
-    )
+    rounds = _rounds(log, log.bounds.log_start_offset)
+    plan = plan_for(rounds, log.spans, cleanable.first_uncleanable_offset, bases)
     is_compacted = "compact" in policy.cleanup_policy
     spans, start = tuple(log.spans), log.bounds.log_start_offset
     before = cleanable if is_compacted else None
@@ -160,7 +155,7 @@ def _play_round(log: BatchedLog, cleanable: CleanableRange) -> None:
         number,
         next_offset,
         policy.now_ms,
-        delete_horizon_ms(policy),
+        policy.delete_horizon_ms,
         log.records,
         _decision(log),
         log.aborted,
@@ -236,7 +231,7 @@ def _figures(log: BatchedLog, counts: Counts, before: Sequence[SegmentFile]) -> 
         removed=counts.removed,
         tombstones_kept=counts.tombstones_kept,
         tombstones_stamped=counts.tombstones_stamped,
-        delete_horizon_ms=delete_horizon_ms(log.policy),
+        delete_horizon_ms=log.policy.delete_horizon_ms,
         segments_before=len(before) if log.merges else None,
         segments_after=len(log.files) if log.merges else None,
     )
@@ -254,18 +249,7 @@ def _retain(log: BatchedLog) -> None:
 
 
 def _rounds(log: BatchedLog, log_start_offset: int) -> Rounds:
-    policy = log.policy
-    return Rounds(
-        _longs([span.next_offset for span in log.spans]),
-        _longs([span.rewritten_end_offset for span in log.spans]),
-        now_ms=policy.now_ms,
-        delete_horizon_ms=delete_horizon_ms(policy),
-        drop_tombstones=policy.drop_tombstones,
-        keep_keyless=policy.null_keys == "keep",
-        log_start_offset=log_start_offset,
-        deleted_before_offset=log.deleted_before_offset,
-        markers=log.markers,
-    )
+    return rounds_of(log.policy, log.spans, log_start_offset, log.deleted_before_offset, log.markers)
 
 
 def _decision(log: BatchedLog) -> Decision:
@@ -290,7 +274,3 @@ def _horizons(log: BatchedLog) -> tuple[DeleteHorizon, ...]:
             found.pop()
         found.append(DeleteHorizon(batch.last_offset + 1, batch.delete_horizon_ms))
     return tuple(found)
-
-
-def _longs(values: Sequence[int]) -> np.ndarray:
-    return np.array(values, np.int64)

@@ -22,25 +22,21 @@ from kcompact.cleaner.batched import (
 )
 from kcompact.cleaner.expiry import RecordRetention, expire_records
 from kcompact.cleaner.fitting import refuse_misfits, refuse_misfitting_batches
+from kcompact.cleaner.log_case import (
+    LogCase,
+    after_retention,
+    case_of,
+    needs_scan,
+    scan_limits,
+    spans_of_case,
+    with_cleanable_bytes,
+)
 from kcompact.cleaner.rolling import roll_segments
 from kcompact.cleaner.scanning import scan_maps
 from kcompact.cleaner.shares import slices_by_log
 from kcompact.cleaner.survey import Survey, survey, told_segments
 from kcompact.cleaner.tracked import Tracked
-from kcompact.cleaner.unbatched import (
-    LogCase,
-    Played,
-    after_retention,
-    case_of,
-    needs_scan,
-    outcome_of,
-    plan_of,
-    play_rounds,
-    retained_segments,
-    scan_limits,
-    spans_of_case,
-    with_cleanable_bytes,
-)
+from kcompact.cleaner.unbatched import Played, outcome_of, plan_of, play_rounds, retained_segments
 from kcompact.cleaner.verdict_tallies import Tally, tally
 from kcompact.rules.cleaned_log import LogCleaning
 from kcompact.rules.decisions import Plan

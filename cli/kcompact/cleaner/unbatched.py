@@ -1,163 +1,25 @@
 """Cleaning one log whose batches are not known: each record counts as a batch of its own (L9)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from kcompact.broker.given import GivenLog
 from kcompact.cleaner.aging import SegmentsAfter, aging_of, before_rounds, without_deleted
-from kcompact.cleaner.survey import Survey
+from kcompact.cleaner.log_case import LogCase
 from kcompact.cleaner.verdict_tallies import Tally, messages_of_round, removed_in_all
-from kcompact.digits import LONG_MAX
 from kcompact.rules.assumptions import marker_note, overtaken_note, range_notes, retention_note
-from kcompact.rules.capacity import map_limit, utilization
+from kcompact.rules.capacity import utilization
 from kcompact.rules.cleaned_log import LogCleaning, Round, checkpoint_after, horizons_after
-from kcompact.rules.decisions import Plan
-from kcompact.rules.files.retention import Retained, delete_old_segments
-from kcompact.rules.files.segments import SegmentState
-from kcompact.rules.policy import Policy
-from kcompact.rules.range import CleanableRange, LogBounds, log_bounds, segmented_range, unsegmented_range
-from kcompact.rules.ratio import DirtyRatio, compaction_delay_ms, segmented_ratio
-from kcompact.rules.rounds import MapScan, RoundSpan, ScanLimits, spans_of
-from kcompact.rules.verdicts import Longs, Rounds, Verdict
-
-
-@dataclass(frozen=True)
-class LogCase:
-    """One log before its rounds."""
-
-    given: GivenLog
-    policy: Policy
-    found: Survey
-    bounds: LogBounds
-    segments: tuple[SegmentState, ...] | None  # None: each record is a closed segment of its own
-    range: CleanableRange
-    dirty_ratio: DirtyRatio
-    deleted_before_offset: int = 0  # retention took the segments below, before the first round
-
-    @property
-    def is_dirty(self) -> bool:
-        """Whether a round has anything to do: a broker never starts one with an empty dirty section."""
-        if "compact" not in self.policy.cleanup_policy:
-            return False
-        if self.segments is not None:
-            return self.dirty_ratio.cleanable_bytes > 0
-        first = self.found.whole.first_dirty_record_offset
-        return first is not None and first < self.range.first_uncleanable_offset
-
-    @property
-    def is_taken(self) -> bool:
-        """Whether a round starts: dirty, and due where the ratio is respected."""
-        due = not self.policy.respect_dirty_ratio or self.dirty_ratio.eligible
-        return self.is_dirty and due
-
-    @property
-    def bases(self) -> list[int] | None:
-        """Base offsets of the segments."""
-        return None if self.segments is None else [segment.base_offset for segment in self.segments]
-
-
-def case_of(
-    given: GivenLog, policy: Policy, found: Survey, segments: tuple[SegmentState, ...] | None
-) -> LogCase:
-    """Bounds, range and ratio of one log."""
-    bounds = log_bounds(given, found.whole.first_offset, found.whole.last_offset + 1)
-    if segments is not None:
-        cleanable = segmented_range(segments, bounds, given.checkpoint_offset, policy)
-        ratio = segmented_ratio(segments, cleanable, policy)
-    else:
-        cleanable = unsegmented_range(bounds, given.checkpoint_offset, found.whole.first_young_offset)
-        ratio = _unsegmented_ratio(found, policy)
-    return LogCase(given, policy, found, bounds, segments, cleanable, ratio)
-
-
-def after_retention(case: LogCase) -> LogCase:
-    """The case of a log on which retention runs before it is cleaned (R52); without segments it is itself."""
-    if case.segments is None:
-        return case
-    retained = delete_old_segments(case.segments, case.bounds, case.policy)
-    if len(retained.segments) == len(case.segments):
-        return case
-    bounds = replace(case.bounds, log_start_offset=retained.log_start_offset)
-    cleanable = segmented_range(retained.segments, bounds, case.given.checkpoint_offset, case.policy)
-    return replace(
-        case,
-        bounds=bounds,
-        segments=retained.segments,
-        range=cleanable,
-        dirty_ratio=segmented_ratio(retained.segments, cleanable, case.policy),
-        deleted_before_offset=retained.segments[0].base_offset,
-    )
-
-
-def _unsegmented_ratio(found: Survey, policy: Policy) -> DirtyRatio:
-    """Byte sums as if the whole dirty section were cleanable (R6); ``with_cleanable_bytes`` corrects them."""
-    whole = found.whole
-    delay_ms = compaction_delay_ms([whole.oldest_dirty_timestamp_ms or -1], policy)
-    clean = whole.log_bytes - whole.dirty_log_bytes
-    return DirtyRatio(clean, whole.dirty_log_bytes, 0, delay_ms, policy.min_cleanable_dirty_ratio)
-
-
-def with_cleanable_bytes(case: LogCase, cleanable_bytes: int) -> LogCase:
-    """The case of an unsegmented log once it is known how much of its dirty section is cleanable."""
-    behind = case.dirty_ratio.cleanable_bytes - cleanable_bytes
-    ratio = replace(case.dirty_ratio, cleanable_bytes=cleanable_bytes, uncleanable_bytes=behind)
-    return replace(case, dirty_ratio=ratio)
-
-
-def scan_limits(case: LogCase) -> ScanLimits:
-    """The bounds and the capacity that the scan for full maps has to obey."""
-    limit = map_limit(case.policy)
-    return ScanLimits(
-        case.range.first_dirty_offset,
-        case.range.first_uncleanable_offset,
-        LONG_MAX if limit is None else limit,
-        case.policy.rounds,
-    )
-
-
-def needs_scan(case: LogCase) -> bool:
-    """Whether the map can be full at all."""
-    return case.is_taken and case.found.whole.mapped_records > scan_limits(case).map_limit
-
-
-def spans_of_case(case: LogCase, scan: MapScan | None) -> list[RoundSpan]:
-    """The rounds that the map's limit makes, before anything else ends them."""
-    if not case.is_taken:
-        return []
-    return spans_of(scan_limits(case), scan, case.bases)
+from kcompact.rules.decisions import Plan, plan_for, rounds_of
+from kcompact.rules.files.retention import Retained
+from kcompact.rules.ratio import segmented_ratio
+from kcompact.rules.rounds import RoundSpan
+from kcompact.rules.verdicts import Verdict
 
 
 def plan_of(case: LogCase, spans: Sequence[RoundSpan], log_start_offset: int) -> Plan:
     """The plan by which the workers decide on this log's records."""
-    policy = case.policy
-    rounds = Rounds(
-        _longs(span.next_offset for span in spans),
-        _longs(span.rewritten_end_offset for span in spans),
-        now_ms=policy.now_ms,
-        delete_horizon_ms=delete_horizon_ms(policy),
-        drop_tombstones=policy.drop_tombstones,
-        keep_keyless=policy.null_keys == "keep",
-        log_start_offset=log_start_offset,
-        deleted_before_offset=case.deleted_before_offset,
-    )
-    return Plan(
-        rounds,
-        _longs(span.first_dirty_offset for span in spans),
-        case.range.first_uncleanable_offset,
-        _longs(case.bases or ()),
-    )
-
-
-def delete_horizon_ms(policy: Policy) -> int | None:
-    """The horizon (ms) that a round stamps; None if it is beyond a signed 64-bit number (R25, R29)."""
-    horizon_ms = policy.now_ms + policy.delete_retention_ms
-    return horizon_ms if horizon_ms <= LONG_MAX else None
-
-
-def _longs(values: Iterable[int]) -> Longs:
-    return np.fromiter(values, np.int64)
+    rounds = rounds_of(case.policy, spans, log_start_offset, case.deleted_before_offset)
+    return plan_for(rounds, spans, case.range.first_uncleanable_offset, case.bases or ())
 
 
 @dataclass(frozen=True)
@@ -237,7 +99,7 @@ def _figures(case: LogCase, span: RoundSpan, number: int, tallies: Sequence[Tall
         removed=messages.removed,
         tombstones_kept=messages.tombstones_kept,
         tombstones_stamped=messages.tombstones_stamped,
-        delete_horizon_ms=delete_horizon_ms(case.policy),
+        delete_horizon_ms=case.policy.delete_horizon_ms,
         segments_before=sizes.segments_before,
         segments_after=sizes.segments_after,
     )
@@ -282,7 +144,6 @@ def outcome_of(case: LogCase, played: Played, tallies: Sequence[Tally], retained
         removed[Verdict.EXPIRED] = retained.expired_records
     is_compacted = "compact" in policy.cleanup_policy
     cleanable = case.range if is_compacted else None
-    horizon_ms = delete_horizon_ms(policy)
     return LogCleaning(
         bounds=case.bounds,
         range=cleanable,
@@ -292,7 +153,7 @@ def outcome_of(case: LogCase, played: Played, tallies: Sequence[Tally], retained
         checkpoint_offset=checkpoint_after(
             case.given.checkpoint_offset, cleanable, played.spans, retained.log_start_offset
         ),
-        horizons=horizons_after(case.given.horizons, played.spans, horizon_ms),
+        horizons=horizons_after(case.given.horizons, played.spans, policy.delete_horizon_ms),
         log_start_offset=retained.log_start_offset,
         segments=retained.segments if case.segments is not None else None,
         notes=(

@@ -15,7 +15,7 @@ from pathlib import Path
 import orjson
 
 from kcompact.compact.totals import Outcome, PartRange
-from kcompact.dumps.files.stored import MANIFEST, SUCCESS, UNFINISHED
+from kcompact.dumps.files.marks import MANIFEST, SUCCESS, UNFINISHED
 from kcompact.dumps.output.outputs import REPORT_FILES
 from kcompact.dumps.output.stored_output import StoredOutput
 from kcompact.errors import KcompactError, LeavingOutError, OutputError

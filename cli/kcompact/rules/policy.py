@@ -34,3 +34,9 @@ class Policy:
     drop_tombstones: bool = False
     null_keys: str = "error"  # "error", "drop" or "keep"
     now_ms: int = 0
+
+    @property
+    def delete_horizon_ms(self) -> int | None:
+        """The horizon that a round stamps; None if it is beyond a signed 64-bit number (R25, R29)."""
+        horizon_ms = self.now_ms + self.delete_retention_ms
+        return horizon_ms if horizon_ms <= LONG_MAX else None

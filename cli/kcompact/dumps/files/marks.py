@@ -1,18 +1,21 @@
 """Names in folders that are no part of a dump: what tools leave beside their data."""
 
+MANIFEST = "_kcompact.json"
+UNFINISHED = "_unfinished-"
+SUCCESS = "_SUCCESS"
 _MARKS = {
-    "_SUCCESS",
+    MANIFEST,
+    SUCCESS,
     "_metadata",  # and the next: Parquet's, of all files of a folder
     "_common_metadata",
     "_spark_metadata",
     "_temporary",
     "_delta_log",
     "_logs",
-    "_kcompact.json",
     "+tmp",  # of Confluent's HDFS sink: files that are not whole
     "__MACOSX",
 }
-_BEGINNINGS = (".", "_started_", "_committed_", "_unfinished-")
+_BEGINNINGS = (".", "_started_", "_committed_", UNFINISHED)
 
 
 def is_mark(name: str) -> bool:

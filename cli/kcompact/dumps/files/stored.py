@@ -9,14 +9,11 @@ from pathlib import PurePosixPath
 
 import orjson
 
-from kcompact.dumps.files.marks import is_mark
+from kcompact.dumps.files.marks import MANIFEST, UNFINISHED, is_mark
 from kcompact.dumps.files.origin import refuse_changed
 from kcompact.errors import InputError
 from kcompact.storage.object_stores import StoredObject, list_objects, read
 
-MANIFEST = "_kcompact.json"
-UNFINISHED = "_unfinished-"
-SUCCESS = "_SUCCESS"
 _MAGIC = re.compile(r"[*?\[]")
 _listed: dict[str, list[StoredObject]] = {}
 _found: dict[str, StoredObject] = {}

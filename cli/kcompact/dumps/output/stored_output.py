@@ -9,7 +9,7 @@ import os
 import re
 from dataclasses import dataclass
 
-from kcompact.dumps.files.stored import MANIFEST, SUCCESS, UNFINISHED
+from kcompact.dumps.files.marks import MANIFEST, SUCCESS, UNFINISHED
 from kcompact.errors import OutputError
 from kcompact.storage.object_stores import is_address
 

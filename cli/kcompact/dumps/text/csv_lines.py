@@ -1,37 +1,33 @@
 """CSV, with or without a header line; a record may span lines inside quotes."""
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import BinaryIO
 
-import pyarrow as pa
-
 from kcompact.dumps.json.json_scan import chunks_of
-from kcompact.dumps.loops.line_loop import index_lines
-from kcompact.dumps.records.framed import Frame, FramedLayout, ReadRecord, UnreadableError, count_noise
-from kcompact.dumps.records.layout import DumpFile, Split, SplitNotes, SplitToIndex
+from kcompact.dumps.records.framed import Frame, ReadRecord, UnreadableError, count_noise
+from kcompact.dumps.records.layout import DumpFile, SplitNotes
 from kcompact.dumps.records.value_keys import with_value_keys
 from kcompact.dumps.text.console_consumer import NOISE
 from kcompact.dumps.text.csv_reader import CsvReader, CsvShape
-from kcompact.dumps.text.lines import cut_at_lines, lines_of, without_line_end
+from kcompact.dumps.text.line_layout import LineLayout
+from kcompact.dumps.text.lines import lines_of, without_line_end
 
 _UNFINISHED = "a quoted field does not end before the file does"
 _UNFINISHED_HINT = "the last line is cut off, or a quote is missing: export the dump again"
 
 
-class CsvLines(FramedLayout):
+class CsvLines(LineLayout):
     """A record is a line, or several if quotes are open where a line ends."""
 
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
         """Cut after line ends that stand outside of quotes."""
-        with Path(file.data_path).open("rb") as source:
-            ranges = _after_lines(file, source, split_bytes)
+        ranges = super().plan(file, split_bytes)
         return ranges if _is_cut_well(file, ranges) else _outside_quotes(file, ranges)
 
     def cut(self, file: DumpFile, source: BinaryIO, split_bytes: int) -> list[tuple[int, int]] | None:
         """Likewise, where no line end can be quoted."""
-        ranges = _after_lines(file, source, split_bytes)
-        return ranges if _is_cut_well(file, ranges) else None
+        ranges = super().cut(file, source, split_bytes)
+        return ranges if ranges is not None and _is_cut_well(file, ranges) else None
 
     def frames(self, file: DumpFile, start: int, end: int, notes: SplitNotes) -> Iterator[Frame]:
         """Rows; blank lines are skipped."""
@@ -55,33 +51,10 @@ class CsvLines(FramedLayout):
         if open_quotes:
             raise UnreadableError(_UNFINISHED, _UNFINISHED_HINT, position=position)
 
-    def index(
-        self, file: DumpFile, split: Split, extra: frozenset[str], notes: SplitNotes
-    ) -> Iterator[pa.RecordBatch]:
-        """By a compiled loop where the dump is large and its dialect allows it."""
-        yield from self.index_together([SplitToIndex(file, split, notes)], extra)
-
-    def index_together(
-        self, parts: Sequence[SplitToIndex], extra: frozenset[str]
-    ) -> Iterator[pa.RecordBatch]:
-        """Likewise, across the ends of files."""
-        return index_lines(parts, extra, super().index)
-
-    def content(self, data: bytes) -> bytes:
-        """The row without its line end."""
-        return without_line_end(data)
-
     def reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
         """Read cells."""
         read = CsvReader(file, notes, values=values or file.dialect.reads_values)
         return with_value_keys(read, file, notes)
-
-
-def _after_lines(file: DumpFile, source: BinaryIO, split_bytes: int) -> list[tuple[int, int]]:
-    shape: CsvShape = file.shape
-    if not shape.splittable:
-        return [(shape.start, file.data_bytes)]
-    return cut_at_lines(source, shape.start, file.data_bytes, split_bytes)
 
 
 def _is_cut_well(file: DumpFile, ranges: list[tuple[int, int]]) -> bool:

@@ -1,0 +1,47 @@
+"""Layouts whose files can be cut at lines."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+import pyarrow as pa
+
+from kcompact.dumps.loops.line_loop import index_lines
+from kcompact.dumps.records.framed import FramedLayout
+from kcompact.dumps.records.layout import DumpFile, Split, SplitNotes, SplitToIndex
+from kcompact.dumps.text.lines import cut_at_lines, without_line_end
+
+
+class LineLayout(FramedLayout):
+    """A record is a line, or several."""
+
+    def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
+        """Cut after line ends."""
+        with Path(file.data_path).open("rb") as source:
+            return _after_lines(file, source, split_bytes)
+
+    def cut(self, file: DumpFile, source: BinaryIO, split_bytes: int) -> list[tuple[int, int]] | None:
+        """Likewise: line ends are looked for where cuts are wanted."""
+        return _after_lines(file, source, split_bytes)
+
+    def index(
+        self, file: DumpFile, split: Split, extra: frozenset[str], notes: SplitNotes
+    ) -> Iterator[pa.RecordBatch]:
+        """By a compiled loop where the dump is large and its dialect allows it."""
+        yield from self.index_together([SplitToIndex(file, split, notes)], extra)
+
+    def index_together(
+        self, parts: Sequence[SplitToIndex], extra: frozenset[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """Likewise, across the ends of files."""
+        return index_lines(parts, extra, super().index)
+
+    def content(self, data: bytes) -> bytes:
+        """The record without its last line end."""
+        return without_line_end(data)
+
+
+def _after_lines(file: DumpFile, source: BinaryIO, split_bytes: int) -> list[tuple[int, int]]:
+    if not file.shape.splittable:
+        return [(file.shape.start, file.data_bytes)]
+    return cut_at_lines(source, file.shape.start, file.data_bytes, split_bytes)
