@@ -7,42 +7,17 @@ import numpy as np
 
 from kcompact.digits import LARGEST_OFFSET
 from kcompact.dumps.loops import columns as c
-from kcompact.dumps.loops.avro.avro_program import (
-    BEGIN,
-    END,
-    ENUM,
-    FINISH,
-    FIXED,
-    HEADERS,
-    ITEMS,
-    JUMP,
-    KEEP_BYTES,
-    KEEP_LONG,
-    KEY,
-    LONG,
-    NEXT_ITEM,
-    OFFSET,
-    PARTITION,
-    RETURN,
-    THERE,
-    TIMESTAMP,
-    TOPIC,
-    UNION,
-    VALUE,
-)
-from kcompact.dumps.loops.avro.avro_values import REFUSED, is_ascii, long_at, written_number
-from kcompact.dumps.loops.compiling import int64, loop, part
+from kcompact.dumps.loops.avro.avro_program import HEADERS, KEY, OFFSET, PARTITION, TIMESTAMP, TOPIC, VALUE
+from kcompact.dumps.loops.avro.avro_record import END_OF_PART, KIND, START, record_end
+from kcompact.dumps.loops.avro.avro_values import is_ascii, written_number
+from kcompact.dumps.loops.compiling import loop, part
 from kcompact.dumps.loops.fields import copied, is_lossy
 from kcompact.dumps.loops.topics import topic_number
 
-# Columns of ``spans``, which has a row for each part of a record: NULL, OTHER (a number, at _START) or TEXT.
-_KIND, _START, _END = range(3)
-SPAN_FACTS = 3
 # Places of ``rules``.
 BYTE_EXACT, TOPIC_NEEDED, WHOLE_VALUE, CONTENTS = range(4)
 RULES = 4
 _LARGEST_PARTITION = 2**31 - 1
-_MORE = 0x80  # set in all bytes of a long but the last
 
 _SIGNATURE = (
     "void(uint8[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[:, ::1], int64[::1],"
@@ -54,121 +29,10 @@ _SIGNATURE = (
 @part
 def _clear(spans: np.ndarray, rules: np.ndarray) -> None:
     for role in range(len(spans)):
-        spans[role, _KIND] = c.NULL
-        spans[role, _START] = spans[role, _END] = 0
+        spans[role, KIND] = c.NULL
+        spans[role, START] = spans[role, END_OF_PART] = 0
     if rules[WHOLE_VALUE]:
-        spans[VALUE, _KIND] = c.OTHER
-
-
-@part
-def _record_end(
-    data: np.ndarray,
-    at: int,
-    end: int,
-    steps: np.ndarray,
-    branch_starts: np.ndarray,
-    stack: np.ndarray,
-    spans: np.ndarray,
-) -> int:
-    """Behind the record that starts at ``at`` of a block that ends at ``end``; ``spans`` learn its parts."""
-    step, depth = 0, 0
-    while True:
-        kind, first = steps[step, 0], steps[step, 1]
-        if kind <= KEEP_BYTES:
-            at = _field_end(data, at, end, kind, first, spans)
-            step += 1
-        elif kind <= THERE:
-            _keep(at, kind, first, spans)
-            step += 1
-        elif kind == UNION:
-            at, step = _chosen(data, at, end, steps, branch_starts, step)
-        elif kind < END:
-            at, step, depth = _led(data, at, end, kind, first, step, stack, depth)
-        else:
-            return at
-        if at < 0:
-            return REFUSED
-
-
-@part
-def _led(
-    data: np.ndarray, at: int, end: int, kind: int, first: int, step: int, stack: np.ndarray, depth: int
-) -> tuple[int, int, int]:
-    """Behind a step that leads to ``first`` or elsewhere: the next step, and how much is open then."""
-    if kind == JUMP:
-        return at, first, depth
-    if kind == NEXT_ITEM:
-        stack[depth - 1, 1] -= 1
-        is_over = int64(stack[depth - 1, 1] == 0)
-        return at, stack[depth - 1, 0] + 1 - is_over, depth - is_over
-    if kind == RETURN:
-        return at, stack[depth - 1, 0], depth - 1
-    back, count = step + 1, int64(1)
-    if kind == ITEMS:
-        back = step
-        at, count = _run_of_items(data, at, end)
-    if at < 0 or count == 0:
-        return at, first, depth
-    if depth == len(stack):
-        return REFUSED, step, depth
-    stack[depth, 0], stack[depth, 1] = back, count
-    return at, step + 1 if kind == ITEMS else first, depth + 1
-
-
-@part
-def _field_end(data: np.ndarray, at: int, end: int, kind: int, first: int, spans: np.ndarray) -> int:
-    """Behind a field: ``first`` is its size, its number of symbols, or the part of the record that it is."""
-    if kind == FIXED:
-        return at + first if first <= end - at else REFUSED
-    number, at = long_at(data, at, end)
-    if at < 0 or kind == LONG:
-        return at
-    if kind == ENUM:
-        return at if 0 <= number < first else REFUSED
-    if kind == KEEP_LONG:
-        spans[first, _KIND], spans[first, _START] = c.OTHER, number
-        return at
-    if not 0 <= number <= end - at:
-        return REFUSED
-    if kind == KEEP_BYTES:
-        spans[first, _KIND], spans[first, _START], spans[first, _END] = c.TEXT, at, at + number
-    return at + number
-
-
-@part
-def _keep(at: int, kind: int, role: int, spans: np.ndarray) -> None:
-    if kind == BEGIN:
-        spans[role, _START] = at
-    elif kind == FINISH:
-        spans[role, _KIND], spans[role, _END] = c.TEXT, at
-    else:
-        spans[role, _KIND] = c.OTHER
-
-
-@part
-def _chosen(
-    data: np.ndarray, at: int, end: int, steps: np.ndarray, branch_starts: np.ndarray, step: int
-) -> tuple[int, int]:
-    """Behind the number of a union's branch, and the step that the branch starts with.
-
-    The reference cuts a single byte off where it needs the bytes behind it: longer spellings are left to it.
-    """
-    if at >= end or data[at] >= _MORE:
-        return REFUSED, step
-    number, after = long_at(data, at, end)
-    if not 0 <= number < steps[step, 1]:
-        return REFUSED, step
-    return after, branch_starts[steps[step, 2] + number]
-
-
-@part
-def _run_of_items(data: np.ndarray, at: int, end: int) -> tuple[int, int]:
-    """Behind the number of items that follow (and, where it is negative, their size), and that number."""
-    count, at = long_at(data, at, end)
-    if at >= 0 and count < 0:
-        _, at = long_at(data, at, end)
-        count = -count
-    return (at, count) if at >= 0 and count >= 0 else (REFUSED, 0)
+        spans[VALUE, KIND] = c.OTHER
 
 
 @part
@@ -194,16 +58,16 @@ def _fill(
 
 @part
 def _fill_numbers(spans: np.ndarray, row: int, numbers: np.ndarray) -> bool:
-    partition, timestamp, clock = -1, -1, spans[TIMESTAMP, _KIND]
-    if spans[PARTITION, _KIND] == c.OTHER:
-        partition = spans[PARTITION, _START]
+    partition, timestamp, clock = -1, -1, spans[TIMESTAMP, KIND]
+    if spans[PARTITION, KIND] == c.OTHER:
+        partition = spans[PARTITION, START]
         if not 0 <= partition <= _LARGEST_PARTITION:
             return False
     if clock == c.OTHER:
-        timestamp = max(-1, spans[TIMESTAMP, _START])
-    numbers[c.OFFSET, row], numbers[c.PARTITION, row] = spans[OFFSET, _START], partition
+        timestamp = max(-1, spans[TIMESTAMP, START])
+    numbers[c.OFFSET, row], numbers[c.PARTITION, row] = spans[OFFSET, START], partition
     numbers[c.TIMESTAMP, row], numbers[c.CLOCK, row] = timestamp, clock
-    return spans[OFFSET, _KIND] == c.OTHER and 0 <= spans[OFFSET, _START] <= LARGEST_OFFSET
+    return spans[OFFSET, KIND] == c.OTHER and 0 <= spans[OFFSET, START] <= LARGEST_OFFSET
 
 
 @part
@@ -218,10 +82,10 @@ def _fill_topic(
     state: np.ndarray,
 ) -> bool:
     numbers[c.TOPIC, row] = 0
-    if spans[TOPIC, _KIND] == c.NULL:
+    if spans[TOPIC, KIND] == c.NULL:
         return rules[TOPIC_NEEDED] == 0
     last = numbers[c.TOPIC, row - 1] if row > 0 else 0
-    start, end = spans[TOPIC, _START], spans[TOPIC, _END]
+    start, end = spans[TOPIC, START], spans[TOPIC, END_OF_PART]
     number = topic_number(data, start, end, last, topics, topic_ends, state)
     numbers[c.TOPIC, row] = number
     return number >= 0 and (number == last or is_ascii(data, start, end))
@@ -229,12 +93,12 @@ def _fill_topic(
 
 @part
 def _fill_value(spans: np.ndarray, row: int, rules: np.ndarray, numbers: np.ndarray) -> bool:
-    numbers[c.VALUE_KIND, row], numbers[c.FLAGS, row] = spans[VALUE, _KIND], 0
-    numbers[c.VALUE_START, row], numbers[c.VALUE_END, row] = spans[VALUE, _START], spans[VALUE, _END]
-    start, end = spans[HEADERS, _START], spans[HEADERS, _END]
+    numbers[c.VALUE_KIND, row], numbers[c.FLAGS, row] = spans[VALUE, KIND], 0
+    numbers[c.VALUE_START, row], numbers[c.VALUE_END, row] = spans[VALUE, START], spans[VALUE, END_OF_PART]
+    start, end = spans[HEADERS, START], spans[HEADERS, END_OF_PART]
     numbers[c.HEADERS_START, row], numbers[c.HEADERS_END, row] = start, end
     # Headers that take no bytes are not the same as none.
-    return rules[CONTENTS] == 0 or spans[HEADERS, _KIND] == c.NULL or end > start
+    return rules[CONTENTS] == 0 or spans[HEADERS, KIND] == c.NULL or end > start
 
 
 @part
@@ -247,12 +111,12 @@ def _fill_key(
     keys: np.ndarray,
     state: np.ndarray,
 ) -> bool:
-    kind, at = spans[KEY, _KIND], state[c.KEY_BYTES]
+    kind, at = spans[KEY, KIND], state[c.KEY_BYTES]
     after = at
     if kind == c.OTHER:
-        kind, after = c.TEXT, written_number(spans[KEY, _START], keys, at)
+        kind, after = c.TEXT, written_number(spans[KEY, START], keys, at)
     elif kind == c.TEXT:
-        after = copied(data, spans[KEY, _START], spans[KEY, _END], keys, at)
+        after = copied(data, spans[KEY, START], spans[KEY, END_OF_PART], keys, at)
     if after < 0 or (rules[BYTE_EXACT] == 0 and is_lossy(keys, at, after)):
         return False
     numbers[c.KEY_KIND, row] = kind
@@ -296,7 +160,7 @@ def scan_avro_blocks(
             at = starts[block] if block < len(starts) else at
             continue
         _clear(spans, rules)
-        after = _record_end(data, at, ends[block], steps, branch_starts, stack, spans)
+        after = record_end(data, at, ends[block], steps, branch_starts, stack, spans)
         if after < 0 or not _fill(data, spans, row, rules, numbers, keys, topics, topic_ends, state):
             state[c.REFUSALS] = 1
             break

@@ -14,12 +14,12 @@ from kcompact.dumps.loops.avro.avro_loop import (
     BYTE_EXACT,
     CONTENTS,
     RULES,
-    SPAN_FACTS,
     TOPIC_NEEDED,
     WHOLE_VALUE,
     scan_avro_blocks,
 )
 from kcompact.dumps.loops.avro.avro_program import ROLES, AvroProgram, compile_program
+from kcompact.dumps.loops.avro.avro_record import SPAN_FACTS
 from kcompact.dumps.loops.avro.avro_values import MOST_DIGITS
 from kcompact.dumps.loops.columns import MOST_ROWS, Columns
 from kcompact.dumps.loops.scanned_rows import Misfit, ScannedRows

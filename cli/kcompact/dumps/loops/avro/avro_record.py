@@ -1,0 +1,139 @@
+"""The way through one Avro record by the steps of ``avro_program``: its end, and where its parts lie."""
+
+import numpy as np
+
+from kcompact.dumps.loops import columns as c
+from kcompact.dumps.loops.avro.avro_program import (
+    BEGIN,
+    END,
+    ENUM,
+    FINISH,
+    FIXED,
+    ITEMS,
+    JUMP,
+    KEEP_BYTES,
+    KEEP_LONG,
+    LONG,
+    NEXT_ITEM,
+    RETURN,
+    THERE,
+    UNION,
+)
+from kcompact.dumps.loops.avro.avro_values import REFUSED, long_at
+from kcompact.dumps.loops.compiling import int64, part
+
+# Columns of ``spans``, which has a row for each part of a record: NULL, OTHER (a number, at START) or TEXT.
+KIND, START, END_OF_PART = range(3)
+SPAN_FACTS = 3
+_MORE = 0x80  # set in all bytes of a long but the last
+
+
+@part
+def record_end(
+    data: np.ndarray,
+    at: int,
+    end: int,
+    steps: np.ndarray,
+    branch_starts: np.ndarray,
+    stack: np.ndarray,
+    spans: np.ndarray,
+) -> int:
+    """Behind the record that starts at ``at`` of a block that ends at ``end``; ``spans`` learn its parts."""
+    step, depth = 0, 0
+    while True:
+        kind, first = steps[step, 0], steps[step, 1]
+        if kind <= KEEP_BYTES:
+            at = _field_end(data, at, end, kind, first, spans)
+            step += 1
+        elif kind <= THERE:
+            _keep(at, kind, first, spans)
+            step += 1
+        elif kind == UNION:
+            at, step = _chosen(data, at, end, steps, branch_starts, step)
+        elif kind < END:
+            at, step, depth = _led(data, at, end, kind, first, step, stack, depth)
+        else:
+            return at
+        if at < 0:
+            return REFUSED
+
+
+@part
+def _led(
+    data: np.ndarray, at: int, end: int, kind: int, first: int, step: int, stack: np.ndarray, depth: int
+) -> tuple[int, int, int]:
+    """Behind a step that leads to ``first`` or elsewhere: the next step, and how much is open then."""
+    if kind == JUMP:
+        return at, first, depth
+    if kind == NEXT_ITEM:
+        stack[depth - 1, 1] -= 1
+        is_over = int64(stack[depth - 1, 1] == 0)
+        return at, stack[depth - 1, 0] + 1 - is_over, depth - is_over
+    if kind == RETURN:
+        return at, stack[depth - 1, 0], depth - 1
+    back, count = step + 1, int64(1)
+    if kind == ITEMS:
+        back = step
+        at, count = _run_of_items(data, at, end)
+    if at < 0 or count == 0:
+        return at, first, depth
+    if depth == len(stack):
+        return REFUSED, step, depth
+    stack[depth, 0], stack[depth, 1] = back, count
+    return at, step + 1 if kind == ITEMS else first, depth + 1
+
+
+@part
+def _field_end(data: np.ndarray, at: int, end: int, kind: int, first: int, spans: np.ndarray) -> int:
+    """Behind a field: ``first`` is its size, its number of symbols, or the part of the record that it is."""
+    if kind == FIXED:
+        return at + first if first <= end - at else REFUSED
+    number, at = long_at(data, at, end)
+    if at < 0 or kind == LONG:
+        return at
+    if kind == ENUM:
+        return at if 0 <= number < first else REFUSED
+    if kind == KEEP_LONG:
+        spans[first, KIND], spans[first, START] = c.OTHER, number
+        return at
+    if not 0 <= number <= end - at:
+        return REFUSED
+    if kind == KEEP_BYTES:
+        spans[first, KIND], spans[first, START], spans[first, END_OF_PART] = c.TEXT, at, at + number
+    return at + number
+
+
+@part
+def _keep(at: int, kind: int, role: int, spans: np.ndarray) -> None:
+    if kind == BEGIN:
+        spans[role, START] = at
+    elif kind == FINISH:
+        spans[role, KIND], spans[role, END_OF_PART] = c.TEXT, at
+    else:
+        spans[role, KIND] = c.OTHER
+
+
+@part
+def _chosen(
+    data: np.ndarray, at: int, end: int, steps: np.ndarray, branch_starts: np.ndarray, step: int
+) -> tuple[int, int]:
+    """Behind the number of a union's branch, and the step that the branch starts with.
+
+    The reference cuts a single byte off where it needs the bytes behind it: longer spellings are left to it.
+    """
+    if at >= end or data[at] >= _MORE:
+        return REFUSED, step
+    number, after = long_at(data, at, end)
+    if not 0 <= number < steps[step, 1]:
+        return REFUSED, step
+    return after, branch_starts[steps[step, 2] + number]
+
+
+@part
+def _run_of_items(data: np.ndarray, at: int, end: int) -> tuple[int, int]:
+    """Behind the number of items that follow (and, where it is negative, their size), and that number."""
+    count, at = long_at(data, at, end)
+    if at >= 0 and count < 0:
+        _, at = long_at(data, at, end)
+        count = -count
+    return (at, count) if at >= 0 and count >= 0 else (REFUSED, 0)
