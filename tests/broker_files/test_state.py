@@ -40,7 +40,8 @@ def check(folder: Path, inputs: list[Path], last_offsets: Mapping[LogName, int])
     with open_state(folder) as opened:
         beside = opened.beside([str(path) for path in inputs])
     beside.check_logs(last_offsets)
-    beside.check_output()
+    if beside.missing is not None:
+        raise beside.lacks(beside.missing)
     return beside.notes
 
 
