@@ -1,6 +1,6 @@
-"""``--annotations``: whether GitHub is told; the same for every command."""
+"""``--annotations``, whether GitHub is told, and what the options that take a value have in common."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,3 +13,10 @@ AnnotationsOption = Annotated[
         show_default=False,
     ),
 ]
+
+
+def value_option(panel: str, help_text: str, metavar: str, *names: str, **more: Any) -> Any:
+    """An option that takes a value; where its default is worth telling, the help text does."""
+    return typer.Option(
+        *names, help=help_text, metavar=metavar, rich_help_panel=panel, show_default=False, **more
+    )

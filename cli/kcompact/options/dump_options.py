@@ -10,20 +10,14 @@ from kcompact.digits import INT_MAX, whole_number
 from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut, ReadOptions
 from kcompact.dumps.records.change_events import FORMATS
 from kcompact.errors import InputError
+from kcompact.options.annotations import value_option
 from kcompact.options.completion import dialect_names, topic_names
 
 _PANEL = "Reading (default: recognised)"
 
 
 def _reading_option(name: str, help_text: str, metavar: str, complete: Any = None) -> Any:
-    return typer.Option(
-        f"--{name}",
-        help=help_text,
-        metavar=metavar,
-        rich_help_panel=_PANEL,
-        show_default=False,
-        autocompletion=complete,
-    )
+    return value_option(_PANEL, help_text, metavar, f"--{name}", autocompletion=complete)
 
 
 @dataclass(frozen=True)

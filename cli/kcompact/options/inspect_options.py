@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kcompact.inspect.severity import Level
-from kcompact.options.annotations import AnnotationsOption
+from kcompact.options.annotations import AnnotationsOption, value_option
 
 _OUTPUT = "Output"
 _KEYS = "History of keys"
@@ -45,14 +45,7 @@ class InspectOutputOptions:
 
     output: Annotated[
         str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Where the report goes; - for standard output.",
-            rich_help_panel=_OUTPUT,
-            show_default=False,
-        ),
+        value_option(_OUTPUT, "Where the report goes; - for standard output.", "FILE", "--output", "-o"),
     ] = None
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace a file that exists.", rich_help_panel=_OUTPUT)
@@ -69,29 +62,20 @@ class KeyOptions:
 
     key: Annotated[
         list[str],
-        typer.Option(
-            metavar="KEY|@FILE",
-            help="Every record of this key, and what becomes of it; @FILE: one key a line. Repeatable.",
-            rich_help_panel=_KEYS,
-            show_default=False,
+        value_option(
+            _KEYS,
+            "Every record of this key, and what becomes of it; @FILE: one key a line. Repeatable.",
+            "KEY|@FILE",
         ),
     ] = field(default_factory=list)
     key_base64: Annotated[
         list[str],
-        typer.Option(
-            metavar="BASE64",
-            help="The same for bytes. Repeatable.",
-            rich_help_panel=_KEYS,
-            show_default=False,
-        ),
+        value_option(_KEYS, "The same for bytes. Repeatable.", "BASE64"),
     ] = field(default_factory=list)
     offset: Annotated[
         list[str],
-        typer.Option(
-            metavar="LOG=OFFSET",
-            help="The same for the key of a record, such as orders-0=1222. Repeatable.",
-            rich_help_panel=_KEYS,
-            show_default=False,
+        value_option(
+            _KEYS, "The same for the key of a record, such as orders-0=1222. Repeatable.", "LOG=OFFSET"
         ),
     ] = field(default_factory=list)
 
@@ -107,33 +91,22 @@ class ExpectationOptions:
 
     max_null_keys: Annotated[
         int | None,
-        typer.Option(
-            metavar="N", min=0, help="Records without key.", rich_help_panel=_EXPECT, show_default=False
-        ),
+        value_option(_EXPECT, "Records without key.", "N", min=0),
     ] = None
     max_cross_partition_keys: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            min=0,
-            help="Keys in several partitions of a topic.",
-            rich_help_panel=_EXPECT,
-            show_default=False,
-        ),
+        value_option(_EXPECT, "Keys in several partitions of a topic.", "N", min=0),
     ] = None
     max_gaps: Annotated[
         int | None,
-        typer.Option(
-            metavar="N", min=0, help="Gaps in the offsets.", rich_help_panel=_EXPECT, show_default=False
-        ),
+        value_option(_EXPECT, "Gaps in the offsets.", "N", min=0),
     ] = None
     expect_end_offsets: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Log end offsets, lines of TOPIC:PARTITION:OFFSET as kafka-get-offsets.sh prints them.",
-            rich_help_panel=_EXPECT,
-            show_default=False,
+        value_option(
+            _EXPECT,
+            "Log end offsets, lines of TOPIC:PARTITION:OFFSET as kafka-get-offsets.sh prints them.",
+            "FILE",
         ),
     ] = None
     fail_on: Annotated[

@@ -3,10 +3,9 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
-
-import typer
+from typing import Annotated, TypeVar
 
 from kcompact.broker.aborted import read_aborted
 from kcompact.broker.batches import read_batches
@@ -18,6 +17,7 @@ from kcompact.broker.quantities import parse_moment_ms
 from kcompact.broker.segment_lists import read_segments
 from kcompact.broker.state_folder import CleanerState
 from kcompact.errors import PolicyError
+from kcompact.options.annotations import value_option
 from kcompact.storage.object_stores import is_address
 
 _PANEL = "What the dump cannot know"
@@ -25,8 +25,7 @@ _PANEL = "What the dump cannot know"
 T = TypeVar("T")
 
 
-def _given_option(help_text: str, metavar: str) -> Any:
-    return typer.Option(help=help_text, metavar=metavar, rich_help_panel=_PANEL, show_default=False)
+_given_option = partial(value_option, _PANEL)
 
 
 @dataclass(frozen=True)

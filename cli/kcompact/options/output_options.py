@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kcompact.options.annotations import AnnotationsOption
+from kcompact.options.annotations import AnnotationsOption, value_option
 from kcompact.options.completion import target_names
 
 _PANEL = "Output"
@@ -18,13 +18,12 @@ class OutputOptions:
 
     output: Annotated[
         str | None,
-        typer.Option(
+        value_option(
+            _PANEL,
+            "Output file, DIR/ for one file per input, or - for standard output.",
+            "PATH",
             "--output",
             "-o",
-            metavar="PATH",
-            help="Output file, DIR/ for one file per input, or - for standard output.",
-            rich_help_panel=_PANEL,
-            show_default=False,
         ),
     ] = None
     overwrite: Annotated[
@@ -32,24 +31,18 @@ class OutputOptions:
     ] = False
     to: Annotated[
         str | None,
-        typer.Option(
-            "--to",
-            metavar="FORMAT",
-            help="Convert to jsonl, csv, avro, parquet (lossless) or kcat (key TAB value lines for"
+        value_option(
+            _PANEL,
+            "Convert to jsonl, csv, avro, parquet (lossless) or kcat (key TAB value lines for"
             " kcat -P -K -Z); default: what the suffix of -o says.",
-            rich_help_panel=_PANEL,
-            show_default=False,
+            "FORMAT",
+            "--to",
             autocompletion=target_names,
         ),
     ] = None
     report: Annotated[
         str | None,
-        typer.Option(
-            metavar="DIR",
-            help="Report folder. (default: beside the output, .report)",
-            rich_help_panel=_PANEL,
-            show_default=False,
-        ),
+        value_option(_PANEL, "Report folder. (default: beside the output, .report)", "DIR"),
     ] = None
     no_report: Annotated[
         bool, typer.Option("--no-report", help="Write no report folder.", rich_help_panel=_PANEL)

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
-
-import typer
 
 from kcompact.broker.configs import (
     SMALLEST_BUFFER_BYTES_PER_THREAD,
@@ -14,13 +13,13 @@ from kcompact.broker.configs import (
 )
 from kcompact.broker.topic_configs import ConfigEntry, TopicConfigs, read_topic_configs
 from kcompact.errors import PolicyError
+from kcompact.options.annotations import value_option
 from kcompact.rules.policy import Policy
 
 _PANEL = "Policy (Kafka's configs; default: Kafka's)"
 
 
-def _config_option(help_text: str, metavar: str) -> Any:
-    return typer.Option(help=help_text, metavar=metavar, rich_help_panel=_PANEL, show_default=False)
+_config_option = partial(value_option, _PANEL)
 
 
 @dataclass(frozen=True)

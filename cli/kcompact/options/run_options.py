@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from kcompact.errors import EngineError
+from kcompact.options.annotations import value_option
 
 _PANEL = "Running"
 
@@ -16,39 +17,25 @@ class RunOptions:
 
     master: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL",
-            help="Spark master: local[N], spark://..., yarn, k8s://..., sc://... (default: all cores here)",
-            rich_help_panel=_PANEL,
-            show_default=False,
+        value_option(
+            _PANEL,
+            "Spark master: local[N], spark://..., yarn, k8s://..., sc://... (default: all cores here)",
+            "URL",
         ),
     ] = None
     remote: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL",
-            help="A Spark Connect server, sc://host:port; the same as --master sc://...",
-            rich_help_panel=_PANEL,
-            show_default=False,
-        ),
+        value_option(_PANEL, "A Spark Connect server, sc://host:port; the same as --master sc://...", "URL"),
     ] = None
     conf: Annotated[
         list[str],
-        typer.Option(
-            metavar="KEY=VALUE",
-            help="A setting of Spark, such as spark.executor.memory=4g. Repeatable.",
-            rich_help_panel=_PANEL,
-            show_default=False,
+        value_option(
+            _PANEL, "A setting of Spark, such as spark.executor.memory=4g. Repeatable.", "KEY=VALUE"
         ),
     ] = field(default_factory=list)
     driver_memory: Annotated[
         str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="Heap of the JVM, such as 1g. (default: by the size of the input)",
-            rich_help_panel=_PANEL,
-            show_default=False,
-        ),
+        value_option(_PANEL, "Heap of the JVM, such as 1g. (default: by the size of the input)", "SIZE"),
     ] = None
     verbose: Annotated[
         bool,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kcompact.options.annotations import AnnotationsOption
+from kcompact.options.annotations import AnnotationsOption, value_option
 
 _PANEL = "Verification"
 _OUTPUT = "Output"
@@ -61,11 +61,8 @@ class VerifyOptions:
     ] = False
     absent_keys: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Evidence that these keys are gone, one a line as text, or as base64:...",
-            rich_help_panel=_PANEL,
-            show_default=False,
+        value_option(
+            _PANEL, "Evidence that these keys are gone, one a line as text, or as base64:...", "FILE"
         ),
     ] = None
     hash_keys: Annotated[
@@ -105,23 +102,17 @@ class AnswerOptions:
     ] = VerifyFormat.TEXT
     max_findings: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
+        value_option(
+            _OUTPUT,
+            "Findings named of each kind and log; all are counted. (default: 3 as text, all in JSON)",
+            "N",
             min=0,
-            help="Findings named of each kind and log; all are counted. (default: 3 as text, all in JSON)",
-            rich_help_panel=_OUTPUT,
-            show_default=False,
         ),
     ] = None
     output: Annotated[
         str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write the answer to a file instead of standard output.",
-            rich_help_panel=_OUTPUT,
-            show_default=False,
+        value_option(
+            _OUTPUT, "Write the answer to a file instead of standard output.", "FILE", "--output", "-o"
         ),
     ] = None
     overwrite: Annotated[
