@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import fastavro
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -18,6 +19,7 @@ from kcompact.dumps.files.at_hand import file_at_hand
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.opened_files import opened_apart
 from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.parquet.parquet_rows import GROUP_SHIFT
 from kcompact.dumps.records.layout import DumpFile, Split, SplitNotes
 from kcompact.errors import InputError
 from s3_server import S3
@@ -51,6 +53,10 @@ def json_array() -> bytes:
     return b"[" + b",".join(json_lines().splitlines()) + b"]\n"
 
 
+def pretty() -> bytes:
+    return json_lines().replace(b"{", b"{\n ")
+
+
 def csv(quote: str) -> bytes:
     rows = (f"t,0,{offset},k{offset % 7},{quote}{VALUE}{quote}\n" for offset in range(RECORDS))
     return ("topic,partition,offset,key,value\n" + "".join(rows)).encode()
@@ -80,10 +86,11 @@ ENDS_TELL = [
     pytest.param(json_lines, "d.jsonl", 5, MOST_BYTES, id="json lines"),
     pytest.param(lambda: json_lines() + TOOL, "d.jsonl", 5, MOST_BYTES, id="a tool's last line"),
     pytest.param(avro, "d.avro", 4, MOST_BYTES, id="avro"),
-    pytest.param(parquet, "d.parquet", 14, MOST_BYTES, id="parquet"),
+    pytest.param(parquet, "d.parquet", 7, MOST_BYTES, id="parquet"),
 ]
 ALL_IS_READ = [
-    pytest.param(json_array, "d.json", 4, 2 * RECORDS * 1_200, id="json array"),
+    pytest.param(json_array, "d.json", 3, 2 * RECORDS * 1_200, id="json array"),
+    pytest.param(pretty, "d.json", 3, 2 * RECORDS * 1_200, id="pretty objects"),
     pytest.param(lambda: csv('"'), "d.csv", 6, 2 * RECORDS * 1_200, id="quoted csv"),
     pytest.param(lambda: gzip.compress(json_lines(), 0), "d.jsonl.gz", 3, 2 * RECORDS * 1_200, id="packed"),
     pytest.param(
@@ -146,6 +153,30 @@ def test_of_parquet_only_the_columns_that_are_needed_are_brought(
 
     assert offsets == list(range(RECORDS))
     assert proxy.sent_bytes < RECORDS * len(VALUE) / 4
+
+
+def test_of_parquet_only_the_row_groups_of_survivors_are_brought(
+    in_row_groups: DumpFile, proxy: Proxy, tmp_path: Path
+) -> None:
+    (tmp_path / "rows.parquet").write_bytes(parquet())
+    with open_dump([str(tmp_path / "rows.parquet")], ReadOptions()) as dump:
+        (here,) = dump.files
+    assert in_row_groups.origin is not None
+    split = Split(0, 0, *in_row_groups.origin.ranges[1])
+    rows = np.array([6 << GROUP_SHIFT | 3, 6 << GROUP_SHIFT | 400])
+
+    with file_at_hand(in_row_groups, split) as there:
+        brought = copied(there, split, rows)
+
+    assert brought == copied(here, split, rows)
+    assert proxy.sent_bytes < RECORDS * len(VALUE) / 4
+
+
+def copied(file: DumpFile, split: Split, positions: np.ndarray) -> bytes:
+    out = io.BytesIO()
+    written = LAYOUTS["parquet"].copy(file, split, positions, np.ones(len(positions), np.int64), out)
+    assert written == len(out.getvalue()) > 0
+    return out.getvalue()
 
 
 def test_a_store_that_fails_within_parquet_is_not_taken_for_damage(

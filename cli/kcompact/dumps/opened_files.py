@@ -11,12 +11,13 @@ from typing import BinaryIO, cast
 
 from kcompact.dumps.avro.avro_container import MAGIC as AVRO_MAGIC
 from kcompact.dumps.avro.avro_container import holds_a_block
-from kcompact.dumps.detect.recognition import HEAD_BYTES, Recognised, recognise
+from kcompact.dumps.detect.recognition import HEAD_BYTES, UTF8_BOM, Recognised, after_noise, recognise
 from kcompact.dumps.files.at_hand import spool_folder
 from kcompact.dumps.files.containers import CONTAINERS, container_of, unpack
 from kcompact.dumps.files.file_names import NameFacts, name_facts, topic_of
 from kcompact.dumps.files.origin import Origin, bring, place_in
 from kcompact.dumps.files.utf16 import MARKS, NOTE, as_utf8
+from kcompact.dumps.json.json_text import ParsedJson
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.paired.side_files import CONFLUENT, recognise_side_files
@@ -81,12 +82,20 @@ def _opened_by_ends(
 
 
 def _tells_all(head: bytes) -> bool:
-    """Whether what is recognised by the head needs nothing of what follows, if it can be cut at all."""
-    if any(head.startswith(container.magic) for container in CONTAINERS.values()):
+    """Whether what is recognised by the head needs nothing of what follows: then only lines are looked at."""
+    if head.startswith((*MARKS, *(container.magic for container in CONTAINERS.values()))):
         return False
     if head.startswith(AVRO_MAGIC):
         return holds_a_block(head)
-    return b"\n" in head and not head.startswith(MARKS)
+    body = head.removeprefix(UTF8_BOM)
+    line, newline, _ = body[after_noise(body) :].partition(b"\n")
+    return bool(newline) and (not line.startswith((b"[", b"{")) or _is_json_object(line))
+
+
+def _is_json_object(line: bytes) -> bool:
+    with suppress(ValueError):
+        return isinstance(ParsedJson(line).value, dict)
+    return False
 
 
 def _opened_parquet(
