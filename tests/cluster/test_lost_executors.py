@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,6 +70,31 @@ def survivors(cluster: Cluster) -> bytes:
 def test_an_executor_that_is_killed_with_its_blocks_changes_nothing(
     method: str, path: str, nth: int, cluster: Cluster, survivors: bytes
 ) -> None:
+    with killing(cluster, method, path, nth):
+        found = cluster.compact(cluster.master, OUT)
+
+    assert found == survivors
+
+
+def test_an_executor_that_is_killed_on_the_way_to_the_drivers_disk_changes_nothing(
+    cluster: Cluster, survivors: bytes
+) -> None:
+    output = cluster.driver / "brought.jsonl"
+
+    with killing(cluster, "GET", "/in/large-1", 5):  # two to open it, two to read it: it is copied
+        run = run_kcompact(
+            *("compact", IN, "-o", output, "-q", "--master", cluster.master),
+            environment=cluster.proxy.store.environment | cluster_environment(),
+            folder=cluster.driver,
+        )
+
+    assert run.returncode == 0, run.stderr
+    assert output.read_bytes() == survivors
+
+
+@contextmanager
+def killing(cluster: Cluster, method: str, path: str, nth: int) -> Iterator[None]:
+    """Inside, an executor is killed when such a request is made for the nth time."""
     seen: list[int] = []
 
     def kill(request: Request) -> None:
@@ -80,9 +106,7 @@ def test_an_executor_that_is_killed_with_its_blocks_changes_nothing(
 
     cluster.proxy.fault = kill
     try:
-        found = cluster.compact(cluster.master, OUT)
+        yield
     finally:
         cluster.proxy.fault = lambda _: None
-
     assert any(seen), "no executor was killed"
-    assert found == survivors
