@@ -48,6 +48,7 @@ class AvroScanner:
         self._spans = np.zeros((len(ROLES), SPAN_FACTS), np.int64)
         self._stack = np.zeros((program.deepest, 2), np.int64)
         nothing = np.zeros(0, np.int64)
+        self._buffer = bytearray()  # one for all chunks: a new one each time costs more than the copy
         self._data = np.zeros(0, np.uint8)
         self._blocks = nothing, nothing, nothing, nothing
 
@@ -55,12 +56,21 @@ class AvroScanner:
         """Look at new blocks, their records side by side."""
         sizes = np.array([len(records) for records in unpacked], np.int64)
         ends = np.cumsum(sizes)
-        self._data = np.frombuffer(bytearray().join(unpacked), np.uint8)
+        self._data = self._side_by_side(unpacked, int(sizes.sum()))
         counts = np.array([block.count for block in blocks], np.int64)
         bases = np.array([block.position - split_start for block in blocks], np.int64) << _BLOCK_SHIFT
         self._blocks = ends - sizes, ends, counts, bases
         columns.make_room(len(self._data) + MOST_DIGITS * MOST_ROWS)
         columns.state[[c.AT, c.BLOCK, c.DONE]] = 0
+
+    def _side_by_side(self, unpacked: list[bytes], size: int) -> np.ndarray:
+        if len(self._buffer) < size:
+            self._buffer = bytearray(size)
+        filled, view = 0, memoryview(self._buffer)
+        for records in unpacked:
+            view[filled : filled + len(records)] = records
+            filled += len(records)
+        return np.frombuffer(view[:size], np.uint8)
 
     def scan(self, columns: Columns) -> None:
         """Run the loop."""
