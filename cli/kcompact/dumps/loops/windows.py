@@ -1,4 +1,4 @@
-"""Some MB of whole lines at once, in a buffer whose end loops may read over by a word."""
+"""Some MB of whole lines at once, in a buffer whose end loops may read over by PADDING_BYTES."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ import numpy as np
 from kcompact.dumps.records.record import LARGEST_RECORD_BYTES
 
 WINDOW_BYTES = 4 << 20
-PADDING_BYTES = 8  # zeros behind the last byte: a loop loads words
+PADDING_BYTES = 32  # zeros behind the last byte: a loop loads so many at once
 _NEWLINE = b"\n"
 
 

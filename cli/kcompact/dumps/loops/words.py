@@ -1,4 +1,4 @@
-"""Eight bytes at a time: the bytes of a text as little-endian words, and the first byte of a kind in them."""
+"""Many bytes at a time: eight as a little-endian word, or a stretch searched for some kinds of bytes."""
 
 from typing import Any
 
@@ -7,37 +7,68 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from kcompact.dumps.loops.compiling import CHECKED, INTERPRETED, int64, part
+from kcompact.dumps.loops.compiling import CHECKED, INTERPRETED, part
+from kcompact.dumps.loops.windows import PADDING_BYTES
 
-PADDING_BYTES = 8  # behind the last byte that a loop looks at, so that a word can be loaded from it
+STRETCH_BYTES = PADDING_BYTES  # so that one can be loaded from the last byte that a loop looks at
 _WORD = 8
-_EACH = np.uint64(0x0101010101010101)
-_TOPS = np.uint64(0x8080808080808080)
-_ONE = np.uint64(1)
-_BLANKS = np.uint64(0x2020202020202020)
-_QUOTES = np.uint64(0x2222222222222222)
-_BACKSLASHES = np.uint64(0x5C5C5C5C5C5C5C5C)
-_LAST = np.uint64(56)
+_QUOTE, _BACKSLASH, _SPACE = b'"\\ '
 
 
 def _interpreted_word(data: np.ndarray, at: int) -> np.uint64:
     return np.uint64(int.from_bytes(data[at : at + _WORD].tobytes(), "little"))
 
 
+def _interpreted_steps(data: np.ndarray, at: int, one: int, two: int, three: int, least: int) -> int:
+    stretch = data[at : at + STRETCH_BYTES]
+    found = np.flatnonzero((stretch == one) | (stretch == two) | (stretch == three) | (stretch < least))
+    return int(found[0]) if len(found) else STRETCH_BYTES
+
+
+def _loaded(context: Any, builder: Any, data_type: Any, data: Any, at: Any, loaded_type: Any) -> Any:
+    """A load that need not be aligned, and looks at no bounds."""
+    array = context.make_array(data_type)(context, builder, data)
+    pointer = builder.gep(array.data, [at])
+    return builder.load(builder.bitcast(pointer, loaded_type.as_pointer()), align=1)
+
+
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types here
 def _compiled_word(_typing: Any, data: Any, at: Any) -> Any:
-    """A load that need not be aligned, and looks at no bounds."""
     del at
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        pointer = builder.gep(array.data, [arguments[1]])
-        return builder.load(builder.bitcast(pointer, ir.IntType(64).as_pointer()), align=1)
+        return _loaded(context, builder, signature.args[0], arguments[0], arguments[1], ir.IntType(64))
 
     return types.uint64(data, types.int64), generate
 
 
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types here
+def _compiled_steps(_typing: Any, data: Any, at: Any, one: Any, two: Any, three: Any, least: Any) -> Any:
+    del at, one, two, three, least
+    byte, bits = ir.IntType(8), ir.IntType(STRETCH_BYTES)
+    stretch_type = ir.VectorType(byte, STRETCH_BYTES)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        stretch = _loaded(context, builder, signature.args[0], arguments[0], arguments[1], stretch_type)
+
+        def compared(how: str, number: Any) -> Any:
+            single = builder.insert_element(
+                ir.Constant(stretch_type, ir.Undefined), builder.trunc(number, byte), ir.IntType(32)(0)
+            )
+            lanes = ir.Constant(ir.VectorType(ir.IntType(32), STRETCH_BYTES), [0] * STRETCH_BYTES)
+            return builder.icmp_unsigned(how, stretch, builder.shuffle_vector(single, single, lanes))
+
+        marks = compared("<", arguments[5])
+        for number in arguments[2:5]:
+            marks = builder.or_(marks, compared("==", number))
+        steps = builder.cttz(builder.bitcast(marks, bits), ir.IntType(1)(0))  # all of them if there is none
+        return builder.zext(steps, ir.IntType(64))
+
+    return types.int64(data, *[types.int64] * 5), generate
+
+
 _word = _interpreted_word if INTERPRETED else _compiled_word
+_steps = _interpreted_steps if INTERPRETED else _compiled_steps
 
 
 @part
@@ -49,26 +80,27 @@ def word_at(data: np.ndarray, at: int) -> np.uint64:
 
 
 @part
-def first_marked(marks: np.uint64) -> int:
-    """The number of the first byte whose top bit is set in ``marks``, which is not 0."""
-    below = ((marks & (~marks + _ONE)) - _ONE) & _EACH
-    return int64((below * _EACH) >> _LAST) - 1
+def steps_to(data: np.ndarray, at: int, one: int, two: int, three: int, least: int) -> int:
+    """How far it is to the first byte from ``at`` on that is one of three or below ``least``.
+
+    STRETCH_BYTES if it is not in the stretch that starts there.
+    """
+    if CHECKED and (at < 0 or at + STRETCH_BYTES > len(data)):
+        raise IndexError("a stretch outside of its buffer")
+    return _steps(data, at, one, two, three, least)
 
 
 @part
-def equal_bytes(word: np.uint64, each: np.uint64) -> np.uint64:
-    """Top bits of the bytes that are equal; right up to the first one."""
-    differing = word ^ each
-    return (differing - _EACH) & ~differing & _TOPS
+def first_of(data: np.ndarray, at: int, one: int, two: int, three: int, least: int) -> int:
+    """The first such byte, which is known to come."""
+    while True:
+        steps = steps_to(data, at, one, two, three, least)
+        at += steps
+        if steps < STRETCH_BYTES:
+            return at
 
 
 @part
 def end_of_plain_text(data: np.ndarray, at: int) -> int:
     """The first quote, backslash or control character from ``at`` on; one is known to come."""
-    while True:
-        word = word_at(data, at)
-        controls = (word - _BLANKS) & ~word & _TOPS
-        marks = controls | equal_bytes(word, _QUOTES) | equal_bytes(word, _BACKSLASHES)
-        if marks != 0:
-            return at + first_marked(marks)
-        at += _WORD
+    return first_of(data, at, _QUOTE, _BACKSLASH, _QUOTE, _SPACE)

@@ -6,25 +6,17 @@
 import numpy as np
 
 from kcompact.dumps.loops.compiling import int64, loop, part
-from kcompact.dumps.loops.words import equal_bytes, first_marked, word_at
+from kcompact.dumps.loops.words import STRETCH_BYTES, first_of, steps_to
 
 REFUSED, UNFINISHED = -1, -2
 RFC4180, BACKSLASH, NONE = range(3)  # quoting
 _QUOTE, _ESCAPE, _NEWLINE, _RETURN = b'"\\\n\r'
-_WORD = 8
-_QUOTES = np.uint64(0x2222222222222222)
-_NEWLINES = np.uint64(0x0A0A0A0A0A0A0A0A)
 
 
 @part
-def end_of_plain_cell(data: np.ndarray, at: int, delimiters: np.uint64, quotes: np.uint64) -> int:
-    """The first delimiter, newline or quote from ``at`` on; ``quotes`` may be delimiters again."""
-    while True:
-        word = word_at(data, at)
-        marks = equal_bytes(word, delimiters) | equal_bytes(word, _NEWLINES) | equal_bytes(word, quotes)
-        if marks != 0:
-            return at + first_marked(marks)
-        at += _WORD
+def end_of_plain_cell(data: np.ndarray, at: int, delimiter: int, quote: int) -> int:
+    """The first delimiter, newline or quote from ``at`` on; ``quote`` may be the delimiter again."""
+    return first_of(data, at, delimiter, _NEWLINE, quote, 0)
 
 
 @part
@@ -42,11 +34,10 @@ def end_of_quoted_cell(data: np.ndarray, at: int, bound: int) -> tuple[int, int]
 @part
 def _quote_from(data: np.ndarray, at: int, bound: int) -> int:
     while at < bound:
-        marks = equal_bytes(word_at(data, at), _QUOTES)
-        if marks != 0:
-            at += first_marked(marks)
+        steps = steps_to(data, at, _QUOTE, _QUOTE, _QUOTE, 0)
+        at += steps
+        if steps < STRETCH_BYTES:
             return at if at < bound else REFUSED
-        at += _WORD
     return REFUSED
 
 

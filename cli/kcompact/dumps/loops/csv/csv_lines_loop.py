@@ -34,7 +34,6 @@ RULES = 5
 _KIND, _START, _END, _DOUBLED = range(4)
 CELL_FACTS = 4
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
-_EACH = np.uint64(0x0101010101010101)
 _LARGEST_PARTITION = 2**31 - 1
 
 
@@ -43,8 +42,8 @@ def _cells_end(
     data: np.ndarray, at: int, bound: int, rules: np.ndarray, cells: np.ndarray
 ) -> tuple[int, int]:
     """Behind the row that starts at ``at``, and QUOTED if a cell of it is; ``cells`` learn where each is."""
-    delimiters = np.uint64(rules[DELIMITER]) * _EACH
-    quotes = delimiters if rules[QUOTING] == NONE else np.uint64(_QUOTE) * _EACH
+    delimiter = rules[DELIMITER]
+    quote = delimiter if rules[QUOTING] == NONE else _QUOTE
     last, quoted = len(cells) - 1, 0
     for column in range(len(cells)):
         if data[at] == _QUOTE and rules[QUOTING] == RFC4180:
@@ -53,7 +52,7 @@ def _cells_end(
                 return REFUSED, quoted
         else:
             start = at
-            at = end_of_plain_cell(data, at, delimiters, quotes)
+            at = end_of_plain_cell(data, at, delimiter, quote)
             end = at
             if data[at] == _NEWLINE and at > start and data[at - 1] == _RETURN:
                 end -= 1
@@ -62,7 +61,7 @@ def _cells_end(
             cells[column, _START], cells[column, _END], cells[column, _DOUBLED] = start, end, 0
         if column == last:
             return line_end(data, at), quoted
-        if data[at] != rules[DELIMITER]:
+        if data[at] != delimiter:
             return REFUSED, quoted
         at += 1
     return REFUSED, quoted
