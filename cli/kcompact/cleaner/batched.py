@@ -121,11 +121,13 @@ def open_batched(given: GivenLog, policy: Policy, records: LogRows) -> BatchedLo
     end = int(offsets[-1]) + 1 if len(offsets) else 0
     bounds = log_bounds(given, first, end)
     files = segment_files(given, batches, bounds)
-    told = {run.first_offset for run in aborted_ranges(batches)}
+    aborted = {run.first_offset for run in aborted_ranges(batches)}
     is_aborted = records.rows.is_aborted
-    told |= {b.base_offset for b in batches if is_aborted[records.span_of(b)].any() and not b.is_control}
+    aborted |= {b.base_offset for b in batches if is_aborted[records.span_of(b)].any() and not b.is_control}
     merges = given.segments is not None or tell_segments(given.batches or ())
-    return BatchedLog(given, policy, records, files, bounds, merges, frozenset(told), given.checkpoint_offset)
+    return BatchedLog(
+        given, policy, records, files, bounds, merges, frozenset(aborted), given.checkpoint_offset
+    )
 
 
 def _taken(log: BatchedLog) -> CleanableRange | None:

@@ -72,11 +72,11 @@ def clean(
     batched = _open_batched(tracked, {i: called[i] for i in sorted(with_batches)}, given, policies)
     cases: dict[int, LogCase] = {}
     if len(with_batches) < len(policies):
-        found = {i: one for i, one in survey(tracked).items() if i not in with_batches}
-        for i, one in found.items():
-            whole = one.whole
+        surveys = {i: surveyed for i, surveyed in survey(tracked).items() if i not in with_batches}
+        for i, surveyed in surveys.items():
+            whole = surveyed.whole
             refuse_misfits(called[i], given.get(i, NOTHING_GIVEN), whole.first_offset, whole.last_offset)
-        cases = surveyed_cases(tracked, found, given, policies)
+        cases = surveyed_cases(tracked, surveys, given, policies)
     turn = _turn(batched, cases, called, policies)
     cases, deleted = _in_turn(turn, batched, cases)
     logs, plans = _unbatched(tracked, cases) if cases else ({}, {})
@@ -158,18 +158,18 @@ def _open_batched(
 
 def surveyed_cases(
     tracked: Tracked,
-    found: Mapping[int, Survey],
+    surveys: Mapping[int, Survey],
     given: Mapping[int, GivenLog],
     policies: Mapping[int, Policy],
 ) -> dict[int, LogCase]:
     """Each log before its rounds: segments as known or rolled, range, ratio."""
-    told = {i: told_segments(given.get(i, NOTHING_GIVEN), one, policies[i]) for i, one in found.items()}
-    untold = {i: policies[i] for i in found if told[i] is None and is_rolled(policies[i])}
-    rolled = roll_segments(tracked, untold)
+    known = {i: told_segments(given.get(i, NOTHING_GIVEN), surveys[i], policies[i]) for i in surveys}
+    to_roll = {i: policies[i] for i in surveys if known[i] is None and is_rolled(policies[i])}
+    rolled = roll_segments(tracked, to_roll)
     segments: dict[int, tuple[SegmentState, ...] | None] = {
-        i: rolled.get(i) if told[i] is None else told[i] for i in found
+        i: rolled.get(i) if known[i] is None else known[i] for i in surveys
     }
-    cases = {i: case_of(given.get(i, NOTHING_GIVEN), policies[i], found[i], segments[i]) for i in found}
+    cases = {i: case_of(given.get(i, NOTHING_GIVEN), policies[i], surveys[i], segments[i]) for i in surveys}
     return cases | _measured(tracked, {i: case for i, case in cases.items() if _bound_cuts_bytes(case)})
 
 

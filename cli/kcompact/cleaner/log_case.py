@@ -20,7 +20,7 @@ class LogCase:
 
     given: GivenLog
     policy: Policy
-    found: Survey
+    survey: Survey
     bounds: LogBounds
     segments: tuple[SegmentState, ...] | None  # None: each record is a closed segment of its own
     range: CleanableRange
@@ -34,7 +34,7 @@ class LogCase:
             return False
         if self.segments is not None:
             return self.dirty_ratio.cleanable_bytes > 0
-        first = self.found.whole.first_dirty_record_offset
+        first = self.survey.whole.first_dirty_record_offset
         return first is not None and first < self.range.first_uncleanable_offset
 
     @property
@@ -50,17 +50,17 @@ class LogCase:
 
 
 def case_of(
-    given: GivenLog, policy: Policy, found: Survey, segments: tuple[SegmentState, ...] | None
+    given: GivenLog, policy: Policy, survey: Survey, segments: tuple[SegmentState, ...] | None
 ) -> LogCase:
     """Bounds, range and ratio of one log."""
-    bounds = log_bounds(given, found.whole.first_offset, found.whole.last_offset + 1)
+    bounds = log_bounds(given, survey.whole.first_offset, survey.whole.last_offset + 1)
     if segments is not None:
         cleanable = segmented_range(segments, bounds, given.checkpoint_offset, policy)
         ratio = segmented_ratio(segments, cleanable, policy)
     else:
-        cleanable = unsegmented_range(bounds, given.checkpoint_offset, found.whole.first_young_offset)
-        ratio = _unsegmented_ratio(found, policy)
-    return LogCase(given, policy, found, bounds, segments, cleanable, ratio)
+        cleanable = unsegmented_range(bounds, given.checkpoint_offset, survey.whole.first_young_offset)
+        ratio = _unsegmented_ratio(survey, policy)
+    return LogCase(given, policy, survey, bounds, segments, cleanable, ratio)
 
 
 def after_retention(case: LogCase) -> LogCase:
@@ -82,9 +82,9 @@ def after_retention(case: LogCase) -> LogCase:
     )
 
 
-def _unsegmented_ratio(found: Survey, policy: Policy) -> DirtyRatio:
+def _unsegmented_ratio(survey: Survey, policy: Policy) -> DirtyRatio:
     """Byte sums as if the whole dirty section were cleanable (R6); ``with_cleanable_bytes`` corrects them."""
-    whole = found.whole
+    whole = survey.whole
     delay_ms = compaction_delay_ms([whole.oldest_dirty_timestamp_ms or -1], policy)
     clean = whole.log_bytes - whole.dirty_log_bytes
     return DirtyRatio(clean, whole.dirty_log_bytes, 0, delay_ms, policy.min_cleanable_dirty_ratio)
@@ -110,7 +110,7 @@ def scan_limits(case: LogCase) -> ScanLimits:
 
 def needs_scan(case: LogCase) -> bool:
     """Whether the map can be full at all."""
-    return case.is_taken and case.found.whole.mapped_records > scan_limits(case).map_limit
+    return case.is_taken and case.survey.whole.mapped_records > scan_limits(case).map_limit
 
 
 def spans_of_case(case: LogCase, scan: MapScan | None) -> list[RoundSpan]:

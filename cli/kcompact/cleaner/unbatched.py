@@ -160,6 +160,6 @@ def outcome_of(case: LogCase, played: Played, tallies: Sequence[Tally], retained
             *(range_notes(case.given, case.bounds, case.range) if is_compacted else ()),
             *played.notes,
             *(retention_note(policy, len(played.rounds)) if case.segments is None else ()),
-            *marker_note(case.found.whole.control_records),
+            *marker_note(case.survey.whole.control_records),
         ),
     )

@@ -61,16 +61,16 @@ class Settlement:
 
 def settle_pairs(pairs: Pairs, rules: Rules) -> Settlement:
     """Settle all keys that can be."""
-    found, left = _sift(pairs, rules, None)
-    arrivals = np.concatenate([one.arrivals for one, _ in found])
+    shares, left = _sift(pairs, rules, None)
+    arrivals = np.concatenate([settled.arrivals for settled, _ in shares])
     if len(arrivals):
         # A key that BEFORE has where AFTER has another one is not settled: once more, knowing them.
-        found, left = _sift(pairs, rules, arrivals)
+        shares, left = _sift(pairs, rules, arrivals)
     logs: dict[int, SettledLog] = {}
-    for one, _ in found:
-        for log_id, log in one.logs.items():
+    for settled, _ in shares:
+        for log_id, log in settled.logs.items():
             logs[log_id] = logs[log_id].plus(log) if log_id in logs else log
-    return Settlement(left, logs, arrivals, pa.concat_tables([taken for _, taken in found]))
+    return Settlement(left, logs, arrivals, pa.concat_tables([taken for _, taken in shares]))
 
 
 def _sift(pairs: Pairs, rules: Rules, arrivals: Longs | None) -> tuple[list[tuple[Settled, pa.Table]], Pairs]:

@@ -89,17 +89,17 @@ def _firsts(rows: pa.Table) -> tuple[Flags, list[Longs]]:
 def _differing(rows: pa.Table, repeats: list[Longs]) -> dict[int, int]:
     if not repeats:
         return {}
-    mine = rows.take(pa.array(np.concatenate(repeats)))
+    repeated = rows.take(pa.array(np.concatenate(repeats)))
     words = [
-        key_numbers(mine["key"])[:, None],
-        *(content_words(mine, name) for name in CONTENT if name != "key"),
+        key_numbers(repeated["key"])[:, None],
+        *(content_words(repeated, name) for name in CONTENT if name != "key"),
     ]
     content = np.concatenate(words, axis=1)
     number = np.repeat(np.arange(len(repeats)), [len(at) for at in repeats])
     same = np.concatenate(([True], (np.diff(content, axis=0) == 0).all(axis=1) | (np.diff(number) != 0)))
     found: dict[int, int] = {}
     for at in np.flatnonzero(~same).tolist():
-        log_id, offset = mine["log_id"][at].as_py(), mine["offset"][at].as_py()
+        log_id, offset = repeated["log_id"][at].as_py(), repeated["offset"][at].as_py()
         found[log_id] = min(offset, found.get(log_id, offset))
     return found
 

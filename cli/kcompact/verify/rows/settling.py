@@ -197,11 +197,11 @@ def _figures(rows: KeyRows, history: History, settled: Flags, rules: Rules) -> d
     }
 
 
-def _evidence_of(rows: KeyRows, history: History, mine: Longs, rules: Rules) -> Evidence:
+def _evidence_of(rows: KeyRows, history: History, settled_rows: Longs, rules: Rules) -> Evidence:
     """The evidence in the removals of one log's settled keys."""
-    log_id = int(rows.log_id[mine[0]])
-    in_before = rows.offset[mine]
-    removed = mine[~rows.in_after[mine]]
+    log_id = int(rows.log_id[settled_rows[0]])
+    in_before = rows.offset[settled_rows]
+    removed = settled_rows[~rows.in_after[settled_rows]]
     at_least = max(rules.front_end.get(log_id, BEHIND_ALL), rules.certain_from.get(log_id, BEHIND_ALL))
     removed = removed[rows.offset[removed] >= at_least]
     values = removed[~rows.is_tombstone[removed]]
@@ -218,9 +218,9 @@ def _evidence_of(rows: KeyRows, history: History, mine: Longs, rules: Rules) -> 
     )
 
 
-def _figures_of(rows: KeyRows, history: History, mine: Longs) -> SettledLog:
-    is_kept = rows.in_after[mine]
-    kept, removed = mine[is_kept], mine[~is_kept]
+def _figures_of(rows: KeyRows, history: History, settled_rows: Longs) -> SettledLog:
+    is_kept = rows.in_after[settled_rows]
+    kept, removed = settled_rows[is_kept], settled_rows[~is_kept]
     tombstones = kept[rows.is_tombstone[kept] & (rows.delete_horizon_ms[kept] == UNKNOWN_HORIZON_MS)]
     is_tombstone = rows.is_tombstone[removed]
     needed = int(history.next_offset[removed[~is_tombstone]].max(initial=BEFORE_ALL)) + 1
@@ -228,10 +228,10 @@ def _figures_of(rows: KeyRows, history: History, mine: Longs) -> SettledLog:
     late = late[history.next_offset[late] + 1 > needed]
     columns = [rows.offset, history.next_offset, rows.timestamp_ms, rows.delete_horizon_ms]
     return SettledLog(
-        records_before=len(mine),
+        records_before=len(settled_rows),
         records_after=len(kept),
-        first_offset=int(rows.offset[mine].min()),
-        last_offset=int(rows.offset[mine].max()),
+        first_offset=int(rows.offset[settled_rows].min()),
+        last_offset=int(rows.offset[settled_rows].max()),
         after_first_offset=int(rows.offset[kept].min()),
         after_last_offset=int(rows.offset[kept].max()),
         first_kept_tombstone=int(rows.offset[tombstones].min()) if len(tombstones) else None,
