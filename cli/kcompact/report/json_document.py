@@ -9,13 +9,8 @@ from kcompact.report.inert import json_text
 _OPTIONS = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 
 
-def json_document(values: dict[str, Any]) -> bytes:
+def json_document(values: dict[str, Any] | list[dict[str, Any]]) -> bytes:
     """``values`` in their order; what is no Unicode, such as a file name of odd bytes, is spelled out."""
-    return json_text(orjson.dumps(_spelled_out(values), option=_OPTIONS).decode()).encode()
-
-
-def json_list(values: list[dict[str, Any]]) -> bytes:
-    """As ``json_document``, for a list."""
     return json_text(orjson.dumps(_spelled_out(values), option=_OPTIONS).decode()).encode()
 
 

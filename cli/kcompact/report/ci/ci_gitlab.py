@@ -5,14 +5,14 @@ from typing import Any
 
 from kcompact.report.ci.ci import CiFinding, CiLevel, CiReport
 from kcompact.report.inert import terminal
-from kcompact.report.json_document import json_list
+from kcompact.report.json_document import json_document
 
 _SEVERITIES = {CiLevel.ERROR: "major", CiLevel.WARNING: "minor", CiLevel.NOTICE: "info"}
 
 
 def render_code_quality(report: CiReport) -> str:
     """One issue per finding, at the first line of its file; the same finding has the same fingerprint."""
-    return json_list([_issue(report, finding) for finding in report.findings]).decode()
+    return json_document([_issue(report, finding) for finding in report.findings]).decode()
 
 
 def _issue(report: CiReport, finding: CiFinding) -> dict[str, Any]:

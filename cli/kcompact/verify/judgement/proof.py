@@ -49,18 +49,14 @@ def outliving(judged: Judged, bounds: Mapping[int, Bounds]) -> tuple[Flags, Flag
     rows = judged.rows
     found = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.bool_)
     for log_id, at in rows_of_logs(rows.log_id):
-        gone_tombstones = at[(judged.is_gone & rows.is_data & rows.is_tombstone)[at]]
-        if len(gone_tombstones) and log_id in bounds:
-            first_kept = int(judged.of_log("first_kept_tombstone")[gone_tombstones[0]])
-            columns = (
-                rows.offset[gone_tombstones],
-                rows.timestamp_ms[gone_tombstones],
-                rows.delete_horizon_ms[gone_tombstones],
-            )
-            for flags, outlives in zip(
+        gone = at[(judged.is_gone & rows.is_data & rows.is_tombstone)[at]]
+        if len(gone) and log_id in bounds:
+            first_kept = int(judged.of_log("first_kept_tombstone")[gone[0]])
+            columns = (rows.offset[gone], rows.timestamp_ms[gone], rows.delete_horizon_ms[gone])
+            for flags, of_log in zip(
                 found, outlives_rounds(*columns, bounds[log_id], first_kept), strict=True
             ):
-                flags[gone_tombstones] = outlives
+                flags[gone] = of_log
     return found
 
 
