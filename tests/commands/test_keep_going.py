@@ -67,6 +67,27 @@ def test_logs_of_unreadable_files_are_left_out_whole(dump: Path, tmp_path: Path,
     assert "left out: orders-1" in (tmp_path / "dump.compacted.report" / "report.json").read_text()
 
 
+@pytest.mark.parametrize("state", [False, True], ids=["plain", "with state"])
+def test_nothing_is_written_of_a_log_that_is_left_out(
+    state: bool, dump: Path, tmp_path: Path, kcompact: Cli
+) -> None:
+    """An empty file would say that the log has no records; one whose records have all gone is written."""
+    (dump / "orders-1.more.jsonl").write_bytes(kcat_line(record("a", "x", offset=100, partition=1)))
+    (dump / "orders-2.more.jsonl").write_bytes(b"".join(map(kcat_line, RECORDS[2])))
+    (dump / "orders-2.jsonl").write_bytes(
+        b"".join(kcat_line(one._replace(offset=one.offset + 100)) for one in RECORDS[2])
+    )
+    options = ["--state", tmp_path / "state"] if state else []
+
+    run = kcompact("compact", dump, "--keep-going", *options)
+
+    assert run.exit_code == 1, run.stderr
+    output = dump.with_name("dump.compacted")
+    sizes = {path.name: path.stat().st_size for path in output.iterdir()}
+    assert sizes.keys() == {"orders-0.jsonl", "orders-2.jsonl", "orders-2.more.jsonl"}
+    assert sizes["orders-2.more.jsonl"] == 0
+
+
 @pytest.mark.parametrize("command", ["inspect", "dirty-ratio"])
 def test_other_commands_leave_the_same_out(command: str, dump: Path, kcompact: Cli) -> None:
     run = kcompact(command, dump, "--keep-going", "--format=json")

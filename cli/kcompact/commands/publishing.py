@@ -99,12 +99,20 @@ def _write_pieces(path: Path, header: bytes, pieces: list[Piece], folder: Path) 
 def _write_outputs(
     publication: Publication, outputs: OutputPlan, done: Compacted, folder: Path
 ) -> dict[Path, Path]:
-    """Write all output files; their targets, and where each lies until then."""
+    """Write all output files; their targets, and where each lies until then.
+
+    In a folder there is none for an input that ``--keep-going`` leaves out whole: empty, it would say that
+    nothing is left of its logs.
+    """
     written: dict[Path, Path] = {}
-    made: set[Path] = set()
     base = publication.prepare(outputs.folder) if outputs.folder is not None else None
+    if base is not None:
+        disk.make_folder(base)
+    made = {base}
     fragments = _fragments_of(outputs, done)
     for target, mine in zip(outputs.targets, fragments, strict=True):
+        if base is not None and target.files[0].file_id in done.left_out:
+            continue
         if base is None or outputs.folder is None:
             path = publication.prepare(target.path)
         else:

@@ -27,7 +27,7 @@ from kcompact.compact.survivors import copy_survivors
 from kcompact.compact.totals import Outcome, overlapping, overtaken_files, plain_outcome, unsorted_files
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out, refuse_unmatched
-from kcompact.dumps.judging import judge, refuse_doubts
+from kcompact.dumps.judging import files_left_out, judge, refuse_doubts
 from kcompact.dumps.output.workplace import Workplace
 from kcompact.dumps.records.layout import SplitNotes
 from kcompact.engine.in_process import send_in_process
@@ -83,6 +83,7 @@ class Compacted:
     cleanings: Mapping[int, LogCleaning] = field(default_factory=dict)  # by log id; the full form's
     known: KnownByLog = field(default_factory=dict)  # by log id; where there is a state
     overtaken: set[tuple[int, int]] = field(default_factory=set)  # see overtaken_files
+    left_out: frozenset[int] = frozenset()  # see files_left_out
 
 
 def is_plain(policy: Policy) -> bool:
@@ -134,9 +135,10 @@ def _compact_plain(spark: SparkSession, dump: Dump, request: Request) -> Compact
     if run is None:
         return None
     outcome = plain_outcome(run.scan.summaries, run.copied, run.fragments, request.renderings.gaps)
-    return Compacted(
-        outcome, run.shared_keys, remarks, plan, overtaken=overtaken_files(run.scan.summaries, file_ids)
-    )
+    done = Compacted(outcome, run.shared_keys, remarks, plan)
+    done.overtaken = overtaken_files(run.scan.summaries, file_ids)
+    done.left_out = files_left_out(dump, plan.splits, run.scan.notes)
+    return done
 
 
 def _compact_full(spark: SparkSession, dump: Dump, request: Request) -> Compacted:
@@ -155,7 +157,9 @@ def compact_rows(send: Send, dump: Dump, request: Request) -> Compacted:
     if not index.summaries:
         if request.state is not None:
             request.state.check_logs({})
-        return Compacted(Outcome([], [], [], []), SharedKeys(), index.remarks, index.plan)
+        nothing = Compacted(Outcome([], [], [], []), SharedKeys(), index.remarks, index.plan)
+        nothing.left_out = files_left_out(dump, index.plan.splits, index.notes)
+        return nothing
     given, assumed = _given(send, index, request)
     repeats = refuse_conflicts(send, index)
     cleaning = clean_index(index, given, request.policy_of)
@@ -179,6 +183,7 @@ def compact_rows(send: Send, dump: Dump, request: Request) -> Compacted:
     done = Compacted(outcome, keys.shared, remarks, index.plan, cleaning.logs, keys.known)
     file_ids = {split.split_id: split.file_id for split in index.plan.splits.values()}
     done.overtaken = overtaken_files(index.summaries, file_ids)
+    done.left_out = files_left_out(dump, index.plan.splits, index.notes)
     done.notes += [_sorted_note(dump, file_id) for file_id in sorted(index.sorted_files)]
     by_name = sorted((LogName(*index.names[i]), log) for i, log in cleaning.logs.items())
     done.notes += [f"{name}: {text}" for name, log in by_name for text in log.notes]

@@ -56,18 +56,40 @@ def refuse_rejects(dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, 
     With ``--keep-going`` it is a LeavingOutError, also until the logs of what was left out are left out.
     """
     errors: dict[int, InputError] = {}
-    logs: dict[int, set[Log]] = {file.file_id: set() for file in dump.files}
     for split_id in sorted(notes):
         file_id = splits[split_id].file_id
-        logs[file_id] |= {*notes[split_id].logs.values(), *notes[split_id].left_out}
         for reject in notes[split_id].rejects[:1]:
             errors.setdefault(file_id, rejected(dump.files[file_id], reject))
     rejecting = [UnreadableFile((dump.files[i].path,), error) for i, error in errors.items()]
     if rejecting:
         raise refuse(rejecting, keep_going=dump.options.keep_going and len(errors) < len(dump.files))
     if dump.left_out.files:
-        of_files = {dump.files[i].path: of_file for i, of_file in logs.items()}
-        require_logs_left_out(dump.left_out, of_files)
+        logs = _logs_of_files(dump, splits, notes)
+        require_logs_left_out(dump.left_out, {dump.files[i].path: of_file for i, of_file in logs.items()})
+
+
+def files_left_out(
+    dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, SplitNotes]
+) -> frozenset[int]:
+    """The ids of files that hold records of no other logs than those that ``--keep-going`` leaves out."""
+    if not dump.left_out.files:
+        return frozenset()
+    logs = _logs_of_files(dump, splits, notes)
+    return frozenset(
+        file_id
+        for file_id, of_file in logs.items()
+        if of_file and all(dump.left_out.holds(*log) for log in of_file)
+    )
+
+
+def _logs_of_files(
+    dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, SplitNotes]
+) -> dict[int, set[Log]]:
+    """The logs that each file holds records of, asked for or not."""
+    logs: dict[int, set[Log]] = {file.file_id: set() for file in dump.files}
+    for split_id, found in notes.items():
+        logs[splits[split_id].file_id] |= {*found.logs.values(), *found.left_out}
+    return logs
 
 
 def refuse_doubts(
