@@ -109,6 +109,20 @@ except EngineError as error:
     assert is_clean(tmp_path)
 
 
+def test_what_py4j_logs_about_a_java_that_has_ended_is_not_shown(tmp_path: Path) -> None:
+    """Threads and objects that outlive a run may still ask it; py4j logs that with the root logger."""
+    code = """
+import logging
+from kcompact.engine.session import SessionOptions, open_session
+
+with open_session(SessionOptions(master="local[1]")) as spark:
+    print(spark.range(3).count())
+logging.exception("Exception while sending command.")
+"""
+    run = run_python(code, tmp_path)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "3\n", "")
+
+
 @pytest.mark.parametrize("input_bytes", [0, 10**9], ids=["small", "large"])
 def test_the_least_heap_that_is_let_through_does(tmp_path: Path, input_bytes: int) -> None:
     code = COUNT_IN_A_WORKER.replace(

@@ -31,6 +31,8 @@ __all__ = ["SessionOptions", "open_recorded_session", "open_session", "spark_sta
 
 
 _DEFAULT = SessionOptions()
+_QUIET = logging.NullHandler()
+"""py4j logs a traceback when Java is gone, also long after a run, as its objects are collected."""
 
 
 class _OwnSpark:
@@ -118,8 +120,7 @@ def open_session(options: SessionOptions = _DEFAULT) -> Iterator["SparkSession"]
         progress_over()
         return
     spark = _launched_early.pop() if _launched_early else _OwnSpark(options)
-    quiet = logging.NullHandler()  # py4j logs a traceback when Java is gone or we are interrupted
-    logging.getLogger().addHandler(quiet)
+    logging.getLogger().addHandler(_QUIET)
     try:
         with explained(lambda: spark.java):
             job_known(options.input_bytes, writes=options.writes)
@@ -128,7 +129,6 @@ def open_session(options: SessionOptions = _DEFAULT) -> Iterator["SparkSession"]
         progress_over()
         spark.end()
         _forget_session()
-        logging.getLogger().removeHandler(quiet)
     spark.record_cache()
 
 
