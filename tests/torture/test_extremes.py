@@ -21,7 +21,7 @@ from kcompact.dumps.avro.avro_codecs import CODECS
 
 IS_WHOLE = os.environ.get("KCOMPACT_EXTREMES") == "whole"
 SHARE = 1 if IS_WHOLE else 100
-MOST_MEMORY_MB = 8_000
+MOST_MEMORY_MB = 3_000
 LONGEST_SECONDS = 1_800
 LINE = b'{"topic":"t","partition":0,"offset":7,"timestamp":1,"key":"k","value":"v"}\n'
 LINES_AT_ONCE = 100_000
