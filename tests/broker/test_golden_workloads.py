@@ -25,7 +25,7 @@ from workloads import CODECS, SEGMENT_BYTES, Workload
 
 pytestmark = pytest.mark.broker
 LEFT_OUT = {
-    *("w10-transactions", "w10b-markers", "w20-idempotent-producers", "w18-log-start"),
+    *("w10-transactions", "w10b-markers", "w20-idempotent-producers"),
     "w23-threshold-one",  # holding the cleaner, as is done here before each round, is what it tries
     "w35-max-lag-rolls",  # takes configs that would not hold it
 }

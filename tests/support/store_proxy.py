@@ -83,7 +83,7 @@ class _Handler(BaseHTTPRequestHandler):
         answer = connection.getresponse()
         content = answer.read()
         connection.close()
-        self.server.proxy.sent_bytes += len(content)  # type: ignore[attr-defined]
+        self.server.proxy.sent_bytes += len(content)
         return answer.status, dict(answer.getheaders()), content
 
     def _body(self) -> bytes:

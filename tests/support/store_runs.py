@@ -102,16 +102,20 @@ _numbers = itertools.count()
 def compacted(store: S3, folder: Path, place: str, *options: str) -> CompactedThere:
     """Compact ``s3://bucket/in/`` at a place; ``folder`` takes the driver's files."""
     output = f"s3://bucket/out-{next(_numbers)}/"
+    _compact(store, folder, place, output, *options)
+    objects, report = store.objects(output), store.objects(output.rstrip("/") + ".report/")
+    parts = {name[:11]: part for name, part in objects.items() if name.startswith("part-")}
+    logs = json.loads(report["report.json"])["logs"]
+    return CompactedThere(parts, (report["removed-keys.csv"], report["gaps.csv"]), logs)
+
+
+def _compact(store: S3, folder: Path, place: str, output: object, *options: str) -> None:
     run = run_kcompact(
         *("compact", "s3://bucket/in/", "-o", output, "--master", place, *options),
         environment=store.environment | cluster_environment(),
         folder=folder,
     )
     assert run.returncode == 0, run.stderr
-    objects, report = store.objects(output), store.objects(output.rstrip("/") + ".report/")
-    parts = {name[:11]: part for name, part in objects.items() if name.startswith("part-")}
-    logs = json.loads(report["report.json"])["logs"]
-    return CompactedThere(parts, (report["removed-keys.csv"], report["gaps.csv"]), logs)
 
 
 def check_parts_are_alike(store: S3, folder: Path, place: str, *options: str) -> None:
@@ -150,12 +154,7 @@ class Brought:
 def brought(store: S3, folder: Path, place: str, *options: str) -> Brought:
     """Compact ``s3://bucket/in/`` at a place into a file in ``folder``."""
     name = f"brought-{next(_numbers)}"
-    run = run_kcompact(
-        *("compact", "s3://bucket/in/", "-o", folder / f"{name}.jsonl", "--master", place, *options),
-        environment=store.environment | cluster_environment(),
-        folder=folder,
-    )
-    assert run.returncode == 0, run.stderr
+    _compact(store, folder, place, folder / f"{name}.jsonl", *options)
     report = folder / f"{name}.report"
     return Brought(
         (folder / f"{name}.jsonl").read_bytes(),

@@ -5,13 +5,13 @@ from typing import Annotated
 import typer
 
 from kcompact.commands.starting import spark_starting
-from kcompact.options.annotations import AnnotationsOption
 from kcompact.options.dump_options import ReadingOptions
 from kcompact.options.groups import spread_options
 from kcompact.options.log_options import GivenOptions
 from kcompact.options.output_options import DirtyRatioFormat
 from kcompact.options.policy_options import PolicyOptions
 from kcompact.options.run_options import RunOptions
+from kcompact.options.shared_options import AnnotationsOption
 
 
 @spread_options

@@ -31,7 +31,10 @@ SettingsOf = Callable[[str], Sequence[Setting]]
 
 @dataclass(frozen=True)
 class ScanRequest:
-    """The settings to scan a dump for. ``committed`` is a read_committed dump of the same topics."""
+    """The settings to scan a dump for. ``committed`` is a read_committed dump of the same topics.
+
+    ``state``: what a state folder knows of the dump; None: none was given.
+    """
 
     given: Given
     settings_of: SettingsOf

@@ -10,8 +10,8 @@ from kcompact.digits import INT_MAX, whole_number
 from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut, ReadOptions
 from kcompact.dumps.records.change_events import FORMATS
 from kcompact.errors import InputError
-from kcompact.options.annotations import value_option
 from kcompact.options.completion import dialect_names, topic_names
+from kcompact.options.shared_options import value_option
 
 _PANEL = "Reading (default: recognised)"
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kcompact.inspect.severity import Level
-from kcompact.options.annotations import AnnotationsOption, value_option
+from kcompact.options.shared_options import AnnotationsOption, value_option
 
 _OUTPUT = "Output"
 _KEYS = "History of keys"

@@ -17,7 +17,7 @@ from kcompact.broker.quantities import parse_moment_ms
 from kcompact.broker.segment_lists import read_segments
 from kcompact.broker.state_folder import CleanerState
 from kcompact.errors import PolicyError
-from kcompact.options.annotations import value_option
+from kcompact.options.shared_options import value_option
 from kcompact.storage.object_stores import is_address
 
 _PANEL = "What the dump cannot know"

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from kcompact.options.annotations import AnnotationsOption, value_option
 from kcompact.options.completion import target_names
+from kcompact.options.shared_options import AnnotationsOption, value_option
 
 _PANEL = "Output"
 

@@ -13,7 +13,7 @@ from kcompact.broker.configs import (
 )
 from kcompact.broker.topic_configs import ConfigEntry, TopicConfigs, read_topic_configs
 from kcompact.errors import PolicyError
-from kcompact.options.annotations import value_option
+from kcompact.options.shared_options import value_option
 from kcompact.rules.policy import Policy
 
 _PANEL = "Policy (Kafka's configs; default: Kafka's)"

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from kcompact.errors import EngineError
-from kcompact.options.annotations import value_option
+from kcompact.options.shared_options import value_option
 
 _PANEL = "Running"
 

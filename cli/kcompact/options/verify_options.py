@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kcompact.options.annotations import AnnotationsOption, value_option
+from kcompact.options.shared_options import AnnotationsOption, value_option
 
 _PANEL = "Verification"
 _OUTPUT = "Output"

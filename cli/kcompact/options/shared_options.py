@@ -1,4 +1,4 @@
-"""``--annotations``, whether GitHub is told, and what the options that take a value have in common."""
+"""Parts that the options of several commands share."""
 
 from typing import Annotated, Any
 
