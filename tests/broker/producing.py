@@ -71,6 +71,18 @@ def produce(work: Workload, round_number: int, bootstrap: str) -> None:
             if chance.random() < 0.3:
                 sender.flush()
         sender.end(chance)
+    wait_for_markers(work, senders, bootstrap)
+
+
+def wait_for_markers(work: Workload, senders: list[Sender], bootstrap: str) -> None:
+    """Wait until the markers of every ended transaction are in the logs.
+
+    Commit and abort return before: the coordinator writes the markers on its own. Only a successor is
+    kept waiting for them.
+    """
+    for kind, sender in zip(work.producers, senders, strict=True):
+        if sender.is_transactional and not sender.is_open:
+            _sender(kind, work, bootstrap)
 
 
 def _clock(work: Workload, round_number: int, chance: random.Random) -> Iterator[int]:
