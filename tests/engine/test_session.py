@@ -148,3 +148,19 @@ with open_session(SessionOptions(master="local[1]", light=True)) as spark:
 """
     run = run_python(code, tmp_path)
     assert (run.returncode, run.stdout, run.stderr) == (0, "[([1, 2], False)] False\n", "")
+
+
+def test_what_is_collected_after_a_task_is_garbage_of_tasks_not_all_modules(tmp_path: Path) -> None:
+    code = """
+from kcompact.engine.session import SessionOptions, open_session
+from kcompact.engine.tasks import run_tasks
+
+def walked(_):
+    import gc
+    return gc.isenabled(), len(gc.get_objects()) * 10 < gc.get_freeze_count()
+
+with open_session(SessionOptions(master="local[1]")) as spark:
+    print(run_tasks(spark, 3, walked))
+"""
+    run = run_python(code, tmp_path)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "[(True, True), (True, True), (True, True)]\n", "")

@@ -6,6 +6,7 @@ the same function at once can crash numba (its issue 4807). Nothing here imports
 """
 
 import fcntl
+import gc
 import hashlib
 import importlib
 import importlib.util
@@ -192,6 +193,7 @@ def _import_with(folder: Path, names: list[str]) -> None:
         with _kept_in(importlib.import_module("numba").config, folder):
             for name in names:
                 importlib.import_module(name)
+        gc.freeze()  # PySpark collects garbage after each task: not in all of numba, which takes 0.1 s
     except ImportError:
         raise
     except Exception as error:  # whatever numba raises: a version that we do not know

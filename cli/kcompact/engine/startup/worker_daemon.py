@@ -3,9 +3,11 @@
 Spark starts it on this machine only (``spark.python.daemon.module``); workers of a cluster are PySpark's own.
 """
 
+import gc
 import importlib
 import os
 import socket
+import sys
 from typing import Any
 
 from pyspark import daemon
@@ -24,19 +26,30 @@ _NEEDED_SOON = (
 _serve = daemon.worker
 
 
-def _import_and_serve(connection: socket.socket, authenticated: bool) -> int:
-    """Runs in a worker, which has just been forked: these imports start threads, no fork may follow."""
+def _serve_prepared(connection: socket.socket, authenticated: bool) -> int:
+    """Runs in a worker, for each of its tasks."""
+    if not gc.isenabled():
+        _prepare()
+    return _serve(connection, authenticated)
+
+
+def _prepare() -> None:
+    """In a worker that has just been forked: these imports start threads, no fork may follow."""
     for module in _NEEDED_SOON:
         importlib.import_module(module)
     keep_pandas_out()
     arrow: Any = importlib.import_module("pyarrow")
     # Arrow's own pool keeps what it once had: 100 MB more for each worker, and no time saved.
     arrow.set_memory_pool(arrow.system_memory_pool())
-    return _serve(connection, authenticated)
+    gc.freeze()  # PySpark collects garbage after each task: not in all modules, whose memory workers share
+    gc.enable()
 
 
 if __name__ == "__main__":
+    gc.disable()  # nothing that is imported becomes garbage
+    # Spark puts a jar of its own first, where nothing of Python is; to look for a package's version lists it.
+    sys.path[:] = [entry for entry in sys.path if not entry.endswith(".jar")]
     for layout in filter(None, os.environ.get(LAYOUTS, "").split(",")):
         load_loops(layout, compile_now=False)  # all workers share what stands in memory when they are forked
-    vars(daemon)["worker"] = _import_and_serve
+    vars(daemon)["worker"] = _serve_prepared
     daemon.manager()
