@@ -32,7 +32,8 @@ def judge(dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, SplitNote
         _check_lossy_keys(file, found[file.file_id])
     remarks = [remark for file in dump.files for remark in _remarks(file, found[file.file_id])]
     doubts = [_doubt(file, found[file.file_id], role) for role in ("key", "value") for file in dump.files]
-    return remarks + [doubt for doubt in doubts if doubt]
+    slow = [_WITHOUT_LOOPS] if any(notes.counts.get("read_without_loops") for notes in found.values()) else []
+    return slow + remarks + [doubt for doubt in doubts if doubt]
 
 
 def look_over(
@@ -203,6 +204,10 @@ _REWRITTEN = (
 _UNAVAILABLE = (
     "without large columns that did not change (__debezium_unavailable_value): the latest record of a"
     " key does not hold all of its row"
+)
+_WITHOUT_LOOPS = (
+    "numba is installed, but what it compiles cannot be loaded: large dumps are read several times slower"
+    " (python -c 'import numba' may tell why)"
 )
 _REMARKS = {
     "skipped_noise_lines": ("line", "skipped in which the tool talks about itself (% ...)"),

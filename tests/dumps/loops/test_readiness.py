@@ -78,7 +78,7 @@ def test_a_note_says_that_numba_is_missed(
 @pytest.mark.parametrize(
     "fault", ["raise ImportError", "raise RuntimeError", "from numpy import no_such_name"]
 )
-def test_where_numba_cannot_be_imported_the_reference_reads(tmp_path: Path, fault: str) -> None:
+def test_where_numba_cannot_be_imported_the_reference_reads_and_says_so(tmp_path: Path, fault: str) -> None:
     (tmp_path / "numba").mkdir()
     (tmp_path / "numba/__init__.py").write_text(fault)
     path = tmp_path / "d.jsonl"
@@ -88,10 +88,15 @@ import sys
 sys.path[:0] = [{str(tmp_path)!r}, *{sys.path!r}]
 from pathlib import Path
 from dump_pipeline import index_all, open_one
+from kcompact.dumps.judging import judge
 from kcompact.dumps.loops import readiness
 readiness.SMALLEST_DUMP_BYTES["json_lines"] = readiness.WORTH_COMPILING_BYTES = 0
 assert not readiness.load_loops("json_lines")
-assert index_all(open_one(Path({str(path)!r})))[0].num_rows == 1
+dump = open_one(Path({str(path)!r}))
+table, notes = index_all(dump)
+assert table.num_rows == 1
+(remark,) = judge(dump, {{0: dump.splits(1 << 20)[0]}}, notes)
+assert remark.startswith("numba is installed, but"), remark
 """
     done = run(code, **no_home(tmp_path))
     assert done.returncode == 0, done.stderr

@@ -163,7 +163,7 @@ def _indexed(
     def by_reference(chunk: Chunk, first: Cursor, last: Cursor) -> Iterator[pa.RecordBatch]:
         return index_rows(exact.read(chunk, first, last), split.split_id, extra, notes)
 
-    scanner = scanner_of(file, extra)
+    scanner = scanner_of(file, extra, notes)
     by_loop = BlockLoop(scanner, file, split, extra, notes, by_reference) if scanner is not None else None
     with map_file(file.data_path) as data:
         for chunk in _chunks(data, file, split):

@@ -35,7 +35,8 @@ from kcompact.private_folders import (
 )
 
 if TYPE_CHECKING:
-    from kcompact.dumps.records.layout import DumpFile  # imports pyarrow, which a process that forks must not
+    # Imports pyarrow, which a process that forks must not.
+    from kcompact.dumps.records.layout import DumpFile, SplitNotes
 
 SMALLEST_DUMP_BYTES = {"json_lines": 16 << 20, "csv_lines": 10 << 20, "avro": 10 << 20}
 """Below, importing numba and loading compiled code (half a CPU second) cost more than they save."""
@@ -71,13 +72,18 @@ def is_numba_there() -> bool:
     return importlib.util.find_spec("numba") is not None
 
 
-def scanner_of(file: "DumpFile", extra: frozenset[str]) -> Any:
+def scanner_of(file: "DumpFile", extra: frozenset[str], notes: "SplitNotes") -> Any:
     """The scanner that reads a file by loops; None where the reference reads it.
 
-    For a large dump the first process compiles, which takes some ten seconds; others wait for it.
+    For a large dump the first process compiles, which takes some ten seconds; others wait for it. It is noted
+    where that fails.
     """
+    if not are_loops_worth_it(file):
+        return None
     is_large = file.dump_bytes >= WORTH_COMPILING_BYTES
-    if not are_loops_worth_it(file) or not load_loops(file.layout, compile_now=is_large):
+    if not load_loops(file.layout, compile_now=is_large):
+        if is_large:
+            notes.counts["read_without_loops"] = 1
         return None
     module = importlib.import_module(f"kcompact.dumps.loops.{_SCANNERS[file.layout]}")
     return module.scanner_for(file, extra)
