@@ -3,13 +3,12 @@
 from collections import defaultdict
 from dataclasses import dataclass
 
-from kcompact.dumps.avro.avro_dialect import AVRO_DIALECTS
+from kcompact.dumps.dialects.columns import AVRO, PARQUET
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.dialect_evidence import held_against
 from kcompact.dumps.dialects.dialect_table import DIALECTS
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.paired.side_files import CONFLUENT
-from kcompact.dumps.parquet.parquet_dialect import PARQUET_DIALECTS
 from kcompact.dumps.records.layout import DumpFile
 
 LAYOUT_WORDS = {
@@ -101,7 +100,8 @@ class DialectRow:
 
 def dialect_rows() -> list[DialectRow]:
     """The table of dialects, in the order in which they are tried."""
-    return [_row(dialect) for dialect in (*DIALECTS, *AVRO_DIALECTS, *PARQUET_DIALECTS, CONFLUENT)]
+    schemas = (*AVRO.values(), *PARQUET.values())
+    return [_row(dialect) for dialect in (*DIALECTS, *schemas, CONFLUENT)]
 
 
 def _row(dialect: Dialect) -> DialectRow:

@@ -1,31 +1,16 @@
 """Which fields of an Avro record are the Kafka record's parts, by the writer's schema alone."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from kcompact.dumps.avro.avro_schema import WireSchema, branches, is_record
-from kcompact.dumps.dialects.columns import Columns, column_dialect, forced_among
+from kcompact.dumps.dialects.columns import Columns, column_dialect, written_by
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.options import ReadOptions
 from kcompact.errors import InputError
 
 _UNITS = {"millis": "ms", "micros": "us", "nanos": "ns"}
-PLAIN = Dialect(
-    name="avro",
-    tool="Avro container with the plain envelope",
-    layouts=("avro",),
-    sure=False,
-    byte_exact=True,
-)
-AVRO_DIALECTS = (
-    replace(PLAIN, name="spark-avro", tool="Spark's Avro writer", sure=True),
-    replace(PLAIN, name="aiven-avro", tool="Aiven's sinks, Avro", timestamp_unit="ms", sure=True),
-    replace(PLAIN, name="lenses-avro", tool="Lenses' sinks, Avro", timestamp_unit="ms", sure=True),
-    PLAIN,
-)
-_BY_NAME = {dialect.name: dialect for dialect in AVRO_DIALECTS}
 
 
 def columns_of(path: str, wire: WireSchema) -> Columns:
@@ -35,28 +20,19 @@ def columns_of(path: str, wire: WireSchema) -> Columns:
             f"{path}: the Avro records are bare values, without key and offset",
             hint="export the keys too: a .keys.avro file beside this one, or an envelope with a key field",
         )
-    return Columns(path, "Avro", field_names(wire), partial(_is_field, wire), lone_side="lenses-avro")
+    return Columns(path, "avro", field_names(wire), partial(_is_field, wire))
 
 
 def avro_dialect(columns: Columns, schema: Any, wire: WireSchema, options: ReadOptions) -> Dialect:
     """The dialect of a file with these fields, its roles their dotted paths. Raises InputError."""
-    tool = _tool(wire.resolve(wire.type), columns.names)
-    base = forced_among(columns, _BY_NAME, options) or _BY_NAME[tool]
+    name = wire.resolve(wire.type)["name"]
+    is_aiven = name.endswith("connector_records")
+    base = written_by(columns, options, spark=name == "topLevelRecord", aiven=is_aiven)
     dialect = column_dialect(columns, base, options, key_is_column=True)
     unit = _timestamp_unit(_kinds_at(schema, dialect.timestamp))
     # Text may have been damaged on the way (U+FFFD), bytes not.
     byte_exact = "string" not in map(_name_of, _kinds_at(schema, dialect.key))
     return replace(dialect, timestamp_unit=unit or dialect.timestamp_unit, byte_exact=byte_exact)
-
-
-def _tool(root: Any, names: Sequence[str]) -> str:
-    if root["name"] == "topLevelRecord":
-        return "spark-avro"
-    if root["name"].endswith("connector_records") and "topic" not in names:
-        return "aiven-avro"
-    if {"metadata.topic", "metadata.offset"} <= set(names):
-        return "lenses-avro"
-    return "avro"
 
 
 def field_names(wire: WireSchema) -> list[str]:

@@ -28,12 +28,12 @@ from kcompact.dumps.avro.avro_container import (
     read_header,
     unpack,
 )
-from kcompact.dumps.avro.avro_dialect import PLAIN, avro_dialect, columns_of
+from kcompact.dumps.avro.avro_dialect import avro_dialect, columns_of
 from kcompact.dumps.avro.avro_reader import AvroReader
 from kcompact.dumps.avro.avro_records import DAMAGE, Datum, RecordReader
 from kcompact.dumps.avro.avro_schema import wire_schema
 from kcompact.dumps.detect.event_proposals import check_events, parsed_values
-from kcompact.dumps.dialects.columns import value_place
+from kcompact.dumps.dialects.columns import AVRO, value_place
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.loops.avro.block_loop import BlockLoop, Cursor
 from kcompact.dumps.loops.readiness import scanner_of
@@ -68,7 +68,7 @@ def recognise_avro(path: str, data_path: str, options: ReadOptions) -> tuple[Avr
         raise InputError(f"{path}: the schema in the header is {error}", hint=CUT_HINT) from error
     columns = columns_of(path, wire)
     place = value_place(columns, options)
-    notes = check_events(path, replace(PLAIN, value=place), _sample(data_path, header, place), options)
+    notes = check_events(path, replace(AVRO["avro"], value=place), _sample(data_path, header, place), options)
     dialect = avro_dialect(columns, header.schema, wire, options)
     return AvroShape(header), replace(dialect, notes=dialect.notes + notes)
 

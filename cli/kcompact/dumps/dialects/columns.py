@@ -1,7 +1,8 @@
 """Which columns of a schema, Avro's or Parquet's, are the Kafka record's parts: by their names alone."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
@@ -12,15 +13,38 @@ from kcompact.dumps.records.shown import some
 from kcompact.errors import InputError
 
 
+def _rows(name: str, spark: str, plain: str) -> dict[str, Dialect]:
+    """The dialects of a format, by name, in the order in which they are tried."""
+    layout = name.lower()
+    row = partial(Dialect, layouts=(layout,), byte_exact=True)
+    rows = (
+        row(name=f"spark-{layout}", tool=spark),
+        row(name=f"aiven-{layout}", tool=f"Aiven's sinks, {name}", timestamp_unit="ms"),
+        row(name=f"lenses-{layout}", tool=f"Lenses' sinks, {name}", timestamp_unit="ms"),
+        row(name=layout, tool=plain, sure=False),
+    )
+    return {dialect.name: dialect for dialect in rows}
+
+
+AVRO = _rows("Avro", "Spark's Avro writer", "Avro container with the plain envelope")
+PARQUET = _rows(
+    "Parquet", "Spark's Kafka source written as Parquet", "Parquet with the plain envelope's columns"
+)
+
+
 @dataclass(frozen=True)
 class Columns:
     """The columns of the file at ``path``: dotted paths, two records deep, the outer ones first."""
 
     path: str
-    format: str  # as messages call it
+    layout: str  # "avro" or "parquet"
     names: Sequence[str]
     holds: Callable[[str], bool]  # whether there is a column at a path, however deep
-    lone_side: str | None = None  # the dialect whose files may hold keys alone, or values alone
+
+    @property
+    def format(self) -> str:
+        """The layout as messages call it."""
+        return self.layout.capitalize()
 
     def find(self, aliases: tuple[str, ...]) -> str | None:
         """The column that has one of the names, the first of them that occurs."""
@@ -57,14 +81,21 @@ def column_dialect(
     return dialect
 
 
-def forced_among(columns: Columns, dialects: Mapping[str, Dialect], options: ReadOptions) -> Dialect | None:
-    """The dialect that ``--dialect`` names, if any. Raises InputError where it is not of this format."""
+def written_by(columns: Columns, options: ReadOptions, *, spark: bool, aiven: bool) -> Dialect:
+    """The dialect that ``--dialect`` names, else that of the tool whose marks the file has.
+
+    Raises InputError where ``--dialect`` names one of another format.
+    """
+    dialects = AVRO if columns.layout == "avro" else PARQUET
     if options.dialect is not None and options.dialect not in dialects:
         raise InputError(
             f"{columns.path}: --dialect {options.dialect} is not one of {columns.format} files",
             hint=f"for {columns.format}: {', '.join(dialects)}",
         )
-    return dialects.get(options.dialect or "")
+    lenses = {"metadata.topic", "metadata.offset"} <= set(columns.names)
+    tools = {"spark-": spark, "aiven-": aiven and "topic" not in columns.names, "lenses-": lenses, "": True}
+    marked = next(tool for tool, is_it in tools.items() if is_it)
+    return dialects[options.dialect or f"{marked}{columns.layout}"]
 
 
 def _check(columns: Columns, dialect: Dialect) -> None:
@@ -75,7 +106,7 @@ def _check(columns: Columns, dialect: Dialect) -> None:
         dotted = getattr(dialect, role)
         if dotted and not columns.holds(dotted):
             raise InputError(f"{path}: no field {dotted!r} in the {format_} schema {fields}")
-    if dialect.name == columns.lone_side and (dialect.key or dialect.value):
+    if dialect.name == f"lenses-{columns.layout}" and (dialect.key or dialect.value):
         return
     if dialect.key is None and not dialect.key_fields:
         raise InputError(

@@ -1,9 +1,10 @@
 """Dialects: how one tool's dump differs from another's, and how its fields are to be read. Data, no code."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 ROLES = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value", "headers")
-
+JSON = ("json_lines", "json_objects", "json_array")
 
 QUOTING = "quoting"
 """The way in which cells are quoted tells whether a tool tells null from empty (``judging.py``)."""
@@ -20,7 +21,7 @@ class Dialect:
 
     name: str
     tool: str  # as people call it, with versions and the options that matter
-    layouts: tuple[str, ...] = ("json_lines",)
+    layouts: tuple[str, ...] = JSON
     signature: frozenset[str] = frozenset()
     lacking: frozenset[str] = frozenset()
     order: tuple[str, ...] = ()
@@ -98,3 +99,27 @@ class Dialect:
         Without offsets they are numbered; a tombstone without a key is that of the delete before it.
         """
         return self.offset is None or (self.cdc is not None and bool(self.key_fields))
+
+
+# What rows of the tables are written with.
+
+BASE64: dict[str, Any] = {"key_encoding": "base64", "value_encoding": "base64"}
+
+
+def names(text: str) -> frozenset[str]:
+    """Fields, for ``signature`` and ``lacking``."""
+    return frozenset(text.split())
+
+
+def fields(text: str) -> dict[str, Any]:
+    """Roles that have other fields than their own name, or none: ``"topic= value=payload Offset"``.
+
+    A field alone has the role that its name is in small letters.
+    """
+    named = (word.partition("=") if "=" in word else (word.lower(), "", word) for word in text.split())
+    return {role: field or None for role, _, field in named}
+
+
+def doubtful(forms: str) -> dict[str, Any]:
+    """Forms that the tool writes for more than one thing, as a key and as a value."""
+    return {"doubtful_key": names(forms), "doubtful_value": names(forms)}

@@ -1,6 +1,6 @@
 """Dialects of change events whose keys were not exported: bare values, one after another."""
 
-from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dialects.dialect import Dialect, fields
 
 _ENVELOPE = frozenset({"key", "Key", "offset", "Offset"})  # of a record, in which an event would be the value
 
@@ -9,16 +9,10 @@ def _events(name: str, tool: str, cdc: str, *signature: str) -> Dialect:
     return Dialect(
         name=name,
         tool=tool,
-        layouts=("json_lines", "json_objects", "json_array"),
         signature=frozenset(signature),
         lacking=_ENVELOPE,
-        topic=None,
-        partition=None,
-        offset=None,
-        timestamp=None,
-        key=None,
+        **fields("topic= partition= offset= timestamp= key= headers="),
         value="",
-        headers=None,
         cdc=cdc,
     )
 

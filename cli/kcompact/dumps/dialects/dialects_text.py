@@ -1,95 +1,71 @@
 """Dialects of CSV and text dumps. The first row that fits wins, so what is told by more stands before."""
 
-from kcompact.dumps.dialects.dialect import QUOTING, Dialect
+from functools import partial
 
-_MISSING = frozenset({"missing"})
-_LITERAL = frozenset({"literal"})
+from kcompact.dumps.dialects.dialect import BASE64, QUOTING, Dialect, doubtful, fields, names
 
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+_csv = partial(Dialect, layouts=("csv_lines",))
 
 CSV_DIALECTS = (
-    Dialect(
+    _csv(
         name="redpanda-console-csv",
         tool="Redpanda Console, messages saved as CSV",
-        layouts=("csv_lines",),
-        signature=_names("timestamp partitionID offset key value keySize valueSize"),
-        topic=None,
-        partition="partitionID",
+        signature=names("timestamp partitionID offset key value keySize valueSize"),
+        **fields("topic= partition=partitionID"),
         timestamp_unit="ms",
         key_size="keySize",
         value_size="valueSize",
         quoting="none",
-        doubtful_key=_MISSING,
-        doubtful_value=_MISSING,
+        **doubtful("missing"),
         notes=(
             "Redpanda Console writes ; for , and 7 for 007 in its CSV: keys that differ only there merge",
         ),
     ),
-    Dialect(
+    _csv(
         name="kafbat-csv",
         tool="kafbat kafka-ui, messages saved as CSV",
-        layouts=("csv_lines",),
-        signature=_names("Value Offset Key Partition Timestamp"),
+        signature=names("Value Offset Key Partition Timestamp"),
         order=("Value", "Offset", "Key", "Partition", "Headers", "Timestamp"),
-        topic=None,
-        partition="Partition",
-        offset="Offset",
-        timestamp="Timestamp",
-        key="Key",
-        value="Value",
-        headers="Headers",
+        **fields("topic= Partition Offset Timestamp Key Value Headers"),
         quoting="none",
-        doubtful_key=_MISSING,
-        doubtful_value=_MISSING,
+        **doubtful("missing"),
     ),
-    Dialect(
+    _csv(
         name="spark-csv-hex",
         tool="Spark 4's Kafka source written as CSV, binary columns",
-        layouts=("csv_lines",),
-        signature=_names("key value topic partition offset timestamp timestampType"),
+        signature=names("key value topic partition offset timestamp timestampType"),
         order=("key", "value", "topic", "partition", "offset", "timestamp", "timestampType"),
-        timestamp_type="timestampType",
+        **fields("timestamp_type=timestampType"),
         key_encoding="spark-hex",
         value_encoding="spark-hex",
         quoting="backslash",
     ),
-    Dialect(
+    _csv(
         name="spark-csv",
         tool="Spark's Kafka source written as CSV, cast to strings",
-        layouts=("csv_lines",),
-        signature=_names("key value topic partition offset timestamp timestampType"),
+        signature=names("key value topic partition offset timestamp timestampType"),
         order=("key", "value", "topic", "partition", "offset", "timestamp", "timestampType"),
-        timestamp_type="timestampType",
+        **fields("timestamp_type=timestampType"),
         quoting="backslash",
         notes=("Spark trims blanks around keys and values when it writes CSV",),
     ),
-    Dialect(
+    _csv(
         name="denktmit",
         tool="DenktMit kafka-dumper",
-        layouts=("csv_lines",),
-        signature=_names("delta TIMESTAMP offset key message"),
-        topic=None,
-        partition=None,
-        timestamp="TIMESTAMP",
-        value="message",
-        headers=None,
+        signature=names("delta TIMESTAMP offset key message"),
+        **fields("topic= partition= TIMESTAMP value=message headers="),
         timestamp_unit="ms",
-        key_encoding="base64",
-        value_encoding="base64",
+        **BASE64,
     ),
-    Dialect(
+    _csv(
         name="csv",
         tool="CSV with a header line: topic, partition, offset, timestamp, key, value, headers",
-        layouts=("csv_lines",),
-        signature=_names("offset key value"),
-        timestamp_type="timestampType",
+        signature=names("offset key value"),
+        **fields("timestamp_type=timestampType"),
         key_marker="key_encoding",
         value_marker="value_encoding",
-        doubtful_key=_MISSING,
-        doubtful_value=_MISSING | {"empty"},  # nothing, or "" where a tool quotes every text
+        doubtful_key=names("missing"),
+        doubtful_value=names("missing empty"),  # nothing, or "" where a tool quotes every text
         key_settled_by=QUOTING,
         value_settled_by=QUOTING,
         sure=False,
@@ -97,32 +73,24 @@ CSV_DIALECTS = (
 )
 
 TEXT_DIALECTS = (
-    Dialect(
+    _csv(
         name="console-consumer",
         tool="kafka-console-consumer 2.7 or later, print.* properties",
-        layouts=("csv_lines",),
         labelled=True,
         quoting="none",
         null_literal="null",
-        doubtful_key=_LITERAL,
-        doubtful_value=_LITERAL,
+        **doubtful("literal"),
     ),
     Dialect(
         name="dump-log",
         tool="kafka-dump-log --print-data-log, Kafka 2.4 to 4.x",
         layouts=("dump_log",),
-        topic=None,
-        partition=None,
+        **fields("topic= partition="),
     ),
-    Dialect(
+    _csv(
         name="karapace-v2",
         tool="karapace_schema_backup, version 2",
-        layouts=("csv_lines",),
-        topic=None,
-        partition=None,
-        offset=None,
-        timestamp=None,
-        headers=None,
+        **fields("topic= partition= offset= timestamp= headers="),
         key_encoding="hex",
         value_encoding="hex",
         quoting="none",
@@ -132,27 +100,21 @@ TEXT_DIALECTS = (
         missing_key="empty",
         missing_value="empty",
     ),
-    Dialect(
+    _csv(
         name="text",
         tool="text without quoting, such as kcat -K: and -f, or kafka-console-consumer (else with --columns)",
-        layouts=("csv_lines",),
         quoting="none",
         null_literal="null",
-        doubtful_key=_MISSING | _LITERAL,
-        doubtful_value=_MISSING | _LITERAL,
+        **doubtful("missing literal"),
         sure=False,
     ),
-    Dialect(
+    _csv(
         name="aiven-csv",
         tool="Aiven cloud sinks, csv (with --columns in the order of format.output.fields)",
-        layouts=("csv_lines",),
-        topic=None,
-        partition=None,
+        **fields("topic= partition="),
         timestamp_unit="ms",
-        key_encoding="base64",
-        value_encoding="base64",
+        **BASE64,
         quoting="none",
-        doubtful_key=_MISSING,
-        doubtful_value=_MISSING,
+        **doubtful("missing"),
     ),
 )

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.dumps.avro.avro_container import MAGIC, read_header
-from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dialects.dialect import Dialect, fields
 from kcompact.dumps.files.containers import unpack
 from kcompact.dumps.files.stored import folder_of, stored_beside
 from kcompact.dumps.paired.side_rows import BadRow, Row, SidePart, headers_in, rows_of
@@ -29,11 +29,7 @@ CONFLUENT = Dialect(
     name="confluent",
     tool="Confluent's S3, GCS or HDFS sink with store.kafka.keys",
     layouts=("side_files",),
-    topic=None,
-    partition=None,
-    offset=None,
-    timestamp=None,
-    headers=None,
+    **fields("topic= partition= offset= timestamp= headers="),
     byte_exact=True,
     notes=("offsets are counted on from the one in the file's name, so gaps do not show",),
 )

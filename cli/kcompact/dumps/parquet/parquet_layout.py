@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.dumps.detect.event_proposals import check_events, parsed_values
-from kcompact.dumps.dialects.columns import value_place
+from kcompact.dumps.dialects.columns import PARQUET, value_place
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.parquet.parquet_columns import bytes_of, column_at
-from kcompact.dumps.parquet.parquet_dialect import PLAIN, columns_of, parquet_dialect
+from kcompact.dumps.parquet.parquet_dialect import columns_of, parquet_dialect
 from kcompact.dumps.parquet.parquet_file import (
     BadRowGroup,
     RowGroup,
@@ -62,7 +62,7 @@ def recognise_parquet(path: str, data_path: str, options: ReadOptions) -> tuple[
             sample = parsed_values(_sample(source, groups[0], place)) if groups else []
         except BadRowGroup:
             sample = []  # told when it is read as a whole
-        notes = check_events(path, replace(PLAIN, value=place), sample, options)
+        notes = check_events(path, replace(PARQUET["parquet"], value=place), sample, options)
         dialect = parquet_dialect(columns, schema, options)
         return ParquetShape(form), replace(dialect, notes=dialect.notes + notes)
 
