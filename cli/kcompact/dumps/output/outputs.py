@@ -31,29 +31,11 @@ class Target:
 
 
 @dataclass(frozen=True)
-class OutputPlan:
-    """Where a run writes. ``folder`` is set where the outputs lie in one folder, published as a whole."""
-
-    targets: tuple[Target, ...]
-    folder: Path | None = None
-    to_stdout: bool = False
-    report: Path | None = None
-    stored: StoredOutput | None = None
-
-    @property
-    def result(self) -> Path | None:
-        """The file or folder that holds the survivors; None for standard output, or on a store."""
-        return None if self.to_stdout or self.stored else self.folder or self.targets[0].path
-
-    def published(self) -> list[str]:
-        """Every path or address that will be there afterwards."""
-        stored = (self.stored.prefix, self.stored.report) if self.stored else ()
-        return [str(path) for path in (*stored, self.result, self.report) if path is not None]
-
-
-@dataclass(frozen=True)
 class OutputNames:
-    """The plan before any dump is opened: a path for each input if they go to a folder, else one for all."""
+    """Where a run writes: a path for each input if they go to a folder, else one for all.
+
+    ``folder`` is set where the outputs lie in one folder, published as a whole.
+    """
 
     paths: tuple[Path, ...]
     folder: Path | None = None
@@ -66,11 +48,11 @@ class OutputNames:
         """The file or folder that will hold the survivors; None for standard output, or on a store."""
         return None if self.to_stdout or self.stored else self.folder or self.paths[0]
 
-    def plan(self, files: tuple[DumpFile, ...]) -> OutputPlan:
-        """The same for the dump's files, once they are opened."""
+    def plan(self, files: tuple[DumpFile, ...]) -> "OutputPlan":
+        """The same, once the dump's files are opened."""
         groups = [(file,) for file in files] if self.folder is not None else [files]
         targets = [Target(path, group) for path, group in zip(self.paths, groups, strict=True)]
-        return OutputPlan(tuple(targets), self.folder, self.to_stdout, self.report, self.stored)
+        return OutputPlan(**vars(self), targets=tuple(targets))
 
     def check_replaceable(self, *, overwrite: bool) -> None:
         """Raise OutputError where something is in the way, or would be lost."""
@@ -79,6 +61,18 @@ class OutputNames:
             check_replaceable(self.result, overwrite=overwrite, names=inside)
         if self.report is not None:
             check_replaceable(self.report, overwrite=overwrite, option="--report", names=REPORT_FILES)
+
+
+@dataclass(frozen=True)
+class OutputPlan(OutputNames):
+    """The same with the files whose survivors each output takes."""
+
+    targets: tuple[Target, ...] = ()
+
+    def published(self) -> list[str]:
+        """Every path or address that will be there afterwards."""
+        stored = (self.stored.prefix, self.stored.report) if self.stored else ()
+        return [str(path) for path in (*stored, self.result, self.report) if path is not None]
 
 
 @dataclass(frozen=True)

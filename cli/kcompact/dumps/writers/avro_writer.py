@@ -3,10 +3,10 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from kcompact.dumps.avro.avro_container import MAGIC, SYNC_BYTES, Header, encode_long, pack_block
 from kcompact.dumps.records.record import Record
+from kcompact.dumps.writers.writer import Writer
 
 BLOCK_BYTES = 64_000
 CODEC = "deflate"  # with "null", the one that every reader must know
@@ -41,21 +41,14 @@ SCHEMA = {
 _NULL, _PRESENT = encode_long(0), encode_long(1)  # branches of the unions above
 
 
-@dataclass(frozen=True)
-class AvroWriter:
+class AvroWriter(Writer):
     """A container with SCHEMA. ``seed`` makes the sync marker: the same inputs give the same file."""
 
-    seed: str
-    losses: tuple[str, ...] = ()
-    one_log: bool = False
+    suffix = ".avro"
 
     def begin(self) -> bytes:
         """The container's header."""
         return self._header().raw
-
-    def end(self) -> bytes:
-        """Nothing: a container just ends."""
-        return b""
 
     def encode(self, records: Iterable[Record]) -> Iterator[bytes]:
         """Blocks of about BLOCK_BYTES."""

@@ -6,7 +6,7 @@ import orjson
 
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.writers.json_writer import as_text, header
-from kcompact.dumps.writers.writer import in_chunks
+from kcompact.dumps.writers.writer import Writer, in_chunks
 
 COLUMNS = (
     "topic",
@@ -22,19 +22,14 @@ COLUMNS = (
 )
 
 
-class CsvWriter:
+class CsvWriter(Writer):
     """A header line, then a line each. Keys and values are always quoted, so that null and empty differ."""
 
-    losses: tuple[str, ...] = ()
-    one_log = False
+    suffix = ".csv"
 
     def begin(self) -> bytes:
         """The header line."""
         return ",".join(COLUMNS).encode() + b"\n"
-
-    def end(self) -> bytes:
-        """Nothing."""
-        return b""
 
     def encode(self, records: Iterable[Record]) -> Iterator[bytes]:
         """A row each; values with line ends make rows of several lines."""

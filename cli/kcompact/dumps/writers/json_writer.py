@@ -7,29 +7,20 @@ from typing import Any
 import orjson
 
 from kcompact.dumps.records.record import Record
-from kcompact.dumps.writers.writer import in_chunks
+from kcompact.dumps.writers.writer import Writer, in_chunks
 from kcompact.errors import OutputError
 
 _REPLACEMENT = "\ufffd"  # readers take it for a sign of lost bytes
 
 
-class JsonLinesWriter:
+class JsonLinesWriter(Writer):
     """``{"topic", "partition", "offset", "timestamp", "key", "value"}``, and what else the record has.
 
     ``"key_encoding": "base64"`` and ``"value_encoding": "base64"`` stand beside a key or value that is not
     text; ``"encoding": "base64"`` in a header beside its value.
     """
 
-    losses: tuple[str, ...] = ()
-    one_log = False
-
-    def begin(self) -> bytes:
-        """Nothing."""
-        return b""
-
-    def end(self) -> bytes:
-        """Nothing."""
-        return b""
+    suffix = ".jsonl"
 
     def encode(self, records: Iterable[Record]) -> Iterator[bytes]:
         """A line each."""

@@ -7,25 +7,18 @@ key or value that is really empty cannot be told.
 from collections.abc import Iterable, Iterator
 
 from kcompact.dumps.records.record import Record
-from kcompact.dumps.writers.writer import in_chunks, where
+from kcompact.dumps.writers.writer import Writer, in_chunks, where
 from kcompact.errors import OutputError
 
 _HINT = "samples/replay.py replays any dump without loss"
 
 
-class KcatWriter:
+class KcatWriter(Writer):
     """Lines of one log."""
 
-    losses: tuple[str, ...] = ("offsets", "timestamps", "headers")
+    suffix = ".txt"
+    losses = ("offsets", "timestamps", "headers")
     one_log = True
-
-    def begin(self) -> bytes:
-        """Nothing."""
-        return b""
-
-    def end(self) -> bytes:
-        """Nothing."""
-        return b""
 
     def encode(self, records: Iterable[Record]) -> Iterator[bytes]:
         """A line each. Raises OutputError where kcat would read something else back."""

@@ -1,7 +1,6 @@
 """The plain envelope as Parquet, with the columns of Spark's Kafka source and sink: bytes stay bytes."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -9,7 +8,7 @@ import pyarrow as pa
 
 from kcompact.dumps.parquet.parquet_output import OURS, ParquetForm, framed
 from kcompact.dumps.records.record import Record
-from kcompact.dumps.writers.writer import where
+from kcompact.dumps.writers.writer import Writer, where
 from kcompact.errors import OutputError
 
 SCHEMA = pa.schema(
@@ -30,25 +29,11 @@ _BATCH_ROWS = 16_384
 _BATCH_BYTES = 32 << 20
 
 
-@dataclass(frozen=True)
-class ParquetWriter:
+class ParquetWriter(Writer):
     """Row groups of SCHEMA, for ``parquet_output.py`` to make one file of."""
 
-    losses: tuple[str, ...] = ()
-    one_log: bool = False
-
-    @property
-    def form(self) -> ParquetForm:
-        """How the file is written."""
-        return ParquetForm(SCHEMA, most_rows=_BATCH_ROWS * 8)
-
-    def begin(self) -> bytes:
-        """Nothing: see ``form``."""
-        return b""
-
-    def end(self) -> bytes:
-        """Nothing: see ``form``."""
-        return b""
+    suffix = ".parquet"
+    form = ParquetForm(SCHEMA, most_rows=_BATCH_ROWS * 8)
 
     def encode(self, records: Iterable[Record]) -> Iterator[bytes]:
         """Row groups. Raises OutputError for text that is no UTF-8."""

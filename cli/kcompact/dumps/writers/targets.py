@@ -1,6 +1,5 @@
 """The registry of target formats, and which one an output's name asks for."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path, PurePath
 
@@ -19,23 +18,14 @@ from kcompact.dumps.writers.parquet_writer import ParquetWriter
 from kcompact.dumps.writers.writer import Writer
 from kcompact.errors import OutputError
 
-TARGETS: dict[str, Callable[[str], Writer]] = {
-    "jsonl": lambda _: JsonLinesWriter(),
-    "csv": lambda _: CsvWriter(),
+TARGETS: dict[str, type[Writer]] = {
+    "jsonl": JsonLinesWriter,
+    "csv": CsvWriter,
     "avro": AvroWriter,
-    "parquet": lambda _: ParquetWriter(),
-    "kcat": lambda _: KcatWriter(),
+    "parquet": ParquetWriter,
+    "kcat": KcatWriter,
 }
-"""By the name that ``--to`` takes; called with a seed that tells the inputs apart."""
-
-_SUFFIXES: dict[type, str] = {
-    JsonLinesWriter: ".jsonl",
-    CsvWriter: ".csv",
-    AvroWriter: ".avro",
-    ParquetWriter: ".parquet",
-    KcatWriter: ".txt",
-}
-"""Of part files."""
+"""By the name that ``--to`` takes."""
 
 _FORMATS = {
     ".json": "json",
@@ -160,7 +150,7 @@ def workplace(outputs: OutputPlan, folder: Path, *, reports: bool, is_afar: bool
 def _kind_of_parts(target: Target) -> tuple[str, str | None]:
     """The suffix of part files, and the container that they are packed in."""
     if target.writer is not None:
-        return _SUFFIXES[type(target.writer)], None
+        return target.writer.suffix, None
     for file in target.files:
         if file.dialect.topic is None or file.dialect.partition is None:
             raise OutputError(

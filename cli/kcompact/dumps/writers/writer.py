@@ -1,36 +1,39 @@
 """The interface of a target format: records in, bytes out, in fragments that simply follow one another."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import Protocol
+from dataclasses import dataclass
+from typing import ClassVar
 
 from kcompact.dumps.records.record import Record
 
 CHUNK_BYTES = 1 << 20
 
 
-class Writer(Protocol):
+@dataclass(frozen=True)
+class Writer(ABC):
     """One target. Picklable: workers encode, the driver writes what stands around the fragments.
 
-    ``losses`` says what the target cannot hold (nothing: lossless), ``one_log`` whether records of several
-    partitions would be mixed up in it.
+    ``seed`` tells the inputs apart. ``losses`` says what the target cannot hold (nothing: lossless),
+    ``one_log`` whether records of several partitions would be mixed up in it.
     """
 
-    @property
-    def losses(self) -> tuple[str, ...]:
-        """The parts of a record that are not in the output."""
-
-    @property
-    def one_log(self) -> bool:
-        """Whether all records must be of one topic and partition."""
+    seed: str
+    suffix: ClassVar[str]  # of part files
+    losses: ClassVar[tuple[str, ...]] = ()
+    one_log: ClassVar[bool] = False
 
     def begin(self) -> bytes:
         """The bytes that the file starts with."""
+        return b""
 
+    @abstractmethod
     def encode(self, records: Iterable[Record]) -> Iterator[bytes]:
         """The records, in chunks. Raises OutputError for one that the target cannot hold."""
 
     def end(self) -> bytes:
         """The bytes that the file ends with."""
+        return b""
 
 
 def in_chunks(pieces: Iterable[bytes]) -> Iterator[bytes]:
