@@ -5,14 +5,30 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from kcompact.dumps.loops.scanned_rows import Misfit
+from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.loops import columns as c
+from kcompact.dumps.loops.scanned_rows import Misfit, ScannedRows
+from kcompact.dumps.loops.windows import Window
 from kcompact.dumps.records.contents import ABSENT, CONTENT_EXTRA, Contents, hashes_of_ranges, lengths_of
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.headers import Headers
 from kcompact.dumps.records.record import INDEX_SCHEMA, VALUE_EMPTY, VALUE_NULL, VALUE_PRESENT, index_schema
 
+SPELT = frozenset({"text", "json"})
+"""Encodings of values that stand in the dump as they are."""
+
 KIND_EXTRA = frozenset({"value_kind", "is_debezium_delete"})
 """Columns of EXTRA_FIELDS that say the same of nearly all records; the others are left to the reference."""
+
+
+def means_itself(dialect: Dialect) -> bool:
+    """Whether a record of text means by itself what it spells, in an encoding that is decoded alone."""
+    odd = dialect.null_word or dialect.listed or dialect.labelled or dialect.doubles
+    odd = odd or dialect.reads_values or dialect.offset is None
+    odd = odd or (
+        dialect.null_literal is not None and {dialect.key_encoding, dialect.value_encoding} != {"text"}
+    )
+    return not odd and dialect.timestamp_unit in {"ms", "us", "ns", "s", "auto"}
 
 
 def added_columns(
@@ -56,7 +72,33 @@ def contents_of(
     return Contents(lengths_of(keys), lengths, hashes, known, encoded.indices.to_numpy())
 
 
-def decoded_values(
+WriteTexts = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray], None]
+"""A loop: the texts of ranges of data, some of them escaped, one after the other, and where each ends."""
+
+
+def texts_of(
+    write: WriteTexts, window: Window, starts: np.ndarray, ends: np.ndarray, escaped: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The texts of ranges of a window, one after the other: their bytes, and where each ends."""
+    texts, text_ends = np.zeros(window.end, np.uint8), np.zeros(len(starts), np.int64)
+    write(window.data, starts, ends, escaped, texts, text_ends)
+    return texts, text_ends
+
+
+def values_of(
+    write: WriteTexts, window: Window, rows: ScannedRows, encoding: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The values of rows of text: their bytes, where each starts, and its length. Raises Misfit."""
+    is_null = rows.is_null("value")
+    starts, ends = rows[c.VALUE_START].copy(), rows[c.VALUE_END].copy()
+    ends[is_null] = starts[is_null]
+    texts, text_ends = texts_of(write, window, starts, ends, rows[c.FLAGS] & c.VALUE_ESCAPED)
+    text_starts = np.concatenate([[0], text_ends[:-1]])
+    values = texts, text_starts, np.where(is_null, ABSENT, text_ends - text_starts)
+    return values if encoding in SPELT else _decoded(encoding, *values)
+
+
+def _decoded(
     encoding: str, texts: np.ndarray, starts: np.ndarray, lengths: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Values in an encoding, decoded: their bytes, where each starts, and its length. Raises Misfit."""

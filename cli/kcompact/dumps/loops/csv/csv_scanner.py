@@ -8,6 +8,7 @@ from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.columns import Columns
 from kcompact.dumps.loops.csv.csv_cells import BACKSLASH, NONE, RFC4180, write_cells
 from kcompact.dumps.loops.csv.csv_lines_loop import (
+    ABSENT,
     BYTE_EXACT,
     CELL_FACTS,
     DELIMITER,
@@ -19,10 +20,9 @@ from kcompact.dumps.loops.csv.csv_lines_loop import (
     scan_csv_lines,
 )
 from kcompact.dumps.loops.scanned_rows import ScannedRows
-from kcompact.dumps.loops.value_columns import added_columns, contents_of, decoded_values
+from kcompact.dumps.loops.value_columns import added_columns, contents_of, means_itself, texts_of, values_of
 from kcompact.dumps.loops.windows import Window
-from kcompact.dumps.records.contents import ABSENT, CONTENT_EXTRA, Contents
-from kcompact.dumps.records.framed import UnreadableError
+from kcompact.dumps.records.contents import CONTENT_EXTRA, Contents
 from kcompact.dumps.records.headers import Headers
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
 from kcompact.dumps.records.reading import FieldRules
@@ -77,16 +77,9 @@ class CsvScanner:
         return added_columns(self._extra, lambda: np.zeros(0), lambda: self._contents(rows, window, keys))
 
     def _contents(self, rows: ScannedRows, window: Window, keys: pa.Array) -> Contents:
-        is_null = rows.is_null("value")
-        starts, ends = rows[c.VALUE_START].copy(), rows[c.VALUE_END].copy()
-        ends[is_null] = starts[is_null]
-        texts, text_ends = _written(window, starts, ends, rows[c.FLAGS] & c.VALUE_ESCAPED)
-        text_starts = np.concatenate([[0], text_ends[:-1]])
-        values = texts, text_starts, np.where(is_null, ABSENT, text_ends - text_starts)
-        if self._dialect.value_encoding != "text":
-            values = decoded_values(self._dialect.value_encoding, *values)
+        values = values_of(write_cells, window, rows, self._dialect.value_encoding)
         starts, ends = rows[c.HEADERS_START].copy(), rows[c.HEADERS_END].copy()
-        cells, cell_ends = _written(window, starts, ends, rows[c.FLAGS] & c.HEADERS_ESCAPED)
+        cells, cell_ends = texts_of(write_cells, window, starts, ends, rows[c.FLAGS] & c.HEADERS_ESCAPED)
         bounds = np.concatenate([[0], cell_ends])
         headers = pa.Array.from_buffers(
             pa.large_binary(), rows.count, [None, pa.py_buffer(bounds), pa.py_buffer(cells)]
@@ -95,18 +88,7 @@ class CsvScanner:
 
     def _headers(self, cell: bytes) -> Headers:
         """Raises ValueError where they cannot be read."""
-        try:
-            return self._to_headers(cell.decode("utf-8", _ERRORS), _ERRORS)
-        except UnreadableError as error:
-            raise ValueError(cell) from error
-
-
-def _written(
-    window: Window, starts: np.ndarray, ends: np.ndarray, doubled: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    texts, text_ends = np.zeros(window.end, np.uint8), np.zeros(len(starts), np.int64)
-    write_cells(window.data, starts, ends, doubled, texts, text_ends)
-    return texts, text_ends
+        return self._to_headers(cell.decode("utf-8", _ERRORS), _ERRORS)
 
 
 def scanner_for(file: DumpFile, extra: frozenset[str]) -> CsvScanner | None:
@@ -117,12 +99,9 @@ def scanner_for(file: DumpFile, extra: frozenset[str]) -> CsvScanner | None:
 def _covers(file: DumpFile) -> bool:
     dialect: Dialect = file.dialect
     shape: CsvShape = file.shape
-    odd = dialect.labelled or dialect.reads_values or dialect.offset is None or shape.rest
-    odd = odd or not {dialect.key, dialect.value, dialect.offset} <= set(shape.columns)
-    odd = odd or (
-        dialect.null_literal is not None and {dialect.key_encoding, dialect.value_encoding} != {"text"}
-    )
-    if odd or dialect.key_encoding == "json" or dialect.value_encoding == "json":
+    if shape.rest or not {dialect.key, dialect.value, dialect.offset} <= set(shape.columns):
+        return False
+    if "json" in (dialect.key_encoding, dialect.value_encoding):
         return False
     is_byte = len(shape.delimiter.encode()) == 1 and shape.delimiter not in '"\n\r'
-    return is_byte and dialect.timestamp_unit in {"ms", "us", "ns", "s", "auto"}
+    return is_byte and means_itself(dialect)

@@ -23,20 +23,20 @@ from kcompact.dumps.loops.json.json_text_loop import write_texts
 from kcompact.dumps.loops.scanned_rows import ScannedRows
 from kcompact.dumps.loops.value_columns import (
     KIND_EXTRA,
+    SPELT,
     added_columns,
     contents_of,
-    decoded_values,
     gathered,
+    means_itself,
+    values_of,
 )
 from kcompact.dumps.loops.windows import Window
 from kcompact.dumps.records.contents import ABSENT, CONTENT_EXTRA, Contents
-from kcompact.dumps.records.framed import UnreadableError
 from kcompact.dumps.records.headers import Headers
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
 from kcompact.dumps.records.reading import FieldRules
 
 _DOUBTFUL = re.compile(rb"\\u|\d{16}")  # surrogates, and numbers that parsers take for different ones
-_SPELT = frozenset({"text", "json"})
 _TELLING = (b'"null"', b'\\"op\\"', b'"op"', b"\\u0022", b"\\u006", b"\\u0070", b"\\u0075")
 """Without any of these (the last ones spell letters), no value is one that KIND_EXTRA tells apart."""
 
@@ -86,22 +86,14 @@ class JsonScanner:
 
     def more(self, rows: ScannedRows, window: Window, keys: pa.Array) -> list[pa.Array]:
         """Raises Misfit."""
-        is_null = rows.is_null("value")
 
         def lengths() -> np.ndarray:
-            return np.where(is_null, ABSENT, rows[c.VALUE_END] - rows[c.VALUE_START])
+            return np.where(rows.is_null("value"), ABSENT, rows[c.VALUE_END] - rows[c.VALUE_START])
 
-        return added_columns(self._extra, lengths, lambda: self._contents(rows, window, keys, is_null))
+        return added_columns(self._extra, lengths, lambda: self._contents(rows, window, keys))
 
-    def _contents(self, rows: ScannedRows, window: Window, keys: pa.Array, is_null: np.ndarray) -> Contents:
-        starts, ends = rows[c.VALUE_START].copy(), rows[c.VALUE_END].copy()
-        ends[is_null] = starts[is_null]
-        texts, text_ends = np.zeros(window.end, np.uint8), np.zeros(rows.count, np.int64)
-        write_texts(window.data, starts, ends, rows[c.FLAGS] & c.VALUE_ESCAPED, texts, text_ends)
-        text_starts = np.concatenate([[0], text_ends[:-1]])
-        values = texts, text_starts, np.where(is_null, ABSENT, text_ends - text_starts)
-        if self._dialect.value_encoding not in _SPELT:
-            values = decoded_values(self._dialect.value_encoding, *values)
+    def _contents(self, rows: ScannedRows, window: Window, keys: pa.Array) -> Contents:
+        values = values_of(write_texts, window, rows, self._dialect.value_encoding)
         sizes = rows[c.HEADERS_END] - rows[c.HEADERS_START]
         headers = gathered(window.data, rows[c.HEADERS_START], np.where(sizes == 0, ABSENT, sizes))
         return contents_of(keys, *values, headers, self._headers)
@@ -110,32 +102,19 @@ class JsonScanner:
         """Raises ValueError where the rest of the line may count, or they cannot be read."""
         if not spelt.isascii() or _DOUBTFUL.search(spelt):
             raise ValueError(spelt)
-        try:
-            return self._read_headers(orjson.loads(spelt), "surrogatepass")
-        except UnreadableError as error:
-            raise ValueError(spelt) from error
+        return self._read_headers(orjson.loads(spelt), "surrogatepass")
 
 
 def scanner_for(file: DumpFile, extra: frozenset[str]) -> JsonScanner | None:
     """The loop set up for a file; None where only the reference can read its dialect or what is asked for."""
     names = json_names(file.dialect)
-    covers = names is not None and _covers(file.dialect) and _tells(file.dialect, extra)
+    covers = names is not None and means_itself(file.dialect) and _tells(file.dialect, extra)
     return JsonScanner(file, names, extra) if covers and names is not None else None
 
 
-def _covers(dialect: Dialect) -> bool:
-    """Whether keys and values mean what they spell, in one of the encodings that are decoded alone."""
-    odd = dialect.null_word or dialect.listed or dialect.labelled or dialect.doubles
-    odd = odd or dialect.reads_values or dialect.offset is None
-    odd = odd or (
-        dialect.null_literal is not None and {dialect.key_encoding, dialect.value_encoding} != {"text"}
-    )
-    return not odd and dialect.timestamp_unit in {"ms", "us", "ns", "s", "auto"}
-
-
 def _tells(dialect: Dialect, extra: frozenset[str]) -> bool:
-    means_itself = not extra & KIND_EXTRA or dialect.value_encoding in _SPELT
-    return extra <= KIND_EXTRA | CONTENT_EXTRA and means_itself
+    is_spelt = not extra & KIND_EXTRA or dialect.value_encoding in SPELT
+    return extra <= KIND_EXTRA | CONTENT_EXTRA and is_spelt
 
 
 def _places(window: Window, word: bytes) -> list[int]:
