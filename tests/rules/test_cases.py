@@ -10,9 +10,6 @@ from broker_log import ModelBatch, ModelLog, Range
 from broker_model import byte_sums, cleanable_range, compaction_delay
 from broker_rounds import clean_round
 from case_files import Case, Step, append, names_of, offsets_of, read_cases, value_of
-from kcompact.broker.batches import Batch
-from kcompact.broker.given import GivenLog
-from kcompact.broker.segment_lists import Segment
 from kcompact.digits import LONG_MAX
 from kcompact.dumps.records.record import Record
 from kcompact.rules.files.segments import SegmentState
@@ -20,6 +17,7 @@ from kcompact.rules.policy import Policy
 from kcompact.rules.range import log_bounds, segmented_range
 from kcompact.rules.ratio import segmented_ratio
 from log_frames import log_id
+from model_given import given_of
 from small_maps import with_map_of
 
 CASES = read_cases()
@@ -124,30 +122,6 @@ def test_every_case_is_accounted_for_once() -> None:
 # --- the engine: all rounds of all cases in one DataFrame ---------------------------------------------------
 
 
-def _batch(batch: ModelBatch) -> Batch:
-    return Batch(
-        batch.base_offset,
-        batch.last_offset,
-        len(batch.records) + (1 if batch.marker else 0),
-        batch.size_bytes,
-        max_timestamp_ms=batch.max_timestamp_ms,
-        producer_id=batch.producer_id,
-        producer_epoch=batch.producer_epoch,
-        is_transactional=batch.is_transactional,
-        is_control=batch.is_control,
-        marker=batch.marker,
-        delete_horizon_ms=batch.delete_horizon_ms,
-    )
-
-
-def _given(log: ModelLog, *, with_batches: bool, is_forced: bool = False) -> GivenLog:
-    segments = tuple(Segment(s.base_offset, s.size_bytes, s.mtime_ms) for s in log.segments)
-    batches = tuple(map(_batch, log.batches())) if with_batches else None
-    # A broker starts no round where nothing is dirty. Without a checkpoint all is, and the rest is the same.
-    checkpoint = None if is_forced else log.checkpoint
-    return GivenLog(segments, batches, (), log.log_start, log.log_end, log.last_stable, checkpoint)
-
-
 def _policy(played: Played) -> Policy:
     config = played.case.config
     policy = Policy(
@@ -176,7 +150,7 @@ def cleaned() -> Any:
             if with_batches or not _needs_batches(played.before):
                 name = log_id(played.name, with_batches)
                 logs[name] = [r for b in played.before.batches() for r in b.records]
-                given[name] = _given(
+                given[name] = given_of(
                     played.before, with_batches=with_batches, is_forced=played.step.is_forced
                 )
                 policies[name] = _policy(played)
@@ -263,7 +237,7 @@ def test_ranges_and_sums(asked: Asked) -> None:
     _check(step, model, {"cleanBytes": clean_bytes, "cleanableBytes": cleanable_bytes}, delay_ms)
 
     states = [_state(log, i) for i in range(len(log.segments))]
-    bounds = log_bounds(_given(log, with_batches=False), 0, log.log_end)
+    bounds = log_bounds(given_of(log, with_batches=False), 0, log.log_end)
     found = segmented_range(states, bounds, log.checkpoint, policy)
     assert found.first_uncleanable_offset == model.bound
     assert (found.first_dirty_offset, found.checkpoint_reset) == (model.first_dirty, model.reset)

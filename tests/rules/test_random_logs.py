@@ -5,15 +5,13 @@ from typing import Any
 
 import pytest
 
-from broker_log import ModelBatch, ModelLog, Round
+from broker_log import ModelLog, Round
 from broker_model import turn
-from kcompact.broker.batches import Batch
-from kcompact.broker.given import GivenLog
-from kcompact.broker.segment_lists import Segment
 from kcompact.digits import LONG_MAX
 from kcompact.rules.cleaned_log import LogCleaning
 from kcompact.rules.policy import Policy
 from log_frames import cleaned, retained
+from model_given import given_of
 from random_logs import NOW_MS, RandomLog, random_log
 from small_maps import with_map_of
 
@@ -39,28 +37,6 @@ def _expected(setup: RandomLog) -> Expected:
     return Expected(setup, log, rounds)
 
 
-def _batch(batch: ModelBatch) -> Batch:
-    return Batch(
-        batch.base_offset,
-        batch.last_offset,
-        len(batch.records) + (1 if batch.marker else 0),
-        batch.size_bytes,
-        max_timestamp_ms=batch.max_timestamp_ms,
-        producer_id=batch.producer_id,
-        producer_epoch=batch.producer_epoch,
-        is_transactional=batch.is_transactional,
-        is_control=batch.is_control,
-        marker=batch.marker,
-        delete_horizon_ms=batch.delete_horizon_ms,
-    )
-
-
-def _given(log: ModelLog, *, with_batches: bool) -> GivenLog:
-    segments = tuple(Segment(s.base_offset, s.size_bytes, s.mtime_ms) for s in log.segments)
-    batches = tuple(map(_batch, log.batches())) if with_batches else None
-    return GivenLog(segments, batches, (), log.log_start, log.log_end, log.last_stable, log.checkpoint)
-
-
 def _policy(setup: RandomLog) -> Policy:
     same = setup.config.shared()
     more = {"producer_id_expiration_ms": LONG_MAX, "now_ms": NOW_MS, "null_keys": "drop"}
@@ -74,7 +50,7 @@ def played(request: pytest.FixtureRequest) -> Any:
     logs, given, policies = {}, {}, {}
     for seed, one in expected.items():
         logs[seed] = [r for b in one.setup.log.batches() for r in b.records]
-        given[seed] = _given(one.setup.log, with_batches=request.param)
+        given[seed] = given_of(one.setup.log, with_batches=request.param)
         policies[seed] = _policy(one.setup)
     found = {}
     for seed, one in expected.items():  # each the only log of its broker: a turn goes over all logs

@@ -1,0 +1,30 @@
+"""Logs of the model as the engine is told of them: ``GivenLog`` with segments and batches."""
+
+from broker_log import ModelBatch, ModelLog
+from kcompact.broker.batches import Batch
+from kcompact.broker.given import GivenLog
+from kcompact.broker.segment_lists import Segment
+
+
+def _batch(batch: ModelBatch) -> Batch:
+    return Batch(
+        batch.base_offset,
+        batch.last_offset,
+        len(batch.records) + (1 if batch.marker else 0),
+        batch.size_bytes,
+        max_timestamp_ms=batch.max_timestamp_ms,
+        producer_id=batch.producer_id,
+        producer_epoch=batch.producer_epoch,
+        is_transactional=batch.is_transactional,
+        is_control=batch.is_control,
+        marker=batch.marker,
+        delete_horizon_ms=batch.delete_horizon_ms,
+    )
+
+
+def given_of(log: ModelLog, *, with_batches: bool, is_forced: bool = False) -> GivenLog:
+    segments = tuple(Segment(s.base_offset, s.size_bytes, s.mtime_ms) for s in log.segments)
+    batches = tuple(map(_batch, log.batches())) if with_batches else None
+    # A broker starts no round where nothing is dirty. Without a checkpoint all is, and the rest is the same.
+    checkpoint = None if is_forced else log.checkpoint
+    return GivenLog(segments, batches, (), log.log_start, log.log_end, log.last_stable, checkpoint)
