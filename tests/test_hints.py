@@ -46,7 +46,7 @@ def hint_nodes(tree: ast.AST) -> Iterator[ast.AST]:
             yield from value.elts[1:] if isinstance(value, ast.Tuple) else ()
 
 
-REASONS = {"UnreadableError", "BadBlock", "BadRow", "Reject"}
+REASONS = {"UnreadableError", "bad_block", "bad_row", "bad_row_group", "Reject"}
 
 
 def hints() -> Iterator[tuple[str, str]]:

@@ -19,8 +19,8 @@ from kcompact.dumps.files.at_hand import file_at_hand
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.opened_files import opened_apart
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.parquet.parquet_rows import GROUP_SHIFT
-from kcompact.dumps.records.layout import DumpFile, Split, SplitNotes
+from kcompact.dumps.parquet.parquet_file import GROUP_SHIFT
+from kcompact.dumps.records.layout import Chosen, DumpFile, Split, SplitNotes, SplitToIndex
 from kcompact.errors import InputError
 from s3_server import S3
 from store_proxy import Proxy, Request, store_proxy
@@ -139,7 +139,7 @@ def indexed(file: DumpFile, start: int, end: int) -> list[int]:
     """The offsets in a range."""
     split = Split(0, 0, start, end)
     with file_at_hand(file, split) as here:
-        found = LAYOUTS["parquet"].index(here, split, frozenset(), SplitNotes())
+        found = LAYOUTS["parquet"].index(SplitToIndex(here, split, SplitNotes()), frozenset())
         return [offset for rows in found for offset in rows.column("offset").to_pylist()]
 
 
@@ -174,7 +174,7 @@ def test_of_parquet_only_the_row_groups_of_survivors_are_brought(
 
 def copied(file: DumpFile, split: Split, positions: np.ndarray) -> bytes:
     out = io.BytesIO()
-    written = LAYOUTS["parquet"].copy(file, split, positions, np.ones(len(positions), np.int64), out)
+    written = LAYOUTS["parquet"].copy(Chosen(file, split, positions, np.ones(len(positions), np.int64)), out)
     assert written == len(out.getvalue()) > 0
     return out.getvalue()
 

@@ -12,6 +12,7 @@ from avro_files import CODECS, LENSES, PLAIN, SHAPES, SPARK, SYNC, Shape, avro_b
 from dump_pipeline import compacted, copied, index_all, open_one
 from kcompact.dumps.judging import judge
 from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.records.layout import Chosen
 from kcompact.dumps.records.record import EXTRA_FIELDS, Record, content_hash
 from kcompact.errors import InputError
 
@@ -110,7 +111,7 @@ def test_records_in_another_order_are_written_in_that_order(tmp_path: Path) -> N
         data = copied(dump, rows)
         (split,) = dump.splits(1 << 40)
         where = [np.array([row[name] for row in rows]) for name in ("position", "record_bytes")]
-        assert list(LAYOUT.decode(dump.files[0], split, *where)) == records[::-3]
+        assert list(LAYOUT.decode(Chosen(dump.files[0], split, *where))) == records[::-3]
     assert [row["offset"] for row in read_rows(data)] == [row["offset"] for row in rows]
     blocks = list(fastavro.block_reader(io.BytesIO(data)))
     assert 1 < len(blocks) < 20

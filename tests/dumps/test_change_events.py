@@ -5,8 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import fastavro
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
+from dump_files import write_avro
 from dump_pipeline import copied, index_all, open_one
 from kcompact.dumps.judging import judge
 from kcompact.dumps.layouts import LAYOUTS
@@ -282,11 +285,20 @@ def test_several_fields_of_an_avro_record_are_a_key(tmp_path: Path) -> None:
 
 
 def test_json_in_the_bytes_of_an_avro_value_has_fields_like_any_other(tmp_path: Path) -> None:
-    from dump_files import write_avro
-
     records = [Record("t", 0, 0, 0, b"k", b'{"id":7,"v":1}'), Record("t", 0, 1, 0, b"k", b'{"id":8,"v":1}')]
     rows, _ = judged(write_avro(tmp_path / "t.avro", records), key_fields=("id",))
     assert [row["key"] for row in rows] == [b"7", b"8"]
+
+
+def test_events_in_files_with_a_schema_are_spoken_of(tmp_path: Path) -> None:
+    delete = b'{"op":"d","before":{"id":1},"after":null,"source":{}}'
+    write_avro(tmp_path / "t.avro", [Record("t", 0, 0, 0, b"k", delete)])
+    columns = {"topic": ["t"], "partition": [0], "offset": [0], "key": [b"k"], "value": [delete]}
+    parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
+    for path in tmp_path.iterdir():
+        with open_one(path) as dump:
+            (note,) = dump.notes
+        assert note.endswith("--cdc debezium counts it as a tombstone")
 
 
 def test_a_truncate_which_has_no_row_at_all_is_refused(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from dump_pipeline import compacted, index_all, open_one
 from kcompact.dumps.judging import judge
 from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.records.layout import Chosen
 from kcompact.errors import InputError
 
 HEADER = "Dumping /data/shop.orders-3/00000000000000000000.log\nLog starting offset: 0\n"
@@ -114,10 +115,22 @@ def test_sections_of_several_partitions_are_logs_of_their_own(tmp_path: Path) ->
         output.write_bytes(compacted(dump))
         rows = index_all(dump)[0]
         places = rows["position"].to_numpy(), rows["record_bytes"].to_numpy()
-        decoded = list(LAYOUTS["dump_log"].decode(dump.files[0], dump.splits(10)[0], *places))
+        decoded = list(LAYOUTS["dump_log"].decode(Chosen(dump.files[0], dump.splits(10)[0], *places)))
     assert [record.partition for record in decoded] == [3, 3, 3, 4, 3]
     assert told(output) == [
         ("shop.orders", 3, b"a", b"2"),
         ("shop.orders", 4, b"a", b"3"),
         ("shop.orders", 3, b"b", None),
     ]
+
+
+def test_change_events_are_read_as_in_every_other_text(tmp_path: Path) -> None:
+    events = [
+        f'{{"op":"{op}","before":{{"id":{row}}},"after":{after},"source":{{}}}}'
+        for op, row, after in [("c", 1, '{"id":1}'), ("c", 2, '{"id":2}'), ("d", 1, "null")]
+    ]
+    path = write(tmp_path / "events.txt", [(f"k{number}", event) for number, event in enumerate(events)])
+    with open_one(path, cdc="debezium", key_fields=("id",)) as dump:
+        rows = index_all(dump)[0]
+    assert rows["key"].to_pylist() == [b"1", b"2", b"1"]
+    assert rows["is_tombstone"].to_pylist() == [False, False, True]

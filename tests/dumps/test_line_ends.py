@@ -9,6 +9,7 @@ import pytest
 
 from dump_pipeline import index_all, open_one
 from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.records.layout import Chosen
 from kcompact.dumps.records.record import Record
 
 LABELS = "CreateTime:5\tPartition:0\tOffset:{}\tNO_HEADERS\t{}\n"
@@ -89,7 +90,7 @@ def at_their_positions(path: Path, options: Mapping[str, Any]) -> list[Record]:
         positions = table["position"].to_numpy().astype(np.int64)
         sizes = table["record_bytes"].to_numpy().astype(np.int64)
         file = dump.files[0]
-        return list(LAYOUTS[file.layout].decode(file, split, positions, sizes))
+        return list(LAYOUTS[file.layout].decode(Chosen(file, split, positions, sizes)))
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)

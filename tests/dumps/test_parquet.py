@@ -22,6 +22,7 @@ from kcompact.dumps.judging import judge
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.output.assemble import Fragment, write_joined
 from kcompact.dumps.output.outputs import Target
+from kcompact.dumps.records.layout import Chosen
 from kcompact.dumps.records.record import EXTRA_FIELDS, Record
 from kcompact.errors import InputError
 from laid_out import SPARK_SCHEMA
@@ -66,7 +67,7 @@ def copied(dump: Dump, rows: list[dict[str, Any]], folder: Path, split_bytes: in
             mine = table.filter(pa.compute.equal(table["split_id"], split.split_id))
             start = part.tell()
             places = mine["position"].to_numpy(), mine["record_bytes"].to_numpy()
-            LAYOUT.copy(dump.files[split.file_id], split, *places, part)
+            LAYOUT.copy(Chosen(dump.files[split.file_id], split, *places), part)
             fragments.append(Fragment(split.split_id, "part", start, part.tell(), len(mine)))
     output = folder / "out.parquet"
     with output.open("wb") as out:

@@ -12,7 +12,7 @@ import pytest
 
 from kcompact.compact.plain_copying import CopiedLog
 from kcompact.compact.totals import Outcome, overlapping, plain_outcome, unsorted_files
-from kcompact.dumps.dump import Dump, Opened
+from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.origin import Origin
 from kcompact.dumps.options import NOTHING_LEFT_OUT, ReadOptions
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
@@ -67,7 +67,7 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> IndexPlan:
         for n in range(OBJECTS)
         for origin in [Origin(((f"s3://b/t/{n}", Stamp(OBJECT_BYTES, "e")),), ranges(), is_plain=True)]
     )
-    dump = Dump(files, ReadOptions(), Opened(ExitStack(), {}, NOTHING_LEFT_OUT))
+    dump = Dump(files, ReadOptions(), ExitStack(), {}, NOTHING_LEFT_OUT)
     return plan_index(dump, tmp_path_factory.mktemp("run"))
 
 

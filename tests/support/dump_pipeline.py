@@ -10,7 +10,7 @@ from kcompact.dumps.dump import Dump, open_dump
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.output.outputs import OutputChoice, OutputPlan, name_outputs
-from kcompact.dumps.records.layout import DumpFile, Split, SplitNotes
+from kcompact.dumps.records.layout import Chosen, DumpFile, Split, SplitNotes, SplitToIndex
 from kcompact.dumps.records.record import index_schema
 
 ONE_SPLIT = 1 << 40
@@ -30,7 +30,7 @@ def index_all(
     for split in dump.splits(split_bytes):
         file = dump.files[split.file_id]
         notes[split.split_id] = SplitNotes()
-        batches += LAYOUTS[file.layout].index(file, split, extra, notes[split.split_id])
+        batches += LAYOUTS[file.layout].index(SplitToIndex(file, split, notes[split.split_id]), extra)
     return pa.Table.from_batches(batches, index_schema(extra)), notes
 
 
@@ -47,11 +47,11 @@ def copied(dump: Dump, rows: list[dict[str, int]], split_bytes: int = ONE_SPLIT)
     """An output file that holds the given rows' records."""
     out = io.BytesIO()
     first = dump.files[0]
-    layout = LAYOUTS[first.layout]
-    out.write(layout.begin(first))
+    begin, between, end = LAYOUTS[first.layout].around(first)
+    out.write(begin)
     fragments = [_fragment(dump.files[split.file_id], split, rows) for split in dump.splits(split_bytes)]
-    out.write(layout.between(first).join(filter(None, fragments)))
-    out.write(layout.end(first))
+    out.write(between.join(filter(None, fragments)))
+    out.write(end)
     return out.getvalue()
 
 
@@ -62,7 +62,7 @@ def _fragment(file: DumpFile, split: Split, rows: list[dict[str, int]]) -> bytes
     out = io.BytesIO()
     positions = np.array([row["position"] for row in mine], dtype=np.int64)
     record_bytes = np.array([row["record_bytes"] for row in mine], dtype=np.int32)
-    written = LAYOUTS[file.layout].copy(file, split, positions, record_bytes, out)
+    written = LAYOUTS[file.layout].copy(Chosen(file, split, positions, record_bytes), out)
     assert written == len(out.getvalue())
     return out.getvalue()
 

@@ -17,7 +17,7 @@ from dump_pipeline import ONE_SPLIT, index_all, open_one
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.judging import judge
 from kcompact.dumps.layouts import LAYOUTS
-from kcompact.dumps.records.layout import SplitNotes
+from kcompact.dumps.records.layout import Chosen, SplitNotes
 from kcompact.dumps.records.record import EXTRA_FIELDS, Record
 from kcompact.errors import InputError
 
@@ -87,7 +87,7 @@ def read_every_way(path: Path, options: dict[str, Any]) -> list[Record] | None:
             judge(dump, {split.split_id: split for split in splits}, notes)
             found = [row for split in splits for row in layout.records(file, split)]
             positions, sizes = (full.column(name).to_numpy() for name in ("position", "record_bytes"))
-            decoded = list(layout.decode(file, splits[0], positions, sizes))
+            decoded = list(layout.decode(Chosen(file, splits[0], positions, sizes)))
     except InputError as refused:
         assert refused.hint, refused.message
         assert path.name in refused.message, refused.message

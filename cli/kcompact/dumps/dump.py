@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -28,28 +28,27 @@ MOST_OPENING_TASKS = 256
 _OPENED_AT_ONCE = 4  # by one task: recognising takes time, too
 
 
-@dataclass(frozen=True)
-class Opened:
-    """The resources of a dump: its private folder, to be closed, and the files as they were found."""
-
-    spool: ExitStack
-    stamps: dict[str, Stamp | None]
-    left_out: LeftOut  # with only those files that are this dump's
-
-
 class Dump:
-    """The files of one dump. A context: the private folder of unpacked files is gone at its end.
+    """The files of one dump. A context: ``spool``, the folder of unpacked files, is gone at its end.
 
-    Whatever went wrong inside, if a file changed meanwhile, that is why (InputError).
+    Whatever went wrong inside, if a file changed meanwhile, that is why (InputError): ``stamps`` tell.
+    ``left_out`` names only those files that are this dump's.
     """
 
-    def __init__(self, files: tuple[DumpFile, ...], options: ReadOptions, opened: Opened) -> None:
+    def __init__(
+        self,
+        files: tuple[DumpFile, ...],
+        options: ReadOptions,
+        spool: ExitStack,
+        stamps: dict[str, Stamp | None],
+        left_out: LeftOut,
+    ) -> None:
         self.files = files
         self.options = options
         self.notes = _notes_of(files)
-        self._spool = opened.spool
-        self._stamps = opened.stamps
-        self.left_out = opened.left_out
+        self.left_out = left_out
+        self._spool = spool
+        self._stamps = stamps
 
     def __enter__(self) -> Self:
         return self
@@ -97,7 +96,7 @@ def open_dump(paths: list[str], options: ReadOptions, opening: Opening | None = 
         if unreadable:
             check_stamps(stamps)
             raise refuse(unreadable, keep_going=options.keep_going and bool(files))
-        return Dump(tuple(_agreed(files)), options, Opened(stack.pop_all(), stamps, left_out))
+        return Dump(tuple(_agreed(files)), options, stack.pop_all(), stamps, left_out)
 
 
 def _open_or_tell(
@@ -158,26 +157,22 @@ def _agreed(files: list[DumpFile]) -> list[DumpFile]:
     """Files read alike: where some of a tool's files have JSON keys of several types, all may have."""
     _refuse_unordered(files)
     refuse_tombstones_apart(files)
-    typed = {file.dialect.name for file in files if _key_encoding(file) == "json"}
+    typed = {file.dialect.name for file in files if file.dialect.key_encoding == "json"}
     dump_bytes = sum(file.data_bytes for file in files)
     files = [replace(file, dump_bytes=dump_bytes) for file in files]
     return [
         replace(file, dialect=replace(file.dialect, key_encoding="json"))
-        if _key_encoding(file) == "text" and file.dialect.name in typed
+        if file.dialect.key_encoding == "text" and file.dialect.name in typed
         else file
         for file in files
     ]
-
-
-def _key_encoding(file: DumpFile) -> str | None:
-    return getattr(file.dialect, "key_encoding", None)
 
 
 def _refuse_unordered(files: list[DumpFile]) -> None:
     """Raise InputError for files of one log whose order nobody can know."""
     unordered: dict[tuple[str | None, int | None], DumpFile] = {}
     for file in files:
-        if getattr(file.dialect, "offset", "offset") is not None or file.start_offset is not None:
+        if file.dialect.offset is not None or file.start_offset is not None:
             continue
         log = file.topic, file.partition
         if log in unordered:

@@ -1,6 +1,6 @@
 """Whether the fields that a dump is read by were exported, and are enough to tell its keys apart."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 
 from kcompact.dumps.dialects.dialect import Dialect
@@ -12,12 +12,9 @@ from kcompact.errors import InputError
 
 def check_fields(dump: Dump, found: Mapping[int, SplitNotes]) -> None:
     """A field that no record of a tool's files has was not exported: it does not mean null."""
-    by_dialect: dict[Dialect, dict[str, int]] = {}
+    by_dialect: dict[Dialect, Counter[str]] = defaultdict(Counter)
     for file in dump.files:
-        if isinstance(file.dialect, Dialect):
-            seen = by_dialect.setdefault(file.dialect, {})
-            for name, count in found[file.file_id].fields_seen.items():
-                seen[name] = seen.get(name, 0) + count
+        by_dialect[file.dialect].update(found[file.file_id].fields_seen)
     options = dump.options
     for dialect, seen in by_dialect.items():
         if not seen.get("record"):

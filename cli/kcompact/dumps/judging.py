@@ -5,13 +5,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kcompact.counted import counted
-from kcompact.dumps.dialects.dialect import QUOTING, Dialect
+from kcompact.dumps.dialects.dialect import QUOTING
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.field_checks import check_fields, check_tables
 from kcompact.dumps.files.at_hand import file_at_hand
 from kcompact.dumps.files.unreadable import UnreadableFile, refuse, require_logs_left_out
+from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.options import Log
-from kcompact.dumps.parquet.parquet_layout import place
+from kcompact.dumps.records.framed import FramedLayout
 from kcompact.dumps.records.layout import DumpFile, Reject, Split, SplitNotes
 from kcompact.errors import InputError
 
@@ -129,11 +130,10 @@ def rejected(file: DumpFile, reject: Reject) -> InputError:
 
 
 def place_of(file: DumpFile, position: int) -> str:
-    """How messages name a record's position: by its line, in Avro as it is, in Parquet by its row group."""
-    if file.layout == "avro":
-        return f"{file.path}: byte {position}"
-    if file.layout == "parquet":
-        return f"{file.path}: {place(position)}"
+    """How messages name a record's position: by its line, where there are lines."""
+    layout = LAYOUTS[file.layout]
+    if not isinstance(layout, FramedLayout):
+        return f"{file.path}: {layout.place(position)}"
     with file_at_hand(file) as here:
         return f"{file.path}:{line_number(here.data_path, position)}"
 
@@ -158,16 +158,13 @@ def _by_file(splits: Mapping[int, Split], notes: Mapping[int, SplitNotes]) -> di
         into, part = total[splits[split_id].file_id], notes[split_id]
         for topic, tables in part.tables.items():
             into.tables.setdefault(topic, []).extend(tables)
-        _add_up(into.counts, part.counts)
-        _add_up(into.fields_seen, part.fields_seen)
+        for name, count in part.counts.items():
+            into.count(name, count)
+        for role, count in part.fields_seen.items():
+            into.see(role, count)
         for name, examples in part.examples.items():
             into.examples.setdefault(name, []).extend(examples)
     return total
-
-
-def _add_up(total: dict[str, int], counts: Mapping[str, int]) -> None:
-    for name, count in counts.items():
-        total[name] = total.get(name, 0) + count
 
 
 def _check_lossy_keys(file: DumpFile, found: SplitNotes) -> None:
@@ -236,7 +233,7 @@ def _remarks(file: DumpFile, found: SplitNotes) -> list[str]:
 def _doubt(file: DumpFile, found: SplitNotes, role: str) -> str | None:
     """Why nulls of this file are in doubt, if records are there whose reading matters."""
     dialect = file.dialect
-    if not isinstance(dialect, Dialect) or (role == "key" and dialect.key_fields):
+    if role == "key" and dialect.key_fields:
         return None
     settled_by = dialect.key_settled_by if role == "key" else dialect.value_settled_by
     forms = dialect.doubtful_key if role == "key" else dialect.doubtful_value

@@ -7,7 +7,7 @@ from kcompact.dumps.json.json_objects import JsonObjects
 from kcompact.dumps.json.json_wrapper import JsonWrapper
 from kcompact.dumps.paired.side_files import SideFiles
 from kcompact.dumps.parquet.parquet_layout import Parquet
-from kcompact.dumps.records.layout import Layout
+from kcompact.dumps.records.layout_interface import Layout
 from kcompact.dumps.text.csv_lines import CsvLines
 from kcompact.dumps.text.dump_log import DumpLog
 

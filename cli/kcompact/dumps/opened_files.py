@@ -124,7 +124,7 @@ def open_group(file_id: int, group: dict[str, str], options: ReadOptions, spool:
     shape = recognise_side_files(group, spool)
     first = next(iter(shape.parts.values()))
     data_bytes = sum(Path(part.data_path).stat().st_size for part in shape.parts.values())
-    recognised = Recognised("side_files", CONFLUENT, shape, CONFLUENT.notes, data_bytes=data_bytes)
+    recognised = Recognised("side_files", CONFLUENT, shape, data_bytes=data_bytes)
     file = _file_of(file_id, first.path, first.data_path, recognised, options)
     return replace(file, container=container_of(first.path))
 
@@ -154,7 +154,7 @@ def _file_of(
     file_id: int, path: str, data_path: str, recognised: Recognised, options: ReadOptions
 ) -> DumpFile:
     """The file as it was recognised. Topic, partition and start offset that no record says: see the notes."""
-    dialect, notes = recognised.dialect, list(recognised.notes)
+    dialect, notes = recognised.dialect, [*recognised.dialect.notes, *recognised.notes]
     facts = name_facts(path) if dialect.partition is None else NameFacts()
     topic, partition, start = recognised.topic, recognised.partition, None
     if dialect.topic is None and topic is None:

@@ -24,7 +24,7 @@ from kcompact.dumps.loops import columns
 from kcompact.dumps.loops.avro.block_loop import BlockLoop, Cursor
 from kcompact.dumps.loops.readiness import load_loops
 from kcompact.dumps.records.contents import CONTENT_EXTRA
-from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.records.layout import DumpFile, SplitNotes, SplitToIndex
 from kcompact.dumps.records.record import Record
 
 assert load_loops("avro")
@@ -91,7 +91,7 @@ def fits_the_loop(path: Path, extra: frozenset[str] = frozenset()) -> bool:
         scanner = scanner_of(file, extra)
         if scanner is None:
             return False
-        by_loop = BlockLoop(scanner, file, split, extra, SplitNotes(), no_reference)
+        by_loop = BlockLoop(scanner, SplitToIndex(file, split, SplitNotes()), extra, no_reference)
         with avro.map_file(file.data_path) as data:
             for chunk in avro._chunks(data, file, split):
                 list(by_loop.index(chunk))

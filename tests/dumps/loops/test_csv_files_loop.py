@@ -96,11 +96,11 @@ def test_the_loop_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     rows = [f't,{n % 3},{n},1700000000000,k{n % 7},"v, ""{n}"""\n' for n in range(100)]
     path.write_text("topic,partition,offset,timestamp,key,value\n" + "".join(rows))
 
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise AssertionError("read the slow way")
 
     monkeypatch.setitem(readiness.SMALLEST_DUMP_BYTES, "csv_lines", 0)
-    monkeypatch.setattr(csv_lines, "CsvReader", refuse)
+    monkeypatch.setattr(csv_lines.CsvLines, "reader", refuse)
     with open_one(path) as dump:
         index_all(dump, extra=CONTENT_EXTRA)
         table, _ = index_all(dump)

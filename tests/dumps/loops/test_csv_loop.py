@@ -1,74 +1,22 @@
 """The loop must never change what is read: every hostile row comes out as the reference reads it."""
 
-import importlib
 import random
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.loops import windows
-from kcompact.dumps.loops.line_loop import LineLoop
 from kcompact.dumps.loops.readiness import load_loops
 from kcompact.dumps.records.contents import CONTENT_EXTRA
-from kcompact.dumps.records.framed import FramedLayout
-from kcompact.dumps.records.layout import DumpFile, Split, SplitNotes, SplitToIndex
-from kcompact.dumps.records.record import index_schema
-from kcompact.dumps.text.csv_lines import CsvLines
+from kcompact.dumps.records.layout import DumpFile
 from kcompact.dumps.text.csv_reader import CsvShape
+from loop_parity import assert_same, assert_same_together, read_by_loop_alone
 
 assert load_loops("csv_lines")
-
-
-def by_reference(part: SplitToIndex, extra: frozenset[str] = frozenset()) -> Iterator[pa.RecordBatch]:
-    return FramedLayout.index(CsvLines(), part.file, part.split, extra, part.notes)
-
-
-def by_loop(parts: list[SplitToIndex], extra: frozenset[str] = frozenset()) -> Iterator[pa.RecordBatch]:
-    scanner = importlib.import_module("kcompact.dumps.loops.csv.csv_scanner").scanner_for(
-        parts[0].file, extra
-    )
-    assert scanner is not None
-    return LineLoop(scanner, parts, extra, partial(FramedLayout.index, CsvLines())).index()
-
-
-def whole(files: Sequence[DumpFile]) -> list[SplitToIndex]:
-    return [
-        SplitToIndex(file, Split(3 + file.file_id, file.file_id, 0, file.data_bytes), SplitNotes())
-        for file in files
-    ]
-
-
-def assert_same(file: DumpFile, extra: frozenset[str] = frozenset()) -> pa.Table:
-    return assert_same_together([file], extra)
-
-
-def assert_same_together(files: Sequence[DumpFile], extra: frozenset[str] = frozenset()) -> pa.Table:
-    """The table without values; with their hashes and the headers', loop and reference are compared too."""
-    assert_same_with(files, extra | CONTENT_EXTRA)
-    return assert_same_with(files, extra)
-
-
-def assert_same_with(files: Sequence[DumpFile], extra: frozenset[str]) -> pa.Table:
-    """Up to the first record that cannot be read: what follows it in other files nobody will see."""
-    loop_parts, reference_parts = whole(files), whole(files)
-    found = pa.Table.from_batches(by_loop(loop_parts, extra), index_schema(extra)).combine_chunks()
-    expected: list[pa.RecordBatch] = []
-    for part, loop_part in zip(reference_parts, loop_parts, strict=True):
-        expected += by_reference(part, extra)
-        assert part.notes.rejects == loop_part.notes.rejects
-        assert part.notes.logs == loop_part.notes.logs
-        if part.notes.rejects:
-            break
-        assert part.notes == loop_part.notes
-    assert pa.Table.from_batches(expected, index_schema(extra)).to_pylist() == found.to_pylist()
-    return found
 
 
 COLUMNS = ("topic", "partition", "offset", "timestamp", "key", "value")
@@ -160,12 +108,7 @@ def test_the_loop_itself_reads_regular_rows(tmp_path: Path, extra: frozenset[str
     values = [b"v", b"", b'""', b'"a ""b"", c"', b'"two\r\nlines"']
     dump = b"".join(b't,%d,%d,17,"k-%d",%s\r\n\n' % (n % 3, n, n, values[n % 5]) for n in range(1000))
     file = csv_file(tmp_path / "d.csv", dump)
-    scanner = importlib.import_module("kcompact.dumps.loops.csv.csv_scanner").scanner_for(file, extra)
-
-    def refuse(*part: object) -> Iterator[pa.RecordBatch]:
-        raise AssertionError(part)
-
-    table = pa.Table.from_batches(LineLoop(scanner, whole([file]), extra, refuse).index())
+    table = read_by_loop_alone(file, extra)
 
     assert table["key"].to_pylist() == [b"k-%d" % n for n in range(1000)]
     assert table["is_tombstone"].to_pylist() == [n % 5 == 1 for n in range(1000)]

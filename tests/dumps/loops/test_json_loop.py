@@ -3,12 +3,9 @@
 import importlib
 import json
 import random
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,15 +13,14 @@ from hypothesis import strategies as st
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.files.small_files import read_together
-from kcompact.dumps.json.json_lines import JsonLines
 from kcompact.dumps.loops import windows
-from kcompact.dumps.loops.line_loop import LineLoop
 from kcompact.dumps.loops.readiness import load_loops
 from kcompact.dumps.loops.value_columns import KIND_EXTRA
 from kcompact.dumps.records.contents import CONTENT_EXTRA
-from kcompact.dumps.records.framed import FramedLayout, TextShape
-from kcompact.dumps.records.layout import DumpFile, Split, SplitNotes, SplitToIndex
-from kcompact.dumps.records.record import VALUE_WORD_NULL, index_schema, value_hash
+from kcompact.dumps.records.framed import TextShape
+from kcompact.dumps.records.layout import DumpFile
+from kcompact.dumps.records.record import VALUE_WORD_NULL, value_hash
+from loop_parity import assert_same, assert_same_together, assert_same_with, read_by_loop_alone, whole
 
 LOOP_EXTRA = KIND_EXTRA | CONTENT_EXTRA
 assert load_loops("json_lines")
@@ -34,51 +30,6 @@ KCAT, PLAIN = BY_NAME["kcat"], BY_NAME["plain"]
 def dump_file(path: Path, data: bytes, dialect: Dialect) -> DumpFile:
     path.write_bytes(data)
     return DumpFile(0, str(path), str(path), len(data), "json_lines", dialect, TextShape(), topic="t")
-
-
-def by_reference(part: SplitToIndex, extra: frozenset[str] = frozenset()) -> Iterator[pa.RecordBatch]:
-    return FramedLayout.index(JsonLines(), part.file, part.split, extra, part.notes)
-
-
-def by_loop(parts: list[SplitToIndex], extra: frozenset[str] = frozenset()) -> Iterator[pa.RecordBatch]:
-    scanner = importlib.import_module("kcompact.dumps.loops.json.json_scanner").scanner_for(
-        parts[0].file, extra
-    )
-    assert scanner is not None
-    return LineLoop(scanner, parts, extra, partial(FramedLayout.index, JsonLines())).index()
-
-
-def whole(files: Sequence[DumpFile]) -> list[SplitToIndex]:
-    return [
-        SplitToIndex(file, Split(3 + file.file_id, file.file_id, 0, file.data_bytes), SplitNotes())
-        for file in files
-    ]
-
-
-def assert_same(file: DumpFile, extra: frozenset[str] = frozenset()) -> pa.Table:
-    return assert_same_together([file], extra)
-
-
-def assert_same_together(files: Sequence[DumpFile], extra: frozenset[str] = frozenset()) -> pa.Table:
-    """The table without values; with their hashes and the headers', loop and reference are compared too."""
-    assert_same_with(files, extra | CONTENT_EXTRA)
-    return assert_same_with(files, extra)
-
-
-def assert_same_with(files: Sequence[DumpFile], extra: frozenset[str]) -> pa.Table:
-    """Up to the first record that cannot be read: what follows it in other files nobody will see."""
-    loop_parts, reference_parts = whole(files), whole(files)
-    found = pa.Table.from_batches(by_loop(loop_parts, extra), index_schema(extra)).combine_chunks()
-    expected: list[pa.RecordBatch] = []
-    for part, loop_part in zip(reference_parts, loop_parts, strict=True):
-        expected += by_reference(part, extra)
-        assert part.notes.rejects == loop_part.notes.rejects
-        assert part.notes.logs == loop_part.notes.logs
-        if part.notes.rejects:
-            break
-        assert part.notes == loop_part.notes
-    assert pa.Table.from_batches(expected, index_schema(extra)).to_pylist() == found.to_pylist()
-    return found
 
 
 def kcat_line(offset: int, key: str = '"k"', payload: str = '"v"', partition: int = 0, ts: int = 17) -> bytes:
@@ -323,12 +274,7 @@ def test_the_loop_itself_reads_regular_lines(tmp_path: Path, extra: frozenset[st
     lines = [kcat_line(n, key=f'"k\\u00e9{n}"', payload=payloads[n % 5]) for n in range(1000)]
     lines[1::2] = [line.replace(b'"broker":0', b'"x":{"y":[]},"headers":["a","b"]') for line in lines[1::2]]
     file = dump_file(tmp_path / "d.jsonl", b"".join(lines), KCAT)
-    scanner = importlib.import_module("kcompact.dumps.loops.json.json_scanner").scanner_for(file, extra)
-
-    def refuse(*part: object) -> Iterator[pa.RecordBatch]:
-        raise AssertionError(part)
-
-    table = pa.Table.from_batches(LineLoop(scanner, whole([file]), extra, refuse).index())
+    table = read_by_loop_alone(file, extra)
 
     assert table["offset"].to_pylist() == list(range(1000))
     assert table["key"].to_pylist() == [f"ké{n}".encode() for n in range(1000)]

@@ -28,7 +28,7 @@ _CHUNK_BYTES = 4 << 20
 _LARGEST_RATIO = 256  # of lz4; snappy stays far below
 
 
-class TooLarge(Exception):  # noqa: N818  becomes a BadBlock
+class TooLarge(Exception):  # noqa: N818  becomes an UnreadableError
     """A block would unpack to more bytes than it may."""
 
 

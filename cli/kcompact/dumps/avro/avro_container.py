@@ -4,20 +4,19 @@ https://avro.apache.org/docs/1.12.0/specification/#object-container-files
 """
 
 import io
-import itertools
 import json
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import fastavro
 
 from kcompact.dumps.avro.avro_codecs import CODECS, TooLarge
+from kcompact.dumps.records.layout import UnreadableError
 from kcompact.dumps.records.record import LARGEST_RECORD_BYTES
-from kcompact.dumps.text.lines import behind_next
 from kcompact.errors import InputError
 
 MAGIC = b"Obj\x01"
@@ -33,17 +32,12 @@ _MORE = 0x80  # set in every byte of a varint but the last
 _HEADER_SCHEMA = fastavro.parse_schema({"type": "map", "values": "bytes"})
 
 
-class BadBlock(Exception):  # noqa: N818  it becomes a Reject or an InputError, it is not the user's error
-    """A block that cannot be read: where it starts in the file, why, and what to do."""
-
-    def __init__(self, position: int, reason: str, hint: str | None = None) -> None:
-        super().__init__(position, reason, hint)  # all of them, so that it survives pickling
-        self.position = position
-        self.reason = reason
-        self.hint = hint
-
-
 CUT_HINT = "the file was cut or damaged: export it again, or copy it again and compare the sizes"
+
+
+def bad_block(position: int, reason: str, hint: str | None = CUT_HINT) -> UnreadableError:
+    """The error for the block that starts at ``position`` of the file, or for a record in it."""
+    return UnreadableError(reason, hint, position=position)
 
 
 @dataclass(frozen=True)
@@ -137,7 +131,7 @@ def map_file(data_path: str) -> mmap:
 
 
 def blocks(data: mmap, sync: bytes, start: int, end: int) -> Iterator[Block]:
-    """The blocks that start in [start, end), by their headers alone. Raises BadBlock.
+    """The blocks that start in [start, end), by their headers alone. Raises UnreadableError.
 
     ``end`` must be a block's start or the end of the file, so a block that reaches over it is damage (or
     the sync marker is part of a record).
@@ -146,33 +140,33 @@ def blocks(data: mmap, sync: bytes, start: int, end: int) -> Iterator[Block]:
     while position < end:
         block = block_at(data, position)
         if block.next_position > len(data):
-            raise BadBlock(position, "the file ends inside this block", CUT_HINT)
+            raise bad_block(position, "the file ends inside this block")
         if data[block.end : block.next_position] != sync:
-            raise BadBlock(position, "the sync marker behind this block is not the file's", CUT_HINT)
+            raise bad_block(position, "the sync marker behind this block is not the file's")
         if block.next_position > end:
-            raise BadBlock(position, "this block reaches into the next one", CUT_HINT)
+            raise bad_block(position, "this block reaches into the next one")
         yield block
         position = block.next_position
 
 
 def holds_a_block(head: bytes) -> bool:
     """Whether the beginning of a container holds its header and the whole of its first block."""
-    with suppress(InputError, BadBlock):
+    with suppress(InputError, UnreadableError):
         header = _parse_header("", head)
         return header is not None and block_at(head, len(header.raw)).next_position <= len(head)
     return False
 
 
 def block_at(data: mmap | bytes, position: int) -> Block:
-    """The block that starts at ``position``, by its two longs. Raises BadBlock."""
+    """The block that starts at ``position``, by its two longs. Raises UnreadableError."""
     head = data[position : position + 2 * _MAX_VARINT_BYTES]
     try:
         count, at = decode_long(head, 0)
         size, at = decode_long(head, at)
     except IndexError as error:
-        raise BadBlock(position, "the file ends inside this block", CUT_HINT) from error
+        raise bad_block(position, "the file ends inside this block") from error
     if count < 0 or size < 0:
-        raise BadBlock(position, f"this block says it holds {count} records in {size} bytes", CUT_HINT)
+        raise bad_block(position, f"this block says it holds {count} records in {size} bytes")
     return Block(position, count, position + at, position + at + size)
 
 
@@ -188,7 +182,7 @@ def decode_long(data: bytes, at: int) -> tuple[int, int]:
 
 
 def unpack(data: mmap, block: Block, codec: str) -> bytes:
-    """The block's records as one run of bytes, each of them a byte at least. Raises BadBlock."""
+    """The block's records as one run of bytes, each of them a byte at least. Raises UnreadableError."""
     packed_bytes = block.end - block.start
     if block.count <= LARGEST_RECORD_BYTES // _LARGE_BYTES:
         most_bytes = LARGEST_RECORD_BYTES
@@ -198,12 +192,12 @@ def unpack(data: mmap, block: Block, codec: str) -> bytes:
         unpacked = CODECS[codec].unpack(data[block.start : block.end], most_bytes)
     except TooLarge as error:
         reason = f"this block of {block.count:,} records unpacks to more than {most_bytes:,} bytes"
-        raise BadBlock(block.position, reason, _BOMB_HINT) from error
+        raise bad_block(block.position, reason, _BOMB_HINT) from error
     except CODECS[codec].errors as error:
-        raise BadBlock(block.position, f"this block does not unpack ({codec}: {error})", CUT_HINT) from error
+        raise bad_block(block.position, f"this block does not unpack ({codec}: {error})") from error
     if block.count > len(unpacked):
         reason = f"this block says that it holds {block.count:,} records in {len(unpacked):,} bytes"
-        raise BadBlock(block.position, reason, CUT_HINT)
+        raise bad_block(block.position, reason)
     return unpacked
 
 
@@ -222,18 +216,3 @@ def encode_long(value: int) -> bytes:
         rest >>= 7
     out.append(rest)
     return bytes(out)
-
-
-def cut_at_blocks(
-    source: BinaryIO, header: Header, data_bytes: int, split_bytes: int
-) -> list[tuple[int, int]]:
-    """Byte ranges near ``split_bytes`` that start and end at blocks, found by the sync marker."""
-    cuts = [len(header.raw)]
-    while (target := cuts[-1] + split_bytes) < data_bytes:
-        found = behind_next(header.sync, source, target, data_bytes)
-        if found is None:
-            break
-        cuts.append(found)
-    if cuts[-1] < data_bytes:
-        cuts.append(data_bytes)
-    return list(itertools.pairwise(cuts))

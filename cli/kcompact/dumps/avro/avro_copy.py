@@ -9,28 +9,11 @@ from typing import BinaryIO
 import numpy as np
 
 from kcompact.dumps.avro.avro_container import Header, block_at, pack_block, unpack
+from kcompact.dumps.records.layout import Chosen
 
 BLOCK_SHIFT = 32
 _IN_BLOCK = (1 << BLOCK_SHIFT) - 1
 _KEPT_BLOCKS = 64  # unpacked blocks remembered where records are wanted in another order
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """Records of a split that starts at ``start``, in the order in which they are to be written."""
-
-    start: int
-    positions: np.ndarray
-    record_bytes: np.ndarray
-
-
-@dataclass(frozen=True)
-class Source:
-    """A container's bytes and header, and the header of the file to be written (mostly the same)."""
-
-    data: mmap
-    header: Header
-    target: Header
 
 
 class Unpacked:
@@ -42,7 +25,7 @@ class Unpacked:
         self._kept: dict[int, bytes] = {}
 
     def at(self, position: int) -> bytes:
-        """The records of the block that starts at ``position``. Raises BadBlock."""
+        """The records of the block that starts at ``position``. Raises UnreadableError."""
         if position not in self._kept:
             if len(self._kept) >= _KEPT_BLOCKS:
                 self._kept.pop(next(iter(self._kept)))
@@ -50,25 +33,26 @@ class Unpacked:
         return self._kept[position]
 
 
-def copy_records(source: Source, chosen: Chosen, out: BinaryIO) -> int:
-    """Write the chosen records; return the bytes written. Raises BadBlock.
+def copy_records(chosen: Chosen, data: mmap, out: BinaryIO) -> int:
+    """Write the chosen records of a mapped file; return the bytes written. Raises UnreadableError.
 
     Where they ascend, each input block becomes one output block, whatever the bounds of the split; otherwise
     blocks of about the input's size are filled in the order given.
     """
     if not len(chosen.positions):
         return 0
+    header = chosen.file.shape.header
+    target = chosen.file.shape.target or header
     if (np.diff(chosen.positions) > 0).all():
-        return _copy_ascending(source, chosen, out)
-    return _copy_in_order(source, chosen, out)
+        return _copy_ascending(chosen, data, header, target, out)
+    return _copy_in_order(chosen, Unpacked(data, header), target, out)
 
 
-def _copy_ascending(source: Source, chosen: Chosen, out: BinaryIO) -> int:
-    data, header, target = source.data, source.header, source.target
+def _copy_ascending(chosen: Chosen, data: mmap, header: Header, target: Header, out: BinaryIO) -> int:
     runs = _Runs.of(chosen)
     written = 0
     for offset, records, ranges in runs.by_block():
-        block = block_at(data, chosen.start + offset)
+        block = block_at(data, chosen.split.start + offset)
         if records == block.count and header.codec == target.codec:
             written += out.write(data[block.position : block.end] + target.sync)  # all of it: as it is packed
             continue
@@ -113,18 +97,18 @@ class _Runs:
             yield offset, count, zip(starts[first:last], ends[first:last], strict=True)
 
 
-def _copy_in_order(source: Source, chosen: Chosen, out: BinaryIO) -> int:
-    blocks = Unpacked(source.data, source.header)
-    block_bytes = len(blocks.at(chosen.start + (int(chosen.positions[0]) >> BLOCK_SHIFT)))
+def _copy_in_order(chosen: Chosen, blocks: Unpacked, target: Header, out: BinaryIO) -> int:
+    start = chosen.split.start
+    block_bytes = len(blocks.at(start + (int(chosen.positions[0]) >> BLOCK_SHIFT)))
     pieces: list[bytes] = []
     size = written = 0
     for position, length in zip(chosen.positions.tolist(), chosen.record_bytes.tolist(), strict=True):
         at = position & _IN_BLOCK
-        pieces.append(blocks.at(chosen.start + (position >> BLOCK_SHIFT))[at : at + length])
+        pieces.append(blocks.at(start + (position >> BLOCK_SHIFT))[at : at + length])
         size += length
         if size >= block_bytes:
-            written += out.write(pack_block(len(pieces), b"".join(pieces), source.target))
+            written += out.write(pack_block(len(pieces), b"".join(pieces), target))
             pieces, size = [], 0
     if pieces:
-        written += out.write(pack_block(len(pieces), b"".join(pieces), source.target))
+        written += out.write(pack_block(len(pieces), b"".join(pieces), target))
     return written

@@ -11,19 +11,17 @@ from mmap import mmap
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import numpy as np
 import pyarrow as pa
 
 from kcompact.dumps.avro import avro_copy
 from kcompact.dumps.avro.avro_bounds import AvroBounds
 from kcompact.dumps.avro.avro_container import (
     CUT_HINT,
-    BadBlock,
     Block,
     Chunk,
     Header,
+    bad_block,
     blocks,
-    cut_at_blocks,
     map_file,
     read_header,
     unpack,
@@ -38,16 +36,18 @@ from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.loops.avro.block_loop import BlockLoop, Cursor
 from kcompact.dumps.loops.readiness import scanner_of
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.records.framed import UnreadableError
 from kcompact.dumps.records.indexing import Found, index_rows
-from kcompact.dumps.records.layout import DumpFile, Layout, Reject, Split, SplitNotes
+from kcompact.dumps.records.layout import Chosen, DumpFile, Split, SplitNotes, SplitToIndex, UnreadableError
+from kcompact.dumps.records.layout_interface import Layout, asked_for, until_reject
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.structured import as_json
+from kcompact.dumps.text.lines import cut_behind
 from kcompact.errors import InputError
 
 BLOCK_SHIFT = 32
 CHUNK_BYTES = 8 << 20  # unpacked, in memory at a time
 _SAMPLED = 20  # values, for what they are
+_BEGINNING = Cursor(0)
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def _sample(data_path: str, header: Header, place: str) -> list[Any]:
             block = next(blocks(data, header.sync, len(header.raw), len(data)))
             datums = islice(reader.read(unpack(data, block, header.codec)), min(block.count, _SAMPLED))
             values = [datum.at(path) for datum in datums]
-    except (StopIteration, BadBlock, *DAMAGE):
+    except (StopIteration, *DAMAGE):
         return []  # told when it is read as a whole
     return parsed_values(value if isinstance(value, bytes) else as_json(value) for value in values)
 
@@ -98,150 +98,125 @@ class Avro(Layout):
 
     def cut(self, file: DumpFile, source: BinaryIO, split_bytes: int) -> list[tuple[int, int]]:
         """Likewise: sync markers are looked for where cuts are wanted."""
-        whole = file.dialect.in_order
-        return cut_at_blocks(
-            source, file.shape.header, file.data_bytes, file.data_bytes if whole else split_bytes
-        )
+        header: Header = file.shape.header
+        most_bytes = file.data_bytes if file.dialect.in_order else split_bytes
+        return cut_behind(header.sync, source, len(header.raw), file.data_bytes, most_bytes)
 
-    def index(
-        self, file: DumpFile, split: Split, extra: frozenset[str], notes: SplitNotes
-    ) -> Iterator[pa.RecordBatch]:
-        """Rows of ``index_schema(extra)``; stops at the first block that cannot be read."""
-        try:
-            yield from _indexed(file, split, extra, notes)
-        except BadBlock as bad:
-            notes.rejects.append(Reject(split.split_id, bad.position, bad.reason, bad.hint))
+    def found(self, part: SplitToIndex, *, values: bool) -> Iterator[Found]:
+        """All records, read with fastavro."""
+        exact = _ExactReader(part, values=values)
+        with map_file(part.file.data_path) as data:
+            for chunk in _chunks(data, part.file, part.split):
+                yield from exact.read(chunk, _BEGINNING, Cursor(len(chunk.blocks)))
 
-    def records(self, file: DumpFile, split: Split) -> Iterator[Found]:
-        """Every record, decoded in full. Raises InputError."""
-        try:
-            yield from _found(file, split, SplitNotes(), values=True)
-        except BadBlock as bad:
-            raise _input_error(file, bad) from bad
+    def index(self, part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBatch]:
+        """By a compiled loop where that pays and is possible."""
+        yield from until_reject(_indexed(part, extra), part)
 
-    def decode(
-        self, file: DumpFile, split: Split, positions: np.ndarray, record_bytes: np.ndarray
-    ) -> Iterator[Record]:
-        """The records at the given positions, in that order. Of a dump without offsets, see ``records``."""
+    def decode_alone(self, chosen: Chosen) -> Iterator[Record]:
+        """The records, each read by itself."""
+        file, split, positions, record_bytes = chosen
         reader = AvroReader(file, SplitNotes(), values=True)
         datums = reader.records()
         with map_file(file.data_path) as data:
             unpacked = avro_copy.Unpacked(data, file.shape.header)
             pairs = zip(positions.tolist(), record_bytes.tolist(), strict=True)
             for ordinal, (position, length) in enumerate(pairs):
-                block, at = unpacked.at(split.start + (position >> BLOCK_SHIFT)), position & 0xFFFFFFFF
-                yield reader(next(datums.read(block[at : at + length])), ordinal)
+                start, at = split.start + (position >> BLOCK_SHIFT), position & 0xFFFFFFFF
+                datum = next(datums.read(unpacked.at(start)[at : at + length]))
+                try:
+                    yield reader(datum, ordinal)
+                except UnreadableError as bad:
+                    bad.position = start
+                    raise
 
-    def begin(self, file: DumpFile) -> bytes:
+    def around(self, file: DumpFile) -> tuple[bytes, bytes, bytes]:
         """The input's header: its schema, codec, metadata and sync marker."""
-        return bytes(file.shape.header.raw)
+        return file.shape.header.raw, b"", b""
 
-    def copy(
-        self,
-        file: DumpFile,
-        split: Split,
-        positions: np.ndarray,
-        record_bytes: np.ndarray,
-        out: BinaryIO,
-    ) -> int:
+    def copy(self, chosen: Chosen, out: BinaryIO) -> int:
         """One block for every input block that has survivors, their bytes as they are."""
-        with map_file(file.data_path) as data:
-            try:
-                source = avro_copy.Source(data, file.shape.header, file.shape.target or file.shape.header)
-                chosen = avro_copy.Chosen(split.start, positions, record_bytes)
-                return avro_copy.copy_records(source, chosen, out)
-            except BadBlock as bad:
-                raise _input_error(file, bad) from bad
+        try:
+            with map_file(chosen.file.data_path) as data:
+                return avro_copy.copy_records(chosen, data, out)
+        except UnreadableError as bad:
+            raise self.refusal(chosen.file, bad) from bad
 
 
-def _indexed(
-    file: DumpFile, split: Split, extra: frozenset[str], notes: SplitNotes
-) -> Iterator[pa.RecordBatch]:
-    """All rows of a split: by a compiled loop where that pays and is possible. Raises BadBlock."""
-    exact = _ExactReader(file, split, notes, values=bool(extra))
+def _indexed(part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBatch]:
+    """All rows of a split. Raises UnreadableError."""
+    exact = _ExactReader(part, values=bool(extra))
 
     def by_reference(chunk: Chunk, first: Cursor, last: Cursor) -> Iterator[pa.RecordBatch]:
-        return index_rows(exact.read(chunk, first, last), split.split_id, extra, notes)
+        return index_rows(exact.read(chunk, first, last), part.split.split_id, extra, part.notes)
 
-    scanner = scanner_of(file, extra, notes)
-    by_loop = BlockLoop(scanner, file, split, extra, notes, by_reference) if scanner is not None else None
-    with map_file(file.data_path) as data:
-        for chunk in _chunks(data, file, split):
+    scanner = scanner_of(part.file, extra, part.notes)
+    by_loop = BlockLoop(scanner, part, extra, by_reference) if scanner is not None else None
+    with map_file(part.file.data_path) as data:
+        for chunk in _chunks(data, part.file, part.split):
             if by_loop is None:
-                yield from by_reference(chunk, Cursor(0), Cursor(len(chunk.blocks)))
+                yield from by_reference(chunk, _BEGINNING, Cursor(len(chunk.blocks)))
             else:
                 yield from by_loop.index(chunk)
 
 
-def _found(file: DumpFile, split: Split, notes: SplitNotes, *, values: bool) -> Iterator[Found]:
-    """All records of a split. Raises BadBlock."""
-    exact = _ExactReader(file, split, notes, values=values)
-    with map_file(file.data_path) as data:
-        for chunk in _chunks(data, file, split):
-            yield from exact.read(chunk, Cursor(0), Cursor(len(chunk.blocks)))
-
-
 def _chunks(data: mmap, file: DumpFile, split: Split) -> Iterator[Chunk]:
-    """Unpacked blocks, some CHUNK_BYTES together. Raises BadBlock, after what stands before the bad block."""
+    """Unpacked blocks, some CHUNK_BYTES together. Raises UnreadableError, after what stands before it."""
     header = file.shape.header
-    found: list[Block] = []
-    unpacked: list[bytes] = []
-    size = 0
+    chunk, size = Chunk([], []), 0
     try:
         for block in blocks(data, header.sync, split.start, split.end):
-            records = unpack(data, block, header.codec)
-            found.append(block)
-            unpacked.append(records)
-            size += len(records)
+            chunk.unpacked.append(unpack(data, block, header.codec))
+            chunk.blocks.append(block)
+            size += len(chunk.unpacked[-1])
             if size >= CHUNK_BYTES:
-                yield Chunk(found, unpacked)
-                found, unpacked, size = [], [], 0
-    except BadBlock:
-        if found:
-            yield Chunk(found, unpacked)
+                yield chunk
+                chunk, size = Chunk([], []), 0
+    except UnreadableError:
+        if chunk.blocks:
+            yield chunk
         raise
-    if found:
-        yield Chunk(found, unpacked)
+    if chunk.blocks:
+        yield chunk
 
 
 class _ExactReader:
     """Reads the records of a split's chunks one by one."""
 
-    def __init__(self, file: DumpFile, split: Split, notes: SplitNotes, *, values: bool) -> None:
-        self._file, self._split, self._notes = file, split, notes
-        self._reader = AvroReader(file, notes, values=values)
+    def __init__(self, part: SplitToIndex, *, values: bool) -> None:
+        self._part = part
+        self._reader = AvroReader(part.file, part.notes, values=values)
         self._datums = self._reader.records()
         self._ordinal = 0
 
     def read(self, chunk: Chunk, first: Cursor, last: Cursor) -> Iterator[Found]:
-        """The records of a chunk between two places. Raises BadBlock."""
+        """The records of a chunk between two places. Raises UnreadableError."""
+        return asked_for(self._read(chunk, first, last), self._part)
+
+    def _read(self, chunk: Chunk, first: Cursor, last: Cursor) -> Iterator[Found]:
         for number in range(first.block, min(last.block + 1, len(chunk.blocks))):
             block, unpacked = chunk.blocks[number], chunk.unpacked[number]
             start = first if number == first.block else Cursor(number)
             stop = last.done if number == last.block else None
             if stop == 0:
                 return
-            base = block.position - self._split.start << BLOCK_SHIFT
-            for datum in _read_block(self._datums, unpacked, block, start, stop):
-                record = self._record(block, datum)
-                if self._file.wants(record.topic, record.partition):
-                    yield base | start.at + datum.position, datum.record_bytes, record
-                else:
-                    self._notes.left_out.add((record.topic, record.partition))
+            base = block.position - self._part.split.start << BLOCK_SHIFT
+            for datum in read_block(self._datums, unpacked, block, start, stop):
+                yield base | start.at + datum.position, datum.record_bytes, self._record(block, datum)
 
     def _record(self, block: Block, datum: Datum) -> Record:
         try:
             record = self._reader(datum, self._ordinal)
         except UnreadableError as error:
-            raise BadBlock(block.position, f"in this block: {error}", error.hint) from error
+            raise bad_block(block.position, f"in this block: {error}", error.hint) from error
         self._ordinal += 1
         return record
 
 
-def _read_block(
-    reader: RecordReader, unpacked: bytes, block: Block, start: Cursor, stop: int | None
+def read_block(
+    reader: RecordReader, unpacked: bytes, block: Block, start: Cursor = _BEGINNING, stop: int | None = None
 ) -> Iterator[Datum]:
-    """The datums of a block from ``start`` on, until ``stop`` of the block are read. Raises BadBlock.
+    """The datums of a block from ``start`` on, until ``stop`` of the block are read. Raises UnreadableError.
 
     None: as many as it says it holds, which must be all of its bytes.
     """
@@ -254,11 +229,7 @@ def _read_block(
     except DAMAGE as error:
         why = str(error).partition(" from <")[0]  # without the address of a buffer in memory
         reason = f"a record in this block, {end:,} bytes into it, does not fit the schema ({why})"
-        raise BadBlock(block.position, reason, CUT_HINT) from error
+        raise bad_block(block.position, reason) from error
     if stop is None and end != len(unpacked):
         reason = f"{len(unpacked) - end:,} bytes are left over behind this block's {block.count:,} records"
-        raise BadBlock(block.position, reason, CUT_HINT)
-
-
-def _input_error(file: DumpFile, bad: BadBlock) -> InputError:
-    return InputError(f"{file.path}: byte {bad.position}: {bad.reason}", hint=bad.hint)
+        raise bad_block(block.position, reason)

@@ -68,8 +68,8 @@ class AvroReader:
             partition,
             offset,
             rules.to_timestamp_ms(as_text(timestamp)),
-            self._key(datum, offset),
-            self._value(datum),
+            self._part(datum, "key", offset),
+            self._part(datum, "value", offset),
             headers_of(self._get(datum, "headers")) if self._values else (),
             rules.to_timestamp_type(as_text(self._get(datum, "timestamp_type")), as_text(timestamp)),
         )
@@ -82,26 +82,18 @@ class AvroReader:
         found = datum.values.get(path, MISSING)
         return datum.at(path) if found is MISSING else found
 
-    def _key(self, datum: Datum, offset: int) -> bytes | None:
-        self._rules.see("key")  # a schema without the field says: null, in so many words
-        found = self._get(datum, "key")
+    def _part(self, datum: Datum, role: str, offset: int) -> bytes | None:
+        """The key or the value."""
+        self._rules.see(role)  # a schema without the field says: null, in so many words
+        found = self._get(datum, role)
         if found is MISSING or found is None:
             return None
-        key = self._bytes(datum, "key", found)
-        if not key:
-            return None if self._rules.dialect.empty_key == "null" else b""
-        self._rules.check_key(key, offset)
-        return None if self._rules.is_literal(key, "key") else key
-
-    def _value(self, datum: Datum) -> bytes | None:
-        self._rules.see("value")
-        found = self._get(datum, "value")
-        if found is MISSING or found is None:
-            return None
-        value = self._bytes(datum, "value", found)
-        if not value:
-            return None if self._rules.dialect.empty_value == "null" else b""
-        return None if self._rules.is_literal(value, "value") else value
+        part = self._bytes(datum, role, found)
+        if not part:
+            return None if getattr(self._rules.dialect, f"empty_{role}") == "null" else b""
+        if role == "key":
+            self._rules.check_key(part, offset)
+        return None if self._rules.is_literal(part, role) else part
 
     def _bytes(self, datum: Datum, role: str, found: Any) -> bytes:
         """The bytes of a key or value: its own, a number's digits, else those of its datum.
@@ -120,7 +112,7 @@ class AvroReader:
     def _as_json(self, raw: bytes) -> bytes:
         if self._text_schema is None:
             text = wire_schema(self._schema, text=True)
-            self._text_schema = text.parsed(_without_null(self.type_at(text, self.paths["value"])))
+            self._text_schema = text.parsed(without_null(self.type_at(text, self.paths["value"])))
         return as_json(fastavro.schemaless_reader(io.BytesIO(raw), self._text_schema, None))
 
 
@@ -140,7 +132,7 @@ class AvroHeaders:
         )
 
 
-def _without_null(kind: Any) -> Any:
+def without_null(kind: Any) -> Any:
     """The type of what is left when the branch is cut off."""
     return branches(kind)[0] if branch_bytes(kind) else kind
 

@@ -67,7 +67,7 @@ def _recognised(
         )
     dialect = choose_dialect(found.path, layout, rows, options)
     splittable = shape.splittable and not dialect.in_order
-    return Recognised(layout, dialect, replace(shape, splittable=splittable), dialect.notes)
+    return Recognised(layout, dialect, replace(shape, splittable=splittable))
 
 
 def _as_row(value: Any) -> dict[str, Any] | None:

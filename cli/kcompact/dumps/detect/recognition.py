@@ -1,7 +1,7 @@
 """Recognition of a file from its first bytes: layout, dialect, and what had to be assumed."""
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -40,12 +40,12 @@ class Recognised:
     """The layout's part of a DumpFile."""
 
     layout: str
-    dialect: Any
+    dialect: Dialect
     shape: Any
-    notes: tuple[str, ...] = field(default=())
     topic: str | None = None  # where the file tells once, not record by record
     partition: int | None = None
     data_bytes: int | None = None  # where records end before the file does
+    notes: tuple[str, ...] = ()  # beside the dialect's
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def recognise(path: str, data_path: str, options: ReadOptions) -> Recognised:
         return recognised
     which = "a line" if lines == 1 else f"{lines} lines"
     note = f"{which} at the end passed over, in which the tool talks about itself"
-    return replace(recognised, data_bytes=data_bytes, notes=(*recognised.notes, note))
+    return replace(recognised, data_bytes=data_bytes, notes=(note,))
 
 
 def _refuse_misnamed(found: Candidate) -> None:

@@ -46,7 +46,7 @@ def recognise_text(found: Candidate, options: ReadOptions) -> Recognised:
         shape, topic, partition = dump_log
         shape = replace(shape, sections=sections_of(found.data_path))
         dialect = with_options(BY_NAME["dump-log"], options)
-        return Recognised("dump_log", dialect, shape, dialect.notes, topic, partition)
+        return Recognised("dump_log", dialect, shape, topic, partition)
     recognised = _labelled(found, options) or _with_header(found, options) or _delimited(found, options)
     if recognised is None:
         raise _unknown(found)
@@ -229,7 +229,7 @@ def _csv(
         rest=dialect.quoting == "none" and dialect.name in _WITH_REST and columns[-1] == dialect.value,
         splittable=not dialect.in_order,
     )
-    return Recognised("csv_lines", dialect, shape, dialect.notes)
+    return Recognised("csv_lines", dialect, shape)
 
 
 def _whole_lines(body: bytes, complete: bool) -> list[bytes]:

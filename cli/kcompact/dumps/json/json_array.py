@@ -2,17 +2,11 @@
 
 from collections.abc import Iterator
 
-from kcompact.dumps.json.json_reader import json_reader
+from kcompact.dumps.json.json_reader import JsonReader
 from kcompact.dumps.json.json_scan import CLOSE, OPEN, Item, cuts_of, items_of
-from kcompact.dumps.records.framed import (
-    CUT_HINT,
-    NOT_A_RECORD_HINT,
-    Frame,
-    FramedLayout,
-    ReadRecord,
-    UnreadableError,
-)
-from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.records.framed import CUT_HINT, NOT_A_RECORD_HINT, Frame, FramedLayout
+from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
+from kcompact.dumps.text.lines import ranges_between
 
 _BLANKS = b" \t\r\n"
 
@@ -20,13 +14,15 @@ _BLANKS = b" \t\r\n"
 class JsonArray(FramedLayout):
     """A record is an element; brackets, commas and the blanks around them are not part of it."""
 
+    reader = JsonReader
+
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
         """Cut after commas between elements."""
         start, end = file.shape.start, file.data_bytes
         if not file.shape.splittable or end - start <= split_bytes:
             return [(start, end)]
         cuts = cuts_of(file.data_path, start, end, split_bytes, commas=True)
-        return [(a, b) for a, b in zip(cuts, [*cuts[1:], end], strict=True) if a < b]
+        return ranges_between(cuts, end)
 
     def frames(self, file: DumpFile, start: int, end: int, notes: SplitNotes) -> Iterator[Frame]:
         """Elements. Raises UnreadableError where the array is cut off."""
@@ -51,17 +47,13 @@ class JsonArray(FramedLayout):
                 lead = len(item.data) - len(item.data.lstrip(_BLANKS))
                 yield Frame(item.position + lead, data)
 
-    def reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
-        """Read JSON."""
-        return json_reader(file, notes, values=values)
-
 
 def _is_record(item: Item, data: bytes, notes: SplitNotes) -> bool:
     """Whether an element is to be read: not in ``[]``, and not the null that Guardian ends with."""
     if item.opened == OPEN and item.closed == CLOSE and not data:
         return False
     if data == b"null" and item.closed == CLOSE:
-        notes.counts["trailing_null_element"] = notes.counts.get("trailing_null_element", 0) + 1
+        notes.count("trailing_null_element")
         return False
     return True
 

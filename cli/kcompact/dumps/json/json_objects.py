@@ -4,18 +4,17 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from kcompact.dumps.json.json_reader import json_reader
+from kcompact.dumps.json.json_reader import JsonReader
 from kcompact.dumps.json.json_scan import CLOSE, OPEN, Item, cuts_of, items_of
 from kcompact.dumps.records.framed import (
     CUT_HINT,
+    NOISE_LINES,
     NOT_A_RECORD_HINT,
     Frame,
     FramedLayout,
-    ReadRecord,
-    UnreadableError,
-    count_noise,
 )
-from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
+from kcompact.dumps.text.lines import ranges_between
 
 BLANKS = b" \t\r\n\0\x1e"  # NUL and RS: delimiters that people choose
 _PROBE_BYTES = 4096
@@ -25,6 +24,8 @@ _NOISE = re.compile(rb"^%[^\n]*$", re.MULTILINE)
 class JsonObjects(FramedLayout):
     """A record is an object; the blanks after it belong to it, so that copied objects stay apart."""
 
+    reader = JsonReader
+
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
         """Cut after objects."""
         start, end = file.shape.start, file.data_bytes
@@ -32,7 +33,7 @@ class JsonObjects(FramedLayout):
             return [(start, end)]
         cuts = cuts_of(file.data_path, start, end, split_bytes, commas=False)
         cuts[1:] = [_after_blanks(file.data_path, cut, end) for cut in cuts[1:]]
-        return [(a, b) for a, b in zip(cuts, [*cuts[1:], end], strict=True) if a < b]
+        return ranges_between(cuts, end)
 
     def frames(self, file: DumpFile, start: int, end: int, notes: SplitNotes) -> Iterator[Frame]:
         """Objects. Raises UnreadableError for anything else between them."""
@@ -58,10 +59,6 @@ class JsonObjects(FramedLayout):
     def content(self, data: bytes) -> bytes:
         """The object without the blanks after it."""
         return data.rstrip(BLANKS)
-
-    def reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
-        """Read JSON."""
-        return json_reader(file, notes, values=values)
 
 
 def _not_json(data: bytes, position: int) -> UnreadableError:
@@ -94,7 +91,7 @@ def _is_blank(data: bytes, notes: SplitNotes) -> bool:
     if not data.strip(BLANKS):
         return True
     rest, lines = _NOISE.subn(b"", data)
-    count_noise(notes, lines)
+    notes.count(NOISE_LINES, lines)
     return not rest.strip(BLANKS)
 
 

@@ -7,25 +7,18 @@ from typing import Any
 
 import orjson
 
-from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.json.console_payload import as_sent, is_respelt, require_shown
 from kcompact.dumps.json.json_text import ParsedJson, canonical, reads_as_json
-from kcompact.dumps.records.framed import CUT_HINT, NOT_A_RECORD_HINT, ReadRecord, UnreadableError
+from kcompact.dumps.records.framed import CUT_HINT, NOT_A_RECORD_HINT
 from kcompact.dumps.records.headers import bytes_of_numbers
-from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.reading import DAMAGED_HINT, MISSING, REPLACEMENT, FieldRules
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.shown import shown
-from kcompact.dumps.records.value_keys import with_value_keys
 
 Path = tuple[str, ...]
 _JAVA_MAP = re.compile(rb"\s*\{\w+=")
-
-
-def json_reader(file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
-    """A reader of records, with what their values tell where the dialect asks for it."""
-    read = JsonReader(file, notes, values=values or file.dialect.reads_values)
-    return with_value_keys(read, file, notes)
 
 
 class JsonReader:
@@ -38,7 +31,7 @@ class JsonReader:
         self._values = values
         self._base64 = {"key": _path(dialect.key_base64), "value": _path(dialect.value_base64)}
         self._markers = {"key": _path(dialect.key_marker), "value": _path(dialect.value_marker)}
-        self._paths = {role: _path(getattr(dialect, role)) for role in _ROLES}
+        self._paths = {role: _path(getattr(dialect, role)) for role in ROLES}
 
     def __call__(self, data: bytes, ordinal: int) -> Record:
         """Read one record, the ``ordinal``-th of its split. Raises UnreadableError."""
@@ -60,7 +53,7 @@ class JsonReader:
             offset,
             rules.to_timestamp_ms(timestamp),
             self._key(parsed, offset),
-            self._value(parsed, offset),
+            self._value(parsed),
             rules.to_headers(self._get(parsed, paths["headers"]), parsed.errors) if self._values else (),
             rules.to_timestamp_type(self._get(parsed, paths["timestamp_type"]), timestamp),
         )
@@ -97,44 +90,39 @@ class JsonReader:
         return value
 
     def _key(self, parsed: ParsedJson, offset: int) -> bytes | None:
-        rules, dialect = self._rules, self._dialect
         raw = self._get(parsed, self._paths["key"])
-        if raw is MISSING and dialect.key_fields:
-            return None
-        if raw is MISSING:
-            self._refuse_error(parsed, dialect.key_error, "key")
-            instead = self._instead(parsed, "key")
-            return rules.key_or_null("missing") if instead is None else instead
-        rules.see("key")
-        if raw is None and not dialect.null_word:
-            self._refuse_error(parsed, dialect.key_error, "key")
-            return None
+        if raw is MISSING or (raw is None and not self._dialect.null_word):
+            return self._absent(parsed, raw, "key")
+        self._rules.see("key")
         key = self._bytes(parsed, raw, "key")
-        if key is None:
-            return None
-        if not key:
-            return rules.key_or_null("empty")
-        if not isinstance(raw, str) or REPLACEMENT.decode() in raw:  # base64 of U+FFFD is no sign of loss
-            rules.check_key(key, offset)
+        if key == b"":
+            return self._rules.null_or_empty("key", "empty")
+        if key and (not isinstance(raw, str) or REPLACEMENT.decode() in raw):
+            self._rules.check_key(key, offset)  # base64 of U+FFFD is no sign of loss
         return key
 
-    def _value(self, parsed: ParsedJson, offset: int) -> bytes | None:
-        del offset
-        rules, dialect = self._rules, self._dialect
+    def _value(self, parsed: ParsedJson) -> bytes | None:
         raw = self._get(parsed, self._paths["value"])
-        if raw is MISSING:
-            self._refuse_error(parsed, dialect.value_error, "value")
-            instead = self._instead(parsed, "value")
-            return rules.value_or_null("missing") if instead is None else instead
-        rules.see("value")
-        if raw is None and not dialect.null_word:
-            self._refuse_error(parsed, dialect.value_error, "value")
-            return None
+        if raw is MISSING or (raw is None and not self._dialect.null_word):
+            return self._absent(parsed, raw, "value")
+        self._rules.see("value")
         if raw == "":
-            return rules.value_or_null("empty")
-        if type(raw) is str and not self._values and dialect.null_literal is None:
+            return self._rules.null_or_empty("value", "empty")
+        if type(raw) is str and not self._values and self._dialect.null_literal is None:
             return b"?"
         return self._bytes(parsed, raw, "value")
+
+    def _absent(self, parsed: ParsedJson, raw: Any, role: str) -> bytes | None:
+        """The bytes, or the null, of a field that is missing or null."""
+        if raw is MISSING and role == "key" and self._dialect.key_fields:
+            return None
+        if raw is None:
+            self._rules.see(role)
+        self._refuse_error(parsed, role)
+        if raw is None:
+            return None
+        instead = self._instead(parsed, role)
+        return self._rules.null_or_empty(role, "missing") if instead is None else instead
 
     def _instead(self, parsed: ParsedJson, role: str) -> bytes | None:
         """Bytes that stand in a field of their own, where they are no UTF-8 (kcl); None if they do not."""
@@ -206,7 +194,8 @@ class JsonReader:
         except (ValueError, TypeError) as error:
             raise UnreadableError(f"the {role}'s bytes cannot be read: {shown(raw)}", DAMAGED_HINT) from error
 
-    def _refuse_error(self, parsed: ParsedJson, field: str | None, role: str) -> None:
+    def _refuse_error(self, parsed: ParsedJson, role: str) -> None:
+        field = getattr(self._dialect, f"{role}_error")
         if field is None:
             return
         error = self._get(parsed, _path(field))
@@ -215,9 +204,6 @@ class JsonReader:
                 f"{field}: {shown(error)}: the {role} is null only because it could not be decoded",
                 f"export again without decoding (kcat: leave out -s {role}=...)",
             )
-
-
-_ROLES = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value", "headers")
 
 
 def _path(dotted: str | None) -> Path | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -80,16 +80,13 @@ def _read(source: BinaryIO, size: int) -> bytes:
     return data
 
 
-class Item:
+class Item(NamedTuple):
     """A stretch of a file between two events, with its bytes; ``opened`` and ``closed`` by which kinds."""
 
-    __slots__ = ("closed", "data", "opened", "position")
-
-    def __init__(self, position: int, data: bytes, opened: int, closed: int | None) -> None:
-        self.position = position
-        self.data = data
-        self.opened = opened
-        self.closed = closed
+    position: int
+    data: bytes
+    opened: int
+    closed: int | None
 
 
 def items_of(path: str, start: int, end: int, *, commas: bool, inside: bool = False) -> Iterator[Item]:

@@ -9,10 +9,10 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from kcompact.dumps.files.copying import read_ranges
-from kcompact.dumps.json.json_reader import json_reader
+from kcompact.dumps.json.json_reader import JsonReader
 from kcompact.dumps.json.json_text import member_of, past_blanks
-from kcompact.dumps.records.framed import Frame, FramedLayout, ReadRecord, TextShape
-from kcompact.dumps.records.layout import DumpFile, Split, SplitNotes
+from kcompact.dumps.records.framed import Frame, FramedLayout, TextShape
+from kcompact.dumps.records.layout import Chosen, DumpFile, SplitNotes
 
 LARGEST_BYTES = 256 << 20  # read as a whole; Lambda's events end at 6 MB
 _DECODER = json.JSONDecoder()
@@ -27,12 +27,9 @@ class WrapperShape(TextShape):
 
 
 class JsonWrapper(FramedLayout):
-    """A record is an element of one of the arrays (one for each log); read as a whole."""
+    """A record is an element of one of the arrays (one for each log); read as a whole, as it is small."""
 
-    def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
-        """One range: such files are small."""
-        del split_bytes
-        return [(0, file.data_bytes)]
+    reader = JsonReader
 
     def frames(self, file: DumpFile, start: int, end: int, notes: SplitNotes) -> Iterator[Frame]:
         """Elements of all arrays."""
@@ -46,20 +43,9 @@ class JsonWrapper(FramedLayout):
                 at = past_blanks(text, stop)
                 at = past_blanks(text, at + 1) if text[at] == "," else closing
 
-    def reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
-        """Read JSON."""
-        return json_reader(file, notes, values=values)
-
-    def copy(
-        self,
-        file: DumpFile,
-        split: Split,
-        positions: np.ndarray,
-        record_bytes: np.ndarray,
-        out: BinaryIO,
-    ) -> int:
+    def copy(self, chosen: Chosen, out: BinaryIO) -> int:
         """Copy records into the arrays they came from."""
-        del split
+        file, _, positions, record_bytes = chosen
         arrays = file.shape.arrays
         where = np.searchsorted([opening for opening, _ in arrays], positions, side="right") - 1
         order = np.argsort(where, kind="stable")

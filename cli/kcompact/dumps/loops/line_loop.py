@@ -13,10 +13,10 @@ from kcompact.dumps.loops.readiness import scanner_of
 from kcompact.dumps.loops.scanned_rows import Misfit, RecordPlaces, ScannedRows, note_logs, only_wanted
 from kcompact.dumps.loops.windows import ByteRange, LongLineError, Window, windows_of
 from kcompact.dumps.records.framed import TOO_LARGE, TOO_LARGE_HINT
-from kcompact.dumps.records.layout import DumpFile, Reject, Split, SplitNotes, SplitToIndex
+from kcompact.dumps.records.layout import Reject, SplitToIndex
 from kcompact.dumps.records.record import index_schema
 
-Reference = Callable[[DumpFile, Split, frozenset[str], SplitNotes], Iterator[pa.RecordBatch]]
+Reference = Callable[[SplitToIndex, frozenset[str]], Iterator[pa.RecordBatch]]
 """Index rows of a split, read record by record: ``FramedLayout.index``."""
 
 
@@ -43,8 +43,8 @@ def index_lines(
     if scanner is not None:
         yield from LineLoop(scanner, parts, extra, reference).index()
         return
-    for file, split, notes in parts:
-        yield from reference(file, split, extra, notes)
+    for part in parts:
+        yield from reference(part, extra)
 
 
 class LineLoop:
@@ -138,9 +138,8 @@ class LineLoop:
             part = self._parts[number]
             begin, stop = base + max(start, first), min(base + min(end, last), part.split.end)
             if max(start, first) < min(end, last) and begin < stop:
-                yield from self._reference(
-                    part.file, replace(part.split, start=begin, end=stop), self._extra, part.notes
-                )
+                stretch = part._replace(split=replace(part.split, start=begin, end=stop))
+                yield from self._reference(stretch, self._extra)
                 if part.notes.rejects:
                     return
 

@@ -143,10 +143,10 @@ class ScannedRows:
         if first == last:
             return
         counts: dict[str, int] = {}
-        _add(notes.fields_seen, "record", last - first)
+        notes.see("record", last - first)
         for role, column in (("key", c.KEY_KIND), ("value", c.VALUE_KIND)):
             kinds = np.bincount(self[column][first:last], minlength=c.LITERAL + 1).tolist()
-            _add(notes.fields_seen, role, last - first - (0 if is_table else kinds[c.MISSING]))
+            notes.see(role, last - first - (0 if is_table else kinds[c.MISSING]))
             counts |= {f"{word}_{role}": kinds[kind] for kind, word in _COUNTED.items()}
         if self._dialect.timestamp_unit == "auto":
             is_clock = self[c.CLOCK][first:last] == c.OTHER
@@ -158,12 +158,7 @@ class ScannedRows:
         if is_table:
             counts["quoted_cells"] = int(np.count_nonzero(self[c.FLAGS][first:last] & c.QUOTED))
         for name, count in counts.items():
-            _add(notes.counts, name, count)
-
-
-def _add(counts: dict[str, int], name: str, count: int) -> None:
-    if count:
-        counts[name] = counts.get(name, 0) + count
+            notes.count(name, count)
 
 
 def _decoded(keys: pa.Array, decoder: Callable[[bytes], bytes]) -> pa.Array:

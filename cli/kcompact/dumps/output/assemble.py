@@ -11,7 +11,6 @@ import pyarrow as pa
 from kcompact.dumps.files.containers import open_packed, output_container
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.output.outputs import Target
-from kcompact.dumps.parquet.parquet_layout import ParquetShape
 from kcompact.dumps.parquet.parquet_output import ParquetForm, row_groups_in, write_parquet
 from kcompact.dumps.writers.parquet_writer import ParquetWriter
 from kcompact.storage import disk
@@ -63,7 +62,7 @@ def parquet_form(target: Target) -> ParquetForm | None:
     if target.writer is not None:
         return target.writer.form if isinstance(target.writer, ParquetWriter) else None
     shape = target.files[0].shape
-    return shape.form if isinstance(shape, ParquetShape) else None
+    return shape if isinstance(shape, ParquetForm) else None
 
 
 def _row_groups(fragments: Iterable[Fragment], folder: Path) -> Iterator[pa.Table]:
@@ -76,9 +75,7 @@ def around(target: Target) -> tuple[bytes, bytes, bytes]:
     """The bytes before, between and behind the fragments."""
     if target.writer is not None:
         return target.writer.begin(), b"", target.writer.end()
-    first = target.files[0]
-    layout = LAYOUTS[first.layout]
-    return layout.begin(first), layout.between(first), layout.end(first)
+    return LAYOUTS[target.files[0].layout].around(target.files[0])
 
 
 def copy_range(source: BinaryIO, start: int, length: int, out: BinaryIO) -> None:

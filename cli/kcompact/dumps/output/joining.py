@@ -5,7 +5,7 @@ from dataclasses import replace
 from kcompact.dumps.avro.avro_layout import AvroShape
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.output.outputs import OutputPlan
-from kcompact.dumps.parquet.parquet_layout import ParquetShape
+from kcompact.dumps.parquet.parquet_output import ParquetForm
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.errors import OutputError
 
@@ -58,11 +58,11 @@ def _difference(first: DumpFile, file: DumpFile) -> str | None:
     if isinstance(file.shape, AvroShape):
         same = first.shape.header.schema == file.shape.header.schema
         return None if same else "their Avro schemas differ"
-    if isinstance(file.shape, ParquetShape):
-        same = first.shape.form.schema.equals(file.shape.form.schema)
+    if isinstance(file.shape, ParquetForm):
+        same = first.shape.schema.equals(file.shape.schema)
         return None if same else "their Parquet schemas differ"
     if first.dialect.name != file.dialect.name:
         return f"one is of {first.dialect.tool}, the other of {file.dialect.tool}"
-    if LAYOUTS[first.layout].begin(first) != LAYOUTS[file.layout].begin(file):
+    if LAYOUTS[first.layout].around(first)[0] != LAYOUTS[file.layout].around(file)[0]:
         return "they begin differently (their header lines, or a byte order mark)"
     return None

@@ -7,19 +7,16 @@ from itertools import zip_longest
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
-import numpy as np
-import pyarrow as pa
-
 from kcompact.dumps.avro.avro_container import MAGIC, read_header
 from kcompact.dumps.dialects.dialect import Dialect, fields
 from kcompact.dumps.files.containers import unpack
 from kcompact.dumps.files.stored import folder_of, stored_beside
-from kcompact.dumps.paired.side_rows import BadRow, Row, SidePart, headers_in, rows_of
+from kcompact.dumps.paired.side_rows import Row, SidePart, bad_row, headers_in, rows_of
 from kcompact.dumps.parquet.parquet_file import MAGIC as PARQUET_MAGIC
-from kcompact.dumps.records.framed import UnreadableError
 from kcompact.dumps.records.headers import decode_headers
-from kcompact.dumps.records.indexing import Found, index_rows
-from kcompact.dumps.records.layout import DumpFile, Layout, Reject, Split, SplitNotes
+from kcompact.dumps.records.indexing import Found
+from kcompact.dumps.records.layout import Chosen, DumpFile, SplitNotes, SplitToIndex, UnreadableError
+from kcompact.dumps.records.layout_interface import Layout, asked_for
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.structured import headers_of
 from kcompact.errors import InputError, OutputError
@@ -137,68 +134,44 @@ class SideFiles(Layout):
         del split_bytes
         return [(0, file.data_bytes)]
 
-    def index(
-        self, file: DumpFile, split: Split, extra: frozenset[str], notes: SplitNotes
-    ) -> Iterator[pa.RecordBatch]:
-        """Rows of ``index_schema(extra)``; a position is the number of a row."""
-        try:
-            yield from index_rows(_found(file, notes, as_text=bool(extra)), split.split_id, extra, notes)
-        except BadRow as bad:
-            notes.rejects.append(Reject(split.split_id, 0, bad.reason, bad.hint))
+    def found(self, part: SplitToIndex, *, values: bool) -> Iterator[Found]:
+        """All records, zipped from the files; a position is the number of a row."""
+        return asked_for(_found(part.file, part.notes, as_text=values), part)
 
-    def records(self, file: DumpFile, split: Split) -> Iterator[Found]:
-        """Every record, decoded in full. Raises InputError."""
-        del split
-        try:
-            yield from _found(file, SplitNotes(), as_text=True)
-        except BadRow as bad:
-            raise InputError(bad.reason, hint=bad.hint) from bad
+    def decode_alone(self, chosen: Chosen) -> Iterator[Record]:
+        """No record is read without those before it, which number it."""
+        raise NotImplementedError(chosen.file.path)
 
-    def decode(
-        self, file: DumpFile, split: Split, positions: np.ndarray, record_bytes: np.ndarray
-    ) -> Iterator[Record]:
-        """The records at the given positions, in the order given."""
-        del record_bytes
-        wanted = set(positions.tolist())
-        found = {row: record for row, _, record in self.records(file, split) if row in wanted}
-        return (found[row] for row in positions.tolist())
+    def refusal(self, file: DumpFile, bad: UnreadableError) -> InputError:
+        """The error, which names the one of the files."""
+        del file
+        return InputError(str(bad), hint=bad.hint)
 
-    def copy(
-        self,
-        file: DumpFile,
-        split: Split,
-        positions: np.ndarray,
-        record_bytes: np.ndarray,
-        out: BinaryIO,
-    ) -> int:
+    def copy(self, chosen: Chosen, out: BinaryIO) -> int:
         """Raise OutputError: one output file cannot hold what lay in several; a writer can."""
-        del split, positions, record_bytes, out
-        raise OutputError(f"{file.path}: keys and values lie in files of their own", hint=CONVERT_HINT)
+        del out
+        raise OutputError(f"{chosen.file.path}: keys and values lie in files of their own", hint=CONVERT_HINT)
 
 
 CONVERT_HINT = "name an output that ends in .avro, .parquet, .jsonl or .csv with -o: it holds both together"
 
 
 def _found(file: DumpFile, notes: SplitNotes, *, as_text: bool) -> Iterator[Found]:
-    """All records, zipped from the files. Raises BadRow."""
+    """All records, zipped from the files. Raises UnreadableError."""
     parts: dict[str, SidePart] = file.shape.parts
     roles = list(parts)
     readers = [rows_of(part, as_text=as_text and role == "value") for role, part in parts.items()]
     for number, rows in enumerate(zip_longest(*readers)):
         if None in rows:
-            raise BadRow(
+            raise bad_row(
                 parts[roles[rows.index(None)]].path,
                 f"ends after {number:,} rows, but {parts[roles[_longest(rows)]].path} goes on",
                 "these files do not belong together, or one was cut: copy them again",
             )
         by_role: dict[str, Row] = dict(zip(roles, rows, strict=True))
         for role in ("record", "key", "value"):
-            notes.fields_seen[role] = notes.fields_seen.get(role, 0) + 1
-        record = _record(file, number, by_role)
-        if file.wants(record.topic, record.partition):
-            yield number, sum(row.record_bytes for row in rows), record
-        else:
-            notes.left_out.add((record.topic, record.partition))
+            notes.see(role)
+        yield number, sum(row.record_bytes for row in rows), _record(file, number, by_role)
 
 
 def _longest(rows: tuple[Row | None, ...]) -> int:
@@ -224,4 +197,4 @@ def _headers(file: DumpFile, row: Row) -> tuple[tuple[str, bytes | None], ...]:
         return headers_of(row.parsed) if part.header else decode_headers(headers_in(row))
     except (ValueError, TypeError, AttributeError) as error:
         told = str(error) if isinstance(error, UnreadableError) else f"headers cannot be read: {error}"
-        raise BadRow(part.path, told, "export them again; without this file all headers are lost") from error
+        raise bad_row(part.path, told, "export them again; without this file all headers are lost") from error

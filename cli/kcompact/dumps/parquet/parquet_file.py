@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from kcompact.dumps.records.layout import UnreadableError
 from kcompact.errors import InputError
 from kcompact.storage.object_reading import open_object
 from kcompact.storage.object_stores import is_address
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pyarrow import parquet
 
 MAGIC = b"PAR1"
+GROUP_SHIFT = 32  # a record's position: the number of its row group, and behind it its row there
 DAMAGED_HINT = "copy or export it again; what can still be read is not the whole dump"
 _CUT_HINT = (
     "a Parquet file ends in its table of contents, so nothing of a cut one can be read: export it again"
@@ -41,15 +43,9 @@ class RowGroup:
         return max(1, min(_BATCH_ROWS, _BATCH_BYTES // row_bytes))
 
 
-class BadRowGroup(Exception):  # noqa: N818  never leaves the package
-    """A row group, or one of its rows, that cannot be read."""
-
-    def __init__(self, number: int, reason: str, hint: str | None = DAMAGED_HINT, row: int = 0) -> None:
-        super().__init__(reason)
-        self.number = number
-        self.reason = reason
-        self.hint = hint
-        self.row = row
+def bad_row_group(number: int, reason: str, hint: str | None = DAMAGED_HINT, row: int = 0) -> UnreadableError:
+    """The error for a row group, or one of its rows, that cannot be read."""
+    return UnreadableError(reason, hint, position=number << GROUP_SHIFT | row)
 
 
 def open_parquet(path: str, data_path: str) -> "parquet.ParquetFile":
@@ -104,7 +100,7 @@ def row_groups(file: "parquet.ParquetFile") -> list[RowGroup]:
 def batches_of(
     file: "parquet.ParquetFile", group: RowGroup, columns: Sequence[str] | None
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a row group, with the columns (dotted paths; None: all) asked for. Raises BadRowGroup."""
+    """The rows of a row group, with some columns (dotted paths; None: all). Raises UnreadableError."""
     rows = 0
     with naming(group.number):
         for batch in file.iter_batches(
@@ -113,16 +109,16 @@ def batches_of(
             rows += batch.num_rows
             yield batch
     if rows != group.rows:
-        raise BadRowGroup(group.number, f"it says that it has {group.rows:,} rows, and has {rows:,}")
+        raise bad_row_group(group.number, f"it says that it has {group.rows:,} rows, and has {rows:,}")
 
 
 @contextmanager
 def naming(number: int) -> Iterator[None]:
-    """Whatever pyarrow says about damage, as a BadRowGroup."""
+    """Whatever pyarrow says about damage, as an UnreadableError."""
     try:
         yield
     except (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError) as error:
-        raise BadRowGroup(number, f"cannot be read ({first_line(error)})") from error
+        raise bad_row_group(number, f"cannot be read ({first_line(error)})") from error
 
 
 def first_line(error: Any) -> str:

@@ -5,7 +5,7 @@ share of the row group's packed bytes. A split counts the packed bytes of row gr
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -19,7 +19,7 @@ from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.parquet.parquet_columns import bytes_of, column_at
 from kcompact.dumps.parquet.parquet_dialect import columns_of, parquet_dialect
 from kcompact.dumps.parquet.parquet_file import (
-    BadRowGroup,
+    GROUP_SHIFT,
     RowGroup,
     batches_of,
     naming,
@@ -29,9 +29,10 @@ from kcompact.dumps.parquet.parquet_file import (
 )
 from kcompact.dumps.parquet.parquet_output import ParquetForm, form_of, framed, is_ours
 from kcompact.dumps.parquet.parquet_reader import ParquetReader
-from kcompact.dumps.parquet.parquet_rows import GROUP_SHIFT, RowGroupRows
+from kcompact.dumps.parquet.parquet_rows import RowGroupRows
 from kcompact.dumps.records.indexing import Found, index_rows
-from kcompact.dumps.records.layout import DumpFile, Layout, Reject, Split, SplitNotes
+from kcompact.dumps.records.layout import Chosen, DumpFile, Split, SplitNotes, SplitToIndex, UnreadableError
+from kcompact.dumps.records.layout_interface import Layout, asked_for, until_reject
 from kcompact.dumps.records.record import Record
 from kcompact.errors import InputError
 
@@ -42,15 +43,11 @@ _IN_GROUP = (1 << GROUP_SHIFT) - 1
 _SAMPLED = 20
 
 
-@dataclass(frozen=True)
-class ParquetShape:
-    """The shape of a Parquet file: how its output is written."""
+def recognise_parquet(path: str, data_path: str, options: ReadOptions) -> tuple[ParquetForm, Dialect]:
+    """Shape (how its output is written) and dialect of a file with Parquet's magic. Raises InputError.
 
-    form: ParquetForm
-
-
-def recognise_parquet(path: str, data_path: str, options: ReadOptions) -> tuple[ParquetShape, Dialect]:
-    """Shape and dialect of a file with Parquet's magic; messages name it ``path``. Raises InputError."""
+    Messages name it ``path``.
+    """
     with open_parquet(path, data_path) as source:
         with reading_footer(path, data_path):
             schema, groups, form = source.schema_arrow, row_groups(source), form_of(source)
@@ -60,11 +57,11 @@ def recognise_parquet(path: str, data_path: str, options: ReadOptions) -> tuple[
         place = value_place(columns, options)
         try:
             sample = parsed_values(_sample(source, groups[0], place)) if groups else []
-        except BadRowGroup:
+        except UnreadableError:
             sample = []  # told when it is read as a whole
         notes = check_events(path, replace(PARQUET["parquet"], value=place), sample, options)
         dialect = parquet_dialect(columns, schema, options)
-        return ParquetShape(form), replace(dialect, notes=dialect.notes + notes)
+        return form, replace(dialect, notes=dialect.notes + notes)
 
 
 def _sample(source: "parquet.ParquetFile", group: RowGroup, place: str) -> list[bytes | None]:
@@ -90,97 +87,61 @@ class Parquet(Layout):
                     last = group.end
         return list(pairwise([0, *ends]))
 
-    def index(
-        self, file: DumpFile, split: Split, extra: frozenset[str], notes: SplitNotes
-    ) -> Iterator[pa.RecordBatch]:
-        """Rows of ``index_schema(extra)``; stops at the first row group that cannot be read."""
-        with open_parquet(file.path, file.data_path) as source:
-            by_batch = RowGroupRows(file, source, split.split_id, notes)
-            reader = ParquetReader(file, notes, values=bool(extra))
-            for group in _groups_in(source, split):
-                found = None if extra else by_batch.read(group)
-                if found is not None:
-                    yield from found
+    def found(self, part: SplitToIndex, *, values: bool) -> Iterator[Found]:
+        """All records, row group by row group."""
+        reader = ParquetReader(part.file, part.notes, values=values)
+        with open_parquet(part.file.path, part.file.data_path) as source:
+            for group in _groups_in(source, part.split):
+                yield from asked_for(_records_of(source, group, reader), part)
+
+    def index(self, part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBatch]:
+        """Row groups that are ordinary by columns, others record by record."""
+        with open_parquet(part.file.path, part.file.data_path) as source:
+            by_batch = RowGroupRows(part, source)
+            reader = ParquetReader(part.file, part.notes, values=bool(extra))
+            for group in _groups_in(source, part.split):
+                rows = None if extra else by_batch.read(group)
+                if rows is not None:
+                    yield from rows
                     continue
-                records = _records_of(file, source, group, reader, notes)
-                yield from index_rows(_until_reject(records, split, notes), split.split_id, extra, notes)
-                if notes.rejects:
+                found = until_reject(asked_for(_records_of(source, group, reader), part), part)
+                yield from index_rows(found, part.split.split_id, extra, part.notes)
+                if part.notes.rejects:
                     return
 
-    def records(self, file: DumpFile, split: Split) -> Iterator[Found]:
-        """Every record, decoded in full. Raises InputError."""
-        try:
-            yield from _found(file, split, SplitNotes(), values=True)
-        except BadRowGroup as bad:
-            raise _input_error(file, bad) from bad
+    def decode_alone(self, chosen: Chosen) -> Iterator[Record]:
+        """The records of the rows."""
+        reader = ParquetReader(chosen.file, SplitNotes(), values=True)
+        for number, rows in _chosen(chosen.file, chosen.positions):
+            yield from reader.decoded(rows, number)
 
-    def decode(
-        self, file: DumpFile, split: Split, positions: np.ndarray, record_bytes: np.ndarray
-    ) -> Iterator[Record]:
-        """The records at the given positions, in that order. Of a dump without offsets, see ``records``."""
-        del split, record_bytes
-        reader = ParquetReader(file, SplitNotes(), values=True)
-        try:
-            for number, rows in _chosen(file, positions):
-                yield from reader.decoded(rows, number)
-        except BadRowGroup as bad:
-            raise _input_error(file, bad) from bad
-
-    def copy(
-        self,
-        file: DumpFile,
-        split: Split,
-        positions: np.ndarray,
-        record_bytes: np.ndarray,
-        out: BinaryIO,
-    ) -> int:
+    def copy(self, chosen: Chosen, out: BinaryIO) -> int:
         """A row group for every one of the input that has survivors, as ``parquet_output.py`` reads them."""
-        del split, record_bytes
         try:
-            return sum(out.write(framed(rows)) for _, rows in _chosen(file, positions))
-        except BadRowGroup as bad:
-            raise _input_error(file, bad) from bad
+            return sum(out.write(framed(rows)) for _, rows in _chosen(chosen.file, chosen.positions))
+        except UnreadableError as bad:
+            raise self.refusal(chosen.file, bad) from bad
 
+    def refusal(self, file: DumpFile, bad: UnreadableError) -> InputError:
+        """The error names the row group alone: of chosen rows nobody counts the others."""
+        return InputError(
+            f"{file.path}: row group {(bad.position or 0) >> GROUP_SHIFT}: {bad}", hint=bad.hint
+        )
 
-def place(position: int) -> str:
-    """How messages name a record's place."""
-    return f"row group {position >> GROUP_SHIFT}, row {position & _IN_GROUP}"
-
-
-def _found(file: DumpFile, split: Split, notes: SplitNotes, *, values: bool) -> Iterator[Found]:
-    """All records of a split. Raises BadRowGroup."""
-    reader = ParquetReader(file, notes, values=values)
-    with open_parquet(file.path, file.data_path) as source:
-        for group in _groups_in(source, split):
-            yield from _records_of(file, source, group, reader, notes)
+    def place(self, position: int) -> str:
+        """Row group and row."""
+        return f"row group {position >> GROUP_SHIFT}, row {position & _IN_GROUP}"
 
 
 def _groups_in(source: "parquet.ParquetFile", split: Split) -> list[RowGroup]:
     return [group for group in row_groups(source) if split.start <= group.start < split.end]
 
 
-def _records_of(
-    file: DumpFile,
-    source: "parquet.ParquetFile",
-    group: RowGroup,
-    reader: ParquetReader,
-    notes: SplitNotes,
-) -> Iterator[Found]:
-    """All records of a row group. Raises BadRowGroup."""
+def _records_of(source: "parquet.ParquetFile", group: RowGroup, reader: ParquetReader) -> Iterator[Found]:
+    """All records of a row group. Raises UnreadableError."""
     least, larger = divmod(group.end - group.start, group.rows)
     for row, record in enumerate(reader.records(source, group)):
-        if file.wants(record.topic, record.partition):
-            yield group.number << GROUP_SHIFT | row, least + (row < larger), record
-        else:
-            notes.left_out.add((record.topic, record.partition))
-
-
-def _until_reject(found: Iterator[Found], split: Split, notes: SplitNotes) -> Iterator[Found]:
-    try:
-        yield from found
-    except BadRowGroup as bad:
-        position = bad.number << GROUP_SHIFT | bad.row
-        notes.rejects.append(Reject(split.split_id, position, bad.reason, bad.hint))
+        yield group.number << GROUP_SHIFT | row, least + (row < larger), record
 
 
 def _chosen(file: DumpFile, positions: np.ndarray) -> Iterator[tuple[int, pa.Table]]:
@@ -216,7 +177,3 @@ def _rows_of(source: "parquet.ParquetFile", group: RowGroup, rows: np.ndarray) -
         kept.append(batch.take(pa.array(rows[first:behind] - start)))
         start += batch.num_rows
     return pa.Table.from_batches(kept, source.schema_arrow)
-
-
-def _input_error(file: DumpFile, bad: BadRowGroup) -> InputError:
-    return InputError(f"{file.path}: row group {bad.number}: {bad.reason}", hint=bad.hint)

@@ -1,6 +1,6 @@
 """Rows of Parquet to Records, by the file's dialect; of a row group only the columns that are needed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -8,9 +8,8 @@ import pyarrow as pa
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.parquet.parquet_columns import bytes_of, column_at, nested_of, scalars_of
 from kcompact.dumps.parquet.parquet_dialect import type_at
-from kcompact.dumps.parquet.parquet_file import BadRowGroup, RowGroup, batches_of, naming
-from kcompact.dumps.records.framed import UnreadableError
-from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.parquet.parquet_file import RowGroup, bad_row_group, batches_of, naming
+from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.reading import MISSING, FieldRules
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.structured import headers_of
@@ -34,31 +33,28 @@ class ParquetReader:
         self._ordinal = 0
 
     def records(self, source: "parquet.ParquetFile", group: RowGroup) -> Iterator[Record]:
-        """All records of a row group. Raises BadRowGroup."""
+        """All records of a row group. Raises UnreadableError."""
         value = self.value_column(source, group)
         names = [getattr(self._dialect, role) for role in self._roles() if role != "value"]
         columns = [name for name in (*names, value) if name]
-        row = 0
-        for batch in batches_of(source, group, None if value == "" else list(dict.fromkeys(columns))):
-            with naming(group.number):
-                fields = self._fields(batch, value)
-            for number in range(batch.num_rows):
-                try:
-                    yield self.record({role: column[number] for role, column in fields.items()})
-                except UnreadableError as error:
-                    raise BadRowGroup(group.number, str(error), error.hint, row) from error
-                row += 1
+        asked = None if value == "" else list(dict.fromkeys(columns))
+        return self._of(batches_of(source, group, asked), group.number, value)
 
     def decoded(self, rows: pa.Table, number: int) -> Iterator[Record]:
-        """The records of rows with all columns. Raises BadRowGroup for the row group of that number."""
-        for batch in rows.to_batches():
+        """The records of rows with all columns. Raises UnreadableError for the row group of that number."""
+        return self._of(rows.to_batches(), number, self._dialect.value)
+
+    def _of(self, batches: Iterable[pa.RecordBatch], number: int, value: str | None) -> Iterator[Record]:
+        row = 0
+        for batch in batches:
             with naming(number):
-                fields = self._fields(batch, self._dialect.value)
-            for row in range(batch.num_rows):
+                fields = self._fields(batch, value)
+            for at in range(batch.num_rows):
                 try:
-                    yield self.record({role: column[row] for role, column in fields.items()})
+                    yield self.record({role: column[at] for role, column in fields.items()})
                 except UnreadableError as error:
-                    raise BadRowGroup(number, str(error), error.hint) from error
+                    raise bad_row_group(number, str(error), error.hint, row) from error
+                row += 1
 
     def record(self, fields: dict[str, Any]) -> Record:
         """The Record of a row. Raises UnreadableError."""

@@ -11,15 +11,14 @@ from kcompact.digits import INT_MAX, LARGEST_OFFSET
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.parquet.parquet_columns import column_at
 from kcompact.dumps.parquet.parquet_dialect import type_at
-from kcompact.dumps.parquet.parquet_file import BadRowGroup, RowGroup, batches_of, naming
+from kcompact.dumps.parquet.parquet_file import GROUP_SHIFT, RowGroup, batches_of, naming
 from kcompact.dumps.parquet.parquet_reader import ParquetReader
-from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.records.layout import SplitNotes, SplitToIndex, UnreadableError
 from kcompact.dumps.records.record import INDEX_SCHEMA, log_id_of
 
 if TYPE_CHECKING:
     from pyarrow import parquet
 
-GROUP_SHIFT = 32
 _PER_MS = {"ms": 1, "us": 1_000, "ns": 1_000_000}
 _ROLES = ("topic", "partition", "offset", "timestamp", "key")
 
@@ -27,12 +26,11 @@ _ROLES = ("topic", "partition", "offset", "timestamp", "key")
 class RowGroupRows:
     """Reads row groups of one file. ``fits``: whether its schema and dialect are ordinary."""
 
-    def __init__(
-        self, file: DumpFile, source: "parquet.ParquetFile", split_id: int, notes: SplitNotes
-    ) -> None:
-        self._file, self._source, self._split_id, self._notes = file, source, split_id, notes
-        self._dialect: Dialect = file.dialect
-        self._reader = ParquetReader(file, SplitNotes(), values=False)
+    def __init__(self, part: SplitToIndex, source: "parquet.ParquetFile") -> None:
+        self._file, self._split, self._notes = part
+        self._source = source
+        self._dialect: Dialect = part.file.dialect
+        self._reader = ParquetReader(part.file, SplitNotes(), values=False)
         self.fits = self._is_ordinary()
 
     def _is_ordinary(self) -> bool:
@@ -59,12 +57,12 @@ class RowGroupRows:
         left_out: set[tuple[str, int]] = set()
         try:
             found = list(self._batches(group, logs, left_out))
-        except (BadRowGroup, _Misfit):
+        except (UnreadableError, _Misfit):
             return None
         self._notes.logs.update(logs)
         self._notes.left_out.update(left_out)
         for name in ("record", "key", "value"):
-            self._notes.fields_seen[name] = self._notes.fields_seen.get(name, 0) + group.rows
+            self._notes.see(name, group.rows)
         return found
 
     def _batches(
@@ -86,7 +84,7 @@ class RowGroupRows:
                     self._column(batch, "key").cast(pa.binary()),
                     self._timestamps(batch),
                     self._is_null(batch, value),
-                    np.full(len(rows), self._split_id, np.int32),
+                    np.full(len(rows), self._split.split_id, np.int32),
                     rows | group.number << GROUP_SHIFT,
                     (least + (rows < larger)).astype(np.int32),
                 ]

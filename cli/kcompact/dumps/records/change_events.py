@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from kcompact.dumps.json.json_text import ParsedJson
-from kcompact.dumps.records.framed import UnreadableError
+from kcompact.dumps.records.layout import UnreadableError
 
 Path = tuple[str, ...]
 Member = tuple[ParsedJson | None, Path, Any]

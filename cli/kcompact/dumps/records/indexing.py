@@ -136,4 +136,4 @@ def count_replacements(rows: pa.RecordBatch, notes: SplitNotes) -> None:
         return
     found = pc.sum(pc.match_substring(keys, REPLACEMENT)).as_py()
     if found:
-        notes.counts["replacement_keys"] = notes.counts.get("replacement_keys", 0) + found
+        notes.count("replacement_keys", found)

@@ -1,16 +1,13 @@
-"""The interface of a layout: how records lie in a file, and how survivors are copied out of it."""
+"""A file of a dump and its splits, as layouts are asked about them, and what is noted of a split."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
+from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.files.origin import Origin
 from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut
-from kcompact.dumps.records.record import Record
 
 
 @dataclass(frozen=True)
@@ -26,7 +23,7 @@ class DumpFile:
     data_path: str  # plain bytes: ``path`` itself, or its unpacked copy in the spool folder
     data_bytes: int
     layout: str  # key of LAYOUTS
-    dialect: Any
+    dialect: Dialect
     shape: Any = None
     container: str | None = None  # "gzip", "bzip2", "zstd", "xz", "lz4"
     topic: str | None = None  # from the name of the file or of a folder, where records do not say
@@ -83,6 +80,16 @@ class SplitNotes:
     examples: dict[str, list[str]] = field(default_factory=dict)
     tables: dict[str, list[str]] = field(default_factory=dict)  # topic -> tables whose rows its events change
 
+    def count(self, name: str, more: int = 1) -> None:
+        """Count so many more in ``counts``; none leave it as it is."""
+        if more:
+            self.counts[name] = self.counts.get(name, 0) + more
+
+    def see(self, role: str, more: int = 1) -> None:
+        """Likewise in ``fields_seen``."""
+        if more:
+            self.fields_seen[role] = self.fields_seen.get(role, 0) + more
+
 
 class SplitToIndex(NamedTuple):
     """A split, the file it is a part of, and where to note what is found beside its rows."""
@@ -92,69 +99,19 @@ class SplitToIndex(NamedTuple):
     notes: SplitNotes
 
 
-class Layout(ABC):
-    """One way in which records lie in a file. One module per layout, registered in ``LAYOUTS``."""
+class Chosen(NamedTuple):
+    """Records of a split by two columns of INDEX_SCHEMA, in the order in which they are wanted."""
 
-    @abstractmethod
-    def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
-        """Byte ranges (start, end) that cover all records, cut near ``split_bytes``; one if unsplittable."""
+    file: DumpFile
+    split: Split
+    positions: np.ndarray
+    record_bytes: np.ndarray
 
-    def cut(self, file: DumpFile, source: BinaryIO, split_bytes: int) -> list[tuple[int, int]] | None:
-        """As ``plan``, of an open file of which little is read; None: nearly all would have to be."""
-        del file, source, split_bytes
-        return None
 
-    @abstractmethod
-    def index(
-        self, file: DumpFile, split: Split, extra: frozenset[str], notes: SplitNotes
-    ) -> Iterator[pa.RecordBatch]:
-        """Rows of ``index_schema(extra)`` in the order of the split's records, a few MB each."""
+class UnreadableError(ValueError):
+    """A record, or what holds records, that cannot be read; becomes a Reject."""
 
-    def index_together(
-        self, parts: Sequence[SplitToIndex], extra: frozenset[str]
-    ) -> Iterator[pa.RecordBatch]:
-        """As ``index`` of one after another, for small parts of files that are alike (``small_files.py``).
-
-        A batch may hold rows of several parts. After a reject nothing more may come.
-        """
-        for file, split, notes in parts:
-            yield from self.index(file, split, extra, notes)
-
-    @abstractmethod
-    def records(self, file: DumpFile, split: Split) -> Iterator[tuple[int, int, Record]]:
-        """(position, record_bytes, record) of every record, decoded in full. Raises InputError."""
-
-    @abstractmethod
-    def decode(
-        self, file: DumpFile, split: Split, positions: np.ndarray, record_bytes: np.ndarray
-    ) -> Iterator[Record]:
-        """The records at the given positions, in the order given, decoded in full (conversion, sorting)."""
-
-    def begin(self, file: DumpFile) -> bytes:
-        """The start of an output file: a header line, ``[``, an Avro header with the input's metadata."""
-        del file
-        return b""
-
-    @abstractmethod
-    def copy(
-        self,
-        file: DumpFile,
-        split: Split,
-        positions: np.ndarray,
-        record_bytes: np.ndarray,
-        out: BinaryIO,
-    ) -> int:
-        """Write the original bytes of the given records, in the order given; return the bytes written.
-
-        Positions usually ascend; where they do not (an input out of offset order), the order given counts.
-        """
-
-    def between(self, file: DumpFile) -> bytes:
-        """The bytes between two non-empty fragments (``,`` in an array; else none)."""
-        del file
-        return b""
-
-    def end(self, file: DumpFile) -> bytes:
-        """The last bytes of an output file."""
-        del file
-        return b""
+    def __init__(self, reason: str, hint: str | None = None, *, position: int | None = None) -> None:
+        super().__init__(reason)
+        self.hint = hint
+        self.position = position  # as positions of INDEX_SCHEMA; of Avro in the file; None: the record's own

@@ -6,9 +6,8 @@ from typing import Any
 from kcompact.digits import INT_MAX, LARGEST_OFFSET, LONG_MAX, whole_number
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.records.encodings import ENCODINGS
-from kcompact.dumps.records.framed import UnreadableError
 from kcompact.dumps.records.headers import Headers, decode_headers
-from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.shown import shown
 from kcompact.dumps.records.timestamps import prefixed_type, timestamp_ms, timestamp_type
 
@@ -52,7 +51,7 @@ class FieldRules:
 
     def count(self, name: str, example: str | None = None) -> None:
         """One more of what ``name`` counts."""
-        self.notes.counts[name] = self.notes.counts.get(name, 0) + 1
+        self.notes.count(name)
         if example is not None:
             examples = self.notes.examples.setdefault(name, [])
             if len(examples) < EXAMPLES:
@@ -62,7 +61,7 @@ class FieldRules:
         """The field of this role stood in one more record."""
         if role == "key" and not self._counts_keys:
             return
-        self.notes.fields_seen[role] = self.notes.fields_seen.get(role, 0) + 1
+        self.notes.see(role)
 
     def to_topic(self, raw: Any) -> str:
         """The topic a record names, else the file's."""
@@ -126,17 +125,10 @@ class FieldRules:
         except (ValueError, KeyError, TypeError) as error:
             raise UnreadableError(f"headers cannot be read: {shown(raw)}", DAMAGED_HINT) from error
 
-    def key_or_null(self, form: str) -> bytes | None:
-        """The key that a "missing" or "empty" one stands for."""
-        self.count(f"{form}_key")
-        stands_for = self.dialect.missing_key if form == "missing" else self.dialect.empty_key
-        return None if stands_for == "null" else b""
-
-    def value_or_null(self, form: str) -> bytes | None:
-        """The value that a "missing" or "empty" one stands for."""
-        self.count(f"{form}_value")
-        stands_for = self.dialect.missing_value if form == "missing" else self.dialect.empty_value
-        return None if stands_for == "null" else b""
+    def null_or_empty(self, role: str, form: str) -> bytes | None:
+        """The key or value that a "missing" or "empty" one stands for."""
+        self.count(f"{form}_{role}")
+        return None if getattr(self.dialect, f"{form}_{role}") == "null" else b""
 
     def is_literal(self, text: bytes, role: str) -> bool:
         """Whether text is the dialect's word for null."""

@@ -4,8 +4,8 @@ from typing import Any
 
 import orjson
 
-from kcompact.dumps.records.framed import UnreadableError
 from kcompact.dumps.records.headers import Headers, decode_headers
+from kcompact.dumps.records.layout import UnreadableError
 from kcompact.dumps.records.reading import DAMAGED_HINT, MISSING
 from kcompact.dumps.records.shown import shown
 

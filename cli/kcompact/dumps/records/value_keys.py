@@ -7,8 +7,7 @@ import orjson
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.json.json_text import ParsedJson, canonical, reads_as_json
 from kcompact.dumps.records.change_events import FORMATS, ChangeEvent, Member, Place, format_of
-from kcompact.dumps.records.framed import ReadRecord, UnreadableError
-from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.reading import FieldRules
 from kcompact.dumps.records.record import Record
 
@@ -136,14 +135,6 @@ class ValueKeys:
         table = ", ".join(unsaid)
         if table not in tables and len(tables) < _MOST_TABLES:
             tables.append(table)
-
-
-def with_value_keys(read: ReadRecord, file: DumpFile, notes: SplitNotes) -> ReadRecord:
-    """The reader, with what the value tells where the dialect asks for it."""
-    if not file.dialect.reads_values:
-        return read
-    keyed = ValueKeys(file, notes).keyed
-    return lambda data, ordinal: keyed(read(data, ordinal))
 
 
 def _parsed(data: bytes) -> ParsedJson | None:

@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from kcompact.dumps.json.json_scan import chunks_of
-from kcompact.dumps.records.framed import Frame, ReadRecord, UnreadableError, count_noise
-from kcompact.dumps.records.layout import DumpFile, SplitNotes
-from kcompact.dumps.records.value_keys import with_value_keys
+from kcompact.dumps.records.framed import NOISE_LINES, Frame
+from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.text.console_consumer import NOISE
 from kcompact.dumps.text.csv_reader import CsvReader, CsvShape
 from kcompact.dumps.text.line_layout import LineLayout
-from kcompact.dumps.text.lines import lines_of, without_line_end
+from kcompact.dumps.text.lines import lines_of, ranges_between, without_line_end
 
 _UNFINISHED = "a quoted field does not end before the file does"
 _UNFINISHED_HINT = "the last line is cut off, or a quote is missing: export the dump again"
@@ -18,6 +17,8 @@ _UNFINISHED_HINT = "the last line is cut off, or a quote is missing: export the 
 
 class CsvLines(LineLayout):
     """A record is a line, or several if quotes are open where a line ends."""
+
+    reader = CsvReader
 
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
         """Cut after line ends that stand outside of quotes."""
@@ -38,7 +39,7 @@ class CsvLines(LineLayout):
             if not open_quotes:
                 text = without_line_end(line.data)
                 if not text or (file.dialect.labelled and NOISE.match(text)):
-                    count_noise(notes, 1 if text else 0)
+                    notes.count(NOISE_LINES, bool(text))
                     continue
                 position, lines = line.position, []
             open_quotes ^= quotes_in(line.data, shape.quoting) % 2 == 1
@@ -50,11 +51,6 @@ class CsvLines(LineLayout):
                 yield Frame(position, b"".join(part.data for part in lines))
         if open_quotes:
             raise UnreadableError(_UNFINISHED, _UNFINISHED_HINT, position=position)
-
-    def reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
-        """Read cells."""
-        read = CsvReader(file, notes, values=values or file.dialect.reads_values)
-        return with_value_keys(read, file, notes)
 
 
 def _is_cut_well(file: DumpFile, ranges: list[tuple[int, int]]) -> bool:
@@ -85,7 +81,7 @@ def _outside_quotes(file: DumpFile, ranges: list[tuple[int, int]]) -> list[tuple
         cut = _end_of_record(file, candidate) if is_open else candidate
         if cut < file.data_bytes:
             cuts.append(cut)
-    return list(zip(cuts, [*cuts[1:], file.data_bytes], strict=True))
+    return ranges_between(cuts, file.data_bytes)
 
 
 def _quotes_between(path: str, start: int, end: int, quoting: str) -> int:

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from kcompact.dumps.dialects.dialect import Dialect
-from kcompact.dumps.records.framed import TextShape, UnreadableError
-from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.dialects.dialect import ROLES, Dialect
+from kcompact.dumps.records.framed import TextShape
+from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.reading import MISSING, REPLACEMENT, FieldRules, Missing
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.shown import shown
@@ -41,7 +41,7 @@ class CsvReader:
         self._delimiter = self._shape.delimiter.encode()
         self._opening = self._delimiter + b'"'
         columns = {name: index for index, name in enumerate(self._shape.columns) if name}
-        self._index = {role: columns.get(getattr(self._dialect, role) or "") for role in _ROLES}
+        self._index = {role: columns.get(getattr(self._dialect, role) or "") for role in ROLES}
         self._markers = {
             "key": columns.get(self._dialect.key_marker or ""),
             "value": columns.get(self._dialect.value_marker or ""),
@@ -64,7 +64,7 @@ class CsvReader:
             offset,
             rules.to_timestamp_ms(timestamp),
             self._key(cells, offset),
-            self._value(cells),
+            self._bytes(cells, "value"),
             rules.to_headers(self._text(cells, "headers"), _ERRORS) if self._values else (),
             rules.to_timestamp_type(self._text(cells, "timestamp_type"), timestamp),
         )
@@ -108,22 +108,18 @@ class CsvReader:
             self._rules.check_key(key, offset)
         return key
 
-    def _value(self, cells: list[bytes | None]) -> bytes | None:
-        return self._bytes(cells, "value")
-
     def _bytes(self, cells: list[bytes | None], role: str) -> bytes | None:
         """The bytes that a key or value cell stands for."""
         rules, index = self._rules, self._index[role]
-        form = rules.key_or_null if role == "key" else rules.value_or_null
         if index is None:
-            return form("missing")
+            return rules.null_or_empty(role, "missing")
         rules.see(role)
         cell = cells[index]
         if not cell:
             place = self._sizes[role]
             size = None if place is None else cells[place]
             if not size:
-                return form("missing" if cell is None else "empty")
+                return rules.null_or_empty(role, "missing" if cell is None else "empty")
             return self._of_no_bytes(size, role)
         if rules.is_literal(cell, role):
             return None
@@ -146,4 +142,3 @@ class CsvReader:
 
 
 _BASE64_MARKS = {b"base64", b"true"}
-_ROLES = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value", "headers")

@@ -13,8 +13,8 @@ import numpy as np
 
 from kcompact.digits import whole_number
 from kcompact.dumps.files.file_names import name_facts
-from kcompact.dumps.records.framed import Frame, FramedLayout, ReadRecord, TextShape, UnreadableError
-from kcompact.dumps.records.layout import DumpFile, Split, SplitNotes
+from kcompact.dumps.records.framed import Frame, FramedLayout, TextShape
+from kcompact.dumps.records.layout import Chosen, DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.reading import FieldRules
 from kcompact.dumps.records.record import LARGEST_RECORD_BYTES, Record
 from kcompact.dumps.records.shown import shown
@@ -68,13 +68,34 @@ class DumpLogShape(TextShape):
         return self.sections[number - 1] if number else None
 
 
-class DumpLog(FramedLayout):
-    """A record is its line, with the lines that its key or payload goes on for."""
+class DumpLogReader:
+    """Callable on the lines of a record."""
 
-    def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
-        """One range: a payload may hold a line that looks like a record's."""
-        del split_bytes
-        return [(file.shape.start, file.data_bytes)]
+    def __init__(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> None:
+        del values
+        self._rules = FieldRules(file, notes)
+        self._indent: bytes = file.shape.indent
+
+    def __call__(self, data: bytes, ordinal: int) -> Record:
+        """Read one record. Raises UnreadableError."""
+        del ordinal
+        data = data.removeprefix(self._indent)
+        try:
+            return _record(data, self._rules)
+        except UnreadableError:
+            if b"\r" not in data:
+                raise
+            windows = data.replace(b"\r\n", b"\n").removesuffix(b"\r")  # its line ends
+            return _record(windows, self._rules)
+
+
+class DumpLog(FramedLayout):
+    """A record is its line, with the lines that its key or payload goes on for.
+
+    It is one range: a payload may hold a line that looks like a record's.
+    """
+
+    reader = DumpLogReader
 
     def frames(self, file: DumpFile, start: int, end: int, notes: SplitNotes) -> Iterator[Frame]:
         """Records; lines about files and batches, and control records, are left out."""
@@ -101,18 +122,12 @@ class DumpLog(FramedLayout):
             return record
         return record._replace(topic=section.topic, partition=section.partition)
 
-    def copy(
-        self,
-        file: DumpFile,
-        split: Split,
-        positions: np.ndarray,
-        record_bytes: np.ndarray,
-        out: BinaryIO,
-    ) -> int:
+    def copy(self, chosen: Chosen, out: BinaryIO) -> int:
         """Copy the original bytes, with the line of a section before the first record of another log."""
-        shape: DumpLogShape = file.shape
+        shape: DumpLogShape = chosen.file.shape
+        positions, record_bytes = chosen.positions, chosen.record_bytes
         if not shape.sections:
-            return super().copy(file, split, positions, record_bytes, out)
+            return super().copy(chosen, out)
         starts = [section.position for section in shape.sections]
         numbers = np.maximum(np.searchsorted(starts, positions, side="right") - 1, 0)
         written, last = 0, shape.sections[0].log
@@ -120,7 +135,8 @@ class DumpLog(FramedLayout):
             section = shape.sections[int(numbers[first])]
             if section.log != last:
                 written += out.write(section.line)
-            written += super().copy(file, split, positions[first:behind], record_bytes[first:behind], out)
+            mine = positions[first:behind], record_bytes[first:behind]
+            written += super().copy(Chosen(chosen.file, chosen.split, *mine), out)
             last = section.log
         return written
 
@@ -128,33 +144,13 @@ class DumpLog(FramedLayout):
         """The lines without the last line end; a CR before it may be the payload's, as its size tells."""
         return data.removesuffix(b"\n")
 
-    def reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> ReadRecord:
-        """Read a record's line."""
-        del values
-        rules = FieldRules(file, notes)
-        indent: bytes = file.shape.indent
-
-        def read(data: bytes, ordinal: int) -> Record:
-            del ordinal
-            data = data.removeprefix(indent)
-            try:
-                return _record(data, rules)
-            except UnreadableError:
-                if b"\r" not in data:
-                    raise
-                return _record(
-                    data.replace(b"\r\n", b"\n").removesuffix(b"\r"), rules
-                )  # line ends of Windows
-
-        return read
-
 
 def _finished(pending: list[Frame], notes: SplitNotes) -> Iterator[Frame]:
     if not pending:
         return
     first = pending[0]
     if any(mark in first.data for mark in _CONTROL) and b" payload: " not in first.data:
-        notes.counts["skipped_control_records"] = notes.counts.get("skipped_control_records", 0) + 1
+        notes.count("skipped_control_records")
         return
     yield Frame(first.position, b"".join(line.data for line in pending))
 

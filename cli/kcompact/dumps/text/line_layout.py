@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from kcompact.dumps.loops.line_loop import index_lines
 from kcompact.dumps.records.framed import FramedLayout
-from kcompact.dumps.records.layout import DumpFile, Split, SplitNotes, SplitToIndex
-from kcompact.dumps.text.lines import cut_at_lines, without_line_end
+from kcompact.dumps.records.layout import DumpFile, SplitToIndex
+from kcompact.dumps.text.lines import cut_behind, without_line_end
 
 
 class LineLayout(FramedLayout):
@@ -24,11 +24,9 @@ class LineLayout(FramedLayout):
         """Likewise: line ends are looked for where cuts are wanted."""
         return _after_lines(file, source, split_bytes)
 
-    def index(
-        self, file: DumpFile, split: Split, extra: frozenset[str], notes: SplitNotes
-    ) -> Iterator[pa.RecordBatch]:
+    def index(self, part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBatch]:
         """By a compiled loop where the dump is large and its dialect allows it."""
-        yield from self.index_together([SplitToIndex(file, split, notes)], extra)
+        yield from self.index_together([part], extra)
 
     def index_together(
         self, parts: Sequence[SplitToIndex], extra: frozenset[str]
@@ -44,4 +42,4 @@ class LineLayout(FramedLayout):
 def _after_lines(file: DumpFile, source: BinaryIO, split_bytes: int) -> list[tuple[int, int]]:
     if not file.shape.splittable:
         return [(file.shape.start, file.data_bytes)]
-    return cut_at_lines(source, file.shape.start, file.data_bytes, split_bytes)
+    return cut_behind(b"\n", source, file.shape.start, file.data_bytes, split_bytes)

@@ -1,25 +1,34 @@
 """Lines of a file by byte range: found without reading what lies between."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
 
-from kcompact.dumps.records.framed import TOO_LARGE, TOO_LARGE_HINT, Frame, UnreadableError
+from kcompact.dumps.records.framed import TOO_LARGE, TOO_LARGE_HINT, Frame
+from kcompact.dumps.records.layout import UnreadableError
 from kcompact.dumps.records.record import LARGEST_RECORD_BYTES
 
 CHUNK_BYTES = 4 << 20
 _PROBE_BYTES = 64 << 10
 
 
-def cut_at_lines(source: BinaryIO, start: int, end: int, split_bytes: int) -> list[tuple[int, int]]:
-    """Ranges of about ``split_bytes`` of an open file that start after a line end."""
+def cut_behind(
+    mark: bytes, source: BinaryIO, start: int, end: int, split_bytes: int
+) -> list[tuple[int, int]]:
+    """Ranges of about ``split_bytes`` of an open file that start behind a mark, such as a line end."""
     cuts = [start]
     while end - cuts[-1] > split_bytes:
-        cut = behind_next(b"\n", source, cuts[-1] + split_bytes - 1, end)
+        cut = behind_next(mark, source, cuts[-1] + split_bytes - 1, end)
         if cut is None or cut >= end:
             break
         cuts.append(cut)
-    return [(a, b) for a, b in zip(cuts, [*cuts[1:], end], strict=True) if a < b]
+    return ranges_between(cuts, end)
+
+
+def ranges_between(cuts: list[int], end: int) -> list[tuple[int, int]]:
+    """The ranges that cuts begin, the last of which ends at ``end``; none that is empty."""
+    return [(start, stop) for start, stop in pairwise([*cuts, end]) if start < stop]
 
 
 def behind_next(mark: bytes, source: BinaryIO, position: int, end: int) -> int | None:

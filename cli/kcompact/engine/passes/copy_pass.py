@@ -10,7 +10,7 @@ import numpy as np
 from kcompact.dumps.files.at_hand import file_at_hand
 from kcompact.dumps.output.assemble import Fragment
 from kcompact.dumps.output.workplace import PartFile, Workplace
-from kcompact.dumps.records.layout import DumpFile, Split
+from kcompact.dumps.records.layout import Chosen
 from kcompact.engine.meter import WRITTEN, Meter
 from kcompact.engine.passes.index_pass import IndexPlan
 from kcompact.errors import OutputError
@@ -20,10 +20,8 @@ from kcompact.storage.scratch import create_part, folder_outside
 class Copier(Protocol):
     """How survivors come out: as they are in the dump, or written in another format."""
 
-    def __call__(
-        self, file: DumpFile, split: Split, positions: np.ndarray, record_bytes: np.ndarray, out: BinaryIO
-    ) -> int:
-        """Write the records at ``positions``, in that order; return the bytes written."""
+    def __call__(self, chosen: Chosen, out: BinaryIO) -> int:
+        """Write the chosen records, in their order; return the bytes written."""
 
 
 def open_part(plan: IndexPlan, workplace: Workplace, task: str, copier: Copier | None) -> "Part | StoredPart":
@@ -51,7 +49,7 @@ class Part:
         self._look_for_room(int(record_bytes.sum(dtype=np.int64)))
         start = self._out.tell()
         with file_at_hand(self._plan.file_of(split), split) as file:
-            self._copier(file, split, positions, record_bytes, self._out)
+            self._copier(Chosen(file, split, positions, record_bytes), self._out)
         self._meter.add(split.end - split.start)
         return Fragment(split_id, self._path.name, start, self._out.tell(), len(positions))
 
@@ -85,7 +83,7 @@ class StoredPart:
             return Fragment(split_id, self._part.name, 0, 0, 0)
         split = self._plan.split(split_id)
         with file_at_hand(self._plan.file_of(split), split) as file:
-            written = self._copier(file, split, positions, record_bytes, self._part.next())
+            written = self._copier(Chosen(file, split, positions, record_bytes), self._part.next())
         self._meter.add(split.end - split.start)
         return Fragment(split_id, self._part.name, 0, written, len(positions))
 

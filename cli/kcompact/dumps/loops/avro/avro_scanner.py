@@ -33,7 +33,7 @@ _BLOCK_SHIFT = 32
 
 
 class AvroScanner:
-    """Sets the loop up for a file. See ``block_loop.BlockScanner``."""
+    """Sets the loop up for a file, for ``block_loop.BlockLoop``."""
 
     def __init__(
         self, file: DumpFile, program: AvroProgram, headers: AvroHeaders, extra: frozenset[str]
@@ -73,7 +73,7 @@ class AvroScanner:
         return np.frombuffer(view[:size], np.uint8)
 
     def scan(self, columns: Columns) -> None:
-        """Run the loop."""
+        """Fill the columns with what follows; ``columns.state[REFUSALS]``: whether a record was refused."""
         program = self._program
         rules = program.steps, program.branch_starts, self._stack, self._rules
         filled = columns.numbers, columns.keys, columns.key_ends
@@ -81,7 +81,7 @@ class AvroScanner:
         scan_avro_blocks(self._data, *self._blocks, *rules, *filled, *topics, columns.state, self._spans)
 
     def more(self, rows: ScannedRows, keys: pa.Array) -> list[pa.Array]:
-        """Raises Misfit."""
+        """The columns behind INDEX_SCHEMA. Raises Misfit."""
         return added_columns(self._extra, lambda: np.zeros(0), lambda: self._contents(rows, keys))
 
     def _contents(self, rows: ScannedRows, keys: pa.Array) -> Contents:

@@ -4,16 +4,19 @@ The reference then reads all that is left of that block, as only its reader know
 """
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from kcompact.dumps.avro.avro_container import Block, Chunk
+from kcompact.dumps.avro.avro_container import Chunk
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.columns import Columns
 from kcompact.dumps.loops.scanned_rows import Misfit, RecordPlaces, ScannedRows, note_logs, only_wanted
-from kcompact.dumps.records.layout import DumpFile, Split, SplitNotes
+from kcompact.dumps.records.layout import SplitToIndex
+
+if TYPE_CHECKING:
+    from kcompact.dumps.loops.avro.avro_scanner import AvroScanner  # which needs numba
 
 
 class Cursor(NamedTuple):
@@ -25,41 +28,22 @@ class Cursor(NamedTuple):
 
 
 Reference = Callable[[Chunk, Cursor, Cursor], Iterator[pa.RecordBatch]]
-"""Index rows of the records between two places of a chunk, read one by one. Raises BadBlock."""
-
-
-class BlockScanner(Protocol):
-    """The loop, set up for a file: ``avro_scanner``."""
-
-    def start(self, blocks: list[Block], unpacked: list[bytes], split_start: int, columns: Columns) -> None:
-        """Look at new blocks."""
-
-    def scan(self, columns: Columns) -> None:
-        """Fill the columns with what follows; ``columns.state[REFUSALS]``: whether a record was refused."""
-
-    def more(self, rows: ScannedRows, keys: pa.Array) -> list[pa.Array]:
-        """The columns behind INDEX_SCHEMA. Raises Misfit."""
+"""Index rows of the records between two places of a chunk, read one by one. Raises UnreadableError."""
 
 
 class BlockLoop:
     """Indexes chunks of a split."""
 
     def __init__(
-        self,
-        scanner: BlockScanner,
-        file: DumpFile,
-        split: Split,
-        extra: frozenset[str],
-        notes: SplitNotes,
-        reference: Reference,
+        self, scanner: "AvroScanner", part: SplitToIndex, extra: frozenset[str], reference: Reference
     ) -> None:
-        self._scanner, self._file, self._split = scanner, file, split
-        self._extra, self._notes, self._reference = extra, notes, reference
+        self._scanner, self._extra, self._reference = scanner, extra, reference
+        self._file, self._split, self._notes = part
         self._columns = Columns()
         self._logs: dict[tuple[str, int], int] = {}
 
     def index(self, chunk: Chunk) -> Iterator[pa.RecordBatch]:
-        """Rows of ``index_schema(extra)``. Raises BadBlock."""
+        """Rows of ``index_schema(extra)``. Raises UnreadableError."""
         state, starts = self._columns.state, np.cumsum([0, *map(len, chunk.unpacked)])
         self._scanner.start(chunk.blocks, chunk.unpacked, self._split.start, self._columns)
         first = Cursor(0)

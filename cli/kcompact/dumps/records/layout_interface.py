@@ -1,0 +1,133 @@
+"""The interface of a layout: how records lie in a file, and how survivors are copied out of it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from typing import BinaryIO, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from kcompact.dumps.records.indexing import Found, index_rows
+from kcompact.dumps.records.layout import (
+    Chosen,
+    DumpFile,
+    Reject,
+    Split,
+    SplitNotes,
+    SplitToIndex,
+    UnreadableError,
+)
+from kcompact.dumps.records.record import Record
+from kcompact.errors import InputError
+
+Item = TypeVar("Item")
+
+
+class Layout(ABC):
+    """One way in which records lie in a file. One module per layout, registered in ``LAYOUTS``."""
+
+    @abstractmethod
+    def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
+        """Byte ranges (start, end) that cover all records, cut near ``split_bytes``; one if unsplittable."""
+
+    def cut(self, file: DumpFile, source: BinaryIO, split_bytes: int) -> list[tuple[int, int]] | None:
+        """As ``plan``, of an open file of which little is read; None: nearly all would have to be."""
+        del file, source, split_bytes
+        return None
+
+    @abstractmethod
+    def found(self, part: SplitToIndex, *, values: bool) -> Iterator[Found]:
+        """The records that are asked for, one by one. Raises UnreadableError, with the position.
+
+        Without ``values``, a value may come out as any bytes or None.
+        """
+
+    def index(self, part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBatch]:
+        """Rows of ``index_schema(extra)`` in the order of the split's records, a few MB each.
+
+        Stops at the first record that cannot be read.
+        """
+        found = until_reject(self.found(part, values=bool(extra)), part)
+        yield from index_rows(found, part.split.split_id, extra, part.notes)
+
+    def index_together(
+        self, parts: Sequence[SplitToIndex], extra: frozenset[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """As ``index`` of one after another, for small parts of files that are alike (``small_files.py``).
+
+        A batch may hold rows of several parts. After a reject nothing more may come.
+        """
+        for part in parts:
+            yield from self.index(part, extra)
+
+    def records(self, file: DumpFile, split: Split) -> Iterator[Found]:
+        """Every record, decoded in full. Raises InputError."""
+        try:
+            yield from self.found(SplitToIndex(file, split, SplitNotes()), values=True)
+        except UnreadableError as bad:
+            raise self.refusal(file, bad) from bad
+
+    def decode(self, chosen: Chosen) -> Iterator[Record]:
+        """The chosen records, decoded in full (conversion, sorting). Raises InputError.
+
+        All are read where one tells something of another.
+        """
+        if not chosen.file.dialect.in_order:
+            try:
+                yield from self.decode_alone(chosen)
+            except UnreadableError as bad:  # in what the index did not look at
+                raise self.refusal(chosen.file, bad) from bad
+            return
+        wanted = set(chosen.positions.tolist())
+        records = self.records(chosen.file, chosen.split)
+        found = ((position, record) for position, _, record in records if position in wanted)
+        if (np.diff(chosen.positions) > 0).all():
+            yield from (record for _, record in found)
+        else:
+            by_position = dict(found)
+            yield from (by_position[position] for position in chosen.positions.tolist())
+
+    @abstractmethod
+    def decode_alone(self, chosen: Chosen) -> Iterator[Record]:
+        """As ``decode``, of records that need no others. Raises UnreadableError, with the position."""
+
+    def refusal(self, file: DumpFile, bad: UnreadableError) -> InputError:
+        """The error for a user."""
+        return InputError(f"{file.path}: {self.place(bad.position or 0)}: {bad}", hint=bad.hint)
+
+    def place(self, position: int) -> str:
+        """How messages name a position where there are no lines."""
+        return f"byte {position}"
+
+    @abstractmethod
+    def copy(self, chosen: Chosen, out: BinaryIO) -> int:
+        """Write the original bytes of the chosen records; return the bytes written.
+
+        Positions usually ascend; where they do not (an input out of offset order), the order given counts.
+        """
+
+    def around(self, file: DumpFile) -> tuple[bytes, bytes, bytes]:
+        """The bytes of an output file before, between and behind non-empty fragments.
+
+        A header line or an Avro header with the input's metadata; ``[``, ``,`` and ``]`` of an array.
+        """
+        del file
+        return b"", b"", b""
+
+
+def until_reject(found: Iterable[Item], part: SplitToIndex) -> Iterator[Item]:
+    """Whatever is read of a part, until something cannot be read, which notes learn."""
+    try:
+        yield from found
+    except UnreadableError as bad:
+        part.notes.rejects.append(Reject(part.split.split_id, bad.position or 0, str(bad), bad.hint))
+
+
+def asked_for(found: Iterable[Found], part: SplitToIndex) -> Iterator[Found]:
+    """The records of logs that the user asked for; notes learn of the other logs."""
+    for one in found:
+        log = one[2].topic, one[2].partition
+        if part.file.wants(*log):
+            yield one
+        else:
+            part.notes.left_out.add(log)
