@@ -2,7 +2,7 @@
 FROM python:3.13-slim AS build
 COPY . /source
 RUN python -m venv /opt/kcompact \
- && /opt/kcompact/bin/pip install --no-cache-dir /source \
+ && /opt/kcompact/bin/pip install --no-cache-dir "/source[state]" \
  && /opt/kcompact/bin/python -P /source/.ci/slim /opt/kcompact
 
 FROM python:3.13-slim

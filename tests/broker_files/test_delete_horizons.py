@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 
 from kcompact.broker.delete_horizons import (
@@ -7,7 +5,7 @@ from kcompact.broker.delete_horizons import (
     HorizonInterval,
     format_delete_horizons,
     horizon_intervals,
-    read_delete_horizons,
+    parse_delete_horizons,
 )
 from kcompact.broker.log_names import LogName
 from kcompact.errors import InputError
@@ -15,12 +13,11 @@ from kcompact.errors import InputError
 ROUNDS = (DeleteHorizon(100, 1700000000000), DeleteHorizon(160, 1600000000000))
 
 
-def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+def test_what_is_written_is_read_again() -> None:
     horizons = {LogName("t", 1): ROUNDS, LogName("t", 0): ROUNDS[:1]}
     text = format_delete_horizons(horizons)
     assert text == "t 0 100 1700000000000\nt 1 100 1700000000000\nt 1 160 1600000000000\n"
-    (tmp_path / "delete-horizons").write_text(text)
-    assert read_delete_horizons(str(tmp_path / "delete-horizons")) == horizons
+    assert parse_delete_horizons(text, "delete-horizons") == horizons
 
 
 def test_a_later_round_stamps_only_what_earlier_ones_left() -> None:
@@ -30,7 +27,6 @@ def test_a_later_round_stamps_only_what_earlier_ones_left() -> None:
     ]
 
 
-def test_rounds_out_of_order_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "h").write_text("t 0 160 5\nt 0 160 6\n")
-    with pytest.raises(InputError, match=":2: a later round of t-0"):
-        read_delete_horizons(str(tmp_path / "h"))
+def test_rounds_out_of_order_are_refused() -> None:
+    with pytest.raises(InputError, match="h:2: a later round of t-0"):
+        parse_delete_horizons("t 0 160 5\nt 0 160 6\n", "h")

@@ -1,15 +1,18 @@
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kcompact.broker import state_folder
 from kcompact.broker.checkpoint import read_checkpoint
+from kcompact.broker.cleaner_state import CleanerState
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.broker.log_names import LogName
-from kcompact.broker.state_folder import CleanerState, open_state
+from kcompact.broker.state_folder import open_state_folder
+from kcompact.broker.state_of_dump import state_beside, state_that_counts
 from kcompact.broker.state_output import output_file
 from kcompact.errors import InputError, OutputError
 from kcompact.storage.publication import open_publication
@@ -31,14 +34,15 @@ def save(folder: Path, dump: Path, log: LogName = ORDERS, end_offset: int = 303)
         {log: end_offset - 1},
         (output_file(dump),),
     )
-    with open_state(folder) as opened, open_publication(opened.files) as publication:
-        opened.prepare(state, publication)
+    with open_state_folder(folder) as opened, open_publication(opened.files) as publication:
+        opened.prepare(opened.states[0], opened.states[0].followed_by(state), publication)
         publication.commit()
 
 
 def check(folder: Path, inputs: list[Path], last_offsets: Mapping[LogName, int]) -> list[str]:
-    with open_state(folder) as opened:
-        beside = opened.beside([str(path) for path in inputs])
+    with open_state_folder(folder) as opened:
+        paths = [str(path) for path in inputs]
+        beside = state_beside(opened, paths, {path: output_file(Path(path)) for path in paths})
     beside.check_logs(last_offsets)
     if beside.missing is not None:
         raise beside.lacks(beside.missing)
@@ -47,8 +51,8 @@ def check(folder: Path, inputs: list[Path], last_offsets: Mapping[LogName, int])
 
 def test_a_state_comes_back_as_it_was_published(tmp_path: Path, dump: Path) -> None:
     save(tmp_path / "state", dump)
-    with open_state(tmp_path / "state") as opened:
-        state = opened.state
+    with open_state_folder(tmp_path / "state") as opened:
+        (state,) = opened.states
     assert state.checkpoint == {ORDERS: 303}
     assert state.horizons == {ORDERS: (DeleteHorizon(303, 1700000000000),)}
     assert state.last_offsets == {ORDERS: 302}
@@ -66,8 +70,8 @@ def test_entries_of_other_logs_are_kept(tmp_path: Path, dump: Path) -> None:
     save(tmp_path / "state", dump, ORDERS, 303)
     save(tmp_path / "state", dump, USERS, 7)
     assert read_checkpoint(str(tmp_path / "state/cleaner-offset-checkpoint")) == {ORDERS: 303, USERS: 7}
-    with open_state(tmp_path / "state") as opened:
-        assert opened.state.horizons.keys() == {ORDERS, USERS}
+    with open_state_folder(tmp_path / "state") as opened:
+        assert opened.states[0].horizons.keys() == {ORDERS, USERS}
 
 
 @pytest.mark.parametrize(
@@ -116,23 +120,23 @@ def test_a_checkpoint_copied_from_a_broker_is_taken_with_a_note(tmp_path: Path, 
 def test_what_is_prepared_and_not_published_changes_nothing(tmp_path: Path, dump: Path) -> None:
     save(tmp_path / "state", dump)
     before = {path.name: path.read_bytes() for path in (tmp_path / "state").iterdir()}
-    with open_state(tmp_path / "state") as opened, open_publication(opened.files) as publication:
-        opened.prepare(CleanerState({ORDERS: 999}, files=()), publication)
+    with open_state_folder(tmp_path / "state") as opened, open_publication(opened.files) as publication:
+        opened.prepare(opened.states[0], CleanerState({ORDERS: 999}, files=()), publication)
     after = {path.name: path.read_bytes() for path in (tmp_path / "state").iterdir()}
     assert after == before
 
 
 def test_a_run_that_publishes_nothing_leaves_no_new_folder(tmp_path: Path) -> None:
-    with open_state(tmp_path / "new") as opened, open_publication(opened.files) as publication:
-        opened.prepare(CleanerState({ORDERS: 1}, files=()), publication)
+    with open_state_folder(tmp_path / "new") as opened, open_publication(opened.files) as publication:
+        opened.prepare(opened.states[0], CleanerState({ORDERS: 1}, files=()), publication)
     assert not (tmp_path / "new").exists()
 
 
 def test_the_folder_is_locked_while_in_use(tmp_path: Path, dump: Path) -> None:
     save(tmp_path / "state", dump)
     program = (
-        "import sys, pathlib\nfrom kcompact.broker.state_folder import open_state\n"
-        "with open_state(pathlib.Path(sys.argv[1])): print('locked', flush=True); sys.stdin.read()"
+        "import sys, pathlib\nfrom kcompact.broker.state_folder import open_state_folder\n"
+        "with open_state_folder(pathlib.Path(sys.argv[1])): print('locked', flush=True); sys.stdin.read()"
     )
     other = subprocess.Popen(
         [sys.executable, "-c", program, str(tmp_path / "state")],
@@ -144,13 +148,13 @@ def test_the_folder_is_locked_while_in_use(tmp_path: Path, dump: Path) -> None:
     assert other.stdout.readline() == "locked\n"
     with (
         pytest.raises(InputError, match=rf"in use by another run \(process {other.pid}\)"),
-        open_state(tmp_path / "state"),
+        open_state_folder(tmp_path / "state"),
     ):
         pass
     other.kill()  # a run that dies gives the lock back
     other.communicate()
-    with open_state(tmp_path / "state") as opened:
-        assert opened.state.checkpoint == {ORDERS: 303}
+    with open_state_folder(tmp_path / "state") as opened:
+        assert opened.states[0].checkpoint == {ORDERS: 303}
 
 
 def test_the_lock_goes_with_its_run(tmp_path: Path, dump: Path) -> None:
@@ -175,15 +179,32 @@ def test_a_lock_that_its_run_has_just_removed_does_not_count(
         taken.append(descriptor)
 
     monkeypatch.setattr(state_folder.fcntl, "flock", late)
-    with open_state(tmp_path / "state"):
+    with open_state_folder(tmp_path / "state"):
         assert lock.exists()
-        with pytest.raises(InputError, match="in use by another run"), open_state(tmp_path / "state"):
+        with pytest.raises(InputError, match="in use by another run"), open_state_folder(tmp_path / "state"):
             pass
 
 
 def test_a_file_is_no_state_folder(dump: Path) -> None:
-    with pytest.raises(OutputError, match="cannot be used as a state folder"), open_state(dump):
+    with pytest.raises(OutputError, match="cannot be used as a state folder"), open_state_folder(dump):
         pass
+
+
+def test_of_two_states_that_counts_whose_output_is_there(tmp_path: Path, dump: Path) -> None:
+    """As a run that died while it published leaves them on a store."""
+    other = tmp_path / "other"
+    other.write_text("what the run that died would have published\n")
+    first, later = (
+        CleanerState({ORDERS: n}, files=(output_file(path),)) for n, path in enumerate([dump, other])
+    )
+    both = CleanerState({ORDERS: 2}, files=(output_file(dump), output_file(other)))
+    found = {path.name: output_file(path) for path in (dump, other)}
+    assert state_that_counts([first, later], {"a": found[dump.name]}) == first
+    assert state_that_counts([first, later], {"b": found[other.name]}) == later
+    assert state_that_counts([first, later], {}) == first
+    assert state_that_counts([both, later], found) == both
+    assert state_that_counts([first, replace(first, checkpoint={})], found) == replace(first, checkpoint={})
+    assert state_that_counts([], found) == CleanerState()
 
 
 def test_a_foreign_output_json_is_refused(tmp_path: Path, dump: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from nights import NIGHTS, STATE, expected, put_nights, stored_line
 from s3_server import S3
 from spark_cluster import cluster_environment, standalone_cluster
 from store_runs import (
@@ -17,6 +18,7 @@ from store_runs import (
     check_parts_are_alike,
     needs_jdk,
     put_large,
+    records_of,
     run_kcompact,
 )
 
@@ -103,6 +105,23 @@ def test_every_command_says_which_dump_only_the_driver_sees(
     assert run.returncode == 2, run.stderr
     assert f"{dump}: workers on" in run.stderr
     assert store.objects("s3://bucket/unseen/") == {}
+
+
+@pytest.mark.at_length
+def test_nights_in_a_row_go_on_from_a_state_that_the_driver_keeps_on_the_store(
+    store: S3, driver: Path, master: str
+) -> None:
+    put_nights(store)
+    for night in range(len(NIGHTS)):
+        run = run_kcompact(
+            *(*stored_line(night), "--master", master),
+            environment=store.environment | cluster_environment(),
+            folder=driver,
+        )
+        assert run.returncode == 0, run.stderr
+        left = records_of(store.objects(f"s3://bucket/out-{night}/")).decode()
+        assert sorted(left.splitlines(keepends=True)) == expected(NIGHTS[: night + 1])
+    assert list(store.objects(STATE)) == ["state.json"]
 
 
 def test_a_master_that_is_not_there_is_said_at_once(store: S3, driver: Path) -> None:

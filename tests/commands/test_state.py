@@ -9,6 +9,7 @@ import pytest
 from conftest import Run
 from golden_cases import GoldenCase, Log, golden_cases
 from golden_options import options_of
+from nights import LINES, NOW_MS, expected, now_ms
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -82,26 +83,8 @@ def test_next_week_goes_on_where_this_week_ended(kcompact: Kcompact, tmp_path: P
         assert (log["binding_limit"], log["estimate"]) == ("nothing dirty", None)
 
 
-DAY_MS = 24 * 3_600_000
-NOW_MS = 1_760_100_000_000
-LINES = ORDERS.read_text().splitlines(keepends=True)
-
-
 def compact_on(day: int, kcompact: Kcompact, state: Path, output: Path, *inputs: Path) -> Run:
-    now = ["--now", NOW_MS + 2 * day * DAY_MS]  # tombstones expire a day after they were first seen
-    return kcompact("compact", *inputs, "--state", state, "-o", output, "--overwrite", *now)
-
-
-def expected(days: list[list[str]]) -> list[str]:
-    """What is left of a log by a plain reading of the rules: each day every log has new records.
-
-    The latest record of each key; of the tombstones only those that are new on the last day.
-    """
-    lines = [line for day in days for line in day]
-    latest = {(one["partition"], one["key"]): line for line in lines for one in [json.loads(line)]}
-    fresh = set(days[-1])
-    kept = [line for line in latest.values() if json.loads(line)["payload"] is not None or line in fresh]
-    return sorted(kept)
+    return kcompact("compact", *inputs, "--state", state, "-o", output, "--overwrite", "--now", now_ms(day))
 
 
 @pytest.mark.parametrize("as_one_file", [False, True], ids=["beside its output", "alone"])

@@ -50,7 +50,7 @@ def test_nothing_given_tells_nothing() -> None:
 
 def test_a_state_gives_checkpoint_and_horizons() -> None:
     state = CleanerState({ORDERS: 9}, {ORDERS: (DeleteHorizon(9, 5),)})
-    given = read_given(GivenOptions(state="dir"), state).for_logs([ORDERS])
+    given = read_given(GivenOptions(state="dir")).with_state(state).for_logs([ORDERS])
     assert given == {ORDERS: GivenLog(checkpoint_offset=9, horizons=(DeleteHorizon(9, 5),))}
 
 

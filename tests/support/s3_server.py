@@ -56,6 +56,10 @@ class S3:
         """Remove all objects below a prefix."""
         self._system().delete_dir_contents(address.removeprefix("s3://"), missing_dir_ok=True)
 
+    def remove_one(self, address: str) -> None:
+        """Remove an object."""
+        self._system().delete_file(address.removeprefix("s3://"))
+
     def objects(self, address: str) -> dict[str, bytes]:
         """All objects below a prefix, by what follows it."""
         path = address.removeprefix("s3://").rstrip("/")

@@ -12,8 +12,11 @@ from s3_server import S3
 
 SECONDS = 60
 CUT = "cut"
+LOST = "lost"
+UNCONDITIONAL = "unconditional"
 _ERROR = '<?xml version="1.0"?><Error><Code>{code}</Code><Message>said by the proxy</Message></Error>'
 _CODES = {403: "AccessDenied", 503: "SlowDown"}
+_CONDITIONS = {"if-match", "if-none-match"}
 _OF_ONE_CONNECTION = {"connection", "transfer-encoding", "content-length", "keep-alive", "host", "expect"}
 
 
@@ -26,14 +29,19 @@ class Request:
 
 
 Fault = Callable[[Request], int | str | None]
-"""What happens to a request: a status of an error, CUT (in the middle of the answer), or nothing."""
+"""What happens to a request: a status of an error, CUT (in the middle of the answer), LOST (done, and not
+answered), UNCONDITIONAL (done whatever its conditions are), or nothing."""
 
 
 @dataclass
 class Proxy:
-    """``store`` is the way through the proxy; so far ``asked`` was all this, and ``sent_bytes`` came back."""
+    """``store`` is the way through the proxy, ``behind`` the endpoint of the server.
+
+    So far ``asked`` was all this, and ``sent_bytes`` came back.
+    """
 
     store: S3
+    behind: str
     fault: Fault = lambda _: None
     asked: list[Request] = field(default_factory=list)
     sent_bytes: int = 0
@@ -57,12 +65,17 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, store: S3) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.behind = urlsplit(store.endpoint).netloc
-        self.proxy = Proxy(replace(store, endpoint=f"http://127.0.0.1:{self.server_port}"))
+        way = replace(store, endpoint=f"http://127.0.0.1:{self.server_port}")
+        self.proxy = Proxy(way, store.endpoint)
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: _Server
+
+    def handle(self) -> None:
+        with suppress(ConnectionError):  # a client that is killed hangs up
+            super().handle()
 
     def _answer(self) -> None:
         proxy = self.server.proxy
@@ -70,15 +83,19 @@ class _Handler(BaseHTTPRequestHandler):
         proxy.asked.append(request)
         body = self._body()
         fault = proxy.fault(request)
-        with suppress(ConnectionError):  # a client that is killed hangs up
-            if isinstance(fault, int):
-                self._send(fault, {}, _ERROR.format(code=_CODES[fault]).encode())
-            else:
-                self._send(*self._asked_behind(body), is_cut=fault == CUT)
+        if isinstance(fault, int):
+            self._send(fault, {}, _ERROR.format(code=_CODES[fault]).encode())
+            return
+        answer = self._asked_behind(body, _CONDITIONS if fault == UNCONDITIONAL else set())
+        if fault == LOST:
+            self.close_connection = True
+            return
+        self._send(*answer, is_cut=fault == CUT)
 
-    def _asked_behind(self, body: bytes) -> tuple[int, dict[str, str], bytes]:
+    def _asked_behind(self, body: bytes, left_out: set[str]) -> tuple[int, dict[str, str], bytes]:
         connection = http.client.HTTPConnection(self.server.behind, timeout=SECONDS)
-        own = {name: value for name, value in self.headers.items() if name.lower() not in _OF_ONE_CONNECTION}
+        left_out = left_out | _OF_ONE_CONNECTION
+        own = {name: value for name, value in self.headers.items() if name.lower() not in left_out}
         connection.request(self.command, self.path, body, own | {"Content-Length": str(len(body))})
         answer = connection.getresponse()
         content = answer.read()

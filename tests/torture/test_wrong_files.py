@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from kcompact.broker.aborted import read_aborted
 from kcompact.broker.batches import read_batches
 from kcompact.broker.checkpoint import read_checkpoint
-from kcompact.broker.delete_horizons import read_delete_horizons
+from kcompact.broker.delete_horizons import parse_delete_horizons
 from kcompact.broker.log_offsets import parse_log_offsets
 from kcompact.broker.quantities import parse_duration_ms, parse_moment_ms, parse_size_bytes
 from kcompact.broker.segment_lists import read_segments
-from kcompact.broker.state_output import OUTPUT_NAME, read_output
+from kcompact.broker.state_output import OUTPUT_NAME, parse_output
+from kcompact.broker.text_lines import read_text
 from kcompact.broker.topic_configs import read_topic_configs
 from kcompact.commands.verify_inputs import read_keys
 from kcompact.errors import KcompactError
@@ -39,7 +40,10 @@ _BATCH = (
 TEXTS: dict[str, tuple[Callable[[str], Any], str]] = {
     "aborted": (read_aborted, "orders 0 3 9\norders 1 5 5\n"),
     "checkpoint": (read_checkpoint, "0\n2\norders 0 3\norders 1 5\n"),
-    "horizons": (read_delete_horizons, "orders 0 3 1700000000000\norders 0 5 1700000000001\n"),
+    "horizons": (
+        lambda path: parse_delete_horizons(read_text(path), path),
+        "orders 0 3 1700000000000\norders 0 5 1700000000001\n",
+    ),
     "end_offsets": (read_end_offsets, "orders:0:1199\norders 1 7\n"),
     "keys": (read_keys, "k1\nbase64:azI=\n"),
     "segment_table": (read_segments, "orders 0 0 1000 1700000000000\norders 0 10 1000\n"),
@@ -118,12 +122,11 @@ def test_a_state_of_any_kind_is_read_or_refused(tmp_path: Path, data: st.DataObj
     parts = [word.encode() for word in words]
     path.write_bytes(b"".join([*parts[:number], data.draw(st.sampled_from(IN_JSON)), *parts[number + 1 :]]))
     try:
-        found = read_output(path)
+        found = parse_output(read_text(str(path)), str(path))
     except KcompactError as refused:
         assert str(path) in refused.message
         assert len(refused.message) < 2_000
     else:
-        assert found is not None
         assert all(type(last) is int for last in found.last_offsets.values())
         assert all(type(file.size_bytes) is int for file in found.files)
 

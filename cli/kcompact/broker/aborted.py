@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from kcompact.broker.log_names import LogName, PerLog
-from kcompact.broker.text_lines import fields_of_lines, number_in, partition_in
+from kcompact.broker.text_lines import fields_of_lines, number_in, numbered_lines, partition_in
 from kcompact.errors import InputError
 
 
@@ -18,7 +18,9 @@ class AbortedRange:
 def read_aborted(path: str) -> PerLog[tuple[AbortedRange, ...]]:
     """Ranges by log, ascending, from ``topic partition first_offset last_offset``. Raises InputError."""
     found: dict[LogName, list[AbortedRange]] = {}
-    for number, (topic, which, *fields) in fields_of_lines(path, "topic partition first_offset last_offset"):
+    lines = numbered_lines(path)
+    wanted = "topic partition first_offset last_offset"
+    for number, (topic, which, *fields) in fields_of_lines(lines, path, wanted):
         partition = partition_in(which, path, number)
         first_offset, last_offset = (number_in(field, path, number) for field in fields)
         if last_offset < first_offset:

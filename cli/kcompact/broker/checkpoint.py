@@ -21,11 +21,17 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 def read_checkpoint(path: str) -> dict[LogName, int]:
+    """The content of a checkpoint file: see ``parse_checkpoint``. Raises InputError."""
+    return parse_checkpoint(read_text(path), path)
+
+
+def parse_checkpoint(text: str, path: str) -> dict[LogName, int]:
     """First dirty offset by log; the last line of a log listed twice counts. Raises InputError.
 
-    An empty file, or one with a version line only, holds no entries. Negative offsets are read as they stand.
+    ``path`` is what an error names. An empty file, or one with a version line only, holds no entries.
+    Negative offsets are read as they stand.
     """
-    lines = _LINE_END.split(read_text(path))
+    lines = _LINE_END.split(text)
     if lines[-1] == "":
         lines.pop()
     if not lines:

@@ -29,10 +29,10 @@ class HorizonInterval:
     delete_horizon_ms: int
 
 
-def read_delete_horizons(path: str) -> dict[LogName, tuple[DeleteHorizon, ...]]:
-    """Horizons by log in the order of the rounds. Raises InputError naming the line."""
+def parse_delete_horizons(text: str, path: str) -> dict[LogName, tuple[DeleteHorizon, ...]]:
+    """Horizons by log in the order of the rounds. Raises InputError naming ``path`` and the line."""
     found: dict[LogName, list[DeleteHorizon]] = {}
-    for number, (topic, which, *fields) in fields_of_lines(path, _LINE):
+    for number, (topic, which, *fields) in fields_of_lines(enumerate(text.split("\n"), 1), path, _LINE):
         partition = partition_in(which, path, number)
         end_offset, horizon_ms = (number_in(field, path, number) for field in fields)
         of_log = found.setdefault(LogName(topic, partition), [])

@@ -1,11 +1,12 @@
 """All that is told about logs beside their dump: what a dump cannot know itself."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from kcompact.broker.aborted import AbortedRange
 from kcompact.broker.batches import Batch
+from kcompact.broker.cleaner_state import CleanerState
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.broker.log_names import LogName, PerLog
 from kcompact.broker.segment_lists import Segment
@@ -41,6 +42,10 @@ class Given:
     checkpoint_source: str | None = None
     checkpoint: Mapping[LogName, int] = field(default_factory=dict)
     horizons: Mapping[LogName, tuple[DeleteHorizon, ...]] = field(default_factory=dict)
+
+    def with_state(self, state: CleanerState | None) -> "Given":
+        """The same, with what a state remembers; None: there is none."""
+        return replace(self, checkpoint=state.checkpoint, horizons=state.horizons) if state else self
 
     @property
     def is_empty(self) -> bool:

@@ -56,7 +56,7 @@ def read_segments(path: str) -> PerLog[tuple[Segment, ...]]:
 
 def _read_table(path: str) -> dict[LogName | None, list[Segment]]:
     found: dict[LogName | None, list[Segment]] = {}
-    for number, (topic, which, *fields) in fields_of_lines(path, _TABLE):
+    for number, (topic, which, *fields) in fields_of_lines(numbered_lines(path), path, _TABLE):
         partition = partition_in(which, path, number)
         base_offset, size_bytes, *mtime_ms = (number_in(field, path, number) for field in fields)
         segment = Segment(base_offset, size_bytes, *mtime_ms)

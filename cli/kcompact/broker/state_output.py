@@ -52,14 +52,12 @@ def digest_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def read_output(path: Path) -> StateOutput | None:
-    """The file's content; None if there is no file. Raises InputError for anything that we did not write."""
-    if not path.exists():
-        return None
+def parse_output(text: str, path: str) -> StateOutput:
+    """The content of the file. Raises InputError, naming ``path``, for anything that we did not write."""
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
+        said = json.loads(text)
         return _output({SCHEMA_VERSION: said}[said["schema_version"]])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{path}: not written by kcompact: {shown(str(error))}", hint=START_ANEW) from error
 
 

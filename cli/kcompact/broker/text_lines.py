@@ -1,6 +1,6 @@
 """Small text files that stand beside a dump, line by line."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from kcompact.digits import INT_MAX, LONG_MAX, whole_number
@@ -37,14 +37,17 @@ def read_text(path: str) -> str:
         raise InputError(f"{path}:{line}: not UTF-8 text") from error
 
 
-def fields_of_lines(path: str, wanted: str) -> Iterator[tuple[int, list[str]]]:
+def fields_of_lines(
+    lines: Iterable[tuple[int, str]], path: str, wanted: str
+) -> Iterator[tuple[int, list[str]]]:
     """Line numbers and blank-separated fields; ``[name]`` at the end of ``wanted`` is an optional field.
 
-    Blank lines and lines that start with ``#`` are skipped. Raises InputError for another number of fields.
+    ``lines`` are numbered from 1, ``path`` is what an error names. Blank lines and lines that start with
+    ``#`` are skipped. Raises InputError for another number of fields.
     """
     most = len(wanted.split())
     least = most - wanted.count("[")
-    for number, line in numbered_lines(path):
+    for number, line in lines:
         fields = line.split()
         if not fields or fields[0].startswith("#"):
             continue

@@ -7,11 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kcompact.broker.state_folder import StateFolder, open_state
+from kcompact.broker.cleaner_state import StatePlace
+from kcompact.broker.state_of_dump import StateOfDump
+from kcompact.broker.state_places import open_state
 from kcompact.commands.keeping_going import keep_going, notes_on
 from kcompact.commands.opening import Workplaces
 from kcompact.commands.path_checks import check_paths, files_named
 from kcompact.commands.publishing import Publications, publish
+from kcompact.commands.state_files import state_in_use
 from kcompact.commands.stored_publishing import StoredPublication, open_stored
 from kcompact.commands.telling_ci import add_to_summary
 from kcompact.compact.pipeline import Compacted, Renderings, Request, compact_dump, is_plain
@@ -21,6 +24,7 @@ from kcompact.dumps.dump import Dump
 from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut, ReadOptions
 from kcompact.dumps.output.joining import joined, order_notes
 from kcompact.dumps.output.outputs import OutputChoice, OutputNames, OutputPlan, name_outputs
+from kcompact.dumps.output.stored_output import check_state_apart
 from kcompact.dumps.output.workplace import Workplace
 from kcompact.dumps.writers.converting import copying_for
 from kcompact.dumps.writers.targets import check_one_log, conversion_notes, with_writers, workplace
@@ -29,7 +33,14 @@ from kcompact.engine.session import SessionOptions
 from kcompact.errors import ExitCode, PolicyError
 from kcompact.options.compact_options import CleaningOptions, parse_rounds
 from kcompact.options.dump_options import ReadingOptions, read_options
-from kcompact.options.log_options import GivenOptions, given_files, now_ms, read_given, state_path
+from kcompact.options.log_options import (
+    GivenOptions,
+    given_files,
+    local_state,
+    now_ms,
+    read_given,
+    state_place,
+)
 from kcompact.options.output_options import OutputOptions, ReportFormat
 from kcompact.options.policy_options import (
     Policies,
@@ -49,6 +60,7 @@ from kcompact.report.compact.csv_parts import render_gaps, render_removed_keys
 from kcompact.report.html_page import prepare_soon
 from kcompact.rules.policy import Policy
 from kcompact.storage.apart import WrittenPath
+from kcompact.storage.object_stores import is_address
 from kcompact.storage.publication import Publication, open_publication
 
 
@@ -96,13 +108,14 @@ class CompactCommand:
             outputs = with_writers(names.plan(dump.files), self.output.to)
             dump.files = joined(outputs)
             work = self._work(publication, outputs, places)
-            done = self._compact(stack, dump, policies, state, work)
+            in_use = state_in_use(state, dump, places)
+            done = self._compact(stack, dump, policies, in_use.beside if in_use else None, work)
             check_one_log(outputs, [f"{log.topic}-{log.partition}" for log in done.outcome.logs])
             dump.check_unmoved()
             report = self._report(dump, outputs, policies, done)
             report.run = {"seconds": round(time.monotonic() - started, 3), "now_ms": policies.base.now_ms}
             if not self.output.dry_run:
-                publish(outputs, report, done, publications, state)
+                publish(outputs, report, done, publications, in_use)
         self._show(report, outputs)
         return ExitCode.OK
 
@@ -119,24 +132,23 @@ class CompactCommand:
         place = workplace(outputs, folder, reports=not self.output.no_report, is_afar=is_afar)
         return _Work(folder, place, copying_for(outputs), places)
 
-    def _state_folders(self) -> list[Path]:
-        path = state_path(self.given)
-        return [] if path is None else [path]
-
-    def _open_state(self, stack: ExitStack, names: OutputNames) -> StateFolder | None:
-        path = state_path(self.given)
-        if path is None:
+    def _open_state(self, stack: ExitStack, names: OutputNames) -> StatePlace | None:
+        place = state_place(self.given)
+        if place is None:
             return None
-        if names.to_stdout or names.stored:
-            where = f"{names.stored.prefix} is none" if names.stored else "-o - leaves none"
+        if names.to_stdout:
             raise PolicyError(
-                f"--state belongs to a compacted dump on disk, and {where}",
-                hint="name a file with -o",
+                "--state belongs to a compacted dump, and -o - leaves none", hint="name a file with -o"
             )
-        return stack.enter_context(open_state(path))
+        if names.stored and not is_address(place):
+            raise PolicyError(
+                f"--state {place}: a folder here does not change together with a dump on a store",
+                hint="keep the state there, too, such as --state s3://bucket/orders.state/",
+            )
+        return stack.enter_context(open_state(place, writes=not self.output.dry_run))
 
     def _open_publication(
-        self, names: OutputNames, state: StateFolder | None
+        self, names: OutputNames, state: StatePlace | None
     ) -> AbstractContextManager[Publication]:
         if self.output.dry_run:
             return open_publication([])
@@ -151,8 +163,9 @@ class CompactCommand:
         written = [
             names.result and WrittenPath(names.result, "-o", replaces_input=self.output.overwrite),
             names.report and WrittenPath(names.report, "--report"),
-            (state := state_path(self.given)) and WrittenPath(state, "--state"),
+            (folder := local_state(self.given)) and WrittenPath(Path(folder), "--state"),
         ]
+        check_state_apart(state_place(self.given), self.dumps, names.stored)
         others = [*given_files(self.given), *config_files(self.policy)]
         check_paths(self.dumps, others, [path for path in written if path], self.output.annotations)
         if not self.output.dry_run:
@@ -169,14 +182,14 @@ class CompactCommand:
         )
 
     def _compact(
-        self, stack: ExitStack, dump: Dump, policies: Policies, state: StateFolder | None, work: _Work
+        self, stack: ExitStack, dump: Dump, policies: Policies, state: StateOfDump | None, work: _Work
     ) -> Compacted:
         def policy_of(topic: str) -> Policy:
             policy = policies.for_topic(topic)
             require_retention(topic, policy)
             return policy
 
-        given = read_given(self.given, state.state if state else None)
+        given = read_given(self.given).with_state(state.state if state else None)
         committed = self._open_committed(stack, work)
         remembers = (
             state is not None or committed is not None or self.report_format is ReportFormat.BROKER_LOG
@@ -191,7 +204,7 @@ class CompactCommand:
             Renderings(render_removed_keys, render_gaps),
             committed,
             plain=given.is_empty and not remembers and all(map(is_plain, policies.all_policies())),
-            state=state.beside([file.path for file in dump.files]) if state else None,
+            state=state,
         )
         input_bytes = sum(file.data_bytes for file in dump.files)
         with work.places.session(replace(self._session_options(), input_bytes=input_bytes)) as spark:
@@ -234,7 +247,7 @@ class CompactCommand:
         return CompactionReport(
             logs=done.outcome.logs,
             inputs=[file.path for file in dump.files],
-            outputs=[*outputs.published(), *map(str, self._state_folders())],
+            outputs=[*outputs.published(), *filter(None, [state_place(self.given)])],
             policies={log.topic: _policy_values(policies.for_topic(log.topic)) for log in done.outcome.logs},
             recognised=[str(recognition) for recognition in describe(dump)],
             notes=list(dict.fromkeys([*notes, *serial, *done.notes, *policies.notes])),

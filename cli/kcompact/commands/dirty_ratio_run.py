@@ -8,11 +8,14 @@ from dataclasses import dataclass, replace
 
 from rich.console import Console
 
+from kcompact.broker.cleaner_state import StatePlace
 from kcompact.broker.given import Given
-from kcompact.broker.state_folder import StateFolder, StateOfDump, open_state
+from kcompact.broker.state_of_dump import StateOfDump
+from kcompact.broker.state_places import open_state
 from kcompact.commands.keeping_going import keep_going, notes_on
 from kcompact.commands.opening import Workplaces
 from kcompact.commands.report_file import ReportFile, open_report
+from kcompact.commands.state_files import state_in_use
 from kcompact.commands.telling_ci import tell_github
 from kcompact.console import note, say, stdout
 from kcompact.dirtiness.dirtiness import ScannedLog, Setting
@@ -20,9 +23,16 @@ from kcompact.dirtiness.dirty_dump import ScanRequest, scan_dump
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut
 from kcompact.engine.session import SessionOptions
-from kcompact.errors import ExitCode, InputError
+from kcompact.errors import ExitCode
 from kcompact.options.dump_options import ReadingOptions, read_options
-from kcompact.options.log_options import GivenOptions, given_files, now_ms, read_given, state_path
+from kcompact.options.log_options import (
+    GivenOptions,
+    given_files,
+    local_state,
+    now_ms,
+    read_given,
+    state_place,
+)
 from kcompact.options.output_options import DirtyRatioFormat
 from kcompact.options.policy_options import Policies, PolicyOptions, config_files, policies_for
 from kcompact.options.run_options import RunOptions
@@ -87,10 +97,12 @@ class DirtyRatioCommand:
         with ExitStack() as stack:
             file = stack.enter_context(self._open_report())
             state = self._state(stack)
-            given = read_given(self.given, state.state if state else None)
+            given = read_given(self.given)
             places = Workplaces(stack, self._session_options())
             dump = stack.enter_context(places.open(self.dumps, read_options(self.reading, self.left_out)))
-            beside = state.beside([file.path for file in dump.files]) if state else None
+            in_use = state_in_use(state, dump, places)
+            beside = in_use.beside if in_use else None
+            given = given.with_state(beside.state if beside else None)
             logs, notes = self._scan(places, dump, asked, given, beside)
             dump.check_unmoved()
             report = self._report(dump, asked, logs, notes)
@@ -104,7 +116,7 @@ class DirtyRatioCommand:
         return self._exit_code(report)
 
     def _open_report(self) -> AbstractContextManager[ReportFile | None]:
-        others = [*given_files(self.given), self.given.state, *config_files(self.policy)]
+        others = [*given_files(self.given), local_state(self.given), *config_files(self.policy)]
         return open_report(
             self.output, self.dumps, others, overwrite=self.overwrite, annotations=self.annotations
         )
@@ -115,13 +127,11 @@ class DirtyRatioCommand:
         what_if = [(row, policies_for(row.options, base)) for row in rows]
         return _Asked(policies_for(plain, base), what_if)
 
-    def _state(self, stack: ExitStack) -> StateFolder | None:
-        path = state_path(self.given)
-        if path is None:
+    def _state(self, stack: ExitStack) -> StatePlace | None:
+        place = state_place(self.given)
+        if place is None:
             return None
-        if not path.is_dir():
-            raise InputError(f"{path}: no such state folder", hint="kcompact compact --state makes one")
-        return stack.enter_context(open_state(path))
+        return stack.enter_context(open_state(place, writes=False, must_exist=True))
 
     def _session_options(self) -> SessionOptions:
         run = self.run

@@ -42,7 +42,7 @@ class Workplaces:
 
     def run(self, tasks: int, do: Callable[[int], Result]) -> list[Result]:
         """Call ``do`` with each number below ``tasks``, where dumps can be read; its results."""
-        if self._spark is None:
+        if self._spark is None or not tasks:
             return list(map(do, range(tasks)))
         return run_tasks(self._spark, tasks, do)
 

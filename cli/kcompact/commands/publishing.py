@@ -1,13 +1,14 @@
 """Writing what ``compact`` leaves: report, dump, state, in this order, all or nothing."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kcompact.broker.cleaner_state import CleanerState
 from kcompact.broker.log_names import LogName
-from kcompact.broker.state_folder import CleanerState, StateFolder
 from kcompact.broker.state_output import OutputFile, output_file
+from kcompact.commands.state_files import StateInUse
 from kcompact.commands.stored_publishing import StoredPublication
 from kcompact.compact.pipeline import Compacted
 from kcompact.compact.totals import Piece, piece_bytes
@@ -35,35 +36,53 @@ def publish(
     report: CompactionReport,
     done: Compacted,
     publications: Publications,
-    state: StateFolder | None,
+    state: StateInUse | None,
 ) -> None:
-    """Publish report, dump and state; the parts lie in the work folder. Raises OutputError."""
-    publication = publications.local
+    """Publish report, dump and state; the parts lie in the work folder, or on a store. Raises OutputError."""
+    publication, stored = publications.local, publications.stored
     folder = publication.work_folder
-    if publications.stored is not None and outputs.stored is not None:
-        stored_report = folder / "report" if outputs.stored.report else None
-        if stored_report or outputs.report:
-            publications.stored.bring_pieces(done.outcome, folder)
-        if stored_report is not None:
-            _write_report(stored_report, report, done, folder)
-        parts = [one.part for one in done.outcome.fragments if one.end > one.start]
-        publications.stored.publish(dict.fromkeys(parts), stored_report)
+    stored_report = folder / "report" if outputs.stored and outputs.stored.report else None
+    if stored is not None and (stored_report or outputs.report):
+        stored.bring_pieces(done.outcome, folder)
+    if stored_report is not None:
+        _write_report(stored_report, report, done, folder)
     if outputs.report is not None:
         with disk.explained(outputs.report):
             _write_report(publication.prepare(outputs.report), report, done, folder)
+    written: Mapping[Path, Path] = {}
     if outputs.result is not None:
         with disk.explained(outputs.result):
             written = _write_outputs(publication, outputs, done, folder)
-        if state is not None:
-            state.prepare(_next_state(done, written), publication)
+    parts = _stored_parts(outputs, done)
+    if state is not None:
+        state.prepare(_next_state(done, tuple(_output_files(written))), list(parts), publication)
+    if stored is not None:
+        stored.publish(parts.values(), stored_report)
     publication.commit()
+    if state is not None:
+        state.opened.finish()
     if outputs.to_stdout:
         write_joined(sys.stdout.buffer, outputs.targets[0], done.outcome.fragments, folder)
         sys.stdout.buffer.flush()
 
 
-def _next_state(done: Compacted, written: Mapping[Path, Path]) -> CleanerState:
-    """The state for the next run; files are named as they will be, measured as they are prepared."""
+def _stored_parts(outputs: OutputPlan, done: Compacted) -> dict[str, str]:
+    """The names of the part files that tasks wrote to a store, by address, in order."""
+    if outputs.stored is None:
+        return {}
+    parts = [one.part for one in done.outcome.fragments if one.end > one.start]
+    return {outputs.stored.prefix + part: part for part in parts}
+
+
+def _output_files(written: Mapping[Path, Path]) -> Iterator[OutputFile]:
+    """Files are named as they will be, measured as they are prepared."""
+    for target, prepared in written.items():
+        with disk.explained(target):
+            yield replace(output_file(prepared), name=target.name)
+
+
+def _next_state(done: Compacted, files: tuple[OutputFile, ...]) -> CleanerState:
+    """The state for the next run."""
     checkpoint, horizons, last_offsets, records = {}, {}, {}, {}
     for log in done.outcome.logs:
         name, cleaning = LogName(log.topic, log.partition), done.cleanings[log.log_id]
@@ -72,12 +91,7 @@ def _next_state(done: Compacted, written: Mapping[Path, Path]) -> CleanerState:
         records[name] = done.known.get(log.log_id, ())
         if cleaning.checkpoint_offset is not None:
             checkpoint[name] = cleaning.checkpoint_offset
-    files = tuple(_named(output_file(prepared), target) for target, prepared in written.items())
     return CleanerState(checkpoint, horizons, last_offsets, files, records)
-
-
-def _named(file: OutputFile, target: Path) -> OutputFile:
-    return replace(file, name=target.name)
 
 
 def _write_report(target: Path, report: CompactionReport, done: Compacted, folder: Path) -> None:

@@ -6,15 +6,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from kcompact.broker.state_folder import CleanerState, StateFolder
-from kcompact.broker.state_output import output_file
+from kcompact.broker.cleaner_state import CleanerState
+from kcompact.broker.state_of_dump import state_that_counts
+from kcompact.broker.state_places import read_states
 from kcompact.commands.opening import Workplaces
+from kcompact.commands.state_files import outputs_among
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.at_hand import sha256_of
 from kcompact.dumps.files.stored import is_without_parts
 from kcompact.dumps.options import ReadOptions
 from kcompact.errors import InputError, NoRecordsError
-from kcompact.options.log_options import GivenOptions, state_path
+from kcompact.options.log_options import GivenOptions, state_place
 from kcompact.storage.object_stores import is_address
 
 _BASE64 = b"base64:"
@@ -22,46 +24,44 @@ _BASE64 = b"base64:"
 
 @dataclass(frozen=True)
 class KnownState:
-    """The content of a state folder; verification only reads it."""
+    """A state beside the dumps of a verification.
 
-    path: Path
+    ``is_end``: whether it was left by the cleaning that made AFTER (or by an earlier one: False). None: it
+    names no output, as a checkpoint copied from a broker.
+    """
+
     state: CleanerState
+    is_end: bool | None
 
-    def belongs_to(self, before: Dump | None, after: Dump | None) -> bool | None:
-        """Whether the state was left by the cleaning that made AFTER (or by an earlier one: False).
 
-        None: it names no output, as a checkpoint copied from a broker. Raises InputError if it belongs to
-        neither dump.
-        """
-        if not self.state.files:
-            return None
-        if self._names(after):
-            return True
-        if self._names(before):
-            return False
-        names = ", ".join(file.name for file in self.state.files)
+@dataclass(frozen=True)
+class KnownStates:
+    """The content of a state; verification only reads it."""
+
+    place: str
+    states: tuple[CleanerState, ...]
+
+    def beside(self, before: Dump | None, after: Dump | None, places: Workplaces) -> KnownState:
+        """The state of AFTER, or of BEFORE. Raises InputError if it belongs to neither."""
+        for dump, is_end in ((after, True), (before, False)):
+            found = outputs_among(dump.files, self.states, places) if dump else {}
+            state = state_that_counts(self.states, found)
+            if not state.files:
+                return KnownState(state, None)
+            digests = {file.sha256 for file in found.values()}
+            if digests.issuperset(file.sha256 for file in state.files):
+                return KnownState(state, is_end)
+        names = ", ".join(file.name for file in self.states[0].files or ())
         raise InputError(
-            f"{self.path}: this state belongs to {names}, which is neither BEFORE nor AFTER as it was then",
+            f"{self.place}: this state belongs to {names}, which is neither BEFORE nor AFTER as it was then",
             hint="give the state folder of the run that made AFTER, or leave --state out",
         )
 
-    def _names(self, dump: Dump | None) -> bool:
-        paths = [Path(file.path) for file in dump.files if not is_address(file.path)] if dump else []
-        for wanted in self.state.files or ():
-            same_size = [path for path in paths if path.stat().st_size == wanted.size_bytes]
-            if not any(output_file(path).sha256 == wanted.sha256 for path in same_size):
-                return False
-        return True
 
-
-def read_state(options: GivenOptions) -> KnownState | None:
-    """The state folder, read only. Raises InputError."""
-    path = state_path(options)
-    if path is None:
-        return None
-    if not path.is_dir():
-        raise InputError(f"{path}: no such state folder", hint="kcompact compact --state makes one")
-    return KnownState(path, StateFolder(path).state)
+def read_known_states(options: GivenOptions) -> KnownStates | None:
+    """The state, read only. Raises InputError."""
+    place = state_place(options)
+    return None if place is None else KnownStates(place, read_states(place))
 
 
 def open_after(places: Workplaces, path: str, options: ReadOptions) -> Dump | None:

@@ -12,10 +12,10 @@ from kcompact.commands.keeping_going import keep_going, notes_on
 from kcompact.commands.opening import Workplaces
 from kcompact.commands.report_file import ReportFile, open_report
 from kcompact.commands.verify_inputs import (
-    KnownState,
+    KnownStates,
     open_after,
     read_keys,
-    read_state,
+    read_known_states,
     sha256_of_dumps,
 )
 from kcompact.console import note
@@ -26,7 +26,7 @@ from kcompact.engine.session import SessionOptions
 from kcompact.engine.shuffle import send
 from kcompact.errors import ExitCode, PolicyError
 from kcompact.options.dump_options import ReadingOptions, read_options
-from kcompact.options.log_options import GivenOptions, given_files, now_ms, read_given
+from kcompact.options.log_options import GivenOptions, given_files, local_state, now_ms, read_given
 from kcompact.options.policy_options import (
     Policies,
     PolicyOptions,
@@ -105,11 +105,11 @@ class VerifyCommand:
         policies = policies_for(self.policy, self._base_policy())
         with ExitStack() as stack:
             file = stack.enter_context(self._open_report())
-            state = read_state(self.given)
+            states = read_known_states(self.given)
             inputs = self._read(stack)
             for text in dict.fromkeys([*inputs.judged.notes, *inputs.after.notes]):
                 note(text)
-            outcome = self._ask(inputs, policies, state)
+            outcome = self._ask(inputs, policies, states)
             outcome = replace(outcome, assumed=(*outcome.assumed, *notes_on(self.left_out)))
             for dump in (inputs.before_dump, inputs.after_dump):
                 if dump is not None:
@@ -131,7 +131,7 @@ class VerifyCommand:
             raise PolicyError("--ignore-partitions belongs to --mode state", hint="add --mode state")
 
     def _open_report(self) -> AbstractContextManager[ReportFile | None]:
-        given = [*given_files(self.given), self.given.state, *config_files(self.policy)]
+        given = [*given_files(self.given), local_state(self.given), *config_files(self.policy)]
         others = [*given, self.verification.absent_keys]
         return open_report(
             self.answer.output,
@@ -182,12 +182,12 @@ class VerifyCommand:
         run = self.run
         return SessionOptions(run.place, run.driver_memory, run.verbose, light=True, conf=run.settings)
 
-    def _ask(self, inputs: Inputs, policies: Policies, state: KnownState | None) -> Outcome:
+    def _ask(self, inputs: Inputs, policies: Policies, states: KnownStates | None) -> Outcome:
         if self.verification.absent_keys:
             return self._ask_absent(inputs, self.verification.absent_keys)
         if self.verification.mode is VerifyMode.STATE:
             return self._ask_state(inputs)
-        return self._ask_compaction(inputs, policies, state)
+        return self._ask_compaction(inputs, policies, states)
 
     def _ask_absent(self, inputs: Inputs, keys_file: str) -> Outcome:
         digests = sha256_of_dumps((inputs.before_dump, inputs.after_dump), inputs.places)
@@ -212,8 +212,8 @@ class VerifyCommand:
         )
         return verify_state(inputs.pairs, question)
 
-    def _ask_compaction(self, inputs: Inputs, policies: Policies, state: KnownState | None) -> Outcome:
-        told = self._told(inputs, policies, state)
+    def _ask_compaction(self, inputs: Inputs, policies: Policies, states: KnownStates | None) -> Outcome:
+        told = self._told(inputs, policies, states)
         bounds = told.unbounded
         if told.bounds_rounds:
             bounds = bounds_of(rows_to_track(inputs.pairs), inputs.judged.summaries, told)
@@ -249,20 +249,20 @@ class VerifyCommand:
 
         return inputs.pairs.together(ask)
 
-    def _told(self, inputs: Inputs, policies: Policies, state: KnownState | None) -> Told:
+    def _told(self, inputs: Inputs, policies: Policies, states: KnownStates | None) -> Told:
         names = {log_id: LogName(*log) for log_id, log in inputs.judged.logs.items()}
-        given = read_given(self.given, state.state if state else None).for_logs(names.values())
+        state = states.beside(inputs.before_dump, inputs.after_dump, inputs.places) if states else None
+        given = read_given(self.given).with_state(state.state if state else None).for_logs(names.values())
         of_topic = policies.for_topics({name.topic for name in names.values()})
         for topic, policy in of_topic.items():
             require_retention(topic, policy)
-        is_end = state.belongs_to(inputs.before_dump, inputs.after_dump) if state else None
         by_log = {log_id: given[name] for log_id, name in names.items()}
         if inputs.committed is not None:
             by_log = with_aborted(by_log, inputs.judged, inputs.committed)
         return Told(
             by_log,
             {log_id: of_topic[name.topic] for log_id, name in names.items()},
-            is_end,
+            state.is_end if state else None,
             {log_id: policies.given_for(name.topic) for log_id, name in names.items()},
             tells_checkpoints=self.given.checkpoint is not None or state is not None,
             tells_transactions=inputs.committed is not None or self.given.aborted is not None,

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from kcompact.broker.given import GivenLog
 from kcompact.broker.known_records import KnownRecord, disagreement, explains_absence, key_digest
 from kcompact.broker.log_names import LogName
-from kcompact.broker.state_folder import StateOfDump
+from kcompact.broker.state_of_dump import StateOfDump
 from kcompact.broker.state_output import START_ANEW
 from kcompact.cleaner.shares import slices_by_log
 from kcompact.cleaner.tracked import INDEXED, ROWS
@@ -170,6 +170,6 @@ def _merged(found: Iterable[Mapping[Place, Found]]) -> dict[Place, Found]:
 
 def _another(state: StateOfDump, what: str) -> InputError:
     return InputError(
-        f"{state.path}: the dump is not the one that this state knows, dumped in full once more: {what}",
+        f"{state.place}: the dump is not the one that this state knows, dumped in full once more: {what}",
         hint=START_ANEW,
     )

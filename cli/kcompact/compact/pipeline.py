@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from kcompact.broker.given import Given, GivenLog
 from kcompact.broker.log_names import LogName
-from kcompact.broker.state_folder import StateOfDump
+from kcompact.broker.state_of_dump import StateOfDump
 from kcompact.compact.crowding import refuse_crowded_offsets
 from kcompact.compact.full import FullIndex, clean_index, full_index, null_key_removals
 from kcompact.compact.full_job import FullJob

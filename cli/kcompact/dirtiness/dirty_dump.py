@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from kcompact.broker.given import Given, GivenLog
 from kcompact.broker.log_names import LogName
 from kcompact.broker.segment_lists import Segment
-from kcompact.broker.state_folder import StateOfDump
+from kcompact.broker.state_of_dump import StateOfDump
 from kcompact.compact.full import FullIndex, full_index
 from kcompact.compact.going_on import goes_on
 from kcompact.compact.read_committed import told_by_read_committed

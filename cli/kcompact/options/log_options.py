@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Annotated, TypeVar
 
 from kcompact.broker.aborted import read_aborted
@@ -15,7 +14,6 @@ from kcompact.broker.log_names import PerLog
 from kcompact.broker.log_offsets import parse_log_offsets
 from kcompact.broker.quantities import parse_moment_ms
 from kcompact.broker.segment_lists import read_segments
-from kcompact.broker.state_folder import CleanerState
 from kcompact.errors import PolicyError
 from kcompact.options.shared_options import value_option
 from kcompact.storage.object_stores import is_address
@@ -77,7 +75,7 @@ class GivenOptions:
     ] = None
     state: Annotated[
         str | None,
-        _given_option("Folder that remembers checkpoint and delete horizons between runs.", "DIR"),
+        _given_option("Folder or s3:// prefix that remembers checkpoint and delete horizons.", "DIR"),
     ] = None
     now: Annotated[
         str | None,
@@ -97,11 +95,8 @@ def now_ms(options: GivenOptions) -> int:
         raise PolicyError(f"--now: {error}") from error
 
 
-def read_given(options: GivenOptions, state: CleanerState | None = None) -> Given:
-    """Read all the files given; no dump is needed yet. Raises InputError, PolicyError.
-
-    ``state`` is what the folder of ``--state`` says, once the caller has opened it.
-    """
+def read_given(options: GivenOptions) -> Given:
+    """Read all the files given but the state; no dump is needed yet. Raises InputError, PolicyError."""
     if options.checkpoint and options.state:
         raise PolicyError(
             "--checkpoint and --state exclude each other",
@@ -116,21 +111,23 @@ def read_given(options: GivenOptions, state: CleanerState | None = None) -> Give
         log_end_offsets=parse_log_offsets("--log-end-offset", options.log_end_offset),
         last_stable_offsets=parse_log_offsets("--last-stable-offset", options.last_stable_offset),
         checkpoint_source=f"--checkpoint {options.checkpoint}" if options.checkpoint else None,
-        checkpoint=state.checkpoint if state else checkpoint,
-        horizons=state.horizons if state else {},
+        checkpoint=checkpoint,
     )
 
 
-def state_path(options: GivenOptions) -> Path | None:
-    """The folder of ``--state``. Raises PolicyError for an empty name, or one of a store."""
+def state_place(options: GivenOptions) -> str | None:
+    """The folder of ``--state``, or a prefix that ends in a slash. Raises PolicyError for an empty name."""
     if options.state == "":
         raise PolicyError("--state names nothing", hint="is a variable empty? --state orders.state")
     if options.state and is_address(options.state):
-        raise PolicyError(
-            f"--state {options.state}: a state folder lies on a disk, where a lock keeps two runs apart",
-            hint="name a folder here, and compact to a disk: the state belongs to the dump beside it",
-        )
-    return Path(options.state) if options.state else None
+        return f"{options.state.rstrip('/')}/"
+    return options.state
+
+
+def local_state(options: GivenOptions) -> str | None:
+    """The folder of ``--state``, where it is one of this machine. Raises PolicyError."""
+    place = state_place(options)
+    return None if place is None or is_address(place) else place
 
 
 def given_files(options: GivenOptions) -> list[str | None]:

@@ -190,7 +190,7 @@ def located(address: str) -> tuple["FileSystem", str]:
     if not parts.netloc:
         raise InputError(f"{address}: names no bucket", hint="write s3://bucket/prefix/")
     with explained(address):
-        system = _system(parts.scheme, parts.netloc, _s3_endpoint())
+        system = _system(parts.scheme, parts.netloc, s3_endpoint())
     key = address.partition("://")[2].partition("/")[2]
     if parts.scheme == "hdfs":
         return system, f"/{key}"
@@ -208,21 +208,28 @@ def _system(scheme: str, authority: str, s3_endpoint: str) -> "FileSystem":
     return system
 
 
-def _s3_endpoint() -> str:
+def s3_endpoint() -> str:
     """Where S3 is, if not at Amazon: the variables of Amazon's own tools, which pyarrow does not look at."""
     return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
 
 
+def s3_region(bucket: str, endpoint: str) -> str | None:
+    """The region to ask; None: that of a server of one's own, which has none. Raises OSError."""
+    from pyarrow.fs import resolve_s3_region
+
+    named = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    return named or (None if endpoint else resolve_s3_region(bucket))
+
+
 def _s3(bucket: str, endpoint: str) -> "FileSystem":
-    from pyarrow.fs import AwsStandardS3RetryStrategy, S3FileSystem, resolve_s3_region
+    from pyarrow.fs import AwsStandardS3RetryStrategy, S3FileSystem
 
     options: dict[str, Any] = {
         "retry_strategy": AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS),
         "allow_delayed_open": True,  # small objects take one request
+        "region": s3_region(bucket, endpoint),
     }
     if endpoint:
         parts = urlsplit(endpoint)
         options |= {"scheme": parts.scheme, "endpoint_override": parts.netloc + parts.path.rstrip("/")}
-    elif not (os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")):
-        options["region"] = resolve_s3_region(bucket)
     return S3FileSystem(**options)

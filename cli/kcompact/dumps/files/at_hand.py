@@ -5,13 +5,15 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 
+from kcompact.broker.state_output import OutputFile, output_file
 from kcompact.dumps.files.containers import unpack
 from kcompact.dumps.files.origin import place_in
 from kcompact.dumps.files.utf16 import as_utf8
 from kcompact.dumps.paired.side_files import SideShape
 from kcompact.dumps.records.layout import DumpFile, Split, SplitToIndex
+from kcompact.storage.object_reading import fetch
 from kcompact.storage.object_stores import is_address
 from kcompact.storage.scratch import scratch_folder
 
@@ -53,6 +55,14 @@ def sha256_of(file: DumpFile) -> str:
         path = place_in(spool, file.path) if is_address(file.path) else Path(file.path)
         with path.open("rb") as content:
             return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def stored_output_file(address: str) -> OutputFile:
+    """An object of a store as a state remembers it. Raises InputError."""
+    with spool_folder() as spool:
+        target = spool / PurePath(address).name
+        fetch(address, target)
+        return output_file(target)
 
 
 @contextmanager

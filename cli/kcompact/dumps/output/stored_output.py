@@ -7,6 +7,7 @@ that know nothing of it heed ``_SUCCESS``, which is not there while parts of two
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kcompact.dumps.files.marks import MANIFEST, SUCCESS, UNFINISHED
@@ -73,13 +74,28 @@ def check_prefixes(output: str, report: str | None, inputs: list[str]) -> None:
                 f"{option} {address}: on a store, a prefix is written, which takes several objects",
                 hint=f"end it with a slash: {option} {address}/",
             )
-        for one in (one for one in inputs if is_address(one)):
-            root = re.split(r"[*?\[]", one, maxsplit=1)[0]
-            if f"{root.rstrip('/')}/".startswith(address) or address.startswith(f"{root.rstrip('/')}/"):
-                raise OutputError(
-                    f"{option} {address} meets {one}, which is read",
-                    hint=f"choose another prefix with {option}",
-                )
+        _check_apart(option, address, dict.fromkeys(inputs, "read"))
+
+
+def check_state_apart(state: str | None, inputs: list[str], output: StoredOutput | None) -> None:
+    """Raise OutputError where a state on a store meets what is read, or what else is written there."""
+    if state is not None and is_address(state):
+        written = [output.prefix, output.report] if output else []
+        others = dict.fromkeys(inputs, "read") | {one: "written, too" for one in written if one}
+        _check_apart("--state", state, others)
+
+
+def _check_apart(option: str, address: str, others: Mapping[str, str]) -> None:
+    """``others``: what happens to each of them."""
+    for one, what in others.items():
+        root = re.split(r"[*?\[]", one, maxsplit=1)[0]
+        if is_address(one) and (
+            f"{root.rstrip('/')}/".startswith(address) or address.startswith(f"{root.rstrip('/')}/")
+        ):
+            raise OutputError(
+                f"{option} {address} meets {one}, which is {what}",
+                hint=f"choose another prefix with {option}",
+            )
 
 
 def letters(count: int) -> str:

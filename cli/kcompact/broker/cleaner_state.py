@@ -1,0 +1,112 @@
+"""The memory of a broker's disk between two rounds, which no dump holds, as three small texts.
+
+They are ``cleaner-offset-checkpoint``, ``delete-horizons``, and ``output.json``, which names the compacted
+dump that both belong to: files of a folder (``state_folder.py``), or one object (``stored_state.py``).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
+
+from kcompact.broker.checkpoint import CHECKPOINT_NAME, format_checkpoint, parse_checkpoint
+from kcompact.broker.delete_horizons import (
+    HORIZONS_NAME,
+    DeleteHorizon,
+    format_delete_horizons,
+    parse_delete_horizons,
+)
+from kcompact.broker.known_records import KnownRecord
+from kcompact.broker.log_names import LogName
+from kcompact.broker.state_output import (
+    OUTPUT_NAME,
+    START_ANEW,
+    OutputFile,
+    StateOutput,
+    digest_of,
+    format_output,
+    parse_output,
+)
+from kcompact.errors import InputError
+from kcompact.storage.publication import Publication
+
+STATE_NAMES = (HORIZONS_NAME, CHECKPOINT_NAME, OUTPUT_NAME)
+"""``output.json`` comes last and vouches for the others."""
+
+
+@dataclass(frozen=True)
+class CleanerState:
+    """All that a state says. ``files`` None: a checkpoint alone, such as one copied from a broker."""
+
+    checkpoint: Mapping[LogName, int] = field(default_factory=dict)
+    horizons: Mapping[LogName, tuple[DeleteHorizon, ...]] = field(default_factory=dict)
+    last_offsets: Mapping[LogName, int] = field(default_factory=dict)  # of the output
+    files: tuple[OutputFile, ...] | None = None
+    records: Mapping[LogName, tuple[KnownRecord, ...]] = field(default_factory=dict)
+
+    def followed_by(self, later: "CleanerState") -> "CleanerState":
+        """The later state; entries of logs that it does not name are kept."""
+        return replace(
+            later,
+            checkpoint={**self.checkpoint, **later.checkpoint},
+            horizons={**self.horizons, **later.horizons},
+            last_offsets={**self.last_offsets, **later.last_offsets},
+            records={**self.records, **later.records},
+        )
+
+
+class StatePlace(Protocol):
+    """A state in use by this run, wherever it lies."""
+
+    place: str
+    """As the user names it."""
+
+    states: tuple[CleanerState, ...]
+    """Its content when the run began: none, a state, or two, the later one of a run that died while it
+    published its dump. Which of them counts is told by the dump (``state_of_dump.py``)."""
+
+    files: list[Path]
+    """Files of this machine that a publication replaces."""
+
+    def prepare(self, before: CleanerState, after: CleanerState, publication: Publication) -> None:
+        """Right before the dump is published: what counts until then, and from then on.
+
+        Raises OutputError.
+        """
+
+    def finish(self) -> None:
+        """When the dump is published. Raises OutputError."""
+
+
+def texts_of(state: CleanerState) -> dict[str, str]:
+    """The texts of a state by name, in the order of STATE_NAMES."""
+    texts = {
+        HORIZONS_NAME: format_delete_horizons(state.horizons),
+        CHECKPOINT_NAME: format_checkpoint(state.checkpoint),
+    }
+    if state.files is not None:
+        vouched = {name: digest_of(text) for name, text in texts.items()}
+        output = StateOutput(state.files, state.last_offsets, state.records, vouched)
+        texts[OUTPUT_NAME] = format_output(output)
+    return texts
+
+
+def state_of(texts: Mapping[str, str], place: str) -> CleanerState:
+    """The state of these texts; each may be missing. Raises InputError, naming them as files in ``place``."""
+
+    def named(name: str) -> str:
+        return f"{place.rstrip('/')}/{name}"
+
+    checkpoint = parse_checkpoint(texts.get(CHECKPOINT_NAME, ""), named(CHECKPOINT_NAME))
+    horizons = parse_delete_horizons(texts.get(HORIZONS_NAME, ""), named(HORIZONS_NAME))
+    if OUTPUT_NAME not in texts:
+        return CleanerState(checkpoint, horizons)
+    output = parse_output(texts[OUTPUT_NAME], named(OUTPUT_NAME))
+    for name, digest in output.vouched.items():
+        if name not in texts or digest_of(texts[name]) != digest:
+            raise InputError(
+                f"{named(name)}: not the one that {OUTPUT_NAME} belongs to; a run that died while it wrote"
+                " the state, or a change by hand, would explain it",
+                hint=START_ANEW,
+            )
+    return CleanerState(checkpoint, horizons, output.last_offsets, output.files, output.records)

@@ -1,0 +1,95 @@
+"""A state beside the dump that is to go on from it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from kcompact.broker.cleaner_state import CleanerState, StatePlace
+from kcompact.broker.log_names import LogName
+from kcompact.broker.state_output import OUTPUT_NAME, START_ANEW, OutputFile
+from kcompact.errors import InputError
+
+
+@dataclass(frozen=True)
+class StateOfDump:
+    """A state beside the files of a dump. Picklable.
+
+    ``own``: those that are files of the output which the state belongs to, byte for byte. ``missing``: the
+    first file of that output that is none of them; ``changed``: one that bears its name.
+    """
+
+    place: str
+    state: CleanerState
+    own: frozenset[str]
+    missing: OutputFile | None
+    changed: str | None
+
+    def check_logs(self, last_offsets: Mapping[LogName, int]) -> None:
+        """Raise InputError for a dump of other logs, or one that ends before the state does."""
+        state = self.state
+        if state.checkpoint and not state.checkpoint.keys() & last_offsets.keys():
+            raise InputError(
+                f"{self.place}: this state is about {_names(state.checkpoint)},"
+                f" the dump about {_names(last_offsets)}",
+                hint="give the state folder of this topic, or a new one",
+            )
+        for log, last_offset in sorted(last_offsets.items()):
+            if last_offset < state.last_offsets.get(log, -1):
+                raise InputError(
+                    f"{self.place}: this state knows {log} up to offset {state.last_offsets[log]},"
+                    f" the dump ends at {last_offset}: it is older than the state",
+                    hint=START_ANEW,
+                )
+
+    def lacks(self, wanted: OutputFile) -> InputError:
+        """The error for a dump that is without a file of the state's output."""
+        why = (
+            f"{self.changed} is not as the run that wrote the state left it; a run that died between writing"
+            " the dump and the state would explain it, or a new export under that name, which needs another"
+            if self.changed
+            else "it is not among the inputs"
+        )
+        return InputError(
+            f"{self.place}: this state belongs to {wanted.name} of {wanted.size_bytes} bytes"
+            f" (SHA-256 {wanted.sha256[:12]}...): {why}",
+            hint=START_ANEW,
+        )
+
+    @property
+    def notes(self) -> list[str]:
+        """A note on a state that belongs to no output."""
+        if self.state.files is not None or not self.state.checkpoint:
+            return []
+        return [f"{self.place}: a checkpoint without {OUTPUT_NAME}; taken as it stands, as from a broker"]
+
+
+def state_beside(opened: StatePlace, paths: Sequence[str], outputs: Mapping[str, OutputFile]) -> StateOfDump:
+    """The state beside a dump of these files. ``outputs``: those as large as one that a state belongs to."""
+    state = state_that_counts(opened.states, outputs)
+    wanted = state.files or ()
+    digests = {file.sha256 for file in outputs.values()}
+    missing = next((file for file in wanted if file.sha256 not in digests), None)
+    return StateOfDump(
+        opened.place,
+        state,
+        frozenset(path for path, file in outputs.items() if file.sha256 in {one.sha256 for one in wanted}),
+        missing,
+        next((path for path in paths if missing and PurePath(path).name == missing.name), None),
+    )
+
+
+def state_that_counts(states: Sequence[CleanerState], outputs: Mapping[str, OutputFile]) -> CleanerState:
+    """Of the state of a run that died while it published, and the one before: that whose dump is there.
+
+    Neither is: the one before, as if that run had never been.
+    """
+    digests = {file.sha256 for file in outputs.values()}
+    there = [one for one in states if one.files and digests.issuperset(file.sha256 for file in one.files)]
+    return max(
+        reversed(there), key=lambda one: len(one.files or ()), default=next(iter(states), CleanerState())
+    )
+
+
+def _names(logs: Mapping[LogName, object]) -> str:
+    shown = [str(log) for log in sorted(logs)[:3]]
+    return ", ".join(shown) + (", ..." if len(logs) > len(shown) else "")

@@ -1,0 +1,65 @@
+"""The files of a dump that may be of a state's output: found by size, and by a digest where they are read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+
+from kcompact.broker.cleaner_state import CleanerState, StatePlace
+from kcompact.broker.state_of_dump import StateOfDump, state_beside
+from kcompact.broker.state_output import OutputFile
+from kcompact.commands.opening import Workplaces
+from kcompact.dumps.dump import Dump
+from kcompact.dumps.files.at_hand import sha256_of, stored_output_file
+from kcompact.dumps.files.stored import stored_bytes
+from kcompact.dumps.records.layout import DumpFile
+from kcompact.storage.object_stores import is_address
+from kcompact.storage.publication import Publication
+
+
+@dataclass(frozen=True)
+class StateInUse:
+    """A state that is open, and what it knows of the dump."""
+
+    opened: StatePlace
+    beside: StateOfDump
+    places: Workplaces
+
+    def prepare(self, later: CleanerState, parts: Sequence[str], publication: Publication) -> None:
+        """As ``StatePlace.prepare``; to the later state's files come parts on a store, by address.
+
+        Tasks wrote them: each is read once more, for its digest, where it was written. Raises KcompactError.
+        """
+        places = self.places
+        stored = places.run(len(parts), lambda number: stored_output_file(parts[number]))
+        before = self.beside.state
+        later = replace(later, files=(*(later.files or ()), *stored))
+        self.opened.prepare(before, before.followed_by(later), publication)
+
+
+def state_in_use(opened: StatePlace | None, dump: Dump, places: Workplaces) -> StateInUse | None:
+    """An open state beside a dump that is open."""
+    if opened is None:
+        return None
+    paths = [file.path for file in dump.files]
+    beside = state_beside(opened, paths, outputs_among(dump.files, opened.states, places))
+    return StateInUse(opened, beside, places)
+
+
+def outputs_among(
+    files: Sequence[DumpFile], states: Sequence[CleanerState], places: Workplaces
+) -> dict[str, OutputFile]:
+    """Those files, by path, that are as large as a file of a state's output."""
+    sizes = {one.size_bytes for state in states for one in state.files or ()}
+    likely = [file for file in files if _size(file.path) in sizes]
+    digests = places.run(len(likely), lambda number: sha256_of(likely[number]))
+    return {
+        file.path: OutputFile(PurePath(file.path).name, _size(file.path), digest)
+        for file, digest in zip(likely, digests, strict=True)
+    }
+
+
+def _size(path: str) -> int:
+    """Of a file that the driver does not see: -1."""
+    if is_address(path):
+        return stored_bytes(path)
+    return Path(path).stat().st_size if Path(path).is_file() else -1

@@ -1,0 +1,150 @@
+"""Small objects that are written on conditions: where there is none yet, or in place of the one last read.
+
+``pyarrow.fs`` has no such writes, so these few objects go through ``obstore``, an extra of the package; it
+finds credentials and endpoint as ``object_stores.py`` does, and its errors are said in the same words.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from kcompact.errors import InputError, KcompactError, OutputError
+from kcompact.storage.object_stores import explained, s3_endpoint, s3_region
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+_SECONDS = 30  # for which a store that is busy is asked again
+
+
+class ConflictError(Exception):
+    """An object is not what a write expected: somebody else has written."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """Facts that tell an object from what replaces it, as the store names them."""
+
+    e_tag: str | None
+    version: str | None
+
+
+class ConditionalObjects:
+    """The objects below a prefix, by name."""
+
+    def __init__(self, prefix: str) -> None:
+        """Raise InputError where the store has no conditional writes, or nothing here knows how to ask."""
+        self.prefix = prefix
+        parts = urlsplit(prefix)
+        _check_possible(prefix, parts.scheme)
+        if not parts.netloc:
+            raise InputError(f"{prefix}: names no bucket", hint="write s3://bucket/prefix/")
+        self._key = prefix.partition("://")[2].partition("/")[2]
+        with _explained(prefix, InputError):
+            self._store = _store(parts.scheme, parts.netloc)
+
+    def read(self, name: str) -> tuple[bytes, Version] | None:
+        """An object and its version; None: there is none. Raises InputError."""
+        import obstore
+
+        with _explained(self.prefix + name, InputError):
+            try:
+                found = obstore.get(self._store, self._key + name)
+                return bytes(found.bytes()), Version(found.meta["e_tag"], found.meta["version"])
+            except FileNotFoundError:
+                return None
+
+    def write(self, name: str, content: bytes, expected: Version | None) -> Version:
+        """Write an object in place of the version expected; None: there must be none.
+
+        Raises ConflictError, OutputError. No two contents may be the same: of a write that the store carried
+        out and whose answer was lost, the client's next attempt meets what the first one wrote.
+        """
+        try:
+            return self._put(name, content, expected)
+        except ConflictError:
+            found = self.read(name)
+            if found is None or found[0] != content:
+                raise
+            return found[1]
+
+    def _put(self, name: str, content: bytes, expected: Version | None) -> Version:
+        import obstore
+        from obstore.exceptions import AlreadyExistsError, PreconditionError
+
+        known = asdict(expected) if expected else {}
+        mode: Any = {name: value for name, value in known.items() if value is not None} or "create"
+        with _explained(self.prefix + name, OutputError):
+            try:
+                put = obstore.put(self._store, self._key + name, content, mode=mode)
+            except (AlreadyExistsError, PreconditionError) as error:
+                raise ConflictError from error
+            except FileNotFoundError as error:  # nothing else has to be there
+                raise OSError("NO_SUCH_BUCKET") from error
+            return Version(put["e_tag"], put["version"])
+
+    def delete(self, name: str) -> None:
+        """Delete an object; what is gone already is no error. Raises OutputError."""
+        import obstore
+
+        with _explained(self.prefix + name, OutputError):
+            try:
+                obstore.delete(self._store, self._key + name)
+            except FileNotFoundError:
+                return
+
+
+def _check_possible(prefix: str, scheme: str) -> None:
+    if scheme == "hdfs":
+        raise InputError(
+            f"{prefix}: HDFS has no conditional writes, which keep two runs from changing one state at once",
+            hint="keep the state on s3://, gs:// or abfss://, or with the dump on a disk",
+        )
+    packages = ["obstore", *(["boto3"] if scheme == "s3" else [])]  # boto3 knows profiles and roles
+    if any(find_spec(package) is None for package in packages):
+        raise InputError(
+            f"{prefix}: a state on a store needs {' and '.join(packages)}, which are not all installed",
+            hint=f"pip install {' '.join(packages)}",
+        )
+
+
+@contextmanager
+def _explained(address: str, kind: type[KcompactError]) -> Iterator[None]:
+    from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
+
+    with explained(address, kind):
+        try:
+            yield
+        except (PermissionDeniedError, UnauthenticatedError) as error:
+            raise PermissionError from error
+        except BaseError as error:
+            raise OSError(str(error)) from error
+
+
+def _store(scheme: str, authority: str) -> "ObjectStore":
+    from obstore.store import from_url
+
+    retry: Any = {"retry_timeout": timedelta(seconds=_SECONDS)}
+    if scheme != "s3":
+        return from_url(f"{scheme}://{authority}", retry_config=retry)
+    from botocore.exceptions import BotoCoreError
+    from obstore.auth.boto3 import Boto3CredentialProvider
+
+    endpoint = s3_endpoint()
+    known = {"endpoint": endpoint, "region": s3_region(authority, endpoint)}
+    options: Any = {name: value for name, value in known.items() if value}
+    try:
+        provider = Boto3CredentialProvider()
+    except (ValueError, BotoCoreError) as error:  # there are none, or no such profile
+        raise PermissionError from error
+    return from_url(
+        f"s3://{authority}",
+        credential_provider=provider,
+        client_options={"allow_http": endpoint.startswith("http:")},
+        retry_config=retry,
+        **options,
+    )

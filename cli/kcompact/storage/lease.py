@@ -1,0 +1,120 @@
+"""The lock of a prefix on a store: an object that one run creates, renews while it lives, and deletes.
+
+Who finds it watches it: a lock that is renewed belongs to a run that lives, one that is not renewed for
+TAKEN_OVER_SECONDS is taken over. Only this machine's own seconds are counted, no clocks are compared. A run
+that was held up for longer loses its lock and may go on; so what the lock guards is itself written on
+condition that nobody else has changed it, and the lock only spares the second run its work.
+"""
+
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+
+from kcompact.console import note
+from kcompact.errors import InputError, KcompactError
+from kcompact.storage.conditional_objects import ConditionalObjects, ConflictError, Version
+
+LOCK = "lock"
+RENEWED_SECONDS = 5.0
+TAKEN_OVER_SECONDS = 30.0
+_LOOK_SECONDS = 1.0
+_NEVER = Version('"0"', "1")  # of no object
+
+
+@dataclass(frozen=True)
+class _Holder:
+    """Who has a lock; ``renewals`` make each text another. The rest is shown to the user."""
+
+    run: str
+    host: str
+    process: int
+    since: str
+    renewals: int = 0
+
+    def __str__(self) -> str:
+        return f"process {self.process} on {self.host}, since {self.since}"
+
+    def text(self) -> bytes:
+        return json.dumps(asdict(self)).encode()
+
+
+@contextmanager
+def leased(objects: ConditionalObjects) -> Iterator[None]:
+    """Hold the lock of a prefix. Raises InputError where another run has it, OutputError."""
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    holder = _Holder(os.urandom(8).hex(), socket.gethostname(), os.getpid(), started)
+    version = _take(objects, holder)
+    ended = threading.Event()
+    renewing = threading.Thread(target=_renew, args=(objects, holder, version, ended), daemon=True)
+    try:
+        _check_conditions(objects, holder)
+        renewing.start()
+        yield
+    finally:
+        ended.set()
+        if renewing.is_alive():
+            renewing.join()
+        with suppress(KcompactError):  # else it is taken over some time
+            found = objects.read(LOCK)
+            if found is not None and _holder(found[0]).run == holder.run:
+                objects.delete(LOCK)
+
+
+def _take(objects: ConditionalObjects, holder: _Holder) -> Version:
+    watched: Version | None = None
+    deadline = 0.0
+    while True:
+        found = objects.read(LOCK)
+        expected = found[1] if found else None
+        if found is not None and watched is None:
+            watched, deadline = expected, time.monotonic() + TAKEN_OVER_SECONDS
+            note(
+                f"{objects.prefix}: locked by another run ({_holder(found[0])}); if that has died, this one"
+                f" goes on in {TAKEN_OVER_SECONDS:.0f} s"
+            )
+        elif found is not None and expected != watched:
+            raise InputError(
+                f"{objects.prefix}: in use by another run ({_holder(found[0])}), which renews its lock",
+                hint="wait until it has ended; the lock of a run that has died is taken over",
+            )
+        if found is None or time.monotonic() >= deadline:
+            with suppress(ConflictError):  # another run was quicker
+                return objects.write(LOCK, holder.text(), expected)
+            continue
+        time.sleep(_LOOK_SECONDS)
+
+
+def _renew(objects: ConditionalObjects, holder: _Holder, version: Version, ended: threading.Event) -> None:
+    renewals = 0
+    while not ended.wait(RENEWED_SECONDS):
+        renewals += 1
+        with suppress(KcompactError):  # not to be reached for a while
+            try:
+                version = objects.write(LOCK, replace(holder, renewals=renewals).text(), version)
+            except ConflictError:  # taken over: what the lock guards is safe without it
+                return
+
+
+def _check_conditions(objects: ConditionalObjects, holder: _Holder) -> None:
+    """Raise InputError for a store that writes whatever the conditions are, as some that speak S3 do."""
+    for number, expected in enumerate((None, _NEVER), start=1):
+        with suppress(ConflictError):
+            objects.write(LOCK, replace(holder, renewals=-number).text(), expected)
+            raise InputError(
+                f"{objects.prefix}: this store does not heed conditions of writes (If-None-Match, If-Match),"
+                " which keep two runs from changing one state at once",
+                hint="keep the state on a store that does, or with the dump on a disk",
+            )
+
+
+def _holder(content: bytes) -> _Holder:
+    try:
+        return _Holder(**json.loads(content))
+    except (ValueError, TypeError):
+        return _Holder("", "a host that it does not tell", 0, "a time that it does not tell")

@@ -1,0 +1,43 @@
+"""The sample dump as it grows from night to night, and what is left of it by a plain reading of the rules."""
+
+import json
+from pathlib import Path
+
+from s3_server import S3
+
+STATE = "s3://bucket/orders.state/"
+ORDERS = Path(__file__).parents[2] / "samples" / "orders.jsonl"
+LINES = ORDERS.read_text().splitlines(keepends=True)
+NIGHTS = [LINES[:200], LINES[200:400], LINES[400:]]
+NOW_MS = 1_760_100_000_000
+_DAY_MS = 24 * 3_600_000
+
+
+def now_ms(night: int) -> int:
+    """The clock of a night: tombstones expire a day after they were first seen, so before the next one."""
+    return NOW_MS + 2 * night * _DAY_MS
+
+
+def expected(nights: list[list[str]]) -> list[str]:
+    """What is left of a log by a plain reading of the rules: each night every log has new records.
+
+    The latest record of each key; of the tombstones only those that are new in the last night.
+    """
+    lines = [line for night in nights for line in night]
+    latest = {(one["partition"], one["key"]): line for line in lines for one in [json.loads(line)]}
+    fresh = set(nights[-1])
+    kept = [line for line in latest.values() if json.loads(line)["payload"] is not None or line in fresh]
+    return sorted(kept)
+
+
+def put_nights(store: S3) -> None:
+    """What is new in each night, on the store."""
+    for night, lines in enumerate(NIGHTS):
+        store.put(f"s3://bucket/new-{night}/orders.jsonl", "".join(lines).encode())
+
+
+def stored_line(night: int) -> tuple[str, ...]:
+    """The command line of a night, whose dump goes on from that of the night before, all on the store."""
+    inputs = [*([f"s3://bucket/out-{night - 1}/"] if night else []), f"s3://bucket/new-{night}/"]
+    line = ("compact", *inputs, "-o", f"s3://bucket/out-{night}/", "--state", STATE)
+    return (*line, "--overwrite", "--now", str(now_ms(night)))
