@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dump_pipeline import index_all, open_one
-from kcompact.dumps.detect import json_recognition, recognition
+from kcompact.dumps.detect import candidate, json_recognition
 from kcompact.dumps.judging import refuse_rejects
 from kcompact.dumps.loops import readiness, windows
 from kcompact.dumps.records import framed
@@ -29,8 +29,8 @@ def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Heads and windows of a few KB, and no record longer than LIMIT."""
     for module in (framed, json_recognition, windows, lines):
         monkeypatch.setattr(module, "LARGEST_RECORD_BYTES", LIMIT)
-    monkeypatch.setattr(recognition, "HEAD_BYTES", 1 << 10)
-    monkeypatch.setattr(recognition, "LONGEST_HEAD_BYTES", 1 << 12)
+    monkeypatch.setattr(candidate, "HEAD_BYTES", 1 << 10)
+    monkeypatch.setattr(candidate, "LONGEST_HEAD_BYTES", 1 << 12)
     monkeypatch.setattr(windows, "WINDOW_BYTES", 1 << 12)
     monkeypatch.setattr(lines, "CHUNK_BYTES", 1 << 12)
 

@@ -11,7 +11,8 @@ from typing import BinaryIO, cast
 
 from kcompact.dumps.avro.avro_container import MAGIC as AVRO_MAGIC
 from kcompact.dumps.avro.avro_container import holds_a_block
-from kcompact.dumps.detect.recognition import HEAD_BYTES, UTF8_BOM, Recognised, after_noise, recognise
+from kcompact.dumps.detect.candidate import HEAD_BYTES, UTF8_BOM, Recognised, after_noise
+from kcompact.dumps.detect.recognition import recognise
 from kcompact.dumps.files.at_hand import spool_folder
 from kcompact.dumps.files.containers import CONTAINERS, container_of, unpack
 from kcompact.dumps.files.file_names import NameFacts, name_facts, topic_of
@@ -102,8 +103,7 @@ def _opened_parquet(
     file_id: int, path: str, options: ReadOptions, source: StoredReader
 ) -> tuple[DumpFile, Ranges]:
     """By its table of contents and the first of its values."""
-    shape, dialect = recognise_parquet(path, path, options)
-    recognised = Recognised("parquet", dialect, shape, data_bytes=source.stamp.size)
+    recognised = replace(recognise_parquet(path, path, options), data_bytes=source.stamp.size)
     file = _file_of(file_id, path, path, recognised, options)
     return file, LAYOUTS[file.layout].plan(file, _GRAIN_BYTES)
 

@@ -30,9 +30,9 @@ from kcompact.dumps.avro.avro_dialect import avro_dialect, columns_of
 from kcompact.dumps.avro.avro_reader import AvroReader
 from kcompact.dumps.avro.avro_records import DAMAGE, Datum, RecordReader
 from kcompact.dumps.avro.avro_schema import wire_schema
+from kcompact.dumps.detect.candidate import Recognised
 from kcompact.dumps.detect.event_proposals import check_events, parsed_values
 from kcompact.dumps.dialects.columns import AVRO, value_place
-from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.loops.avro.block_loop import BlockLoop, Cursor
 from kcompact.dumps.loops.readiness import scanner_of
 from kcompact.dumps.options import ReadOptions
@@ -58,8 +58,8 @@ class AvroShape:
     target: Header | None = None
 
 
-def recognise_avro(path: str, data_path: str, options: ReadOptions) -> tuple[AvroShape, Dialect]:
-    """Shape and dialect of a file with Avro's magic; messages name it ``path``. Raises InputError."""
+def recognise_avro(path: str, data_path: str, options: ReadOptions) -> Recognised:
+    """Recognise a file with Avro's magic; messages name it ``path``. Raises InputError."""
     header = read_header(path, data_path)
     try:
         wire = wire_schema(header.schema)
@@ -70,7 +70,7 @@ def recognise_avro(path: str, data_path: str, options: ReadOptions) -> tuple[Avr
     place = value_place(columns, options)
     notes = check_events(path, replace(AVRO["avro"], value=place), _sample(data_path, header, place), options)
     dialect = avro_dialect(columns, header.schema, wire, options)
-    return AvroShape(header), replace(dialect, notes=dialect.notes + notes)
+    return Recognised("avro", dialect, AvroShape(header), notes=notes)
 
 
 def _sample(data_path: str, header: Header, place: str) -> list[Any]:

@@ -12,7 +12,6 @@ from typing import Any
 
 from kcompact.dumps.detect.event_proposals import check_events
 from kcompact.dumps.detect.likely_base64 import likely_base64
-from kcompact.dumps.detect.recognition import refuse
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.dialect_table import DIALECTS
 from kcompact.dumps.dialects.envelope import guess_envelope
@@ -40,7 +39,8 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
     else:
         fitting = (one for one in _fitting(layout, forms) if _decodes(one, sample))
         dialect = next(fitting, None) or guess_envelope(path, layout, set(seen), options)
-    refuse(dialect, path)
+    if dialect.refused is not None:
+        raise InputError(f"{path}: {dialect.tool}: {dialect.refused}", hint=dialect.hint)
     if not dialect.sure and options.dialect is None and dialect.key_encoding == "text":
         _ask_for_base64(path, dialect, sample)
     notes = check_events(path, dialect, values_at(sample, dialect.value), options)

@@ -7,8 +7,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from kcompact.dumps.detect.candidate import HEAD_BYTES, Candidate, Recognised, after_noise, first_byte
 from kcompact.dumps.detect.choosing import choose_dialect
-from kcompact.dumps.detect.recognition import HEAD_BYTES, Candidate, Recognised, after_noise, first_byte
 from kcompact.dumps.json.json_array import array_texts
 from kcompact.dumps.json.json_reader import why_not_json
 from kcompact.dumps.json.json_scan import CLOSE, OPEN, end_of_first, items_of

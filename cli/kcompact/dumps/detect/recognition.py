@@ -1,13 +1,14 @@
 """Recognition of a file from its first bytes: layout, dialect, and what had to be assumed."""
 
 import re
-from dataclasses import dataclass, replace
-from pathlib import Path, PurePath
-from typing import Any
+from dataclasses import replace
+from pathlib import PurePath
 
 from kcompact.dumps.avro.avro_container import MAGIC as AVRO_MAGIC
 from kcompact.dumps.avro.avro_layout import recognise_avro
-from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.detect.candidate import Candidate, Recognised, after_noise, candidate, first_byte
+from kcompact.dumps.detect.json_recognition import recognise_json
+from kcompact.dumps.detect.text_recognition import recognise_text
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.output.outputs import split_suffixes
 from kcompact.dumps.parquet.parquet_file import MAGIC as PARQUET_MAGIC
@@ -17,10 +18,7 @@ from kcompact.dumps.text.trailing_lines import end_of_records
 from kcompact.dumps.writers.csv_writer import COLUMNS
 from kcompact.errors import InputError
 
-HEAD_BYTES = 1 << 20
-LONGEST_HEAD_BYTES = 64 << 20  # larger than any record that a broker takes by default
 _SCHEMA_BYTES = 1 << 10  # within which kcompact's own Avro schema is named
-UTF8_BOM = b"\xef\xbb\xbf"
 _REFUSED = {
     b"PARE": ("encrypted Parquet", "decrypt it first, or export as JSON lines, CSV or Avro"),
     b"KBAK": ("a kafka-backup archive", "restore it to a topic and export that"),
@@ -35,66 +33,14 @@ _REFUSED = {
 }
 
 
-@dataclass(frozen=True)
-class Recognised:
-    """The layout's part of a DumpFile."""
-
-    layout: str
-    dialect: Dialect
-    shape: Any
-    topic: str | None = None  # where the file tells once, not record by record
-    partition: int | None = None
-    data_bytes: int | None = None  # where records end before the file does
-    notes: tuple[str, ...] = ()  # beside the dialect's
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A file to be recognised: how messages name it, where its plain bytes lie, how they begin.
-
-    ``start`` is where the text begins, after a byte order mark.
-    """
-
-    path: str
-    data_path: str
-    data_bytes: int
-    head: bytes
-    start: int
-
-    @property
-    def body(self) -> bytes:
-        """The head without a byte order mark."""
-        return self.head[self.start :]
-
-    @property
-    def whole(self) -> bool:
-        """Whether the head is the whole file."""
-        return len(self.head) == self.data_bytes
-
-
-def candidate(path: str, data_path: str) -> Candidate:
-    """Read the beginning of the plain file at ``data_path``, if need be up to its first line end."""
-    with Path(data_path).open("rb") as source:
-        head = source.read(HEAD_BYTES)
-        while b"\n" not in head and len(head) < LONGEST_HEAD_BYTES and (more := source.read(len(head))):
-            head += more
-    start = len(UTF8_BOM) if head.startswith(UTF8_BOM) else 0
-    return Candidate(path, data_path, Path(data_path).stat().st_size, head, start)
-
-
 def recognise(path: str, data_path: str, options: ReadOptions) -> Recognised:
     """Recognise the plain file at ``data_path``; messages name it ``path``. Raises InputError."""
-    from kcompact.dumps.detect.json_recognition import recognise_json
-    from kcompact.dumps.detect.text_recognition import recognise_text
-
     found = candidate(path, data_path)
     options = _for_converted(found, options)
     if found.head.startswith(AVRO_MAGIC):
-        shape, dialect = recognise_avro(path, data_path, options)
-        return Recognised("avro", dialect, shape)
+        return recognise_avro(path, data_path, options)
     if found.head.startswith(PARQUET_MAGIC):
-        parquet_shape, dialect = recognise_parquet(path, data_path, options)
-        return Recognised("parquet", dialect, parquet_shape)
+        return recognise_parquet(path, data_path, options)
     _refuse_misnamed(found)
     for magic, (what, hint) in _REFUSED.items():
         if found.head.startswith(magic):
@@ -166,27 +112,3 @@ def _for_converted(found: Candidate, options: ReadOptions) -> ReadOptions:
     if (options.columns or names - set(COLUMNS)) and _CONVERTED_LINE.match(found.body):
         return replace(options, dialect=None, columns=(), delimiter=None, fields={})
     return options
-
-
-def first_byte(body: bytes) -> bytes:
-    """The first byte that is neither blank nor part of kcat's ``% ...`` lines."""
-    return body[after_noise(body) :][:1]
-
-
-def after_noise(body: bytes) -> int:
-    """Where the first line begins that is neither blank nor one of kcat's; blanks before it not counted."""
-    at = 0
-    while at < len(body):
-        line_end = body.find(b"\n", at)
-        line_end = len(body) if line_end < 0 else line_end
-        line = body[at:line_end]
-        if line.strip() and not line.lstrip().startswith(b"%"):
-            return at + len(line) - len(line.lstrip())
-        at = line_end + 1
-    return len(body)
-
-
-def refuse(dialect: Dialect, path: str) -> None:
-    """Raise InputError if dumps of this dialect cannot be compacted."""
-    if dialect.refused is not None:
-        raise InputError(f"{path}: {dialect.tool}: {dialect.refused}", hint=dialect.hint)

@@ -4,9 +4,9 @@ import re
 from dataclasses import replace
 from typing import Any
 
+from kcompact.dumps.detect.candidate import Candidate, Recognised
 from kcompact.dumps.detect.choosing import Row, choose_dialect
 from kcompact.dumps.detect.event_proposals import check_events
-from kcompact.dumps.detect.recognition import Candidate, Recognised
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.dialects.envelope import ALIASES, plain_name

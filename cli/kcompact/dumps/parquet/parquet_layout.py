@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 import pyarrow as pa
 
+from kcompact.dumps.detect.candidate import Recognised
 from kcompact.dumps.detect.event_proposals import check_events, parsed_values
 from kcompact.dumps.dialects.columns import PARQUET, value_place
-from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.parquet.parquet_columns import bytes_of, column_at
 from kcompact.dumps.parquet.parquet_dialect import columns_of, parquet_dialect
@@ -27,7 +27,7 @@ from kcompact.dumps.parquet.parquet_file import (
     reading_footer,
     row_groups,
 )
-from kcompact.dumps.parquet.parquet_output import ParquetForm, form_of, framed, is_ours
+from kcompact.dumps.parquet.parquet_output import form_of, framed, is_ours
 from kcompact.dumps.parquet.parquet_reader import ParquetReader
 from kcompact.dumps.parquet.parquet_rows import RowGroupRows
 from kcompact.dumps.records.indexing import Found, index_rows
@@ -43,11 +43,8 @@ _IN_GROUP = (1 << GROUP_SHIFT) - 1
 _SAMPLED = 20
 
 
-def recognise_parquet(path: str, data_path: str, options: ReadOptions) -> tuple[ParquetForm, Dialect]:
-    """Shape (how its output is written) and dialect of a file with Parquet's magic. Raises InputError.
-
-    Messages name it ``path``.
-    """
+def recognise_parquet(path: str, data_path: str, options: ReadOptions) -> Recognised:
+    """Recognise a file with Parquet's magic; messages name it ``path``. Raises InputError."""
     with open_parquet(path, data_path) as source:
         with reading_footer(path, data_path):
             schema, groups, form = source.schema_arrow, row_groups(source), form_of(source)
@@ -61,7 +58,7 @@ def recognise_parquet(path: str, data_path: str, options: ReadOptions) -> tuple[
             sample = []  # told when it is read as a whole
         notes = check_events(path, replace(PARQUET["parquet"], value=place), sample, options)
         dialect = parquet_dialect(columns, schema, options)
-        return form, replace(dialect, notes=dialect.notes + notes)
+        return Recognised("parquet", dialect, form, notes=notes)
 
 
 def _sample(source: "parquet.ParquetFile", group: RowGroup, place: str) -> list[bytes | None]:
