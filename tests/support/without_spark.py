@@ -47,9 +47,9 @@ def find(kept: Path) -> None:
         return done
 
     compact_run.compact_dump = compact_dump
-    compact_run.prepare_soon = lambda _page: None  # type: ignore[assignment]
-    opening.open_session = lambda _options: nullcontext()  # type: ignore[assignment]
-    session.spark_started = lambda _options: nullcontext()  # type: ignore[assignment]
+    compact_run.prepare_soon = lambda _page: None  # type: ignore[assignment]  # only makes a page ready sooner
+    opening.open_session = lambda _options: nullcontext()  # type: ignore[assignment]  # never asked for a task
+    session.spark_started = lambda _options: nullcontext()  # type: ignore[assignment]  # nor is Java
 
 
 if __name__ == "__main__":

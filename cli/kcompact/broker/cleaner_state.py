@@ -4,7 +4,7 @@ They are ``cleaner-offset-checkpoint``, ``delete-horizons``, and ``output.json``
 dump that both belong to: files of a folder (``state_folder.py``), or one object (``stored_state.py``).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -65,8 +65,8 @@ class StatePlace(Protocol):
     """Its content when the run began: none, a state, or two, the later one of a run that died while it
     published its dump. Which of them counts is told by the dump (``state_of_dump.py``)."""
 
-    files: list[Path]
-    """Files of this machine that a publication replaces."""
+    files: Sequence[Path]
+    """Files of this machine that a publication replaces; none of a state on a store."""
 
     def prepare(self, before: CleanerState, after: CleanerState, publication: Publication) -> None:
         """Right before the dump is published: what counts until then, and from then on.

@@ -2,7 +2,7 @@
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -21,7 +21,7 @@ class StateFolder:
     def __init__(self, path: Path) -> None:
         settle(path)
         self.place = str(path)
-        self.files = [path / name for name in STATE_NAMES]
+        self.files: Sequence[Path] = [path / name for name in STATE_NAMES]
         texts = {file.name: read_text(str(file)) for file in self.files if file.exists()}
         self.states: tuple[CleanerState, ...] = (state_of(texts, self.place),)
 

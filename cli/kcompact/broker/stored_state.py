@@ -28,7 +28,7 @@ _SCHEMA_VERSION = 1
 class StoredState:
     """A ``StatePlace`` on a store."""
 
-    files: list[Path] = []  # noqa: RUF012  as of every place, and there are none
+    files: Sequence[Path] = ()
 
     def __init__(self, objects: ConditionalObjects) -> None:
         self.place = objects.prefix

@@ -66,7 +66,7 @@ def both_ways(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> li
     found = []
     for extra in (CONTENT_EXTRA, frozenset[str]()):
         with monkeypatch.context() as patched:
-            patched.setattr(avro, "scanner_of", lambda file, extra, _: scanner_of(file, extra))
+            patched.setattr(avro, "scanner_of", lambda part, extra: scanner_of(part.file, extra))
             found, notes = rows_and_notes(path, extra, **options)
         with monkeypatch.context() as patched:
             patched.setattr(avro, "scanner_of", lambda *_: None)
@@ -355,7 +355,7 @@ def test_blocks_that_say_another_number_of_records_are_refused(
     path = hostile_dump(tmp_path / "dump.avro", (3, good), (count, good), (3, good))
     both_ways(path, monkeypatch)
     with monkeypatch.context() as patched:
-        patched.setattr(avro, "scanner_of", lambda file, extra, _: scanner_of(file, extra))
+        patched.setattr(avro, "scanner_of", lambda part, extra: scanner_of(part.file, extra))
         assert rows_and_notes(path)[1].rejects
 
 

@@ -150,7 +150,7 @@ def _indexed(part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBat
     def by_reference(chunk: Chunk, first: Cursor, last: Cursor) -> Iterator[pa.RecordBatch]:
         return index_rows(exact.read(chunk, first, last), part.split.split_id, extra, part.notes)
 
-    scanner = scanner_of(part.file, extra, part.notes)
+    scanner = scanner_of(part, extra)
     by_loop = BlockLoop(scanner, part, extra, by_reference) if scanner is not None else None
     with map_file(part.file.data_path) as data:
         for chunk in _chunks(data, part.file, part.split):

@@ -39,7 +39,7 @@ def index_lines(
     parts: Sequence[SplitToIndex], extra: frozenset[str], reference: Reference
 ) -> Iterator[pa.RecordBatch]:
     """Index rows of parts that are alike: by a loop where the dump is large and its dialect allows it."""
-    scanner = scanner_of(parts[0].file, extra, parts[0].notes)
+    scanner = scanner_of(parts[0], extra)
     if scanner is not None:
         yield from LineLoop(scanner, parts, extra, reference).index()
         return

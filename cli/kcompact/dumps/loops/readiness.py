@@ -36,7 +36,7 @@ from kcompact.private_folders import (
 
 if TYPE_CHECKING:
     # Imports pyarrow, which a process that forks must not.
-    from kcompact.dumps.records.layout import DumpFile, SplitNotes
+    from kcompact.dumps.records.layout import DumpFile, SplitToIndex
 
 SMALLEST_DUMP_BYTES = {"json_lines": 16 << 20, "csv_lines": 10 << 20, "avro": 10 << 20}
 """Below, importing numba and loading compiled code (half a CPU second) cost more than they save."""
@@ -72,18 +72,19 @@ def is_numba_there() -> bool:
     return importlib.util.find_spec("numba") is not None
 
 
-def scanner_of(file: "DumpFile", extra: frozenset[str], notes: "SplitNotes") -> Any:
-    """The scanner that reads a file by loops; None where the reference reads it.
+def scanner_of(part: "SplitToIndex", extra: frozenset[str]) -> Any:
+    """The scanner that reads a part of a file by loops; None where the reference reads it.
 
     For a large dump the first process compiles, which takes some ten seconds; others wait for it. It is noted
     where that fails.
     """
+    file, _, notes = part
     if not are_loops_worth_it(file):
         return None
     is_large = file.dump_bytes >= WORTH_COMPILING_BYTES
     if not load_loops(file.layout, compile_now=is_large):
         if is_large:
-            notes.counts["read_without_loops"] = 1
+            notes.count("read_without_loops")
         return None
     module = importlib.import_module(f"kcompact.dumps.loops.{_SCANNERS[file.layout]}")
     return module.scanner_for(file, extra)
@@ -199,7 +200,7 @@ def _import_with(folder: Path, names: list[str]) -> None:
         with _kept_in(importlib.import_module("numba").config, folder):
             for name in names:
                 importlib.import_module(name)
-        gc.freeze()  # PySpark collects garbage after each task: not in all of numba, which takes 0.1 s
+        gc.freeze()  # PySpark collects garbage after each task: it need not walk through all of numba
     except ImportError:
         raise
     except Exception as error:  # whatever numba raises: a version that we do not know

@@ -28,7 +28,7 @@ _serve = daemon.worker
 
 def _serve_prepared(connection: socket.socket, authenticated: bool) -> int:
     """Runs in a worker, for each of its tasks."""
-    if not gc.isenabled():
+    if not gc.isenabled():  # the first one: it is off from the daemon's start until _prepare has run
         _prepare()
     return _serve(connection, authenticated)
 
