@@ -31,6 +31,7 @@ from kcompact.storage.object_reading import StoredReader, open_object
 from kcompact.storage.object_stores import is_address
 
 _GRAIN_BYTES = 16 << 20  # between places where a file of a store may be cut
+_BROUGHT_WHOLE_BYTES = 2 << 20  # up to here another request takes longer than the bytes
 
 Ranges = list[tuple[int, int]]
 
@@ -53,10 +54,12 @@ def _opened_object(file_id: int, path: str, options: ReadOptions, spool: Path) -
     place = place_in(spool, path)
     with open_object(path) as source:
         size = source.stamp.size
-        source.bring(place, (0, min(size, HEAD_BYTES)))
-        found = _opened_by_ends(file_id, path, options, spool, source) if size > HEAD_BYTES else None
+        comes_whole = size <= _BROUGHT_WHOLE_BYTES or container_of(path) is not None
+        head_bytes = size if comes_whole else HEAD_BYTES
+        source.bring(place, (0, head_bytes))
+        found = _opened_by_ends(file_id, path, options, spool, source) if head_bytes < size else None
         if found is None:
-            source.bring(place, (min(size, HEAD_BYTES), size))
+            source.bring(place, (head_bytes, size))
             file = _open_file(file_id, path, options, spool)
             found = file, LAYOUTS[file.layout].plan(file, _GRAIN_BYTES)
     file, ranges = found
@@ -70,11 +73,12 @@ def _opened_by_ends(
     """A large object, of which the beginning is there, and its ranges; None: all of it has to be there."""
     with place_in(spool, path).open("rb") as there:
         head = there.read(HEAD_BYTES)
-    if head.startswith(PARQUET_MAGIC):
-        return _opened_parquet(file_id, path, options, source)
     if not _tells_all(head):
         return None
-    source.bring(place_in(spool, path), (source.stamp.size - TAIL_BYTES, source.stamp.size))
+    if not head.startswith(AVRO_MAGIC):
+        source.bring(place_in(spool, path), (source.stamp.size - TAIL_BYTES, source.stamp.size))
+    if head.startswith(PARQUET_MAGIC):
+        return _opened_parquet(file_id, path, options, source)
     with suppress(InputError):  # what is wrong with it is told of the whole
         file = _open_file(file_id, path, options, spool)
         ranges = LAYOUTS[file.layout].cut(file, cast(BinaryIO, source), _GRAIN_BYTES)
@@ -83,7 +87,9 @@ def _opened_by_ends(
 
 
 def _tells_all(head: bytes) -> bool:
-    """Whether what is recognised by the head needs nothing of what follows: then only lines are looked at."""
+    """Whether what is recognised by the head, and the end, needs nothing of what lies between."""
+    if head.startswith(PARQUET_MAGIC):
+        return True
     if head.startswith((*MARKS, *(container.magic for container in CONTAINERS.values()))):
         return False
     if head.startswith(AVRO_MAGIC):
@@ -103,9 +109,10 @@ def _opened_parquet(
     file_id: int, path: str, options: ReadOptions, source: StoredReader
 ) -> tuple[DumpFile, Ranges]:
     """By its table of contents and the first of its values."""
-    recognised = replace(recognise_parquet(path, path, options), data_bytes=source.stamp.size)
+    there = cast(BinaryIO, source)
+    recognised = replace(recognise_parquet(path, there, options), data_bytes=source.stamp.size)
     file = _file_of(file_id, path, path, recognised, options)
-    return file, LAYOUTS[file.layout].plan(file, _GRAIN_BYTES)
+    return file, LAYOUTS["parquet"].cut(file, there, _GRAIN_BYTES) or []
 
 
 def _is_plain(file: DumpFile) -> bool:

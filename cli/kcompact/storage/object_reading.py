@@ -26,12 +26,13 @@ class Stamp:
 
 
 class StoredReader(io.RawIOBase):
-    """An object, open for reading. Each read is a request; errors name the address."""
+    """An object, open for reading. A read of what was not brought is a request; errors name the address."""
 
     def __init__(self, address: str, source: Any, stamp: Stamp) -> None:
         super().__init__()
         self.stamp = stamp
         self._address, self._source, self._position = address, source, 0
+        self._brought: list[tuple[Path, int, int]] = []
 
     def readable(self) -> bool:
         """It is."""
@@ -57,8 +58,7 @@ class StoredReader(io.RawIOBase):
         wanted = min(len(view), max(0, self.stamp.size - self._position))
         if not wanted:
             return 0
-        with explained(self._address):
-            found = self._source.read_at(wanted, self._position)
+        found = self._found(self._position, self._position + wanted)
         view[: len(found)] = found
         self._position += len(found)
         return len(found)
@@ -80,6 +80,17 @@ class StoredReader(io.RawIOBase):
                 out.seek(start)
                 for chunk in self._chunks(start, end):
                     out.write(chunk)
+        self._brought += [(target, *brought) for brought in ranges]
+
+    def _found(self, start: int, end: int) -> bytes:
+        """All of a range from the disk, or what the store answers."""
+        for target, first, behind in self._brought:
+            if first <= start and end <= behind:
+                with target.open("rb") as source:
+                    source.seek(start)
+                    return source.read(end - start)
+        with explained(self._address):
+            return bytes(self._source.read_at(end - start, start))
 
     def _chunks(self, position: int, end: int) -> Iterator[bytes]:
         self.seek(position)

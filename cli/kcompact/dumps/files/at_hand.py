@@ -80,8 +80,7 @@ def _brought(file: DumpFile, split: Split | None, spool: Path) -> DumpFile:
     if split is not None and origin.is_plain and file.layout in _READ_WITHIN_SPLITS:
         return replace(file, data_path=origin.bring_range(spool, split.start, split.end))
     if origin.is_plain and file.layout == "parquet" and file.data_bytes > _READ_WHOLE_BYTES:
-        origin.look()
-        return replace(file, data_path=file.path)
+        return file  # of which its layout reads what it needs
     origin.bring(spool)
     if isinstance(file.shape, SideShape):
         parts = {

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO, cast
 
 from kcompact.errors import InputError
 from kcompact.storage.object_reading import Stamp, fetch, open_object
@@ -41,11 +42,12 @@ class Origin:
         for path, stamp in self.stamps:
             refuse_changed(path, stamp, found[path])
 
-    def look(self) -> None:
-        """Raise InputError if a plain object is another by now; nothing of it is brought."""
+    def opened(self) -> BinaryIO:
+        """A plain object, open for reading. Raises InputError if it is another by now."""
         ((path, stamp),) = self.stamps
-        with open_object(path) as source:
-            refuse_changed(path, stamp, source.stamp)
+        source = open_object(path)
+        refuse_changed(path, stamp, source.stamp)
+        return cast(BinaryIO, source)
 
     def bring_range(self, spool: Path, start: int, end: int) -> str:
         """Bring a range of a plain object, at its place in a file that is as long; the path of the file."""

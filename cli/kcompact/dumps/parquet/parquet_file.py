@@ -4,13 +4,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
 
-from kcompact.dumps.records.layout import UnreadableError
+from kcompact.dumps.records.layout import DumpFile, UnreadableError
 from kcompact.errors import InputError
-from kcompact.storage.object_reading import open_object
 from kcompact.storage.object_stores import is_address
 
 if TYPE_CHECKING:
@@ -48,31 +47,38 @@ def bad_row_group(number: int, reason: str, hint: str | None = DAMAGED_HINT, row
     return UnreadableError(reason, hint, position=number << GROUP_SHIFT | row)
 
 
-def open_parquet(path: str, data_path: str) -> "parquet.ParquetFile":
-    """The file at ``data_path``, whose messages name it ``path``. Raises InputError.
+Place = str | BinaryIO
+"""Where a file lies on this disk, or an object, which is read by ranges, as they are needed."""
 
-    An address is read by ranges, as they are needed.
-    """
+
+def place_of(file: DumpFile) -> Place:
+    """Where the file of a dump is read. Raises InputError if its object is another by now."""
+    if file.origin is not None and is_address(file.data_path):
+        return file.origin.opened()
+    return file.data_path
+
+
+def open_parquet(path: str, place: Place) -> "parquet.ParquetFile":
+    """The file at a place, whose messages name it ``path``. Raises InputError."""
     from pyarrow import parquet
 
-    is_stored = is_address(data_path)
-    with reading_footer(path, data_path):
+    with reading_footer(path, place):
         # Spark's INT96 counts microseconds at most: in nanoseconds the year 9999 would overflow.
         return parquet.ParquetFile(
-            open_object(data_path) if is_stored else data_path,
+            place,
             coerce_int96_timestamp_unit="us",
             page_checksum_verification=True,
-            pre_buffer=is_stored,  # columns that lie side by side come together
+            pre_buffer=not isinstance(place, str),  # columns that lie side by side come together
         )
 
 
 @contextmanager
-def reading_footer(path: str, data_path: str) -> Iterator[None]:
+def reading_footer(path: str, place: Place) -> Iterator[None]:
     """Whatever pyarrow says about a footer that is none, as an InputError."""
     try:
         yield
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        with open_object(data_path) if is_address(data_path) else Path(data_path).open("rb") as source:
+        with Path(place).open("rb") if isinstance(place, str) else place as source:
             source.seek(0, 2)
             source.seek(max(0, source.tell() - len(MAGIC)))
             is_cut = source.read() != MAGIC

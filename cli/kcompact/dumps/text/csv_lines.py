@@ -27,8 +27,8 @@ class CsvLines(LineLayout):
 
     def cut(self, file: DumpFile, source: BinaryIO, split_bytes: int) -> list[tuple[int, int]] | None:
         """Likewise, where no line end can be quoted."""
-        ranges = super().cut(file, source, split_bytes)
-        return ranges if ranges is not None and _is_cut_well(file, ranges) else None
+        is_one = not file.shape.splittable or file.data_bytes - file.shape.start <= split_bytes
+        return super().cut(file, source, split_bytes) if is_one or file.shape.quoting == "none" else None
 
     def frames(self, file: DumpFile, start: int, end: int, notes: SplitNotes) -> Iterator[Frame]:
         """Rows; blank lines are skipped."""
