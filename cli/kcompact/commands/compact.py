@@ -34,10 +34,10 @@ def compact(
     run: RunOptions,
 ) -> int:
     """Keep the latest record of every key, at its offset, and say what was removed and why."""
-    with spark_starting(dumps, run, light=True):
+    with spark_starting(dumps, run):
         from kcompact.dumps.files.sources import find_files
 
         find_files(dumps)  # a missing file is told before Spark is imported
         from kcompact.commands.compact_run import CompactCommand
 
-        return CompactCommand(dumps, output, report_format, cleaning, policy, given, reading, run).execute()
+        return CompactCommand(dumps, reading, run, output, report_format, cleaning, policy, given).execute()

@@ -2,7 +2,7 @@
 
 import time
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from kcompact.broker.cleaner_state import StatePlace
 from kcompact.broker.state_of_dump import StateOfDump
 from kcompact.broker.state_places import open_state
-from kcompact.commands.keeping_going import keep_going, notes_on
+from kcompact.commands.command import Command
 from kcompact.commands.opening import Workplaces
 from kcompact.commands.path_checks import check_paths, files_named
 from kcompact.commands.publishing import Publications, publish
@@ -21,7 +21,6 @@ from kcompact.compact.pipeline import Compacted, Renderings, Request, compact_du
 from kcompact.console import note, say, stderr, stdout
 from kcompact.dumps.describing import describe, serial_notes
 from kcompact.dumps.dump import Dump
-from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut, ReadOptions
 from kcompact.dumps.output.joining import joined, order_notes
 from kcompact.dumps.output.outputs import OutputChoice, OutputNames, OutputPlan, name_outputs
 from kcompact.dumps.output.stored_output import check_state_apart
@@ -29,10 +28,8 @@ from kcompact.dumps.output.workplace import Workplace
 from kcompact.dumps.writers.converting import copying_for
 from kcompact.dumps.writers.targets import check_one_log, conversion_notes, with_writers, workplace
 from kcompact.engine.passes.copy_pass import Copier
-from kcompact.engine.session import SessionOptions
 from kcompact.errors import ExitCode, PolicyError
 from kcompact.options.compact_options import CleaningOptions, parse_rounds
-from kcompact.options.dump_options import ReadingOptions, read_options
 from kcompact.options.log_options import (
     GivenOptions,
     given_files,
@@ -49,7 +46,6 @@ from kcompact.options.policy_options import (
     policies_for,
     require_retention,
 )
-from kcompact.options.run_options import RunOptions
 from kcompact.report.compact.compaction_broker_log import render_broker_log
 from kcompact.report.compact.compaction_html import PAGE, render_html
 from kcompact.report.compact.compaction_json import render_json
@@ -75,23 +71,14 @@ class _Work:
 
 
 @dataclass(frozen=True)
-class CompactCommand:
-    """The command line of one ``compact``, as options groups."""
+class CompactCommand(Command):
+    """``compact`` with its options, in groups."""
 
-    dumps: list[str]
     output: OutputOptions
     report_format: ReportFormat
     cleaning: CleaningOptions
     policy: PolicyOptions
     given: GivenOptions
-    reading: ReadingOptions
-    run: RunOptions
-
-    left_out: LeftOut = NOTHING_LEFT_OUT
-
-    def execute(self) -> int:
-        """Do it, and return the exit code."""
-        return keep_going(lambda left_out: replace(self, left_out=left_out).attempt(), self.dumps)
 
     def attempt(self) -> int:
         """Once, without what is to be left out."""
@@ -102,9 +89,9 @@ class CompactCommand:
             state = self._open_state(stack, names)
             publication = stack.enter_context(self._open_publication(names, state))
             publications = Publications(publication, self._open_stored(stack, names))
-            places = Workplaces(stack, self._session_options())
+            places = Workplaces(stack, self.run.session_options(writes=not self.output.dry_run))
             shared = self._shared_folder(names, publication)
-            dump = stack.enter_context(places.open(self.dumps, self._read_options(), shared))
+            dump = stack.enter_context(places.open(self.dumps, self.read_options(), shared))
             outputs = with_writers(names.plan(dump.files), self.output.to)
             dump.files = joined(outputs)
             work = self._work(publication, outputs, places)
@@ -206,24 +193,13 @@ class CompactCommand:
             plain=given.is_empty and not remembers and all(map(is_plain, policies.all_policies())),
             state=state,
         )
-        input_bytes = sum(file.data_bytes for file in dump.files)
-        with work.places.session(replace(self._session_options(), input_bytes=input_bytes)) as spark:
+        with work.places.session(dump.data_bytes) as spark:
             if not self.output.no_report:
                 prepare_soon(PAGE)  # while Java and its workers have the work
             done = compact_dump(spark, dump, request)
         if committed is not None:
             committed.check_unmoved()
         return done
-
-    def _read_options(self) -> ReadOptions:
-        return read_options(self.reading, self.left_out)
-
-    def _session_options(self) -> SessionOptions:
-        run = self.run
-        writes = not self.output.dry_run
-        return SessionOptions(
-            run.place, run.driver_memory, run.verbose, light=True, writes=writes, conf=run.settings
-        )
 
     def _shared_folder(self, names: OutputNames, publication: Publication) -> Path | None:
         """The folder that workers write into, where they see it; None: they write to a store, or nothing."""
@@ -233,7 +209,7 @@ class CompactCommand:
         path = self.given.read_committed
         if not path:
             return None
-        return stack.enter_context(work.places.open([path], self._read_options()))
+        return stack.enter_context(work.places.open([path], self.read_options()))
 
     def _report(
         self, dump: Dump, outputs: OutputPlan, policies: Policies, done: Compacted
@@ -241,7 +217,7 @@ class CompactCommand:
         shared = [SharedKey(topic, key) for topic, key in done.shared_keys.examples]
         notes = [*dump.notes, *conversion_notes(outputs), *order_notes(outputs, done.overtaken)]
         serial = serial_notes(dump) if self.run.verbose else []
-        warnings = notes_on(self.left_out)
+        warnings = self.notes_on_left_out()
         if done.shared_keys.count:
             warnings.append(_shared_warning(done.shared_keys.count))
         return CompactionReport(

@@ -63,12 +63,12 @@ def dirty_ratio(
 
     A config given as a list (--segment-bytes 16MiB,64MiB) adds a what-if row per value.
     """
-    with spark_starting(dumps, run, light=True):
+    with spark_starting(dumps, run):
         from kcompact.dumps.files.sources import find_files
 
         find_files(dumps)  # a missing file is told before Spark is imported
         from kcompact.commands.dirty_ratio_run import DirtyRatioCommand
 
         return DirtyRatioCommand(
-            dumps, output, overwrite, report_format, annotations, fail_above, policy, given, reading, run
+            dumps, reading, run, output, overwrite, report_format, annotations, fail_above, policy, given
         ).execute()

@@ -4,7 +4,7 @@ import io
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rich.console import Console
 
@@ -12,7 +12,7 @@ from kcompact.broker.cleaner_state import StatePlace
 from kcompact.broker.given import Given
 from kcompact.broker.state_of_dump import StateOfDump
 from kcompact.broker.state_places import open_state
-from kcompact.commands.keeping_going import keep_going, notes_on
+from kcompact.commands.command import Command
 from kcompact.commands.opening import Workplaces
 from kcompact.commands.report_file import ReportFile, open_report
 from kcompact.commands.state_files import state_in_use
@@ -21,10 +21,7 @@ from kcompact.console import note, say, stdout
 from kcompact.dirtiness.dirtiness import ScannedLog, Setting
 from kcompact.dirtiness.dirty_dump import ScanRequest, scan_dump
 from kcompact.dumps.dump import Dump
-from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut
-from kcompact.engine.session import SessionOptions
 from kcompact.errors import ExitCode
-from kcompact.options.dump_options import ReadingOptions, read_options
 from kcompact.options.log_options import (
     GivenOptions,
     given_files,
@@ -35,7 +32,6 @@ from kcompact.options.log_options import (
 )
 from kcompact.options.output_options import DirtyRatioFormat
 from kcompact.options.policy_options import Policies, PolicyOptions, config_files, policies_for
-from kcompact.options.run_options import RunOptions
 from kcompact.options.what_if import WhatIfOptions, split_lists
 from kcompact.report.ci.ci_github import render_annotations
 from kcompact.report.ci.ci_gitlab import render_code_quality
@@ -70,10 +66,9 @@ class _Asked:
 
 
 @dataclass(frozen=True)
-class DirtyRatioCommand:
-    """The command line of one ``dirty-ratio``."""
+class DirtyRatioCommand(Command):
+    """``dirty-ratio`` with its options."""
 
-    dumps: list[str]
     output: str | None
     overwrite: bool
     report_format: DirtyRatioFormat
@@ -81,14 +76,6 @@ class DirtyRatioCommand:
     fail_above: float | None
     policy: PolicyOptions
     given: GivenOptions
-    reading: ReadingOptions
-    run: RunOptions
-
-    left_out: LeftOut = NOTHING_LEFT_OUT
-
-    def execute(self) -> int:
-        """Do it, and return the exit code."""
-        return keep_going(lambda left_out: replace(self, left_out=left_out).attempt(), self.dumps)
 
     def attempt(self) -> int:
         """Once, without what is to be left out."""
@@ -98,8 +85,8 @@ class DirtyRatioCommand:
             file = stack.enter_context(self._open_report())
             state = self._state(stack)
             given = read_given(self.given)
-            places = Workplaces(stack, self._session_options())
-            dump = stack.enter_context(places.open(self.dumps, read_options(self.reading, self.left_out)))
+            places = Workplaces(stack, self.run.session_options())
+            dump = stack.enter_context(places.open(self.dumps, self.read_options()))
             in_use = state_in_use(state, dump, places)
             beside = in_use.beside if in_use else None
             given = given.with_state(beside.state if beside else None)
@@ -133,22 +120,15 @@ class DirtyRatioCommand:
             return None
         return stack.enter_context(open_state(place, writes=False, must_exist=True))
 
-    def _session_options(self) -> SessionOptions:
-        run = self.run
-        return SessionOptions(run.place, run.driver_memory, run.verbose, light=True, conf=run.settings)
-
     def _scan(
         self, places: Workplaces, dump: Dump, asked: _Asked, given: Given, state: StateOfDump | None
     ) -> tuple[list[ScannedLog], list[str]]:
-        input_bytes = sum(file.data_bytes for file in dump.files)
-        session = replace(self._session_options(), input_bytes=input_bytes)
         with ExitStack() as stack:
             committed = None
             if self.given.read_committed:
-                options = read_options(self.reading, self.left_out)
-                committed = stack.enter_context(places.open([self.given.read_committed], options))
+                committed = stack.enter_context(places.open([self.given.read_committed], self.read_options()))
             folder = stack.enter_context(scratch_folder())
-            spark = stack.enter_context(places.session(session))
+            spark = stack.enter_context(places.session(dump.data_bytes))
             request = ScanRequest(given, asked.settings_of, state, folder, committed)
             found = scan_dump(spark, dump, request)
             if committed is not None:
@@ -168,7 +148,7 @@ class DirtyRatioCommand:
             inputs=[file.path for file in dump.files],
             notes=list(
                 dict.fromkeys(
-                    [*dump.notes, *asked.policies.notes, *small, *notes, *odd, *notes_on(self.left_out)]
+                    [*dump.notes, *asked.policies.notes, *small, *notes, *odd, *self.notes_on_left_out()]
                 )
             ),
         )

@@ -51,14 +51,14 @@ def inspect(
     Nothing is written but the report.
     """
     del dialects
-    with spark_starting(dumps, run, light=True):
+    with spark_starting(dumps, run):
         from kcompact.dumps.files.sources import find_files
 
         find_files(dumps)  # a missing file is told before Spark is imported
         if keys.is_given:
             from kcompact.commands.inspect_keys_run import KeyCommand
 
-            return KeyCommand(dumps, keys, output, reading, run).execute()
+            return KeyCommand(dumps, reading, run, keys, output).execute()
         from kcompact.commands.inspect_run import InspectCommand
 
-        return InspectCommand(dumps, output, expectations, reading, run).execute()
+        return InspectCommand(dumps, reading, run, output, expectations).execute()

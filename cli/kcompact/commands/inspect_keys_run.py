@@ -6,7 +6,7 @@ import io
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -14,19 +14,15 @@ from rich.console import Console
 
 from kcompact.broker.log_names import LogName
 from kcompact.broker.log_offsets import parse_log_offsets
-from kcompact.commands.keeping_going import keep_going
+from kcompact.commands.command import Command
 from kcompact.commands.opening import Workplaces
 from kcompact.commands.report_file import open_report
 from kcompact.commands.verify_inputs import read_keys
 from kcompact.console import note, stderr, stdout
 from kcompact.dumps.dump import Dump
-from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut
-from kcompact.engine.session import SessionOptions
 from kcompact.errors import ExitCode, PolicyError
 from kcompact.inspect.histories import KeyHistory, key_at, key_histories
-from kcompact.options.dump_options import ReadingOptions, read_options
 from kcompact.options.inspect_options import InspectFormat, InspectOutputOptions, KeyOptions
-from kcompact.options.run_options import RunOptions
 from kcompact.printable import terminal
 from kcompact.report.inspect.histories_report import print_text, render_html, render_json, render_markdown
 from kcompact.storage.scratch import scratch_folder
@@ -39,40 +35,27 @@ _RENDERINGS = {
 
 
 @dataclass(frozen=True)
-class KeyCommand:
-    """The command line of one ``inspect`` that asks for keys."""
+class KeyCommand(Command):
+    """``inspect`` where it is asked for keys, with its options."""
 
-    dumps: list[str]
     keys: KeyOptions
     output: InspectOutputOptions
-    reading: ReadingOptions
-    run: RunOptions
-
-    left_out: LeftOut = NOTHING_LEFT_OUT
-
-    def execute(self) -> int:
-        """Do it, and return the exit code."""
-        return keep_going(lambda left_out: replace(self, left_out=left_out).attempt(), self.dumps)
 
     def attempt(self) -> int:
         """Once, without what is to be left out."""
         self._check_format()
         keys = self._keys_given()
         places = _places(self.keys.offset)
-        session = SessionOptions(
-            self.run.place, self.run.driver_memory, self.run.verbose, conf=self.run.settings
-        )
         with (
             ExitStack() as stack,
             open_report(
                 self.output.output, self.dumps, [], overwrite=self.output.overwrite, annotations=False
             ) as report,
-            (workplaces := Workplaces(stack, session)).open(
-                self.dumps, read_options(self.reading, self.left_out)
+            (workplaces := Workplaces(stack, self.run.session_options())).open(
+                self.dumps, self.read_options()
             ) as dump,
         ):
-            input_bytes = sum(file.data_bytes for file in dump.files) * (1 + len(places))
-            with workplaces.session(replace(session, input_bytes=input_bytes)) as spark:
+            with workplaces.session(dump.data_bytes * (1 + len(places))) as spark:
                 keys += [_key_at(spark, dump, log, offset) for log, offset in places]
                 with scratch_folder() as folder:
                     found = key_histories(spark, dump, folder, list(dict.fromkeys(keys)))

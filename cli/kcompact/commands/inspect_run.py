@@ -4,26 +4,23 @@ import io
 import sys
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rich.console import Console
 
 from kcompact.broker.log_names import LogName
-from kcompact.commands.keeping_going import keep_going, notes_on
+from kcompact.commands.command import Command
 from kcompact.commands.opening import Workplaces
 from kcompact.commands.report_file import ReportFile, open_report
 from kcompact.commands.telling_ci import tell_github
 from kcompact.console import note, stderr, stdout
-from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut, ReadOptions
-from kcompact.engine.session import SessionOptions
+from kcompact.dumps.options import ReadOptions
 from kcompact.errors import ExitCode
 from kcompact.inspect.end_offsets import read_end_offsets
 from kcompact.inspect.inspection import Inspection
 from kcompact.inspect.pipeline import Expectations, inspect_dump
 from kcompact.inspect.thresholds import Thresholds
-from kcompact.options.dump_options import ReadingOptions, read_options
 from kcompact.options.inspect_options import ExpectationOptions, InspectFormat, InspectOutputOptions
-from kcompact.options.run_options import RunOptions
 from kcompact.printable import terminal
 from kcompact.report.ci.ci_github import render_annotations
 from kcompact.report.ci.ci_gitlab import render_code_quality
@@ -39,25 +36,16 @@ _FILE_WIDTH = 200  # columns of a text report that goes to a file
 
 
 @dataclass(frozen=True)
-class InspectCommand:
-    """The command line of one ``inspect``, as options groups."""
+class InspectCommand(Command):
+    """``inspect`` with its options, in groups."""
 
-    dumps: list[str]
     output: InspectOutputOptions
     expectations: ExpectationOptions
-    reading: ReadingOptions
-    run: RunOptions
-
-    left_out: LeftOut = NOTHING_LEFT_OUT
-
-    def execute(self) -> int:
-        """Do it, and return the exit code."""
-        return keep_going(lambda left_out: replace(self, left_out=left_out).attempt(), self.dumps)
 
     def attempt(self) -> int:
         """Once, without what is to be left out."""
         started = time.monotonic()
-        options = read_options(self.reading, self.left_out)
+        options = self.read_options()
         expected = self._expected(options)
         others = [self.expectations.expect_end_offsets]
         with (
@@ -69,24 +57,18 @@ class InspectCommand:
                 overwrite=self.output.overwrite,
                 annotations=self.output.annotations,
             ) as report,
-            (places := Workplaces(stack, self._session_options())).open(self.dumps, options) as dump,
+            (places := Workplaces(stack, self.run.session_options())).open(self.dumps, options) as dump,
         ):
-            input_bytes = sum(file.data_bytes for file in dump.files)
-            session = replace(self._session_options(), input_bytes=input_bytes)
-            with scratch_folder() as folder, places.session(session) as spark:
+            with scratch_folder() as folder, places.session(dump.data_bytes) as spark:
                 found = inspect_dump(spark, dump, folder, expected)
             dump.check_unmoved()
-            found.notes += notes_on(self.left_out)
+            found.notes += self.notes_on_left_out()
             found.run = {"seconds": round(time.monotonic() - started, 3)}
             self._show(found, report)
         told = ci_report(found, self.expectations.fail_on.level)
         in_stdout = self.output.report_format is InspectFormat.GITHUB and report is None
         tell_github(told, self.output.annotations, in_stdout=in_stdout)
         return ExitCode.OK if told.holds else ExitCode.FINDING
-
-    def _session_options(self) -> SessionOptions:
-        run = self.run
-        return SessionOptions(run.place, run.driver_memory, run.verbose, light=True, conf=run.settings)
 
     def _expected(self, options: ReadOptions) -> Expectations:
         given = self.expectations

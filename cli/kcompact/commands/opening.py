@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -46,6 +47,8 @@ class Workplaces:
             return list(map(do, range(tasks)))
         return run_tasks(self._spark, tasks, do)
 
-    def session(self, options: SessionOptions) -> AbstractContextManager[Any]:
-        """The session to work on."""
-        return nullcontext(self._spark) if self._spark is not None else open_session(options)
+    def session(self, input_bytes: int) -> AbstractContextManager[Any]:
+        """The session to work on, for dumps of so many bytes."""
+        if self._spark is not None:
+            return nullcontext(self._spark)
+        return open_session(replace(self._options, input_bytes=input_bytes))

@@ -17,17 +17,14 @@ NUMBA_MISSED = (
 
 
 @contextmanager
-def spark_starting(dumps: Iterable[str], run: RunOptions, *, light: bool = False) -> Iterator[None]:
-    """Start Spark for the command inside, which is quiet if asked to be.
-
-    ``light``: Java only hands out tasks and carries blocks between them.
-    """
+def spark_starting(dumps: Iterable[str], run: RunOptions) -> Iterator[None]:
+    """Start Spark for the command inside, which is quiet if asked to be."""
     dumps = list(dumps)
     forget_listings()
     input_bytes = _input_bytes(dumps)
     with ExitStack() as stack:
         if input_bytes is not None:
-            stack.enter_context(_java_starting(dumps, input_bytes, run, light))
+            stack.enter_context(_java_starting(dumps, input_bytes, run))
         from kcompact.console import note, quietly
         from kcompact.engine.progress import progress_shown
 
@@ -50,14 +47,8 @@ def _input_bytes(dumps: list[str]) -> int | None:
         return None
 
 
-def _java_starting(
-    dumps: list[str], input_bytes: int, run: RunOptions, light: bool
-) -> AbstractContextManager[None]:
-    from kcompact.engine.session import SessionOptions, spark_started
+def _java_starting(dumps: list[str], input_bytes: int, run: RunOptions) -> AbstractContextManager[None]:
+    from kcompact.engine.session import spark_started
 
     layouts = likely_layouts(dumps, input_bytes)
-    return spark_started(
-        SessionOptions(
-            run.place, run.driver_memory, run.verbose, input_bytes, light, layouts=layouts, conf=run.settings
-        )
-    )
+    return spark_started(run.session_options(input_bytes, layouts=layouts))

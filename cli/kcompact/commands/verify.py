@@ -36,10 +36,10 @@ def verify(
     Without the options that say how far the broker had cleaned, AFTER has the benefit of the doubt, and
     what was assumed is said.
     """
-    with spark_starting(dumps, run, light=True):
+    with spark_starting(dumps, run):
         from kcompact.dumps.files.sources import find_files
 
         find_files(dumps)  # a missing file is told before Spark is imported
         from kcompact.commands.verify_run import VerifyCommand
 
-        return VerifyCommand(dumps, verification, answer, given, policy, reading, run).execute()
+        return VerifyCommand(dumps, reading, run, verification, answer, given, policy).execute()

@@ -8,7 +8,7 @@ from pathlib import Path
 from kcompact.broker.log_names import LogName
 from kcompact.broker.state_output import output_file
 from kcompact.commands.answering import give_answer
-from kcompact.commands.keeping_going import keep_going, notes_on
+from kcompact.commands.command import Command
 from kcompact.commands.opening import Workplaces
 from kcompact.commands.report_file import ReportFile, open_report
 from kcompact.commands.verify_inputs import (
@@ -21,11 +21,9 @@ from kcompact.commands.verify_inputs import (
 from kcompact.console import note
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import refuse_unmatched
-from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut, ReadOptions
-from kcompact.engine.session import SessionOptions
+from kcompact.dumps.options import ReadOptions
 from kcompact.engine.shuffle import send
 from kcompact.errors import ExitCode, PolicyError
-from kcompact.options.dump_options import ReadingOptions, read_options
 from kcompact.options.log_options import GivenOptions, given_files, local_state, now_ms, read_given
 from kcompact.options.policy_options import (
     Policies,
@@ -34,7 +32,6 @@ from kcompact.options.policy_options import (
     policies_for,
     require_retention,
 )
-from kcompact.options.run_options import RunOptions
 from kcompact.options.verify_options import AnswerOptions, VerifyMode, VerifyOptions
 from kcompact.report.verify.verify_words import Keys
 from kcompact.rules.policy import Policy
@@ -78,26 +75,15 @@ class Inputs:
 
 
 @dataclass(frozen=True)
-class VerifyCommand:
-    """The command line of one ``verify``, as options groups."""
+class VerifyCommand(Command):
+    """``verify`` with its options, in groups."""
 
-    dumps: list[str]
     verification: VerifyOptions
     answer: AnswerOptions
     given: GivenOptions
     policy: PolicyOptions
-    reading: ReadingOptions
-    run: RunOptions
 
-    left_out: LeftOut = NOTHING_LEFT_OUT
-
-    def execute(self) -> int:
-        """Do it, and return the exit code."""
-        return keep_going(
-            lambda left_out: replace(self, left_out=left_out).attempt(),
-            self.dumps,
-            if_nothing_else=ExitCode.FAILED,
-        )
+    if_nothing_else = ExitCode.FAILED
 
     def attempt(self) -> int:
         """Once, without what is to be left out."""
@@ -110,7 +96,7 @@ class VerifyCommand:
             for text in dict.fromkeys([*inputs.judged.notes, *inputs.after.notes]):
                 note(text)
             outcome = self._ask(inputs, policies, states)
-            outcome = replace(outcome, assumed=(*outcome.assumed, *notes_on(self.left_out)))
+            outcome = replace(outcome, assumed=(*outcome.assumed, *self.notes_on_left_out()))
             for dump in (inputs.before_dump, inputs.after_dump):
                 if dump is not None:
                     dump.check_unmoved()
@@ -150,8 +136,8 @@ class VerifyCommand:
 
     def _read(self, stack: ExitStack) -> Inputs:
         """Open and index all dumps; they and the session live as long as ``stack``."""
-        options = read_options(self.reading, self.left_out)
-        places = Workplaces(stack, self._session_options())
+        options = self.read_options()
+        places = Workplaces(stack, self.run.session_options())
         after = open_after(places, self.dumps[-1], options)
         before = places.open(self.dumps[:-1], options) if self.dumps[:-1] else None
         committed = places.open([self.given.read_committed], options) if self.given.read_committed else None
@@ -162,9 +148,7 @@ class VerifyCommand:
         if self.verification.mode is VerifyMode.COMPACTION and not self.verification.absent_keys and before:
             require_offsets(before, "BEFORE")
             require_offsets(after, "AFTER")
-        input_bytes = sum(file.data_bytes for dump in dumps if dump for file in dump.files)
-        session = replace(self._session_options(), input_bytes=input_bytes)
-        spark = stack.enter_context(places.session(session))
+        spark = stack.enter_context(places.session(sum(dump.data_bytes for dump in dumps if dump)))
         folder = stack.enter_context(scratch_folder())
         pairs, read = read_dumps(
             partial(send, spark), {BEFORE: before, AFTER: after, COMMITTED: committed}, folder
@@ -177,10 +161,6 @@ class VerifyCommand:
             read_after = named_alike(read_before, read_after)
             pairs = pairs.renaming(read_after.renamed)
         return Inputs(pairs, read_before, read_after, read.get(COMMITTED), before, after, places)
-
-    def _session_options(self) -> SessionOptions:
-        run = self.run
-        return SessionOptions(run.place, run.driver_memory, run.verbose, light=True, conf=run.settings)
 
     def _ask(self, inputs: Inputs, policies: Policies, states: KnownStates | None) -> Outcome:
         if self.verification.absent_keys:

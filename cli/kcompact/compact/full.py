@@ -77,10 +77,9 @@ def _index(send: Send, dump: Dump, plan: IndexPlan) -> FullIndex:
 
 def key_receivers(dump: Dump, plan: IndexPlan) -> int:
     """How many tasks share the keys: at least 2, one per 500,000 rows; 1 if one task reads the dump."""
-    dump_bytes = sum(file.data_bytes for file in dump.files)
     if len(plan.tasks) == 1:
         return 1
-    return max(2, dump_bytes // (ROWS_PER_RECEIVER * TYPICAL_RECORD_BYTES))
+    return max(2, dump.data_bytes // (ROWS_PER_RECEIVER * TYPICAL_RECORD_BYTES))
 
 
 def clean_index(

@@ -226,10 +226,9 @@ def spark_parallelism(spark: SparkSession) -> int:
 
 def merge_tasks(dump: Dump, plan: IndexPlan, parallelism: int) -> int:
     """How many tasks share the keys of the plain form; 1 where it need not even be cut into jobs."""
-    dump_bytes = sum(file.data_bytes for file in dump.files)
-    if len(plan.tasks) == 1 and dump_bytes <= LARGEST_SINGLE_TASK_BYTES:
+    if len(plan.tasks) == 1 and dump.data_bytes <= LARGEST_SINGLE_TASK_BYTES:
         return 1
-    return min(max(parallelism, 2, dump_bytes // DUMP_BYTES_PER_MERGE_TASK), MOST_MERGE_TASKS)
+    return min(max(parallelism, 2, dump.data_bytes // DUMP_BYTES_PER_MERGE_TASK), MOST_MERGE_TASKS)
 
 
 def refuse_null_keys(summaries: list[LogSummary], policy: Policy, removals: int) -> None:

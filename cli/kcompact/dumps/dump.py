@@ -62,6 +62,11 @@ class Dump:
         """As a worker needs it: what is unpacked, and what may change, stays in the driver's care."""
         return {**vars(self), "_spool": ExitStack(), "_stamps": {}}
 
+    @property
+    def data_bytes(self) -> int:
+        """The data of all files, unpacked."""
+        return sum(file.data_bytes for file in self.files)
+
     def splits(self, split_bytes: int) -> list[Split]:
         """Byte ranges that cover all records, in the order of files and records; ids count from 0."""
         ranges = [

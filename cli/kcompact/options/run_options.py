@@ -1,12 +1,15 @@
 """How a command runs: ``--master``, ``--remote``, ``--conf``, ``--driver-memory``, ``--verbose``, ..."""
 
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kcompact.errors import EngineError
 from kcompact.options.shared_options import value_option
+
+if TYPE_CHECKING:
+    from kcompact.engine.session import SessionOptions
 
 _PANEL = "Running"
 
@@ -66,6 +69,23 @@ class RunOptions:
                 hint="leave --master out, or write --remote sc://host:15002",
             )
         return self.remote
+
+    def session_options(
+        self, input_bytes: int = 0, *, writes: bool = False, layouts: tuple[str, ...] = ()
+    ) -> "SessionOptions":
+        """How Spark is started; no command uses Java for more than handing out tasks and carrying blocks."""
+        from kcompact.engine.session import SessionOptions  # not for --help and --version
+
+        return SessionOptions(
+            self.place,
+            self.driver_memory,
+            self.verbose,
+            input_bytes,
+            light=True,
+            writes=writes,
+            layouts=layouts,
+            conf=self.settings,
+        )
 
     @property
     def settings(self) -> tuple[tuple[str, str], ...]:

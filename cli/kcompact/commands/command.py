@@ -1,0 +1,68 @@
+"""The part that all commands share: the dumps that they read, where they run, and ``--keep-going``."""
+
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import ClassVar
+
+from kcompact.console import say
+from kcompact.dumps.files.unreadable import described, left_out_by
+from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut, ReadOptions
+from kcompact.errors import ExitCode, InputError, LeavingOutError
+from kcompact.options.dump_options import ReadingOptions, read_options
+from kcompact.options.run_options import RunOptions
+
+
+@dataclass(frozen=True)
+class Command:
+    """The command line of one run; a command adds the options that only it has."""
+
+    dumps: list[str]
+    reading: ReadingOptions
+    run: RunOptions
+
+    left_out: LeftOut = field(default=NOTHING_LEFT_OUT, kw_only=True)
+    if_nothing_else: ClassVar = ExitCode.FINDING
+    """The exit code where something was left out and the command itself found nothing."""
+
+    def execute(self) -> int:
+        """Do it, and return the exit code.
+
+        With ``--keep-going`` a command that meets files that it cannot read begins anew without their logs.
+        That is then what the last line says.
+        """
+        command = self
+        while True:
+            try:
+                exit_code = command.attempt()
+            except LeavingOutError as stopped:
+                _require_files(self.dumps)
+                command = replace(command, left_out=command.left_out.plus(left_out_by(stopped)))
+                continue
+            if command.left_out == NOTHING_LEFT_OUT:
+                return exit_code
+            say("finding", described(command.left_out))
+            return exit_code or self.if_nothing_else
+
+    def attempt(self) -> int:
+        """Once, without the files that are to be left out. Raises LeavingOutError where there are more."""
+        raise NotImplementedError
+
+    def read_options(self) -> ReadOptions:
+        """How its dumps are read."""
+        return read_options(self.reading, self.left_out)
+
+    def notes_on_left_out(self) -> list[str]:
+        """For reports: what is not in them."""
+        return [] if self.left_out == NOTHING_LEFT_OUT else [described(self.left_out)]
+
+
+def _require_files(dumps: Sequence[str]) -> None:
+    for path in dumps:
+        if path == "-" or (Path(path).exists() and stat.S_ISFIFO(Path(path).stat().st_mode)):
+            raise InputError(
+                f"{path}: --keep-going reads the dump once more without what cannot be read, which a pipe"
+                " does not allow",
+                hint="write it to a file first",
+            )
