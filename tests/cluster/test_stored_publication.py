@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kcompact.commands import stored_publishing
-from kcompact.commands.stored_publishing import open_stored
+from kcompact.commands.outgoing import stored_publishing
+from kcompact.commands.outgoing.stored_publishing import open_stored
 from kcompact.dumps.files.stored import forget_listings, stored_files
 from kcompact.dumps.output.outputs import REPORT_FILES
 from kcompact.dumps.output.stored_output import StoredOutput

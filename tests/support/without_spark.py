@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from kcompact.app import main
-from kcompact.commands import compact_run, opening
+from kcompact.commands import compact_run
+from kcompact.commands.incoming import opening
 from kcompact.dumps.output import outputs
 from kcompact.engine import session
 from kcompact.storage import lease

@@ -22,7 +22,7 @@ from kcompact.broker.segment_lists import read_segments
 from kcompact.broker.state_output import OUTPUT_NAME, parse_output
 from kcompact.broker.text_lines import read_text
 from kcompact.broker.topic_configs import read_topic_configs
-from kcompact.commands.verify_inputs import read_keys
+from kcompact.commands.incoming.verify_inputs import read_keys
 from kcompact.errors import KcompactError
 from kcompact.inspect.end_offsets import read_end_offsets
 

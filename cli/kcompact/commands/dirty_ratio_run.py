@@ -13,10 +13,10 @@ from kcompact.broker.given import Given
 from kcompact.broker.state_of_dump import StateOfDump
 from kcompact.broker.state_places import open_state
 from kcompact.commands.command import Command
-from kcompact.commands.opening import Workplaces
-from kcompact.commands.report_file import ReportFile, open_report
-from kcompact.commands.state_files import state_in_use
-from kcompact.commands.telling_ci import tell_github
+from kcompact.commands.incoming.opening import Workplaces
+from kcompact.commands.incoming.state_files import state_in_use
+from kcompact.commands.outgoing.report_file import ReportFile, open_report
+from kcompact.commands.outgoing.telling_ci import tell_github
 from kcompact.console import note, say, stdout
 from kcompact.dirtiness.dirtiness import ScannedLog, Setting
 from kcompact.dirtiness.dirty_dump import ScanRequest, scan_dump

@@ -15,9 +15,9 @@ from rich.console import Console
 from kcompact.broker.log_names import LogName
 from kcompact.broker.log_offsets import parse_log_offsets
 from kcompact.commands.command import Command
-from kcompact.commands.opening import Workplaces
-from kcompact.commands.report_file import open_report
-from kcompact.commands.verify_inputs import read_keys
+from kcompact.commands.incoming.opening import Workplaces
+from kcompact.commands.incoming.verify_inputs import read_keys
+from kcompact.commands.outgoing.report_file import open_report
 from kcompact.console import note, stderr, stdout
 from kcompact.dumps.dump import Dump
 from kcompact.errors import ExitCode, PolicyError

@@ -10,9 +10,9 @@ from rich.console import Console
 
 from kcompact.broker.log_names import LogName
 from kcompact.commands.command import Command
-from kcompact.commands.opening import Workplaces
-from kcompact.commands.report_file import ReportFile, open_report
-from kcompact.commands.telling_ci import tell_github
+from kcompact.commands.incoming.opening import Workplaces
+from kcompact.commands.outgoing.report_file import ReportFile, open_report
+from kcompact.commands.outgoing.telling_ci import tell_github
 from kcompact.console import note, stderr, stdout
 from kcompact.dumps.options import ReadOptions
 from kcompact.errors import ExitCode

@@ -7,17 +7,17 @@ from pathlib import Path
 
 from kcompact.broker.log_names import LogName
 from kcompact.broker.state_output import output_file
-from kcompact.commands.answering import give_answer
 from kcompact.commands.command import Command
-from kcompact.commands.opening import Workplaces
-from kcompact.commands.report_file import ReportFile, open_report
-from kcompact.commands.verify_inputs import (
+from kcompact.commands.incoming.opening import Workplaces
+from kcompact.commands.incoming.verify_inputs import (
     KnownStates,
     open_after,
     read_keys,
     read_known_states,
     sha256_of_dumps,
 )
+from kcompact.commands.outgoing.answering import give_answer
+from kcompact.commands.outgoing.report_file import ReportFile, open_report
 from kcompact.console import note
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import refuse_unmatched

@@ -6,9 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kcompact.commands.path_checks import files_named
 from kcompact.dumps.dump import Dump, open_dump
-from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.files.sources import find_files
+from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut, ReadOptions
+from kcompact.dumps.paired.side_files import ROLES, grouped
 from kcompact.engine.session import SessionOptions, open_session
 from kcompact.engine.tasks import run_tasks
 from kcompact.engine.worker_check import check_workers
@@ -52,3 +53,9 @@ class Workplaces:
         if self._spark is not None:
             return nullcontext(self._spark)
         return open_session(replace(self._options, input_bytes=input_bytes))
+
+
+def files_named(dumps: list[str], left_out: LeftOut = NOTHING_LEFT_OUT) -> list[str]:
+    """One path for each file of a dump, in their order; of files that lie side by side, the first."""
+    groups = grouped([path for path in find_files(dumps) if path not in left_out.paths])
+    return [next(group[role] for role in ROLES if role in group) for group in groups]

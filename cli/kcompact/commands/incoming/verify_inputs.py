@@ -9,8 +9,8 @@ from pathlib import Path
 from kcompact.broker.cleaner_state import CleanerState
 from kcompact.broker.state_of_dump import state_that_counts
 from kcompact.broker.state_places import read_states
-from kcompact.commands.opening import Workplaces
-from kcompact.commands.state_files import outputs_among
+from kcompact.commands.incoming.opening import Workplaces
+from kcompact.commands.incoming.state_files import outputs_among
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.at_hand import sha256_of
 from kcompact.dumps.files.stored import is_without_parts

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from kcompact.commands.path_checks import check_paths
+from kcompact.commands.outgoing.path_checks import check_paths
 from kcompact.errors import OutputError
 from kcompact.storage import disk
 from kcompact.storage.apart import WrittenPath

@@ -8,8 +8,8 @@ from pathlib import Path
 from kcompact.broker.cleaner_state import CleanerState
 from kcompact.broker.log_names import LogName
 from kcompact.broker.state_output import OutputFile, output_file
-from kcompact.commands.state_files import StateInUse
-from kcompact.commands.stored_publishing import StoredPublication
+from kcompact.commands.incoming.state_files import StateInUse
+from kcompact.commands.outgoing.stored_publishing import StoredPublication
 from kcompact.compact.pipeline import Compacted
 from kcompact.compact.totals import Piece, piece_bytes
 from kcompact.dumps.output.assemble import Fragment, assemble, write_joined

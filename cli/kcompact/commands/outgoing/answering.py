@@ -3,8 +3,8 @@
 import sys
 from collections.abc import Callable
 
-from kcompact.commands.report_file import ReportFile
-from kcompact.commands.telling_ci import tell_github
+from kcompact.commands.outgoing.report_file import ReportFile
+from kcompact.commands.outgoing.telling_ci import tell_github
 from kcompact.console import stderr, stdout
 from kcompact.options.verify_options import AnswerOptions, VerifyFormat
 from kcompact.report.ci.ci_github import render_annotations

@@ -5,10 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from kcompact.commands.telling_ci import STEP_SUMMARY, summary_file
+from kcompact.commands.outgoing.telling_ci import STEP_SUMMARY, summary_file
 from kcompact.dumps.files.sources import STDIN, find_files
-from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut
-from kcompact.dumps.paired.side_files import ROLES, grouped
+from kcompact.dumps.paired.side_files import grouped
 from kcompact.errors import InputError, OutputError
 from kcompact.storage.apart import ReadPath, WrittenPath, check_apart, is_inside
 from kcompact.storage.object_stores import is_address
@@ -34,12 +33,6 @@ def check_paths(
     for source in read:
         if source.files:
             _check_temporary_folder(source)
-
-
-def files_named(dumps: list[str], left_out: LeftOut = NOTHING_LEFT_OUT) -> list[str]:
-    """One path for each file of a dump, in their order; of files that lie side by side, the first."""
-    groups = grouped([path for path in find_files(dumps) if path not in left_out.paths])
-    return [next(group[role] for role in ROLES if role in group) for group in groups]
 
 
 def _found(dump: str) -> list[ReadPath]:

@@ -1,0 +1,1 @@
+"""Where a command leaves its dump, its report and its answer."""
