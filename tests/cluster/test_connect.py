@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from nights import check_nights_in_a_row
 from s3_server import S3
 from spark_cluster import connect_server
 from store_runs import (
     FORMS,
     QUESTIONS,
+    check_a_notebook_s_session_opens_dumps_where_workers_are,
     check_answers_are_alike,
     check_files_are_alike,
     check_parts_are_alike,
@@ -45,6 +47,18 @@ def test_an_output_on_the_clients_own_disk_comes_to_it_through_spark(
     options: tuple[str, ...], store: S3, client: Path, server: str
 ) -> None:
     check_files_are_alike(store, client, server, *options)
+
+
+@pytest.mark.at_length
+def test_nights_in_a_row_go_on_from_a_state_that_the_client_keeps_on_the_store(
+    store: S3, client: Path, server: str
+) -> None:
+    check_nights_in_a_row(store, client, server)
+
+
+@pytest.mark.at_length
+def test_a_notebook_s_session_opens_dumps_where_the_server_is(store: S3, client: Path, server: str) -> None:
+    check_a_notebook_s_session_opens_dumps_where_workers_are(store, client, server)
 
 
 @pytest.mark.at_length

@@ -1,24 +1,25 @@
 """A standalone cluster that shares no disk with the driver: the same records, reports and parts as here."""
 
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from nights import NIGHTS, STATE, expected, put_nights, stored_line
+from nights import check_nights_in_a_row
 from s3_server import S3
 from spark_cluster import cluster_environment, standalone_cluster
 from store_runs import (
     FORMS,
     QUESTIONS,
     SAMPLE,
+    check_a_notebook_s_session_opens_dumps_where_workers_are,
     check_answers_are_alike,
     check_files_are_alike,
     check_parts_are_alike,
     needs_jdk,
     put_large,
-    records_of,
     run_kcompact,
 )
 
@@ -33,9 +34,14 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def master(store: S3, driver: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("cluster") / "workers"
-    with standalone_cluster(folder, driver, store.environment) as url:
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that workers see, too."""
+    return tmp_path_factory.mktemp("cluster")
+
+
+@pytest.fixture(scope="module")
+def master(store: S3, driver: Path, shared: Path) -> Iterator[str]:
+    with standalone_cluster(shared / "workers", driver, store.environment) as url:
         yield url
 
 
@@ -108,20 +114,30 @@ def test_every_command_says_which_dump_only_the_driver_sees(
 
 
 @pytest.mark.at_length
+def test_a_path_that_is_relative_is_the_drivers(store: S3, driver: Path, shared: Path, master: str) -> None:
+    dump = shared / "orders.jsonl"
+    dump.write_bytes(SAMPLE.read_bytes())
+
+    run = run_kcompact(
+        *("inspect", os.path.relpath(dump), "--master", master),
+        environment=store.environment | cluster_environment(),
+        folder=driver,
+    )
+
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.startswith("600 records, 149 live of 163 keys")
+
+
+@pytest.mark.at_length
+def test_a_notebook_s_session_opens_dumps_where_workers_are(store: S3, driver: Path, master: str) -> None:
+    check_a_notebook_s_session_opens_dumps_where_workers_are(store, driver, master)
+
+
+@pytest.mark.at_length
 def test_nights_in_a_row_go_on_from_a_state_that_the_driver_keeps_on_the_store(
     store: S3, driver: Path, master: str
 ) -> None:
-    put_nights(store)
-    for night in range(len(NIGHTS)):
-        run = run_kcompact(
-            *(*stored_line(night), "--master", master),
-            environment=store.environment | cluster_environment(),
-            folder=driver,
-        )
-        assert run.returncode == 0, run.stderr
-        left = records_of(store.objects(f"s3://bucket/out-{night}/")).decode()
-        assert sorted(left.splitlines(keepends=True)) == expected(NIGHTS[: night + 1])
-    assert list(store.objects(STATE)) == ["state.json"]
+    check_nights_in_a_row(store, driver, master)
 
 
 def test_a_master_that_is_not_there_is_said_at_once(store: S3, driver: Path) -> None:

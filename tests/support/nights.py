@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 
 from s3_server import S3
+from spark_cluster import cluster_environment
+from store_runs import records_of, run_kcompact
 
 STATE = "s3://bucket/orders.state/"
 ORDERS = Path(__file__).parents[2] / "samples" / "orders.jsonl"
@@ -41,3 +43,18 @@ def stored_line(night: int) -> tuple[str, ...]:
     inputs = [*([f"s3://bucket/out-{night - 1}/"] if night else []), f"s3://bucket/new-{night}/"]
     line = ("compact", *inputs, "-o", f"s3://bucket/out-{night}/", "--state", STATE)
     return (*line, "--overwrite", "--now", str(now_ms(night)))
+
+
+def check_nights_in_a_row(store: S3, folder: Path, place: str) -> None:
+    """Each night goes on at a place from the state on the store; ``folder`` takes the driver's files."""
+    put_nights(store)
+    for night in range(len(NIGHTS)):
+        run = run_kcompact(
+            *(*stored_line(night), "--master", place),
+            environment=store.environment | cluster_environment(),
+            folder=folder,
+        )
+        assert run.returncode == 0, run.stderr
+        left = records_of(store.objects(f"s3://bucket/out-{night}/")).decode()
+        assert sorted(left.splitlines(keepends=True)) == expected(NIGHTS[: night + 1])
+    assert list(store.objects(STATE)) == ["state.json"]

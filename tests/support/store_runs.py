@@ -87,6 +87,41 @@ def records_of(objects: Mapping[str, bytes]) -> bytes:
     return b"".join(gzip.decompress(part) if part.startswith(b"\x1f\x8b") else part for part in parts)
 
 
+NOTEBOOK = """
+import sys
+from pyspark.sql import SparkSession
+
+place, *lines = sys.argv[1:]
+builder = SparkSession.builder
+spark = (builder.remote(place) if place.startswith("sc:") else builder.master(place)).getOrCreate()
+from kcompact.app import main
+
+print([int(main(line.split())) for line in lines], spark.range(3).count())
+"""
+
+
+def check_a_notebook_s_session_opens_dumps_where_workers_are(store: S3, folder: Path, place: str) -> None:
+    """Inside a session of the caller's; ``folder`` is the driver's, which workers cannot see."""
+    unseen = folder / "orders.jsonl"
+    unseen.write_bytes(SAMPLE.read_bytes())
+    put_sample(store, "s3://bucket/notebook/")
+    line = "compact {} -o s3://bucket/of-notebook/ --no-report -q"
+    lines = [f"inspect {unseen}", line.format(unseen), line.format("s3://bucket/notebook/")]
+
+    run = subprocess.run(
+        [sys.executable, "-c", NOTEBOOK, place, *lines],
+        env=os.environ | {"TMPDIR": str(folder)} | store.environment | cluster_environment(),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+
+    assert run.stdout.splitlines()[-1] == "[2, 2, 0] 3", run.stderr
+    assert run.stderr.count(f"{unseen}: workers on") == 2
+    assert records_of(store.objects("s3://bucket/of-notebook/")).count(b"\n") == 163
+
+
 @dataclass(frozen=True)
 class CompactedThere:
     """What a run left on the store: part files by number, the CSVs of the report, its logs."""

@@ -57,11 +57,19 @@ def cluster_session(options: SessionOptions) -> Iterator["SparkSession"]:
             session.stop()
 
 
-def ship_to(context: "SparkContext") -> None:
+def is_on_cluster(session: "SparkSession") -> bool:
+    """Whether the workers of a session that the caller had already may be on other machines."""
+    context = getattr(session, "_sc", None)  # none behind Spark Connect
+    return context is None or not str(context.master).startswith("local")
+
+
+def ship_to(session: "SparkSession") -> None:
     """Ship our package to the workers of a session that the caller had already."""
-    if not str(context.master).startswith("local") and not any(
-        "kcompact.zip" in path for path in _files(context)
-    ):
+    context = getattr(session, "_sc", None)
+    if context is None:
+        with scratch_folder() as folder:
+            session.addArtifacts(str(zip_package(folder)), pyfile=True)
+    elif not any("kcompact.zip" in path for path in _files(context)):
         folder = Path(tempfile.mkdtemp(prefix="kcompact-shipped-"))  # executors fetch it as long as it runs
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         context.addPyFile(str(zip_package(folder)))

@@ -6,10 +6,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from kcompact.engine.clusters import ship_to
 from kcompact.engine.failures import explained
-from kcompact.engine.shipping import zip_package
 from kcompact.errors import EngineError
-from kcompact.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,9 +30,8 @@ def connected_session(url: str) -> Iterator["SparkSession"]:
     with explained():
         session = SparkSession.builder.remote(url).create()
         try:
-            with scratch_folder() as folder:
-                session.addArtifacts(str(zip_package(folder)), pyfile=True)
-            yield session  # type: ignore[misc]  # the same interface, by another class
+            ship_to(session)  # type: ignore[arg-type]  # the same interface, by another class
+            yield session  # type: ignore[misc]  # likewise
         except BaseException:
             session.client.close()  # ``stop`` says goodbye to the server, for minutes if it is gone
             raise

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kcompact.dumps.loops.readiness import RUN_FOLDER, prepare_in_background
-from kcompact.engine.clusters import cluster_session, ship_to
+from kcompact.engine.clusters import cluster_session, is_on_cluster, ship_to
 from kcompact.engine.failures import explained
 from kcompact.engine.masters import Place
 from kcompact.engine.progress import job_known, progress_over
@@ -109,7 +109,8 @@ def open_session(options: SessionOptions = _DEFAULT) -> Iterator["SparkSession"]
     active = _active_session()
     if active is not None:
         with explained():
-            ship_to(active.sparkContext)
+            if is_on_cluster(active):
+                ship_to(active)
             yield active
         return
     if options.is_elsewhere:
@@ -149,7 +150,14 @@ def _active_session() -> "SparkSession | None":
     from pyspark.sql import SparkSession
 
     session: Any = SparkSession.getActiveSession() or SparkSession._instantiatedSession
-    return None if session is None or session._sc._jsc is None else session
+    is_stopped = getattr(getattr(session, "_sc", None), "_jsc", session) is None  # Connect's have no context
+    return None if is_stopped else session
+
+
+def works_elsewhere(options: SessionOptions) -> bool:
+    """Whether workers may be on other machines, with other disks; the caller's own session tells first."""
+    active = _active_session()
+    return options.is_elsewhere if active is None else is_on_cluster(active)
 
 
 def _connect(java: jvm.Jvm, options: SessionOptions) -> "SparkSession":

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kcompact.dumps.dump import Dump, open_dump
-from kcompact.dumps.files.sources import find_files
+from kcompact.dumps.files.sources import STDIN, find_files
 from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut, ReadOptions
 from kcompact.dumps.paired.side_files import ROLES, grouped
-from kcompact.engine.session import SessionOptions, open_session
+from kcompact.engine.session import SessionOptions, open_session, works_elsewhere
 from kcompact.engine.tasks import run_tasks
 from kcompact.engine.worker_check import check_workers
 from kcompact.storage.object_stores import is_address
@@ -32,9 +32,10 @@ class Workplaces:
 
     def open(self, paths: list[str], options: ReadOptions, folder: Path | None = None) -> Dump:
         """Open a dump. ``folder``: where tasks would write; None: nothing on a disk of this machine."""
-        if not self._options.is_elsewhere:
+        if not works_elsewhere(self._options):
             return open_dump(paths, options)
-        local = [str(Path(path).absolute()) for path in files_named(paths) if not is_address(path)]
+        paths = [_as_workers_name(path) for path in paths]
+        local = [path for path in files_named(paths) if not is_address(path)]
         if self._spark is None:
             self._spark = self._stack.enter_context(open_session(self._options))
         is_shared = check_workers(self._spark, local, folder)
@@ -57,5 +58,14 @@ class Workplaces:
 
 def files_named(dumps: list[str], left_out: LeftOut = NOTHING_LEFT_OUT) -> list[str]:
     """One path for each file of a dump, in their order; of files that lie side by side, the first."""
-    groups = grouped([path for path in find_files(dumps) if path not in left_out.paths])
+    gone = left_out.paths
+    found = [
+        path for path in find_files(dumps) if not gone or gone.isdisjoint((path, _as_workers_name(path)))
+    ]
+    groups = grouped(found)
     return [next(group[role] for role in ROLES if role in group) for group in groups]
+
+
+def _as_workers_name(path: str) -> str:
+    """The path of a DUMP argument for workers of a cluster, which run in folders of their own."""
+    return path if path == STDIN or is_address(path) else str(Path(path).absolute())
