@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcompact.engine.exchange import receivers_by_key, shares_by_key
-from kcompact.engine.passes.grouping import GROUPED_SCHEMA, merge_groups
+from kcompact.engine.passes.grouped_rows import GROUPED_SCHEMA
+from kcompact.engine.passes.grouping import merge_groups
 
 SCHEMA = pa.schema([("key", pa.binary()), ("number", pa.int64())])
 

@@ -1,16 +1,19 @@
 from collections.abc import Iterator
+from random import Random
 
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kcompact.dumps.loops.readiness import load_loops
 from kcompact.dumps.records.record import INDEX_SCHEMA
 from kcompact.engine.passes import grouping
 from kcompact.engine.passes.grouping import KeyGrouper, merge_groups
 
+alike = st.text("ab\0", max_size=20).map(str.encode)  # of all lengths around a word of eight bytes
 records = st.lists(
-    st.tuples(st.integers(1, 3), st.sampled_from([None, b"", b"a", b"b", b"a\0"])), max_size=60
+    st.tuples(st.integers(-1, 1), st.sampled_from([None, b"", b"a", b"b", b"a\0"]) | alike), max_size=60
 )
 
 
@@ -53,10 +56,21 @@ def limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
     with monkeypatch.context() as patch:
         patch.setattr(grouping, "MOST_ROWS", request.param)
         patch.setattr(grouping, "MOST_KEYS", request.param)
+        patch.setattr(grouping, "MOST_BYTES", 4 * request.param)
         yield
 
 
-@pytest.mark.usefixtures("limits")
+@pytest.fixture(params=["loop", "tables"])
+def _engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """With compiled code and without."""
+    assert load_loops("json_lines")
+    with monkeypatch.context() as patch:
+        if request.param == "tables":
+            patch.setattr(grouping, "loaded_map", lambda: None)
+        yield
+
+
+@pytest.mark.usefixtures("limits", "_engine")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(records, st.integers(1, 20))
 def test_groups_hold_count_first_and_latest(rows: list[tuple[int, bytes | None]], size: int) -> None:
@@ -66,5 +80,24 @@ def test_groups_hold_count_first_and_latest(rows: list[tuple[int, bytes | None]]
         found += grouper.add(index_batch(rows[first : first + size], first))
     merged = merge_groups([*found, *grouper.finish().to_batches()])
 
+    assert {tuple(row.values()) for row in merged.to_pylist()} == expected(rows)
+    assert merged.num_rows == len(expected(rows))
+
+
+@pytest.mark.usefixtures("_engine")
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(records, max_size=6), st.randoms())
+def test_groups_of_many_tasks_are_merged_in_any_order(
+    tasks: list[list[tuple[int, bytes | None]]], chance: Random
+) -> None:
+    groups, first = [], 0
+    for rows in tasks:
+        grouper = KeyGrouper()
+        groups += [*grouper.add(index_batch(rows, first)), *grouper.finish().to_batches()]
+        first += len(rows)
+    chance.shuffle(groups)
+    merged = merge_groups(groups)
+
+    rows = [row for task in tasks for row in task]
     assert {tuple(row.values()) for row in merged.to_pylist()} == expected(rows)
     assert merged.num_rows == len(expected(rows))

@@ -1,17 +1,22 @@
 """Summaries of splits against the same figures counted record by record."""
 
 import itertools
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-from hypothesis import given
+import pytest
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kcompact.dumps.loops.readiness import load_loops
 from kcompact.dumps.records.layout import SplitNotes
 from kcompact.dumps.records.record import INDEX_SCHEMA
+from kcompact.engine.passes import summaries
 from kcompact.engine.passes.summaries import NULL_KEY_EXAMPLES, SplitSummary
 
 LOGS = {7: ("orders", 0), -3: ("orders", 1), 2**62: ("users", 0)}
+LOGS |= {32 * number + 8: ("many", number) for number in range(40)}  # which want the same place of a map
 LARGEST = 2**31 - 1
 
 
@@ -28,14 +33,14 @@ class Row(NamedTuple):
 
 ROWS = st.builds(
     Row,
-    st.sampled_from(list(LOGS)),
+    st.sampled_from([7, -3, 2**62]) | st.sampled_from(list(LOGS)),
     st.integers(0, 12) | st.integers(2**63 - 9, 2**63 - 2),
     st.sampled_from([None, b"", b"k"]),
     st.sampled_from([-1, 0, 5, 1_700_000_000_000, 2**62]),
     st.booleans(),
     st.sampled_from([1, 300, LARGEST]),
 )
-BATCHES = st.lists(st.lists(ROWS, max_size=12), max_size=5)
+BATCHES = st.lists(st.lists(ROWS, max_size=30), max_size=5)
 
 
 def batch_of(rows: list[Row]) -> pa.RecordBatch:
@@ -62,6 +67,18 @@ def counted(rows: list[Row]) -> dict[str, Any]:
     }
 
 
+@pytest.fixture(params=["loop", "batches"])
+def _engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """With compiled code and without."""
+    assert load_loops("json_lines")
+    with monkeypatch.context() as patch:
+        if request.param == "batches":
+            patch.setattr(summaries, "loaded_figures", lambda: None)
+        yield
+
+
+@pytest.mark.usefixtures("_engine")
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(BATCHES, st.booleans())
 def test_each_log_is_counted_as_record_by_record(batches: list[list[Row]], sliced: bool) -> None:
     summary = SplitSummary(4, SplitNotes(logs=dict(LOGS)))

@@ -16,7 +16,7 @@ from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.origin import Origin
 from kcompact.dumps.options import NOTHING_LEFT_OUT, ReadOptions
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
-from kcompact.engine.passes.grouping import place_of, record_bytes_of, split_of
+from kcompact.engine.passes.grouped_rows import place_of, record_bytes_of, split_of
 from kcompact.engine.passes.index_pass import LARGEST_SPLIT_BYTES, TASK_SHIFT, IndexPlan, plan_index
 from kcompact.engine.passes.summaries import LogSummary, SplitSummary, packed, unpacked
 from kcompact.report.compact.compaction_json import render_json

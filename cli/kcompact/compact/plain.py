@@ -21,7 +21,8 @@ from kcompact.dumps.output.assemble import Fragment
 from kcompact.dumps.records.layout import SplitNotes
 from kcompact.engine.blocks import row_blocks, rows_in
 from kcompact.engine.exchange import receivers_by_key, shares_by_key
-from kcompact.engine.passes.grouping import KeyGrouper, merge_groups, passes_for, split_of
+from kcompact.engine.passes.grouped_rows import split_of
+from kcompact.engine.passes.grouping import KeyGrouper, merge_groups, passes_for
 from kcompact.engine.passes.index_pass import TASK_SHIFT, TaskReader
 from kcompact.engine.passes.summaries import LogSummary, packed, unpacked
 from kcompact.engine.shuffle import DRIVER, Block, Sent, Stage, send

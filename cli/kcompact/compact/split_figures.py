@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.compact.gaps import Presence, gap_rows
-from kcompact.engine.passes.grouping import is_tombstone_of, record_bytes_of
+from kcompact.engine.passes.grouped_rows import is_tombstone_of, record_bytes_of
 from kcompact.engine.passes.summaries import LogSummary
 
 

@@ -11,7 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kcompact.dumps.loops.readiness import RUN_FOLDER, prepare_in_background
+from kcompact.dumps.loops.compiled_code import RUN_FOLDER
+from kcompact.dumps.loops.readiness import prepare_in_background
 from kcompact.engine.clusters import cluster_session, is_on_cluster, ship_to
 from kcompact.engine.failures import explained
 from kcompact.engine.masters import Place

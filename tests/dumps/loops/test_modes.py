@@ -13,7 +13,9 @@ MODE = "NUMBA_DISABLE_JIT"
 @pytest.mark.slow
 @pytest.mark.skipif(MODE in os.environ, reason="this is that run")
 def test_interpreted_loops_read_alike() -> None:
+    engine = Path(__file__).parents[2] / "engine"
     tests = [str(path) for path in Path(__file__).parent.glob("test_*_loop.py")]
+    tests += [str(engine / "test_grouping.py"), str(engine / "test_summaries.py")]
     command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", *tests]
     done = subprocess.run(command, env=os.environ | {MODE: "1"}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-3000:]

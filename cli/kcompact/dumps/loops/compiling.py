@@ -14,7 +14,7 @@ INTERPRETED = bool(numba.config.DISABLE_JIT)
 CHECKED = INTERPRETED or numba.config.BOUNDSCHECK == 1  # every index, and so every load of a word
 
 
-def loop(signature: str) -> Callable[[Function], Function]:
+def loop(signature: Any) -> Callable[[Function], Function]:
     """A loop that Python calls: compiled when its module is imported, or loaded from numba's cache."""
 
     def compiled(function: Function) -> Function:
@@ -25,6 +25,11 @@ def loop(signature: str) -> Callable[[Function], Function]:
         )(function)
 
     return compiled
+
+
+def array_type(kind: Any, dimensions: int = 1, *, written: bool = False) -> Any:
+    """The type of a contiguous array for a signature; what is not written may be read-only."""
+    return numba.types.Array(kind, dimensions, "C", readonly=not written)
 
 
 def part(function: Function) -> Function:

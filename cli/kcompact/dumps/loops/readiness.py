@@ -1,38 +1,17 @@
-"""Whether a dump is read by loops, and their compiled code: made once per user and version, then loaded.
+"""Whether a dump is read by loops. Nothing here imports numba before it is needed."""
 
-Compiled code is kept as the ahead-of-time cache of Java is: in a folder of ours that nobody else can write,
-written aside and renamed, with a checksum. One process compiles, under a lock; several that compile and cache
-the same function at once can crash numba (its issue 4807). Nothing here imports numba before it is needed.
-"""
-
-import fcntl
-import gc
-import hashlib
 import importlib
 import importlib.util
-import json
-import os
-import platform
-import shutil
 import subprocess
 import sys
-import tempfile
-import time
-import zlib
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from functools import cache
-from importlib.metadata import version
-from pathlib import Path, PurePath
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import PurePath
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from kcompact.private_folders import (
-    is_private,
-    make_private,
-    may_keep_caches,
-    opened_private,
-    user_cache_folder,
-)
+from kcompact.dumps.loops.compiled_code import compile_into, folder_of, import_with, is_sealed
+from kcompact.private_folders import may_keep_caches, user_cache_folder
 
 if TYPE_CHECKING:
     # Imports pyarrow, which a process that forks must not.
@@ -41,13 +20,13 @@ if TYPE_CHECKING:
 SMALLEST_DUMP_BYTES = {"json_lines": 16 << 20, "csv_lines": 10 << 20, "avro": 10 << 20}
 """Below, importing numba and loading compiled code (half a CPU second) cost more than they save."""
 WORTH_COMPILING_BYTES = 256 << 20  # for smaller dumps no run waits until loops are compiled
-RUN_FOLDER = "KCOMPACT_RUN_FOLDER"  # the variable that names the run's own folder to workers
+_FOR_ALL = ("log_figures_loop", "offset_map_loop")
 LOOPS = {
-    "json_lines": ("json.json_lines_loop", "json.json_text_loop"),
-    "csv_lines": ("csv.csv_lines_loop", "csv.csv_cells"),
-    "avro": ("avro.avro_loop",),
+    "json_lines": ("json.json_lines_loop", "json.json_text_loop", *_FOR_ALL),
+    "csv_lines": ("csv.csv_lines_loop", "csv.csv_cells", *_FOR_ALL),
+    "avro": ("avro.avro_loop", *_FOR_ALL),
 }
-"""The modules with the loops of each layout."""
+"""The modules with the loops for each layout."""
 _SCANNERS = {"json_lines": "json.json_scanner", "csv_lines": "csv.csv_scanner", "avro": "avro.avro_scanner"}
 
 _SUFFIXES = {
@@ -55,11 +34,6 @@ _SUFFIXES = {
     "csv_lines": {".csv", ".tsv", ".txt"},
     "avro": {".avro"},
 }
-_SEAL = "seal.json"
-_LONGEST_SEAL = 1 << 16
-_WAIT_SECONDS = 120  # for another process that compiles
-_UNUSED_SECONDS = 30 * 24 * 3600
-_FAMILIES = "/proc/cpuinfo"  # numba compiles for one model of processor
 
 
 def are_loops_worth_it(file: "DumpFile") -> bool:
@@ -96,19 +70,24 @@ def load_loops(layout: str, *, compile_now: bool = True) -> bool:
     if _are_imported(names):
         return True
     try:
-        folder = _folder_of(layout)
-        if compile_now and not _is_sealed(folder):
-            _compile(folder, names)
-        if not _are_imported(names) and _is_sealed(folder):
-            _import_with(folder, names)
+        folder = folder_of(layout)
+        if compile_now and not is_sealed(folder):
+            compile_into(folder, names)
+        if not _are_imported(names) and is_sealed(folder):
+            import_with(folder, names)
     except (ImportError, OSError):  # numba does not fit this Python or numpy; there is no place for files
         return False
     return _are_imported(names)
 
 
+def loaded_loop(module: str) -> ModuleType | None:
+    """A module with a loop, where this process has loaded a layout's loops."""
+    return sys.modules.get(f"kcompact.dumps.loops.{module}")
+
+
 def _is_ready(layout: str) -> bool:
     try:
-        return _is_sealed(_folder_of(layout))
+        return is_sealed(folder_of(layout))
     except (ImportError, OSError):
         return False
 
@@ -155,144 +134,6 @@ def prepare_in_background(layouts: Iterable[str], environment: Mapping[str, str]
             cwd="/",
             env=dict(environment),
         )
-
-
-def _compile(folder: Path, names: list[str]) -> None:
-    """Compile in this process, unless another one does: then wait for it."""
-    make_private(folder.parent)
-    if not is_private(folder.parent):
-        raise PermissionError(folder.parent)
-    with _locked(folder.with_name(f"{folder.name}.lock")) as is_locked:
-        if not is_locked or _is_sealed(folder):
-            return
-        shutil.rmtree(folder, ignore_errors=True)
-        unfinished = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", suffix=".tmp", dir=folder.parent))
-        try:
-            _import_with(unfinished, names)
-            _seal(unfinished)
-            unfinished.rename(folder)
-            _remove_unused(folder.parent)
-        finally:
-            shutil.rmtree(unfinished, ignore_errors=True)
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[bool]:
-    """Inside, we alone have the lock; False where another process has kept it too long."""
-    with path.open("w") as lock:
-        deadline = time.monotonic() + _WAIT_SECONDS
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    yield False
-                    return
-                time.sleep(0.05)
-            else:
-                yield True
-                return
-
-
-def _import_with(folder: Path, names: list[str]) -> None:
-    """Import modules whose loops numba keeps in ``folder``. Raises ImportError."""
-    try:
-        with _kept_in(importlib.import_module("numba").config, folder):
-            for name in names:
-                importlib.import_module(name)
-        gc.freeze()  # PySpark collects garbage after each task: it need not walk through all of numba
-    except ImportError:
-        raise
-    except Exception as error:  # whatever numba raises: a version that we do not know
-        raise ImportError(str(names)) from error
-
-
-@contextmanager
-def _kept_in(config: Any, folder: Path) -> Iterator[None]:
-    """Inside, numba keeps compiled code there."""
-    kept = config.CACHE_DIR
-    config.CACHE_DIR = str(folder)
-    try:
-        yield
-    finally:
-        config.CACHE_DIR = kept
-
-
-def _folder_of(layout: str) -> Path:
-    return _root() / f"{layout}-{_digest()}"
-
-
-@cache
-def _digest() -> str:
-    """Of all that compiled code depends on."""
-    sources = sorted(Path(__file__).parent.rglob("*.py"))
-    stamps = [(source.name, source.stat().st_mtime_ns, source.read_text()) for source in sources]
-    settings = sorted((name, value) for name, value in os.environ.items() if name.startswith("NUMBA_"))
-    parts = [
-        stamps,
-        str(Path(__file__)),
-        settings,
-        version("numba"),
-        version("numpy"),
-        sys.version,
-        _processor(),
-    ]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
-
-
-def _processor() -> list[str]:
-    """The model and abilities of the processor, as far as the system tells."""
-    told = [platform.machine(), platform.processor()]
-    with suppress(OSError):
-        lines = Path(_FAMILIES).read_text().splitlines()
-        told += sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))})
-    return told
-
-
-def _root() -> Path:
-    """The user's cache; on a build machine, or without a home, the run's folder or one of the machine's."""
-    user = user_cache_folder()
-    if user is not None and may_keep_caches():
-        return user / "loops"
-    run = os.environ.get(RUN_FOLDER)
-    return Path(run, "loops") if run else Path(tempfile.gettempdir(), f"kcompact-loops-{os.geteuid()}")
-
-
-def _seal(folder: Path) -> None:
-    (folder / _SEAL).write_text(json.dumps(_checksums(folder)))
-
-
-def _is_sealed(folder: Path) -> bool:
-    """Whether the compiled code is there, ours, and byte for byte what was written."""
-    try:
-        seal = folder / _SEAL
-        if not (is_private(folder.parent) and is_private(folder)):
-            return False
-        with opened_private(seal) as file:
-            sealed: bool = json.loads(file.read(_LONGEST_SEAL)) == _checksums(folder)
-        if sealed:
-            os.utime(seal)  # when it was last used
-    except (OSError, ValueError, RecursionError):
-        return False
-    return sealed
-
-
-def _checksums(folder: Path) -> dict[str, int]:
-    files = (path for path in sorted(folder.rglob("*")) if path.suffix in {".nbi", ".nbc"})
-    return {str(path.relative_to(folder)): _checksum(path) for path in files}
-
-
-def _checksum(path: Path) -> int:
-    with opened_private(path) as file:
-        return zlib.crc32(file.read())
-
-
-def _remove_unused(root: Path) -> None:
-    """Remove what no run has used for a month."""
-    for seal in root.glob(f"*/{_SEAL}"):
-        with suppress(OSError):
-            if time.time() - seal.stat().st_mtime > _UNUSED_SECONDS:
-                shutil.rmtree(seal.parent)
 
 
 if __name__ == "__main__":

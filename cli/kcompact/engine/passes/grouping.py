@@ -8,55 +8,43 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
+from kcompact.engine.passes.grouped_rows import GROUPED_SCHEMA, place_of
+from kcompact.engine.passes.offset_map import OffsetMap, key_bytes_in, loaded_map
+
 # What one pass looks at, so that a worker's memory does not grow with the dump. Passes of a million rows take
 # no less time per row, and four times the memory.
 MOST_ROWS = 1 << 18
 MOST_BYTES = 32 << 20
 MOST_KEYS = 1 << 18  # groups held by a worker; beyond, they go on to the disk
 
-GROUPED_SCHEMA = pa.schema(
-    [
-        pa.field("log_id", pa.int64()),
-        pa.field("key", pa.binary()),
-        pa.field("records", pa.int64()),
-        pa.field("first_offset", pa.int64()),
-        pa.field("last_offset", pa.int64()),
-        pa.field("position", pa.int64()),  # of the latest record, in its split
-        pa.field("place", pa.int64()),  # of the latest record: place_of(split, bytes, tombstone)
-    ]
-)
-
-
-def place_of(split_id: np.ndarray, record_bytes: np.ndarray, is_tombstone: np.ndarray) -> np.ndarray:
-    """Split, size and kind of a record in one long, so that Spark aggregates longs by hash, not structs."""
-    return (split_id.astype(np.int64) << 32) | (record_bytes.astype(np.int64) << 1) | is_tombstone
-
-
-def split_of(place: np.ndarray) -> np.ndarray:
-    """The split id in ``place``."""
-    return place >> 32
-
-
-def record_bytes_of(place: np.ndarray) -> np.ndarray:
-    """The record's bytes in the dump, in ``place``."""
-    return (place >> 1) & 0x7FFFFFFF
-
-
-def is_tombstone_of(place: np.ndarray) -> np.ndarray:
-    """Whether the record is a tombstone, in ``place``."""
-    return (place & 1).astype(bool)
-
 
 class KeyGrouper:
-    """Merges index rows into one row per (log, key)."""
+    """Merges index rows into one row per (log, key): by a compiled loop where it is loaded."""
+
+    def __init__(self) -> None:
+        self._grouper: OffsetMap | _TableGrouper | None = None
+
+    def add(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Take index rows in; give groups out only where they grow too many to hold."""
+        if self._grouper is None:
+            self._grouper = _TableGrouper() if loaded_map() is None else OffsetMap(MOST_KEYS, MOST_BYTES)
+        yield from self._grouper.add(_keyed(batch))
+
+    def finish(self) -> pa.Table:
+        """The groups that are left, in GROUPED_SCHEMA."""
+        left = self._grouper.finish() if self._grouper else []
+        return pa.Table.from_batches(left, GROUPED_SCHEMA)
+
+
+class _TableGrouper:
+    """For small dumps, and where there is no compiled code: merges tables of many rows."""
 
     def __init__(self) -> None:
         self._rows = _Pending(MOST_ROWS)
         self._groups = _Pending(MOST_KEYS)
 
     def add(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Take index rows in; give groups out only where they grow too many to hold."""
-        self._rows.add(pa.Table.from_batches([_keyed(batch)]))
+        self._rows.add(pa.Table.from_batches([batch]))
         if not self._rows.is_full():
             return
         rows = self._rows.rows
@@ -72,15 +60,14 @@ class KeyGrouper:
             else:
                 self._groups.add(merged)
 
-    def finish(self) -> pa.Table:
-        """The groups that are left, in GROUPED_SCHEMA."""
+    def finish(self) -> list[pa.RecordBatch]:
         if self._rows.rows:
             self._groups.add(_merge(self._rows.take()))
         if not self._groups.rows:
-            return GROUPED_SCHEMA.empty_table()
+            return []
         several = len(self._groups.tables) > 1
         groups = self._groups.take()
-        return _merge(groups) if several else groups
+        return (_merge(groups) if several else groups).to_batches()
 
 
 class _Pending:
@@ -114,7 +101,12 @@ def passes_for(batches: list[pa.RecordBatch]) -> int:
 
 def merge_groups(groups: list[pa.RecordBatch]) -> pa.Table:
     """One row per (log, key) of rows in GROUPED_SCHEMA, whatever their order."""
-    return _merge(pa.Table.from_batches(groups, GROUPED_SCHEMA))
+    if loaded_map() is None:
+        return _merge(pa.Table.from_batches(groups, GROUPED_SCHEMA))
+    rows, key_bytes = sum(batch.num_rows for batch in groups), sum(map(key_bytes_in, groups))
+    offset_map = OffsetMap(max(rows, 1), key_bytes)
+    merged = [out for batch in groups for out in offset_map.add(batch)]
+    return pa.Table.from_batches([*merged, *offset_map.finish()], GROUPED_SCHEMA)
 
 
 def _keyed(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -1,11 +1,51 @@
-"""Index rows of a batch brought together by log, so that a figure of all logs is one pass over a column."""
+"""Figures of each log without compiled code: rows are brought together by log, then summed by column."""
+
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from kcompact.engine.passes.offset_runs import runs_of
+from kcompact.engine.passes.offset_runs import OffsetRuns, runs_of
 
 _FEW_LOGS = 1 << 16  # sixteen bits are sorted by radix
+
+
+class FiguresByBatch:
+    """Does what LogFigures does, for small dumps."""
+
+    def __init__(self) -> None:
+        self._figures: dict[int, dict[str, Any]] = {}
+        self._runs: dict[int, OffsetRuns] = {}
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Count index rows (INDEX_SCHEMA, any extra columns)."""
+        rows = RowsByLog(batch)
+        figures = rows.figures()
+        numbers = zip(*(column.tolist() for column in figures.values()), strict=True)
+        for log_id, runs, of_log in zip(rows.log_ids, rows.runs(), numbers, strict=True):
+            more = dict(zip(figures, of_log, strict=True))
+            log = self._figures.setdefault(log_id, more)
+            if log is not more:
+                _extend(log, more)
+            self._runs.setdefault(log_id, OffsetRuns()).add(runs)
+
+    def logs(self) -> Iterator[tuple[int, dict[str, int], np.ndarray]]:
+        """Of each log its id, figures by their names in LogSummary, and runs (offset_runs.py)."""
+        for log_id, figures in self._figures.items():
+            yield log_id, figures, self._runs[log_id].runs
+
+
+def _extend(log: dict[str, Any], more: dict[str, Any]) -> None:
+    """Count rows that follow those of ``log``."""
+    log["ascending"] = log["ascending"] and more["ascending"] and more["first_offset"] > log["last_offset"]
+    for name in ("records", "record_bytes", "tombstones"):
+        log[name] += more[name]
+    log["first_offset"] = min(log["first_offset"], more["first_offset"])
+    log["last_offset"] = max(log["last_offset"], more["last_offset"])
+    if log["min_timestamp_ms"] < 0 or 0 <= more["min_timestamp_ms"] < log["min_timestamp_ms"]:
+        log["min_timestamp_ms"] = more["min_timestamp_ms"]
+    log["max_timestamp_ms"] = max(log["max_timestamp_ms"], more["max_timestamp_ms"])
 
 
 class RowsByLog:
@@ -46,17 +86,6 @@ class RowsByLog:
     def runs(self) -> list[np.ndarray]:
         """Runs of offsets in the order of their rows (offset_runs.py)."""
         return runs_of(self._offsets, self._starts)
-
-    def keyless(self) -> list[np.ndarray]:
-        """Offsets of the records that have no key."""
-        keys = self._batch.column("key")
-        if not keys.null_count:
-            return [self._offsets[:0]] * len(self.log_ids)
-        is_keyless = self._ordered(keys.is_null())
-        parts = zip(
-            np.split(self._offsets, self._starts[1:]), np.split(is_keyless, self._starts[1:]), strict=True
-        )
-        return [offsets[flags] for offsets, flags in parts]
 
     def _column(self, name: str) -> np.ndarray:
         return self._ordered(self._batch.column(name))

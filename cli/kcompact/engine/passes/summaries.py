@@ -11,8 +11,9 @@ import orjson
 import pyarrow as pa
 
 from kcompact.dumps.records.layout import Reject, SplitNotes
-from kcompact.engine.passes.offset_runs import NO_RUNS, OffsetRuns
-from kcompact.engine.passes.rows_by_log import RowsByLog
+from kcompact.engine.passes.log_figures import LogFigures, loaded_figures
+from kcompact.engine.passes.offset_runs import NO_RUNS
+from kcompact.engine.passes.rows_by_log import FiguresByBatch
 
 NULL_KEY_EXAMPLES = 5  # offsets of keyless records that a summary carries
 
@@ -42,57 +43,44 @@ class LogSummary:
 
 
 class SplitSummary:
-    """Adds up the index rows of one split, batch by batch."""
+    """Adds up the index rows of one split, batch by batch: by a compiled loop where it is loaded."""
 
     def __init__(self, split_id: int, notes: SplitNotes) -> None:
         self.split_id = split_id
         self.notes = notes
-        self._logs: dict[int, LogSummary] = {}
-        self._runs: dict[int, OffsetRuns] = {}
+        self._figures: LogFigures | FiguresByBatch | None = None
+        self._keyless: dict[int, list[int]] = {}  # log id -> count, then the offsets of the first ones
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Count one batch of index rows (INDEX_SCHEMA, any extra columns)."""
-        for more in _summaries_of(batch, self.split_id, self.notes):
-            log = self._logs.setdefault(more.log_id, more)
-            if log is not more:
-                _extend(log, more)
-            self._runs.setdefault(more.log_id, OffsetRuns()).add(more.runs)
+        if self._figures is None:
+            loop = loaded_figures()
+            self._figures = FiguresByBatch() if loop is None else LogFigures(loop)
+        if batch.num_rows:
+            self._figures.add(batch)
+            self._add_keyless(batch)
+
+    def _add_keyless(self, batch: pa.RecordBatch) -> None:
+        if not batch.column("key").null_count:
+            return
+        rows = batch.select(["log_id", "offset"]).filter(batch.column("key").is_null())
+        log_ids, offsets = (column.to_numpy() for column in rows.columns)
+        for log_id in np.unique(log_ids).tolist():
+            of_log = offsets[log_ids == log_id]
+            count, *examples = self._keyless.get(log_id, [0])
+            examples += of_log[:NULL_KEY_EXAMPLES].tolist()
+            self._keyless[log_id] = [count + len(of_log), *examples[:NULL_KEY_EXAMPLES]]
 
     def logs(self) -> list[LogSummary]:
         """One summary per log seen, with its runs."""
-        for log_id, runs in self._runs.items():
-            self._logs[log_id].runs = runs.runs
-        return list(self._logs.values())
+        return [self._summary(*log) for log in (self._figures.logs() if self._figures else ())]
 
-
-def _extend(log: LogSummary, more: LogSummary) -> None:
-    """Count rows that follow those of ``log``."""
-    log.ascending = log.ascending and more.ascending and more.first_offset > log.last_offset
-    log.records += more.records
-    log.record_bytes += more.record_bytes
-    log.first_offset = min(log.first_offset, more.first_offset)
-    log.last_offset = max(log.last_offset, more.last_offset)
-    log.tombstones += more.tombstones
-    log.null_keys += more.null_keys
-    log.null_key_offsets = (log.null_key_offsets + more.null_key_offsets)[:NULL_KEY_EXAMPLES]
-    if log.min_timestamp_ms < 0 or 0 <= more.min_timestamp_ms < log.min_timestamp_ms:
-        log.min_timestamp_ms = more.min_timestamp_ms
-    log.max_timestamp_ms = max(log.max_timestamp_ms, more.max_timestamp_ms)
-
-
-def _summaries_of(batch: pa.RecordBatch, split_id: int, notes: SplitNotes) -> Iterator[LogSummary]:
-    """One summary per log of a batch. Each figure takes a single pass over the rows of all logs."""
-    if not batch.num_rows:
-        return
-    rows = RowsByLog(batch)
-    figures = rows.figures()
-    numbers = zip(*(column.tolist() for column in figures.values()), strict=True)
-    for log_id, runs, keyless, of_log in zip(rows.log_ids, rows.runs(), rows.keyless(), numbers, strict=True):
-        log = LogSummary(split_id, log_id, *notes.logs[log_id], runs=runs)
-        log.null_keys, log.null_key_offsets = len(keyless), keyless[:NULL_KEY_EXAMPLES].tolist()
-        for name, value in zip(figures, of_log, strict=True):
+    def _summary(self, log_id: int, figures: dict[str, int], runs: np.ndarray) -> LogSummary:
+        log = LogSummary(self.split_id, log_id, *self.notes.logs[log_id], runs=runs)
+        log.null_keys, *log.null_key_offsets = self._keyless.get(log_id, [0])
+        for name, value in figures.items():
             setattr(log, name, value)
-        yield log
+        return log
 
 
 def packed(splits: Iterable[SplitSummary], *, with_runs: bool = True) -> bytes:

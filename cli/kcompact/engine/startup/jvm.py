@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from kcompact.dumps.loops.readiness import RUN_FOLDER
+from kcompact.dumps.loops.compiled_code import RUN_FOLDER
 from kcompact.engine.startup.aot_cache import AotCache, aot_cache
 from kcompact.engine.startup.jars import class_path
 from kcompact.engine.startup.python_path import safe_environment

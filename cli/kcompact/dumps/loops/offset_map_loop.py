@@ -1,0 +1,196 @@
+"""The offset map: the latest record of each (log, key), by a hash of the key as in Kafka's SkimpyOffsetMap.
+
+The hash is SipHash-1-3 of 128 bits, with a secret of its own in each task: nobody can make a dump in which
+two keys share it. Memory is asked for before it is needed, for some rows at a time; most of the time would go
+into waiting for it otherwise.
+"""
+
+import numpy as np
+from numba import types
+
+from kcompact.dumps.loops.compiling import array_type, int64, loop, part
+from kcompact.dumps.loops.fields import copied
+from kcompact.dumps.loops.words import prefetched, word_at
+
+# Columns of ``groups``, and but for the hash rows of ``rows``.
+LOG_ID, RECORDS, FIRST_OFFSET, LAST_OFFSET, POSITION, PLACE, HASH, MORE_HASH = range(8)
+ROW_COLUMNS = HASH
+GROUP_COLUMNS = 8  # 64 bytes, a line of the processor's cache
+# Places of ``state``.
+GROUPS, KEY_BYTES = range(2)
+ROWS_AT_A_TIME = 128
+SLOTS_PER_GROUP = 2
+
+_WORD = 8
+_LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
+_ONE, _BYTE_BITS, _WORD_BITS, _LENGTH_SHIFT = np.uint64(1), np.uint64(8), np.uint64(64), np.uint64(56)
+_START = tuple(np.frombuffer(b"uespemosmodnarodarenegylsetybdet", np.uint64))
+_FOR_128_BITS, _FOR_MORE = np.uint64(0xEE), np.uint64(0xDD)
+_FREE = np.uint64(0)
+
+_SIGNATURE = types.int64(
+    array_type(types.uint8),
+    array_type(types.int32),
+    array_type(types.int64, 2),
+    types.int64,
+    array_type(types.uint64),
+    array_type(types.int64, 2, written=True),
+    array_type(types.uint64, written=True),
+    array_type(types.int32, written=True),
+    array_type(types.uint8, written=True),
+    array_type(types.uint64, 2, written=True),
+    array_type(types.int64, written=True),
+)
+
+
+@part
+def _rotated(word: np.uint64, bits: int) -> np.uint64:
+    return (word << np.uint64(bits)) | (word >> (_WORD_BITS - np.uint64(bits)))
+
+
+@part
+def _round(
+    v0: np.uint64, v1: np.uint64, v2: np.uint64, v3: np.uint64
+) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+    v0, v2 = v0 + v1, v2 + v3
+    v1, v3 = _rotated(v1, 13) ^ v0, _rotated(v3, 16) ^ v2
+    v0, v2 = _rotated(v0, 32) + v3, v2 + v1
+    v3, v1 = _rotated(v3, 21) ^ v0, _rotated(v1, 17) ^ v2
+    return v0, v1, _rotated(v2, 32), v3
+
+
+@part
+def _three_rounds(
+    v0: np.uint64, v1: np.uint64, v2: np.uint64, v3: np.uint64
+) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+    v0, v1, v2, v3 = _round(v0, v1, v2, v3)
+    v0, v1, v2, v3 = _round(v0, v1, v2, v3)
+    return _round(v0, v1, v2, v3)
+
+
+@part
+def _last_word(keys: np.ndarray, at: int, end: int) -> np.uint64:
+    """The bytes behind the last whole word, less than eight."""
+    bits = _BYTE_BITS * np.uint64(end - at)
+    if at + _WORD <= len(keys):
+        return word_at(keys, at) & ((_ONE << bits) - _ONE)
+    word = np.uint64(0)
+    while end > at:
+        end -= 1
+        word = (word << _BYTE_BITS) | np.uint64(keys[end])
+    return word
+
+
+@part
+def hash_of(
+    keys: np.ndarray, start: int, end: int, log_id: np.uint64, secret: np.ndarray
+) -> tuple[np.uint64, np.uint64]:
+    """SipHash-1-3 of the log's id, in eight bytes, and the key."""
+    v0, v1 = secret[0] ^ _START[0], secret[1] ^ _START[1] ^ _FOR_128_BITS
+    v2, v3 = secret[0] ^ _START[2], secret[1] ^ _START[3]
+    at, word = start, log_id
+    while True:
+        v0, v1, v2, v3 = _round(v0, v1, v2, v3 ^ word)
+        v0 ^= word
+        if at + _WORD > end:
+            break
+        word = word_at(keys, at)
+        at += _WORD
+    word = _last_word(keys, at, end) | (np.uint64(_WORD + end - start) << _LENGTH_SHIFT)
+    v0, v1, v2, v3 = _round(v0, v1, v2, v3 ^ word)
+    v0, v1, v2, v3 = _three_rounds(v0 ^ word, v1, v2 ^ _FOR_128_BITS, v3)
+    first = v0 ^ v1 ^ v2 ^ v3
+    v0, v1, v2, v3 = _three_rounds(v0, v1 ^ _FOR_MORE, v2, v3)
+    return first, v0 ^ v1 ^ v2 ^ v3
+
+
+@part
+def _found(slots: np.ndarray, groups: np.ndarray, one: np.uint64, two: np.uint64) -> tuple[int, int]:
+    """The group with a hash, or -1; and the slot that tells it, or that is free for it."""
+    mask = np.uint64(len(slots) - 1)
+    slot = one & mask
+    while slots[slot] != _FREE:
+        if slots[slot] >> _HALF == one >> _HALF:
+            group = int64(slots[slot] & _LOW) - 1
+            if np.uint64(groups[group, HASH]) == one and np.uint64(groups[group, MORE_HASH]) == two:
+                return group, int64(slot)
+        slot = (slot + _ONE) & mask
+    return -1, int64(slot)
+
+
+@part
+def _merge(groups: np.ndarray, group: int, rows: np.ndarray, at: int) -> None:
+    """The latest record is the one with the greatest offset."""
+    groups[group, RECORDS] += rows[RECORDS, at]
+    groups[group, FIRST_OFFSET] = min(groups[group, FIRST_OFFSET], rows[FIRST_OFFSET, at])
+    if rows[LAST_OFFSET, at] >= groups[group, LAST_OFFSET]:
+        for column in range(LAST_OFFSET, ROW_COLUMNS):
+            groups[group, column] = rows[column, at]
+
+
+@part
+def _is_added(
+    keys: np.ndarray,
+    start: int,
+    end: int,
+    groups: np.ndarray,
+    key_ends: np.ndarray,
+    key_bytes: np.ndarray,
+    state: np.ndarray,
+) -> bool:
+    """Add a group with a key; False where there is no room for it."""
+    group, place = state[GROUPS], state[KEY_BYTES]
+    if group == len(groups) or end - start > len(key_bytes) - place:
+        return False
+    place = copied(keys, start, end, key_bytes, place)
+    key_ends[group + 1], state[KEY_BYTES], state[GROUPS] = place, place, group + 1
+    return True
+
+
+@loop(_SIGNATURE)
+def put_rows(
+    keys: np.ndarray,
+    key_offsets: np.ndarray,
+    rows: np.ndarray,
+    first: int,
+    secret: np.ndarray,
+    groups: np.ndarray,
+    slots: np.ndarray,
+    key_ends: np.ndarray,
+    key_bytes: np.ndarray,
+    hashes: np.ndarray,
+    state: np.ndarray,
+) -> int:
+    """Merge rows into the map, from ``first`` on, and return the first one that it has no room for.
+
+    The key of row i is ``keys[key_offsets[i]:key_offsets[i + 1]]``; that of group i lies in ``key_bytes``
+    between ``key_ends[i]`` and the next one. ``slots``, of which there is a power of two, hold 32 bits of
+    hash above the number of a group, from 1 on.
+    """
+    count, mask = rows.shape[1], np.uint64(len(slots) - 1)
+    while first < count:
+        stop = min(first + ROWS_AT_A_TIME, count)
+        for at in range(first, stop):
+            log_id = np.uint64(rows[LOG_ID, at])
+            one, two = hash_of(keys, key_offsets[at], key_offsets[at + 1], log_id, secret)
+            hashes[at - first, 0], hashes[at - first, 1] = one, two
+            prefetched(slots, int64(one & mask))
+        for at in range(first, stop):
+            slot = slots[hashes[at - first, 0] & mask]
+            if slot != _FREE:
+                prefetched(groups, int64(slot & _LOW) - 1)
+        for at in range(first, stop):
+            one, two = hashes[at - first, 0], hashes[at - first, 1]
+            group, free = _found(slots, groups, one, two)
+            if group >= 0:
+                _merge(groups, group, rows, at)
+                continue
+            group = state[GROUPS]
+            if not _is_added(keys, key_offsets[at], key_offsets[at + 1], groups, key_ends, key_bytes, state):
+                return at
+            slots[free] = ((one >> _HALF) << _HALF) | np.uint64(group + 1)
+            groups[group, HASH], groups[group, MORE_HASH] = int64(one), int64(two)
+            for column in range(ROW_COLUMNS):
+                groups[group, column] = rows[column, at]
+        first = stop
+    return first
