@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from kcompact.rules.policy import Policy
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
 from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL
-from kcompact.verify.rows.settling import Replaceable
 
 
 @dataclass(frozen=True)
@@ -32,6 +31,14 @@ class Knowledge:
 
 
 NOTHING_KNOWN = Knowledge()
+
+
+@dataclass(frozen=True)
+class Replaceable:
+    """Of one log: only records at offsets in [``first_offset``, ``end_offset``) can replace others."""
+
+    first_offset: int = BEFORE_ALL
+    end_offset: int = BEHIND_ALL
 
 
 @dataclass(frozen=True)

@@ -7,27 +7,17 @@ told of it are figures, which are the same as the rules of ``removal`` come to.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from kcompact.rules.lookups import Lookup, rows_of_logs
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
+from kcompact.verify.judgement.bounds import Replaceable
 from kcompact.verify.judgement.evidence import Evidence
+from kcompact.verify.question import Question
 from kcompact.verify.rows.key_history import NEVER, History, history_of
 from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, NOWHERE, Flags, KeyRows, Longs, key_rows
-
-if TYPE_CHECKING:
-    from kcompact.verify.question import Question
-
-
-@dataclass(frozen=True)
-class Replaceable:
-    """Of one log: only records at offsets in [``first_offset``, ``end_offset``) can replace others."""
-
-    first_offset: int = BEFORE_ALL
-    end_offset: int = BEHIND_ALL
 
 
 @dataclass(frozen=True)
@@ -47,7 +37,7 @@ class Rules:
     front_end: Mapping[int, int] = field(default_factory=dict)
 
 
-def rules_of(question: "Question", lookups: Mapping[int, Lookup]) -> Rules:
+def rules_of(question: Question, lookups: Mapping[int, Lookup]) -> Rules:
     """For a pair of dumps."""
     found = {log_id: bounds.replaceable for log_id, bounds in question.bounds.items()}
     known = {log_id: one for log_id, one in found.items() if one is not None}
@@ -56,7 +46,7 @@ def rules_of(question: "Question", lookups: Mapping[int, Lookup]) -> Rules:
     return Rules(known, lookups, question.compared, certain_from=certain_from, front_end=front_end)
 
 
-def rules_alone(question: "Question", lookups: Mapping[int, Lookup]) -> Rules:
+def rules_alone(question: Question, lookups: Mapping[int, Lookup]) -> Rules:
     """For a dump beside itself: keys with one record, a value, are settled whatever bounds its log."""
     return Rules(
         dict.fromkeys(question.logs, Replaceable()), lookups, question.compared, keeps_tombstones=False
