@@ -13,7 +13,7 @@ from kcompact.broker.state_of_dump import StateOfDump
 from kcompact.compact.crowding import refuse_crowded_offsets
 from kcompact.compact.full import FullIndex, clean_index, full_index, null_key_removals
 from kcompact.compact.full_job import FullJob
-from kcompact.compact.full_totals import full_outcome
+from kcompact.compact.full_totals import add_cleaning
 from kcompact.compact.gap_report import report_gaps
 from kcompact.compact.going_on import goes_on
 from kcompact.compact.keys_across_partitions import SharedKeys
@@ -24,7 +24,14 @@ from kcompact.compact.remembering import KnownByLog
 from kcompact.compact.removed_report import report_removed_keys
 from kcompact.compact.repeats import refuse_conflicts
 from kcompact.compact.survivors import copy_survivors
-from kcompact.compact.totals import Outcome, overlapping, overtaken_files, plain_outcome, unsorted_files
+from kcompact.compact.totals import (
+    Outcome,
+    overlapping,
+    overtaken_files,
+    plain_outcome,
+    summarise_logs,
+    unsorted_files,
+)
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out, refuse_unmatched
 from kcompact.dumps.judging import files_left_out, judge, refuse_doubts
@@ -174,11 +181,13 @@ def compact_rows(send: Send, dump: Dump, request: Request) -> Compacted:
         index.sorted_files,
         has_state=request.state is not None,
     )
+    logs = summarise_logs(index.summaries)
+    for log_id, log in logs.items():
+        add_cleaning(log, cleaning.logs[log_id])
     fragments = copy_survivors(cleaning, job)
-    kept = report_gaps(cleaning, job)
-    keys = report_removed_keys(cleaning, job)
-    outcome = full_outcome(index.summaries, cleaning.logs, kept, keys.removed)
-    outcome.fragments = fragments
+    gaps = report_gaps(cleaning, job, logs)
+    keys = report_removed_keys(cleaning, job, logs)
+    outcome = Outcome(list(logs.values()), fragments, keys.pieces, gaps)
     remarks = [*index.remarks, *repeats, *assumed]
     done = Compacted(outcome, keys.shared, remarks, index.plan, cleaning.logs, keys.known)
     file_ids = {split.split_id: split.file_id for split in index.plan.splits.values()}

@@ -2,7 +2,8 @@
 
 import pickle
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,7 @@ from kcompact.compact.keys_across_partitions import SharedKeys, find_shared_keys
 from kcompact.compact.plain_copying import REMOVED_SCHEMA
 from kcompact.compact.remembering import KnownByLog, records_to_know
 from kcompact.compact.task_files import results_of
-from kcompact.compact.totals import PartRange
+from kcompact.compact.totals import LogOutcome, PartRange, Piece
 from kcompact.engine.blocks import row_blocks, rows_in
 from kcompact.engine.shuffle import DRIVER, Block, Sent
 from kcompact.rules.decisions import with_verdicts
@@ -27,26 +28,20 @@ _LOST, _FIGURES = "lost keys", "figures"
 _BY_KEY = ["log_id", "key"]
 
 
-@dataclass
-class RemovedLog:
-    """The keys of one log, those that lost records, and where their lines are."""
-
-    keys: int = 0
-    removed_keys: int = 0
-    pieces: list[PartRange] = field(default_factory=list)
-
-
 @dataclass(frozen=True)
 class KeysReport:
-    """All that is found where the records of each key meet, by log id."""
+    """All that is found where the records of each key meet."""
 
-    removed: dict[int, RemovedLog]
+    pieces: list[Piece]  # of removed-keys.csv
     shared: SharedKeys
-    known: KnownByLog  # for a state to remember; empty where there is none
+    known: KnownByLog  # by log id, for a state to remember; empty where there is none
 
 
-def report_removed_keys(cleaning: Cleaning, job: FullJob) -> KeysReport:
-    """Write the keys that lost records into parts, in the order of last offsets; find shared keys."""
+def report_removed_keys(cleaning: Cleaning, job: FullJob, logs: Mapping[int, LogOutcome]) -> KeysReport:
+    """Write the keys that lost records into parts, in the order of last offsets; find shared keys.
+
+    How many keys there are, and how many of them lost records, is added to ``logs``.
+    """
     tracked, plans, names = cleaning.tracked, cleaning.plans, job.names
     shares, lookups = tracked.shares, tracked.lookups
 
@@ -66,19 +61,20 @@ def report_removed_keys(cleaning: Cleaning, job: FullJob) -> KeysReport:
 
     sent = tracked.keyed.then(shares.count, send_lost)
     parts, figures = results_of(sent, [0] * shares.count, job, _write)
-    logs: dict[int, RemovedLog] = {}
     shared, known = [], []
     for block in figures:
         keys, found, to_know = pickle.loads(block.content)  # noqa: S301  pickled by send_lost
         shared.append(found)
         known.append(to_know)
         for log_id, count in keys.items():
-            logs.setdefault(log_id, RemovedLog()).keys += count
+            logs[log_id].keys += count
+    pieces: dict[int, list[Piece]] = {log_id: [] for log_id in logs}
     for part in parts:
         for log_id, lines, piece in part:
             logs[log_id].removed_keys += lines
-            logs[log_id].pieces.append(piece)
-    return KeysReport(logs, together(shared), remembering.together(known))
+            pieces[log_id].append(piece)
+    in_order = [piece for of_log in pieces.values() for piece in of_log]
+    return KeysReport(in_order, together(shared), remembering.together(known))
 
 
 def _keys(rows: pa.Table) -> pa.Table:

@@ -60,6 +60,33 @@ class LogOutcome:
     rounds: list[dict[str, Any]] = field(default_factory=list)  # the broker's own figures, round by round
 
 
+@dataclass(frozen=True)
+class KeptShare:
+    """The kept records of one log in one share, as CopiedLog has them for a split of the plain form.
+
+    Record counts leave repeated offsets out. ``gaps_range`` are bytes of the task's part of gaps.csv.
+    """
+
+    log_id: int
+    task: str
+    records: int
+    kept: int
+    kept_bytes: int
+    tombstones_kept: int
+    first_kept: int  # -1: nothing stays
+    last_kept: int
+    records_before: int  # below the first kept record
+    records_through: int  # up to the last kept record
+    gaps: int  # within the share
+    gap_offsets: int
+    gap_missing_before: int
+    gaps_range: tuple[int, int]
+
+
+Stretch = tuple[CopiedLog | KeptShare, int]
+"""Kept records of one log, apart from others of it; how many records the log has at offsets below."""
+
+
 @dataclass
 class Outcome:
     """All logs by topic and partition, and where the pieces of output and reports lie."""
@@ -121,10 +148,10 @@ def plain_outcome(
     for summary in summaries:
         summaries_of[summary.log_id].append(summary)
     for log in outcome.logs:
-        parts, mine = parts_of[log.log_id], summaries_of[log.log_id]
+        parts = _by_offset(parts_of[log.log_id])
         _add_copied(log, parts)
-        outcome.removed_keys += _removed_pieces(parts)
-        outcome.gaps += _gap_pieces(log, mine, parts, render_gaps)
+        outcome.removed_keys += [PartRange(f"removed-{part.task}", *part.removed_range) for part in parts]
+        outcome.gaps += add_kept(log, _stretches(summaries_of[log.log_id], parts), log.records, render_gaps)
     return outcome
 
 
@@ -157,36 +184,31 @@ def _widen_timestamps(log: LogOutcome, part: LogSummary) -> None:
 
 def _add_copied(log: LogOutcome, parts: list[CopiedLog]) -> None:
     for part in parts:
-        log.kept += part.kept
-        log.kept_bytes += part.kept_bytes
-        log.tombstones_kept += part.tombstones_kept
         log.keys += part.keys
         log.removed_keys += part.removed_keys
         log.removed["expired_tombstone"] += part.tombstones_dropped
-        log.gaps += part.gaps
-        log.gap_offsets += part.gap_offsets
-        log.gap_offsets_missing_before += part.gap_missing_before
     log.removed["keyless"] = log.null_keys
     log.removed["superseded"] = log.records - log.null_keys - log.keys
-
-
-def _removed_pieces(parts: list[CopiedLog]) -> Iterator[Piece]:
-    for part in _by_offset(parts):
-        yield PartRange(f"removed-{part.task}", *part.removed_range)
 
 
 def _by_offset(parts: list[CopiedLog]) -> list[CopiedLog]:
     return sorted(parts, key=lambda part: part.first_offset)
 
 
-def _gap_pieces(
-    log: LogOutcome, summaries: list[LogSummary], parts: list[CopiedLog], render_gaps: RenderGaps
-) -> list[Piece]:
-    """The gaps within stretches, as their tasks wrote them, and between, before and after them."""
+def _stretches(summaries: list[LogSummary], parts: list[CopiedLog]) -> list[Stretch]:
     below, records = {}, 0  # split_id -> records of the log in splits of lower offsets
     for summary in sorted(summaries, key=lambda summary: summary.first_offset):
         below[summary.split_id] = records
         records += summary.records
+    return [(part, below[part.split_id]) for part in parts]
+
+
+def add_kept(log: LogOutcome, stretches: list[Stretch], records: int, render_gaps: RenderGaps) -> list[Piece]:
+    """Add what stays to a log that is summarised and has so many records; the pieces of gaps.csv.
+
+    Stretches come by offset. Gaps within them are as their tasks wrote them; those between, before and after
+    them are added.
+    """
     pieces: list[Piece] = []
     gaps: list[tuple[int, int, int]] = []  # as rows of ``gap_rows``
     places: list[int] = []  # of each of these gaps' lines among the pieces
@@ -198,12 +220,13 @@ def _gap_pieces(
             pieces.append(b"")
 
     start, present = log.first_offset, 0
-    for part in _by_offset([part for part in parts if part.kept]):
-        add_gap(start, part.first_kept, below[part.split_id] + part.records_before - present)
+    for part, below in stretches:
+        if not part.kept:
+            continue
+        add_gap(start, part.first_kept, below + part.records_before - present)
         pieces.append(PartRange(f"gaps-{part.task}", *part.gaps_range))
-        start, present = part.last_kept + 1, below[part.split_id] + part.records_through
-        log.first_kept_offset = part.first_kept if log.first_kept_offset < 0 else log.first_kept_offset
-        log.last_kept_offset = part.last_kept
+        start, present = part.last_kept + 1, below + part.records_through
+        _add_figures(log, part)
     add_gap(start, log.last_offset + 1, records - present)
     _count_gaps(log, gaps)
     # All at once: where files are small there are thousands.
@@ -211,6 +234,17 @@ def _gap_pieces(
     for place, line in zip(places, lines.splitlines(keepends=True), strict=True):
         pieces[place] = line
     return pieces
+
+
+def _add_figures(log: LogOutcome, part: CopiedLog | KeptShare) -> None:
+    log.kept += part.kept
+    log.kept_bytes += part.kept_bytes
+    log.tombstones_kept += part.tombstones_kept
+    log.first_kept_offset = part.first_kept if log.first_kept_offset < 0 else log.first_kept_offset
+    log.last_kept_offset = part.last_kept
+    log.gaps += part.gaps
+    log.gap_offsets += part.gap_offsets
+    log.gap_offsets_missing_before += part.gap_missing_before
 
 
 def _count_gaps(log: LogOutcome, gaps: list[tuple[int, int, int]]) -> None:

@@ -1,0 +1,41 @@
+"""The knowledge about each log of a dump from beside it: files, options, a state, a read_committed dump."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kcompact.broker.given import Given, GivenLog
+from kcompact.broker.log_names import LogName
+from kcompact.broker.state_of_dump import StateOfDump
+from kcompact.compact.full import FullIndex, full_index
+from kcompact.compact.going_on import goes_on
+from kcompact.compact.read_committed import told_by_read_committed
+from kcompact.dumps.dump import Dump
+from kcompact.engine.shuffle import Send
+
+
+@dataclass(frozen=True)
+class Beside:
+    """All that is known beside a dump. ``state`` None: no state is given."""
+
+    given: Given
+    state: StateOfDump | None = None
+    committed: Dump | None = None  # the read_committed dump of the same topics
+
+
+def given_logs(
+    send: Send, index: FullIndex, beside: Beside, folder: Path
+) -> tuple[Mapping[int, GivenLog], list[str]]:
+    """By log id, and notes on what was assumed. Raises InputError for a dump of another state."""
+    names = {log_id: LogName(*name) for log_id, name in index.names.items()}
+    by_name = beside.given.for_logs(names.values())
+    given: Mapping[int, GivenLog] = {log_id: by_name[name] for log_id, name in names.items()}
+    notes = beside.given.silences(names.values())
+    if beside.state is not None:
+        given, told = goes_on(beside.state, index, given)
+        notes += told
+    if beside.committed is None:
+        return given, notes
+    committed = full_index(send, beside.committed, folder)
+    given, told = told_by_read_committed(given, index.summaries, committed.summaries)
+    return given, [*notes, *told]
