@@ -14,8 +14,8 @@ from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.broker.given import GivenLog
 from kcompact.digits import LONG_MAX
 from kcompact.rules.assumptions import batch_notes, estimate_note, range_notes
-from kcompact.rules.capacity import map_limit, utilization
-from kcompact.rules.cleaned_log import LogCleaning, Round, checkpoint_after
+from kcompact.rules.capacity import map_limit
+from kcompact.rules.cleaned_log import LogCleaning, Round, RoundSizes, checkpoint_after, round_of
 from kcompact.rules.decisions import Plan, plan_for, rounds_of
 from kcompact.rules.files.merging import group_segments
 from kcompact.rules.files.retention import delete_old_segments
@@ -24,7 +24,7 @@ from kcompact.rules.files.segments import SegmentState, containing
 from kcompact.rules.policy import Policy
 from kcompact.rules.range import CleanableRange, LogBounds, log_bounds, segmented_range
 from kcompact.rules.ratio import DirtyRatio, segmented_ratio
-from kcompact.rules.rewriting import Counts, LogRows, Rewriting
+from kcompact.rules.rewriting import LogRows, Rewriting
 from kcompact.rules.rounds import MapScan, RoundSpan, ScanLimits, rewritten_end
 from kcompact.rules.transactions import aborted_ranges, producer_ends
 from kcompact.rules.verdicts import Decision, Rounds, Verdict, decide
@@ -168,7 +168,8 @@ def _play_round(log: BatchedLog, cleanable: CleanableRange) -> None:
     log.batches_recompressed += rewriting.counts.batches_recompressed
     log.markers |= dict.fromkeys(rewriting.counts.markers_gone, number)
     log.checkpoint_offset = next_offset
-    log.rounds.append(_figures(log, rewriting.counts, before))
+    sizes = _sizes(log, before, next_offset)
+    log.rounds.append(round_of(log.spans[-1], entries, rewriting.counts, sizes, policy))
 
 
 def _mapped(log: BatchedLog, cleanable: CleanableRange) -> tuple[int, int]:
@@ -210,33 +211,14 @@ def _rewritten(
     return (*new, *log.files[len(old) :])
 
 
-def _figures(log: BatchedLog, counts: Counts, before: Sequence[SegmentFile]) -> Round:
-    span = log.spans[-1]
+def _sizes(log: BatchedLog, before: Sequence[SegmentFile], next_offset: int) -> RoundSizes:
     read, written = (
-        sum(
-            batch.size_bytes
-            for file in files
-            if file.base_offset < span.next_offset
-            for batch in file.batches
-        )
+        sum(batch.size_bytes for file in files if file.base_offset < next_offset for batch in file.batches)
         for files in (before, log.files)
     )
-    entries = span.map_entries or 0
-    return Round(
-        span=span,
-        map_entries=entries,
-        utilization=utilization(entries, log.policy),
-        messages_read=counts.messages_read,
-        messages_written=counts.messages_written,
-        bytes_read=read,
-        bytes_written=written,
-        removed=counts.removed,
-        tombstones_kept=counts.tombstones_kept,
-        tombstones_stamped=counts.tombstones_stamped,
-        delete_horizon_ms=log.policy.delete_horizon_ms,
-        segments_before=len(before) if log.merges else None,
-        segments_after=len(log.files) if log.merges else None,
-    )
+    if not log.merges:
+        return RoundSizes(read, written)
+    return RoundSizes(read, written, len(before), len(log.files))
 
 
 def _retain(log: BatchedLog) -> None:

@@ -5,10 +5,16 @@ from dataclasses import dataclass, replace
 
 from kcompact.cleaner.aging import SegmentsAfter, aging_of, before_rounds, without_deleted
 from kcompact.cleaner.log_case import LogCase
-from kcompact.cleaner.verdict_tallies import Tally, messages_of_round, removed_in_all
+from kcompact.cleaner.verdict_tallies import Tally, map_entries, messages_of_round, removed_in_all
 from kcompact.rules.assumptions import marker_note, overtaken_note, range_notes, retention_note
-from kcompact.rules.capacity import utilization
-from kcompact.rules.cleaned_log import LogCleaning, Round, checkpoint_after, horizons_after
+from kcompact.rules.cleaned_log import (
+    LogCleaning,
+    Round,
+    RoundSizes,
+    checkpoint_after,
+    horizons_after,
+    round_of,
+)
 from kcompact.rules.decisions import Plan, plan_for, rounds_of
 from kcompact.rules.files.retention import Retained
 from kcompact.rules.ratio import segmented_ratio
@@ -49,7 +55,8 @@ def play_rounds(case: LogCase, spans: Sequence[RoundSpan], tallies: Sequence[Tal
             break
         after = None if segments is None else aging.after_round(segments, span, number)
         sizes = _sizes(segments, after, span, number, tallies)
-        rounds.append(_figures(case, span, number, tallies, sizes))
+        entries = map_entries(tallies, number) if span.map_entries is None else span.map_entries
+        rounds.append(round_of(span, entries, messages_of_round(tallies, number), sizes, case.policy))
         ran.append(span)
         if after is not None:
             after, bounds = without_deleted(after, bounds, case.policy)
@@ -59,50 +66,22 @@ def play_rounds(case: LogCase, spans: Sequence[RoundSpan], tallies: Sequence[Tal
     return Played(tuple(ran), tuple(rounds), segments, bounds.log_start_offset, notes)
 
 
-@dataclass(frozen=True)
-class _Sizes:
-    bytes_read: int
-    bytes_written: int
-    segments_before: int | None
-    segments_after: int | None
-
-
 def _sizes(
     before: SegmentsAfter | None,
     after: SegmentsAfter | None,
     span: RoundSpan,
     number: int,
     tallies: Sequence[Tally],
-) -> _Sizes:
+) -> RoundSizes:
     if before is None or after is None:
         rewritten = [t for t in tallies if t.is_rewritten_in(number)]
         read = sum(t.bytes_after(number - 1) for t in rewritten)
-        return _Sizes(read, sum(t.bytes_after(number) for t in rewritten), None, None)
+        return RoundSizes(read, sum(t.bytes_after(number) for t in rewritten))
     read, written = (
         sum(state.size_bytes for state in one.states if state.base_offset < span.next_offset)
         for one in (before, after)
     )
-    return _Sizes(read, written, len(before.states), len(after.states))
-
-
-def _figures(case: LogCase, span: RoundSpan, number: int, tallies: Sequence[Tally], sizes: _Sizes) -> Round:
-    messages = messages_of_round(tallies, number)
-    entries = messages.map_entries if span.map_entries is None else span.map_entries
-    return Round(
-        span=span,
-        map_entries=entries,
-        utilization=utilization(entries, case.policy),
-        messages_read=messages.read,
-        messages_written=messages.written,
-        bytes_read=sizes.bytes_read,
-        bytes_written=sizes.bytes_written,
-        removed=messages.removed,
-        tombstones_kept=messages.tombstones_kept,
-        tombstones_stamped=messages.tombstones_stamped,
-        delete_horizon_ms=case.policy.delete_horizon_ms,
-        segments_before=sizes.segments_before,
-        segments_after=sizes.segments_after,
-    )
+    return RoundSizes(read, written, len(before.states), len(after.states))
 
 
 def _is_still_due(

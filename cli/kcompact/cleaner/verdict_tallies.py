@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from kcompact.cleaner.tracked import Tracked
 from kcompact.rules.decisions import TALLY_COLUMNS, Plan, with_columns
+from kcompact.rules.rewriting import Counts
 from kcompact.rules.verdicts import Verdict
 
 _GROUPED_BY = (
@@ -99,32 +100,23 @@ def _summed(rows: pa.Table) -> pa.Table:
     return grouped.rename_columns([*by, *_SUMS])
 
 
-@dataclass(frozen=True)
-class Messages:
-    """Records and bytes that a round's rewriting read and wrote, counted record by record (R38)."""
-
-    read: int
-    written: int
-    removed: Counter[Verdict]
-    map_entries: int
-    tombstones_kept: int
-    tombstones_stamped: int
+def map_entries(tallies: Iterable[Tally], number: int) -> int:
+    """Keys in the map of a round."""
+    return sum(t.records for t in tallies if t.verdict != Verdict.REPEATED and t.entry_round == number)
 
 
-def messages_of_round(tallies: Iterable[Tally], number: int) -> Messages:
+def messages_of_round(tallies: Iterable[Tally], number: int) -> Counts:
     """The messages of a round: batches of aborted data go unread, others are read record by record (R38)."""
-    found = [t for t in tallies if t.verdict != Verdict.REPEATED]
-    rewritten = [t for t in found if t.is_rewritten_in(number)]
+    rewritten = [t for t in tallies if t.verdict != Verdict.REPEATED and t.is_rewritten_in(number)]
     removed: Counter[Verdict] = Counter()
     for one in rewritten:
         if one.round == number:
             removed[Verdict(one.verdict)] += one.records
     left = [t for t in rewritten if t.is_left_after(number)]
-    return Messages(
-        read=sum(t.records for t in rewritten) - removed[Verdict.ABORTED],
-        written=sum(t.records for t in left),
+    return Counts(
+        messages_read=sum(t.records for t in rewritten) - removed[Verdict.ABORTED],
+        messages_written=sum(t.records for t in left),
         removed=removed,
-        map_entries=sum(t.records for t in found if t.entry_round == number),
         tombstones_kept=sum(t.records for t in left if t.tombstone),
         tombstones_stamped=sum(
             t.records for t in left if t.tombstone and t.stamped and t.rewritten_round == number

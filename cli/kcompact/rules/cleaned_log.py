@@ -4,9 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kcompact.broker.delete_horizons import DeleteHorizon
+from kcompact.rules.capacity import utilization
 from kcompact.rules.files.segments import SegmentState
+from kcompact.rules.policy import Policy
 from kcompact.rules.range import CleanableRange, LogBounds
 from kcompact.rules.ratio import DirtyRatio
+from kcompact.rules.rewriting import Counts
 from kcompact.rules.rounds import RoundSpan
 from kcompact.rules.verdicts import Verdict
 
@@ -33,6 +36,35 @@ class Round:
     def invalid_messages_read(self) -> int:
         """Records without a key that this round dropped (R20)."""
         return self.removed.get(Verdict.KEYLESS, 0)
+
+
+@dataclass(frozen=True)
+class RoundSizes:
+    """Bytes that a round read and wrote, and how many segments the log has; None: they are not known."""
+
+    bytes_read: int
+    bytes_written: int
+    segments_before: int | None = None
+    segments_after: int | None = None
+
+
+def round_of(span: RoundSpan, map_entries: int, counts: Counts, sizes: RoundSizes, policy: Policy) -> Round:
+    """All figures of a round together."""
+    return Round(
+        span=span,
+        map_entries=map_entries,
+        utilization=utilization(map_entries, policy),
+        messages_read=counts.messages_read,
+        messages_written=counts.messages_written,
+        bytes_read=sizes.bytes_read,
+        bytes_written=sizes.bytes_written,
+        removed=counts.removed,
+        tombstones_kept=counts.tombstones_kept,
+        tombstones_stamped=counts.tombstones_stamped,
+        delete_horizon_ms=policy.delete_horizon_ms,
+        segments_before=sizes.segments_before,
+        segments_after=sizes.segments_after,
+    )
 
 
 @dataclass(frozen=True)
