@@ -21,7 +21,7 @@ from kcompact.engine.passes.index_pass import LARGEST_SPLIT_BYTES, TASK_SHIFT, I
 from kcompact.engine.passes.summaries import LogSummary, SplitSummary, packed, unpacked
 from kcompact.report.compact.compaction_json import render_json
 from kcompact.report.compact.compaction_report import CompactionReport
-from kcompact.storage.object_reading import Stamp
+from kcompact.storage.object_reading import ObjectStamp
 
 PARTITIONS, OBJECTS = 10, 100
 OBJECT_BYTES = 10_000_000_000
@@ -65,7 +65,7 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> IndexPlan:
     files = tuple(
         DumpFile(n, f"s3://b/t/{n}", f"s3://b/t/{n}", OBJECT_BYTES, "json_lines", None, origin=origin)
         for n in range(OBJECTS)
-        for origin in [Origin(((f"s3://b/t/{n}", Stamp(OBJECT_BYTES, "e")),), ranges(), is_plain=True)]
+        for origin in [Origin(((f"s3://b/t/{n}", ObjectStamp(OBJECT_BYTES, "e")),), ranges(), is_plain=True)]
     )
     dump = Dump(files, ReadOptions(), ExitStack(), {}, NOTHING_LEFT_OUT)
     return plan_index(dump, tmp_path_factory.mktemp("run"))

@@ -18,7 +18,7 @@ _CHUNK_BYTES = 8 << 20
 
 
 @dataclass(frozen=True)
-class Stamp:
+class ObjectStamp:
     """Facts that change if an object is replaced; ``version`` is its ETag where the store has one."""
 
     size: int
@@ -28,7 +28,7 @@ class Stamp:
 class StoredReader(io.RawIOBase):
     """An object, open for reading. A read of what was not brought is a request; errors name the address."""
 
-    def __init__(self, address: str, source: Any, stamp: Stamp) -> None:
+    def __init__(self, address: str, source: Any, stamp: ObjectStamp) -> None:
         super().__init__()
         self.stamp = stamp
         self._address, self._source, self._position = address, source, 0
@@ -109,10 +109,10 @@ def open_object(address: str) -> StoredReader:
     system, path = located(address)
     with explained(address):
         source = system.open_input_file(path)
-        return StoredReader(address, source, Stamp(source.size(), _version(system, path, source)))
+        return StoredReader(address, source, ObjectStamp(source.size(), _version(system, path, source)))
 
 
-def fetch(address: str, target: Path, start: int = 0, end: int | None = None) -> Stamp:
+def fetch(address: str, target: Path, start: int = 0, end: int | None = None) -> ObjectStamp:
     """Copy an object, or bytes [start, end) of it, into a new file: see ``StoredReader.bring``."""
     with open_object(address) as source:
         size = source.stamp.size

@@ -32,7 +32,6 @@ class Check:
     """
 
     name: str
-    title: str
     finds: "Callable[[Suspects], Flags]"
     expected: "str | Callable[[SuspectRow], str]"
     found: "str | Callable[[SuspectRow], str]"

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,6 @@ class StateCheck:
     """One question about a key: a stable name, which keys it finds, and what it says about them."""
 
     name: str
-    title: str
     finds: Callable[[StateColumns], Flags]
     expected: str
     found: str | Callable[[KeyState], str]
@@ -57,35 +56,30 @@ class StateCheck:
 STATE_CHECKS = (
     StateCheck(
         name="missing-key",
-        title="A key that lives in A does not live in B.",
         finds=lambda keys: keys.a_lives & ~keys.b_lives,
         expected="A's value, of {a_place}",
         found=_found_instead,
     ),
     StateCheck(
         name="stale-value",
-        title="B's latest value of a key is one that A has replaced.",
         finds=lambda keys: keys.a_lives & keys.b_lives & ~keys.is_equal & keys.is_old_value,
         expected="A's value, of {a_place}",
         found="an older value of A's, at {b_place}",
     ),
     StateCheck(
         name="different-value",
-        title="A key has different values in A and B.",
         finds=lambda keys: keys.a_lives & keys.b_lives & ~keys.is_equal & ~keys.is_old_value,
         expected="A's value, of {a_place}",
         found="another value, at {b_place}",
     ),
     StateCheck(
         name="key-resurrected",
-        title="A key that A deletes lives in B.",
         finds=lambda keys: keys.b_lives & keys.a_is_deleted,
         expected="the key deleted, by the tombstone at {a_place}",
         found="a value at {b_place}",
     ),
     StateCheck(
         name="unexpected-key",
-        title="A key lives in B that A has no record of.",
         finds=lambda keys: keys.b_lives & ~keys.in_a,
         expected="no record of this key",
         found="a value at {b_place}",
@@ -103,7 +97,6 @@ class StateQuestion:
     ignore_partitions: bool = False
     now_ms: int = 0
     max_findings: int = 100
-    notes: list[str] = field(default_factory=list)
 
     def space_numbers(self) -> tuple[dict[int, int], dict[int, int]]:
         """The space of each log of A and of B, in the order of names: logs of one space are compared."""
@@ -273,7 +266,7 @@ def _place(logs: dict[int, Log], log_id: int | None, offset: int | None) -> str 
 
 
 def _said(question: StateQuestion, facts: Mapping[str, int]) -> list[str]:
-    said = list(question.notes)
+    said = []
     topics = [sorted({topic for topic, _ in some.values()}) for some in (question.logs_a, question.logs_b)]
     if len(topics[0]) == len(topics[1]) == 1 and topics[0] != topics[1]:
         said.append(f"{topics[0][0]} in A is compared with {topics[1][0]} in B: each dump holds one topic")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from kcompact.errors import InputError
-from kcompact.storage.object_reading import Stamp, fetch, open_object
+from kcompact.storage.object_reading import ObjectStamp, fetch, open_object
 from kcompact.storage.object_stores import is_address
 
 _AT_ONCE = 8  # objects on their way: a store takes its time to answer, not to send
@@ -22,7 +22,7 @@ class Origin:
     ``ranges`` of its plain bytes begin and end at records. ``is_plain``: they are the object's own bytes.
     """
 
-    stamps: tuple[tuple[str, Stamp], ...]  # by path or address
+    stamps: tuple[tuple[str, ObjectStamp], ...]  # by path or address
     ranges: tuple[tuple[int, int], ...]
     is_plain: bool
 
@@ -65,18 +65,18 @@ def refuse_changed(path: str, before: object, now: object) -> None:
         )
 
 
-def bring(paths: Iterable[str], spool: Path) -> dict[str, Stamp]:
+def bring(paths: Iterable[str], spool: Path) -> dict[str, ObjectStamp]:
     """Bring objects into a folder (``place_in``), several at a time; files of a disk stay where they are."""
     paths = list(paths)
     with ThreadPoolExecutor(min(_AT_ONCE, len(paths))) as threads:
         return dict(zip(paths, threads.map(lambda path: _brought(path, spool), paths), strict=True))
 
 
-def _brought(path: str, spool: Path) -> Stamp:
+def _brought(path: str, spool: Path) -> ObjectStamp:
     if is_address(path):
         return fetch(path, place_in(spool, path))
     status = os.stat(path)  # noqa: PTH116  follows links, as reading does
-    return Stamp(status.st_size, f"{status.st_mtime_ns} {status.st_ctime_ns}")
+    return ObjectStamp(status.st_size, f"{status.st_mtime_ns} {status.st_ctime_ns}")
 
 
 def place_in(spool: Path, address: str) -> Path:

@@ -89,7 +89,6 @@ class JvmOptions:
     verbose: bool = False
     properties: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
-    extra_class_path: tuple[str, ...] = ()
     with_home: bool = False  # executors of a local cluster find Spark's jars by SPARK_HOME
     cache: Path | None = None  # an ahead-of-time cache to start from
     recording: Path | None = None  # or one to make, when Java ends by itself
@@ -247,7 +246,7 @@ def _environment(options: JvmOptions, folder: Path) -> dict[str, str]:
     kept = safe_environment(kept)
     ours = {
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(folder / "gateway"),
-        "CLASSPATH": os.pathsep.join((*map(str, class_path(jars_folder())), *options.extra_class_path)),
+        "CLASSPATH": os.pathsep.join(map(str, class_path(jars_folder()))),
     }
     ours[RUN_FOLDER] = str(folder)
     if options.with_home:

@@ -11,7 +11,6 @@ def _is_aborted(suspects: Suspects) -> Flags:
 
 CHECK = Check(
     name="aborted-left",
-    title="A record of an aborted transaction is still there where the log was cleaned.",
     finds=lambda s: _is_aborted(s) & ((s.rows.offset < s.end_offset) | s.is_rewritten_for_certain),
     is_certain=lambda s: s.is_rewritten_for_certain,
     expected="no record: its transaction was aborted",

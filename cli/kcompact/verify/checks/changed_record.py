@@ -17,7 +17,6 @@ def _found(row: SuspectRow) -> str:
 
 CHECK = Check(
     name="changed-record",
-    title="A record's key, value, timestamp or headers differ from BEFORE.",
     finds=lambda s: (s.rows.is_changed | (s.replaced_at != NOWHERE)) & ~s.moves.has_come,
     expected="the same record as in BEFORE",
     found=_found,

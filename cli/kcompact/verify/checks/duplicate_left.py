@@ -20,7 +20,6 @@ def _expected(row: SuspectRow) -> str:
 
 CHECK = Check(
     name="duplicate-left",
-    title="A record is still there although a later one in the cleaned section replaces it.",
     finds=_finds,
     is_certain=lambda s: s.is_replaced_for_certain,
     expected=_expected,

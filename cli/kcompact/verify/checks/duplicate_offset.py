@@ -4,7 +4,6 @@ from kcompact.verify.check import Check, no_rows
 
 CHECK = Check(
     name="duplicate-offset",
-    title="An offset stands in AFTER more than once.",
     finds=no_rows,  # ``disorder.sort_out`` does, before keys are looked at
     expected="one record at this offset",
     found="several records",

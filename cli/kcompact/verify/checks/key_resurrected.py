@@ -16,7 +16,6 @@ def _finds(suspects: Suspects) -> Flags:
 
 CHECK = Check(
     name="key-resurrected",
-    title="A deletion is undone: the key's last record in BEFORE is a tombstone, in AFTER it is a value.",
     finds=_finds,
     expected="the key deleted by the tombstone at offset {offset}",
     found="a value at offset {kept_offset}",

@@ -12,7 +12,6 @@ def _is_keyless(suspects: Suspects) -> Flags:
 
 CHECK = Check(
     name="keyless-left",
-    title="A record without a key is still there below the cleaned end, where a broker drops it.",
     finds=lambda s: _is_keyless(s) & ((s.rows.offset < s.end_offset) | s.is_mapped_for_certain),
     is_certain=lambda s: s.is_mapped_for_certain & ~s.keeps_keyless,
     expected="no record: it has no key (--null-keys keep: such records were to stay)",

@@ -24,7 +24,6 @@ def _expected(row: SuspectRow) -> str:
 
 CHECK = Check(
     name="lost-above-end",
-    title="A record is gone that lies above the cleaned end, or that only a record above it replaces.",
     finds=_finds,
     expected=_expected,
     found="no record",

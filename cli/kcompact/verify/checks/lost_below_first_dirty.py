@@ -14,7 +14,6 @@ def _finds(suspects: Suspects) -> Flags:
 
 CHECK = Check(
     name="lost-below-first-dirty",
-    title="A record below the checkpoint is gone although no record from the checkpoint on replaces it.",
     finds=_finds,
     expected="this record: offset {next_offset} replaces it, but lies below the checkpoint",
     found="no record",

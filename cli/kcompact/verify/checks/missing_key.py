@@ -5,7 +5,6 @@ from kcompact.verify.rows.key_history import NOTHING_KEPT
 
 CHECK = Check(
     name="missing-key",
-    title="Lost state: a key that lives in BEFORE has no record left in AFTER.",
     finds=lambda s: s.is_lost_last_record & ~s.rows.is_tombstone & (s.history.kept_offset == NOTHING_KEPT),
     expected="the key's last value, at offset {offset}",
     found="no record of this key",

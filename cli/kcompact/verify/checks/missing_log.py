@@ -4,7 +4,6 @@ from kcompact.verify.check import Check, no_rows
 
 CHECK = Check(
     name="missing-log",
-    title="AFTER has no record of a partition that has live keys in BEFORE.",
     finds=no_rows,  # ``missing_logs.without_missing_logs`` does, from what is found of single keys
     expected="records of this partition",
     found="none",

@@ -4,7 +4,6 @@ from kcompact.verify.check import Check
 
 CHECK = Check(
     name="moved-offset",
-    title="A record stands at another offset, or in another partition, than in BEFORE.",
     finds=lambda s: s.moves.has_come,
     expected="at {moved_from}, as in BEFORE",
     found="the same key, value, timestamp and headers at this offset",

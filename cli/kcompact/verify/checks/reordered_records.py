@@ -8,7 +8,6 @@ from kcompact.verify.check import Check, no_rows
 
 CHECK = Check(
     name="reordered-records",
-    title="AFTER's records come neither in the order of their offsets nor in BEFORE's order.",
     finds=no_rows,  # ``disorder.sort_out`` does, before keys are looked at
     expected="records of a partition in the order of their offsets",
     found="a smaller offset behind a larger one",

@@ -5,7 +5,6 @@ from kcompact.verify.rows.key_history import NOTHING_KEPT
 
 CHECK = Check(
     name="stale-value",
-    title="The record kept for a key is not its latest one.",
     finds=lambda s: s.is_lost_last_record & ~s.rows.is_tombstone & (s.history.kept_offset != NOTHING_KEPT),
     expected="the key's last value, at offset {offset}",
     found=lambda row: (

@@ -30,7 +30,6 @@ def _expected(row: SuspectRow) -> str:
 
 CHECK = Check(
     name="tombstone-too-early",
-    title="A key's tombstone is gone although its delete.retention.ms cannot be over.",
     finds=_finds,
     expected=_expected,
     found="no tombstone",

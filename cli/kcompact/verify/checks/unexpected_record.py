@@ -15,7 +15,6 @@ def _expected(row: SuspectRow) -> str:
 
 CHECK = Check(
     name="unexpected-record",
-    title="AFTER holds a record at an offset that BEFORE does not have.",
     finds=lambda s: ~s.rows.in_before & (s.replaced_at == NOWHERE) & ~s.moves.has_come,
     expected=_expected,
     found=lambda row: "a tombstone" if row.after_is_tombstone else "a record",

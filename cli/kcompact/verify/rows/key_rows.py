@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -80,7 +79,9 @@ class KeyRows:
     @cached_property
     def after_is_tombstone(self) -> Flags:
         """AFTER's own; false where it holds no such record."""
-        return self._of_after("is_tombstone", nothing=False)
+        found = np.zeros(len(self), np.bool_)
+        found[self.in_after] = self.after["is_tombstone"].to_numpy()[self.after_at[self.in_after]]
+        return found
 
     @cached_property
     def logs(self) -> tuple[Longs, Longs]:
@@ -99,12 +100,6 @@ class KeyRows:
         )
         key: bytes | None = table["key"][int(at[row])].as_py()
         return key
-
-    def _of_after(self, name: str, *, nothing: Any) -> NDArray[Any]:
-        column = self.after[name].to_numpy()
-        found = np.full(len(self), nothing, column.dtype)
-        found[self.in_after] = column[self.after_at[self.in_after]]
-        return found
 
 
 def key_rows(
