@@ -10,6 +10,7 @@ import pytest
 from dump_files import write_kcat
 from kcompact.broker.given import Given
 from kcompact.compact import full
+from kcompact.compact.given_logs import Beside
 from kcompact.compact.pipeline import Compacted, Renderings, Request, compact_rows
 from kcompact.compact.totals import piece_bytes
 from kcompact.dumps.dump import open_dump
@@ -61,7 +62,7 @@ def compacted(path: Path, folder: Path, policy: Policy) -> tuple[Compacted, byte
         request = Request(
             policy,
             lambda _: policy,
-            Given(),
+            Beside(Given()),
             folder,
             Workplace(str(folder)),
             Copying({}),

@@ -24,20 +24,9 @@ class RecordRetention:
     policy: Policy
 
     @property
-    def oldest_ms(self) -> int | None:
-        """Timestamps below this one are too old; None: any age stays."""
-        retention_ms = self.policy.retention_ms
-        if "delete" not in self.policy.cleanup_policy or retention_ms is None or retention_ms < 0:
-            return None
-        return self.policy.now_ms - retention_ms
-
-    @property
-    def most_bytes(self) -> int | None:
-        """The size above which the oldest records go; None: any size stays."""
-        retention_bytes = self.policy.retention_bytes
-        if "delete" not in self.policy.cleanup_policy or retention_bytes is None or retention_bytes < 0:
-            return None
-        return retention_bytes
+    def takes_any(self) -> bool:
+        """Whether age or size limits the log."""
+        return self.policy.retained_from_ms is not None or self.policy.retained_bytes is not None
 
 
 def expire_records(
@@ -45,7 +34,7 @@ def expire_records(
 ) -> dict[int, Retained]:
     """Where each log starts once retention has run on what the rounds left: two stages at most."""
     found = {i: Retained((), r.bounds.log_start_offset) for i, r in retentions.items()}
-    limited = {i: r for i, r in retentions.items() if r.oldest_ms is not None or r.most_bytes is not None}
+    limited = {i: r for i, r in retentions.items() if r.takes_any}
     if not limited:
         return found
     left = tracked.each(lambda rows: [(i, *_count(part)) for i, part in _left(rows, plans, limited)])
@@ -59,11 +48,13 @@ def expire_records(
             known = totals.get(i, (0, 0))
             totals[i] = (known[0] + records, known[1] + log_bytes)
     excess = {
-        i: total - most for i, (_, total) in totals.items() if (most := limited[i].most_bytes) is not None
+        i: total - most
+        for i, (_, total) in totals.items()
+        if (most := limited[i].policy.retained_bytes) is not None
     }
     firsts = tracked.each_numbered(
         lambda share, rows: [
-            (i, *first_to_stay(part, limited[i].oldest_ms, excess.get(i), behind[share][i]))
+            (i, *first_to_stay(part, limited[i].policy.retained_from_ms, excess.get(i), behind[share][i]))
             for i, part in _left(rows, plans, limited)
         ]
     )

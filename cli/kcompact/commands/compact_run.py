@@ -17,6 +17,7 @@ from kcompact.commands.outgoing.path_checks import check_paths
 from kcompact.commands.outgoing.publishing import Publications, publish
 from kcompact.commands.outgoing.stored_publishing import StoredPublication, open_stored
 from kcompact.commands.outgoing.telling_ci import add_to_summary
+from kcompact.compact.given_logs import Beside
 from kcompact.compact.pipeline import Compacted, Renderings, Request, compact_dump, is_plain
 from kcompact.console import note, say, stderr, stdout
 from kcompact.dumps.describing import describe, serial_notes
@@ -184,14 +185,12 @@ class CompactCommand(Command):
         request = Request(
             policies.base,
             policy_of,
-            given,
+            Beside(given, state, committed),
             work.folder,
             work.workplace,
             work.copier,
             Renderings(render_removed_keys, render_gaps),
-            committed,
             plain=given.is_empty and not remembers and all(map(is_plain, policies.all_policies())),
-            state=state,
         )
         with work.places.session(dump.data_bytes) as spark:
             if not self.output.no_report:

@@ -17,6 +17,7 @@ from kcompact.commands.incoming.opening import Workplaces
 from kcompact.commands.incoming.state_files import state_in_use
 from kcompact.commands.outgoing.report_file import ReportFile, open_report
 from kcompact.commands.outgoing.telling_ci import tell_github
+from kcompact.compact.given_logs import Beside
 from kcompact.console import note, say, stdout
 from kcompact.dirtiness.dirtiness import ScannedLog, Setting
 from kcompact.dirtiness.dirty_dump import ScanRequest, scan_dump
@@ -129,7 +130,7 @@ class DirtyRatioCommand(Command):
                 committed = stack.enter_context(places.open([self.given.read_committed], self.read_options()))
             folder = stack.enter_context(scratch_folder())
             spark = stack.enter_context(places.session(dump.data_bytes))
-            request = ScanRequest(given, asked.settings_of, state, folder, committed)
+            request = ScanRequest(Beside(given, state, committed), asked.settings_of, folder)
             found = scan_dump(spark, dump, request)
             if committed is not None:
                 committed.check_unmoved()

@@ -7,19 +7,16 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from kcompact.broker.given import Given, GivenLog
 from kcompact.broker.log_names import LogName
-from kcompact.broker.state_of_dump import StateOfDump
 from kcompact.compact.crowding import refuse_crowded_offsets
-from kcompact.compact.full import FullIndex, clean_index, full_index, null_key_removals
+from kcompact.compact.full import clean_index, full_index, null_key_removals
 from kcompact.compact.full_job import FullJob
 from kcompact.compact.full_totals import add_cleaning
 from kcompact.compact.gap_report import report_gaps
-from kcompact.compact.going_on import goes_on
+from kcompact.compact.given_logs import Beside, given_logs
 from kcompact.compact.keys_across_partitions import SharedKeys
 from kcompact.compact.plain import PlainScan, run_plain
 from kcompact.compact.plain_copying import PlainJob, RenderGaps, RenderRemoved
-from kcompact.compact.read_committed import told_by_read_committed
 from kcompact.compact.remembering import KnownByLog
 from kcompact.compact.removed_report import report_removed_keys
 from kcompact.compact.repeats import refuse_conflicts
@@ -69,14 +66,12 @@ class Request:
 
     policy: Policy
     policy_of: Callable[[str], Policy]
-    given: Given
+    beside: Beside
     folder: Path
     workplace: Workplace
     copier: Copier | None
     renderings: Renderings
-    committed: Dump | None = None  # the read_committed dump of the same topic
     plain: bool = True
-    state: StateOfDump | None = None
 
 
 @dataclass
@@ -162,12 +157,12 @@ def compact_rows(send: Send, dump: Dump, request: Request) -> Compacted:
     index = full_index(send, dump, request.folder)
     _refuse_doubts(dump, index.plan, index.notes, request)
     if not index.summaries:
-        if request.state is not None:
-            request.state.check_logs({})
+        if request.beside.state is not None:
+            request.beside.state.check_logs({})
         nothing = Compacted(Outcome([], [], [], []), SharedKeys(), index.remarks, index.plan)
         nothing.left_out = files_left_out(dump, index.plan.splits, index.notes)
         return nothing
-    given, assumed = _given(send, index, request)
+    given, assumed = given_logs(send, index, request.beside, request.folder)
     repeats = refuse_conflicts(send, index)
     cleaning = clean_index(index, given, request.policy_of)
     refuse_null_keys(index.summaries, request.policy, null_key_removals(cleaning.logs))
@@ -179,7 +174,7 @@ def compact_rows(send: Send, dump: Dump, request: Request) -> Compacted:
         request.renderings.gaps,
         index.names,
         index.sorted_files,
-        has_state=request.state is not None,
+        has_state=request.beside.state is not None,
     )
     logs = summarise_logs(index.summaries)
     for log_id, log in logs.items():
@@ -197,22 +192,6 @@ def compact_rows(send: Send, dump: Dump, request: Request) -> Compacted:
     by_name = sorted((LogName(*index.names[i]), log) for i, log in cleaning.logs.items())
     done.notes += [f"{name}: {text}" for name, log in by_name for text in log.notes]
     return done
-
-
-def _given(send: Send, index: FullIndex, request: Request) -> tuple[Mapping[int, GivenLog], list[str]]:
-    """The knowledge about each log from files, options and the read_committed dump; notes on assumptions."""
-    names = {log_id: LogName(*name) for log_id, name in index.names.items()}
-    by_name = request.given.for_logs(names.values())
-    given: Mapping[int, GivenLog] = {log_id: by_name[name] for log_id, name in names.items()}
-    silences = request.given.silences(names.values())
-    if request.state is not None:
-        given, notes = goes_on(request.state, index, given)
-        silences += notes
-    if request.committed is None:
-        return given, silences
-    committed = full_index(send, request.committed, request.folder)
-    known, notes = told_by_read_committed(given, index.summaries, committed.summaries)
-    return known, [*silences, *notes]
 
 
 def _sorted_note(dump: Dump, file_id: int) -> str:

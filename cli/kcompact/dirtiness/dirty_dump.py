@@ -1,19 +1,16 @@
 """From a dump to one scan per log: the part of ``dirty-ratio`` that runs in Spark's tasks."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from kcompact.broker.given import Given, GivenLog
+from kcompact.broker.given import GivenLog
 from kcompact.broker.log_names import LogName
-from kcompact.broker.segment_lists import Segment
-from kcompact.broker.state_of_dump import StateOfDump
 from kcompact.compact.full import FullIndex, full_index
-from kcompact.compact.going_on import goes_on
-from kcompact.compact.read_committed import told_by_read_committed
+from kcompact.compact.given_logs import Beside, given_logs
 from kcompact.compact.repeats import refuse_conflicts
 from kcompact.dirtiness.dirtiness import ScannedLog, Setting, plan_scan
 from kcompact.dirtiness.dirty_records import scan_logs
@@ -23,6 +20,7 @@ from kcompact.engine.passes.index_pass import plan_index
 from kcompact.engine.shuffle import Send, send
 from kcompact.engine.tasks import run_tasks
 from kcompact.errors import InputError
+from kcompact.rules.files.segment_files import with_segments_of_batches
 from kcompact.rules.lookups import lookup_for
 
 SettingsOf = Callable[[str], Sequence[Setting]]
@@ -31,16 +29,11 @@ SettingsOf = Callable[[str], Sequence[Setting]]
 
 @dataclass(frozen=True)
 class ScanRequest:
-    """The settings to scan a dump for. ``committed`` is a read_committed dump of the same topics.
+    """The settings to scan a dump for, and what is known beside it."""
 
-    ``state``: what a state folder knows of the dump; None: none was given.
-    """
-
-    given: Given
+    beside: Beside
     settings_of: SettingsOf
-    state: StateOfDump | None
     folder: Path
-    committed: Dump | None = None
 
 
 def scan_dump(spark: SparkSession, dump: Dump, request: ScanRequest) -> tuple[list[ScannedLog], list[str]]:
@@ -56,8 +49,8 @@ def scan_rows(send: Send, dump: Dump, request: ScanRequest) -> tuple[list[Scanne
     """As ``scan_dump``; ``send`` says where its stages run."""
     index = full_index(send, dump, request.folder)
     repeats = refuse_conflicts(send, index)
-    given, notes = _given(send, index, request)
-    return _scan(index, request.settings_of, given), [*index.remarks, *repeats, *notes]
+    given, notes = given_logs(send, index, request.beside, request.folder)
+    return _scan(index, request.settings_of, _with_segments(index, given)), [*index.remarks, *repeats, *notes]
 
 
 def _scan(index: FullIndex, settings_of: SettingsOf, given: Mapping[int, GivenLog]) -> list[ScannedLog]:
@@ -72,38 +65,17 @@ def _scan(index: FullIndex, settings_of: SettingsOf, given: Mapping[int, GivenLo
     return sorted(logs, key=lambda one: one.log)
 
 
-def _given(send: Send, index: FullIndex, request: ScanRequest) -> tuple[Mapping[int, GivenLog], list[str]]:
-    """The knowledge about each log, by log_id, and notes on the assumptions in it."""
-    names = {log_id: LogName(*name) for log_id, name in index.names.items()}
-    by_name = request.given.for_logs(names.values())
-    ends = dict.fromkeys(names, 0)
+def _with_segments(index: FullIndex, given: Mapping[int, GivenLog]) -> dict[int, GivenLog]:
+    """Segments that only the batches tell count where the batches reach the dump's end."""
+    ends = dict.fromkeys(given, 0)
     for part in index.summaries:
         ends[part.log_id] = max(ends[part.log_id], part.last_offset + 1)
-    given: Mapping[int, GivenLog] = {
-        i: segments_from_batches(by_name[log], ends[i]) for i, log in names.items()
+    return {
+        i: with_segments_of_batches(log)
+        if log.batches and log.batches[-1].last_offset + 1 >= ends[i]
+        else log
+        for i, log in given.items()
     }
-    silences = request.given.silences(names.values())
-    if request.state is not None:
-        given, told = goes_on(request.state, index, given)
-        silences += told
-    if request.committed is None:
-        return given, silences
-    committed = full_index(send, request.committed, request.folder)
-    known, notes = told_by_read_committed(given, index.summaries, committed.summaries)
-    return known, [*silences, *notes]
-
-
-def segments_from_batches(given: GivenLog, end_offset: int) -> GivenLog:
-    """Segments that only the batches tell, if they reach the dump's end: as many bytes as their batches."""
-    batches = given.batches or ()
-    if given.segments is not None or not batches or batches[-1].last_offset + 1 < end_offset:
-        return given
-    sizes: dict[int, int] = {}
-    for batch in batches:
-        if batch.segment_base_offset is None:
-            return given
-        sizes[batch.segment_base_offset] = sizes.get(batch.segment_base_offset, 0) + batch.size_bytes
-    return replace(given, segments=tuple(Segment(base, size) for base, size in sorted(sizes.items())))
 
 
 def _refuse_clash(one: ScannedLog) -> None:

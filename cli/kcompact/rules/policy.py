@@ -36,7 +36,23 @@ class Policy:
     now_ms: int = 0
 
     @property
+    def retained_bytes(self) -> int | None:
+        """The size above which retention takes the oldest records (R53); None: any size stays."""
+        return _limit(self.retention_bytes) if "delete" in self.cleanup_policy else None
+
+    @property
+    def retained_from_ms(self) -> int | None:
+        """The timestamp below which records are too old for retention (R53); None: any age stays."""
+        retention_ms = _limit(self.retention_ms) if "delete" in self.cleanup_policy else None
+        return None if retention_ms is None else self.now_ms - retention_ms
+
+    @property
     def delete_horizon_ms(self) -> int | None:
         """The horizon that a round stamps; None if it is beyond a signed 64-bit number (R25, R29)."""
         horizon_ms = self.now_ms + self.delete_retention_ms
         return horizon_ms if horizon_ms <= LONG_MAX else None
+
+
+def _limit(value: int | None) -> int | None:
+    """A retention config, where it limits anything (-1 does not)."""
+    return value if value is not None and value >= 0 else None

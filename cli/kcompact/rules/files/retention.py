@@ -22,17 +22,15 @@ def delete_old_segments(segments: Sequence[SegmentState], bounds: LogBounds, pol
     retained = Retained(tuple(segments), bounds.log_start_offset)
     starts = [segment.base_offset for segment in segments[1:]]
     retained = _without(retained, sum(base <= bounds.log_start_offset for base in starts), bounds, policy)
-    if "delete" not in policy.cleanup_policy:
-        return retained
     retained = _without(retained, _beyond_size(retained.segments, policy), bounds, policy)
     return _without(retained, _beyond_age(retained.segments, policy), bounds, policy)
 
 
 def _beyond_size(segments: Sequence[SegmentState], policy: Policy) -> int:
     """Oldest segments that the excess over ``retention.bytes`` covers whole."""
-    if policy.retention_bytes is None or policy.retention_bytes < 0:
+    if policy.retained_bytes is None:
         return 0
-    excess = sum(segment.size_bytes for segment in segments) - policy.retention_bytes
+    excess = sum(segment.size_bytes for segment in segments) - policy.retained_bytes
 
     def covered(segment: SegmentState) -> bool:
         nonlocal excess
@@ -44,9 +42,9 @@ def _beyond_size(segments: Sequence[SegmentState], policy: Policy) -> int:
 
 def _beyond_age(segments: Sequence[SegmentState], policy: Policy) -> int:
     """Oldest segments older than ``retention.ms``; one without any timestamp counts as written now."""
-    if policy.retention_ms is None or policy.retention_ms < 0:
+    limit_ms = policy.retained_from_ms
+    if limit_ms is None:
         return 0
-    limit_ms = policy.now_ms - policy.retention_ms
     return _leading(segments, lambda segment: segment.age_timestamp_ms(policy.now_ms) < limit_ms)
 
 

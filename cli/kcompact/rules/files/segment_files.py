@@ -1,12 +1,13 @@
 """Segments and their batches, where batches are known."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kcompact.broker.batches import Batch
 from kcompact.broker.given import GivenLog
+from kcompact.broker.segment_lists import Segment
 from kcompact.rules.files.indexes import index_bytes
 from kcompact.rules.files.segments import SegmentState, containing
 from kcompact.rules.policy import Policy
@@ -54,6 +55,17 @@ def all_batches(told: Sequence[Batch], records: LogRows) -> list[Batch]:
 def tell_segments(batches: Sequence[Batch]) -> bool:
     """Whether the segment of every batch is known."""
     return bool(batches) and all(batch.segment_base_offset is not None for batch in batches)
+
+
+def with_segments_of_batches(given: GivenLog) -> GivenLog:
+    """With the segments of its batches, where each says in which one it lies and nothing else does."""
+    if given.segments is not None or not tell_segments(given.batches or ()):
+        return given
+    sizes: dict[int, int] = {}
+    for batch in given.batches or ():
+        base = batch.segment_base_offset or 0
+        sizes[base] = sizes.get(base, 0) + batch.size_bytes
+    return replace(given, segments=tuple(Segment(base, size) for base, size in sorted(sizes.items())))
 
 
 def segment_files(given: GivenLog, batches: Sequence[Batch], bounds: LogBounds) -> tuple[SegmentFile, ...]:

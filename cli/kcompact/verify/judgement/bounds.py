@@ -96,19 +96,6 @@ class Bounds:
         return self.known.tells_horizons and "delete.retention.ms" in self.known.configs
 
     @property
-    def retention_bytes(self) -> int | None:
-        """The size above which records may have gone from the front; None: any size stays."""
-        return _limit(self.policy.retention_bytes) if "delete" in self.policy.cleanup_policy else None
-
-    @property
-    def records_expired_ms(self) -> int | None:
-        """Records older than this may be gone; None: retention.ms takes nothing."""
-        retention_ms = _limit(self.policy.retention_ms)
-        if "delete" not in self.policy.cleanup_policy or retention_ms is None:
-            return None
-        return self.policy.now_ms - retention_ms
-
-    @property
     def cleaned_before_offset(self) -> int | None:
         """The bound of every round: a log that is not compacted has no cleanable section at all."""
         return self.uncleanable_offset if "compact" in self.policy.cleanup_policy else 0
@@ -138,8 +125,3 @@ class Bounds:
             return horizon_ms <= self.policy.now_ms
         is_old = timestamp_ms <= self.policy.now_ms - self.policy.delete_retention_ms
         return is_old and not self.stamps_come_first
-
-
-def _limit(value: int | None) -> int | None:
-    """A retention config, where it limits anything (-1 does not)."""
-    return value if value is not None and value >= 0 else None

@@ -26,7 +26,11 @@ def expired_end_offsets(
     cleaning: the cleaner's threads clean logs and delete segments in turn, so that retention may have seen
     them, and cleaning only lets fewer go. Where no segments are known, any record may end one.
     """
-    limits = {i: b.retention_bytes for i, b in bounds.items() if b.retention_bytes is not None and i in facts}
+    limits = {
+        i: limit
+        for i, one in bounds.items()
+        if (limit := one.policy.retained_bytes) is not None and i in facts
+    }
     found = {i: _behind_segments(bounds[i], limit) for i, limit in limits.items() if bounds[i].segments}
     unknown = {i: limit for i, limit in limits.items() if i not in found}
     return found | _behind_records(pairs, facts, unknown)

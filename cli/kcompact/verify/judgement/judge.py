@@ -85,7 +85,7 @@ def known_log(facts: LogFacts, reading: Reading, bounds: Bounds, expired_end_off
         first_kept_tombstone=known(facts.first_kept_tombstone, BEHIND_ALL),
         now_ms=policy.now_ms,
         tombstones_due_ms=policy.now_ms - policy.delete_retention_ms,
-        records_expired_ms=known(bounds.records_expired_ms, BEFORE_ALL),
+        records_expired_ms=known(policy.retained_from_ms, BEFORE_ALL),
         expired_end_offset=expired_end_offset,
         drops_tombstones=int(policy.drop_tombstones),
         stamps_come_first=int(bounds.stamps_come_first),

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from kcompact.broker.given import GivenLog
-from kcompact.broker.segment_lists import Segment
 from kcompact.cleaner.cleaning import surveyed_cases
 from kcompact.cleaner.shares import plan_shares
 from kcompact.cleaner.survey import survey
@@ -19,7 +18,7 @@ from kcompact.engine.passes.offset_runs import union_of
 from kcompact.engine.passes.summaries import LogSummary
 from kcompact.engine.shuffle import Block, Sent, Stage
 from kcompact.rules.capacity import map_limit
-from kcompact.rules.files.segment_files import tell_segments
+from kcompact.rules.files.segment_files import with_segments_of_batches
 from kcompact.rules.files.segments import is_rolled
 from kcompact.rules.lookups import Lookup, lookup_for
 from kcompact.rules.policy import Policy
@@ -88,7 +87,7 @@ def rows_to_track(pairs: Pairs) -> Stage:
 
 def bounds_of(keyed: Stage, summaries: Iterable[LogSummary], told: Told) -> dict[int, Bounds]:
     """The bounds of every log, by the rules that ``compact`` follows (R1 to R3), where any are told."""
-    told = replace(told, given={i: _with_segments_of_batches(given) for i, given in told.given.items()})
+    told = replace(told, given={i: with_segments_of_batches(given) for i, given in told.given.items()})
     tracked = track(keyed, plan_shares(summaries, RECORDS_PER_SHARE), told.lookups)
     cases = surveyed_cases(tracked, survey(tracked), told.given, told.policies)
     bounds = {}
@@ -117,7 +116,7 @@ def with_knowledge(
     has no record.
     """
     given = told.given.get(log_id, GivenLog())
-    segments = _with_segments_of_batches(given).segments or ()
+    segments = with_segments_of_batches(given).segments or ()
     known = Knowledge(
         configs=told.configs.get(log_id, frozenset()),
         tells_transactions=told.tells_transactions or given.batches is not None or bool(given.aborted),
@@ -161,14 +160,3 @@ def _last_missing_offset(runs: np.ndarray, given: GivenLog) -> int | None:
     if end_offset > present_end_offset:
         return end_offset - 1
     return int(runs[-1, 0]) - 1 if len(runs) > 1 else None
-
-
-def _with_segments_of_batches(given: GivenLog) -> GivenLog:
-    """With the segments of its batches, where each says in which one it lies and nothing else does."""
-    if given.segments is not None or not tell_segments(given.batches or ()):
-        return given
-    sizes: dict[int, int] = {}
-    for batch in given.batches or ():
-        base = batch.segment_base_offset or 0
-        sizes[base] = sizes.get(base, 0) + batch.size_bytes
-    return replace(given, segments=tuple(Segment(base, size) for base, size in sorted(sizes.items())))
