@@ -67,13 +67,8 @@ def read_batches(path: str) -> PerLog[tuple[Batch, ...]]:
             f"{path}: no record batches in it",
             hint="wanted: the text of kafka-dump-log --deep-iteration, or a table with a header line",
         )
-    batches: PerLog[tuple[Batch, ...]] = PerLog(f"--batches {path}")
-    for log, of_log in found.items():
-        if log is None:
-            batches.unnamed = _ascending(path, "the log", of_log)
-        else:
-            batches.by_log[log] = _ascending(path, str(log), of_log)
-    return batches
+    ascending = {log: _ascending(path, str(log or "the log"), of_log) for log, of_log in found.items()}
+    return PerLog.of(f"--batches {path}", ascending)
 
 
 def _table(path: str, lines: Lines) -> Iterator[LoggedBatch]:

@@ -1,9 +1,9 @@
 """How a log is named in the files beside a broker, and what such a file says about each log."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, Self, TypeVar
 
 from kcompact.digits import INT_MAX
 from kcompact.errors import InputError
@@ -37,6 +37,12 @@ class PerLog(Generic[T]):
     source: str  # the file or option, for messages
     by_log: dict[LogName, T] = field(default_factory=dict)
     unnamed: T | None = None
+
+    @classmethod
+    def of(cls, source: str, found: Mapping[LogName | None, T]) -> Self:
+        """From values by log, None being "the log"."""
+        by_log = {log: value for log, value in found.items() if log is not None}
+        return cls(source, by_log, found.get(None))
 
     @property
     def says_anything(self) -> bool:

@@ -45,13 +45,8 @@ def read_segments(path: str) -> PerLog[tuple[Segment, ...]]:
         raise InputError(
             f"{path}: no segments in it", hint=f"wanted: lines '{_TABLE}', or a listing with .log files"
         )
-    segments: PerLog[tuple[Segment, ...]] = PerLog(f"--segments {path}")
-    for log, of_log in found.items():
-        if log is None:
-            segments.unnamed = _ascending(path, "the log", of_log)
-        else:
-            segments.by_log[log] = _ascending(path, str(log), of_log)
-    return segments
+    ascending = {log: _ascending(path, str(log or "the log"), of_log) for log, of_log in found.items()}
+    return PerLog.of(f"--segments {path}", ascending)
 
 
 def _read_table(path: str) -> dict[LogName | None, list[Segment]]:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcompact.broker.given import GivenLog
+from kcompact.cleaner.shares import aggregated
 from kcompact.cleaner.tracked import Tracked
 from kcompact.rules.files.segments import SegmentState, estimated_index_bytes
 from kcompact.rules.lookups import NO_SEGMENT
@@ -74,14 +75,7 @@ def _survey_share(rows: pa.Table) -> list[dict[str, int]]:
         "oldest_dirty_timestamp_ms": (pc.if_else(dated, timestamp_ms, None), "min"),
         "first_young_offset": (pc.if_else(rows["is_young"], offset, None), "min"),
     }
-    by = ["log_id", "segment_base_offset"]
-    table = pa.table(
-        {name: rows[name] for name in by} | {name: column for name, (column, _) in columns.items()}
-    )
-    grouped = table.group_by(by, use_threads=False).aggregate(
-        [(name, how) for name, (_, how) in columns.items()]
-    )
-    return grouped.rename_columns([*by, *columns]).to_pylist()
+    return aggregated(rows, ["log_id", "segment_base_offset"], columns).to_pylist()
 
 
 def _together(parts: Iterable[Records]) -> Records:

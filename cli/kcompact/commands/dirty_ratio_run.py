@@ -1,8 +1,7 @@
 """The work behind ``kcompact dirty-ratio``: read, scan once, look at it under every setting, report."""
 
-import io
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 
@@ -15,10 +14,10 @@ from kcompact.broker.state_places import open_state
 from kcompact.commands.command import Command
 from kcompact.commands.incoming.opening import Workplaces
 from kcompact.commands.incoming.state_files import state_in_use
-from kcompact.commands.outgoing.report_file import ReportFile, open_report
-from kcompact.commands.outgoing.telling_ci import tell_github
+from kcompact.commands.outgoing.report_file import ReportFile, open_report, show_report
+from kcompact.commands.outgoing.telling_ci import CI_RENDERINGS, tell_github
 from kcompact.compact.given_logs import Beside
-from kcompact.console import note, say, stdout
+from kcompact.console import note, say
 from kcompact.dirtiness.dirtiness import ScannedLog, Setting
 from kcompact.dirtiness.dirty_dump import ScanRequest, scan_dump
 from kcompact.dumps.dump import Dump
@@ -34,9 +33,6 @@ from kcompact.options.log_options import (
 from kcompact.options.output_options import DirtyRatioFormat
 from kcompact.options.policy_options import Policies, PolicyOptions, config_files, policies_for
 from kcompact.options.what_if import WhatIfOptions, split_lists
-from kcompact.report.ci.ci_github import render_annotations
-from kcompact.report.ci.ci_gitlab import render_code_quality
-from kcompact.report.ci.ci_junit import render_junit
 from kcompact.report.dirty_ratio.dirty_ratio_broker_log import render_broker_log
 from kcompact.report.dirty_ratio.dirty_ratio_ci import ci_report
 from kcompact.report.dirty_ratio.dirty_ratio_html import render_html
@@ -51,6 +47,13 @@ from kcompact.report.dirty_ratio.dirty_ratio_report import (
 from kcompact.report.dirty_ratio.dirty_ratio_text import print_text
 from kcompact.rules.policy import Policy
 from kcompact.storage.scratch import scratch_folder
+
+_RENDERINGS: Mapping[DirtyRatioFormat, Callable[[DirtyRatioReport], str]] = {
+    DirtyRatioFormat.JSON: lambda report: render_json(report).decode(),
+    DirtyRatioFormat.MARKDOWN: render_markdown,
+    DirtyRatioFormat.HTML: render_html,
+    DirtyRatioFormat.BROKER_LOG: render_broker_log,
+}
 
 
 @dataclass(frozen=True)
@@ -157,28 +160,17 @@ class DirtyRatioCommand(Command):
     def _show(self, report: DirtyRatioReport, file: ReportFile | None) -> None:
         for text in report.notes:
             note(text)
-        if file is None:
-            self._render(report, stdout)
-            return
-        rendered = io.StringIO()
-        self._render(report, Console(file=rendered, width=200, highlight=False, soft_wrap=True))
-        file.write(rendered.getvalue())
+        show_report(file, lambda console: self._render(report, console))
 
     def _render(self, report: DirtyRatioReport, console: Console) -> None:
         if self.report_format is DirtyRatioFormat.TEXT:
             print_text(report, console)
             return
-        told = ci_report(report, self.fail_above)
-        rendered = {
-            DirtyRatioFormat.JSON: lambda: render_json(report).decode(),
-            DirtyRatioFormat.MARKDOWN: lambda: render_markdown(report),
-            DirtyRatioFormat.HTML: lambda: render_html(report),
-            DirtyRatioFormat.BROKER_LOG: lambda: render_broker_log(report),
-            DirtyRatioFormat.JUNIT: lambda: render_junit(told),
-            DirtyRatioFormat.GITHUB: lambda: render_annotations(told),
-            DirtyRatioFormat.CODE_QUALITY: lambda: render_code_quality(told),
-        }[self.report_format]()
-        console.file.write(rendered)
+        of_ci = CI_RENDERINGS.get(self.report_format)
+        if of_ci:
+            console.file.write(of_ci(ci_report(report, self.fail_above)))
+        else:
+            console.file.write(_RENDERINGS[self.report_format](report))
 
     def _exit_code(self, report: DirtyRatioReport) -> int:
         if self.fail_above is None:

@@ -2,8 +2,6 @@
 
 import base64
 import binascii
-import io
-import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -17,8 +15,8 @@ from kcompact.broker.log_offsets import parse_log_offsets
 from kcompact.commands.command import Command
 from kcompact.commands.incoming.opening import Workplaces
 from kcompact.commands.incoming.verify_inputs import read_keys
-from kcompact.commands.outgoing.report_file import open_report
-from kcompact.console import note, stderr, stdout
+from kcompact.commands.outgoing.report_file import open_report, show_report
+from kcompact.console import note, stderr
 from kcompact.dumps.dump import Dump
 from kcompact.errors import ExitCode, PolicyError
 from kcompact.inspect.histories import KeyHistory, key_at, key_histories
@@ -62,11 +60,8 @@ class KeyCommand(Command):
             dump.check_unmoved()
             for text in dump.notes:
                 note(text)
-            text = self._rendered(found)
-            if report is None:
-                self._show(found)
-            else:
-                report.write(text)
+            show_report(report, lambda console: self._render(found, console))
+            if report is not None:
                 stderr.print(f"wrote {terminal(str(report.path))}", markup=False)
         return ExitCode.OK
 
@@ -84,19 +79,11 @@ class KeyCommand(Command):
             keys += read_keys(text[1:]) if text.startswith("@") else [text.encode("utf-8", "surrogateescape")]
         return keys
 
-    def _show(self, found: Sequence[KeyHistory]) -> None:
+    def _render(self, found: Sequence[KeyHistory], console: Console) -> None:
         if self.output.report_format is InspectFormat.TEXT:
-            print_text(found, stdout)
+            print_text(found, console)
         else:
-            sys.stdout.write(self._rendered(found))
-        sys.stdout.flush()
-
-    def _rendered(self, found: Sequence[KeyHistory]) -> str:
-        if self.output.report_format is not InspectFormat.TEXT:
-            return _RENDERINGS[self.output.report_format](found)
-        text = io.StringIO()
-        print_text(found, Console(file=text, highlight=False, soft_wrap=True))
-        return text.getvalue()
+            console.file.write(_RENDERINGS[self.output.report_format](found))
 
 
 def _places(arguments: list[str]) -> list[tuple[LogName, int]]:

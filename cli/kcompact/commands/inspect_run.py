@@ -1,8 +1,7 @@
 """The work behind ``kcompact inspect``: read once, ask everything, report, compare with what was expected."""
 
-import io
-import sys
 import time
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -11,9 +10,9 @@ from rich.console import Console
 from kcompact.broker.log_names import LogName
 from kcompact.commands.command import Command
 from kcompact.commands.incoming.opening import Workplaces
-from kcompact.commands.outgoing.report_file import ReportFile, open_report
-from kcompact.commands.outgoing.telling_ci import tell_github
-from kcompact.console import note, stderr, stdout
+from kcompact.commands.outgoing.report_file import ReportFile, open_report, show_report
+from kcompact.commands.outgoing.telling_ci import CI_RENDERINGS, tell_github
+from kcompact.console import note, stderr
 from kcompact.dumps.options import ReadOptions
 from kcompact.errors import ExitCode
 from kcompact.inspect.end_offsets import read_end_offsets
@@ -22,9 +21,6 @@ from kcompact.inspect.pipeline import Expectations, inspect_dump
 from kcompact.inspect.thresholds import Thresholds
 from kcompact.options.inspect_options import ExpectationOptions, InspectFormat, InspectOutputOptions
 from kcompact.printable import terminal
-from kcompact.report.ci.ci_github import render_annotations
-from kcompact.report.ci.ci_gitlab import render_code_quality
-from kcompact.report.ci.ci_junit import render_junit
 from kcompact.report.inspect.inspection_ci import ci_report
 from kcompact.report.inspect.inspection_html import render_html
 from kcompact.report.inspect.inspection_json import render_json
@@ -32,7 +28,11 @@ from kcompact.report.inspect.inspection_markdown import render_markdown
 from kcompact.report.inspect.inspection_text import print_text
 from kcompact.storage.scratch import scratch_folder
 
-_FILE_WIDTH = 200  # columns of a text report that goes to a file
+_RENDERINGS: Mapping[InspectFormat, Callable[[Inspection], str]] = {
+    InspectFormat.JSON: lambda found: render_json(found).decode(),
+    InspectFormat.MARKDOWN: render_markdown,
+    InspectFormat.HTML: render_html,
+}
 
 
 @dataclass(frozen=True)
@@ -79,29 +79,19 @@ class InspectCommand(Command):
     def _show(self, found: Inspection, report: ReportFile | None) -> None:
         for text in found.notes:
             note(text)
-        if report is None:
-            self._render(found, stdout)
-            sys.stdout.flush()
-            return
-        rendered = io.StringIO()
-        self._render(found, Console(file=rendered, width=_FILE_WIDTH, highlight=False, soft_wrap=True))
-        report.write(rendered.getvalue())
-        stderr.print(f"{terminal(found.verdict)}\nwrote {terminal(str(report.path))}", markup=False)
+        show_report(report, lambda console: self._render(found, console))
+        if report is not None:
+            stderr.print(f"{terminal(found.verdict)}\nwrote {terminal(str(report.path))}", markup=False)
 
     def _render(self, found: Inspection, console: Console) -> None:
         if self.output.report_format is InspectFormat.TEXT:
             print_text(found, console)
             return
-        told = ci_report(found, self.expectations.fail_on.level)
-        rendered = {
-            InspectFormat.JSON: lambda: render_json(found).decode(),
-            InspectFormat.MARKDOWN: lambda: render_markdown(found),
-            InspectFormat.HTML: lambda: render_html(found),
-            InspectFormat.JUNIT: lambda: render_junit(told),
-            InspectFormat.GITHUB: lambda: render_annotations(told),
-            InspectFormat.CODE_QUALITY: lambda: render_code_quality(told),
-        }[self.output.report_format]()
-        console.file.write(rendered)
+        of_ci = CI_RENDERINGS.get(self.output.report_format)
+        if of_ci:
+            console.file.write(of_ci(ci_report(found, self.expectations.fail_on.level)))
+        else:
+            console.file.write(_RENDERINGS[self.output.report_format](found))
 
 
 def _is_wanted(log: LogName, options: ReadOptions) -> bool:

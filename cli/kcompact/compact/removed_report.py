@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcompact.cleaner.cleaning import Cleaning
-from kcompact.cleaner.shares import slices_by_log
+from kcompact.cleaner.shares import aggregated, slices_by_log
 from kcompact.cleaner.tracked import rows_of_keys
 from kcompact.compact import remembering
 from kcompact.compact.full_job import REASON_NAMES, FullJob
@@ -25,7 +25,6 @@ from kcompact.rules.decisions import with_verdicts
 from kcompact.rules.verdicts import Verdict
 
 _LOST, _FIGURES = "lost keys", "figures"
-_BY_KEY = ["log_id", "key"]
 
 
 @dataclass(frozen=True)
@@ -90,11 +89,7 @@ def _keys(rows: pa.Table) -> pa.Table:
         "last_verdict": (pc.if_else(removed, verdict, None), "last"),  # rows come in the order of offsets
         "last_offset": (rows["offset"], "max"),
     }
-    table = pa.table({name: rows[name] for name in _BY_KEY} | {name: c for name, (c, _) in columns.items()})
-    grouped = table.group_by(_BY_KEY, use_threads=False).aggregate(
-        [(n, how) for n, (_, how) in columns.items()]
-    )
-    return grouped.rename_columns([*_BY_KEY, *columns])
+    return aggregated(rows, ["log_id", "key"], columns)
 
 
 def _write(job: FullJob, share: int, blocks: list[Block]) -> list[tuple[int, int, PartRange]]:

@@ -4,12 +4,9 @@ import sys
 from collections.abc import Callable
 
 from kcompact.commands.outgoing.report_file import ReportFile
-from kcompact.commands.outgoing.telling_ci import tell_github
+from kcompact.commands.outgoing.telling_ci import CI_RENDERINGS, tell_github
 from kcompact.console import stderr, stdout
 from kcompact.options.verify_options import AnswerOptions, VerifyFormat
-from kcompact.report.ci.ci_github import render_annotations
-from kcompact.report.ci.ci_gitlab import render_code_quality
-from kcompact.report.ci.ci_junit import render_junit
 from kcompact.report.inert import terminal
 from kcompact.report.verify.verify_ci import ci_report
 from kcompact.report.verify.verify_html import render_html
@@ -22,15 +19,14 @@ RENDERINGS: dict[VerifyFormat, Callable[[Outcome, Keys], str]] = {
     VerifyFormat.TEXT: render_text,
     VerifyFormat.JSON: render_json,
     VerifyFormat.HTML: render_html,
-    VerifyFormat.JUNIT: lambda outcome, keys: render_junit(ci_report(outcome, keys)),
-    VerifyFormat.GITHUB: lambda outcome, keys: render_annotations(ci_report(outcome, keys)),
-    VerifyFormat.CODE_QUALITY: lambda outcome, keys: render_code_quality(ci_report(outcome, keys)),
 }
 
 
 def give_answer(outcome: Outcome, options: AnswerOptions, keys: Keys, file: ReportFile | None) -> None:
     """Show the outcome as asked for. Raises OutputError."""
-    text = RENDERINGS[options.answer_format](outcome, keys)
+    told = ci_report(outcome, keys)
+    of_ci = CI_RENDERINGS.get(options.answer_format)
+    text = of_ci(told) if of_ci else RENDERINGS[options.answer_format](outcome, keys)
     if file is None:
         if not (stdout.quiet and options.answer_format is VerifyFormat.TEXT):
             sys.stdout.write(text)
@@ -39,4 +35,4 @@ def give_answer(outcome: Outcome, options: AnswerOptions, keys: Keys, file: Repo
         file.write(text)
         stderr.print(terminal(f"{answer(outcome)}; written to {options.output}"), markup=False)
     in_stdout = options.answer_format is VerifyFormat.GITHUB and file is None
-    tell_github(ci_report(outcome, keys), options.annotations, in_stdout=in_stdout)
+    tell_github(told, options.annotations, in_stdout=in_stdout)

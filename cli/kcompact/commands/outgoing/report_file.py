@@ -1,12 +1,17 @@
 """A report that goes to a file, for commands whose only output it is."""
 
-from collections.abc import Iterable, Iterator
+import io
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from rich.console import Console
+
 from kcompact.commands.outgoing.path_checks import check_paths
+from kcompact.console import stdout
 from kcompact.errors import OutputError
 from kcompact.storage import disk
 from kcompact.storage.apart import WrittenPath
@@ -15,6 +20,7 @@ from kcompact.storage.publication import Publication, open_publication
 from kcompact.storage.replacing import check_replaceable
 
 STDOUT = "-"
+_FILE_WIDTH = 200  # columns of a text report that goes to a file
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,17 @@ class ReportFile:
         with disk.explained(self.path):
             disk.write(self.publication.prepare(self.path), text.encode())
         self.publication.commit()
+
+
+def show_report(file: ReportFile | None, render: Callable[[Console], None]) -> None:
+    """Have the report printed to standard output, or to the file. Raises OutputError."""
+    if file is None:
+        render(stdout)
+        sys.stdout.flush()
+        return
+    text = io.StringIO()
+    render(Console(file=text, width=_FILE_WIDTH, highlight=False, soft_wrap=True))
+    file.write(text.getvalue())
 
 
 @contextmanager

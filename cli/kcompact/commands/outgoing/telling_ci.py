@@ -2,11 +2,21 @@
 
 import os
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from kcompact.report.ci.ci import CiReport
 from kcompact.report.ci.ci_github import render_annotations, render_summary
+from kcompact.report.ci.ci_gitlab import render_code_quality
+from kcompact.report.ci.ci_junit import render_junit
 from kcompact.storage import disk
+
+CI_RENDERINGS: Mapping[str, Callable[[CiReport], str]] = {
+    "junit": render_junit,
+    "github": render_annotations,
+    "code-quality": render_code_quality,
+}
+"""By the word of ``--format``."""
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 

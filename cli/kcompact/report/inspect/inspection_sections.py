@@ -54,7 +54,7 @@ def _files(found: Inspection) -> Table:
         for file in found.files
     ]
     headers = ("file", "layout", "dialect", "recognised", "where the parts of a record stand")
-    return Table("Recognised", headers, rows[:MOST_ROWS], texts(*headers), _rest(rows))
+    return _listed("Recognised", headers, rows, texts(*headers))
 
 
 def _records(logs: Sequence[LogFacts]) -> Table:
@@ -71,7 +71,7 @@ def _records(logs: Sequence[LogFacts]) -> Table:
         for log in logs
     ]
     headers = ("log", "end - begin", "present", "first offset", "last offset", "from (UTC)", "to (UTC)")
-    return Table("Records", headers, rows[:MOST_ROWS], texts(*headers[:1]), _rest(rows))
+    return _listed("Records", headers, rows, texts(*headers[:1]))
 
 
 def _values(logs: Sequence[LogFacts]) -> Table:
@@ -87,7 +87,7 @@ def _values(logs: Sequence[LogFacts]) -> Table:
         for log in logs
     ]
     headers = ("log", "with a value", "null", "empty", "the word null", "without key")
-    return Table("Values", headers, rows[:MOST_ROWS], texts(*headers[:1]), _rest(rows))
+    return _listed("Values", headers, rows, texts(*headers[:1]))
 
 
 def _keys(logs: Sequence[LogFacts]) -> Table:
@@ -114,7 +114,7 @@ def _keys(logs: Sequence[LogFacts]) -> Table:
         "superseded bytes",
         "dedupe buffer bytes",
     )
-    return Table("Keys", headers, rows[:MOST_ROWS], texts(*headers[:1]), _rest(rows))
+    return _listed("Keys", headers, rows, texts(*headers[:1]))
 
 
 def _distribution(found: Inspection) -> Table:
@@ -192,7 +192,7 @@ def _changes(topics: Iterable[TopicFacts]) -> Table:
         for change in topic.placement.changes
     ]
     headers = ("log", "last offset only the old explains", "first offset only the new explains")
-    return Table("Where it changed", headers, rows[:MOST_ROWS], texts(*headers[:1]), _rest(rows))
+    return _listed("Where it changed", headers, rows, texts(*headers[:1]))
 
 
 def _offset(change: Change, column: int) -> str:
@@ -235,13 +235,7 @@ def _gaps(logs: Iterable[LogFacts]) -> Table:
         for gap in log.gaps.longest[:MOST_TOP]
     ]
     headers = ("log", "first missing", "last missing", "length", "reason")
-    return Table(
-        f"Gaps (the {MOST_TOP} longest of each log)",
-        headers,
-        rows[:MOST_ROWS],
-        texts(*headers[:1]),
-        _rest(rows),
-    )
+    return _listed(f"Gaps (the {MOST_TOP} longest of each log)", headers, rows, texts(*headers[:1]))
 
 
 def _reason(length: int) -> str:
@@ -251,7 +245,7 @@ def _reason(length: int) -> str:
 def _ages(logs: Iterable[LogFacts]) -> Table:
     rows = [(_log(log), age, f"{count:,}") for log in logs for age, count in log.tombstone_ages.items()]
     headers = ("log", "before the newest record", "tombstones")
-    return Table("Ages of tombstones", headers, rows[:MOST_ROWS], texts(*headers[:2]), _rest(rows))
+    return _listed("Ages of tombstones", headers, rows, texts(*headers[:2]))
 
 
 def _log(log: LogFacts) -> Foreign:
@@ -262,6 +256,8 @@ def _span(least: int, most: int) -> str:
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
-def _rest(rows: Sequence[object]) -> str:
-    hidden = len(rows) - MOST_ROWS
-    return f"and {hidden:,} more rows (--format json shows all)" if hidden > 0 else ""
+def _listed(
+    title: str, headers: tuple[str, ...], rows: Sequence[tuple[str, ...]], of_text: frozenset[str]
+) -> Table:
+    """A table of which the first rows are enough."""
+    return Table(title, headers, rows, of_text).shortened(MOST_ROWS, "--format json shows all")
