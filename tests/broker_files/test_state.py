@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from kcompact.broker import state_folder
 from kcompact.broker.checkpoint import read_checkpoint
-from kcompact.broker.cleaner_state import CleanerState
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.broker.log_names import LogName
-from kcompact.broker.state_folder import open_state_folder
-from kcompact.broker.state_of_dump import state_beside, state_that_counts
-from kcompact.broker.state_output import output_file
+from kcompact.broker.state import state_folder
+from kcompact.broker.state.cleaner_state import CleanerState
+from kcompact.broker.state.state_folder import open_state_folder
+from kcompact.broker.state.state_of_dump import state_beside, state_that_counts
+from kcompact.broker.state.state_output import output_file
 from kcompact.errors import InputError, OutputError
 from kcompact.storage.publication import open_publication
 
@@ -135,7 +135,7 @@ def test_a_run_that_publishes_nothing_leaves_no_new_folder(tmp_path: Path) -> No
 def test_the_folder_is_locked_while_in_use(tmp_path: Path, dump: Path) -> None:
     save(tmp_path / "state", dump)
     program = (
-        "import sys, pathlib\nfrom kcompact.broker.state_folder import open_state_folder\n"
+        "import sys, pathlib\nfrom kcompact.broker.state.state_folder import open_state_folder\n"
         "with open_state_folder(pathlib.Path(sys.argv[1])): print('locked', flush=True); sys.stdin.read()"
     )
     other = subprocess.Popen(

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from conftest import AT_LENGTH
-from kcompact.broker.cleaner_state import CleanerState
-from kcompact.broker.state_of_dump import state_that_counts
-from kcompact.broker.state_output import OutputFile
-from kcompact.broker.state_places import read_states
+from kcompact.broker.state.cleaner_state import CleanerState
+from kcompact.broker.state.state_of_dump import state_that_counts
+from kcompact.broker.state.state_output import OutputFile
+from kcompact.broker.state.state_places import read_states
 from nights import NIGHTS, STATE, expected, now_ms, put_nights, stored_line
 from s3_server import S3
 from store_proxy import Proxy, Request, store_proxy

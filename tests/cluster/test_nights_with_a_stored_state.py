@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from conftest import Run
-from kcompact.broker.cleaner_state import texts_of
-from kcompact.broker.state_places import read_states
+from kcompact.broker.state.cleaner_state import texts_of
+from kcompact.broker.state.state_places import read_states
 from nights import NIGHTS, NOW_MS, STATE, expected, now_ms, put_nights, stored_line
 from s3_server import S3
 from store_runs import records_of, run_kcompact

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from kcompact.broker.cleaner_state import CleanerState, texts_of
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.broker.log_names import LogName
-from kcompact.broker.state_output import OutputFile
-from kcompact.broker.state_places import open_state, read_states
+from kcompact.broker.state.cleaner_state import CleanerState, texts_of
+from kcompact.broker.state.state_output import OutputFile
+from kcompact.broker.state.state_places import open_state, read_states
 from kcompact.errors import InputError, KcompactError, OutputError
 from kcompact.storage import conditional_objects, lease
 from s3_server import S3

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kcompact.compact import full
+from kcompact.compact.full_form import full
 from kcompact.engine import shuffle, tasks
 from kcompact.engine.passes import index_pass as indexing
 from kcompact.verify.rows import indexed

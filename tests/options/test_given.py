@@ -8,7 +8,7 @@ from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.broker.given import GivenLog
 from kcompact.broker.log_names import LogName
 from kcompact.broker.segment_lists import Segment
-from kcompact.broker.state_folder import CleanerState
+from kcompact.broker.state.state_folder import CleanerState
 from kcompact.errors import InputError, PolicyError
 from kcompact.options.log_options import GivenOptions, now_ms, read_given
 

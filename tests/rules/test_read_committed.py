@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from golden_cases import GoldenCase, golden_cases
 from kcompact.broker.given import GivenLog
-from kcompact.compact.read_committed import told_by_read_committed
+from kcompact.compact.full_form.read_committed import told_by_read_committed
 from kcompact.engine.passes.summaries import LogSummary
 from kcompact.rules.transactions import aborted_ranges
 

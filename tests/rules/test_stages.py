@@ -9,8 +9,8 @@ import pytest
 
 from dump_files import write_kcat
 from kcompact.broker.given import Given
-from kcompact.compact import full
-from kcompact.compact.given_logs import Beside
+from kcompact.compact.full_form import full
+from kcompact.compact.full_form.given_logs import Beside
 from kcompact.compact.pipeline import Compacted, Renderings, Request, compact_rows
 from kcompact.compact.totals import piece_bytes
 from kcompact.dumps.dump import open_dump

@@ -19,7 +19,7 @@ from kcompact.broker.delete_horizons import parse_delete_horizons
 from kcompact.broker.log_offsets import parse_log_offsets
 from kcompact.broker.quantities import parse_duration_ms, parse_moment_ms, parse_size_bytes
 from kcompact.broker.segment_lists import read_segments
-from kcompact.broker.state_output import OUTPUT_NAME, parse_output
+from kcompact.broker.state.state_output import OUTPUT_NAME, parse_output
 from kcompact.broker.text_lines import read_text
 from kcompact.broker.topic_configs import read_topic_configs
 from kcompact.commands.incoming.verify_inputs import read_keys

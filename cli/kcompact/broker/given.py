@@ -6,10 +6,10 @@ from typing import TypeVar
 
 from kcompact.broker.aborted import AbortedRange
 from kcompact.broker.batches import Batch
-from kcompact.broker.cleaner_state import CleanerState
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.broker.log_names import LogName, PerLog
 from kcompact.broker.segment_lists import Segment
+from kcompact.broker.state.cleaner_state import CleanerState
 from kcompact.errors import InputError
 
 T = TypeVar("T")

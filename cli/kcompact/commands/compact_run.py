@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kcompact.broker.cleaner_state import StatePlace
-from kcompact.broker.state_of_dump import StateOfDump
-from kcompact.broker.state_places import open_state
+from kcompact.broker.state.cleaner_state import StatePlace
+from kcompact.broker.state.state_of_dump import StateOfDump
+from kcompact.broker.state.state_places import open_state
 from kcompact.commands.command import Command
 from kcompact.commands.incoming.opening import Workplaces, files_named
 from kcompact.commands.incoming.state_files import state_in_use
@@ -17,7 +17,7 @@ from kcompact.commands.outgoing.path_checks import check_paths
 from kcompact.commands.outgoing.publishing import Publications, publish
 from kcompact.commands.outgoing.stored_publishing import StoredPublication, open_stored
 from kcompact.commands.outgoing.telling_ci import add_to_summary
-from kcompact.compact.given_logs import Beside
+from kcompact.compact.full_form.given_logs import Beside
 from kcompact.compact.pipeline import Compacted, Renderings, Request, compact_dump, is_plain
 from kcompact.console import note, say, stderr, stdout
 from kcompact.dumps.describing import describe, serial_notes

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
-from kcompact.broker.cleaner_state import StatePlace
 from kcompact.broker.given import Given
-from kcompact.broker.state_of_dump import StateOfDump
-from kcompact.broker.state_places import open_state
+from kcompact.broker.state.cleaner_state import StatePlace
+from kcompact.broker.state.state_of_dump import StateOfDump
+from kcompact.broker.state.state_places import open_state
 from kcompact.commands.command import Command
 from kcompact.commands.incoming.opening import Workplaces
 from kcompact.commands.incoming.state_files import state_in_use
 from kcompact.commands.outgoing.report_file import ReportFile, open_report, show_report
 from kcompact.commands.outgoing.telling_ci import CI_RENDERINGS, tell_github
-from kcompact.compact.given_logs import Beside
+from kcompact.compact.full_form.given_logs import Beside
 from kcompact.console import note, say
 from kcompact.dirtiness.dirtiness import ScannedLog, Setting
 from kcompact.dirtiness.dirty_dump import ScanRequest, scan_dump

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from kcompact.broker.log_names import LogName
-from kcompact.broker.state_output import output_file
+from kcompact.broker.state.state_output import output_file
 from kcompact.commands.command import Command
 from kcompact.commands.incoming.opening import Workplaces
 from kcompact.commands.incoming.verify_inputs import (

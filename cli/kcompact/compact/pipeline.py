@@ -9,18 +9,18 @@ from pyspark.sql import SparkSession
 
 from kcompact.broker.log_names import LogName
 from kcompact.compact.crowding import refuse_crowded_offsets
-from kcompact.compact.full import clean_index, full_index, null_key_removals
-from kcompact.compact.full_job import FullJob
-from kcompact.compact.full_totals import add_cleaning
-from kcompact.compact.gap_report import report_gaps
-from kcompact.compact.given_logs import Beside, given_logs
+from kcompact.compact.full_form.full import clean_index, full_index, null_key_removals
+from kcompact.compact.full_form.full_job import FullJob
+from kcompact.compact.full_form.full_totals import add_cleaning
+from kcompact.compact.full_form.gap_report import report_gaps
+from kcompact.compact.full_form.given_logs import Beside, given_logs
+from kcompact.compact.full_form.remembering import KnownByLog
+from kcompact.compact.full_form.removed_report import report_removed_keys
+from kcompact.compact.full_form.repeats import refuse_conflicts
+from kcompact.compact.full_form.survivors import copy_survivors
 from kcompact.compact.keys_across_partitions import SharedKeys
 from kcompact.compact.plain import PlainScan, run_plain
 from kcompact.compact.plain_copying import PlainJob, RenderGaps, RenderRemoved
-from kcompact.compact.remembering import KnownByLog
-from kcompact.compact.removed_report import report_removed_keys
-from kcompact.compact.repeats import refuse_conflicts
-from kcompact.compact.survivors import copy_survivors
 from kcompact.compact.totals import (
     Outcome,
     overlapping,

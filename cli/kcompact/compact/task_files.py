@@ -11,7 +11,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TypeVar
 
-from kcompact.compact.full_job import FullJob
+from kcompact.compact.full_form.full_job import FullJob
 from kcompact.compact.plain_copying import PlainJob
 from kcompact.dumps.files.at_hand import spool_folder
 from kcompact.engine.shuffle import DRIVER, Block, Sent, Stage

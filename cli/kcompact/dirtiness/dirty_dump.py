@@ -9,9 +9,9 @@ from pyspark.sql import SparkSession
 
 from kcompact.broker.given import GivenLog
 from kcompact.broker.log_names import LogName
-from kcompact.compact.full import FullIndex, full_index
-from kcompact.compact.given_logs import Beside, given_logs
-from kcompact.compact.repeats import refuse_conflicts
+from kcompact.compact.full_form.full import FullIndex, full_index
+from kcompact.compact.full_form.given_logs import Beside, given_logs
+from kcompact.compact.full_form.repeats import refuse_conflicts
 from kcompact.dirtiness.dirtiness import ScannedLog, Setting, plan_scan
 from kcompact.dirtiness.dirty_records import scan_logs
 from kcompact.dumps.dump import Dump

@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from kcompact.broker.log_names import LogName
-from kcompact.compact.full import key_receivers
+from kcompact.compact.full_form.full import key_receivers
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out, refuse_unmatched
 from kcompact.dumps.judging import look_over

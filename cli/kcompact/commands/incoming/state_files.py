@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
-from kcompact.broker.cleaner_state import CleanerState, StatePlace
-from kcompact.broker.state_of_dump import StateOfDump, state_beside
-from kcompact.broker.state_output import OutputFile
+from kcompact.broker.state.cleaner_state import CleanerState, StatePlace
+from kcompact.broker.state.state_of_dump import StateOfDump, state_beside
+from kcompact.broker.state.state_output import OutputFile
 from kcompact.commands.incoming.opening import Workplaces
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.at_hand import sha256_of, stored_output_file

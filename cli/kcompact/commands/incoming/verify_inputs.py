@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from kcompact.broker.cleaner_state import CleanerState
-from kcompact.broker.state_of_dump import state_that_counts
-from kcompact.broker.state_places import read_states
+from kcompact.broker.state.cleaner_state import CleanerState
+from kcompact.broker.state.state_of_dump import state_that_counts
+from kcompact.broker.state.state_places import read_states
 from kcompact.commands.incoming.opening import Workplaces
 from kcompact.commands.incoming.state_files import outputs_among
 from kcompact.dumps.dump import Dump

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kcompact.broker.cleaner_state import CleanerState
 from kcompact.broker.log_names import LogName
-from kcompact.broker.state_output import OutputFile, output_file
+from kcompact.broker.state.cleaner_state import CleanerState
+from kcompact.broker.state.state_output import OutputFile, output_file
 from kcompact.commands.incoming.state_files import StateInUse
 from kcompact.commands.outgoing.stored_publishing import StoredPublication
 from kcompact.compact.pipeline import Compacted

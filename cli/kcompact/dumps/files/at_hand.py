@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path, PurePath
 
-from kcompact.broker.state_output import OutputFile, output_file
+from kcompact.broker.state.state_output import OutputFile, output_file
 from kcompact.dumps.files.containers import unpack
 from kcompact.dumps.files.origin import place_in
 from kcompact.dumps.files.utf16 import as_utf8

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from kcompact.cleaner.cleaning import Cleaning
 from kcompact.cleaner.tracked import share_rows
-from kcompact.compact.full_job import FullJob
+from kcompact.compact.full_form.full_job import FullJob
 from kcompact.compact.task_files import results_of
 from kcompact.dumps.output.assemble import Fragment
 from kcompact.engine.blocks import row_blocks, rows_in

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from kcompact.cleaner.cleaning import Cleaning
 from kcompact.cleaner.shares import slices_by_log
 from kcompact.cleaner.tracked import share_rows
-from kcompact.compact.full_job import FullJob
+from kcompact.compact.full_form.full_job import FullJob
 from kcompact.compact.task_files import results_of
 from kcompact.compact.totals import KeptShare, LogOutcome, Piece, add_kept
 from kcompact.rules.decisions import Plan, with_verdicts

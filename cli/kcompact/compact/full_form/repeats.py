@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.broker.log_names import LogName
-from kcompact.compact.full import FullIndex
+from kcompact.compact.full_form.full import FullIndex
 from kcompact.compact.totals import overlapping
 from kcompact.dumps.avro.avro_layout import BLOCK_SHIFT
 from kcompact.dumps.judging import place_of

@@ -14,14 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcompact.broker.given import GivenLog
-from kcompact.broker.known_records import KnownRecord, disagreement, explains_absence, key_digest
 from kcompact.broker.log_names import LogName
-from kcompact.broker.state_of_dump import StateOfDump
-from kcompact.broker.state_output import START_ANEW
+from kcompact.broker.state.known_records import KnownRecord, disagreement, explains_absence, key_digest
+from kcompact.broker.state.state_of_dump import StateOfDump
+from kcompact.broker.state.state_output import START_ANEW
 from kcompact.cleaner.shares import slices_by_log
 from kcompact.cleaner.tracked import INDEXED, ROWS
-from kcompact.compact.full import FullIndex
-from kcompact.compact.remembering import KnownByLog
+from kcompact.compact.full_form.full import FullIndex
+from kcompact.compact.full_form.remembering import KnownByLog
 from kcompact.dumps.records.record import index_schema
 from kcompact.engine.blocks import rows_in
 from kcompact.engine.shuffle import Block

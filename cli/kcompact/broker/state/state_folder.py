@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from kcompact.broker.cleaner_state import STATE_NAMES, CleanerState, state_of, texts_of
+from kcompact.broker.state.cleaner_state import STATE_NAMES, CleanerState, state_of, texts_of
 from kcompact.broker.text_lines import read_text
 from kcompact.errors import InputError, OutputError
 from kcompact.storage import disk

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kcompact.compact.full_job import REASON_NAMES
+from kcompact.compact.full_form.full_job import REASON_NAMES
 from kcompact.compact.totals import LogOutcome
 from kcompact.rules.cleaned_log import LogCleaning, Round
 from kcompact.rules.verdicts import Verdict

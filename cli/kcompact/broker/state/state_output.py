@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from kcompact.broker.known_records import KnownRecord
 from kcompact.broker.log_names import LogName
+from kcompact.broker.state.known_records import KnownRecord
 from kcompact.broker.text_lines import shown
 from kcompact.errors import InputError
 

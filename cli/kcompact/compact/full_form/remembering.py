@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pyarrow as pa
 
-from kcompact.broker.known_records import RECORDS_PER_LOG, KnownRecord, chosen, key_digest, rank
+from kcompact.broker.state.known_records import RECORDS_PER_LOG, KnownRecord, chosen, key_digest, rank
 from kcompact.cleaner.shares import slices_by_log
 from kcompact.rules.verdicts import Verdict
 

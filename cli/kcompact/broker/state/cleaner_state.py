@@ -16,9 +16,9 @@ from kcompact.broker.delete_horizons import (
     format_delete_horizons,
     parse_delete_horizons,
 )
-from kcompact.broker.known_records import KnownRecord
 from kcompact.broker.log_names import LogName
-from kcompact.broker.state_output import (
+from kcompact.broker.state.known_records import KnownRecord
+from kcompact.broker.state.state_output import (
     OUTPUT_NAME,
     START_ANEW,
     OutputFile,

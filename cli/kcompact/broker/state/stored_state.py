@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from kcompact.broker.cleaner_state import STATE_NAMES, CleanerState, state_of, texts_of
-from kcompact.broker.state_output import START_ANEW
+from kcompact.broker.state.cleaner_state import STATE_NAMES, CleanerState, state_of, texts_of
+from kcompact.broker.state.state_output import START_ANEW
 from kcompact.errors import InputError, KcompactError, OutputError
 from kcompact.storage.conditional_objects import ConditionalObjects, ConflictError
 from kcompact.storage.lease import leased

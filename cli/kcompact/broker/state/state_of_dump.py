@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from kcompact.broker.cleaner_state import CleanerState, StatePlace
 from kcompact.broker.log_names import LogName
-from kcompact.broker.state_output import OUTPUT_NAME, START_ANEW, OutputFile
+from kcompact.broker.state.cleaner_state import CleanerState, StatePlace
+from kcompact.broker.state.state_output import OUTPUT_NAME, START_ANEW, OutputFile
 from kcompact.errors import InputError
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from kcompact.broker.given import Given, GivenLog
 from kcompact.broker.log_names import LogName
-from kcompact.broker.state_of_dump import StateOfDump
-from kcompact.compact.full import FullIndex, full_index
-from kcompact.compact.going_on import goes_on
-from kcompact.compact.read_committed import told_by_read_committed
+from kcompact.broker.state.state_of_dump import StateOfDump
+from kcompact.compact.full_form.full import FullIndex, full_index
+from kcompact.compact.full_form.going_on import goes_on
+from kcompact.compact.full_form.read_committed import told_by_read_committed
 from kcompact.dumps.dump import Dump
 from kcompact.engine.shuffle import Send
 
