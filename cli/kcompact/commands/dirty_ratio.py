@@ -8,10 +8,9 @@ from kcompact.commands.starting import spark_starting
 from kcompact.options.dump_options import ReadingOptions
 from kcompact.options.groups import spread_options
 from kcompact.options.log_options import GivenOptions
-from kcompact.options.output_options import DirtyRatioFormat
+from kcompact.options.output_options import DirtyRatioOutputOptions
 from kcompact.options.policy_options import PolicyOptions
 from kcompact.options.run_options import RunOptions
-from kcompact.options.shared_options import AnnotationsOption
 
 
 @spread_options
@@ -23,37 +22,7 @@ def dirty_ratio(
         ),
     ],
     *,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Where the report goes; - for standard output.",
-            rich_help_panel="Output",
-            show_default=False,
-        ),
-    ] = None,
-    overwrite: Annotated[
-        bool,
-        typer.Option("--overwrite", help="Replace an output that exists.", rich_help_panel="Output"),
-    ] = False,
-    report_format: Annotated[
-        DirtyRatioFormat,
-        typer.Option("--format", help="How the report is shown.", rich_help_panel="Output"),
-    ] = DirtyRatioFormat.TEXT,
-    annotations: AnnotationsOption = None,
-    fail_above: Annotated[
-        float | None,
-        typer.Option(
-            metavar="RATIO",
-            min=0,
-            max=1,
-            help="Exit with 1 if a log's dirty ratio is above this (without checkpoint: 1.0, never cleaned).",
-            rich_help_panel="Output",
-            show_default=False,
-        ),
-    ] = None,
+    output: DirtyRatioOutputOptions,
     policy: PolicyOptions,
     given: GivenOptions,
     reading: ReadingOptions,
@@ -69,6 +38,4 @@ def dirty_ratio(
         find_files(dumps)  # a missing file is told before Spark is imported
         from kcompact.commands.dirty_ratio_run import DirtyRatioCommand
 
-        return DirtyRatioCommand(
-            dumps, reading, run, output, overwrite, report_format, annotations, fail_above, policy, given
-        ).execute()
+        return DirtyRatioCommand(dumps, reading, run, output, policy, given).execute()

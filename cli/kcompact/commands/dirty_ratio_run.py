@@ -30,7 +30,7 @@ from kcompact.options.log_options import (
     read_given,
     state_place,
 )
-from kcompact.options.output_options import DirtyRatioFormat
+from kcompact.options.output_options import DirtyRatioFormat, DirtyRatioOutputOptions
 from kcompact.options.policy_options import Policies, PolicyOptions, config_files, policies_for
 from kcompact.options.what_if import WhatIfOptions, split_lists
 from kcompact.report.dirty_ratio.dirty_ratio_broker_log import render_broker_log
@@ -73,11 +73,7 @@ class _Asked:
 class DirtyRatioCommand(Command):
     """``dirty-ratio`` with its options."""
 
-    output: str | None
-    overwrite: bool
-    report_format: DirtyRatioFormat
-    annotations: bool | None
-    fail_above: float | None
+    output: DirtyRatioOutputOptions
     policy: PolicyOptions
     given: GivenOptions
 
@@ -102,15 +98,15 @@ class DirtyRatioCommand(Command):
                 "now_ms": asked.policies.base.now_ms,
             }
             self._show(report, file)
-            in_stdout = self.report_format is DirtyRatioFormat.GITHUB and file is None
-            tell_github(ci_report(report, self.fail_above), self.annotations, in_stdout=in_stdout)
+            in_stdout = self.output.report_format is DirtyRatioFormat.GITHUB and file is None
+            tell_github(
+                ci_report(report, self.output.fail_above), self.output.annotations, in_stdout=in_stdout
+            )
         return self._exit_code(report)
 
     def _open_report(self) -> AbstractContextManager[ReportFile | None]:
         others = [*given_files(self.given), local_state(self.given), *config_files(self.policy)]
-        return open_report(
-            self.output, self.dumps, others, overwrite=self.overwrite, annotations=self.annotations
-        )
+        return open_report(self.output, self.dumps, others)
 
     def _asked(self) -> _Asked:
         base = Policy(now_ms=now_ms(self.given))
@@ -163,22 +159,22 @@ class DirtyRatioCommand(Command):
         show_report(file, lambda console: self._render(report, console))
 
     def _render(self, report: DirtyRatioReport, console: Console) -> None:
-        if self.report_format is DirtyRatioFormat.TEXT:
+        if self.output.report_format is DirtyRatioFormat.TEXT:
             print_text(report, console)
             return
-        of_ci = CI_RENDERINGS.get(self.report_format)
+        of_ci = CI_RENDERINGS.get(self.output.report_format)
         if of_ci:
-            console.file.write(of_ci(ci_report(report, self.fail_above)))
+            console.file.write(of_ci(ci_report(report, self.output.fail_above)))
         else:
-            console.file.write(_RENDERINGS[self.report_format](report))
+            console.file.write(_RENDERINGS[self.output.report_format](report))
 
     def _exit_code(self, report: DirtyRatioReport) -> int:
-        if self.fail_above is None:
+        if self.output.fail_above is None:
             return ExitCode.OK
-        above = report.above(self.fail_above)
+        above = report.above(self.output.fail_above)
         for log in above:
             why = "; no checkpoint is given, so it counts as never cleaned" if log.estimate else ""
             ratio = log.found.ratio.ratio
-            text = f"{log.log}: dirty ratio {ratio:.4f} is above {self.fail_above:g}{why}"
+            text = f"{log.log}: dirty ratio {ratio:.4f} is above {self.output.fail_above:g}{why}"
             say("finding", text)
         return ExitCode.FINDING if above else ExitCode.OK

@@ -4,7 +4,7 @@ import base64
 import binascii
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -46,9 +46,7 @@ class KeyCommand(Command):
         places = _places(self.keys.offset)
         with (
             ExitStack() as stack,
-            open_report(
-                self.output.output, self.dumps, [], overwrite=self.output.overwrite, annotations=False
-            ) as report,
+            open_report(replace(self.output, annotations=False), self.dumps, []) as report,
             (workplaces := Workplaces(stack, self.run.session_options())).open(
                 self.dumps, self.read_options()
             ) as dump,

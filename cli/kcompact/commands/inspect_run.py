@@ -50,13 +50,7 @@ class InspectCommand(Command):
         others = [self.expectations.expect_end_offsets]
         with (
             ExitStack() as stack,
-            open_report(
-                self.output.output,
-                self.dumps,
-                others,
-                overwrite=self.output.overwrite,
-                annotations=self.output.annotations,
-            ) as report,
+            open_report(self.output, self.dumps, others) as report,
             (places := Workplaces(stack, self.run.session_options())).open(self.dumps, options) as dump,
         ):
             with scratch_folder() as folder, places.session(dump.data_bytes) as spark:

@@ -118,14 +118,7 @@ class VerifyCommand(Command):
 
     def _open_report(self) -> AbstractContextManager[ReportFile | None]:
         given = [*given_files(self.given), local_state(self.given), *config_files(self.policy)]
-        others = [*given, self.verification.absent_keys]
-        return open_report(
-            self.answer.output,
-            self.dumps,
-            others,
-            overwrite=self.answer.overwrite,
-            annotations=self.answer.annotations,
-        )
+        return open_report(self.answer, self.dumps, [*given, self.verification.absent_keys])
 
     def _base_policy(self) -> Policy:
         return Policy(

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kcompact.options.completion import target_names
-from kcompact.options.shared_options import AnnotationsOption, value_option
+from kcompact.options.shared_options import AnnotationsOption, OverwriteOption, value_option
 
 _PANEL = "Output"
 
@@ -26,9 +26,7 @@ class OutputOptions:
             "-o",
         ),
     ] = None
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace an output that exists.", rich_help_panel=_PANEL)
-    ] = False
+    overwrite: OverwriteOption = False
     to: Annotated[
         str | None,
         value_option(
@@ -75,3 +73,28 @@ class DirtyRatioFormat(enum.StrEnum):
     JUNIT = "junit"
     GITHUB = "github"
     CODE_QUALITY = "code-quality"
+
+
+@dataclass(frozen=True)
+class DirtyRatioOutputOptions:
+    """Where the report of ``dirty-ratio`` goes, how it looks, and which ratio is too much."""
+
+    output: Annotated[
+        str | None,
+        value_option(_PANEL, "Where the report goes; - for standard output.", "FILE", "--output", "-o"),
+    ] = None
+    overwrite: OverwriteOption = False
+    report_format: Annotated[
+        DirtyRatioFormat, typer.Option("--format", help="How the report is shown.", rich_help_panel=_PANEL)
+    ] = DirtyRatioFormat.TEXT
+    annotations: AnnotationsOption = None
+    fail_above: Annotated[
+        float | None,
+        value_option(
+            _PANEL,
+            "Exit with 1 if a log's dirty ratio is above this (without checkpoint: 1.0, never cleaned).",
+            "RATIO",
+            min=0,
+            max=1,
+        ),
+    ] = None

@@ -14,6 +14,10 @@ AnnotationsOption = Annotated[
     ),
 ]
 
+OverwriteOption = Annotated[
+    bool, typer.Option("--overwrite", help="Replace an output that exists.", rich_help_panel="Output")
+]
+
 
 def value_option(panel: str, help_text: str, metavar: str, *names: str, **more: Any) -> Any:
     """An option that takes a value; where its default is worth telling, the help text does."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kcompact.options.shared_options import AnnotationsOption, value_option
+from kcompact.options.shared_options import AnnotationsOption, OverwriteOption, value_option
 
 _PANEL = "Verification"
 _OUTPUT = "Output"
@@ -115,9 +115,7 @@ class AnswerOptions:
             _OUTPUT, "Write the answer to a file instead of standard output.", "FILE", "--output", "-o"
         ),
     ] = None
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace an output that exists.", rich_help_panel=_OUTPUT)
-    ] = False
+    overwrite: OverwriteOption = False
     annotations: AnnotationsOption = None
 
     @property

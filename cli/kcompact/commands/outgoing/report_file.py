@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from rich.console import Console
 
@@ -21,6 +22,22 @@ from kcompact.storage.replacing import check_replaceable
 
 STDOUT = "-"
 _FILE_WIDTH = 200  # columns of a text report that goes to a file
+
+
+class ReportOptions(Protocol):
+    """The options of any command that say where its report goes."""
+
+    @property
+    def output(self) -> str | None:
+        """The file; None or ``-``: standard output."""
+
+    @property
+    def overwrite(self) -> bool:
+        """Whether it may be there already."""
+
+    @property
+    def annotations(self) -> bool | None:
+        """Whether GitHub is told; None: under GitHub Actions."""
 
 
 @dataclass(frozen=True)
@@ -50,18 +67,14 @@ def show_report(file: ReportFile | None, render: Callable[[Console], None]) -> N
 
 @contextmanager
 def open_report(
-    output: str | None,
-    dumps: Iterable[str],
-    others: Iterable[str | None],
-    *,
-    overwrite: bool,
-    annotations: bool | None,
+    options: ReportOptions, dumps: Iterable[str], others: Iterable[str | None]
 ) -> Iterator[ReportFile | None]:
     """Before the work, not after it: claim the file of ``-o``; None for standard output.
 
-    ``dumps``, ``others`` and ``annotations`` are as ``check_paths`` takes them. Raises OutputError if
+    ``dumps`` and ``others`` are as ``check_paths`` takes them. Raises OutputError if
     the file may not, or cannot, be written.
     """
+    output, annotations = options.output, options.annotations
     if output == "":
         raise OutputError("-o names nothing", hint="is a variable empty? -o - is standard output")
     if output is None or output == STDOUT:
@@ -75,7 +88,7 @@ def open_report(
         )
     path = Path(output)
     check_paths(dumps, others, [WrittenPath(path, "-o")], annotations)
-    check = partial(check_replaceable, path, overwrite=overwrite)
+    check = partial(check_replaceable, path, overwrite=options.overwrite)
     check()
     with open_publication([path], check) as publication:
         yield ReportFile(path, publication)
