@@ -17,6 +17,7 @@ from kcompact.verify.judgement.bounds import Bounds, Knowledge
 from kcompact.verify.outcome import Outcome
 from kcompact.verify.pipeline import verify_compaction
 from kcompact.verify.question import Question
+from kcompact.verify.rows.disorder import Disorder
 from kcompact.verify.rows.settling import rules_alone, rules_of, settle
 from mutations import BEFORE, MUTATIONS
 from random_pairs import NOW_MS, Pair, random_pair
@@ -178,5 +179,5 @@ def test_how_keys_are_shared_out_changes_nothing(
     question = Question(logs_of(before, after), ("b",), "a", bounds, max_findings=10_000)
     rules = rules_of(question, lookups)
     tables = rows_of(before), rows_of(after)
-    together = verify_compaction(pairs_of(*tables), question, rules)
-    same(verify_compaction(pairs_of(*tables, receivers=3), question, rules), together)
+    together = verify_compaction(pairs_of(*tables), question, rules, Disorder())
+    same(verify_compaction(pairs_of(*tables, receivers=3), question, rules, Disorder()), together)

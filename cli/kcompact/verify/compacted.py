@@ -20,9 +20,7 @@ from kcompact.verify.rows.pairs import Pairs
 from kcompact.verify.rows.settling import Rules
 
 
-def verify_compacted(
-    pairs: Pairs, question: Question, rules: Rules, disorder: Disorder | None = None
-) -> Outcome:
+def verify_compacted(pairs: Pairs, question: Question, rules: Rules, disorder: Disorder) -> Outcome:
     """Whether nothing could go any more below the cleaned end; parameters as in ``verify_compaction``.
 
     Each dump of ``pairs`` is the same. The end is the checkpoint if there is one, else whatever bounds every
@@ -42,7 +40,7 @@ def verify_compacted(
     taken = settlement.taken
     found = together(
         [
-            (disorder or Disorder()).found,
+            disorder.found,
             *settlement.pairs.ask(
                 lambda share: find(Suspects(asked.judged(share, known), ends, taken, question))
             ),

@@ -82,14 +82,11 @@ def _sift(pairs: Pairs, rules: Rules, arrivals: Longs | None) -> tuple[list[tupl
     return pairs.sift(look)
 
 
-def verify_compaction(
-    pairs: Pairs, question: Question, rules: Rules, disorder: Disorder | None = None
-) -> Outcome:
+def verify_compaction(pairs: Pairs, question: Question, rules: Rules, disorder: Disorder) -> Outcome:
     """Compare two dumps, in neither of which an offset of a log occurs twice any more.
 
     ``disorder`` was found before that. Raises InputError where BEFORE contradicts itself.
     """
-    disorder = disorder or Disorder()
     disorder.require_one_truth(question)
     settlement = settle_pairs(pairs, rules)
     settled, left = settlement.logs, settlement.pairs
