@@ -26,5 +26,5 @@ def test_a_file_name_of_odd_bytes_is_spelled_out_in_json(
     run = kcompact(*arguments, *dumps, "--format", "json")
     assert run.exit_code in (0, 1), run.stderr
     json.loads(run.stdout)
-    assert "odd" in run.stdout
+    assert r"odd\\udcff.jsonl" in run.stdout
     run.stdout.encode("utf-8")

@@ -7,19 +7,15 @@ from base64 import b64encode
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-import orjson
-
 from kcompact.inspect.inspection import SCHEMA_VERSION, Inspection
 from kcompact.inspect.severity import Level
-from kcompact.report.inert import json_text, printable_key
-
-_OPTIONS = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+from kcompact.report.inert import printable_key
+from kcompact.report.json_document import json_document
 
 
 def render_json(found: Inspection) -> bytes:
     """The report as JSON, keys in a stable order; ``run`` holds what differs from run to run."""
-    values = {"schema_version": SCHEMA_VERSION, "command": "inspect", **_plain(found)}
-    return json_text(orjson.dumps(values, option=_OPTIONS).decode()).encode()
+    return json_document({"schema_version": SCHEMA_VERSION, "command": "inspect", **_plain(found)})
 
 
 def _plain(value: Any) -> Any:
@@ -33,7 +29,7 @@ def _plain(value: Any) -> Any:
         return _plain(value._asdict())
     if isinstance(value, (list, tuple)):
         return [_key(one) if isinstance(one, bytes) else _plain(one) for one in value]
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+    return value
 
 
 def _named(name: Any, value: Any) -> list[tuple[str, Any]]:
