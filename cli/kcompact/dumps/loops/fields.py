@@ -3,20 +3,28 @@
 import numpy as np
 
 from kcompact.dumps.loops.compiling import int64, part
+from kcompact.dumps.loops.words import WORD, digits_in, number_of_digits, store_word, word_at
 
 REFUSED = -1
 _MOST_DIGITS = 18  # always an int64
-_ZERO, _NINE = b"09"
+_ZERO = ord("0")
+_ZEROS, _WORD_BITS = np.uint64(0x3030303030303030), np.uint64(64)
+_POWERS = np.array([10**digits for digits in range(WORD + 1)])
 _REPLACEMENT = np.frombuffer("\ufffd".encode(), np.uint8)
 
 
 @part
 def copied(data: np.ndarray, start: int, end: int, out: np.ndarray, out_at: int) -> int:
     """Copy a range; return where the copy ends."""
-    for at in range(start, end):
-        out[out_at] = data[at]
-        out_at += 1
-    return out_at
+    length = end - start
+    if length < WORD:
+        for place in range(length):
+            out[out_at + place] = data[start + place]
+        return out_at + length
+    for place in range(0, length - WORD, WORD):
+        store_word(out, out_at + place, word_at(data, start + place))
+    store_word(out, out_at + length - WORD, word_at(data, end - WORD))
+    return out_at + length
 
 
 @part
@@ -37,9 +45,14 @@ def whole_number(data: np.ndarray, start: int, end: int) -> int:
     """The number that all of a range spells in digits, the first of which is 0 only alone; else REFUSED."""
     if not 0 < end - start <= _MOST_DIGITS or (data[start] == _ZERO and end - start > 1):
         return REFUSED
-    value = 0
-    for at in range(start, end):
-        if not _ZERO <= data[at] <= _NINE:
+    value, at = int64(0), start
+    while at < end:
+        word, length = word_at(data, at), min(end - at, WORD)
+        if length < WORD:  # as a word of eight digits, with zeros before it
+            shift = np.uint64(8 * (WORD - length))
+            word = (word << shift) | (_ZEROS >> (_WORD_BITS - shift))
+        if digits_in(word) < WORD:
             return REFUSED
-        value = value * 10 + (int64(data[at]) - _ZERO)
+        value = value * _POWERS[length] + number_of_digits(word)
+        at += length
     return value

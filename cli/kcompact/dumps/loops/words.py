@@ -11,16 +11,23 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from kcompact.dumps.loops.compiling import CHECKED, INTERPRETED, part
+from kcompact.dumps.loops.compiling import CHECKED, INTERPRETED, int64, part
 from kcompact.dumps.loops.windows import PADDING_BYTES
 
 STRETCH_BYTES = PADDING_BYTES  # so that one can be loaded from the last byte that a loop looks at
-_WORD = 8
+WORD = 8
+_BYTE_BITS = 8
 _QUOTE, _BACKSLASH, _SPACE = b'"\\ '
+_ZEROS, _HIGHEST_BITS = np.uint64(0x3030303030303030), np.uint64(0x8080808080808080)
+_TO_THE_HIGHEST_BIT = np.uint64(0x7676767676767676)
+_VALUES, _PAIRS, _FOURS = (np.uint64(m) for m in (0x0F0F0F0F0F0F0F0F, 0x00FF00FF00FF00FF, 0x0000FFFF0000FFFF))
+_TEN_AND_ONE = np.uint64((10 << 8) + 1)
+_HUNDRED_AND_ONE = np.uint64((100 << 16) + 1)
+_TEN_THOUSAND_AND_ONE = np.uint64((10_000 << 32) + 1)
 
 
 def _interpreted_word(data: np.ndarray, at: int) -> np.uint64:
-    return np.uint64(int.from_bytes(data[at : at + _WORD].tobytes(), "little"))
+    return np.uint64(int.from_bytes(data[at : at + WORD].tobytes(), "little"))
 
 
 def _interpreted_steps(data: np.ndarray, at: int, one: int, two: int, three: int, least: int) -> int:
@@ -71,6 +78,37 @@ def _compiled_steps(_typing: Any, data: Any, at: Any, one: Any, two: Any, three:
     return types.int64(data, *[types.int64] * 5), generate
 
 
+def _interpreted_store(data: np.ndarray, at: int, word: np.uint64) -> None:
+    data[at : at + WORD] = np.frombuffer(int(word).to_bytes(WORD, "little"), np.uint8)
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types here
+def _compiled_store(_typing: Any, data: Any, at: Any, word: Any) -> Any:
+    del at, word
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        place = builder.bitcast(builder.gep(array.data, [arguments[1]]), ir.IntType(64).as_pointer())
+        builder.store(arguments[2], place, align=1)
+        return context.get_dummy_value()
+
+    return types.void(data, types.int64, types.uint64), generate
+
+
+def _interpreted_low_zeros(word: np.uint64) -> int:
+    return (int(word) & -int(word)).bit_length() - 1 if word else 8 * WORD
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types here
+def _compiled_low_zeros(_typing: Any, word: Any) -> Any:
+    del word
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.IntType(1)(0))
+
+    return types.int64(types.uint64), generate
+
+
 def _interpreted_prefetch(rows: np.ndarray, at: int) -> None:
     """Memory is not waited for where each step takes a thousand times as long."""
 
@@ -94,15 +132,42 @@ def _compiled_prefetch(_typing: Any, rows: Any, at: Any) -> Any:
 
 _word = _interpreted_word if INTERPRETED else _compiled_word
 _steps = _interpreted_steps if INTERPRETED else _compiled_steps
+_store = _interpreted_store if INTERPRETED else _compiled_store
+_low_zeros = _interpreted_low_zeros if INTERPRETED else _compiled_low_zeros
 _prefetch = _interpreted_prefetch if INTERPRETED else _compiled_prefetch
 
 
 @part
 def word_at(data: np.ndarray, at: int) -> np.uint64:
     """The eight bytes from ``at`` on, the first one lowest."""
-    if CHECKED and (at < 0 or at + _WORD > len(data)):
+    if CHECKED and (at < 0 or at + WORD > len(data)):
         raise IndexError("a word outside of its buffer")
     return _word(data, at)
+
+
+@part
+def store_word(data: np.ndarray, at: int, word: np.uint64) -> None:
+    """Write eight bytes from ``at`` on, the lowest one first."""
+    if CHECKED and (at < 0 or at + WORD > len(data)):
+        raise IndexError("a word outside of its buffer")
+    _store(data, at, word)
+
+
+@part
+def digits_in(word: np.uint64) -> int:
+    """How many of a word's bytes are digits, up to the first one that is none."""
+    # A digit's byte turns into its value. With 0x76 added, only what is no digit reaches the highest bit, or
+    # carries into bytes behind it.
+    values = word ^ _ZEROS
+    return _low_zeros(((values + _TO_THE_HIGHEST_BIT) | values) & _HIGHEST_BITS) // _BYTE_BITS
+
+
+@part
+def number_of_digits(word: np.uint64) -> int:
+    """The number that a word of eight digits spells: pairs, then fours, then all of them at once."""
+    pairs = ((word & _VALUES) * _TEN_AND_ONE) >> np.uint64(8)
+    fours = ((pairs & _PAIRS) * _HUNDRED_AND_ONE) >> np.uint64(16)
+    return int64(((fours & _FOURS) * _TEN_THOUSAND_AND_ONE) >> np.uint64(32))
 
 
 @part

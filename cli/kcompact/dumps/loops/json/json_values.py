@@ -7,7 +7,7 @@ behind it. What is rare (deep nesting, very long numbers) is refused as well; th
 import numpy as np
 
 from kcompact.dumps.loops.compiling import int64, part
-from kcompact.dumps.loops.words import end_of_plain_text
+from kcompact.dumps.loops.words import WORD, digits_in, end_of_plain_text, word_at
 
 ESCAPED, SURROGATE = 1, 2  # what a string holds: escapes; escapes of surrogates, lone or in pairs
 REFUSED = -1
@@ -96,9 +96,11 @@ def number_end(data: np.ndarray, at: int) -> int:
 def _past_digits(data: np.ndarray, at: int) -> int:
     """Behind one digit or more."""
     start = at
-    while _ZERO <= data[at] <= _NINE:
-        at += 1
-    return at if at > start else REFUSED
+    while True:
+        digits = digits_in(word_at(data, at))
+        at += digits
+        if digits < WORD:
+            return at if at > start else REFUSED
 
 
 @part
