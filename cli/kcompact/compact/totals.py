@@ -11,7 +11,7 @@ import numpy as np
 
 from kcompact.compact.plain_copying import CopiedLog, RenderGaps
 from kcompact.dumps.output.assemble import Fragment
-from kcompact.engine.passes.summaries import NULL_KEY_EXAMPLES, LogSummary
+from kcompact.engine.passes.summaries import LogSummary
 
 REASONS = ("superseded", "expired_tombstone", "keyless", "aborted", "expired", "expired_marker")
 """Why a record goes; "expired" is retention. Reports list all of them, zeros included."""
@@ -45,7 +45,6 @@ class LogOutcome:
     tombstones_kept: int = 0
     keys: int = 0
     null_keys: int = 0
-    null_key_offsets: list[int] = field(default_factory=list)
     first_offset: int = -1
     last_offset: int = -1
     first_kept_offset: int = -1
@@ -167,7 +166,6 @@ def summarise_logs(summaries: list[LogSummary]) -> dict[int, LogOutcome]:
         log.record_bytes += part.record_bytes
         log.tombstones += part.tombstones
         log.null_keys += part.null_keys
-        log.null_key_offsets = [*log.null_key_offsets, *part.null_key_offsets][:NULL_KEY_EXAMPLES]
         log.first_offset = min(log.first_offset, part.first_offset)
         log.last_offset = max(log.last_offset, part.last_offset)
         _widen_timestamps(log, part)

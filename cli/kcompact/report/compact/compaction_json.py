@@ -40,7 +40,6 @@ def as_dict(report: CompactionReport) -> dict[str, Any]:
 
 def _log(log: LogOutcome) -> dict[str, Any]:
     figures = asdict(log)
-    for name in ("log_id", "null_key_offsets"):
-        del figures[name]
+    del figures["log_id"]
     rounds = figures.pop("rounds")
     return {**figures, "rounds": rounds}
