@@ -70,11 +70,12 @@ def _within(gaps: np.ndarray, edges: np.ndarray, amounts: np.ndarray) -> np.ndar
     """How much of the amounts, spread evenly over their gaps, lies between neighbouring edges."""
     if not len(gaps):
         return np.zeros(len(edges) - 1)
-    starts, ends = gaps[:, 0].astype(float), gaps[:, 1] + 1.0
-    # The running sum rises within gaps and is level between them.
-    places = np.stack([starts, ends], axis=1).ravel()
-    sums = np.stack([np.cumsum(amounts) - amounts, np.cumsum(amounts)], axis=1).ravel()
-    return np.diff(np.interp(edges, places, sums))
+    # The running sum rises within gaps and is level between them: looked up at the last gap before each edge.
+    last = np.searchsorted(gaps[:, 0], edges, "right") - 1
+    starts, ends = gaps[last, 0], gaps[last, 1] + 1
+    within = np.clip((edges - starts) / (ends - starts), 0, 1)
+    sums = (np.cumsum(amounts) - amounts)[last] + amounts[last] * within
+    return np.diff(np.where(last < 0, 0, sums))
 
 
 def _stacked(shares: dict[str, np.ndarray], width: float) -> dict[str, str]:

@@ -13,21 +13,27 @@ RANGES_AT_A_TIME = 1 << 17  # of those to be copied: what is worked out for them
 
 def read_ranges(path: str, starts: np.ndarray, lengths: np.ndarray) -> Iterator[memoryview]:
     """The bytes of each range, in the order given."""
-    for window, offsets, ends in _read_windows(path, starts, lengths):
-        view = memoryview(window)
+    for window, offsets, ends in _read_windows(path, starts, lengths, are_kept=True):
         for offset, end in zip(offsets, ends, strict=True):
-            yield view[offset:end]
+            yield window[offset:end]
 
 
 def _read_windows(
-    path: str, starts: np.ndarray, lengths: np.ndarray
-) -> Iterator[tuple[bytes, list[int], list[int]]]:
-    """Some MB at a time, and where the ranges in them start and end."""
-    descriptor = os.open(path, os.O_RDONLY)
+    path: str, starts: np.ndarray, lengths: np.ndarray, *, are_kept: bool
+) -> Iterator[tuple[memoryview, list[int], list[int]]]:
+    """Some MB at a time, and where the ranges in them start and end.
+
+    Unless they are kept, each takes the place of the one before: new memory costs as much as reading does.
+    """
+    descriptor, room = os.open(path, os.O_RDONLY), bytearray()
     try:
         for first, last in _windows(starts, lengths):
             base = int(starts[first])
-            window = _pread(descriptor, base, int(starts[last - 1] + lengths[last - 1]) - base)
+            length = int(starts[last - 1] + lengths[last - 1]) - base
+            if are_kept or length > len(room):
+                room = bytearray(length)
+            window = memoryview(room)[:length]
+            _read_into(window, descriptor, base)
             offsets = starts[first:last] - base
             yield window, offsets.tolist(), (offsets + lengths[first:last]).tolist()
     finally:
@@ -40,7 +46,7 @@ def copy_ranges(path: str, starts: np.ndarray, lengths: np.ndarray, out: BinaryI
     for first in range(0, len(starts), RANGES_AT_A_TIME):
         here = slice(first, first + RANGES_AT_A_TIME)
         merged = _merged(starts[here].astype(np.int64), lengths[here].astype(np.int64))
-        for window, offsets, ends in _read_windows(path, *merged):
+        for window, offsets, ends in _read_windows(path, *merged, are_kept=False):
             pieces = [window[offset:end] for offset, end in zip(offsets, ends, strict=True)]
             written += out.write(b"".join(pieces))
     return written
@@ -74,14 +80,11 @@ def _windows(starts: np.ndarray, lengths: np.ndarray) -> Iterator[tuple[int, int
         first = last
 
 
-def _pread(descriptor: int, start: int, length: int) -> bytes:
-    """Exactly ``length`` bytes, however many reads that takes. Raises EOFError where the file was cut."""
-    pieces: list[bytes] = []
-    while length:
-        piece = os.pread(descriptor, length, start)
-        if not piece:
-            raise EOFError(start)
-        pieces.append(piece)
-        start += len(piece)
-        length -= len(piece)
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+def _read_into(window: memoryview, descriptor: int, start: int) -> None:
+    """Fill the window, however many reads that takes. Raises EOFError where the file was cut."""
+    filled = 0
+    while filled < len(window):
+        done = os.preadv(descriptor, [window[filled:]], start + filled)
+        if not done:
+            raise EOFError(start + filled)
+        filled += done

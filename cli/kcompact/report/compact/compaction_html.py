@@ -123,7 +123,9 @@ def _top_keys(folder: Path | None) -> Table | None:
     if found is None or not found.num_rows:
         return None
     removed = found["records_removed"].to_numpy()
-    most = np.argsort(-removed, kind="stable")[:MOST_TOP_KEYS]
+    least = np.partition(removed, -MOST_TOP_KEYS)[-MOST_TOP_KEYS] if len(removed) > MOST_TOP_KEYS else 0
+    most = np.flatnonzero(removed >= least)
+    most = most[np.argsort(-removed[most], kind="stable")][:MOST_TOP_KEYS]
     rows = [
         (
             Foreign(shortened(row["key"], _LONGEST_KEY)),
