@@ -10,6 +10,8 @@ from pathlib import Path
 import html5lib
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kcompact.compact.totals import LogOutcome
 from kcompact.inspect.inspection import FileFacts, Gap, Gaps, Inspection, LogFacts, TopKey, Values
@@ -201,6 +203,14 @@ def test_each_column_of_an_axis_shows_the_shares_of_its_offsets() -> None:
     assert heights(axis.paths["removed"]) == pytest.approx(dict.fromkeys(range(40), 1.0))
     assert heights(axis.paths["missing"]) == pytest.approx({79: 0.5})
     assert heights(axis.paths["kept"]) == pytest.approx({**dict.fromkeys(range(40, 79), 1.0), 79: 0.5})
+
+
+@given(st.sets(st.integers(0, 79)), st.integers(0, 2**40))
+def test_where_every_offset_has_its_column_each_removed_one_is_seen(removed: set[int], first: int) -> None:
+    gaps = np.array([(first + at, first + at, 0) for at in sorted(removed)], np.int64).reshape(-1, 3)
+    axis = offset_axis("t-0", (first, first + 79), gaps, "")
+    assert heights(axis.paths.get("removed", "")) == pytest.approx(dict.fromkeys(removed, 1.0))
+    assert heights(axis.paths.get("kept", "")) == pytest.approx(dict.fromkeys(set(range(80)) - removed, 1.0))
 
 
 def test_a_log_of_one_offset_has_an_axis_of_one_column() -> None:
