@@ -74,7 +74,11 @@ MOMENTS = [
     (f"{COMPACT} --state state", "kcompact.commands.compact_run.compact_dump", "before"),
     (f"{COMPACT} --state state", "kcompact.compact.pipeline.clean_index", "after"),
     (f"{COMPACT} --state state", "kcompact.commands.compact_run.compact_dump", "after"),
-    ("compact b.jsonl --read-committed in/a.jsonl -o out.jsonl", "kcompact.compact.pipeline.given_logs", "after"),
+    (
+        "compact b.jsonl --read-committed in/a.jsonl -o out.jsonl",
+        "kcompact.compact.pipeline.given_logs",
+        "after",
+    ),
     ("inspect in/a.jsonl", "kcompact.commands.inspect_run.inspect_dump", "before"),
     ("inspect in/a.jsonl", "kcompact.commands.inspect_run.inspect_dump", "after"),
     ("inspect in/a.jsonl --key k1", "kcompact.commands.inspect_keys_run.key_histories", "before"),

@@ -13,13 +13,14 @@ import pyarrow as pa
 
 from kcompact.cleaner.shares import Shares, slices_by_log
 from kcompact.dumps.records.record import index_schema
-from kcompact.engine.blocks import row_blocks, rows_in
+from kcompact.engine.blocks import joined, row_blocks, rows_in
 from kcompact.engine.exchange import receivers_by_key
 from kcompact.engine.passes.index_pass import IndexPlan, TaskReader
 from kcompact.engine.passes.summaries import packed
 from kcompact.engine.shuffle import DRIVER, Block, Send, Sent, Stage
 from kcompact.rules.links import LINKS, with_links
 from kcompact.rules.lookups import LOOKED_UP, Lookup, look_up
+from kcompact.rules.orders import order_by_place
 
 State = TypeVar("State")
 Result = TypeVar("Result")
@@ -48,8 +49,7 @@ def send_index(send: Send, plan: IndexPlan, receivers: int) -> Stage:
 
     def work(task: int) -> Sent:
         reader = TaskReader(plan, task)
-        for batch in reader.rows():
-            rows = pa.Table.from_batches([batch])
+        for rows in joined(reader.rows()):
             yield from row_blocks(ROWS, rows, _receivers(rows, receivers))
         yield DRIVER, Block(SUMMARIES, packed(reader.summaries.values()))
 
@@ -136,5 +136,4 @@ def share_rows(blocks: Sequence[Block]) -> pa.Table:
     batches = rows_in(blocks, ROWS)
     rows = pa.Table.from_batches(batches) if batches else rows_of_keys([], {}).drop_columns("key")
     rows = rows.combine_chunks()
-    order = np.lexsort([rows[name].to_numpy() for name in ("position", "split_id", "offset", "log_id")])
-    return rows.take(pa.array(order)).combine_chunks()
+    return rows.take(pa.array(order_by_place(rows))).combine_chunks()

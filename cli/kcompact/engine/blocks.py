@@ -9,6 +9,7 @@ import pyarrow as pa
 from kcompact.engine.shuffle import Block
 
 _RADIX_SORTED = 1 << 16  # numpy sorts numbers of two bytes in one pass
+_ROWS_AT_A_TIME = 250_000  # are cut by receiver: with fewer, what each block costs is more than its rows do
 
 
 def row_blocks(kind: str, rows: pa.Table, receiver_of: np.ndarray) -> Iterator[tuple[int, Block]]:
@@ -22,6 +23,18 @@ def row_blocks(kind: str, rows: pa.Table, receiver_of: np.ndarray) -> Iterator[t
     cuts = np.flatnonzero(np.diff(ordered)) + 1
     for start, end in pairwise([0, *cuts.tolist(), len(ordered)]):
         yield int(ordered[start]), block_of(kind, batch.slice(start, end - start))
+
+
+def joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Batches of one schema, some _ROWS_AT_A_TIME rows of them at a time."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(map(len, waiting)) >= _ROWS_AT_A_TIME:
+            yield pa.Table.from_batches(waiting)
+            waiting = []
+    if waiting:
+        yield pa.Table.from_batches(waiting)
 
 
 def rows_in(blocks: Iterable[Block], kind: str) -> list[pa.RecordBatch]:

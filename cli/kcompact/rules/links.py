@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kcompact.rules.orders import order_by_pairs, ranks_of
 from kcompact.rules.verdicts import NEVER
 
 Longs = NDArray[np.int64]
@@ -56,8 +57,10 @@ class KeyOrder:
         mapped = has_key & ~_flags(rows, "is_aborted") & ~_flags(rows, "is_control")
         number = key.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False)
         alone = np.where(mapped, -1, offset)
-        split_id, position = rows["split_id"].to_numpy(), rows["position"].to_numpy()
-        order = np.lexsort((position, split_id, offset, alone, number, log_id))
+        order = _order_of_mapped(rows["log_id"], number, offset) if mapped.all() else None
+        if order is None:
+            split_id, position = rows["split_id"].to_numpy(), rows["position"].to_numpy()
+            order = np.lexsort((position, split_id, offset, alone, number, log_id))
         same = np.ones(len(order), np.bool_)
         for column in (log_id, number, alone):
             same[1:] &= np.diff(column[order]) == 0
@@ -108,6 +111,11 @@ class KeyOrder:
         column = np.empty_like(values)
         column[self.order] = values
         return column
+
+
+def _order_of_mapped(log_ids: pa.ChunkedArray, keys: Longs, offsets: Longs) -> Longs | None:
+    """By log, key and offset; None where a record may be there twice."""
+    return order_by_pairs(ranks_of(log_ids) * (int(keys.max(initial=0)) + 1) + keys, offsets)
 
 
 def with_links(rows: pa.Table) -> pa.Table:

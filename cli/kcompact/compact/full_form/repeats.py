@@ -11,7 +11,7 @@ from kcompact.compact.full_form.full import FullIndex
 from kcompact.compact.totals import overlapping
 from kcompact.dumps.avro.avro_layout import BLOCK_SHIFT
 from kcompact.dumps.judging import place_of
-from kcompact.engine.blocks import row_blocks, rows_in
+from kcompact.engine.blocks import joined, row_blocks, rows_in
 from kcompact.engine.passes.index_pass import IndexPlan, TaskReader
 from kcompact.engine.shuffle import Block, Send, Sent
 from kcompact.errors import InputError
@@ -50,8 +50,7 @@ def refuse_conflicts(send: Send, index: FullIndex) -> list[str]:
     receivers = len(plan.tasks)
 
     def by_offset(task: int) -> Sent:
-        for batch in TaskReader(plan, task).rows():
-            rows = pa.Table.from_batches([batch]).select(_CONTENT)
+        for rows in joined(batch.select(_CONTENT) for batch in TaskReader(plan, task).rows()):
             yield from row_blocks(_CONTENTS, rows, rows["offset"].to_numpy() % receivers)
 
     found, _ = send(receivers, receivers, by_offset).results(lambda _, blocks: _repeats(blocks))

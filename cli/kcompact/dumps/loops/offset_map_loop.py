@@ -12,10 +12,11 @@ from kcompact.dumps.loops.compiling import array_type, int64, loop, part
 from kcompact.dumps.loops.fields import copied
 from kcompact.dumps.loops.words import prefetched, word_at
 
-# Columns of ``groups``, and but for the hash rows of ``rows``.
-LOG_ID, RECORDS, FIRST_OFFSET, LAST_OFFSET, POSITION, PLACE, HASH, MORE_HASH = range(8)
-ROW_COLUMNS = HASH
-GROUP_COLUMNS = 8  # 64 bytes, a line of the processor's cache
+# The first columns of ``groups``; those of rows follow.
+HASH, MORE_HASH = range(2)
+FIRST_COLUMN = 2
+LOG_ID = 0  # of rows
+KEPT, SUM, MIN, MAX, LATEST = range(5)  # how two rows of a key are merged, column by column
 # Places of ``state``.
 GROUPS, KEY_BYTES = range(2)
 ROWS_AT_A_TIME = 128
@@ -32,6 +33,8 @@ _SIGNATURE = types.int64(
     array_type(types.uint8),
     array_type(types.int32),
     array_type(types.int64, 2),
+    types.int64,
+    array_type(types.int64),
     types.int64,
     array_type(types.uint64),
     array_type(types.int64, 2, written=True),
@@ -119,13 +122,18 @@ def _found(slots: np.ndarray, groups: np.ndarray, one: np.uint64, two: np.uint64
 
 
 @part
-def _merge(groups: np.ndarray, group: int, rows: np.ndarray, at: int) -> None:
+def _merge(
+    groups: np.ndarray, group: int, rows: np.ndarray, at: int, rules: np.ndarray, last_offset: int
+) -> None:
     """The latest record is the one with the greatest offset."""
-    groups[group, RECORDS] += rows[RECORDS, at]
-    groups[group, FIRST_OFFSET] = min(groups[group, FIRST_OFFSET], rows[FIRST_OFFSET, at])
-    if rows[LAST_OFFSET, at] >= groups[group, LAST_OFFSET]:
-        for column in range(LAST_OFFSET, ROW_COLUMNS):
-            groups[group, column] = rows[column, at]
+    is_latest = rows[last_offset, at] >= groups[group, FIRST_COLUMN + last_offset]
+    for column in range(len(rules)):
+        rule, old, new = rules[column], groups[group, FIRST_COLUMN + column], rows[column, at]
+        if rule == SUM:
+            old += new
+        elif (rule == LATEST and is_latest) or (rule == MAX and new > old) or (rule == MIN and new < old):
+            old = new
+        groups[group, FIRST_COLUMN + column] = old
 
 
 @part
@@ -153,6 +161,8 @@ def put_rows(
     key_offsets: np.ndarray,
     rows: np.ndarray,
     first: int,
+    rules: np.ndarray,
+    last_offset: int,
     secret: np.ndarray,
     groups: np.ndarray,
     slots: np.ndarray,
@@ -163,6 +173,7 @@ def put_rows(
 ) -> int:
     """Merge rows into the map, from ``first`` on, and return the first one that it has no room for.
 
+    ``rules`` says how each of the rows' columns is merged; ``last_offset`` is the number of one of them.
     The key of row i is ``keys[key_offsets[i]:key_offsets[i + 1]]``; that of group i lies in ``key_bytes``
     between ``key_ends[i]`` and the next one. ``slots``, of which there is a power of two, hold 32 bits of
     hash above the number of a group, from 1 on.
@@ -183,14 +194,14 @@ def put_rows(
             one, two = hashes[at - first, 0], hashes[at - first, 1]
             group, free = _found(slots, groups, one, two)
             if group >= 0:
-                _merge(groups, group, rows, at)
+                _merge(groups, group, rows, at, rules, last_offset)
                 continue
             group = state[GROUPS]
             if not _is_added(keys, key_offsets[at], key_offsets[at + 1], groups, key_ends, key_bytes, state):
                 return at
             slots[free] = ((one >> _HALF) << _HALF) | np.uint64(group + 1)
             groups[group, HASH], groups[group, MORE_HASH] = int64(one), int64(two)
-            for column in range(ROW_COLUMNS):
-                groups[group, column] = rows[column, at]
+            for column in range(len(rules)):
+                groups[group, FIRST_COLUMN + column] = rows[column, at]
         first = stop
     return first

@@ -61,7 +61,6 @@ def contents_of(
     read_headers: Callable[[bytes], Headers],
 ) -> Contents:
     """Values lie in ``texts``; ``headers`` are spelt as the format has them, null for none. Raises Misfit."""
-    hashes = hashes_of_ranges(texts.data, starts, lengths)
     encoded = headers.fill_null(b"").dictionary_encode()
     try:
         known: Sequence[Headers] = [
@@ -69,7 +68,11 @@ def contents_of(
         ]
     except ValueError as error:
         raise Misfit from error
-    return Contents(lengths_of(keys), lengths, hashes, known, encoded.indices.to_numpy())
+
+    def hash_values() -> pa.Array:
+        return hashes_of_ranges(texts.data, starts, lengths)
+
+    return Contents(lengths_of(keys), lengths, hash_values, known, encoded.indices.to_numpy())
 
 
 WriteTexts = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray], None]

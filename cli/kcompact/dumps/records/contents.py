@@ -1,6 +1,6 @@
 """Hashes and sizes of many records at once: what ``indexing.EXTRA`` computes record by record."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -21,7 +21,7 @@ _VARINT_STEPS = [1 << (7 * groups - 1) for groups in range(1, 6)]  # zigzag doub
 
 @dataclass(frozen=True)
 class Contents:
-    """Of some records: lengths in bytes (ABSENT: null), hashes of values, headers.
+    """Of some records: lengths in bytes (ABSENT: null), headers, and hashes of values if they are asked for.
 
     ``headers`` are the different ones that occur, ``header_codes`` says which of them each record has (None:
     all have the first). No record is a control record.
@@ -29,14 +29,14 @@ class Contents:
 
     key_bytes: np.ndarray
     value_bytes: np.ndarray
-    value_hashes: pa.Array
+    hash_values: Callable[[], pa.Array]
     headers: Sequence[Headers] = ((),)
     header_codes: np.ndarray | None = None
 
     def column(self, name: str) -> pa.Array:
         """A column of CONTENT_EXTRA."""
         if name == "value_hash":
-            return self.value_hashes
+            return self.hash_values()
         if name == "is_control":
             return pa.array(np.zeros(len(self.key_bytes), bool))
         return self._log_bytes() if name == "log_bytes" else self._headers_hash()

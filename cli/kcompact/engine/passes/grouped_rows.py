@@ -16,6 +16,16 @@ GROUPED_SCHEMA = pa.schema(
 )
 
 
+MERGE = {
+    "records": "sum",
+    "first_offset": "min",
+    "last_offset": "max",
+    "position": "last",
+    "place": "last",
+}
+"""How two rows of a key become one (``OffsetMap``)."""
+
+
 def place_of(split_id: np.ndarray, record_bytes: np.ndarray, is_tombstone: np.ndarray) -> np.ndarray:
     """Split, size and kind of a record in one long, so that Spark aggregates longs by hash, not structs."""
     return (split_id.astype(np.int64) << 32) | (record_bytes.astype(np.int64) << 1) | is_tombstone

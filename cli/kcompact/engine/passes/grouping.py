@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from kcompact.engine.passes.grouped_rows import GROUPED_SCHEMA, place_of
-from kcompact.engine.passes.offset_map import OffsetMap, key_bytes_in, loaded_map
+from kcompact.engine.passes.grouped_rows import GROUPED_SCHEMA, MERGE, place_of
+from kcompact.engine.passes.offset_map import OffsetMap, loaded_map, merged_by_map
 
 # What one pass looks at, so that a worker's memory does not grow with the dump. Passes of a million rows take
 # no less time per row, and four times the memory.
@@ -27,13 +27,17 @@ class KeyGrouper:
     def add(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Take index rows in; give groups out only where they grow too many to hold."""
         if self._grouper is None:
-            self._grouper = _TableGrouper() if loaded_map() is None else OffsetMap(MOST_KEYS, MOST_BYTES)
+            self._grouper = _TableGrouper() if loaded_map() is None else _map_of_groups()
         yield from self._grouper.add(_keyed(batch))
 
     def finish(self) -> pa.Table:
         """The groups that are left, in GROUPED_SCHEMA."""
         left = self._grouper.finish() if self._grouper else []
         return pa.Table.from_batches(left, GROUPED_SCHEMA)
+
+
+def _map_of_groups() -> OffsetMap:
+    return OffsetMap(GROUPED_SCHEMA, MERGE, MOST_KEYS, MOST_BYTES)
 
 
 class _TableGrouper:
@@ -103,10 +107,7 @@ def merge_groups(groups: list[pa.RecordBatch]) -> pa.Table:
     """One row per (log, key) of rows in GROUPED_SCHEMA, whatever their order."""
     if loaded_map() is None:
         return _merge(pa.Table.from_batches(groups, GROUPED_SCHEMA))
-    rows, key_bytes = sum(batch.num_rows for batch in groups), sum(map(key_bytes_in, groups))
-    offset_map = OffsetMap(max(rows, 1), key_bytes)
-    merged = [out for batch in groups for out in offset_map.add(batch)]
-    return pa.Table.from_batches([*merged, *offset_map.finish()], GROUPED_SCHEMA)
+    return pa.Table.from_batches(merged_by_map(GROUPED_SCHEMA, MERGE, groups), GROUPED_SCHEMA)
 
 
 def _keyed(batch: pa.RecordBatch) -> pa.RecordBatch:

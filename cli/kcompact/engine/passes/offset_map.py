@@ -1,18 +1,16 @@
 """The offset map of a task, in arrays that a compiled loop fills (offset_map_loop.py)."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import ModuleType
 
 import numpy as np
 import pyarrow as pa
 
 from kcompact.dumps.loops.readiness import loaded_loop
-from kcompact.engine.passes.grouped_rows import GROUPED_SCHEMA
 
 _LINE_BYTES = 64  # of the processor's cache
 _WORD_BYTES = 8
-_COLUMNS = [name for name in GROUPED_SCHEMA.names if name != "key"]
 
 
 def loaded_map() -> ModuleType | None:
@@ -21,19 +19,29 @@ def loaded_map() -> ModuleType | None:
 
 
 def key_bytes_in(batch: pa.RecordBatch) -> int:
-    """How many bytes the keys of GROUPED_SCHEMA rows have."""
+    """How many bytes the keys of rows have."""
     _, offsets = _bytes_of(batch.column("key"))
     return int(offsets[-1] - offsets[0])
 
 
 class OffsetMap:
-    """One row per (log, key), of at most so many groups and bytes of keys; a larger key gets its room."""
+    """One row per (log, key), of at most so many groups and bytes of keys; a larger key gets its room.
 
-    def __init__(self, most_groups: int, most_key_bytes: int) -> None:
+    Rows of ``schema`` have a column ``key``, binary, and others of int64, first of all ``log_id``. ``merge``
+    says of others how two rows are merged: ``sum``, ``min``, ``max``, or ``last``, that of the row with the
+    greatest ``last_offset``.
+    """
+
+    def __init__(
+        self, schema: pa.Schema, merge: Mapping[str, str], most_groups: int, most_key_bytes: int
+    ) -> None:
         loop = loaded_map()
         assert loop is not None  # noqa: S101  who makes a map has asked
-        self._loop = loop
-        self._groups = _aligned_rows(most_groups, loop.GROUP_COLUMNS)
+        self._loop, self._schema = loop, schema
+        self._names = [name for name in schema.names if name != "key"]
+        rules = {"sum": loop.SUM, "min": loop.MIN, "max": loop.MAX, "last": loop.LATEST}
+        self._rules = np.array([rules.get(merge.get(name, ""), loop.KEPT) for name in self._names])
+        self._groups = _aligned_rows(most_groups, loop.FIRST_COLUMN + len(self._names))
         self._slots = np.zeros(1 << (loop.SLOTS_PER_GROUP * most_groups - 1).bit_length(), np.uint64)
         self._key_ends = np.zeros(most_groups + 1, np.int32)
         self._key_bytes = np.empty(most_key_bytes, np.uint8)
@@ -42,9 +50,9 @@ class OffsetMap:
         self._secret = np.frombuffer(os.urandom(2 * _WORD_BYTES), np.uint64)
 
     def add(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Take rows of GROUPED_SCHEMA in; give all groups out where there is no room for another one."""
+        """Take rows with keys in; give all groups out where there is no room for another one."""
         keys, offsets = _bytes_of(batch.column("key"))
-        rows = np.stack([batch.column(name).to_numpy() for name in _COLUMNS])
+        rows = np.stack([batch.column(name).to_numpy() for name in self._names])
         done = 0
         while (done := self._put(keys, offsets, rows, done)) < batch.num_rows:
             yield from self.finish()
@@ -58,6 +66,8 @@ class OffsetMap:
             offsets,
             rows,
             first,
+            self._rules,
+            self._names.index("last_offset"),
             self._secret,
             self._groups,
             self._slots,
@@ -74,11 +84,22 @@ class OffsetMap:
         if not count:
             return []
         ends, data = self._key_ends[: count + 1].copy(), self._key_bytes[:used].copy()
-        columns = {name: pa.array(self._groups[:count, at].copy()) for at, name in enumerate(_COLUMNS)}
+        numbers = self._groups[:count, self._loop.FIRST_COLUMN :]
+        columns = {name: pa.array(numbers[:, at].copy()) for at, name in enumerate(self._names)}
         keys = pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(ends), pa.py_buffer(data)])
         self._slots[:], self._state[:] = 0, 0
-        arrays = [keys if name == "key" else columns[name] for name in GROUPED_SCHEMA.names]
-        return [pa.RecordBatch.from_arrays(arrays, schema=GROUPED_SCHEMA)]
+        arrays = [keys if name == "key" else columns[name] for name in self._schema.names]
+        return [pa.RecordBatch.from_arrays(arrays, schema=self._schema)]
+
+
+def merged_by_map(
+    schema: pa.Schema, merge: Mapping[str, str], batches: list[pa.RecordBatch]
+) -> list[pa.RecordBatch]:
+    """One row per (log, key) of all rows, whatever their order."""
+    rows, key_bytes = sum(batch.num_rows for batch in batches), sum(map(key_bytes_in, batches))
+    offset_map = OffsetMap(schema, merge, max(rows, 1), key_bytes)
+    merged = [out for batch in batches for out in offset_map.add(batch)]
+    return [*merged, *offset_map.finish()]
 
 
 def _bytes_of(keys: pa.Array) -> tuple[np.ndarray, np.ndarray]:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcompact.engine.passes.offset_map import OffsetMap, loaded_map, merged_by_map
 from kcompact.inspect.questions.folding import fold_keys
 
 EXTRA = frozenset({"value_kind", "is_debezium_delete"})
@@ -32,30 +33,42 @@ KEY_ROW = pa.schema(
 FOLDED_KEY_ROW = pa.schema(
     [*KEY_ROW, pa.field("folded", pa.binary()), pa.field("accidents", pa.int8())]  # null: the key itself
 )
-_MERGE = [
-    ("records", "sum"),
-    ("record_bytes", "sum"),
-    ("first_offset", "min"),
-    ("last_offset", "max"),
-    ("max_timestamp_ms", "max"),
-    ("last_tombstone_offset", "max"),
-    ("last_delete_offset", "max"),
-    ("last_timestamp_ms", "last"),  # rows come sorted by last_offset
-    ("latest", "last"),
-]
+_MERGE = {
+    "records": "sum",
+    "record_bytes": "sum",
+    "first_offset": "min",
+    "last_offset": "max",
+    "max_timestamp_ms": "max",
+    "last_tombstone_offset": "max",
+    "last_delete_offset": "max",
+    "last_timestamp_ms": "last",
+    "latest": "last",
+}
 _MOST_KEYS = 2_000_000  # rows held by a worker; beyond, they go on to the task that merges them
+_MAPPED_KEYS, _MAPPED_BYTES = 1 << 18, 32 << 20  # those of an offset map
 
 
 class KeyGrouper:
-    """Merges index rows into one row per (log, key)."""
+    """Merges index rows into one row per (log, key): by a compiled loop where it is loaded."""
 
     def __init__(self) -> None:
+        self._map: OffsetMap | None = None
         self._pending: list[pa.Table] = []
         self._rows = 0
 
     def add(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
         """Take index rows in; give merged rows out only where they grow too many to hold."""
-        self._pending.append(_merged(_one_row_each(batch)))
+        rows = _one_row_each(batch)
+        if self._map is None and not self._pending and loaded_map() is not None:
+            self._map = OffsetMap(KEY_ROW, _MERGE, _MAPPED_KEYS, _MAPPED_BYTES)
+        if self._map is None:
+            yield from self._add_table(pa.Table.from_batches([rows]))
+            return
+        for full in self._map.add(rows):
+            yield with_folded(pa.Table.from_batches([full]))
+
+    def _add_table(self, rows: pa.Table) -> Iterator[pa.Table]:
+        self._pending.append(_merged(rows))
         self._rows += self._pending[-1].num_rows
         if self._rows > _MOST_KEYS:
             merged = _merged(pa.concat_tables(self._pending))
@@ -66,15 +79,18 @@ class KeyGrouper:
 
     def finish(self) -> pa.Table:
         """The rows that are left, in FOLDED_KEY_ROW."""
+        if self._map is not None:
+            return with_folded(pa.Table.from_batches(self._map.finish(), KEY_ROW))
         pending, self._pending, self._rows = self._pending, [], 0
         return with_folded(_merged(pa.concat_tables([KEY_ROW.empty_table(), *pending])))
 
 
 def regrouped(batches: Iterable[pa.RecordBatch]) -> pa.Table:
     """FOLDED_KEY_ROW rows, in any order, as one table with one row per (log, key)."""
-    tables = [pa.Table.from_batches([batch]) for batch in batches]
-    rows = pa.concat_tables([FOLDED_KEY_ROW.empty_table(), *tables]).select(KEY_ROW.names)
-    return with_folded(_merged(rows))
+    rows = [batch.select(KEY_ROW.names) for batch in batches]
+    if loaded_map() is not None:
+        return with_folded(pa.Table.from_batches(merged_by_map(KEY_ROW, _MERGE, rows), KEY_ROW))
+    return with_folded(_merged(pa.Table.from_batches(rows, KEY_ROW)))
 
 
 def with_folded(rows: pa.Table) -> pa.Table:
@@ -83,7 +99,7 @@ def with_folded(rows: pa.Table) -> pa.Table:
     return pa.table([*rows.columns, folded, accidents], schema=FOLDED_KEY_ROW)
 
 
-def _one_row_each(batch: pa.RecordBatch) -> pa.Table:
+def _one_row_each(batch: pa.RecordBatch) -> pa.RecordBatch:
     """KEY_ROW rows, one per record with a key."""
     if batch.column("key").null_count:
         batch = batch.filter(batch.column("key").is_valid())
@@ -103,12 +119,13 @@ def _one_row_each(batch: pa.RecordBatch) -> pa.Table:
         timestamp_ms,
         pc.bit_wise_or(pc.shift_left(record_bytes, 1), is_tombstone.cast(pa.int64())),
     ]
-    return pa.table(columns, schema=KEY_ROW)
+    return pa.RecordBatch.from_arrays(columns, schema=KEY_ROW)
 
 
 def _merged(rows: pa.Table) -> pa.Table:
+    """By offset, so that the last row of a key is that of its latest record."""
     offsets = rows["last_offset"].to_numpy()
     if (np.diff(offsets) < 0).any():
         rows = rows.take(pa.array(np.argsort(offsets, kind="stable")))
-    grouped = rows.group_by(["log_id", "key"], use_threads=False).aggregate(_MERGE)
+    grouped = rows.group_by(["log_id", "key"], use_threads=False).aggregate(list(_MERGE.items()))
     return grouped.rename_columns(KEY_ROW.names)

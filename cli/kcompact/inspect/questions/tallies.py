@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 HOUR_MS = 3_600_000
 MOST_LARGE = 5
+_ROWS_AT_A_TIME = 1 << 17  # each pass costs a millisecond, however few its rows are
 
 VALUE_KINDS = pa.schema([("log_id", pa.int64()), ("value_kind", pa.int8()), ("records", pa.int64())])
 TOMBSTONES = pa.schema([("log_id", pa.int64()), ("hour", pa.int64()), ("tombstones", pa.int64())])
@@ -22,14 +23,22 @@ _SCHEMAS = {"value_kinds": VALUE_KINDS, "tombstones": TOMBSTONES, "largest": LAR
 
 
 class Tallies:
-    """Adds up the index rows of one task, batch by batch."""
+    """Adds up the index rows of one task, some batches at a time."""
 
     def __init__(self) -> None:
         self._parts: dict[str, pa.Table] = {name: schema.empty_table() for name, schema in _SCHEMAS.items()}
+        self._pending: list[pa.RecordBatch] = []
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Count one batch of index rows that have the columns of ``key_rows.EXTRA``."""
-        rows = pa.Table.from_batches([batch])
+        """Count one batch of index rows that have the columns of ``key_facts.EXTRA``."""
+        self._pending.append(batch)
+        if sum(one.num_rows for one in self._pending) > _ROWS_AT_A_TIME:
+            self._count_pending()
+
+    def _count_pending(self) -> None:
+        if not self._pending:
+            return
+        rows, self._pending = pa.Table.from_batches(self._pending), []
         tombstones = rows.filter(rows["is_tombstone"])
         hours = pa.array(tombstones["timestamp_ms"].to_numpy() // HOUR_MS)
         deletes = rows.filter(rows["is_debezium_delete"])
@@ -46,6 +55,7 @@ class Tallies:
     @property
     def tables(self) -> Mapping[str, pa.Table]:
         """The tallies so far, by name."""
+        self._count_pending()
         return self._parts
 
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from kcompact.errors import InputError
 from kcompact.rules.lookups import rows_of_logs
+from kcompact.rules.orders import order_by_place
 from kcompact.verify.check import Check, Severity
 from kcompact.verify.checks.duplicate_offset import CHECK as TWICE
 from kcompact.verify.checks.reordered_records import CHECK as REORDERED
@@ -71,9 +72,8 @@ def sort_out(
 
 def _firsts(rows: pa.Table) -> tuple[Flags, list[Longs]]:
     """Which rows are the first of their place in the dump; the rows of each place that has several."""
-    columns = [rows[name].to_numpy() for name in ("position", "split_id", "offset", "log_id")]
-    order = np.lexsort(columns)
-    log_id, offset = columns[3][order], columns[2][order]
+    order = order_by_place(rows)
+    log_id, offset = (rows[name].to_numpy()[order] for name in ("log_id", "offset"))
     is_first = np.ones(len(order), np.bool_)
     is_first[1:] = (np.diff(log_id) != 0) | (np.diff(offset) != 0)
     found = np.zeros(len(order), np.bool_)

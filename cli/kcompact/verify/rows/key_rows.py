@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kcompact.dumps.records.contents import as_words
 from kcompact.rules.lookups import Lookup, look_up
+from kcompact.rules.orders import order_by_group
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
 
 Longs = NDArray[np.int64]
@@ -115,7 +116,7 @@ def key_rows(
     log_id, offset = both["log_id"].to_numpy(), both["offset"].to_numpy()
     group = _numbers(log_id, codes)
     is_after = np.arange(both.num_rows) >= before.num_rows
-    order = np.lexsort((is_after, offset, group))
+    order = order_by_group(group, offset, is_after)
     of_one_key = np.diff(group[order]) == 0
     is_second = np.zeros(len(order), np.bool_)  # AFTER's, directly behind BEFORE's of the same place
     is_second[1:] = of_one_key & (np.diff(offset[order]) == 0)

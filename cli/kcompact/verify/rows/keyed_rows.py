@@ -1,13 +1,13 @@
 """Index rows of the dumps that are verified, brought together by key in the tasks of a stage."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 
 from kcompact.dumps.records.record import index_schema
-from kcompact.engine.blocks import row_blocks
+from kcompact.engine.blocks import joined, row_blocks
 from kcompact.engine.exchange import receivers_by_key
 from kcompact.engine.passes.index_pass import IndexPlan, TaskReader
 from kcompact.engine.passes.summaries import packed
@@ -29,8 +29,6 @@ COLUMNS = EXTRA | {"log_bytes"}
 ROWS = pa.schema([*index_schema(COLUMNS), *ORDER])
 """The columns of all rows that are sent: INDEX_SCHEMA, COLUMNS and ORDER."""
 
-_ROWS_PER_BLOCK = 250_000
-
 
 def send_dumps(send: Send, plans: Mapping[str, IndexPlan], receivers: int) -> Stage:
     """Index dumps: rows by key to the receivers, summaries to the driver, both in blocks of the dump's kind.
@@ -47,7 +45,7 @@ def send_dumps(send: Send, plans: Mapping[str, IndexPlan], receivers: int) -> St
             for _ in batches:
                 pass
         else:
-            for rows in _joined(order.add(batch) for batch in batches):
+            for rows in joined(order.add(batch) for batch in batches):
                 yield from row_blocks(kind, rows, by_key(rows, receivers))
         yield DRIVER, Block(kind, packed(reader.summaries.values()))
 
@@ -77,18 +75,6 @@ class OrderInSplits:
                 self.known[place] = int(offset[at[-1]]), int(reached[-1])
         columns = [*rows.columns, pa.array(previous), pa.array(largest)]
         return pa.RecordBatch.from_arrays(columns, schema=pa.schema([*rows.schema, *ORDER]))
-
-
-def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Some _ROWS_PER_BLOCK rows at a time."""
-    waiting: list[pa.RecordBatch] = []
-    for batch in batches:
-        waiting.append(batch)
-        if sum(map(len, waiting)) >= _ROWS_PER_BLOCK:
-            yield pa.Table.from_batches(waiting, ROWS)
-            waiting = []
-    if waiting:
-        yield pa.Table.from_batches(waiting, ROWS)
 
 
 def by_key(rows: pa.Table, receivers: int) -> np.ndarray:

@@ -1,6 +1,7 @@
 """JSON lines read by the loop: for which dialects, and what is asked of it."""
 
 import re
+from collections.abc import Iterator
 
 import numpy as np
 import orjson
@@ -20,6 +21,7 @@ from kcompact.dumps.loops.json.json_lines_loop import (
 )
 from kcompact.dumps.loops.json.json_names import JsonNames, json_names
 from kcompact.dumps.loops.json.json_text_loop import write_texts
+from kcompact.dumps.loops.json.telling_words_loop import find_telling
 from kcompact.dumps.loops.scanned_rows import ScannedRows
 from kcompact.dumps.loops.value_columns import (
     KIND_EXTRA,
@@ -39,6 +41,11 @@ from kcompact.dumps.records.reading import FieldRules
 _DOUBTFUL = re.compile(rb"\\u|\d{16}")  # surrogates, and numbers that parsers take for different ones
 _TELLING = (b'"null"', b'\\"op\\"', b'"op"', b"\\u0022", b"\\u006", b"\\u0070", b"\\u0075")
 """Without any of these (the last ones spell letters), no value is one that KIND_EXTRA tells apart."""
+_TELLING_WORDS = tuple(
+    np.array([int.from_bytes(word, "little") for word in words], np.uint64)
+    for words in (_TELLING, [b"\xff" * len(word) for word in _TELLING])
+)
+_PLACES_AT_A_TIME = 1 << 12
 
 
 class JsonScanner:
@@ -63,10 +70,10 @@ class JsonScanner:
     def start(self, window: Window, columns: Columns) -> None:
         """Find the places that tell of odd values."""
         del columns
-        places = [window.end]
+        places = [np.array([window.end])]
         if self._extra & KIND_EXTRA:
-            places += [at for word in _TELLING for at in _places(window, word)]
-        self._telling = np.array(sorted(places), np.int64)
+            places = [*_telling_places(window), *places]
+        self._telling = np.concatenate(places)
 
     def scan(self, window: Window, columns: Columns) -> None:
         """Run the loop."""
@@ -117,10 +124,14 @@ def _tells(dialect: Dialect, extra: frozenset[str]) -> bool:
     return extra <= KIND_EXTRA | CONTENT_EXTRA and is_spelt
 
 
-def _places(window: Window, word: bytes) -> list[int]:
-    """Where a word begins, for the first time in each line."""
-    found, at = [], window.buffer.find(word, 0, window.end)
-    while at >= 0:
-        found.append(at)
-        at = window.buffer.find(word, window.buffer.find(b"\n", at), window.end)
-    return found
+def _telling_places(window: Window) -> Iterator[np.ndarray]:
+    """Where one of _TELLING stands, for the first time in each line."""
+    at = 0
+    words, masks = _TELLING_WORDS
+    while at < window.end:
+        places = np.empty(_PLACES_AT_A_TIME, np.int64)
+        count = find_telling(window.data, at, window.end, words, masks, places)
+        yield places[:count]
+        if count < len(places):
+            return
+        at = window.buffer.find(b"\n", int(places[-1])) + 1
