@@ -17,7 +17,8 @@ import pyarrow as pa
 from kcompact.engine.blocks import row_blocks
 from kcompact.engine.exchange import receivers_by_key
 from kcompact.engine.in_process import send_in_process
-from kcompact.engine.passes.grouping import GROUPED_SCHEMA, KeyGrouper, merge_groups
+from kcompact.engine.passes.grouped_rows import GROUPED, GROUPED_SCHEMA
+from kcompact.engine.passes.grouping import KeyGrouper
 from kcompact.engine.shuffle import Block, Sent
 
 ROW_BYTES = 6 * 8 + 4  # six longs and the place of the key among the bytes of all keys
@@ -63,14 +64,14 @@ def measured_bytes(records: int, work: Workload, seed: int = 7) -> tuple[int, in
     def read(task: int) -> Sent:
         start, end = list(pairwise(cuts))[task]
         rows = _index_rows(draws[start:end], start, task, work.key_bytes)
-        grouper = KeyGrouper()
+        grouper = KeyGrouper(GROUPED)
         groups = pa.Table.from_batches([*grouper.add(rows), *grouper.finish().to_batches()], GROUPED_SCHEMA)
         return weighed(row_blocks("g", groups, receivers_by_key(groups["key"], work.merge_tasks)), 0)
 
     def merge(_: int, blocks: list[Block]) -> Sent:
         groups = [batch for block in blocks for batch in pa.ipc.open_stream(block.content)]
-        keys = merge_groups(groups)
-        return weighed(row_blocks("l", keys, keys["place"].to_numpy() >> 32), 1)
+        keys = GROUPED.merged(groups)
+        return weighed(row_blocks("l", keys, keys["location"].to_numpy() >> 32), 1)
 
     send_in_process(work.tasks, work.merge_tasks, read).then(work.tasks, merge).driver_blocks()
     return sent[0], sent[1]

@@ -38,6 +38,20 @@ def temporary(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(tmp_path_factory.mktemp("temporary"))
 
 
+@pytest.fixture(params=["loops", "tables"])
+def loops_or_tables(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Index rows are counted and grouped by compiled code, and without."""
+    from kcompact.dumps.loops.readiness import load_loops
+    from kcompact.engine.passes import log_figures, offset_map
+
+    assert load_loops("json_lines")
+    with monkeypatch.context() as patch:
+        if request.param == "tables":
+            patch.setattr(log_figures, "loaded_loop", lambda _: None)
+            patch.setattr(offset_map, "loaded_loop", lambda _: None)
+        yield
+
+
 @pytest.fixture
 def kcompact(
     capsys: pytest.CaptureFixture[str], temporary: str, monkeypatch: pytest.MonkeyPatch

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcompact.engine.exchange import receivers_by_key, shares_by_key
-from kcompact.engine.passes.grouped_rows import GROUPED_SCHEMA
-from kcompact.engine.passes.grouping import merge_groups
+from kcompact.engine.passes.grouped_rows import GROUPED, GROUPED_SCHEMA
 
 SCHEMA = pa.schema([("key", pa.binary()), ("number", pa.int64())])
 
@@ -62,7 +61,7 @@ def group(offset: int, position: int) -> pa.RecordBatch:
 
 def test_the_highest_offset_wins_whatever_the_order_of_groups() -> None:
     for groups in ([group(5, 1), group(9, 2)], [group(9, 2), group(5, 1)]):
-        (row,) = merge_groups(groups).to_pylist()
+        (row,) = GROUPED.merged(groups).to_pylist()
 
         assert row == {
             "log_id": 7,
@@ -71,5 +70,5 @@ def test_the_highest_offset_wins_whatever_the_order_of_groups() -> None:
             "first_offset": 4,
             "last_offset": 9,
             "position": 2,
-            "place": 4,
+            "location": 4,
         }

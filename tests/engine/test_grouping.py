@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from kcompact.dumps.loops.readiness import load_loops
 from kcompact.dumps.records.record import INDEX_SCHEMA
-from kcompact.engine.passes import grouping
-from kcompact.engine.passes.grouping import KeyGrouper, merge_groups
+from kcompact.engine.passes import grouping, offset_map
+from kcompact.engine.passes.grouped_rows import GROUPED
+from kcompact.engine.passes.grouping import KeyGrouper
+from kcompact.errors import EngineError
 
 alike = st.text("ab\0", max_size=20).map(str.encode)  # of all lengths around a word of eight bytes
 records = st.lists(
@@ -52,7 +54,7 @@ def expected(rows: list[tuple[int, bytes | None]]) -> set[tuple[object, ...]]:
 
 
 @pytest.fixture(params=[1, 7, 10**6])
-def limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with monkeypatch.context() as patch:
         patch.setattr(grouping, "MOST_ROWS", request.param)
         patch.setattr(grouping, "MOST_KEYS", request.param)
@@ -60,31 +62,21 @@ def limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
         yield
 
 
-@pytest.fixture(params=["loop", "tables"])
-def _engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """With compiled code and without."""
-    assert load_loops("json_lines")
-    with monkeypatch.context() as patch:
-        if request.param == "tables":
-            patch.setattr(grouping, "loaded_map", lambda: None)
-        yield
-
-
-@pytest.mark.usefixtures("limits", "_engine")
+@pytest.mark.usefixtures("_limits", "loops_or_tables")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(records, st.integers(1, 20))
 def test_groups_hold_count_first_and_latest(rows: list[tuple[int, bytes | None]], size: int) -> None:
-    grouper = KeyGrouper()
+    grouper = KeyGrouper(GROUPED)
     found: list[pa.RecordBatch] = []
     for first in range(0, len(rows), size):
         found += grouper.add(index_batch(rows[first : first + size], first))
-    merged = merge_groups([*found, *grouper.finish().to_batches()])
+    merged = GROUPED.merged([*found, *grouper.finish().to_batches()])
 
     assert {tuple(row.values()) for row in merged.to_pylist()} == expected(rows)
     assert merged.num_rows == len(expected(rows))
 
 
-@pytest.mark.usefixtures("_engine")
+@pytest.mark.usefixtures("loops_or_tables")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(records, max_size=6), st.randoms())
 def test_groups_of_many_tasks_are_merged_in_any_order(
@@ -92,12 +84,27 @@ def test_groups_of_many_tasks_are_merged_in_any_order(
 ) -> None:
     groups, first = [], 0
     for rows in tasks:
-        grouper = KeyGrouper()
+        grouper = KeyGrouper(GROUPED)
         groups += [*grouper.add(index_batch(rows, first)), *grouper.finish().to_batches()]
         first += len(rows)
     chance.shuffle(groups)
-    merged = merge_groups(groups)
+    merged = GROUPED.merged(groups)
 
     rows = [row for task in tasks for row in task]
     assert {tuple(row.values()) for row in merged.to_pylist()} == expected(rows)
     assert merged.num_rows == len(expected(rows))
+
+
+def test_more_bytes_of_keys_than_a_column_holds_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load_loops("json_lines")
+    monkeypatch.setattr(offset_map, "MOST_KEY_BYTES", 20)
+    tens = [index_batch([(0, bytes([letter]) * 10)] * 3, 3 * at) for at, letter in enumerate(b"abab")]
+    groups = [pa.RecordBatch.from_pylist([], GROUPED.schema)]
+    for batch in tens:
+        grouper = KeyGrouper(GROUPED)
+        groups += [*grouper.add(batch), *grouper.finish().to_batches()]
+
+    assert GROUPED.merged(groups).num_rows == 2
+    one_more = GROUPED.of_records(index_batch([(0, b"c")], 99))
+    with pytest.raises(EngineError, match="keys of more than 20 bytes"):
+        GROUPED.merged([*groups, one_more])

@@ -1,7 +1,6 @@
 """Summaries of splits against the same figures counted record by record."""
 
 import itertools
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -9,10 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kcompact.dumps.loops.readiness import load_loops
 from kcompact.dumps.records.layout import SplitNotes
 from kcompact.dumps.records.record import INDEX_SCHEMA
-from kcompact.engine.passes import summaries
 from kcompact.engine.passes.summaries import NULL_KEY_EXAMPLES, SplitSummary
 
 LOGS = {7: ("orders", 0), -3: ("orders", 1), 2**62: ("users", 0)}
@@ -67,17 +64,7 @@ def counted(rows: list[Row]) -> dict[str, Any]:
     }
 
 
-@pytest.fixture(params=["loop", "batches"])
-def _engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """With compiled code and without."""
-    assert load_loops("json_lines")
-    with monkeypatch.context() as patch:
-        if request.param == "batches":
-            patch.setattr(summaries, "loaded_figures", lambda: None)
-        yield
-
-
-@pytest.mark.usefixtures("_engine")
+@pytest.mark.usefixtures("loops_or_tables")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(BATCHES, st.booleans())
 def test_each_log_is_counted_as_record_by_record(batches: list[list[Row]], sliced: bool) -> None:

@@ -16,7 +16,7 @@ from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.origin import Origin
 from kcompact.dumps.options import NOTHING_LEFT_OUT, ReadOptions
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
-from kcompact.engine.passes.grouped_rows import place_of, record_bytes_of, split_of
+from kcompact.engine.passes.grouped_rows import location_of, record_bytes_of, split_of
 from kcompact.engine.passes.index_pass import LARGEST_SPLIT_BYTES, TASK_SHIFT, IndexPlan, plan_index
 from kcompact.engine.passes.summaries import LogSummary, SplitSummary, packed, unpacked
 from kcompact.report.compact.compaction_json import render_json
@@ -84,12 +84,12 @@ def test_every_byte_is_of_one_split_and_every_split_of_one_task(plan: IndexPlan)
     assert all(plan.split(split_id) is split for split_id, split in plan.splits.items())
 
 
-def test_the_place_of_a_record_holds_the_last_split_and_the_largest_record(plan: IndexPlan) -> None:
+def test_the_location_of_a_record_holds_the_last_split_and_the_largest_record(plan: IndexPlan) -> None:
     last, largest = max(plan.splits), (1 << 31) - 1
 
-    place = place_of(np.array([last]), np.array([largest]), np.array([1]))
+    location = location_of(np.array([last]), np.array([largest]), np.array([1]))
 
-    assert (split_of(place)[0], record_bytes_of(place)[0]) == (last, largest)
+    assert (split_of(location)[0], record_bytes_of(location)[0]) == (last, largest)
     assert last >> TASK_SHIFT == len(plan.tasks) - 1
 
 

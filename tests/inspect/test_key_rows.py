@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kcompact.dumps.loops.readiness import load_loops
 from kcompact.dumps.records.record import index_schema
-from kcompact.inspect.questions import key_facts
-from kcompact.inspect.questions.key_facts import EXTRA, KEY_ROW, KeyGrouper, regrouped
+from kcompact.engine.passes import grouping
+from kcompact.engine.passes.grouping import KeyGrouper
+from kcompact.inspect.questions.key_facts import EXTRA, KEY_ROW, KEY_ROWS, regrouped
 
 
 class Row(NamedTuple):
@@ -38,13 +38,11 @@ ROWS = st.builds(
 TASKS = st.lists(st.lists(ROWS, max_size=20), max_size=4)
 
 
-@pytest.fixture(params=["loop", "tables"])
-def _engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    assert load_loops("json_lines")
+@pytest.fixture(params=[5, 10**6])
+def _limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with monkeypatch.context() as patch:
-        patch.setattr(key_facts, "_MAPPED_KEYS", 5)
-        if request.param == "tables":
-            patch.setattr(key_facts, "loaded_map", lambda: None)
+        patch.setattr(grouping, "MOST_ROWS", request.param)
+        patch.setattr(grouping, "MOST_KEYS", request.param)
         yield
 
 
@@ -75,7 +73,7 @@ def facts(rows: list[tuple[int, Row]]) -> dict[str, Any]:
     }
 
 
-@pytest.mark.usefixtures("_engine")
+@pytest.mark.usefixtures("_limits", "loops_or_tables")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(TASKS, st.randoms())
 def test_rows_of_all_tasks_make_one_row_a_key(tasks: list[list[Row]], chance: Random) -> None:
@@ -83,11 +81,9 @@ def test_rows_of_all_tasks_make_one_row_a_key(tasks: list[list[Row]], chance: Ra
     numbered = [[(next(offsets), row) for row in rows] for rows in tasks]
     found: list[pa.RecordBatch] = []
     for rows in numbered:
-        grouper = KeyGrouper()
+        grouper = KeyGrouper(KEY_ROWS)
         for first in range(0, len(rows), 7):
-            found += [
-                out for table in grouper.add(batch_of(rows[first : first + 7])) for out in table.to_batches()
-            ]
+            found += grouper.add(batch_of(rows[first : first + 7]))
         found += grouper.finish().to_batches()
     merged = regrouped(found).select(KEY_ROW.names).to_pylist()
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcompact.compact.split_figures import SplitFigures, Splits
-from kcompact.engine.passes.grouping import place_of
+from kcompact.engine.passes.grouped_rows import location_of
 from kcompact.engine.passes.summaries import LogSummary
 
 Record = tuple[bool, bool, bool, int]  # is it the latest of its key, a tombstone, dropped; removed before it
@@ -40,12 +40,12 @@ def rows_of(split_id: int, offsets: list[int], records: list[Record]) -> pa.Tabl
         if is_latest
     ]
     columns = np.array(latest, np.int64).reshape(-1, 4)
-    place = place_of(np.full(len(latest), split_id), columns[:, 0] % 7 + 1, columns[:, 1])
+    location = location_of(np.full(len(latest), split_id), columns[:, 0] % 7 + 1, columns[:, 1])
     return pa.table(
         {
             "split_id": np.full(len(latest), split_id),
             "last_offset": columns[:, 0],
-            "place": place,
+            "location": location,
             "dropped": columns[:, 2].astype(bool),
             "records": columns[:, 3] + 1,
         }
@@ -65,7 +65,7 @@ def expected(rows: pa.Table, offsets: list[int]) -> dict[str, int]:
         "keys": len(found),
         "kept": len(kept),
         "kept_bytes": sum(row["last_offset"] % 7 + 1 for row in kept),
-        "tombstones_kept": sum(row["place"] & 1 for row in kept),
+        "tombstones_kept": sum(row["location"] & 1 for row in kept),
         "tombstones_dropped": len(found) - len(kept),
         "first_kept": first,
         "last_kept": last,

@@ -21,8 +21,8 @@ from kcompact.dumps.output.assemble import Fragment
 from kcompact.dumps.records.layout import SplitNotes
 from kcompact.engine.blocks import row_blocks, rows_in
 from kcompact.engine.exchange import receivers_by_key, shares_by_key
-from kcompact.engine.passes.grouped_rows import split_of
-from kcompact.engine.passes.grouping import KeyGrouper, merge_groups, passes_for
+from kcompact.engine.passes.grouped_rows import GROUPED, split_of
+from kcompact.engine.passes.grouping import KeyGrouper, passes_for
 from kcompact.engine.passes.index_pass import TASK_SHIFT, TaskReader
 from kcompact.engine.passes.summaries import LogSummary, packed, unpacked
 from kcompact.engine.shuffle import DRIVER, Block, Sent, Stage, send
@@ -86,7 +86,7 @@ def merge_and_copy(job: PlainJob, grouped: Stage, merge_tasks: int, judge: Judge
 
 def compact_alone(job: PlainJob, task: int) -> PlainRun:
     """The whole job in one task."""
-    reader, grouper = TaskReader(job.plan, task), KeyGrouper()
+    reader, grouper = TaskReader(job.plan, task), KeyGrouper(GROUPED)
     groups = [group for rows in reader.rows() for group in grouper.add(rows)]
     groups += grouper.finish().to_batches()
     logs = [log for split in reader.summaries.values() for log in split.logs()]
@@ -100,7 +100,7 @@ def compact_alone(job: PlainJob, task: int) -> PlainRun:
 
 def send_groups(job: PlainJob, task: int, merge_tasks: int) -> Sent:
     """Pass 1: one row per key of the task, sent to the merge task that the key belongs to."""
-    reader, grouper = TaskReader(job.plan, task), KeyGrouper()
+    reader, grouper = TaskReader(job.plan, task), KeyGrouper(GROUPED)
     for rows in reader.rows():
         for groups in grouper.add(rows):
             yield from _by_key(pa.Table.from_batches([groups]), merge_tasks)
@@ -121,7 +121,7 @@ def send_latest(task: int, blocks: list[Block], merge_tasks: int, names: LogName
     del task
     shared: list[SharedKeys] = []
     for keys in _merged(rows_in(blocks, _GROUPS), merge_tasks, names, shared):
-        yield from row_blocks(_LATEST, keys, split_of(keys["place"].to_numpy()) >> TASK_SHIFT)
+        yield from row_blocks(_LATEST, keys, split_of(keys["location"].to_numpy()) >> TASK_SHIFT)
     for block in blocks:
         if block.kind == _SUMMARIES:
             receiver, content = pickle.loads(block.content)  # noqa: S301  pickled by send_groups
@@ -134,7 +134,7 @@ def _merged(
 ) -> Iterator[pa.Table]:
     """One row per (log, key), pass by pass; keys of several partitions are added to ``shared``."""
     for share in shares_by_key(groups, merge_tasks, passes_for(groups)):
-        keys = merge_groups(share)
+        keys = GROUPED.merged(share)
         shared.append(find_shared_keys(keys, names))
         yield keys
 

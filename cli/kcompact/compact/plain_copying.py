@@ -103,7 +103,7 @@ def _stretches(latest: list[pa.RecordBatch]) -> Iterator[pa.Table]:
             inside = place.between(start, end)
             found.append(batch if inside is None else batch.filter(pa.array(inside)))
         rows = pa.Table.from_batches(found, GROUPED_SCHEMA).combine_chunks()
-        split_ids, positions = split_of(rows["place"].to_numpy()), rows["position"].to_numpy()
+        split_ids, positions = split_of(rows["location"].to_numpy()), rows["position"].to_numpy()
         order = pa.array(np.lexsort((positions, split_ids)))
         yield rows.append_column("split_id", pa.array(split_ids)).take(order).combine_chunks()
 
@@ -117,7 +117,7 @@ class _Places:
 
     @classmethod
     def of(cls, batch: pa.RecordBatch) -> "_Places":
-        split_ids = split_of(batch.column("place").to_numpy()).astype(np.int32)
+        split_ids = split_of(batch.column("location").to_numpy()).astype(np.int32)
         return cls(split_ids, batch.column("position").to_numpy())
 
     def between(self, start: tuple[int, int] | None, end: tuple[int, int] | None) -> np.ndarray | None:
@@ -177,9 +177,9 @@ class _CopyTask:
 
     def add(self, rows: pa.Table) -> None:
         """Take in the next rows, of one split or of many."""
-        place = rows["place"].to_numpy()
-        dropped = is_tombstone_of(place) & self._job.drop_tombstones
-        self._gather_survivors(rows, record_bytes_of(place), ~dropped)
+        location = rows["location"].to_numpy()
+        dropped = is_tombstone_of(location) & self._job.drop_tombstones
+        self._gather_survivors(rows, record_bytes_of(location), ~dropped)
         rows = rows.append_column("dropped", pa.array(dropped))
         log_ids = rows["log_id"].to_numpy()
         known = np.unique(log_ids).tolist()

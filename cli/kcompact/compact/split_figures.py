@@ -66,8 +66,8 @@ class SplitFigures:
     @classmethod
     def of(cls, rows: pa.Table, splits: Splits, logs: list[LogSummary]) -> "SplitFigures":
         """From rows of one log in the order of their splits, and the log's summary in each."""
-        place, dropped = rows["place"].to_numpy(), rows["dropped"].to_numpy()
-        tombstones, kept = is_tombstone_of(place), ~dropped
+        location, dropped = rows["location"].to_numpy(), rows["dropped"].to_numpy()
+        tombstones, kept = is_tombstone_of(location), ~dropped
         latest = rows["last_offset"].to_numpy()
         runs = np.concatenate([log.runs for log in logs])
         presence = Presence(runs[np.argsort(runs[:, 0], kind="stable")])
@@ -80,7 +80,7 @@ class SplitFigures:
             "first_offset": np.minimum.reduceat(latest, splits.bounds[:-1]),
             "keys": np.diff(splits.bounds),
             "kept": stays.records,
-            "kept_bytes": splits.sums(record_bytes_of(place) * kept),
+            "kept_bytes": splits.sums(record_bytes_of(location) * kept),
             "tombstones_kept": splits.sums(tombstones & kept),
             "tombstones_dropped": splits.sums(dropped),
             "first_kept": stays.first,

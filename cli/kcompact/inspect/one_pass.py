@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from kcompact.dumps.records.layout import SplitNotes
 from kcompact.engine.blocks import packed_rows, row_blocks, rows_in
 from kcompact.engine.exchange import receivers_by_key
+from kcompact.engine.passes.grouping import KeyGrouper
 from kcompact.engine.passes.index_pass import IndexPlan, TaskReader
 from kcompact.engine.passes.summaries import LogSummary, packed, unpacked
 from kcompact.engine.shuffle import DRIVER, Block, Sent, send
@@ -24,7 +25,7 @@ from kcompact.inspect.questions import (
     shared_keys,
     top_keys,
 )
-from kcompact.inspect.questions.key_facts import FOLDED_KEY_ROW, KeyGrouper, regrouped
+from kcompact.inspect.questions.key_facts import FOLDED_KEY_ROW, KEY_ROWS, regrouped, with_folded
 from kcompact.inspect.questions.keys import Keys, LogSpan, spans_of
 from kcompact.inspect.questions.tallies import Tallies, added_up
 
@@ -131,11 +132,12 @@ def _send_key_rows(plan: IndexPlan, task: int, partitions: int) -> Sent:
 
 def _rows_of_task(plan: IndexPlan, task: int, readings: list[_TaskReading]) -> Iterator[pa.Table]:
     """Rows of FOLDED_KEY_ROW; the reading of the task is added to ``readings`` at the end."""
-    reader, grouper, tallies = TaskReader(plan, task), KeyGrouper(), Tallies()
+    reader, grouper, tallies = TaskReader(plan, task), KeyGrouper(KEY_ROWS), Tallies()
     for index in reader.rows():
         tallies.add(index)
-        yield from grouper.add(index)
-    yield grouper.finish()
+        for rows in grouper.add(index):
+            yield with_folded(pa.Table.from_batches([rows]))
+    yield with_folded(grouper.finish())
     readings.append((packed(reader.summaries.values()), tallies.tables))
 
 

@@ -1,7 +1,12 @@
-"""Rows that stand for all records of a key: what travels between the tasks of the plain form."""
+"""Rows that stand for all records of a key: what travels between the tasks of the plain form.
+
+Valid where a log's offsets ascend in the order of its records: then the last row of a key is its latest.
+"""
 
 import numpy as np
 import pyarrow as pa
+
+from kcompact.engine.passes.grouping import KeyGrouping
 
 GROUPED_SCHEMA = pa.schema(
     [
@@ -11,36 +16,92 @@ GROUPED_SCHEMA = pa.schema(
         pa.field("first_offset", pa.int64()),
         pa.field("last_offset", pa.int64()),
         pa.field("position", pa.int64()),  # of the latest record, in its split
-        pa.field("place", pa.int64()),  # of the latest record: place_of(split, bytes, tombstone)
+        pa.field("location", pa.int64()),  # of the latest record: location_of(split, bytes, tombstone)
     ]
 )
 
 
-MERGE = {
-    "records": "sum",
-    "first_offset": "min",
-    "last_offset": "max",
-    "position": "last",
-    "place": "last",
-}
-"""How two rows of a key become one (``OffsetMap``)."""
-
-
-def place_of(split_id: np.ndarray, record_bytes: np.ndarray, is_tombstone: np.ndarray) -> np.ndarray:
+def location_of(split_id: np.ndarray, record_bytes: np.ndarray, is_tombstone: np.ndarray) -> np.ndarray:
     """Split, size and kind of a record in one long, so that Spark aggregates longs by hash, not structs."""
     return (split_id.astype(np.int64) << 32) | (record_bytes.astype(np.int64) << 1) | is_tombstone
 
 
-def split_of(place: np.ndarray) -> np.ndarray:
-    """The split id in ``place``."""
-    return place >> 32
+def split_of(location: np.ndarray) -> np.ndarray:
+    """The split id in ``location``."""
+    return location >> 32
 
 
-def record_bytes_of(place: np.ndarray) -> np.ndarray:
-    """The record's bytes in the dump, in ``place``."""
-    return (place >> 1) & 0x7FFFFFFF
+def record_bytes_of(location: np.ndarray) -> np.ndarray:
+    """The record's bytes in the dump, in ``location``."""
+    return (location >> 1) & 0x7FFFFFFF
 
 
-def is_tombstone_of(place: np.ndarray) -> np.ndarray:
-    """Whether the record is a tombstone, in ``place``."""
-    return (place & 1).astype(bool)
+def is_tombstone_of(location: np.ndarray) -> np.ndarray:
+    """Whether the record is a tombstone, in ``location``."""
+    return (location & 1).astype(bool)
+
+
+def _group_of_each(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Index rows that have a key as groups of one record each."""
+    if batch.column("key").null_count:
+        batch = batch.filter(batch.column("key").is_valid())
+    location = location_of(*(_numpy(batch, name) for name in ("split_id", "record_bytes", "is_tombstone")))
+    offset = batch.column("offset")
+    arrays = [
+        batch.column("log_id"),
+        batch.column("key"),
+        pa.array(np.ones(batch.num_rows, np.int64)),
+        offset,
+        offset,
+        batch.column("position"),
+        pa.array(location),
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=GROUPED_SCHEMA)
+
+
+def _merged(rows: pa.Table) -> pa.Table:
+    """One row per (log, key), by numbers that an encoding gives the keys: a group_by takes twice as long."""
+    if not rows.num_rows:
+        return GROUPED_SCHEMA.empty_table()
+    keys = pa.concat_arrays(rows["key"].chunks)
+    columns = {name: rows[name].to_numpy() for name in GROUPED_SCHEMA.names if name != "key"}
+    groups = _numbered(keys, columns["log_id"])
+    last = np.empty(int(groups.max()) + 1, np.int64)
+    last[groups] = np.arange(len(groups))  # of several assignments to one place the last one stays
+    offsets = columns["last_offset"]
+    if (offsets[last][groups] < offsets).any():
+        # Files whose offsets descend, or rows of several passes: their order is not that of the records.
+        return _merged(rows.sort_by("last_offset"))
+    records, first = np.zeros(len(last), np.int64), columns["first_offset"][last]
+    np.add.at(records, groups, columns["records"])
+    np.minimum.at(first, groups, columns["first_offset"])
+    others = [columns[name][last] for name in ("last_offset", "position", "location")]
+    arrays = [columns["log_id"][last], keys.take(pa.array(last)), records, first, *others]
+    return pa.table(arrays, schema=GROUPED_SCHEMA)
+
+
+def _numbered(keys: pa.Array, log_ids: np.ndarray) -> np.ndarray:
+    """A number for each row, from 0 on without gaps, equal where log and key are."""
+    numbers: np.ndarray = keys.dictionary_encode().indices.to_numpy()
+    log_of = np.empty(int(numbers.max()) + 1, np.int64)
+    log_of[numbers] = log_ids
+    if bool((log_of[numbers] == log_ids).all()):  # each key in one log: the rule, as partitions follow keys
+        return numbers
+    known, codes = np.unique(log_ids, return_inverse=True)
+    pairs = numbers.astype(np.int64) * len(known) + codes
+    return np.unique(pairs, return_inverse=True)[1]
+
+
+def _numpy(batch: pa.RecordBatch, name: str) -> np.ndarray:
+    return batch.column(name).to_numpy(zero_copy_only=False)
+
+
+_MERGE = {
+    "records": "sum",
+    "first_offset": "min",
+    "last_offset": "max",
+    "position": "last",
+    "location": "last",
+}
+GROUPED = KeyGrouping(GROUPED_SCHEMA, _MERGE, _group_of_each, _merged)
+"""Merges index rows into one row per (log, key)."""

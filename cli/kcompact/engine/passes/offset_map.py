@@ -8,7 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.dumps.loops.readiness import loaded_loop
+from kcompact.errors import EngineError
 
+MOST_KEY_BYTES = (1 << 31) - 1  # of a column: Arrow's binary counts them with 32 bits
 _LINE_BYTES = 64  # of the processor's cache
 _WORD_BYTES = 8
 
@@ -27,16 +29,21 @@ def key_bytes_in(batch: pa.RecordBatch) -> int:
 class OffsetMap:
     """One row per (log, key), of at most so many groups and bytes of keys; a larger key gets its room.
 
+    ``loop`` is ``loaded_map()``. There are never more than ``MOST_KEY_BYTES`` of keys.
+
     Rows of ``schema`` have a column ``key``, binary, and others of int64, first of all ``log_id``. ``merge``
     says of others how two rows are merged: ``sum``, ``min``, ``max``, or ``last``, that of the row with the
     greatest ``last_offset``.
     """
 
     def __init__(
-        self, schema: pa.Schema, merge: Mapping[str, str], most_groups: int, most_key_bytes: int
+        self,
+        loop: ModuleType,
+        schema: pa.Schema,
+        merge: Mapping[str, str],
+        most_groups: int,
+        most_key_bytes: int,
     ) -> None:
-        loop = loaded_map()
-        assert loop is not None  # noqa: S101  who makes a map has asked
         self._loop, self._schema = loop, schema
         self._names = [name for name in schema.names if name != "key"]
         rules = {"sum": loop.SUM, "min": loop.MIN, "max": loop.MAX, "last": loop.LATEST}
@@ -44,7 +51,7 @@ class OffsetMap:
         self._groups = _aligned_rows(most_groups, loop.FIRST_COLUMN + len(self._names))
         self._slots = np.zeros(1 << (loop.SLOTS_PER_GROUP * most_groups - 1).bit_length(), np.uint64)
         self._key_ends = np.zeros(most_groups + 1, np.int32)
-        self._key_bytes = np.empty(most_key_bytes, np.uint8)
+        self._key_bytes = np.empty(min(most_key_bytes, MOST_KEY_BYTES), np.uint8)
         self._hashes = np.empty((loop.ROWS_AT_A_TIME, 2), np.uint64)
         self._state = np.zeros(2, np.int64)
         self._secret = np.frombuffer(os.urandom(2 * _WORD_BYTES), np.uint64)
@@ -93,13 +100,18 @@ class OffsetMap:
 
 
 def merged_by_map(
-    schema: pa.Schema, merge: Mapping[str, str], batches: list[pa.RecordBatch]
+    loop: ModuleType, schema: pa.Schema, merge: Mapping[str, str], batches: list[pa.RecordBatch]
 ) -> list[pa.RecordBatch]:
-    """One row per (log, key) of all rows, whatever their order."""
+    """One row per (log, key) of all rows, whatever their order. Raises EngineError for too many keys."""
     rows, key_bytes = sum(batch.num_rows for batch in batches), sum(map(key_bytes_in, batches))
-    offset_map = OffsetMap(schema, merge, max(rows, 1), key_bytes)
-    merged = [out for batch in batches for out in offset_map.add(batch)]
-    return [*merged, *offset_map.finish()]
+    offset_map = OffsetMap(loop, schema, merge, max(rows, 1), key_bytes)
+    if any(out for batch in batches for out in offset_map.add(batch)):
+        raise EngineError(
+            f"a task got different keys of more than {MOST_KEY_BYTES:,} bytes together",
+            hint="look at fewer logs at a time, with --topic or --partitions, or give Spark more cores, which"
+            " makes more tasks",
+        )
+    return offset_map.finish()
 
 
 def _bytes_of(keys: pa.Array) -> tuple[np.ndarray, np.ndarray]:

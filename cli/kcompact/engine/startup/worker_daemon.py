@@ -20,7 +20,7 @@ _NEEDED_SOON = (
     "pyspark.worker",
     "pyarrow",
     "kcompact.engine.passes.index_pass",
-    "kcompact.engine.passes.grouping",
+    "kcompact.engine.passes.grouped_rows",
 )
 
 _serve = daemon.worker

@@ -3,13 +3,13 @@
 They are made in the worker, batch by batch, and merged where the rows of a key from all tasks meet.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kcompact.engine.passes.offset_map import OffsetMap, loaded_map, merged_by_map
+from kcompact.engine.passes.grouping import KeyGrouping
 from kcompact.inspect.questions.folding import fold_keys
 
 EXTRA = frozenset({"value_kind", "is_debezium_delete"})
@@ -44,53 +44,11 @@ _MERGE = {
     "last_timestamp_ms": "last",
     "latest": "last",
 }
-_MOST_KEYS = 2_000_000  # rows held by a worker; beyond, they go on to the task that merges them
-_MAPPED_KEYS, _MAPPED_BYTES = 1 << 18, 32 << 20  # those of an offset map
-
-
-class KeyGrouper:
-    """Merges index rows into one row per (log, key): by a compiled loop where it is loaded."""
-
-    def __init__(self) -> None:
-        self._map: OffsetMap | None = None
-        self._pending: list[pa.Table] = []
-        self._rows = 0
-
-    def add(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
-        """Take index rows in; give merged rows out only where they grow too many to hold."""
-        rows = _one_row_each(batch)
-        if self._map is None and not self._pending and loaded_map() is not None:
-            self._map = OffsetMap(KEY_ROW, _MERGE, _MAPPED_KEYS, _MAPPED_BYTES)
-        if self._map is None:
-            yield from self._add_table(pa.Table.from_batches([rows]))
-            return
-        for full in self._map.add(rows):
-            yield with_folded(pa.Table.from_batches([full]))
-
-    def _add_table(self, rows: pa.Table) -> Iterator[pa.Table]:
-        self._pending.append(_merged(rows))
-        self._rows += self._pending[-1].num_rows
-        if self._rows > _MOST_KEYS:
-            merged = _merged(pa.concat_tables(self._pending))
-            if merged.num_rows > _MOST_KEYS // 2:
-                yield with_folded(merged)
-                merged = merged.slice(0, 0)
-            self._pending, self._rows = [merged], merged.num_rows
-
-    def finish(self) -> pa.Table:
-        """The rows that are left, in FOLDED_KEY_ROW."""
-        if self._map is not None:
-            return with_folded(pa.Table.from_batches(self._map.finish(), KEY_ROW))
-        pending, self._pending, self._rows = self._pending, [], 0
-        return with_folded(_merged(pa.concat_tables([KEY_ROW.empty_table(), *pending])))
 
 
 def regrouped(batches: Iterable[pa.RecordBatch]) -> pa.Table:
     """FOLDED_KEY_ROW rows, in any order, as one table with one row per (log, key)."""
-    rows = [batch.select(KEY_ROW.names) for batch in batches]
-    if loaded_map() is not None:
-        return with_folded(pa.Table.from_batches(merged_by_map(KEY_ROW, _MERGE, rows), KEY_ROW))
-    return with_folded(_merged(pa.Table.from_batches(rows, KEY_ROW)))
+    return with_folded(KEY_ROWS.merged([batch.select(KEY_ROW.names) for batch in batches]))
 
 
 def with_folded(rows: pa.Table) -> pa.Table:
@@ -129,3 +87,7 @@ def _merged(rows: pa.Table) -> pa.Table:
         rows = rows.take(pa.array(np.argsort(offsets, kind="stable")))
     grouped = rows.group_by(["log_id", "key"], use_threads=False).aggregate(list(_MERGE.items()))
     return grouped.rename_columns(KEY_ROW.names)
+
+
+KEY_ROWS = KeyGrouping(KEY_ROW, _MERGE, _one_row_each, _merged)
+"""Merges index rows into one row per (log, key)."""
