@@ -203,12 +203,34 @@ def test_batches_tell_segments_where_nothing_else_does() -> None:
     assert (bounds.known.tells_horizons, bounds.known.last_missing_offset) == (True, None)
 
 
-def test_offsets_that_before_lacks_can_be_markers() -> None:
-    told = Told({LOG_ID: GivenLog(log_end_offset=9)}, {LOG_ID: Policy()})
+@pytest.mark.parametrize(
+    ("log_end_offset", "last_missing_offset", "without_gap"),
+    [(9, 8, 8), (6, 3, None), (None, 6, None)],
+)
+def test_offsets_that_before_lacks_can_be_markers(
+    log_end_offset: int | None, last_missing_offset: int, without_gap: int | None
+) -> None:
+    # A dump ends with a record: where it has gaps, so that transactions are likely, one more marker may follow.
+    told = Told({LOG_ID: GivenLog(log_end_offset=log_end_offset)}, {LOG_ID: Policy()})
     runs = [np.array([[0, 2]]), np.array([[4, 6]])]
-    assert with_knowledge(Bounds(), LOG_ID, told, runs, 0).known.last_missing_offset == 8
-    assert with_knowledge(Bounds(), LOG_ID, Told({}, {}), runs, 0).known.last_missing_offset == 3
+    assert with_knowledge(Bounds(), LOG_ID, told, runs, 0).known.last_missing_offset == last_missing_offset
+    runs = [np.array([[0, 6]])]
+    assert with_knowledge(Bounds(), LOG_ID, told, runs, 0).known.last_missing_offset == without_gap
     assert logs_of(UPDATES) == {LOG_ID: ("orders", 0)}
+
+
+@pytest.mark.parametrize("told", [{}, {"tells_log_end": True}, {"tells_transactions": True}])
+def test_a_verdict_that_rests_on_a_log_without_gaps_says_so(told: dict[str, bool]) -> None:
+    # Were the only transaction of the log aborted, its marker could lie behind the dump.
+    bounds = Bounds(Policy(now_ms=NOW_MS), known=replace(CLEANS_ONLY, **told))
+    outcome = judge(UPDATES, UPDATES[:8], bounds)
+    assert found(outcome, Severity.FINDING) == {"stale-value": 1}
+    said = [one for one in outcome.assumed if "aborted" in one]
+    assert bool(said) == (not told)
+    assert "no record was aborted" in "".join(said) or told
+    changed = judge(UPDATES, [record("a", "x", offset=0), *UPDATES[1:]], bounds)
+    assert changed.counts["changed-record"] == 1
+    assert not [one for one in changed.assumed if "aborted" in one]
 
 
 @pytest.mark.parametrize(("left_from", "holds"), [(1, False), (3, True)])

@@ -46,3 +46,6 @@ CHECKS: tuple[Check, ...] = (
 
 CHECK_NAMES = tuple(check.name for check in CHECKS)
 """The checks that reports list."""
+
+NEED_EVIDENCE = frozenset(check.name for check in CHECKS if check.is_loss or check.is_certain is not None)
+"""Checks whose findings rest on why records went."""

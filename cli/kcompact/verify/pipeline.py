@@ -114,16 +114,17 @@ def verify_compaction(pairs: Pairs, question: Question, rules: Rules, disorder: 
             lambda share: find(Suspects(asked.judged(share, known), ends, taken, question, evidence))
         )
         found = without_missing_logs(together([found, *parts], question), facts, question)
+    tallies = tallies_of(found, question)
     return Outcome(
         mode="compaction",
         before=question.before_name,
         after=question.after_name,
         now_ms=question.now_ms,
         checks=CHECK_NAMES,
-        tallies=tallies_of(found, question),
+        tallies=tallies,
         findings=in_order(found, question),
         logs=tuple(logs.values()),
-        assumed=assumptions(question, logs, disorder.repeated_before),
+        assumed=assumptions(question, logs, tallies, disorder.repeated_before),
     )
 
 

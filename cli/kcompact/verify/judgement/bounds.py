@@ -13,7 +13,9 @@ class Knowledge:
     """The given facts about one log, as far as they decide whether something is certain.
 
     ``configs`` are the topic configs that are given, by Kafka's names. ``last_missing_offset`` is the last
-    offset that BEFORE lacks below its end, where an abort marker can lie; None: it lacks none.
+    offset that BEFORE lacks, where an abort marker can lie: the one behind its last record, unless the log
+    ends there; None: no offset is missing among its records, so nothing speaks for transactions.
+    ``tells_log_end``: the log end offset is given.
     ``first_dirty_offset`` is where the first round began that AFTER went through; None: not known.
     ``after_first_offset`` is AFTER's first offset, None: it has no record.
     ``has_fixed_bound``: nothing becomes cleanable later on, and where segments end is told.
@@ -22,6 +24,7 @@ class Knowledge:
 
     configs: frozenset[str] = frozenset()
     tells_transactions: bool = False
+    tells_log_end: bool = False
     tells_horizons: bool = False
     has_fixed_bound: bool = False
     has_one_round: bool = False
@@ -64,6 +67,12 @@ class Bounds:
         if self.known.tells_transactions or self.known.last_missing_offset is None:
             return BEFORE_ALL
         return self.known.last_missing_offset
+
+    @property
+    def assumes_no_transactions(self) -> bool:
+        """Whether only the absence of gaps speaks against aborted data, whose marker may lie behind BEFORE."""
+        known = self.known
+        return known.last_missing_offset is None and not known.tells_transactions and not known.tells_log_end
 
     @property
     def front_end_offset(self) -> int:

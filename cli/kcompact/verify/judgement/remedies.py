@@ -15,6 +15,11 @@ RETENTION_REMEDY = (
     "--cleanup-policy compact,delete with --retention-ms or --retention-bytes, if retention took it"
 )
 
+TRANSACTIONS_REMEDY = (
+    "--batches or --read-committed, if its transaction was aborted"
+    " (BEFORE itself as --read-committed, if the topic has no transactions)"
+)
+
 
 def remedies_of(judged: Judged) -> Longs:
     """One of the numbers above for every row; only those of lost records mean anything."""
@@ -50,7 +55,7 @@ def words_of(remedy: int, now_ms: int, timestamp_ms: int) -> str | None:
     if remedy == RETENTION:
         return RETENTION_REMEDY
     if remedy == TRANSACTIONS:
-        return "--batches or --read-committed, if its transaction was aborted"
+        return TRANSACTIONS_REMEDY
     if remedy == SEGMENTS:
         return "--segments, if segments end elsewhere than segment.bytes and segment.ms let one expect"
     if remedy == TOMBSTONES:

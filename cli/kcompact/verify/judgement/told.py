@@ -120,6 +120,7 @@ def with_knowledge(
     known = Knowledge(
         configs=told.configs.get(log_id, frozenset()),
         tells_transactions=told.tells_transactions or given.batches is not None or bool(given.aborted),
+        tells_log_end=given.log_end_offset is not None,
         tells_horizons=given.batches is not None,
         has_fixed_bound=_is_bound_fixed(bounds, given) and bool(segments),
         has_one_round=_has_one_round(bounds, given, sum(int((run[:, 1] - run[:, 0]).sum()) for run in runs)),
@@ -153,10 +154,14 @@ def _first_dirty_offset(bounds: Bounds, given: GivenLog, told: Told) -> int | No
 
 
 def _last_missing_offset(runs: np.ndarray, given: GivenLog) -> int | None:
-    """Of the offsets between and behind the runs of those that BEFORE holds."""
+    """Of the offsets between and behind the runs of those that BEFORE holds.
+
+    A dump ends with the last record, so where offsets are missing elsewhere, a marker may lie behind it.
+    """
     runs = union_of(runs)
     present_end_offset = int(runs[-1, 1])
-    end_offset = max(present_end_offset, given.log_end_offset or 0)
-    if end_offset > present_end_offset:
-        return end_offset - 1
-    return int(runs[-1, 0]) - 1 if len(runs) > 1 else None
+    if given.log_end_offset is not None and given.log_end_offset > present_end_offset:
+        return given.log_end_offset - 1
+    if len(runs) == 1:
+        return None
+    return present_end_offset if given.log_end_offset is None else int(runs[-1, 0]) - 1

@@ -1,16 +1,21 @@
 """Assumptions that a verdict makes beside the dumps: stated, so that nobody has to guess them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from kcompact.verify.judgement.judge import ASSUMED_EXPIRED, BELOW_LOG_START, EXPIRED
-from kcompact.verify.outcome import JudgedLog
+from kcompact.verify.check import Severity
+from kcompact.verify.check_registry import NEED_EVIDENCE
+from kcompact.verify.outcome import JudgedLog, Tally
 from kcompact.verify.question import Question
 from kcompact.verify.rows.key_rows import CONTENT
 
 
-def assumptions(question: Question, logs: Mapping[int, JudgedLog], repeated_before: int) -> tuple[str, ...]:
+def assumptions(
+    question: Question, logs: Mapping[int, JudgedLog], tallies: Sequence[Tally], repeated_before: int
+) -> tuple[str, ...]:
     """One sentence per assumption."""
-    return tuple(_sentences(question, logs, repeated_before))
+    transactions = _transactions(question, logs, tallies)
+    return (*_sentences(question, logs, repeated_before), *transactions)
 
 
 def _sentences(question: Question, by_log_id: Mapping[int, JudgedLog], repeated_before: int) -> Iterator[str]:
@@ -47,6 +52,26 @@ def _checkpoints(question: Question, logs: Mapping[int, JudgedLog]) -> Iterator[
         yield f"the checkpoint says where the cleaning began ({_many(began, 'log')})"
     if ended:
         yield f"the checkpoint says where the cleaning ended ({_many(ended, 'log')})"
+
+
+def _transactions(
+    question: Question, logs: Mapping[int, JudgedLog], tallies: Sequence[Tally]
+) -> Iterator[str]:
+    """Of logs with a finding: what was taken for certain because BEFORE shows no transaction."""
+    found = {
+        (one.topic, one.partition)
+        for one in tallies
+        if one.severity is Severity.FINDING and one.check in NEED_EVIDENCE
+    }
+    count = sum(
+        (log.topic, log.partition) in found
+        for log_id, log in logs.items()
+        if log_id in question.bounds and question.bounds[log_id].assumes_no_transactions
+    )
+    if count:
+        yield (
+            f"no record was aborted: no offset is missing where a transaction ended ({_many(count, 'log')})"
+        )
 
 
 def _many(count: int, noun: str) -> str:
