@@ -210,7 +210,7 @@ def test_batches_tell_segments_where_nothing_else_does() -> None:
 def test_offsets_that_before_lacks_can_be_markers(
     log_end_offset: int | None, last_missing_offset: int, without_gap: int | None
 ) -> None:
-    # A dump ends with a record: where it has gaps, so that transactions are likely, one more marker may follow.
+    # A dump ends with a record: where it has gaps, as transactions leave, one more marker may follow.
     told = Told({LOG_ID: GivenLog(log_end_offset=log_end_offset)}, {LOG_ID: Policy()})
     runs = [np.array([[0, 2]]), np.array([[4, 6]])]
     assert with_knowledge(Bounds(), LOG_ID, told, runs, 0).known.last_missing_offset == last_missing_offset

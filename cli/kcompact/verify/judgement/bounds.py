@@ -70,7 +70,7 @@ class Bounds:
 
     @property
     def assumes_no_transactions(self) -> bool:
-        """Whether only the absence of gaps speaks against aborted data, whose marker may lie behind BEFORE."""
+        """Whether only the lack of gaps speaks against aborted data; a marker may lie behind BEFORE."""
         known = self.known
         return known.last_missing_offset is None and not known.tells_transactions and not known.tells_log_end
 

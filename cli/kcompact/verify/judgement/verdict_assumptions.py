@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kcompact.verify.judgement.judge import ASSUMED_EXPIRED, BELOW_LOG_START, EXPIRED
 from kcompact.verify.check import Severity
 from kcompact.verify.check_registry import NEED_EVIDENCE
+from kcompact.verify.judgement.judge import ASSUMED_EXPIRED, BELOW_LOG_START, EXPIRED
 from kcompact.verify.outcome import JudgedLog, Tally
 from kcompact.verify.question import Question
 from kcompact.verify.rows.key_rows import CONTENT
