@@ -14,7 +14,7 @@ import pytest
 
 from kcompact.dumps import opened_files
 from kcompact.dumps.dump import open_dump
-from kcompact.dumps.files import at_hand
+from kcompact.dumps.files import at_hand, origin
 from kcompact.dumps.files.at_hand import file_at_hand
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.opened_files import opened_apart
@@ -22,6 +22,7 @@ from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.parquet.parquet_file import GROUP_SHIFT
 from kcompact.dumps.records.layout import Chosen, DumpFile, Split, SplitNotes, SplitToIndex
 from kcompact.errors import InputError
+from kcompact.storage.object_reading import StoredReader, open_object
 from s3_server import S3
 from store_proxy import Proxy, Request, store_proxy
 
@@ -195,7 +196,17 @@ def test_a_store_that_fails_within_parquet_is_not_taken_for_damage(
         indexed(in_row_groups, 0, 2_000_000)
 
 
-def test_parquet_that_was_replaced_is_refused(in_row_groups: DumpFile, store: S3) -> None:
+def test_parquet_that_was_replaced_is_refused_and_let_go_of(
+    in_row_groups: DumpFile, store: S3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[StoredReader] = []
+
+    def seen(address: str) -> StoredReader:
+        opened.append(open_object(address))
+        return opened[-1]
+
+    monkeypatch.setattr(origin, "open_object", seen)
     store.put("s3://bucket/rows.parquet", parquet() + b" ")
     with pytest.raises(InputError, match=r"s3://bucket/rows.parquet changed while it was read"):
         indexed(in_row_groups, 0, 2_000_000)
+    assert [reader.closed for reader in opened] == [True]

@@ -46,7 +46,11 @@ class Origin:
         """A plain object, open for reading. Raises InputError if it is another by now."""
         ((path, stamp),) = self.stamps
         source = open_object(path)
-        refuse_changed(path, stamp, source.stamp)
+        try:
+            refuse_changed(path, stamp, source.stamp)
+        except InputError:
+            source.close()
+            raise
         return cast(BinaryIO, source)
 
     def bring_range(self, spool: Path, start: int, end: int) -> str:
