@@ -119,6 +119,8 @@ def check_a_notebook_s_session_opens_dumps_where_workers_are(store: S3, folder: 
 
     assert run.stdout.splitlines()[-1] == "[2, 2, 0] 3", run.stderr
     assert run.stderr.count(f"{unseen}: workers on") == 2
+    assert run.stderr.count("hint: put the dump on a store") == 2
+    assert "--master" not in run.stderr  # which has no meaning within a session
     assert records_of(store.objects("s3://bucket/of-notebook/")).count(b"\n") == 163
 
 

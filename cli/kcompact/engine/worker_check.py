@@ -44,7 +44,8 @@ def check_workers(spark: "SparkSession", inputs: Sequence[str], folder: Path | N
         if unseen:
             raise InputError(
                 f"{unseen[0]}: workers on {host} cannot see this file",
-                hint="put the dump on a store or on a disk that all machines see, or leave --master out",
+                hint="put the dump on a store or on a disk that all machines see, or run kcompact on this"
+                " machine alone, without a cluster",
             )
     return is_shared
 
