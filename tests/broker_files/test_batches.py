@@ -49,9 +49,9 @@ def write(tmp_path: Path) -> Write:
 def test_the_text_of_kafka_dump_log_gives_producers_markers_and_horizons(write: Write) -> None:
     assert read_batches(write(DUMP_LOG)).by_log == {
         LogName("orders", 0): (
-            Batch(0, 1, 2, 99, 0, "none", "create", 1661753909195, 7000, 3, 0, is_transactional=True),
+            Batch(0, 1, 2, 99, 0, "none", "create", 1661753909195, 7000, 3, is_transactional=True),
             Batch(
-                *(2, 2, 1, 78, 0, "none", "create", 1661753909300, 7000, 3, -1),
+                *(2, 2, 1, 78, 0, "none", "create", 1661753909300, 7000, 3),
                 is_transactional=True,
                 is_control=True,
                 marker="COMMIT",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine_runs import FULL_JDK, SECONDS, is_clean, processes_of, wait_until
-from kcompact.engine.masters import Place, jdk_for_executors, place_of, tried_again
+from kcompact.engine.masters import MasterKind, jdk_for_executors, kind_of_master, tried_again
 from kcompact.engine.shipping import zip_package
 from kcompact.errors import EngineError
 
@@ -16,21 +16,21 @@ SAMPLE = Path(__file__).parents[2] / "samples" / "orders.jsonl"
 
 
 @pytest.mark.parametrize(
-    ("master", "place"),
+    ("master", "kind"),
     [
-        ("local", Place.LOCAL),
-        ("local[*]", Place.LOCAL),
-        ("local[4]", Place.LOCAL),
-        ("local[4,2]", Place.LOCAL),
-        ("local-cluster[2,1,1024]", Place.LOCAL_CLUSTER),
-        ("spark://a:7077,b:7077", Place.STANDALONE),
-        ("sc://localhost:15002/;token=x", Place.CONNECT),
-        ("yarn", Place.YARN),
-        ("k8s://https://host:443", Place.KUBERNETES),
+        ("local", MasterKind.LOCAL),
+        ("local[*]", MasterKind.LOCAL),
+        ("local[4]", MasterKind.LOCAL),
+        ("local[4,2]", MasterKind.LOCAL),
+        ("local-cluster[2,1,1024]", MasterKind.LOCAL_CLUSTER),
+        ("spark://a:7077,b:7077", MasterKind.STANDALONE),
+        ("sc://localhost:15002/;token=x", MasterKind.CONNECT),
+        ("yarn", MasterKind.YARN),
+        ("k8s://https://host:443", MasterKind.KUBERNETES),
     ],
 )
-def test_masters_that_are_known(master: str, place: Place) -> None:
-    assert place_of(master) is place
+def test_masters_that_are_known(master: str, kind: MasterKind) -> None:
+    assert kind_of_master(master) is kind
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_masters_that_are_known(master: str, place: Place) -> None:
 )
 def test_other_masters_are_refused_with_examples(master: str) -> None:
     with pytest.raises(EngineError, match="--master") as caught:
-        place_of(master)
+        kind_of_master(master)
     assert "spark://host:7077" in str(caught.value.hint)
 
 

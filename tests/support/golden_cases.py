@@ -248,7 +248,6 @@ def _batch(row: dict[str, str]) -> Batch:
         max_timestamp_ms=int(row["maxTimestamp"]),
         producer_id=int(row["producerId"]),
         producer_epoch=int(row["producerEpoch"]),
-        base_sequence=int(row["baseSequence"]),
         is_transactional=row["transactional"] == "1",
         is_control=row["control"] != "-",
         marker=row["control"] if row["control"] in ("COMMIT", "ABORT") else None,

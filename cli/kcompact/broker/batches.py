@@ -28,7 +28,6 @@ class Batch:
     max_timestamp_ms: int = -1
     producer_id: int = -1
     producer_epoch: int = -1
-    base_sequence: int = -1
     is_transactional: bool = False
     is_control: bool = False
     marker: str | None = None  # "COMMIT" or "ABORT"; None: no marker, or of another kind
@@ -53,8 +52,8 @@ def read_batches(path: str) -> PerLog[tuple[Batch, ...]]:
 
     The file is the text of ``kafka-dump-log --deep-iteration`` (or ``--print-data-log``) of one or several
     segment files, or a tab-separated table whose first line names its columns: topic, partition, segment,
-    baseOffset, lastOffset, count, bytes, codec, timestampType, producerId, producerEpoch, baseSequence,
-    transactional, control, deleteHorizonMs, maxTimestamp.
+    baseOffset, lastOffset, count, bytes, codec, timestampType, producerId, producerEpoch, transactional,
+    control, deleteHorizonMs, maxTimestamp. Other columns are not read.
     """
     lines = numbered_lines(path, errors="surrogateescape")  # record text may be anything
     first = next(lines, (1, ""))
@@ -102,7 +101,6 @@ def _table_batch(path: str, number: int, row: dict[str, str]) -> Batch:
         max_timestamp_ms=whole("maxTimestamp"),
         producer_id=whole("producerId"),
         producer_epoch=whole("producerEpoch"),
-        base_sequence=whole("baseSequence"),
         is_transactional=row.get("transactional") == "1",
         is_control="control" in row,
         marker=row.get("control") if row.get("control") in {"COMMIT", "ABORT"} else None,
@@ -166,7 +164,6 @@ def _header_batch(path: str, number: int, line: str, segment_base_offset: int | 
         max_timestamp_ms=whole(timestamp_type),
         producer_id=whole("producerId"),
         producer_epoch=whole("producerEpoch"),
-        base_sequence=whole("baseSequence"),
         is_transactional=pairs.get("isTransactional") == "true",
         is_control=pairs.get("isControl") == "true",
         delete_horizon_ms=number_in(horizon[1], path, number) if horizon else None,
