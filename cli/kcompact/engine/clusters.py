@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kcompact.engine.failures import explained
-from kcompact.engine.masters import Place
+from kcompact.engine.masters import MasterKind
 from kcompact.engine.shipping import zip_package
 from kcompact.engine.signals import handlers_kept
 from kcompact.engine.startup.settings import SessionOptions
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SECONDS_TO_REACH = 10
-_DEFAULT_PORTS = {Place.STANDALONE: 7077, Place.KUBERNETES: 443}
+_DEFAULT_PORTS = {MasterKind.STANDALONE: 7077, MasterKind.KUBERNETES: 443}
 
 
 @contextmanager
 def cluster_session(options: SessionOptions) -> Iterator["SparkSession"]:
     """A session of our own, or that of ``spark-submit`` around us; gone at the end."""
-    if options.place is not Place.SUBMITTED:
-        refuse_unreachable(options.place, options.master or "")
+    if options.master_kind is not MasterKind.SUBMITTED:
+        refuse_unreachable(options.master_kind, options.master or "")
     from pyspark.sql import SparkSession
 
     with explained(), scratch_folder() as folder:
         builder = SparkSession.builder.appName("kcompact")
-        if options.place is not Place.SUBMITTED:
+        if options.master_kind is not MasterKind.SUBMITTED:
             builder = builder.master(options.master or "").config("spark.submit.deployMode", "client")
             if not options.verbose:
                 builder = builder.config("spark.log.level", "ERROR")
@@ -79,9 +79,9 @@ def _files(context: "SparkContext") -> list[str]:
     return list(context.listFiles)
 
 
-def refuse_unreachable(place: Place, master: str) -> None:
+def refuse_unreachable(kind: MasterKind, master: str) -> None:
     """Raise EngineError if nobody listens there: Spark would go on trying for a minute or more."""
-    if place is Place.YARN:
+    if kind is MasterKind.YARN:
         if not ("HADOOP_CONF_DIR" in os.environ or "YARN_CONF_DIR" in os.environ):
             raise EngineError(
                 "--master yarn: neither HADOOP_CONF_DIR nor YARN_CONF_DIR is set",
@@ -89,7 +89,7 @@ def refuse_unreachable(place: Place, master: str) -> None:
             )
         return
     addresses = master.partition("://")[2].removeprefix("https://").removeprefix("http://").split(",")
-    problems = [problem for one in addresses if (problem := _problem(one, _DEFAULT_PORTS[place])) is not None]
+    problems = [problem for one in addresses if (problem := _problem(one, _DEFAULT_PORTS[kind])) is not None]
     if len(problems) == len(addresses):
         raise EngineError(
             f"no Spark master can be reached at {problems[0]}", hint="look at the address in --master"

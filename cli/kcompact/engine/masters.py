@@ -14,8 +14,8 @@ _LOCAL = re.compile(r"local(\[(\*|0*[1-9]\d{0,3})(,\s*0*[1-9]\d{0,3})?\])?")
 _LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*\d{1,4}\s*,\s*\d{1,4}\s*,\s*\d{1,9}\s*\]")
 
 
-class Place(enum.Enum):
-    """Where Spark's workers run."""
+class MasterKind(enum.Enum):
+    """Where Spark's workers run, as ``--master`` names it."""
 
     LOCAL = "local[N]: in this machine's one Java"
     LOCAL_CLUSTER = "local-cluster[executors,cores,MiB]: in Java processes of their own on this machine"
@@ -28,23 +28,23 @@ class Place(enum.Enum):
     @property
     def is_elsewhere(self) -> bool:
         """Whether workers may be on other machines, with other disks."""
-        return self not in {Place.LOCAL, Place.LOCAL_CLUSTER}
+        return self not in {MasterKind.LOCAL, MasterKind.LOCAL_CLUSTER}
 
 
-def place_of(master: str) -> Place:
-    """The kind of place that a master names. Raises EngineError for one that is not known."""
+def kind_of_master(master: str) -> MasterKind:
+    """The kind that a master is of. Raises EngineError for one that is not known."""
     if _LOCAL.fullmatch(master):
-        return Place.LOCAL
+        return MasterKind.LOCAL
     if _LOCAL_CLUSTER.fullmatch(master):
-        return Place.LOCAL_CLUSTER
+        return MasterKind.LOCAL_CLUSTER
     if master.startswith("spark://"):
-        return Place.STANDALONE
+        return MasterKind.STANDALONE
     if master.startswith("sc://"):
-        return Place.CONNECT
+        return MasterKind.CONNECT
     if master == "yarn":
-        return Place.YARN
+        return MasterKind.YARN
     if master.startswith("k8s://"):
-        return Place.KUBERNETES
+        return MasterKind.KUBERNETES
     raise EngineError(
         f"--master {master} is none that kcompact knows",
         hint="local[4], local-cluster[2,1,1024], spark://host:7077, yarn, k8s://host:443 or sc://host:15002",

@@ -15,7 +15,7 @@ from kcompact.dumps.loops.compiled_code import RUN_FOLDER
 from kcompact.dumps.loops.readiness import prepare_in_background
 from kcompact.engine.clusters import cluster_session, is_on_cluster, ship_to
 from kcompact.engine.failures import explained
-from kcompact.engine.masters import Place
+from kcompact.engine.masters import MasterKind
 from kcompact.engine.progress import job_known, progress_over
 from kcompact.engine.remote import connected_session
 from kcompact.engine.signals import handlers_kept
@@ -62,7 +62,7 @@ class _OwnSpark:
 
     def end(self) -> None:
         """End Spark: Java is killed on this machine, and ends by itself where executors are elsewhere."""
-        if self._options.place is Place.LOCAL:
+        if self._options.master_kind is MasterKind.LOCAL:
             self.java.kill()
         else:
             self.java.finish()
@@ -75,7 +75,7 @@ class _OwnSpark:
     def _launch(self) -> jvm.Jvm:
         path = self._cache.path if self._cache is not None and self._cached else None
         java = jvm.launch(replace(jvm_options(self._options), cache=path))
-        if self._options.layouts and self._options.place is Place.LOCAL:
+        if self._options.layouts and self._options.master_kind is MasterKind.LOCAL:
             prepare_in_background(
                 self._options.layouts, safe_environment(os.environ | {RUN_FOLDER: str(java.folder)})
             )
@@ -115,7 +115,7 @@ def open_session(options: SessionOptions = _DEFAULT) -> Iterator["SparkSession"]
             yield active
         return
     if options.is_elsewhere:
-        is_remote = options.place is Place.CONNECT
+        is_remote = options.master_kind is MasterKind.CONNECT
         job_known(options.input_bytes, writes=options.writes)
         with connected_session(options.master or "") if is_remote else cluster_session(options) as session:
             yield session
@@ -162,7 +162,7 @@ def works_elsewhere(options: SessionOptions) -> bool:
 
 
 def _connect(java: jvm.Jvm, options: SessionOptions) -> "SparkSession":
-    place = options.place
+    kind = options.master_kind
     if options.light:
         keep_pandas_out()
     else:
@@ -172,7 +172,7 @@ def _connect(java: jvm.Jvm, options: SessionOptions) -> "SparkSession":
 
     drop_numpy_converters()
     gateway = java.gateway()
-    if place is Place.LOCAL:
+    if kind is MasterKind.LOCAL:
         wake_worker(gateway)
     with handlers_kept():
         context = SparkContext(gateway=gateway)

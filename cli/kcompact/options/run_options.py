@@ -59,7 +59,7 @@ class RunOptions:
     ] = False
 
     @property
-    def place(self) -> str | None:
+    def master_url(self) -> str | None:
         """``--master`` or ``--remote``. Raises EngineError for both, or a remote that is none."""
         if self.remote is None:
             return self.master
@@ -77,7 +77,7 @@ class RunOptions:
         from kcompact.engine.session import SessionOptions  # not for --help and --version
 
         return SessionOptions(
-            self.place,
+            self.master_url,
             self.driver_memory,
             self.verbose,
             input_bytes,

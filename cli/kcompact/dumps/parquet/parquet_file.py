@@ -47,38 +47,38 @@ def bad_row_group(number: int, reason: str, hint: str | None = DAMAGED_HINT, row
     return UnreadableError(reason, hint, position=number << GROUP_SHIFT | row)
 
 
-Place = str | BinaryIO
+ParquetInput = str | BinaryIO
 """Where a file lies on this disk, or an object, which is read by ranges, as they are needed."""
 
 
-def place_of(file: DumpFile) -> Place:
+def input_of(file: DumpFile) -> ParquetInput:
     """Where the file of a dump is read. Raises InputError if its object is another by now."""
     if file.origin is not None and is_address(file.data_path):
         return file.origin.opened()
     return file.data_path
 
 
-def open_parquet(path: str, place: Place) -> "parquet.ParquetFile":
-    """The file at a place, whose messages name it ``path``. Raises InputError."""
+def open_parquet(path: str, data: ParquetInput) -> "parquet.ParquetFile":
+    """The file, whose messages name it ``path``. Raises InputError."""
     from pyarrow import parquet
 
-    with reading_footer(path, place):
+    with reading_footer(path, data):
         # Spark's INT96 counts microseconds at most: in nanoseconds the year 9999 would overflow.
         return parquet.ParquetFile(
-            place,
+            data,
             coerce_int96_timestamp_unit="us",
             page_checksum_verification=True,
-            pre_buffer=not isinstance(place, str),  # columns that lie side by side come together
+            pre_buffer=not isinstance(data, str),  # columns that lie side by side come together
         )
 
 
 @contextmanager
-def reading_footer(path: str, place: Place) -> Iterator[None]:
+def reading_footer(path: str, data: ParquetInput) -> Iterator[None]:
     """Whatever pyarrow says about a footer that is none, as an InputError."""
     try:
         yield
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        with Path(place).open("rb") if isinstance(place, str) else place as source:
+        with Path(data).open("rb") if isinstance(data, str) else data as source:
             source.seek(0, 2)
             source.seek(max(0, source.tell() - len(MAGIC)))
             is_cut = source.read() != MAGIC

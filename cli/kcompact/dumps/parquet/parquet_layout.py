@@ -20,12 +20,12 @@ from kcompact.dumps.parquet.parquet_columns import bytes_of, column_at
 from kcompact.dumps.parquet.parquet_dialect import columns_of, parquet_dialect
 from kcompact.dumps.parquet.parquet_file import (
     GROUP_SHIFT,
-    Place,
+    ParquetInput,
     RowGroup,
     batches_of,
+    input_of,
     naming,
     open_parquet,
-    place_of,
     reading_footer,
     row_groups,
 )
@@ -45,10 +45,10 @@ _IN_GROUP = (1 << GROUP_SHIFT) - 1
 _SAMPLED = 20
 
 
-def recognise_parquet(path: str, place: Place, options: ReadOptions) -> Recognised:
+def recognise_parquet(path: str, data: ParquetInput, options: ReadOptions) -> Recognised:
     """Recognise a file with Parquet's magic; messages name it ``path``. Raises InputError."""
-    with open_parquet(path, place) as source:
-        with reading_footer(path, place):
+    with open_parquet(path, data) as source:
+        with reading_footer(path, data):
             schema, groups, form = source.schema_arrow, row_groups(source), form_of(source)
         if is_ours(schema):  # options tell of what another tool wrote
             options = ReadOptions(canonical_keys=options.canonical_keys, cdc=options.cdc)
@@ -75,7 +75,7 @@ class Parquet(Layout):
 
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
         """Cut between row groups. Without offsets, records are numbered through the file: one split."""
-        return _between_groups(file, place_of(file), split_bytes)
+        return _between_groups(file, input_of(file), split_bytes)
 
     def cut(self, file: DumpFile, source: BinaryIO, split_bytes: int) -> list[tuple[int, int]]:
         """Likewise, by an object's table of contents."""
@@ -84,13 +84,13 @@ class Parquet(Layout):
     def found(self, part: SplitToIndex, *, values: bool) -> Iterator[Found]:
         """All records, row group by row group."""
         reader = ParquetReader(part.file, part.notes, values=values)
-        with open_parquet(part.file.path, place_of(part.file)) as source:
+        with open_parquet(part.file.path, input_of(part.file)) as source:
             for group in _groups_in(source, part.split):
                 yield from asked_for(_records_of(source, group, reader), part)
 
     def index(self, part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBatch]:
         """Row groups that are ordinary by columns, others record by record."""
-        with open_parquet(part.file.path, place_of(part.file)) as source:
+        with open_parquet(part.file.path, input_of(part.file)) as source:
             by_batch = RowGroupRows(part, source)
             reader = ParquetReader(part.file, part.notes, values=bool(extra))
             for group in _groups_in(source, part.split):
@@ -127,8 +127,8 @@ class Parquet(Layout):
         return f"row group {position >> GROUP_SHIFT}, row {position & _IN_GROUP}"
 
 
-def _between_groups(file: DumpFile, place: Place, split_bytes: int) -> list[tuple[int, int]]:
-    with open_parquet(file.path, place) as source:
+def _between_groups(file: DumpFile, data: ParquetInput, split_bytes: int) -> list[tuple[int, int]]:
+    with open_parquet(file.path, data) as source:
         groups = row_groups(source)
     ends = [groups[-1].end if groups else 0]
     if file.dialect.offset is not None:
@@ -168,7 +168,7 @@ def _chosen(file: DumpFile, positions: np.ndarray) -> Iterator[tuple[int, pa.Tab
 
 def _ascending(file: DumpFile, positions: np.ndarray) -> Iterator[tuple[int, pa.Table]]:
     """The rows at positions that ascend, by row group."""
-    with open_parquet(file.path, place_of(file)) as source:
+    with open_parquet(file.path, input_of(file)) as source:
         for group in row_groups(source):
             first, behind = np.searchsorted(
                 positions, [group.number << GROUP_SHIFT, (group.number + 1) << GROUP_SHIFT]

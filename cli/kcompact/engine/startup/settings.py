@@ -6,7 +6,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from kcompact.engine.masters import Place, jdk_for_executors, place_of, tried_again
+from kcompact.engine.masters import MasterKind, jdk_for_executors, kind_of_master, tried_again
 from kcompact.engine.startup.jvm import JvmOptions
 from kcompact.engine.startup.workers import DAEMON_MODULE, LAYOUTS
 from kcompact.errors import EngineError
@@ -36,16 +36,16 @@ class SessionOptions:
             _refuse_heap(self.driver_memory)
 
     @property
-    def place(self) -> Place:
+    def master_kind(self) -> MasterKind:
         """Where the workers run. Raises EngineError for a master that is not known."""
         if self.master is None and "PYSPARK_GATEWAY_PORT" in os.environ:
-            return Place.SUBMITTED
-        return place_of(self.master or "local[*]")
+            return MasterKind.SUBMITTED
+        return kind_of_master(self.master or "local[*]")
 
     @property
     def is_elsewhere(self) -> bool:
         """Whether workers may be on other machines, with other disks."""
-        return self.place.is_elsewhere
+        return self.master_kind.is_elsewhere
 
 
 def jvm_options(options: SessionOptions) -> JvmOptions:
@@ -55,8 +55,8 @@ def jvm_options(options: SessionOptions) -> JvmOptions:
         quick=options.light or options.input_bytes <= _SMALL_INPUT_BYTES,
         verbose=options.verbose,
         properties=_properties(options),
-        environment=_environment(options.place) | {LAYOUTS: ",".join(options.layouts)},
-        with_home=options.place is Place.LOCAL_CLUSTER,
+        environment=_environment(options.master_kind) | {LAYOUTS: ",".join(options.layouts)},
+        with_home=options.master_kind is MasterKind.LOCAL_CLUSTER,
         temporary_root=spill_root(options.input_bytes),
     )
 
@@ -91,16 +91,16 @@ def _properties(options: SessionOptions) -> dict[str, str]:
         "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
         "spark.sql.codegen.cache.maxEntries": "1000",  # verify's plans alone generate more than the usual 100
     }
-    if options.place is Place.LOCAL:
+    if options.master_kind is MasterKind.LOCAL:
         properties["spark.python.daemon.module"] = DAEMON_MODULE
         properties["spark.authenticate"] = "true"  # other users of this machine can reach loopback as well
     properties |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     return properties | dict(options.conf)
 
 
-def _environment(place: Place) -> dict[str, str]:
+def _environment(kind: MasterKind) -> dict[str, str]:
     """On this machine nothing listens to the outside."""
-    if place is Place.LOCAL:
+    if kind is MasterKind.LOCAL:
         return {"SPARK_LOCAL_IP": "127.0.0.1"}
     return {"SPARK_LOCAL_IP": "127.0.0.1", "JAVA_HOME": str(jdk_for_executors())}
 
