@@ -16,7 +16,7 @@ from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.output.joining import joined
 from kcompact.dumps.records.layout import Chosen
 from kcompact.dumps.records.record import EXTRA_FIELDS, Record, content_hash
-from kcompact.dumps.writers.converting import copying_for
+from kcompact.dumps.writers.converting import copier_for
 from kcompact.dumps.writers.targets import conversion_notes, with_writers
 from kcompact.errors import InputError, OutputError
 
@@ -121,7 +121,7 @@ def test_survivors_are_written_as_the_plain_envelope(tmp_path: Path, target: str
         where = [rows[name].to_numpy() for name in ("position", "record_bytes")]
         with (tmp_path / target).open("wb") as out:
             out.write(writer.begin())
-            copying_for(outputs)(Chosen(file, split, *where), out)
+            copier_for(outputs)(Chosen(file, split, *where), out)
     with open_one(tmp_path / target) as dump:
         (split,) = dump.splits(1 << 40)
         found = LAYOUTS[dump.files[0].layout].records(dump.files[0], split)

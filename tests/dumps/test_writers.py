@@ -15,7 +15,7 @@ from kcompact.dumps.output.assemble import Fragment, assemble
 from kcompact.dumps.output.joining import joined
 from kcompact.dumps.records.layout import Chosen
 from kcompact.dumps.records.record import Record
-from kcompact.dumps.writers.converting import Copying, copying_for
+from kcompact.dumps.writers.converting import Copier, copier_for
 from kcompact.dumps.writers.targets import (
     TARGETS,
     check_one_log,
@@ -100,7 +100,7 @@ def test_conversions_keep_every_byte(tmp_path: Path, source: str, target: str) -
         where = [table[name].to_numpy() for name in ("position", "record_bytes")]
         with (tmp_path / "out").open("wb") as out:
             out.write(writer.begin())
-            Copying({0: writer})(Chosen(dump.files[0], split, *where), out)
+            Copier({0: writer})(Chosen(dump.files[0], split, *where), out)
     with open_one(tmp_path / "out") as dump:
         assert read(dump) == found
 
@@ -114,7 +114,7 @@ def test_records_without_offsets_keep_their_numbers(tmp_path: Path) -> None:
         odd = rows.take([1, 4])
         where = [odd[name].to_numpy() for name in ("position", "record_bytes")]
         with (tmp_path / "out.jsonl").open("wb") as out:
-            Copying({0: open_writer("jsonl", dump.files)})(Chosen(dump.files[0], split, *where), out)
+            Copier({0: open_writer("jsonl", dump.files)})(Chosen(dump.files[0], split, *where), out)
     with open_one(tmp_path / "out.jsonl") as dump:
         assert [(r.offset, r.key) for r in read(dump)] == [(41, b"k1"), (44, b"k4")]
 
@@ -237,7 +237,7 @@ def test_files_of_several_formats_are_joined_where_they_are_converted(tmp_path: 
         plan = planned(dump, arguments, tmp_path / "out.jsonl")
         outputs = with_writers(plan, None)
         assert joined(outputs) == dump.files
-        copying = copying_for(outputs)
+        copying = copier_for(outputs)
         with (tmp_path / "part").open("wb") as out:
             for split in dump.splits(1 << 40):
                 rows = index_all(dump)[0].filter(pc.field("split_id") == split.split_id)

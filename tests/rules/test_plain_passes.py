@@ -15,7 +15,7 @@ from kcompact.dumps.dump import open_dump
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.output.workplace import Workplace
 from kcompact.dumps.records.record import Record
-from kcompact.dumps.writers.converting import Copying
+from kcompact.dumps.writers.converting import Copier
 from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes import grouping
 from kcompact.engine.passes import index_pass as indexing
@@ -49,7 +49,7 @@ def run(
         job = PlainJob(
             plan_index(dump, folder),
             Workplace(str(folder), is_afar=is_afar),
-            Copying({}),
+            Copier({}),
             render_removed_keys,
             render_gaps,
             drop_tombstones,

@@ -17,7 +17,7 @@ from kcompact.dumps.dump import open_dump
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.output.workplace import Workplace
 from kcompact.dumps.records.record import Record
-from kcompact.dumps.writers.converting import Copying
+from kcompact.dumps.writers.converting import Copier
 from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes import index_pass as indexing
 from kcompact.errors import InputError
@@ -65,7 +65,7 @@ def compacted(path: Path, folder: Path, policy: Policy) -> tuple[Compacted, byte
             Beside(Given()),
             folder,
             Workplace(str(folder)),
-            Copying({}),
+            Copier({}),
             renderings,
             plain=False,
         )

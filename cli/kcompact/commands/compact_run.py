@@ -26,9 +26,8 @@ from kcompact.dumps.output.joining import joined, order_notes
 from kcompact.dumps.output.outputs import OutputChoice, OutputNames, OutputPlan, name_outputs
 from kcompact.dumps.output.stored_output import check_state_apart
 from kcompact.dumps.output.workplace import Workplace
-from kcompact.dumps.writers.converting import copying_for
+from kcompact.dumps.writers.converting import Copier, copier_for
 from kcompact.dumps.writers.targets import check_one_log, conversion_notes, with_writers, workplace
-from kcompact.engine.passes.copy_pass import Copier
 from kcompact.errors import ExitCode, PolicyError
 from kcompact.options.compact_options import CleaningOptions, parse_rounds
 from kcompact.options.log_options import (
@@ -118,7 +117,7 @@ class CompactCommand(Command):
             return _Work(folder, Workplace(None), None, places)
         is_afar = not places.shares_folder
         place = workplace(outputs, folder, reports=not self.output.no_report, is_afar=is_afar)
-        return _Work(folder, place, copying_for(outputs), places)
+        return _Work(folder, place, copier_for(outputs), places)
 
     def _open_state(self, stack: ExitStack, names: OutputNames) -> StatePlace | None:
         place = state_place(self.given)

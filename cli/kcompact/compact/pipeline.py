@@ -34,8 +34,8 @@ from kcompact.dumps.files.filters import logs_left_out, refuse_unmatched
 from kcompact.dumps.judging import files_left_out, judge, refuse_doubts
 from kcompact.dumps.output.workplace import Workplace
 from kcompact.dumps.records.layout import SplitNotes
+from kcompact.dumps.writers.converting import Copier
 from kcompact.engine.in_process import send_in_process
-from kcompact.engine.passes.copy_pass import Copier
 from kcompact.engine.passes.index_pass import IndexPlan, plan_index
 from kcompact.engine.passes.summaries import LogSummary, log_names
 from kcompact.engine.shuffle import Send, send

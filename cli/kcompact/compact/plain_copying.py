@@ -14,7 +14,8 @@ import pyarrow as pa
 from kcompact.compact.split_figures import SplitFigures, Splits, bounds_of, lost_records
 from kcompact.dumps.output.assemble import Fragment
 from kcompact.dumps.output.workplace import Workplace
-from kcompact.engine.passes.copy_pass import Copier, Part, StoredPart, open_part
+from kcompact.dumps.writers.converting import Copier
+from kcompact.engine.passes.copy_pass import Part, StoredPart, open_part
 from kcompact.engine.passes.grouped_rows import GROUPED_SCHEMA, is_tombstone_of, record_bytes_of, split_of
 from kcompact.engine.passes.grouping import passes_for
 from kcompact.engine.passes.index_pass import IndexPlan

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from kcompact.compact.plain_copying import RenderGaps, RenderRemoved
 from kcompact.dumps.output.workplace import Workplace
-from kcompact.engine.passes.copy_pass import Copier
+from kcompact.dumps.writers.converting import Copier
 from kcompact.engine.passes.index_pass import IndexPlan
 from kcompact.rules.verdicts import Verdict
 

@@ -10,7 +10,7 @@ from kcompact.dumps.writers.writer import Writer
 
 
 @dataclass(frozen=True)
-class Copying:
+class Copier:
     """Copies a file's survivors, or converts them where its output has a writer. Picklable."""
 
     writers: dict[int, Writer]  # by file_id
@@ -23,6 +23,6 @@ class Copying:
         return sum(out.write(chunk) for chunk in writer.encode(layout.decode(chosen)))
 
 
-def copying_for(outputs: OutputPlan) -> Copying:
+def copier_for(outputs: OutputPlan) -> Copier:
     """How survivors get into these outputs."""
-    return Copying({file.file_id: one.writer for one in outputs.targets if one.writer for file in one.files})
+    return Copier({file.file_id: one.writer for one in outputs.targets if one.writer for file in one.files})

@@ -3,7 +3,6 @@
 import shutil
 import sys
 from pathlib import Path
-from typing import BinaryIO, Protocol
 
 import numpy as np
 
@@ -11,17 +10,11 @@ from kcompact.dumps.files.at_hand import file_at_hand
 from kcompact.dumps.output.assemble import Fragment
 from kcompact.dumps.output.workplace import PartFile, Workplace
 from kcompact.dumps.records.layout import Chosen
+from kcompact.dumps.writers.converting import Copier
 from kcompact.engine.meter import WRITTEN, Meter
 from kcompact.engine.passes.index_pass import IndexPlan
 from kcompact.errors import OutputError
 from kcompact.storage.scratch import create_part, folder_outside
-
-
-class Copier(Protocol):
-    """How survivors come out: as they are in the dump, or written in another format."""
-
-    def __call__(self, chosen: Chosen, out: BinaryIO) -> int:
-        """Write the chosen records, in their order; return the bytes written."""
 
 
 def open_part(plan: IndexPlan, workplace: Workplace, task: str, copier: Copier | None) -> "Part | StoredPart":
