@@ -81,6 +81,29 @@ def test_fields_are_found_where_the_user_says(path: Path) -> None:
     assert record == Record("orders", 1, 5, -1, b"k", b"v")
 
 
+def test_fields_that_may_both_be_the_key_are_asked_about(path: Path) -> None:
+    one = {"Offset": 5, "key": "a", "_key": "b", "message": "v"}
+    dump(path, one, {**one, "Offset": 6})
+    with pytest.raises(InputError, match="the key may be the field _key, key") as refused:
+        records(path)
+    assert refused.value.hint == "say which of them it is with --fields key=FIELD"
+    assert [record.key for record in records(path, fields={"key": "_key"})] == [b"b", b"b"]
+    dump(path, {"id": 1, "time": 5, "Time": 6})
+    assert [record.key for record in records(path, key_fields=("id",))] == [b"1"]
+
+
+def test_columns_of_one_name_are_refused_where_they_matter(tmp_path: Path) -> None:
+    path = tmp_path / "orders.csv"
+    path.write_text("offset,key,value,key,note,note\n5,a,v,b,x,y\n")
+    with pytest.raises(InputError, match="2 columns are called key"):
+        records(path)
+    columns = ("offset", "key", "value", "value", "note", "note")
+    with pytest.raises(InputError, match="2 columns are called value"):
+        records(path, columns=columns)
+    path.write_text("offset,key,value,other,note,note\n5,a,v,b,x,y\n")
+    assert [record.key for record in records(path)] == [b"a"]
+
+
 def test_a_field_of_the_value_can_be_the_key(path: Path) -> None:
     dump(path, {"id": 1, "name": "a"}, {"id": 2, "name": "b"}, {"id": 1, "name": "c"})
     found = records(path, key_fields=("id",))

@@ -219,6 +219,14 @@ _LOOKS_LIKE = {
 def _csv(
     found: Candidate, dialect: Dialect, columns: tuple[str, ...], delimiter: str, start: int
 ) -> Recognised:
+    """Raises InputError for a part of the records that several columns may be."""
+    parts = (getattr(dialect, part) for part in _COLUMN_NAMES)
+    twice = next((name for name in parts if name and columns.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(
+            f"{found.path}: {columns.count(twice)} columns are called {twice}",
+            hint="give each column a name of its own, in the first line or in --columns",
+        )
     shape = CsvShape(
         start=start,
         begin=found.head[:start],

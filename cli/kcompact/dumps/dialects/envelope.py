@@ -30,14 +30,23 @@ def guess_envelope(path: str, layout: str, seen: set[str], options: ReadOptions)
 
     Business JSON may well have a ``key`` or a ``timestamp`` of its own, so one name proves nothing.
     """
-    by_plain = {plain_name(name): name for name in sorted(seen, key=lambda name: name.count("."))}
-    found: dict[str, Any] = {
-        role: next((by_plain[alias] for alias in aliases if alias in by_plain), None)
+    by_plain: dict[str, list[str]] = {}
+    for name in sorted(seen):
+        by_plain.setdefault(plain_name(name), []).append(name)
+    named = {
+        role: next((by_plain[alias] for alias in aliases if alias in by_plain), [])
         for role, aliases in ALIASES.items()
     }
+    found: dict[str, Any] = {role: names[0] if names else None for role, names in named.items()}
     if options.key_fields and (found["value"] is None or found["offset"] is None):
         found = {**dict.fromkeys(ALIASES), "value": ""}  # bare values, whatever their fields are called
     found |= options.fields
+    for role, names in named.items():
+        if len(names) > 1 and found[role] == names[0] and role not in options.fields:
+            raise InputError(
+                f"{path}: the {role} may be the field {some(names)}",
+                hint=f"say which of them it is with --fields {role}=FIELD",
+            )
     has_key = found["key"] is not None or options.key_fields
     if not has_key or (found["value"] is None and found["offset"] is None):
         raise InputError(
