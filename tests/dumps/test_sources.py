@@ -68,7 +68,9 @@ def test_a_folder_of_marks_alone_is_no_dump(tmp_path: Path) -> None:
     ("address", "command"),
     [
         ("https://host/orders.jsonl", "curl -s https://host/orders.jsonl | kcompact compact -"),
-        ("ftp://host/orders.jsonl", "it reads s3://, gs://, abfss://, hdfs:// and local files"),
+        ("ftp://host/orders.jsonl", "known are s3://, gs://, abfss://, hdfs:// and local files"),
+        ("s3a://bucket/orders/", "write it as s3://bucket/orders/"),
+        ("file:///data/orders.jsonl", "write the path alone: /data/orders.jsonl"),
     ],
 )
 def test_an_address_is_called_one_and_a_way_to_read_it_is_named(address: str, command: str) -> None:

@@ -16,7 +16,7 @@ from kcompact.broker.quantities import parse_moment_ms
 from kcompact.broker.segment_lists import read_segments
 from kcompact.errors import PolicyError
 from kcompact.options.shared_options import value_option
-from kcompact.storage.object_stores import is_address
+from kcompact.storage.object_stores import is_address, refuse_other_address
 
 _PANEL = "What the dump cannot know"
 
@@ -119,6 +119,7 @@ def state_place(options: GivenOptions) -> str | None:
     """The folder of ``--state``, or a prefix that ends in a slash. Raises PolicyError for an empty name."""
     if options.state == "":
         raise PolicyError("--state names nothing", hint="is a variable empty? --state orders.state")
+    refuse_other_address("--state", options.state or "")
     if options.state and is_address(options.state):
         return f"{options.state.rstrip('/')}/"
     return options.state

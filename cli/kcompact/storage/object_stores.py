@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
 SCHEMES = ("s3", "gs", "abfss", "hdfs")
+_OTHER_NAMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfs": "abfss"}
+_ADDRESS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<rest>.*)", re.DOTALL)
 _ATTEMPTS = 8  # with the client's growing pauses: half a minute of 503
 _PART_BUFFER_BYTES = 1 << 20
 
@@ -64,6 +66,26 @@ class StoredObject:
 def is_address(path: str) -> bool:
     """Whether an argument names something on a store."""
     return path.partition("://")[0] in SCHEMES and "://" in path
+
+
+def address_hint(address: str) -> str | None:
+    """The remedy for an address that is of none of SCHEMES; None for one of them, and for a path."""
+    found = _ADDRESS.match(address)
+    if found is None or found["scheme"] in SCHEMES:
+        return None
+    scheme = found["scheme"].lower()
+    if _OTHER_NAMES.get(scheme, scheme) in SCHEMES:
+        return f"write it as {_OTHER_NAMES.get(scheme, scheme)}://{found['rest']}"
+    if scheme == "file":
+        return f"write the path alone: {found['rest']}"
+    return f"known are {', '.join(f'{scheme}://' for scheme in SCHEMES)} and local files"
+
+
+def refuse_other_address(option: str, path: str) -> None:
+    """Raise OutputError where an option names an address that would be taken for a folder here."""
+    hint = address_hint(path)
+    if hint is not None:
+        raise OutputError(f"{option} {path}: an address that kcompact cannot write to", hint=hint)
 
 
 def list_objects(address: str) -> list[StoredObject]:

@@ -16,7 +16,7 @@ from kcompact.console import stdout
 from kcompact.errors import OutputError
 from kcompact.storage import disk
 from kcompact.storage.apart import WrittenPath
-from kcompact.storage.object_stores import is_address
+from kcompact.storage.object_stores import is_address, refuse_other_address
 from kcompact.storage.publication import Publication, open_publication
 from kcompact.storage.replacing import check_replaceable
 
@@ -86,6 +86,7 @@ def open_report(
             f"-o {output}: a report goes to a file here, not to a store",
             hint="name a file, or leave -o out and pipe what is said to the store's own tool",
         )
+    refuse_other_address("-o", output)
     path = Path(output)
     check_paths(dumps, others, [WrittenPath(path, "-o")], annotations)
     check = partial(check_replaceable, path, overwrite=options.overwrite)

@@ -9,7 +9,7 @@ from pathlib import Path
 from kcompact.dumps.files.marks import is_mark
 from kcompact.dumps.files.stored import stored_files
 from kcompact.errors import InputError
-from kcompact.storage.object_stores import SCHEMES, is_address
+from kcompact.storage.object_stores import address_hint, is_address
 
 STDIN = "-"
 _ANY_DEPTH = re.compile(r"(?<![^/])\*\*(?![^/])")  # ** as a whole part of a path
@@ -53,8 +53,7 @@ def _files_of(argument: str) -> list[str]:
         return sorted(found, key=natural_order)
     if path.exists():  # a FIFO, as of process substitution
         return [argument]
-    if "://" in argument:
-        raise InputError(f"{argument}: an address that kcompact cannot read", hint=_address_hint(argument))
+    _refuse_address(argument)
     if not glob.has_magic(argument):
         raise InputError(f"{argument}: no such file or folder")
     found = list(_matches(argument))
@@ -63,10 +62,12 @@ def _files_of(argument: str) -> list[str]:
     return sorted(found, key=natural_order)
 
 
-def _address_hint(argument: str) -> str:
-    if argument.startswith(("http:", "https:")):
-        return f"pipe it: curl -s {argument} | kcompact compact -"
-    return f"it reads {', '.join(f'{scheme}://' for scheme in SCHEMES)} and local files"
+def _refuse_address(argument: str) -> None:
+    hint = address_hint(argument)
+    if argument.startswith(("http://", "https://")):
+        hint = f"pipe it: curl -s {argument} | kcompact compact -"
+    if hint is not None:
+        raise InputError(f"{argument}: an address that kcompact cannot read", hint=hint)
 
 
 def _matches(pattern: str) -> Iterator[str]:

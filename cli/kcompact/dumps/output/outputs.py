@@ -8,7 +8,7 @@ from kcompact.dumps.output.stored_output import StoredOutput, check_prefixes, le
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.dumps.writers.writer import Writer
 from kcompact.errors import OutputError
-from kcompact.storage.object_stores import is_address
+from kcompact.storage.object_stores import is_address, refuse_other_address
 from kcompact.storage.replacing import check_replaceable
 
 STDIO = "-"
@@ -86,6 +86,8 @@ class OutputChoice:
 
 def name_outputs(arguments: list[str], files: list[str], choice: OutputChoice) -> OutputNames:
     """Decide all output paths for dumps named by ``arguments``, found as ``files``. Raises OutputError."""
+    for option, path in (("-o", choice.output), ("--report", choice.report)):
+        refuse_other_address(option, path or "")
     if choice.output is not None and is_address(choice.output):
         return _on_store(arguments, choice.output, choice)
     if choice.report is not None and is_address(choice.report):
