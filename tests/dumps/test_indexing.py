@@ -1,8 +1,8 @@
 import pyarrow as pa
 import pytest
 
+from index_frames import part_of_rows
 from kcompact.dumps.records.indexing import index_rows, is_debezium_delete, log_bytes, value_kind
-from kcompact.dumps.records.layout import SplitNotes
 from kcompact.dumps.records.record import (
     EXTRA_FIELDS,
     VALUE_EMPTY,
@@ -30,17 +30,17 @@ def test_log_bytes_count_headers_and_long_varints() -> None:
 
 
 def test_rows_carry_every_extra_column_and_the_table_of_logs() -> None:
-    notes = SplitNotes()
+    part = part_of_rows(3)
     records = [Record("t", 1, 7, -1, None, None), Record("u", 0, 8, 5, b"", b"", timestamp_type="logappend")]
     found = [(100, 10, records[0]), (110, 12, records[1])]
-    table = pa.Table.from_batches(index_rows(found, 3, frozenset(EXTRA_FIELDS), notes))
+    table = pa.Table.from_batches(index_rows(found, part, frozenset(EXTRA_FIELDS)))
     assert table.schema == index_schema(frozenset(EXTRA_FIELDS))
     assert table["key"].to_pylist() == [None, b""]
     assert table["is_tombstone"].to_pylist() == [True, False]
     assert table["position"].to_pylist() == [100, 110]
     assert table["timestamp_type"].to_pylist() == [-1, 1]
     assert table["value_bytes"].to_pylist() == [-1, 0]
-    assert notes.logs == {log_id_of("t", 1): ("t", 1), log_id_of("u", 0): ("u", 0)}
+    assert part.notes.logs == {log_id_of("t", 1): ("t", 1), log_id_of("u", 0): ("u", 0)}
     assert table["log_id"].to_pylist() == [log_id_of("t", 1), log_id_of("u", 0)]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kcompact.dumps.records.record import Record, content_hash, headers_hash, value_hash
+from kcompact.dumps.records.record import Record, content_hash, headers_hash
 from records import record
 
 
@@ -23,10 +23,6 @@ def test_content_hash_sees_every_part(other: Record) -> None:
 
 def test_content_hash_leaves_the_place_out() -> None:
     assert content_hash(record("k", "v", offset=3)) == content_hash(record("k", "v", offset=9, partition=1))
-
-
-def test_value_hash_tells_null_from_empty_and_from_what_null_is_spelt_as() -> None:
-    assert len({value_hash(None), value_hash(b""), value_hash(b"-"), value_hash(b"null")}) == 4
 
 
 def test_headers_hash_sees_order_null_and_where_a_name_ends() -> None:

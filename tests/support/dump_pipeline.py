@@ -12,6 +12,7 @@ from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.output.outputs import OutputChoice, OutputPlan, name_outputs
 from kcompact.dumps.records.layout import Chosen, DumpFile, Split, SplitNotes, SplitToIndex
 from kcompact.dumps.records.record import index_schema
+from siphash import SECRET
 
 ONE_SPLIT = 1 << 40
 
@@ -30,7 +31,7 @@ def index_all(
     for split in dump.splits(split_bytes):
         file = dump.files[split.file_id]
         notes[split.split_id] = SplitNotes()
-        batches += LAYOUTS[file.layout].index(SplitToIndex(file, split, notes[split.split_id]), extra)
+        batches += LAYOUTS[file.layout].index(SplitToIndex(file, split, notes[split.split_id], SECRET), extra)
     return pa.Table.from_batches(batches, index_schema(extra)), notes
 
 

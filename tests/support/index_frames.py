@@ -4,16 +4,24 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
+from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.records.indexing import index_rows
-from kcompact.dumps.records.layout import SplitNotes
+from kcompact.dumps.records.layout import DumpFile, Split, SplitNotes, SplitToIndex
 from kcompact.dumps.records.record import Record, index_schema, log_id_of
+from siphash import SECRET
 
 
 def index_table(records: Iterable[Record], extra: frozenset[str]) -> pa.Table:
     """One split of one file that holds the records in the order given."""
     found = ((position, 1, record) for position, record in enumerate(records))
-    batches = list(index_rows(found, 0, extra, SplitNotes()))
+    batches = list(index_rows(found, part_of_rows(0), extra))
     return pa.Table.from_batches(batches, schema=index_schema(extra))
+
+
+def part_of_rows(split_id: int) -> SplitToIndex:
+    """What rows without a dump say of where they come from."""
+    file = DumpFile(0, "rows", "rows", 0, "json_lines", Dialect("rows", "no tool"))
+    return SplitToIndex(file, Split(split_id, 0, 0, 0), SplitNotes(), SECRET)
 
 
 def logs_of(*dumps: Iterable[Record]) -> dict[int, tuple[str, int]]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from index_frames import part_of_rows
 from kcompact.broker.given import GivenLog
 from kcompact.cleaner.cleaning import NOTHING_GIVEN, Cleaning, clean
 from kcompact.cleaner.shares import Shares, plan_shares
@@ -28,7 +29,7 @@ def index_table(logs: Mapping[int, Iterable[Record]]) -> pa.Table:
     batches = []
     for split_id, (log_id, records) in enumerate(logs.items()):
         found = [(position, 1, record) for position, record in enumerate(records)]
-        for batch in index_rows(found, split_id, INDEXED, SplitNotes()):
+        for batch in index_rows(found, part_of_rows(split_id), INDEXED):
             ids = pa.array([log_id] * batch.num_rows, pa.int64())
             batches.append(batch.set_column(0, batch.schema.field("log_id"), ids))
     return pa.Table.from_batches(batches)

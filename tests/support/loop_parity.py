@@ -13,6 +13,7 @@ from kcompact.dumps.records.contents import CONTENT_EXTRA
 from kcompact.dumps.records.framed import FramedLayout
 from kcompact.dumps.records.layout import DumpFile, Split, SplitNotes, SplitToIndex
 from kcompact.dumps.records.record import index_schema
+from siphash import SECRET
 
 
 def assert_same(file: DumpFile, extra: frozenset[str] = frozenset()) -> pa.Table:
@@ -54,14 +55,14 @@ def read_by_loop_alone(file: DumpFile, extra: frozenset[str]) -> pa.Table:
 
 def whole(files: Sequence[DumpFile]) -> list[SplitToIndex]:
     return [
-        SplitToIndex(file, Split(3 + file.file_id, file.file_id, 0, file.data_bytes), SplitNotes())
+        SplitToIndex(file, Split(3 + file.file_id, file.file_id, 0, file.data_bytes), SplitNotes(), SECRET)
         for file in files
     ]
 
 
 def scanner_of(file: DumpFile, extra: frozenset[str]) -> Scanner:
     module = importlib.import_module(f"kcompact.dumps.loops.{readiness._SCANNERS[file.layout]}")
-    scanner: Scanner | None = module.scanner_for(file, extra)
+    scanner: Scanner | None = module.scanner_for(*whole([file]), extra)
     assert scanner is not None
     return scanner
 

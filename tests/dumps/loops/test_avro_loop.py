@@ -26,12 +26,16 @@ from kcompact.dumps.loops.readiness import load_loops
 from kcompact.dumps.records.contents import CONTENT_EXTRA
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, SplitToIndex
 from kcompact.dumps.records.record import Record
+from loop_parity import whole
+from siphash import SECRET
 
 assert load_loops("avro")
 
 
 def scanner_of(file: DumpFile, extra: frozenset[str] = frozenset()) -> Any:
-    return importlib.import_module("kcompact.dumps.loops.avro.avro_scanner").scanner_for(file, extra)
+    return importlib.import_module("kcompact.dumps.loops.avro.avro_scanner").scanner_for(
+        *whole([file]), extra
+    )
 
 
 def some_records(count: int, seed: int) -> list[Record]:
@@ -91,7 +95,7 @@ def fits_the_loop(path: Path, extra: frozenset[str] = frozenset()) -> bool:
         scanner = scanner_of(file, extra)
         if scanner is None:
             return False
-        by_loop = BlockLoop(scanner, SplitToIndex(file, split, SplitNotes()), extra, no_reference)
+        by_loop = BlockLoop(scanner, SplitToIndex(file, split, SplitNotes(), SECRET), extra, no_reference)
         with avro.map_file(file.data_path) as data:
             for chunk in avro._chunks(data, file, split):
                 list(by_loop.index(chunk))

@@ -19,8 +19,9 @@ from kcompact.dumps.loops.value_columns import KIND_EXTRA
 from kcompact.dumps.records.contents import CONTENT_EXTRA
 from kcompact.dumps.records.framed import TextShape
 from kcompact.dumps.records.layout import DumpFile
-from kcompact.dumps.records.record import VALUE_WORD_NULL, value_hash
+from kcompact.dumps.records.record import VALUE_WORD_NULL
 from loop_parity import assert_same, assert_same_together, assert_same_with, read_by_loop_alone, whole
+from siphash import value_hash
 
 LOOP_EXTRA = KIND_EXTRA | CONTENT_EXTRA
 assert load_loops("json_lines")

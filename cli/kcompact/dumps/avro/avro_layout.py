@@ -148,7 +148,7 @@ def _indexed(part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBat
     exact = _ExactReader(part, values=bool(extra))
 
     def by_reference(chunk: Chunk, first: Cursor, last: Cursor) -> Iterator[pa.RecordBatch]:
-        return index_rows(exact.read(chunk, first, last), part.split.split_id, extra, part.notes)
+        return index_rows(exact.read(chunk, first, last), part, extra)
 
     scanner = scanner_of(part, extra)
     by_loop = BlockLoop(scanner, part, extra, by_reference) if scanner is not None else None

@@ -79,9 +79,9 @@ class LineLoop:
 
     def _windows(self) -> Iterator[Window]:
         try:
-            yield from windows_of([ByteRange(f.data_path, s.start, s.end) for f, s, _ in self._parts])
+            yield from windows_of([ByteRange(f.data_path, s.start, s.end) for f, s, *_ in self._parts])
         except LongLineError as long:  # only a part that is read alone may be so large
-            _, split, notes = self._parts[0]
+            _, split, notes, _ = self._parts[0]
             notes.rejects.append(Reject(split.split_id, long.position, TOO_LARGE, TOO_LARGE_HINT))
 
     def _pieces(self, window: Window, columns: Columns, first: int) -> Iterator[pa.RecordBatch]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SMALLEST_DUMP_BYTES = {"json_lines": 16 << 20, "csv_lines": 10 << 20, "avro": 10 << 20}
 """Below, importing numba and loading compiled code (half a CPU second) cost more than they save."""
 WORTH_COMPILING_BYTES = 256 << 20  # for smaller dumps no run waits until loops are compiled
-_FOR_ALL = ("log_figures_loop", "offset_map_loop")
+_FOR_ALL = ("content_hash_loop", "log_figures_loop", "offset_map_loop")
 LOOPS = {
     "json_lines": ("json.json_lines_loop", "json.json_text_loop", "json.telling_words_loop", *_FOR_ALL),
     "csv_lines": ("csv.csv_lines_loop", "csv.csv_cells", *_FOR_ALL),
@@ -52,7 +52,7 @@ def scanner_of(part: "SplitToIndex", extra: frozenset[str]) -> Any:
     For a large dump the first process compiles, which takes some ten seconds; others wait for it. It is noted
     where that fails.
     """
-    file, _, notes = part
+    file, notes = part.file, part.notes
     if not are_loops_worth_it(file):
         return None
     is_large = file.dump_bytes >= WORTH_COMPILING_BYTES
@@ -61,7 +61,7 @@ def scanner_of(part: "SplitToIndex", extra: frozenset[str]) -> Any:
             notes.count("read_without_loops")
         return None
     module = importlib.import_module(f"kcompact.dumps.loops.{_SCANNERS[file.layout]}")
-    return module.scanner_for(file, extra)
+    return module.scanner_for(part, extra)
 
 
 def load_loops(layout: str, *, compile_now: bool = True) -> bool:

@@ -7,9 +7,11 @@ import pyarrow as pa
 
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.loops import columns as c
+from kcompact.dumps.loops.content_hash_loop import hash_ranges
 from kcompact.dumps.loops.scanned_rows import Misfit, ScannedRows
 from kcompact.dumps.loops.windows import Window
-from kcompact.dumps.records.contents import ABSENT, CONTENT_EXTRA, Contents, hashes_of_ranges, lengths_of
+from kcompact.dumps.records.content_hashes import ABSENT, hashes_as_column
+from kcompact.dumps.records.contents import CONTENT_EXTRA, Contents, lengths_of
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.headers import Headers
 from kcompact.dumps.records.record import INDEX_SCHEMA, VALUE_EMPTY, VALUE_NULL, VALUE_PRESENT, index_schema
@@ -59,8 +61,12 @@ def contents_of(
     lengths: np.ndarray,
     headers: pa.Array,
     read_headers: Callable[[bytes], Headers],
+    secret: bytes,
 ) -> Contents:
-    """Values lie in ``texts``; ``headers`` are spelt as the format has them, null for none. Raises Misfit."""
+    """Values lie in ``texts``; ``headers`` are spelt as the format has them, null for none. Raises Misfit.
+
+    ``secret`` is that of the hashes.
+    """
     encoded = headers.fill_null(b"").dictionary_encode()
     try:
         known: Sequence[Headers] = [
@@ -70,7 +76,9 @@ def contents_of(
         raise Misfit from error
 
     def hash_values() -> pa.Array:
-        return hashes_of_ranges(texts.data, starts, lengths)
+        hashes = np.empty((len(starts), 2), np.uint64)
+        hash_ranges(texts, starts, lengths, np.frombuffer(secret, np.uint64), hashes)
+        return hashes_as_column(hashes, texts, starts, lengths, secret)
 
     return Contents(lengths_of(keys), lengths, hash_values, known, encoded.indices.to_numpy())
 

@@ -99,7 +99,7 @@ class Parquet(Layout):
                     yield from rows
                     continue
                 found = until_reject(asked_for(_records_of(source, group, reader), part), part)
-                yield from index_rows(found, part.split.split_id, extra, part.notes)
+                yield from index_rows(found, part, extra)
                 if part.notes.rejects:
                     return
 

@@ -1,21 +1,19 @@
 """Hashes and sizes of many records at once: what ``indexing.EXTRA`` computes record by record."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 
 import numpy as np
 import pyarrow as pa
 
+from kcompact.dumps.records.content_hashes import ABSENT
 from kcompact.dumps.records.headers import Headers
 from kcompact.dumps.records.indexing import BATCH_OVERHEAD_BYTES, RECORD_OVERHEAD_BYTES, headers_log_bytes
-from kcompact.dumps.records.record import HASH_BYTES, headers_hash, value_hash
+from kcompact.dumps.records.record import HASH_BYTES, headers_hash
 
 CONTENT_EXTRA = frozenset({"log_bytes", "is_control", "value_hash", "headers_hash"})
 """Columns of EXTRA_FIELDS that can be told for many records at once."""
 
-ABSENT = -1  # the length of a null
-_NULL_HASH = value_hash(None)
 _VARINT_STEPS = [1 << (7 * groups - 1) for groups in range(1, 6)]  # zigzag doubles: 64, 8192, ...
 
 
@@ -51,23 +49,6 @@ class Contents:
         hashes = pa.array([headers_hash(headers) for headers in self.headers], pa.binary())
         codes = np.zeros(len(self.key_bytes), np.int64) if self.header_codes is None else self.header_codes
         return hashes.take(pa.array(codes))
-
-
-def hashes_of_ranges(data: memoryview, starts: np.ndarray, lengths: np.ndarray) -> pa.Array:
-    """``value_hash`` of the bytes in each range; a length of ABSENT is null."""
-    spans = zip(starts.tolist(), lengths.tolist(), strict=True)
-    return hashes_of(None if length < 0 else data[start : start + length] for start, length in spans)
-
-
-def hashes_of(values: Iterable[bytes | memoryview | None]) -> pa.Array:
-    """``value_hash`` of each value."""
-    digests = b"".join(
-        _NULL_HASH if value is None else blake2b(b"%d:" % len(value) + value, digest_size=HASH_BYTES).digest()
-        for value in values
-    )
-    rows = len(digests) // HASH_BYTES
-    offsets = np.arange(rows + 1, dtype=np.int32) * HASH_BYTES
-    return pa.Array.from_buffers(pa.binary(), rows, [None, pa.py_buffer(offsets), pa.py_buffer(digests)])
 
 
 def lengths_of(values: pa.Array) -> np.ndarray:

@@ -10,8 +10,9 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcompact.dumps.records.content_hashes import value_hashes
 from kcompact.dumps.records.headers import Headers
-from kcompact.dumps.records.layout import SplitNotes
+from kcompact.dumps.records.layout import SplitNotes, SplitToIndex
 from kcompact.dumps.records.record import (
     VALUE_EMPTY,
     VALUE_NULL,
@@ -22,7 +23,6 @@ from kcompact.dumps.records.record import (
     headers_hash,
     index_schema,
     log_id_of,
-    value_hash,
 )
 
 REPLACEMENT = "\ufffd".encode()
@@ -34,9 +34,7 @@ _DEBEZIUM_DELETE = re.compile(rb'"op"\s*:\s*"d"')
 _TIMESTAMP_TYPES = {"create": 0, "logappend": 1}
 
 
-def index_rows(
-    found: Iterable[Found], split_id: int, extra: frozenset[str], notes: SplitNotes
-) -> Iterator[pa.RecordBatch]:
+def index_rows(found: Iterable[Found], part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBatch]:
     """Rows of ``index_schema(extra)`` for records in the order of their split; notes learn the logs."""
     schema = index_schema(extra)
     log_ids: dict[tuple[str, int], int] = {}
@@ -47,14 +45,21 @@ def index_rows(
             log = record.topic, record.partition
             if log not in log_ids:
                 log_ids[log] = log_id_of(*log)
-                notes.logs[log_ids[log]] = log
+                part.notes.logs[log_ids[log]] = log
             ids.append(log_ids[log])
-        columns = [ids, *_fixed_columns(chunk, split_id)]
-        columns += [[EXTRA[name](row[2]) for row in chunk] for name in schema.names[len(columns) :]]
+        columns = [ids, *_fixed_columns(chunk, part.split.split_id)]
+        records = [record for _, _, record in chunk]
+        columns += [_extra_column(name, records, part) for name in schema.names[len(columns) :]]
         yield pa.RecordBatch.from_arrays(
             [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)],
             schema=schema,
         )
+
+
+def _extra_column(name: str, records: list[Record], part: SplitToIndex) -> Any:
+    if name == "value_hash":
+        return value_hashes([record.value for record in records], part.hash_secret)
+    return list(map(EXTRA[name], records))
 
 
 def _fixed_columns(chunk: list[Found], split_id: int) -> list[list[Any]]:
@@ -118,14 +123,13 @@ EXTRA: dict[str, Callable[[Record], Any]] = {
     "log_bytes": log_bytes,
     "is_control": lambda record: record.is_control,
     "content_hash": content_hash,
-    "value_hash": lambda record: value_hash(record.value),
     "headers_hash": lambda record: headers_hash(record.headers),
     "value_kind": lambda record: value_kind(record.value),
     "value_bytes": lambda record: -1 if record.value is None else len(record.value),
     "timestamp_type": lambda record: _TIMESTAMP_TYPES.get(record.timestamp_type or "", -1),
     "is_debezium_delete": lambda record: is_debezium_delete(record.value),
 }
-"""The function that computes each of EXTRA_FIELDS."""
+"""The function that computes each of EXTRA_FIELDS, but for ``value_hash``, which is of many at once."""
 
 
 def count_replacements(rows: pa.RecordBatch, notes: SplitNotes) -> None:

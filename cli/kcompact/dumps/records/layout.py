@@ -92,11 +92,15 @@ class SplitNotes:
 
 
 class SplitToIndex(NamedTuple):
-    """A split, the file it is a part of, and where to note what is found beside its rows."""
+    """A split, the file it is a part of, and where to note what is found beside its rows.
+
+    ``hash_secret`` is the run's, for whom ``value_hash`` is asked for.
+    """
 
     file: DumpFile
     split: Split
     notes: SplitNotes
+    hash_secret: bytes = b""
 
 
 class Chosen(NamedTuple):

@@ -48,7 +48,7 @@ class Layout(ABC):
         Stops at the first record that cannot be read.
         """
         found = until_reject(self.found(part, values=bool(extra)), part)
-        yield from index_rows(found, part.split.split_id, extra, part.notes)
+        yield from index_rows(found, part, extra)
 
     def index_together(
         self, parts: Sequence[SplitToIndex], extra: frozenset[str]

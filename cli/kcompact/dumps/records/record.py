@@ -47,7 +47,7 @@ EXTRA_FIELDS = {
         pa.field("log_bytes", pa.int32(), nullable=False),  # R40: alone in an uncompressed v2 batch
         pa.field("is_control", pa.bool_(), nullable=False),
         pa.field("content_hash", pa.binary(), nullable=False),  # content_hash(record)
-        pa.field("value_hash", pa.binary(), nullable=False),  # value_hash(record.value)
+        pa.field("value_hash", pa.binary(), nullable=False),  # content_hashes.py: of the value alone
         pa.field("headers_hash", pa.binary(), nullable=False),  # headers_hash(record.headers)
         pa.field("value_kind", pa.int8(), nullable=False),  # VALUE_* below
         pa.field("value_bytes", pa.int32(), nullable=False),  # length of the decoded value; -1 for null
@@ -76,11 +76,6 @@ def log_id_of(topic: str, partition: int) -> int:
 def content_hash(record: Record) -> bytes:
     """128 bits over key, value, timestamp and headers: equal content, equal hash, whatever the format."""
     return _hash_of([str(record.timestamp_ms).encode(), record.key, record.value, *_parts(record.headers)])
-
-
-def value_hash(value: bytes | None) -> bytes:
-    """128 bits over a value alone; null has a hash of its own, which no bytes have."""
-    return _hash_of([value])
 
 
 def headers_hash(headers: tuple[tuple[str, bytes | None], ...]) -> bytes:

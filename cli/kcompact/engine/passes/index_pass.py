@@ -39,10 +39,11 @@ class IndexPlan:
     tasks: tuple[tuple[Split, ...], ...]
     folder: str  # where tasks count how far they are
     extra: frozenset[str] = frozenset()
+    hash_secret: bytes = b""  # where ``extra`` has value_hash: equal in plans that are compared
 
     def __reduce__(self) -> tuple[Callable[..., "IndexPlan"], tuple[object, ...]]:
         """Pickled once for all tasks: a worker that has read a plan knows it by its bytes."""
-        values = (self.files, self.tasks, self.folder, self.extra)
+        values = (self.files, self.tasks, self.folder, self.extra, self.hash_secret)
         if len(self.files) <= FEW_FILES:
             return IndexPlan, values
         return _plan_in, (pickle.dumps(values),)
@@ -75,6 +76,7 @@ def plan_index(
     dump: Dump,
     folder: Path,
     extra: frozenset[str] = frozenset(),
+    hash_secret: bytes = b"",
     *,
     whole_files: bool = False,
 ) -> IndexPlan:
@@ -100,7 +102,7 @@ def plan_index(
         task_bytes += size
     files = tuple(map(_from_anywhere, dump.files))
     folder_watched(folder)
-    return IndexPlan(files, tuple(map(tuple, tasks)), str(folder), extra)
+    return IndexPlan(files, tuple(map(tuple, tasks)), str(folder), extra, hash_secret)
 
 
 def _from_anywhere(file: DumpFile) -> DumpFile:
@@ -122,13 +124,14 @@ class TaskReader:
 
     def rows(self) -> Iterator[pa.RecordBatch]:
         """The index rows of all splits, in their order."""
+        plan = self._plan
         parts = (
-            SplitToIndex(self._plan.file_of(one), one, self.summaries[one.split_id].notes)
+            SplitToIndex(plan.file_of(one), one, self.summaries[one.split_id].notes, plan.hash_secret)
             for one in self._splits
         )
         for group in read_together(parts):
             with at_hand(group) as here:
-                for rows in LAYOUTS[here[0].file.layout].index_together(here, self._plan.extra):
+                for rows in LAYOUTS[here[0].file.layout].index_together(here, plan.extra):
                     _add_up(rows, self.summaries)
                     yield rows
                     self._meter.add(pc.sum(rows.column("record_bytes")).as_py() or 0)

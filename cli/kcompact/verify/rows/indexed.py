@@ -1,5 +1,6 @@
 """A dump as verification knows it once it is read: its logs, and what its format carries."""
 
+import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out
 from kcompact.dumps.judging import judge, refuse_doubts
+from kcompact.dumps.records.content_hashes import SECRET_BYTES
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.dumps.records.record import log_id_of
 from kcompact.dumps.text.csv_reader import CsvShape
@@ -99,7 +101,8 @@ def read_dumps(
     ``folder`` is where progress is counted. Raises InputError, also for doubtful nulls.
     """
     there = {kind: dump for kind, dump in dumps.items() if dump is not None}
-    plans = {kind: _plan(kind, dump, folder) for kind, dump in there.items()}
+    secret = secrets.token_bytes(SECRET_BYTES)
+    plans = {kind: _plan(kind, dump, folder, secret) for kind, dump in there.items()}
     receivers = _receivers_for([dump for kind, dump in there.items() if kind != COMMITTED])
     stage = send_dumps(send, plans, receivers)
     blocks = stage.driver_blocks()
@@ -110,10 +113,10 @@ def read_dumps(
     return Pairs(stage, receivers, ShareReader(is_alone=BEFORE not in there)), found
 
 
-def _plan(kind: str, dump: Dump, folder: Path) -> IndexPlan:
+def _plan(kind: str, dump: Dump, folder: Path, hash_secret: bytes) -> IndexPlan:
     own = folder / kind
     own.mkdir()
-    return plan_index(dump, own, frozenset() if kind == COMMITTED else COLUMNS)
+    return plan_index(dump, own, frozenset() if kind == COMMITTED else COLUMNS, hash_secret)
 
 
 def _receivers_for(dumps: Iterable[Dump]) -> int:

@@ -24,9 +24,10 @@ from kcompact.dumps.loops.avro.avro_values import MOST_DIGITS
 from kcompact.dumps.loops.columns import MOST_ROWS, Columns
 from kcompact.dumps.loops.scanned_rows import Misfit, ScannedRows
 from kcompact.dumps.loops.value_columns import added_columns, contents_of, gathered
-from kcompact.dumps.records.contents import ABSENT, CONTENT_EXTRA, Contents
+from kcompact.dumps.records.content_hashes import ABSENT
+from kcompact.dumps.records.contents import CONTENT_EXTRA, Contents
 from kcompact.dumps.records.headers import Headers
-from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.records.layout import SplitNotes, SplitToIndex
 
 _UNITS = {"auto", "ms", "us", "ns"}
 _BLOCK_SHIFT = 32
@@ -36,8 +37,9 @@ class AvroScanner:
     """Sets the loop up for a file, for ``block_loop.BlockLoop``."""
 
     def __init__(
-        self, file: DumpFile, program: AvroProgram, headers: AvroHeaders, extra: frozenset[str]
+        self, part: SplitToIndex, program: AvroProgram, headers: AvroHeaders, extra: frozenset[str]
     ) -> None:
+        file, self._hash_secret = part.file, part.hash_secret
         dialect: Dialect = file.dialect
         self._program, self._headers, self._extra = program, headers, extra
         self._rules = np.zeros(RULES, np.int64)
@@ -90,7 +92,7 @@ class AvroScanner:
         sizes = rows[c.HEADERS_END] - rows[c.HEADERS_START]
         headers = gathered(self._data, rows[c.HEADERS_START], np.where(sizes == 0, ABSENT, sizes))
         try:
-            return contents_of(keys, *values, headers, self._read_headers)
+            return contents_of(keys, *values, headers, self._read_headers, self._hash_secret)
         except DAMAGE as error:
             raise Misfit from error
 
@@ -98,15 +100,16 @@ class AvroScanner:
         return self._headers.decoded(encoded)
 
 
-def scanner_for(file: DumpFile, extra: frozenset[str]) -> AvroScanner | None:
+def scanner_for(part: SplitToIndex, extra: frozenset[str]) -> AvroScanner | None:
     """The loop set up for a file; None where only the reference can read its schema or what is asked for."""
+    file = part.file
     if not _covers(file.dialect, extra):
         return None
     reader = AvroReader(file, SplitNotes(), values=False)
     roles = ROLES if extra else ROLES[:-1]
     paths = {role: path for role, path in reader.paths.items() if role in roles and path}
     program = compile_program(reader.wire, paths, contents=bool(extra))
-    return None if program is None else AvroScanner(file, program, AvroHeaders(reader), extra)
+    return None if program is None else AvroScanner(part, program, AvroHeaders(reader), extra)
 
 
 def _covers(dialect: Dialect, extra: frozenset[str]) -> bool:

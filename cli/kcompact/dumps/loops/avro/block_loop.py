@@ -38,7 +38,7 @@ class BlockLoop:
         self, scanner: "AvroScanner", part: SplitToIndex, extra: frozenset[str], reference: Reference
     ) -> None:
         self._scanner, self._extra, self._reference = scanner, extra, reference
-        self._file, self._split, self._notes = part
+        self._file, self._split, self._notes, _ = part
         self._columns = Columns()
         self._logs: dict[tuple[str, int], int] = {}
 

@@ -24,7 +24,7 @@ from kcompact.dumps.loops.value_columns import added_columns, contents_of, means
 from kcompact.dumps.loops.windows import Window
 from kcompact.dumps.records.contents import CONTENT_EXTRA, Contents
 from kcompact.dumps.records.headers import Headers
-from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.records.layout import DumpFile, SplitNotes, SplitToIndex
 from kcompact.dumps.records.reading import FieldRules
 from kcompact.dumps.text.csv_reader import CsvShape
 
@@ -39,7 +39,8 @@ class CsvScanner:
 
     is_table = True
 
-    def __init__(self, file: DumpFile, extra: frozenset[str]) -> None:
+    def __init__(self, part: SplitToIndex, extra: frozenset[str]) -> None:
+        file, self._hash_secret = part.file, part.hash_secret
         shape: CsvShape = file.shape
         dialect: Dialect = file.dialect
         self._dialect, self._extra = dialect, extra
@@ -84,16 +85,16 @@ class CsvScanner:
         headers = pa.Array.from_buffers(
             pa.large_binary(), rows.count, [None, pa.py_buffer(bounds), pa.py_buffer(cells)]
         ).cast(pa.binary())
-        return contents_of(keys, *values, headers, self._headers)
+        return contents_of(keys, *values, headers, self._headers, self._hash_secret)
 
     def _headers(self, cell: bytes) -> Headers:
         """Raises ValueError where they cannot be read."""
         return self._to_headers(cell.decode("utf-8", _ERRORS), _ERRORS)
 
 
-def scanner_for(file: DumpFile, extra: frozenset[str]) -> CsvScanner | None:
+def scanner_for(part: SplitToIndex, extra: frozenset[str]) -> CsvScanner | None:
     """The loop set up for a file; None where only the reference can read its dialect or what is asked for."""
-    return CsvScanner(file, extra) if extra <= CONTENT_EXTRA and _covers(file) else None
+    return CsvScanner(part, extra) if extra <= CONTENT_EXTRA and _covers(part.file) else None
 
 
 def _covers(file: DumpFile) -> bool:

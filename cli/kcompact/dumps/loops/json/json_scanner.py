@@ -33,9 +33,10 @@ from kcompact.dumps.loops.value_columns import (
     values_of,
 )
 from kcompact.dumps.loops.windows import Window
-from kcompact.dumps.records.contents import ABSENT, CONTENT_EXTRA, Contents
+from kcompact.dumps.records.content_hashes import ABSENT
+from kcompact.dumps.records.contents import CONTENT_EXTRA, Contents
 from kcompact.dumps.records.headers import Headers
-from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.records.layout import SplitNotes, SplitToIndex
 from kcompact.dumps.records.reading import FieldRules
 
 _DOUBTFUL = re.compile(rb"\\u|\d{16}")  # surrogates, and numbers that parsers take for different ones
@@ -53,7 +54,8 @@ class JsonScanner:
 
     is_table = False
 
-    def __init__(self, file: DumpFile, names: JsonNames, extra: frozenset[str]) -> None:
+    def __init__(self, part: SplitToIndex, names: JsonNames, extra: frozenset[str]) -> None:
+        file, self._hash_secret = part.file, part.hash_secret
         dialect: Dialect = file.dialect
         self._dialect, self._names, self._extra = dialect, names, extra
         self._read_headers = FieldRules(file, SplitNotes()).to_headers
@@ -103,7 +105,7 @@ class JsonScanner:
         values = values_of(write_texts, window, rows, self._dialect.value_encoding)
         sizes = rows[c.HEADERS_END] - rows[c.HEADERS_START]
         headers = gathered(window.data, rows[c.HEADERS_START], np.where(sizes == 0, ABSENT, sizes))
-        return contents_of(keys, *values, headers, self._headers)
+        return contents_of(keys, *values, headers, self._headers, self._hash_secret)
 
     def _headers(self, spelt: bytes) -> Headers:
         """Raises ValueError where the rest of the line may count, or they cannot be read."""
@@ -112,11 +114,12 @@ class JsonScanner:
         return self._read_headers(orjson.loads(spelt), "surrogatepass")
 
 
-def scanner_for(file: DumpFile, extra: frozenset[str]) -> JsonScanner | None:
+def scanner_for(part: SplitToIndex, extra: frozenset[str]) -> JsonScanner | None:
     """The loop set up for a file; None where only the reference can read its dialect or what is asked for."""
-    names = json_names(file.dialect)
-    covers = names is not None and means_itself(file.dialect) and _tells(file.dialect, extra)
-    return JsonScanner(file, names, extra) if covers and names is not None else None
+    dialect: Dialect = part.file.dialect
+    names = json_names(dialect)
+    covers = names is not None and means_itself(dialect) and _tells(dialect, extra)
+    return JsonScanner(part, names, extra) if covers and names is not None else None
 
 
 def _tells(dialect: Dialect, extra: frozenset[str]) -> bool:

@@ -1,0 +1,118 @@
+"""Hashes by which values are compared: 128 bits, keyed with a secret of the run.
+
+Nobody who makes a dump can know the secret, so nobody can make two values with one hash. Most values are
+short, and for those many are hashed at once by SipHash-1-3 (Aumasson and Bernstein, 2012; with the 128-bit
+output of its authors' code); longer ones take BLAKE2b, one after the other. Where a dump is read by compiled
+loops, ``dumps/loops/content_hash_loop.py`` does the same.
+"""
+
+from collections.abc import Sequence
+from hashlib import blake2b
+
+import numpy as np
+import pyarrow as pa
+
+from kcompact.dumps.records.record import HASH_BYTES
+
+ABSENT = -1  # the length of a null
+LONGEST_OF_MANY = 1024  # bytes of a value that is hashed beside others
+SECRET_BYTES = 16
+NULL, VALUE = range(2)
+"""The first word of what is hashed: null has a hash of its own, which no bytes have."""
+
+_WORD_BYTES = 8
+_START = np.frombuffer(b"uespemosmodnarodarenegylsetybdet", np.uint64)
+_FOR_128_BITS, _FOR_MORE = np.uint64(0xEE), np.uint64(0xDD)
+_ONE, _ALL = np.uint64(1), np.uint64(2**64 - 1)
+_BYTE_BITS, _LENGTH_SHIFT = np.uint64(8), np.uint64(56)
+_FINAL_ROUNDS = 3
+
+
+def value_hashes(values: Sequence[bytes | None], secret: bytes) -> pa.Array:
+    """The hash of each value; ``secret`` has SECRET_BYTES."""
+    lengths = np.array([ABSENT if value is None else len(value) for value in values], np.int64)
+    sizes = np.maximum(lengths, 0)
+    data = np.frombuffer(b"".join(value or b"" for value in values) + bytes(_WORD_BYTES), np.uint8)
+    starts = np.cumsum(sizes) - sizes
+    return hashes_as_column(_sip_hashes(data, starts, lengths, secret), data, starts, lengths, secret)
+
+
+def hashes_as_column(
+    hashes: np.ndarray, data: np.ndarray, starts: np.ndarray, lengths: np.ndarray, secret: bytes
+) -> pa.Array:
+    """Hashes (uint64 of shape (rows, 2)) as binary, those of long values put in."""
+    for at in np.flatnonzero(lengths > LONGEST_OF_MANY).tolist():
+        value = data[starts[at] : starts[at] + lengths[at]].data
+        hashes[at] = np.frombuffer(blake2b(value, digest_size=HASH_BYTES, key=secret).digest(), np.uint64)
+    offsets = np.arange(len(hashes) + 1, dtype=np.int32) * HASH_BYTES
+    return pa.Array.from_buffers(
+        pa.binary(), len(hashes), [None, pa.py_buffer(offsets), pa.py_buffer(hashes)]
+    )
+
+
+def _sip_hashes(data: np.ndarray, starts: np.ndarray, lengths: np.ndarray, secret: bytes) -> np.ndarray:
+    """Of ranges of ``data``, which has eight bytes behind the last one; those of long values mean nothing."""
+    sizes = np.where(lengths > LONGEST_OF_MANY, 0, np.maximum(lengths, 0))
+    words = sizes // _WORD_BYTES
+    order = np.argsort(-words, kind="stable")
+    at, words, sizes = starts[order], words[order], sizes[order]
+    anywhere = np.ndarray((len(data) - _WORD_BYTES + 1,), "<u8", data, strides=(1,))  # not aligned
+    state = _started(len(order), secret)
+    _take_in(state, np.where(lengths[order] < 0, NULL, VALUE).astype(np.uint64))
+    for number in range(int(words.max(initial=0))):
+        several = int(np.searchsorted(-words, -number, side="left"))  # those with more words than that
+        _take_in(state[:, :several], anywhere[at[:several] + number * _WORD_BYTES])
+    rest = (sizes % _WORD_BYTES).astype(np.uint64) * _BYTE_BITS
+    last = anywhere[at + words * _WORD_BYTES] & ((_ONE << rest) - _ONE)
+    _take_in(state, last | ((sizes + _WORD_BYTES).astype(np.uint64) << _LENGTH_SHIFT))
+    hashes = np.empty((len(order), 2), np.uint64)
+    hashes[order] = _finished(state)
+    return hashes
+
+
+def _started(rows: int, secret: bytes) -> np.ndarray:
+    key = np.frombuffer(secret, np.uint64)
+    state = np.empty((4, rows), np.uint64)
+    state[:] = (_START ^ np.tile(key, 2))[:, None]
+    state[1] ^= _FOR_128_BITS
+    return state
+
+
+def _take_in(state: np.ndarray, word: np.ndarray) -> None:
+    state[3] ^= word
+    _round(state)
+    state[0] ^= word
+
+
+def _finished(state: np.ndarray) -> np.ndarray:
+    parts = []
+    for row, mark in ((2, _FOR_128_BITS), (1, _FOR_MORE)):
+        state[row] ^= mark
+        for _ in range(_FINAL_ROUNDS):
+            _round(state)
+        parts.append(state[0] ^ state[1] ^ state[2] ^ state[3])
+    return np.stack(parts, axis=1)
+
+
+def _round(state: np.ndarray) -> None:
+    v0, v1, v2, v3 = state
+    v0 += v1
+    v2 += v3
+    _rotate(v1, 13)
+    _rotate(v3, 16)
+    v1 ^= v0
+    v3 ^= v2
+    _rotate(v0, 32)
+    v2 += v1
+    v0 += v3
+    _rotate(v1, 17)
+    _rotate(v3, 21)
+    v1 ^= v2
+    v3 ^= v0
+    _rotate(v2, 32)
+
+
+def _rotate(words: np.ndarray, bits: int) -> None:
+    high = words >> np.uint64(64 - bits)
+    words <<= np.uint64(bits)
+    words |= high
