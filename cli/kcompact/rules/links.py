@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kcompact.rules.orders import order_by_pairs, ranks_of
+from kcompact.rules.orders import order_by_pairs, ranked
 from kcompact.rules.verdicts import NEVER
 
 Longs = NDArray[np.int64]
@@ -115,7 +115,7 @@ class KeyOrder:
 
 def _order_of_mapped(log_ids: pa.ChunkedArray, keys: Longs, offsets: Longs) -> Longs | None:
     """By log, key and offset; None where a record may be there twice."""
-    return order_by_pairs(ranks_of(log_ids) * (int(keys.max(initial=0)) + 1) + keys, offsets)
+    return order_by_pairs(ranked(log_ids.to_numpy())[1] * (int(keys.max(initial=0)) + 1) + keys, offsets)
 
 
 def with_links(rows: pa.Table) -> pa.Table:

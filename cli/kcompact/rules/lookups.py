@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from kcompact.broker.delete_horizons import horizon_intervals
 from kcompact.broker.given import GivenLog
+from kcompact.rules.orders import ranked, stretches
 from kcompact.rules.policy import Policy
 from kcompact.rules.transactions import aborted_ranges
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
@@ -98,11 +99,8 @@ def look_up(rows: pa.RecordBatch, lookups: Mapping[int, Lookup]) -> pa.RecordBat
 
 def rows_of_logs(log_ids: Longs) -> Iterator[tuple[int, Longs]]:
     """Each log with the positions of its rows, in their order."""
-    order = np.argsort(log_ids, kind="stable")
-    ordered = log_ids[order]
-    for at in np.split(order, np.flatnonzero(ordered[1:] != ordered[:-1]) + 1):
-        if len(at):
-            yield int(log_ids[at[0]]), at
+    known, logs = ranked(log_ids)
+    return zip(known.tolist(), stretches(logs), strict=True)
 
 
 def _of_log(lookup: Lookup, offsets: Longs, timestamps_ms: Longs) -> Iterator[NDArray[np.generic]]:

@@ -4,6 +4,8 @@
 close together, and then one sort, or none, will do.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -12,12 +14,13 @@ Longs = NDArray[np.int64]
 
 _SPARSE = 4  # so many times as many places as rows are still looked through
 _LARGEST = 2**62
+_RADIX_SORTED = 1 << 16  # numpy sorts numbers of two bytes in one pass
 
 
 def order_by_place(rows: pa.Table) -> Longs:
     """Rows in the order of log_id, offset, split_id, position."""
     log_ids, offsets = rows["log_id"].to_numpy(), rows["offset"].to_numpy()
-    logs = ranks_of(rows["log_id"])
+    _, logs = ranked(log_ids)
     found = _order_by_dense_offset(logs, offsets) if len(offsets) else None
     if found is None:
         found = order_by_pairs(logs, offsets)
@@ -63,10 +66,19 @@ def _order_by_dense_offset(logs: Longs, offsets: Longs) -> Longs | None:
     return order if len(order) == len(offsets) else None
 
 
-def ranks_of(numbers: pa.ChunkedArray) -> Longs:
-    """The place of each number among the different ones, in ascending order."""
-    if not len(numbers):
-        return np.empty(0, np.int64)
-    encoded = numbers.combine_chunks().dictionary_encode()
-    ranks = np.argsort(np.argsort(encoded.dictionary.to_numpy()))
-    return ranks[encoded.indices.to_numpy()]
+def ranked(numbers: Longs) -> tuple[Longs, Longs]:
+    """The different numbers, ascending, and the place of each one among them: ``np.unique`` by hashing."""
+    encoded = pa.array(numbers).dictionary_encode()
+    known = encoded.dictionary.to_numpy()
+    order = np.argsort(known)
+    ranks = np.empty(len(known), np.int64)
+    ranks[order] = np.arange(len(known))
+    return known[order], ranks[encoded.indices.to_numpy()]
+
+
+def stretches(groups: Longs) -> Iterator[Longs]:
+    """The rows of each group (numbers from 0 on), in their order."""
+    small = groups.astype(np.uint16) if groups.max(initial=0) < _RADIX_SORTED else groups
+    order = np.argsort(small, kind="stable")
+    cuts = np.flatnonzero(np.diff(groups[order])) + 1
+    return (at for at in np.split(order, cuts) if len(at))

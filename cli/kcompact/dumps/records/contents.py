@@ -72,13 +72,16 @@ def _varint_bytes(values: np.ndarray) -> np.ndarray:
 
 
 def as_words(hashes: pa.ChunkedArray) -> np.ndarray:
-    """Hashes as int64 of shape (rows, HASH_BYTES / 8)."""
+    """Hashes as int64 of shape (rows, HASH_BYTES / 8); zeros where there is none, as of no headers."""
     parts = [_words_of(chunk) for chunk in hashes.chunks]
     return np.concatenate(parts) if parts else np.empty((0, HASH_BYTES // 8), np.int64)
 
 
 def _words_of(hashes: pa.Array) -> np.ndarray:
     data = np.frombuffer(hashes.buffers()[2] or b"", np.uint8)
-    first = int(np.frombuffer(hashes.buffers()[1], np.int32)[hashes.offset])
-    words = data[first : first + len(hashes) * HASH_BYTES].copy().view(np.int64)
-    return words.reshape(len(hashes), HASH_BYTES // 8)
+    offsets = np.frombuffer(hashes.buffers()[1], np.int32)[hashes.offset : hashes.offset + len(hashes) + 1]
+    words = np.zeros((len(hashes), HASH_BYTES // 8), np.int64)
+    words[np.diff(offsets) > 0] = (
+        data[offsets[0] : offsets[-1]].copy().view(np.int64).reshape(-1, words.shape[1])
+    )
+    return words

@@ -79,8 +79,8 @@ def content_hash(record: Record) -> bytes:
 
 
 def headers_hash(headers: tuple[tuple[str, bytes | None], ...]) -> bytes:
-    """128 bits over names and values of all headers, in their order."""
-    return _hash_of(_parts(headers)) if headers else _NO_HEADERS_HASH
+    """128 bits over names and values of all headers, in their order; nothing at all for none."""
+    return _hash_of(_parts(headers)) if headers else b""
 
 
 def _parts(headers: tuple[tuple[str, bytes | None], ...]) -> list[bytes | None]:
@@ -93,6 +93,3 @@ def _hash_of(parts: list[bytes | None]) -> bytes:
         # The length first, so that no two lists of parts spell the same bytes.
         digest.update(b"-" if part is None else str(len(part)).encode() + b":" + part)
     return digest.digest()
-
-
-_NO_HEADERS_HASH = _hash_of([])

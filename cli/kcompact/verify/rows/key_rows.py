@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kcompact.dumps.records.contents import as_words
 from kcompact.rules.lookups import Lookup, look_up
-from kcompact.rules.orders import order_by_group
+from kcompact.rules.orders import order_by_group, ranked
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
 
 Longs = NDArray[np.int64]
@@ -87,7 +87,7 @@ class KeyRows:
     @cached_property
     def logs(self) -> tuple[Longs, Longs]:
         """The log ids that occur, and for every row the position of its own among them."""
-        return np.unique(self.log_id, return_inverse=True)
+        return ranked(self.log_id)
 
     def per_log(self, values: Mapping[int, int], nothing: int) -> Longs:
         """A number per log as a column; ``nothing`` where a log has none."""
@@ -192,6 +192,6 @@ def key_numbers(keys: pa.ChunkedArray) -> Longs:
 
 def _numbers(log_ids: Longs, codes: Longs) -> Longs:
     """A number for each log and key."""
-    known, logs = np.unique(log_ids, return_inverse=True)
+    known, logs = ranked(log_ids)
     numbers: Longs = (codes + 1) * len(known) + logs
     return numbers

@@ -12,6 +12,7 @@ from kcompact.engine.exchange import receivers_by_key
 from kcompact.engine.passes.index_pass import IndexPlan, TaskReader
 from kcompact.engine.passes.summaries import packed
 from kcompact.engine.shuffle import DRIVER, Block, Send, Sent, Stage
+from kcompact.rules.orders import ranked, stretches
 from kcompact.verify.rows.key_rows import EXTRA
 
 BEFORE, AFTER, COMMITTED = "before", "after", "committed"
@@ -23,7 +24,10 @@ ORDER = pa.schema(
         pa.field("largest_offset", pa.int64(), nullable=False),
     ]
 )
-"""Among the records of its log before a record in its split: the last offset, and the largest; -1: none."""
+"""Among the records of its log before a record in its split: the last offset, and the largest; -1: none.
+
+0 where both are below the record's own offset: it does not matter then, and equal numbers take little room.
+"""
 
 COLUMNS = EXTRA | {"log_bytes"}
 ROWS = pa.schema([*index_schema(COLUMNS), *ORDER])
@@ -63,16 +67,16 @@ class OrderInSplits:
         split_id, log_id = rows.column("split_id").to_numpy(), rows.column("log_id").to_numpy()
         offset = rows.column("offset").to_numpy()
         previous, largest = np.full(len(offset), -1), np.full(len(offset), -1)
-        order = np.lexsort((log_id, split_id))
-        begins = (np.diff(split_id[order]) != 0) | (np.diff(log_id[order]) != 0)
-        for at in np.split(order, np.flatnonzero(begins) + 1):
-            if len(at):
-                place = int(split_id[at[0]]), int(log_id[at[0]])
-                last, most = self.known.get(place, (-1, -1))
-                previous[at] = np.concatenate(([last], offset[at[:-1]]))
-                reached = np.maximum.accumulate(np.concatenate(([most], offset[at])))
-                largest[at] = reached[:-1]
-                self.known[place] = int(offset[at[-1]]), int(reached[-1])
+        (_, splits), (logs, of_log) = ranked(split_id), ranked(log_id)
+        for at in stretches(splits * len(logs) + of_log):
+            place, offsets = (int(split_id[at[0]]), int(log_id[at[0]])), offset[at]
+            last, most = self.known.get(place, (-1, -1))
+            before = np.concatenate(([last], offsets[:-1]))
+            reached = np.maximum.accumulate(np.concatenate(([most], offsets)))
+            is_in_order = (reached[:-1] < offsets) & (before >= 0)
+            previous[at] = np.where(is_in_order, 0, before)
+            largest[at] = np.where(is_in_order, 0, reached[:-1])
+            self.known[place] = int(offsets[-1]), int(reached[-1])
         columns = [*rows.columns, pa.array(previous), pa.array(largest)]
         return pa.RecordBatch.from_arrays(columns, schema=pa.schema([*rows.schema, *ORDER]))
 
