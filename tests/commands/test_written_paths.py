@@ -54,7 +54,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("compact d/in/a.jsonl -o x.jsonl --report S3://b/r/", "hint: write it as s3://b/r/"),
         ("compact d/in/a.jsonl -o file:///d/x.jsonl", "hint: write the path alone: /d/x.jsonl"),
         ("compact d/in/a.jsonl -o x.jsonl --state gcs://b/s", "hint: write it as gs://b/s"),
-        ("verify d/in/a.jsonl -o https://h/x.json", "-o https://h/x.json: an address that kcompact cannot"),
+        ("verify d/in/a.jsonl -o https://h/x.json", "-o https://h/x.json: an address that kcompact does not"),
         ("inspect d/in/a.jsonl -o s3://b/report.txt", "a report goes to a file here, not to a store"),
         ("compact d/in/a.jsonl --checkpoint x -o x --overwrite", "-o x is an input of this run"),
         ("compact d/in/a.jsonl -o d/in/a.jsonl", "is an input of this run"),

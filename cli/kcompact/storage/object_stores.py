@@ -85,7 +85,7 @@ def refuse_other_address(option: str, path: str) -> None:
     """Raise OutputError where an option names an address that would be taken for a folder here."""
     hint = address_hint(path)
     if hint is not None:
-        raise OutputError(f"{option} {path}: an address that kcompact cannot write to", hint=hint)
+        raise OutputError(f"{option} {path}: an address that kcompact does not know", hint=hint)
 
 
 def list_objects(address: str) -> list[StoredObject]:
