@@ -3,19 +3,61 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
-PROGRAM = "import sys; from kcompact.app import main; sys.exit(main(['inspect', '--dialects']))"
+import pytest
+
+from conftest import Run
+
+KCOMPACT = [sys.executable, "-P", "-m", "kcompact"]
+SAMPLE = Path(__file__).parents[1] / "samples" / "orders.jsonl"
 
 
-def test_a_closed_pipe_ends_a_run_quietly() -> None:
+@pytest.mark.parametrize("line", ["inspect --dialects", "--version"])
+def test_a_closed_pipe_ends_a_run_quietly(line: str) -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*KCOMPACT, *line.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()
         complaint = process.stderr.read()
     assert (process.returncode, complaint) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("closed", "line", "complaint"),
+    [
+        (">&-", "--version", "error: standard output cannot be written: Bad file descriptor"),
+        ("<&-", "inspect -", "error: standard input is closed"),
+        ("<&- >&- 2>&-", "inspect -", ""),
+    ],
+)
+def test_a_stream_that_is_closed_is_named(closed: str, line: str, complaint: str) -> None:
+    shell = ["sh", "-c", f'exec "$@" {closed}', "sh", *KCOMPACT, *line.split()]
+    run = subprocess.run(shell, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr.partition("\n")[0]) == (2, complaint)
+
+
+@pytest.mark.spark
+def test_no_file_of_a_run_takes_the_number_of_a_closed_output(tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    line = f"compact {SAMPLE} -o {out} --no-report -q"
+    run = subprocess.run(["sh", "-c", 'exec "$@" >&- 2>&-', "sh", *KCOMPACT, *line.split()], check=False)
+    assert run.returncode == 0
+    assert out.read_bytes().count(b"\n") == 163
+
+
+@pytest.mark.parametrize(
+    "line", ["verify - -", "compact - - -o x.jsonl", f"verify {SAMPLE} --read-committed - -"]
+)
+def test_standard_input_is_read_once(line: str, kcompact: Callable[..., Run]) -> None:
+    run = kcompact(*line.split())
+    assert (run.exit_code, run.stderr.partition("\n")[0]) == (
+        2,
+        "error: standard input is named twice, and can be read once",
+    )
 
 
 def test_the_word_error_is_red_on_a_terminal_alone() -> None:

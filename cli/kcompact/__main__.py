@@ -10,6 +10,7 @@ import sys
 def main() -> int:
     """Have Python import only from where it is installed, then run the command line."""
     _leave_out_working_folder()
+    _fill_closed_streams()
     from kcompact.engine import signals
 
     signals.end_at_once_when_told()
@@ -18,6 +19,20 @@ def main() -> int:
     code = app.main()
     signals.finish_undisturbed()
     return code
+
+
+def _fill_closed_streams() -> None:
+    """Open what was closed (``>&-``), so that no file of the run gets its number and what is printed.
+
+    Nobody can read from, or write to, what stands in for standard input and output.
+    """
+    for number, mode in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, mode)
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115  no pathlib yet
 
 
 def _leave_out_working_folder() -> None:

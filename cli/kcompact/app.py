@@ -43,7 +43,12 @@ def _run(arguments: list[str]) -> int:
     with stopped_by_signals():
         from kcompact.frame import app
 
-        result = app(arguments, prog_name="kcompact", standalone_mode=False)
+        try:
+            result = app(arguments, prog_name="kcompact", standalone_mode=False)
+        except SystemExit as left:
+            if isinstance(left.__context__, BrokenPipeError):  # click would end the process with 1
+                raise left.__context__ from None
+            raise
         sys.stdout.flush()  # while somebody can still say that it fails
     return result if isinstance(result, int) else ExitCode.OK
 

@@ -22,7 +22,8 @@ def test_what_exists_is_replaced_only_when_asked(tmp_path: Path) -> None:
 def test_only_files_and_folders_are_replaced(tmp_path: Path, overwrite: bool) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("nowhere")
-    for path in (Path("/dev/null"), tmp_path / "pipe"):
+    (tmp_path / "stdout").symlink_to("pipe")  # as /dev/stdout leads to a pipe
+    for path in (Path("/dev/null"), tmp_path / "pipe", tmp_path / "stdout"):
         with pytest.raises(OutputError, match=r"neither a file nor a folder") as caught:
             check_replaceable(path, overwrite=overwrite)
         assert "--overwrite" not in str(caught.value.hint)

@@ -22,12 +22,13 @@ def check_replaceable(
     status = _status_of(path)
     if status is None:
         return
-    if stat.S_ISLNK(status.st_mode):
+    is_device = path.exists() and not (path.is_file() or path.is_dir())
+    if stat.S_ISLNK(status.st_mode) and not is_device:
         raise OutputError(
             f"{path} is a symbolic link, and only files and folders are replaced",
             hint=f"name what it leads to with {option}: {os.path.realpath(path)}",
         )
-    if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
+    if is_device:
         raise OutputError(f"{path} is neither a file nor a folder: it is not replaced", hint=_STDOUT_HINT)
     _check_kind(path, is_folder=stat.S_ISDIR(status.st_mode), to_folder=names is not None, option=option)
     if not overwrite:

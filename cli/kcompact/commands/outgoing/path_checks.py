@@ -21,9 +21,14 @@ def check_paths(
 ) -> None:
     """Raise OutputError where a path that is written meets one that is read, or another that is written.
 
+    Raises InputError for a standard input that would be read twice.
+
     ``dumps`` are DUMP arguments, ``others`` whatever else is read; None where an option is not given.
     ``annotations`` tell whether the summary of a CI step is written, too (``summary_file``).
     """
+    dumps, others = list(dumps), list(others)
+    if [*dumps, *others].count(STDIN) > 1:
+        raise InputError("standard input is named twice, and can be read once", hint="name a file")
     summary = summary_file(annotations)
     if summary is not None:
         written = [*written, WrittenPath(summary, STEP_SUMMARY)]

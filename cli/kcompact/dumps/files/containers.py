@@ -110,6 +110,8 @@ def _is_file(path: str) -> bool:
 
 
 def _spooled(path: str, spool: Path) -> str:
+    if path == STDIN and sys.stdin is None:
+        raise InputError("standard input is closed", hint="pipe a dump into it, or name a file")
     target = _fresh(spool)
     source = sys.stdin.buffer if path == STDIN else Path(path).open("rb")  # noqa: SIM115  closed below
     with source, target.open("wb") as out:

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
+from kcompact.counted import counted
 from kcompact.dumps.output.stored_output import StoredOutput, check_prefixes, letters
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.dumps.writers.writer import Writer
@@ -144,7 +145,7 @@ def _without_report(arguments: list[str], files: list[str], choice: OutputChoice
             hint=f"kcompact compact {typed} -o {typed.partition(' ')[0].rstrip('/')}.compacted/",
         )
     raise OutputError(
-        f"{len(files)} input files and no output named",
+        f"{counted(len(files), 'input file')} and no output named",
         hint=f"one file each: kcompact compact {typed} -o compacted/  (or -o FILE to join them into one)",
     )
 
