@@ -316,3 +316,18 @@ def test_a_delete_event_is_a_delete_in_what_it_was_converted_to(
     assert (same.exit_code, "1 live keys in A, 1 in B" in same.stdout) == (0, True), same.stdout
     found = kcompact("inspect", after, *options)
     assert found.stdout.startswith("2 records, 1 live of 2 keys"), found.stderr
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "avro", "parquet"])
+def test_a_dialect_that_is_named_is_that_of_the_dump_that_was_converted(
+    suffix: str, tmp_path: Path, kcompact: Cli
+) -> None:
+    before, after = tmp_path / "before.jsonl", tmp_path / f"after.{suffix}"
+    line = '{"topic":"t","partition":0,"offset":%d,"ts":1,"key":"azE=","payload":"dg=="}\n'
+    before.write_text("".join(line % offset for offset in range(3)))
+    dialect = ("--dialect", "kcat-base64")
+
+    assert kcompact("compact", before, "-o", after, "--to", suffix, *dialect).exit_code == 0
+
+    same = kcompact("verify", before, after, *dialect)
+    assert (same.exit_code, "t-0: 3 -> 1 records (2 superseded)" in same.stdout) == (0, True), same.stderr

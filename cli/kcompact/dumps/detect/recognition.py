@@ -9,6 +9,8 @@ from kcompact.dumps.avro.avro_layout import recognise_avro
 from kcompact.dumps.detect.candidate import Candidate, Recognised, after_noise, candidate, first_byte
 from kcompact.dumps.detect.json_recognition import recognise_json
 from kcompact.dumps.detect.text_recognition import recognise_text
+from kcompact.dumps.dialects.dialect import ROLES
+from kcompact.dumps.dialects.overrides import forced
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.output.outputs import split_suffixes
 from kcompact.dumps.parquet.parquet_file import MAGIC as PARQUET_MAGIC
@@ -108,7 +110,8 @@ def _for_converted(found: Candidate, options: ReadOptions) -> ReadOptions:
         or b'"name":"KafkaRecord","namespace":"kcompact"' in found.head[:_SCHEMA_BYTES]
     ):
         return ReadOptions(canonical_keys=options.canonical_keys, cdc=options.cdc)
-    names = {place.partition(".")[0] for place in options.fields.values()}
+    dialect = [getattr(forced(options.dialect), role) for role in ROLES] if options.dialect else []
+    names = {place.partition(".")[0] for place in (*options.fields.values(), *dialect) if place}
     if (options.columns or names - set(COLUMNS)) and _CONVERTED_LINE.match(found.body):
         return replace(options, dialect=None, columns=(), delimiter=None, fields={})
     return options
