@@ -46,8 +46,8 @@ def rows_of(split_id: int, offsets: list[int], records: list[Record]) -> pa.Tabl
             "split_id": np.full(len(latest), split_id),
             "last_offset": columns[:, 0],
             "location": location,
-            "dropped": columns[:, 2].astype(bool),
-            "records": columns[:, 3] + 1,
+            "retained_offset": np.where(columns[:, 2], -1, columns[:, 0]),
+            "records_removed": columns[:, 3] + columns[:, 2],
         }
     )
 
@@ -55,7 +55,7 @@ def rows_of(split_id: int, offsets: list[int], records: list[Record]) -> pa.Tabl
 def expected(rows: pa.Table, offsets: list[int]) -> dict[str, int]:
     """The figures of one split, one after another."""
     found = rows.to_pylist()
-    kept = [row for row in found if not row["dropped"]]
+    kept = [row for row in found if row["retained_offset"] >= 0]
     kept_offsets = [row["last_offset"] for row in kept]
     gaps = [(low + 1, high) for low, high in itertools.pairwise(kept_offsets) if high - low > 1]
     first, last = (kept_offsets[0], kept_offsets[-1]) if kept else (-1, -1)
@@ -71,7 +71,7 @@ def expected(rows: pa.Table, offsets: list[int]) -> dict[str, int]:
         "last_kept": last,
         "records_before": sum(offset < first for offset in offsets),
         "records_through": sum(offset <= last for offset in offsets),
-        "removed_keys": sum(row["records"] > 1 or row["dropped"] for row in found),
+        "removed_keys": sum(row["records_removed"] > 0 for row in found),
         "gaps": len(gaps),
         "gap_offsets": sum(end - start for start, end in gaps),
         "gap_missing_before": sum(

@@ -11,7 +11,8 @@ from dump_files import write_kcat
 from kcompact.broker.given import Given
 from kcompact.compact.full_form import full
 from kcompact.compact.full_form.given_logs import Beside
-from kcompact.compact.pipeline import Compacted, Renderings, Request, compact_rows
+from kcompact.compact.pipeline import compact_fully
+from kcompact.compact.request import Compacted, Form, Renderings, Request
 from kcompact.compact.totals import piece_bytes
 from kcompact.dumps.dump import open_dump
 from kcompact.dumps.options import ReadOptions
@@ -67,9 +68,9 @@ def compacted(path: Path, folder: Path, policy: Policy) -> tuple[Compacted, byte
             Workplace(str(folder)),
             Copier({}),
             renderings,
-            plain=False,
+            Form.FULL,
         )
-        done = compact_rows(send_in_process, dump, request)
+        done = compact_fully(send_in_process, dump, request)
     outcome = done.outcome
     parts = [(folder / part.part).read_bytes()[part.start : part.end] for part in outcome.fragments]
     pieces = (outcome.removed_keys, outcome.gaps)

@@ -13,7 +13,7 @@ import pytest
 
 from conftest import Run
 from kcompact.commands import compact_run
-from kcompact.compact.pipeline import Compacted
+from kcompact.compact.request import Compacted
 from kcompact.storage.publication import settle
 
 Cli = Callable[..., Run]

@@ -21,7 +21,7 @@ from old_and_new import GO_ON, IS_LONG, Campaign, Cli, follow, prepared
 from faulty_disk import Faulty
 from kcompact.commands import compact_run
 from kcompact.commands.incoming import opening
-from kcompact.compact.pipeline import Compacted
+from kcompact.compact.request import Compacted
 from kcompact.storage import disk
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]

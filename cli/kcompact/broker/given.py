@@ -50,10 +50,15 @@ class Given:
     @property
     def is_empty(self) -> bool:
         """Whether nothing at all is told."""
+        return self.tells_rounds_alone and not (self.checkpoint or self.horizons)
+
+    @property
+    def tells_rounds_alone(self) -> bool:
+        """Whether nothing is told but what earlier rounds have left: checkpoint and horizons."""
         files = (self.segments, self.batches, self.aborted)
         offsets = (self.log_start_offsets, self.log_end_offsets, self.last_stable_offsets)
         told = [per_log for per_log in offsets if per_log is not None and per_log.says_anything]
-        return not (any(file is not None for file in files) or told or self.checkpoint or self.horizons)
+        return not (any(file is not None for file in files) or told)
 
     def for_logs(self, logs: Iterable[LogName]) -> dict[LogName, GivenLog]:
         """The knowledge about each of a dump's logs. Raises InputError if a file is about none of them."""

@@ -170,10 +170,10 @@ def surveyed_cases(
         i: rolled.get(i) if known[i] is None else known[i] for i in surveys
     }
     cases = {i: case_of(given.get(i, NOTHING_GIVEN), policies[i], surveys[i], segments[i]) for i in surveys}
-    return cases | _measured(tracked, {i: case for i, case in cases.items() if _bound_cuts_bytes(case)})
+    return cases | _measured(tracked, {i: case for i, case in cases.items() if bound_cuts_bytes(case)})
 
 
-def _bound_cuts_bytes(case: LogCase) -> bool:
+def bound_cuts_bytes(case: LogCase) -> bool:
     """Whether the ratio of an unsegmented log needs another look at its records."""
     is_bounded = case.range.bounded_by != "log end" or case.range.checkpoint_reset
     return case.segments is None and is_bounded

@@ -124,11 +124,16 @@ def track(
 
 def rows_of_keys(blocks: Sequence[Block], lookups: Mapping[int, Lookup]) -> pa.Table:
     """All rows of the keys that one receiver was sent: TRACKED's columns and ``key``, in no order."""
-    rows = pa.Table.from_batches(rows_in(blocks, ROWS), index_schema(INDEXED)).combine_chunks()
+    rows = index_rows_in(blocks).combine_chunks()
     batch = rows.to_batches()[0] if rows.num_rows else pa.RecordBatch.from_pylist([], rows.schema)
     rows = pa.Table.from_batches([look_up(batch, lookups)])
     rows = rows.append_column("has_key", rows["key"].is_valid())
     return with_links(rows).select([*TRACKED, "key"])
+
+
+def index_rows_in(blocks: Sequence[Block]) -> pa.Table:
+    """The index rows that one receiver was sent."""
+    return pa.Table.from_batches(rows_in(blocks, ROWS), index_schema(INDEXED))
 
 
 def share_rows(blocks: Sequence[Block]) -> pa.Table:

@@ -72,7 +72,12 @@ _SUMS = {
 
 def tally(tracked: Tracked, plans: Mapping[int, Plan]) -> dict[int, list[Tally]]:
     """The tallies of each log, in one stage."""
-    shares = tracked.each(lambda rows: _tally_share(rows, plans))
+    columns = list(TALLY_COLUMNS)
+    return tallies_in(tracked.each(lambda rows: tally_rows(with_columns(rows, plans, columns))))
+
+
+def tallies_in(shares: Iterable[pa.Table]) -> dict[int, list[Tally]]:
+    """The tallies of each log, from what ``tally_rows`` says of several shares in the order of offsets."""
     found: dict[int, list[Tally]] = {}
     for row in _summed(pa.concat_tables(shares)).to_pylist():
         log_id = row.pop("log_id")
@@ -80,8 +85,8 @@ def tally(tracked: Tracked, plans: Mapping[int, Plan]) -> dict[int, list[Tally]]
     return found
 
 
-def _tally_share(rows: pa.Table, plans: Mapping[int, Plan]) -> pa.Table:
-    rows = with_columns(rows, plans, list(TALLY_COLUMNS))
+def tally_rows(rows: pa.Table) -> pa.Table:
+    """Tallies of rows of TRACKED's columns and TALLY_COLUMNS."""
     counted = {
         "tombstone": pc.and_(rows["is_tombstone"], rows["has_key"]),
         "records": pa.chunked_array([np.ones(rows.num_rows, np.int64)]),

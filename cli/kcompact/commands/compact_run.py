@@ -18,7 +18,8 @@ from kcompact.commands.outgoing.publishing import Publications, publish
 from kcompact.commands.outgoing.stored_publishing import StoredPublication, open_stored
 from kcompact.commands.outgoing.telling_ci import add_to_summary
 from kcompact.compact.full_form.given_logs import Beside
-from kcompact.compact.pipeline import Compacted, Renderings, Request, compact_dump, is_plain
+from kcompact.compact.pipeline import compact_dump, form_for
+from kcompact.compact.request import Compacted, Renderings, Request
 from kcompact.console import note, say, stderr, stdout
 from kcompact.dumps.describing import describe, serial_notes
 from kcompact.dumps.dump import Dump
@@ -178,18 +179,17 @@ class CompactCommand(Command):
 
         given = read_given(self.given).with_state(state.state if state else None)
         committed = self._open_committed(stack, work)
-        remembers = (
-            state is not None or committed is not None or self.report_format is ReportFormat.BROKER_LOG
-        )
+        beside = Beside(given, state, committed)
+        tells_rounds = self.report_format is ReportFormat.BROKER_LOG
         request = Request(
             policies.base,
             policy_of,
-            Beside(given, state, committed),
+            beside,
             work.folder,
             work.workplace,
             work.copier,
             Renderings(render_removed_keys, render_gaps),
-            plain=given.is_empty and not remembers and all(map(is_plain, policies.all_policies())),
+            form_for(beside, policies.all_policies(), tells_rounds=tells_rounds),
         )
         with work.places.session(dump.data_bytes) as spark:
             if not self.output.no_report:

@@ -1,26 +1,25 @@
 """One compaction: choose the plain or the full form, run it, judge what it met."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from kcompact.broker.log_names import LogName
 from kcompact.compact.crowding import refuse_crowded_offsets
 from kcompact.compact.full_form.full import clean_index, full_index, null_key_removals
 from kcompact.compact.full_form.full_job import FullJob
 from kcompact.compact.full_form.full_totals import add_cleaning
 from kcompact.compact.full_form.gap_report import report_gaps
 from kcompact.compact.full_form.given_logs import Beside, given_logs
-from kcompact.compact.full_form.remembering import KnownByLog
 from kcompact.compact.full_form.removed_report import report_removed_keys
 from kcompact.compact.full_form.repeats import refuse_conflicts
 from kcompact.compact.full_form.survivors import copy_survivors
 from kcompact.compact.keys_across_partitions import SharedKeys
+from kcompact.compact.one_round import compact_one_round, notes_of
 from kcompact.compact.plain import PlainScan, run_plain
-from kcompact.compact.plain_copying import PlainJob, RenderGaps, RenderRemoved
+from kcompact.compact.plain_copying import PlainJob
+from kcompact.compact.request import Compacted, Form, Request, refuse_doubtful, refuse_null_keys
 from kcompact.compact.totals import (
     Outcome,
     overlapping,
@@ -31,17 +30,12 @@ from kcompact.compact.totals import (
 )
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out, refuse_unmatched
-from kcompact.dumps.judging import files_left_out, judge, refuse_doubts
-from kcompact.dumps.output.workplace import Workplace
-from kcompact.dumps.records.layout import SplitNotes
-from kcompact.dumps.writers.converting import Copier
+from kcompact.dumps.judging import files_left_out, judge
 from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes.index_pass import IndexPlan, plan_index
-from kcompact.engine.passes.summaries import LogSummary, log_names
+from kcompact.engine.passes.summaries import log_names
 from kcompact.engine.shuffle import Send, send
 from kcompact.engine.tasks import run_tasks
-from kcompact.errors import InputError
-from kcompact.rules.cleaned_log import LogCleaning
 from kcompact.rules.policy import Policy
 
 DUMP_BYTES_PER_MERGE_TASK = 256 << 20  # each reads its share in as many passes as it takes
@@ -49,65 +43,40 @@ MOST_MERGE_TASKS = 512
 LARGEST_SINGLE_TASK_BYTES = 64 << 20  # of a dump that cannot be cut: its task holds all keys
 
 
-@dataclass(frozen=True)
-class Renderings:
-    """How the workers write their parts of the report (report/ gives them; rules do not render)."""
-
-    removed_keys: RenderRemoved
-    gaps: RenderGaps
-
-
-@dataclass(frozen=True)
-class Request:
-    """The work to do on a dump. ``copier`` None: nothing is copied (a dry run).
-
-    ``plain``: nothing asks for more than the plain form. ``policy`` is that of no topic in particular.
-    """
-
-    policy: Policy
-    policy_of: Callable[[str], Policy]
-    beside: Beside
-    folder: Path
-    workplace: Workplace
-    copier: Copier | None
-    renderings: Renderings
-    plain: bool = True
+def form_for(beside: Beside, policies: Sequence[Policy], *, tells_rounds: bool) -> Form:
+    """The cheapest form that can do what is asked. ``tells_rounds``: figures of rounds are wanted anyhow."""
+    if not (beside.committed is None and beside.given.tells_rounds_alone and _ask_one_round(policies)):
+        return Form.FULL
+    is_plain = beside.state is None and beside.given.is_empty and all(map(_is_plain, policies))
+    return Form.PLAIN if is_plain and not tells_rounds else Form.ONE_ROUND
 
 
-@dataclass
-class Compacted:
-    """The result: figures and pieces of reports, keys in several partitions, notes for the user."""
-
-    outcome: Outcome
-    shared_keys: SharedKeys
-    notes: list[str]
-    plan: IndexPlan
-    cleanings: Mapping[int, LogCleaning] = field(default_factory=dict)  # by log id; the full form's
-    known: KnownByLog = field(default_factory=dict)  # by log id; where there is a state
-    overtaken: set[tuple[int, int]] = field(default_factory=set)  # see overtaken_files
-    left_out: frozenset[int] = frozenset()  # see files_left_out
-
-
-def is_plain(policy: Policy) -> bool:
-    """Whether the plain form can express a policy: one closed log that was never cleaned."""
-    return (
+def _ask_one_round(policies: Sequence[Policy]) -> bool:
+    """Whether no policy asks for more than a round whose map holds all keys, and all have the same lag."""
+    return len({policy.min_compaction_lag_ms for policy in policies}) == 1 and all(
         policy.cleanup_policy == {"compact"}
-        and policy.min_compaction_lag_ms == 0
         and policy.segment_bytes is None
         and policy.segment_ms is None
+        and not policy.respect_dirty_ratio
+        for policy in policies
+    )
+
+
+def _is_plain(policy: Policy) -> bool:
+    return (
+        policy.min_compaction_lag_ms == 0
         and policy.log_cleaner_dedupe_buffer_size is None
         and policy.null_keys != "keep"
-        and not policy.respect_dirty_ratio
     )
 
 
 def compact_dump(spark: SparkSession, dump: Dump, request: Request) -> Compacted:
     """Compact a dump under its policies; its parts lie in ``request.folder`` afterwards."""
-    if request.plain:
+    if request.form is Form.PLAIN:
         done = _compact_plain(spark, dump, request)
-        if done is not None:
-            return done
-    return _compact_full(spark, dump, request)
+        # What it cannot tell one round could not either.
+        return done or _in_stages(spark, dump, replace(request, form=Form.FULL))
+    return _in_stages(spark, dump, request)
 
 
 def _compact_plain(spark: SparkSession, dump: Dump, request: Request) -> Compacted | None:
@@ -128,7 +97,7 @@ def _compact_plain(spark: SparkSession, dump: Dump, request: Request) -> Compact
         remarks.extend(judge(dump, plan.splits, scan.notes))
         refuse_unmatched(dump.options, log_names(scan.summaries), logs_left_out(scan.notes.values()))
         refuse_crowded_offsets(scan.summaries)
-        _refuse_doubts(dump, plan, scan.notes, request)
+        refuse_doubtful(dump, plan, scan.notes, request)
         null_keys = sum(part.null_keys for part in scan.summaries)
         refuse_null_keys(scan.summaries, request.policy, null_keys)
         return not overlapping(scan.summaries) and not unsorted_files(scan.summaries, file_ids)
@@ -143,19 +112,26 @@ def _compact_plain(spark: SparkSession, dump: Dump, request: Request) -> Compact
     return done
 
 
-def _compact_full(spark: SparkSession, dump: Dump, request: Request) -> Compacted:
+def _in_stages(spark: SparkSession, dump: Dump, request: Request) -> Compacted:
     """In one task where one reads the whole dump, else as stages of Spark."""
     plan = plan_index(dump, request.folder)
     if merge_tasks(dump, plan, 1) == 1 and not request.workplace.is_afar:
-        (done,) = run_tasks(spark, 1, lambda _: compact_rows(send_in_process, dump, request))
+        (done,) = run_tasks(spark, 1, lambda _: compact_rows(send_in_process, dump, request, 1))
         return done
-    return compact_rows(partial(send, spark), dump, request)
+    merging = merge_tasks(dump, plan, spark_parallelism(spark))
+    return compact_rows(partial(send, spark), dump, request, merging)
 
 
-def compact_rows(send: Send, dump: Dump, request: Request) -> Compacted:
+def compact_rows(send: Send, dump: Dump, request: Request, merging: int) -> Compacted:
+    """One round where it can be, in so many merge tasks, else the full form; ``send``: where stages run."""
+    done = compact_one_round(send, dump, request, merging) if request.form is Form.ONE_ROUND else None
+    return done or compact_fully(send, dump, request)
+
+
+def compact_fully(send: Send, dump: Dump, request: Request) -> Compacted:
     """The full form; ``send`` says where its stages run."""
     index = full_index(send, dump, request.folder)
-    _refuse_doubts(dump, index.plan, index.notes, request)
+    refuse_doubtful(dump, index.plan, index.notes, request)
     if not index.summaries:
         if request.beside.state is not None:
             request.beside.state.check_logs({})
@@ -189,21 +165,12 @@ def compact_rows(send: Send, dump: Dump, request: Request) -> Compacted:
     done.overtaken = overtaken_files(index.summaries, file_ids)
     done.left_out = files_left_out(dump, index.plan.splits, index.notes)
     done.notes += [_sorted_note(dump, file_id) for file_id in sorted(index.sorted_files)]
-    by_name = sorted((LogName(*index.names[i]), log) for i, log in cleaning.logs.items())
-    done.notes += [f"{name}: {text}" for name, log in by_name for text in log.notes]
+    done.notes += notes_of(cleaning.logs, index.names)
     return done
 
 
 def _sorted_note(dump: Dump, file_id: int) -> str:
     return f"{dump.files[file_id].path} is not in offset order: its output is, partition by partition"
-
-
-def _refuse_doubts(dump: Dump, plan: IndexPlan, notes: Mapping[int, SplitNotes], request: Request) -> None:
-    """A record without a key and one with an empty key always end differently; tombstones rarely do."""
-    reasons = {"key": "which records stay"}
-    if request.policy.drop_tombstones:
-        reasons["value"] = "--drop-tombstones"
-    refuse_doubts(dump, plan.splits, notes, reasons)
 
 
 def spark_parallelism(spark: SparkSession) -> int:
@@ -217,19 +184,3 @@ def merge_tasks(dump: Dump, plan: IndexPlan, parallelism: int) -> int:
     if len(plan.tasks) == 1 and dump.data_bytes <= LARGEST_SINGLE_TASK_BYTES:
         return 1
     return min(max(parallelism, 2, dump.data_bytes // DUMP_BYTES_PER_MERGE_TASK), MOST_MERGE_TASKS)
-
-
-def refuse_null_keys(summaries: list[LogSummary], policy: Policy, removals: int) -> None:
-    """Raise where records without key would be removed and the user has not said that they may (R20)."""
-    found = [summary for summary in summaries if summary.null_keys]
-    if policy.null_keys != "error" or not removals or not found:
-        return
-    first, records = found[0], sum(summary.null_keys for summary in found)
-    place = f"{first.topic}-{first.partition} offset {', '.join(map(str, first.null_key_offsets))}"
-    raise InputError(
-        f"records without a key: {records:,}, of which {removals:,} would be removed;"
-        f" the first are at {place}",
-        hint="keep them with --null-keys keep, or lose them, deletes among them, with --null-keys drop, as a"
-        " broker's cleaner would; if a field of the value is the key, name it with --key-field FIELD,"
-        " and change events with --cdc",
-    )

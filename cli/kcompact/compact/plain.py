@@ -10,12 +10,14 @@ caller); anything else takes the full form.
 import pickle
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from kcompact.compact.keys_across_partitions import SharedKeys, find_shared_keys, together
 from kcompact.compact.plain_copying import CopiedLog, PlainJob, copy_latest
+from kcompact.compact.sections import SectionReader
 from kcompact.compact.task_files import results_of
 from kcompact.dumps.output.assemble import Fragment
 from kcompact.dumps.records.layout import SplitNotes
@@ -31,7 +33,8 @@ from kcompact.engine.tasks import run_tasks
 LogNames = Mapping[int, tuple[str, int]]
 """Topic and partition of every log id."""
 
-_GROUPS, _LATEST, _SUMMARIES, _SHARED = "groups", "latest", "summaries", "shared"
+GROUPS, SECTIONS, SUMMARIES = "groups", "sections", "summaries"
+_LATEST, _FIGURES = "latest", "figures"
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,9 @@ class PlainRun:
     fragments: list[Fragment]
     shared_keys: SharedKeys
 
+
+Merge = Callable[[list[pa.RecordBatch]], tuple[pa.Table, object]]
+"""Of all groups of some keys: rows to copy and to report by, and figures for the driver."""
 
 Judge = Callable[[PlainScan], bool]
 """Whether to go on after reading; raises where the dump cannot be compacted."""
@@ -73,15 +79,22 @@ def merge_and_copy(job: PlainJob, grouped: Stage, merge_tasks: int, judge: Judge
         return None
     names = {log.log_id: (log.topic, log.partition) for log in scan.summaries}
     latest = grouped.then(
-        len(job.plan.tasks), lambda task, blocks: send_latest(task, blocks, merge_tasks, names)
+        len(job.plan.tasks),
+        lambda _, blocks: send_latest(blocks, merge_tasks, lambda groups: latest_records(groups, names)),
     )
     results, found = results_of(latest, job.plan.task_bytes, job, copy_sent)
     return PlainRun(
         scan,
         [log for logs, _ in results for log in logs],
         [fragment for _, fragments in results for fragment in fragments],
-        together(pickle.loads(block.content) for block in found),  # noqa: S301  pickled by send_latest
+        together(figures_in(found)),
     )
+
+
+def latest_records(groups: list[pa.RecordBatch], names: LogNames) -> tuple[pa.Table, SharedKeys]:
+    """One row per (log, key) of all groups (GROUPED_SCHEMA) of some keys, and those of several partitions."""
+    keys = GROUPED.merged(groups)
+    return keys, find_shared_keys(keys, names)
 
 
 def compact_alone(job: PlainJob, task: int) -> PlainRun:
@@ -91,55 +104,70 @@ def compact_alone(job: PlainJob, task: int) -> PlainRun:
     groups += grouper.finish().to_batches()
     logs = [log for split in reader.summaries.values() for log in split.logs()]
     names = {log.log_id: (log.topic, log.partition) for log in logs}
-    shared: list[SharedKeys] = []
-    keys = list(_merged(groups, 1, names, shared))
-    copied, fragments = copy_latest(job, task, [batch for part in keys for batch in part.to_batches()], logs)
+    merged = [latest_records(share, names) for share in shares_by_key(groups, 1, passes_for(groups))]
+    keys, shared = [batch for rows, _ in merged for batch in rows.to_batches()], [part for _, part in merged]
+    copied, fragments = copy_latest(job, task, keys, logs)
     scan = PlainScan(*unpacked([packed(reader.summaries.values(), with_runs=False)]))
     return PlainRun(scan, copied, fragments, together(shared))
 
 
 def send_groups(job: PlainJob, task: int, merge_tasks: int) -> Sent:
-    """Pass 1: one row per key of the task, sent to the merge task that the key belongs to."""
-    reader, grouper = TaskReader(job.plan, task), KeyGrouper(GROUPED)
+    """Pass 1: one row per key of the task, sent to the merge task that the key belongs to.
+
+    Records that are not of a dirty section known beforehand have a row each.
+    """
+    reader, grouper = TaskReader(job.plan, task), KeyGrouper(job.grouping)
+    sections = None if job.sections is None else SectionReader(job.sections)
     for rows in reader.rows():
-        for groups in grouper.add(rows):
+        dirty = rows
+        if sections is not None:
+            dirty, others = sections.cut(rows)
+            if others is not None:
+                single = job.grouping.of_records(others)
+                yield from _by_key(pa.Table.from_batches([single]), merge_tasks)
+        for groups in grouper.add(dirty):
             yield from _by_key(pa.Table.from_batches([groups]), merge_tasks)
     yield from _by_key(grouper.finish(), merge_tasks)
     summaries = reader.summaries.values()
-    yield DRIVER, Block(_SUMMARIES, packed(summaries, with_runs=False))
+    yield DRIVER, Block(SUMMARIES, packed(summaries, with_runs=False))
+    if sections is not None:
+        yield DRIVER, Block(SECTIONS, pickle.dumps(sections.figures))
     # Runs can be as many as the records: they go by way of a merge task back to this task's second pass.
-    yield task % merge_tasks, Block(_SUMMARIES, pickle.dumps((task, packed(summaries))))
+    yield task % merge_tasks, Block(SUMMARIES, pickle.dumps((task, packed(summaries))))
 
 
 def _by_key(groups: pa.Table, merge_tasks: int) -> Sent:
     # By key alone, so that a key found in several partitions meets itself in one place.
-    return row_blocks(_GROUPS, groups, receivers_by_key(groups["key"], merge_tasks))
+    return row_blocks(GROUPS, groups, receivers_by_key(groups["key"], merge_tasks))
 
 
-def send_latest(task: int, blocks: list[Block], merge_tasks: int, names: LogNames) -> Sent:
-    """The latest record of each key, sent to the copy task that will read its split."""
-    del task
-    shared: list[SharedKeys] = []
-    for keys in _merged(rows_in(blocks, _GROUPS), merge_tasks, names, shared):
-        yield from row_blocks(_LATEST, keys, split_of(keys["location"].to_numpy()) >> TASK_SHIFT)
+def send_latest(blocks: list[Block], merge_tasks: int, merge: Merge) -> Sent:
+    """The merged rows of each key go to the copy task that will read their split, figures to the driver."""
+    figures = []
+    for rows, more in _merged(rows_in(blocks, GROUPS), merge_tasks, merge):
+        figures.append(more)
+        yield from row_blocks(_LATEST, rows, split_of(rows["location"].to_numpy()) >> TASK_SHIFT)
     for block in blocks:
-        if block.kind == _SUMMARIES:
+        if block.kind == SUMMARIES:
             receiver, content = pickle.loads(block.content)  # noqa: S301  pickled by send_groups
-            yield receiver, Block(_SUMMARIES, content)
-    yield DRIVER, Block(_SHARED, pickle.dumps(together(shared)))
+            yield receiver, Block(SUMMARIES, content)
+    yield DRIVER, Block(_FIGURES, pickle.dumps(figures))
+
+
+def figures_in(blocks: list[Block]) -> list[Any]:
+    """The figures that ``merge`` told of all keys, share by share, from the driver's blocks."""
+    parts = (pickle.loads(block.content) for block in blocks)  # noqa: S301  pickled by send_latest
+    return [figures for part in parts for figures in part]
 
 
 def _merged(
-    groups: list[pa.RecordBatch], merge_tasks: int, names: LogNames, shared: list[SharedKeys]
-) -> Iterator[pa.Table]:
-    """One row per (log, key), pass by pass; keys of several partitions are added to ``shared``."""
-    for share in shares_by_key(groups, merge_tasks, passes_for(groups)):
-        keys = GROUPED.merged(share)
-        shared.append(find_shared_keys(keys, names))
-        yield keys
+    groups: list[pa.RecordBatch], merge_tasks: int, merge: Merge
+) -> Iterator[tuple[pa.Table, object]]:
+    """Groups merged, pass by pass."""
+    return map(merge, shares_by_key(groups, merge_tasks, passes_for(groups)))
 
 
 def copy_sent(job: PlainJob, task: int, blocks: list[Block]) -> tuple[list[CopiedLog], list[Fragment]]:
     """Pass 2: the survivors of a task's splits."""
-    logs, _ = unpacked(block.content for block in blocks if block.kind == _SUMMARIES)
+    logs, _ = unpacked(block.content for block in blocks if block.kind == SUMMARIES)
     return copy_latest(job, task, rows_in(blocks, _LATEST), logs)

@@ -11,16 +11,24 @@ from typing import BinaryIO
 import numpy as np
 import pyarrow as pa
 
-from kcompact.compact.split_figures import SplitFigures, Splits, bounds_of, lost_records
+from kcompact.compact.sections import Sections
+from kcompact.compact.split_figures import SplitFigures, Splits, bounds_of, is_kept
 from kcompact.dumps.output.assemble import Fragment
 from kcompact.dumps.output.workplace import Workplace
 from kcompact.dumps.writers.converting import Copier
 from kcompact.engine.passes.copy_pass import Part, StoredPart, open_part
-from kcompact.engine.passes.grouped_rows import GROUPED_SCHEMA, is_tombstone_of, record_bytes_of, split_of
-from kcompact.engine.passes.grouping import passes_for
+from kcompact.engine.passes.grouped_rows import (
+    GROUPED,
+    SIZED,
+    is_tombstone_of,
+    record_bytes_of,
+    split_of,
+)
+from kcompact.engine.passes.grouping import KeyGrouping, passes_for
 from kcompact.engine.passes.index_pass import IndexPlan
 from kcompact.engine.passes.summaries import LogSummary
 
+NO_OFFSET = -1
 _SAMPLED = 16  # one row in so many tells where to cut stretches
 RenderRemoved = Callable[[str, int, pa.Table], bytes]
 RenderGaps = Callable[[str, int, np.ndarray], bytes]
@@ -33,6 +41,22 @@ REMOVED_SCHEMA = pa.schema(
         pa.field("reason", pa.string()),  # why the key is gone; null where a record stays
     ]
 )
+
+
+DECIDED_SCHEMA = pa.schema(
+    [
+        pa.field("log_id", pa.int64()),
+        pa.field("key", pa.binary()),
+        pa.field("last_offset", pa.int64()),  # of this record
+        pa.field("position", pa.int64()),
+        pa.field("location", pa.int64()),
+        # Of the key with its last record; with any other one, which stays: its own offset, -1 and anything.
+        pa.field("retained_offset", pa.int64()),  # the last one; NO_OFFSET: the key is gone
+        pa.field("records_removed", pa.int64()),
+        pa.field("first_offset_removed", pa.int64()),
+    ]
+)
+"""Records that stay, and the last one of each key, which may not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +97,12 @@ class PlainJob:
     render_removed: RenderRemoved
     render_gaps: RenderGaps
     drop_tombstones: bool = False
+    sections: Sections | None = None  # None: all of a log is dirty, and nobody asks for a round's figures
+
+    @property
+    def grouping(self) -> KeyGrouping:
+        """Of rows that go to the merge tasks."""
+        return GROUPED if self.sections is None else SIZED
 
 
 def copy_latest(
@@ -80,8 +110,8 @@ def copy_latest(
 ) -> tuple[list[CopiedLog], list[Fragment]]:
     """Do pass 2 of one task; what it leaves of each log, and the fragments of its part, both by split.
 
-    ``latest`` (GROUPED_SCHEMA, any order) are keys whose last record the task read, ``summaries`` (with runs)
-    those of its splits.
+    ``latest`` (GROUPED_SCHEMA, or DECIDED_SCHEMA; any order) are records that the task read, ``summaries``
+    (with runs) those of its splits.
     """
     if not sum(batch.num_rows for batch in latest):
         return [], []
@@ -103,7 +133,7 @@ def _stretches(latest: list[pa.RecordBatch]) -> Iterator[pa.Table]:
         for batch, place in zip(latest, places, strict=True):
             inside = place.between(start, end)
             found.append(batch if inside is None else batch.filter(pa.array(inside)))
-        rows = pa.Table.from_batches(found, GROUPED_SCHEMA).combine_chunks()
+        rows = pa.Table.from_batches(found).combine_chunks()
         split_ids, positions = split_of(rows["location"].to_numpy()), rows["position"].to_numpy()
         order = pa.array(np.lexsort((positions, split_ids)))
         yield rows.append_column("split_id", pa.array(split_ids)).take(order).combine_chunks()
@@ -178,10 +208,9 @@ class _CopyTask:
 
     def add(self, rows: pa.Table) -> None:
         """Take in the next rows, of one split or of many."""
-        location = rows["location"].to_numpy()
-        dropped = is_tombstone_of(location) & self._job.drop_tombstones
-        self._gather_survivors(rows, record_bytes_of(location), ~dropped)
-        rows = rows.append_column("dropped", pa.array(dropped))
+        if self._job.sections is None:
+            rows = with_outcome(rows, drop_tombstones=self._job.drop_tombstones)
+        self._gather_survivors(rows, record_bytes_of(rows["location"].to_numpy()), is_kept(rows))
         log_ids = rows["log_id"].to_numpy()
         known = np.unique(log_ids).tolist()
         for log_id in known:
@@ -230,18 +259,31 @@ class _CopyTask:
             )
 
 
+def with_outcome(rows: pa.Table, *, drop_tombstones: bool) -> pa.Table:
+    """Rows of GROUPED_SCHEMA's columns, one per key, with those of DECIDED_SCHEMA behind them."""
+    dropped = is_tombstone_of(rows["location"].to_numpy()) & drop_tombstones
+    outcome = {
+        "retained_offset": np.where(dropped, NO_OFFSET, rows["last_offset"].to_numpy()),
+        "records_removed": rows["records"].to_numpy() - ~dropped,
+        "first_offset_removed": rows["first_offset"],
+    }
+    for name, column in outcome.items():
+        rows = rows.append_column(name, column if isinstance(column, pa.ChunkedArray) else pa.array(column))
+    return rows
+
+
 def removed_rows(rows: pa.Table) -> pa.Table:
-    """REMOVED_SCHEMA rows of the keys that lost records, from merged rows with a column ``dropped``."""
-    records, dropped = rows["records"].to_numpy(), rows["dropped"].to_numpy()
-    lost = np.flatnonzero(lost_records(rows))
-    rows, records, dropped = rows.take(lost), records[lost], dropped[lost]
+    """REMOVED_SCHEMA rows of the keys that lost records, from rows of DECIDED_SCHEMA's columns."""
+    rows = rows.take(np.flatnonzero(rows["records_removed"].to_numpy() > 0))
+    retained = rows["retained_offset"].to_numpy()
+    gone = retained == NO_OFFSET  # nothing comes behind a key's last record but its own expiry
     return pa.table(
         {
             "key": rows["key"],
-            "records_removed": records - ~dropped,
-            "first_offset_removed": rows["first_offset"],
-            "retained_offset": pa.array(rows["last_offset"].to_numpy(), mask=dropped),
-            "reason": pa.array(np.where(dropped, "expired_tombstone", ""), mask=~dropped, type=pa.string()),
+            "records_removed": rows["records_removed"],
+            "first_offset_removed": rows["first_offset_removed"],
+            "retained_offset": pa.array(retained, mask=gone),
+            "reason": pa.array(np.where(gone, "expired_tombstone", ""), mask=~gone, type=pa.string()),
         },
         schema=REMOVED_SCHEMA,
     )

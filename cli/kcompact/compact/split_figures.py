@@ -47,10 +47,10 @@ def bounds_of(counts: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(counts)])
 
 
-def lost_records(rows: pa.Table) -> np.ndarray:
-    """A flag per row: whether its key loses records. Rows have GROUPED_SCHEMA's columns and ``dropped``."""
-    lost: np.ndarray = (rows["records"].to_numpy() > 1) | rows["dropped"].to_numpy()
-    return lost
+def is_kept(rows: pa.Table) -> np.ndarray:
+    """A flag per row: whether the record stays. Rows have DECIDED_SCHEMA's columns."""
+    kept: np.ndarray = rows["retained_offset"].to_numpy() == rows["last_offset"].to_numpy()
+    return kept
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class SplitFigures:
     @classmethod
     def of(cls, rows: pa.Table, splits: Splits, logs: list[LogSummary]) -> "SplitFigures":
         """From rows of one log in the order of their splits, and the log's summary in each."""
-        location, dropped = rows["location"].to_numpy(), rows["dropped"].to_numpy()
-        tombstones, kept = is_tombstone_of(location), ~dropped
+        location, kept = rows["location"].to_numpy(), is_kept(rows)
+        tombstones, removed = is_tombstone_of(location), rows["records_removed"].to_numpy()
         latest = rows["last_offset"].to_numpy()
         runs = np.concatenate([log.runs for log in logs])
         presence = Presence(runs[np.argsort(runs[:, 0], kind="stable")])
@@ -78,16 +78,16 @@ class SplitFigures:
         columns = {
             "split_id": splits.ids,
             "first_offset": np.minimum.reduceat(latest, splits.bounds[:-1]),
-            "keys": np.diff(splits.bounds),
+            "keys": splits.sums(removed >= 0),
             "kept": stays.records,
             "kept_bytes": splits.sums(record_bytes_of(location) * kept),
             "tombstones_kept": splits.sums(tombstones & kept),
-            "tombstones_dropped": splits.sums(dropped),
+            "tombstones_dropped": splits.sums(~kept),
             "first_kept": stays.first,
             "last_kept": stays.last,
             "records_before": (presence.count_below(stays.first) - below) * (stays.records > 0),
             "records_through": (presence.count_below(stays.last + 1) - below) * (stays.records > 0),
-            "removed_keys": splits.sums(lost_records(rows)),
+            "removed_keys": splits.sums(removed > 0),
             "gaps": stays.gaps,
             "gap_offsets": sums_between(gaps[:, 1] - gaps[:, 0], gaps_at),
             "gap_missing_before": sums_between(gaps[:, 2], gaps_at),

@@ -10,7 +10,7 @@ from kcompact.broker.state.cleaner_state import CleanerState
 from kcompact.broker.state.state_output import OutputFile, output_file
 from kcompact.commands.incoming.state_files import StateInUse
 from kcompact.commands.outgoing.stored_publishing import StoredPublication
-from kcompact.compact.pipeline import Compacted
+from kcompact.compact.request import Compacted
 from kcompact.compact.totals import Piece, piece_bytes
 from kcompact.dumps.output.assemble import Fragment, assemble, write_joined
 from kcompact.dumps.output.outputs import OutputPlan

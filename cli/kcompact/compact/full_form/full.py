@@ -7,10 +7,13 @@ from pathlib import Path
 
 from kcompact.broker.given import GivenLog
 from kcompact.broker.log_names import LogName
+from kcompact.broker.state.known_records import KnownRecord
 from kcompact.cleaner.cleaning import NOTHING_GIVEN, Cleaning, clean
 from kcompact.cleaner.shares import Shares, plan_shares
-from kcompact.cleaner.tracked import INDEXED, Tracked, send_index, track
+from kcompact.cleaner.tracked import INDEXED, Tracked, index_rows_in, send_index, track
 from kcompact.compact.crowding import refuse_crowded_offsets
+from kcompact.compact.full_form.known_rows import Digests, Known, last_offsets_in, records_in
+from kcompact.compact.full_form.remembering import KnownByLog
 from kcompact.compact.totals import unsorted_files
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out, refuse_unmatched
@@ -49,6 +52,18 @@ class FullIndex:
     def shares(self) -> Shares:
         """Which share takes which records."""
         return plan_shares(self.summaries, RECORDS_PER_SHARE)
+
+    def records_at(self, wanted: KnownByLog) -> dict[tuple[int, int], KnownRecord]:
+        """The dump's records at known offsets, by log id and offset."""
+        found = self.keyed.results(lambda _, blocks: records_in(index_rows_in(blocks), wanted))[0]
+        return {place: record for part in found for place, record in part.items()}
+
+    def last_offsets(self, digests: Digests) -> Known:
+        """The last offset of each key of such a digest, by log id and digest."""
+        found = self.keyed.results(
+            lambda _, blocks: last_offsets_in(index_rows_in(blocks), "offset", digests)
+        )[0]
+        return {place: offset for part in found for place, offset in part.items()}
 
     def tracked(self, given: Mapping[int, GivenLog], policies: Mapping[int, Policy]) -> Tracked:
         """The rows with what is known of them."""

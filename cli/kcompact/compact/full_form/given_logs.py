@@ -7,8 +7,8 @@ from pathlib import Path
 from kcompact.broker.given import Given, GivenLog
 from kcompact.broker.log_names import LogName
 from kcompact.broker.state.state_of_dump import StateOfDump
-from kcompact.compact.full_form.full import FullIndex, full_index
-from kcompact.compact.full_form.going_on import goes_on
+from kcompact.compact.full_form.full import full_index
+from kcompact.compact.full_form.going_on import IndexedDump, goes_on
 from kcompact.compact.full_form.read_committed import told_by_read_committed
 from kcompact.dumps.dump import Dump
 from kcompact.engine.shuffle import Send
@@ -24,7 +24,7 @@ class Beside:
 
 
 def given_logs(
-    send: Send, index: FullIndex, beside: Beside, folder: Path
+    send: Send, index: IndexedDump, beside: Beside, folder: Path
 ) -> tuple[Mapping[int, GivenLog], list[str]]:
     """By log id, and notes on what was assumed. Raises InputError for a dump of another state."""
     names = {log_id: LogName(*name) for log_id, name in index.names.items()}

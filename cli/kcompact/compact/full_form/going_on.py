@@ -6,34 +6,48 @@ alone would not remove: such a log is cleaned from its start. Delete horizons ho
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import TypeVar
-
-import pyarrow as pa
-import pyarrow.compute as pc
+from typing import Protocol
 
 from kcompact.broker.given import GivenLog
 from kcompact.broker.log_names import LogName
-from kcompact.broker.state.known_records import KnownRecord, disagreement, explains_absence, key_digest
+from kcompact.broker.state.known_records import KnownRecord, disagreement, explains_absence
 from kcompact.broker.state.state_of_dump import StateOfDump
 from kcompact.broker.state.state_output import START_ANEW
-from kcompact.cleaner.shares import slices_by_log
-from kcompact.cleaner.tracked import INDEXED, ROWS
-from kcompact.compact.full_form.full import FullIndex
+from kcompact.compact.full_form.known_rows import Digests, Known
 from kcompact.compact.full_form.remembering import KnownByLog
-from kcompact.dumps.records.record import index_schema
-from kcompact.engine.blocks import rows_in
-from kcompact.engine.shuffle import Block
+from kcompact.engine.passes.index_pass import IndexPlan
+from kcompact.engine.passes.summaries import LogSummary
 from kcompact.errors import InputError
 
 GivenLogs = Mapping[int, GivenLog]
-Place = TypeVar("Place")
-Found = TypeVar("Found")
 _LOGS_NAMED = 3
 
 
-def goes_on(state: StateOfDump, index: FullIndex, given: GivenLogs) -> tuple[GivenLogs, list[str]]:
+class IndexedDump(Protocol):
+    """A dump that is read, as far as a state asks for it."""
+
+    @property
+    def plan(self) -> IndexPlan:
+        """Which splits are of which file."""
+
+    @property
+    def summaries(self) -> list[LogSummary]:
+        """Of every log in every split."""
+
+    @property
+    def names(self) -> Mapping[int, tuple[str, int]]:
+        """Topic and partition of every log id."""
+
+    def records_at(self, wanted: KnownByLog) -> Mapping[tuple[int, int], KnownRecord]:
+        """The dump's records at known offsets, by log id and offset."""
+
+    def last_offsets(self, digests: Digests) -> Known:
+        """The last offset of each key of such a digest, by log id and digest."""
+
+
+def goes_on(state: StateOfDump, index: IndexedDump, given: GivenLogs) -> tuple[GivenLogs, list[str]]:
     """``given`` as it holds for this dump, and notes. Raises InputError for a dump of another state."""
     last_offsets: dict[LogName, int] = defaultdict(lambda: -1)
     for part in index.summaries:
@@ -52,7 +66,7 @@ def goes_on(state: StateOfDump, index: FullIndex, given: GivenLogs) -> tuple[Giv
     return {**given, **from_start}, [_note(index, again)] if again else []
 
 
-def _dumped_again(index: FullIndex, given: GivenLogs, state: StateOfDump) -> set[int]:
+def _dumped_again(index: IndexedDump, given: GivenLogs, state: StateOfDump) -> set[int]:
     """The logs of which a file that is not the state's output holds records that the state has seen."""
     again = set()
     for part in index.summaries:
@@ -64,22 +78,23 @@ def _dumped_again(index: FullIndex, given: GivenLogs, state: StateOfDump) -> set
     return again
 
 
-def _note(index: FullIndex, again: Collection[int]) -> str:
+def _note(index: IndexedDump, again: Collection[int]) -> str:
     names = sorted(str(LogName(*index.names[log_id])) for log_id in again)
     shown = ", ".join(names[:_LOGS_NAMED]) + (", ..." if len(names) > _LOGS_NAMED else "")
     return f"{shown}: dumped in full once more, so cleaned from the start; delete horizons stay"
 
 
-def _compared(state: StateOfDump, index: FullIndex, given: GivenLogs) -> GivenLogs:
+def _compared(state: StateOfDump, index: IndexedDump, given: GivenLogs) -> GivenLogs:
     """``given`` without the horizons of logs of which nothing known is left. Raises InputError."""
     ids = {LogName(*name): log_id for log_id, name in index.names.items()}
     for log, known in sorted(state.state.records.items()):
         if log not in ids and any(record.is_kept and not record.is_tombstone for record in known):
             raise _another(state, f"of {log}, which the state knows, the dump holds nothing")
     wanted = {ids[log]: of_log for log, of_log in sorted(state.state.records.items()) if log in ids}
-    found = _records_at(index, wanted)
+    found = index.records_at(wanted)
     absent = _absent(state, index, wanted, found)
-    later = _last_offsets(index, absent)
+    digests = {log_id: {one.key_sha256 for one in known} for log_id, known in absent.items()}
+    later = index.last_offsets(digests) if digests else {}
     for log_id, records in absent.items():
         for one in records:
             if not explains_absence(one, later.get((log_id, one.key_sha256))):
@@ -96,7 +111,7 @@ def _compared(state: StateOfDump, index: FullIndex, given: GivenLogs) -> GivenLo
 
 def _absent(
     state: StateOfDump,
-    index: FullIndex,
+    index: IndexedDump,
     wanted: KnownByLog,
     found: Mapping[tuple[int, int], KnownRecord],
 ) -> dict[int, list[KnownRecord]]:
@@ -113,59 +128,6 @@ def _absent(
                 name = LogName(*index.names[log_id])
                 raise _another(state, f"at {name} offset {known.offset} the state knows {said}")
     return absent
-
-
-def _records_at(
-    index: FullIndex, wanted: Mapping[int, Iterable[KnownRecord]]
-) -> dict[tuple[int, int], KnownRecord]:
-    """The dump's records at known offsets, by log id and offset."""
-    offsets = {
-        log_id: pa.array([one.offset for one in known], pa.int64()) for log_id, known in wanted.items()
-    }
-
-    def look(_: int, blocks: list[Block]) -> dict[tuple[int, int], KnownRecord]:
-        return {
-            (log_id, row["offset"]): KnownRecord(
-                row["offset"], row["timestamp_ms"], row["is_tombstone"], True, key_digest(row["key"])
-            )
-            for log_id, rows in _by_log(blocks, offsets.keys())
-            for row in rows.filter(pc.is_in(rows["offset"], offsets[log_id])).to_pylist()
-        }
-
-    return _merged(index.keyed.results(look)[0])
-
-
-def _last_offsets(
-    index: FullIndex, absent: Mapping[int, Iterable[KnownRecord]]
-) -> dict[tuple[int, str | None], int]:
-    """Of keys of absent records that the dump holds the last offset, by log id and digest of the key."""
-    if not absent:
-        return {}
-    digests = {log_id: {one.key_sha256 for one in known} for log_id, known in absent.items()}
-
-    def look(_: int, blocks: list[Block]) -> dict[tuple[int, str | None], int]:
-        found: dict[tuple[int, str | None], int] = {}
-        for log_id, rows in _by_log(blocks, digests.keys()):
-            last = rows.filter(rows["key"].is_valid()).group_by("key").aggregate([("offset", "max")])
-            for key, offset in zip(last["key"].to_pylist(), last["offset_max"].to_pylist(), strict=True):
-                digest = key_digest(key)
-                if digest in digests[log_id]:
-                    found[log_id, digest] = offset
-        return found
-
-    return _merged(index.keyed.results(look)[0])
-
-
-def _by_log(blocks: list[Block], log_ids: Collection[int]) -> Iterator[tuple[int, pa.Table]]:
-    """The index rows of these logs that one receiver was sent."""
-    rows = pa.Table.from_batches(rows_in(blocks, ROWS), index_schema(INDEXED))
-    for log_id, of_log in slices_by_log(rows.sort_by("log_id")):
-        if log_id in log_ids:
-            yield log_id, of_log
-
-
-def _merged(found: Iterable[Mapping[Place, Found]]) -> dict[Place, Found]:
-    return {place: what for part in found for place, what in part.items()}
 
 
 def _another(state: StateOfDump, what: str) -> InputError:

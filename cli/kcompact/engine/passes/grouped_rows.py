@@ -3,6 +3,8 @@
 Valid where a log's offsets ascend in the order of its records: then the last row of a key is its latest.
 """
 
+from functools import partial
+
 import numpy as np
 import pyarrow as pa
 
@@ -17,6 +19,13 @@ GROUPED_SCHEMA = pa.schema(
         pa.field("last_offset", pa.int64()),
         pa.field("position", pa.int64()),  # of the latest record, in its split
         pa.field("location", pa.int64()),  # of the latest record: location_of(split, bytes, tombstone)
+    ]
+)
+SIZED_SCHEMA = pa.schema(
+    [
+        *GROUPED_SCHEMA,
+        pa.field("timestamp_ms", pa.int64()),  # of the latest record
+        pa.field("log_bytes", pa.int64()),  # likewise
     ]
 )
 
@@ -41,8 +50,8 @@ def is_tombstone_of(location: np.ndarray) -> np.ndarray:
     return (location & 1).astype(bool)
 
 
-def _group_of_each(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Index rows that have a key as groups of one record each."""
+def _group_of_each(schema: pa.Schema, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Index rows that have a key as groups of one record each, with the columns of ``schema``."""
     if batch.column("key").null_count:
         batch = batch.filter(batch.column("key").is_valid())
     location = location_of(*(_numpy(batch, name) for name in ("split_id", "record_bytes", "is_tombstone")))
@@ -56,16 +65,17 @@ def _group_of_each(batch: pa.RecordBatch) -> pa.RecordBatch:
         batch.column("position"),
         pa.array(location),
     ]
-    return pa.RecordBatch.from_arrays(arrays, schema=GROUPED_SCHEMA)
+    arrays += [batch.column(name).cast(pa.int64()) for name in schema.names[len(arrays) :]]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _merged(rows: pa.Table) -> pa.Table:
     """One row per (log, key), by numbers that an encoding gives the keys: a group_by takes twice as long."""
     if not rows.num_rows:
-        return GROUPED_SCHEMA.empty_table()
+        return rows
     keys = pa.concat_arrays(rows["key"].chunks)
-    columns = {name: rows[name].to_numpy() for name in GROUPED_SCHEMA.names if name != "key"}
-    groups = _numbered(keys, columns["log_id"])
+    columns = {name: rows[name].to_numpy() for name in rows.column_names if name != "key"}
+    groups = numbered(keys, columns["log_id"])
     last = np.empty(int(groups.max()) + 1, np.int64)
     last[groups] = np.arange(len(groups))  # of several assignments to one place the last one stays
     offsets = columns["last_offset"]
@@ -75,12 +85,12 @@ def _merged(rows: pa.Table) -> pa.Table:
     records, first = np.zeros(len(last), np.int64), columns["first_offset"][last]
     np.add.at(records, groups, columns["records"])
     np.minimum.at(first, groups, columns["first_offset"])
-    others = [columns[name][last] for name in ("last_offset", "position", "location")]
+    others = [columns[name][last] for name in rows.column_names[4:]]
     arrays = [columns["log_id"][last], keys.take(pa.array(last)), records, first, *others]
-    return pa.table(arrays, schema=GROUPED_SCHEMA)
+    return pa.table(arrays, schema=rows.schema)
 
 
-def _numbered(keys: pa.Array, log_ids: np.ndarray) -> np.ndarray:
+def numbered(keys: pa.Array, log_ids: np.ndarray) -> np.ndarray:
     """A number for each row, from 0 on without gaps, equal where log and key are."""
     numbers: np.ndarray = keys.dictionary_encode().indices.to_numpy()
     log_of = np.empty(int(numbers.max()) + 1, np.int64)
@@ -102,6 +112,11 @@ _MERGE = {
     "last_offset": "max",
     "position": "last",
     "location": "last",
+    "timestamp_ms": "last",
+    "log_bytes": "last",
 }
-GROUPED = KeyGrouping(GROUPED_SCHEMA, _MERGE, _group_of_each, _merged)
+GROUPED = KeyGrouping(GROUPED_SCHEMA, _MERGE, partial(_group_of_each, GROUPED_SCHEMA), _merged)
 """Merges index rows into one row per (log, key)."""
+
+SIZED = KeyGrouping(SIZED_SCHEMA, _MERGE, partial(_group_of_each, SIZED_SCHEMA), _merged)
+"""The same with what a broker's figures and a state ask of the latest record; the index has log_bytes."""

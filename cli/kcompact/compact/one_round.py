@@ -1,0 +1,285 @@
+"""One round with known bounds through the plain form's two passes, for a state, a checkpoint, a minimum lag.
+
+What one task merges by key it takes to be dirty, by all that is known before reading: the checkpoint, and its
+own first record that is too young. Where the whole dump says otherwise it is read once more, with the bounds.
+"""
+
+import pickle
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import pyarrow as pa
+
+from kcompact.broker.given import GivenLog
+from kcompact.broker.log_names import LogName
+from kcompact.broker.state.known_records import KnownRecord
+from kcompact.cleaner.cleaning import bound_cuts_bytes
+from kcompact.cleaner.log_case import (
+    LogCase,
+    case_of,
+    needs_scan,
+    scan_limits,
+    spans_of_case,
+    with_cleanable_bytes,
+)
+from kcompact.cleaner.survey import Survey
+from kcompact.cleaner.tracked import INDEXED
+from kcompact.cleaner.unbatched import outcome_of, plan_of, play_rounds
+from kcompact.cleaner.verdict_tallies import Tally, map_entries, tallies_in
+from kcompact.compact.crowding import refuse_crowded_offsets
+from kcompact.compact.full_form.full_totals import add_cleaning
+from kcompact.compact.full_form.given_logs import given_logs
+from kcompact.compact.full_form.known_rows import Digests, Known, last_offsets_in, records_in
+from kcompact.compact.full_form.remembering import KnownByLog
+from kcompact.compact.plain import (
+    GROUPS,
+    SECTIONS,
+    SUMMARIES,
+    copy_sent,
+    figures_in,
+    send_groups,
+    send_latest,
+)
+from kcompact.compact.plain_copying import PlainJob
+from kcompact.compact.request import Compacted, Request, refuse_doubtful
+from kcompact.compact.round_merge import MergedFigures, RoundMerge
+from kcompact.compact.sections import LogSections, SectionFigures, Sections, logs_of
+from kcompact.compact.task_files import results_of
+from kcompact.compact.totals import overlapping, overtaken_files, plain_outcome, unsorted_files
+from kcompact.dumps.dump import Dump
+from kcompact.dumps.files.filters import logs_left_out, refuse_unmatched
+from kcompact.dumps.judging import files_left_out, judge
+from kcompact.dumps.records.layout import SplitNotes
+from kcompact.dumps.records.record import log_id_of
+from kcompact.engine.blocks import rows_in
+from kcompact.engine.passes.index_pass import IndexPlan, plan_index
+from kcompact.engine.passes.summaries import LogSummary, log_names, unpacked
+from kcompact.engine.shuffle import Block, Send, Stage
+from kcompact.rules.cleaned_log import LogCleaning
+from kcompact.rules.files.retention import Retained
+from kcompact.rules.lookups import NO_SEGMENT, Lookup, lookup_for
+from kcompact.rules.policy import Policy
+from kcompact.rules.verdicts import Verdict
+
+
+@dataclass(frozen=True)
+class RoundScan:
+    """The dump, read: its rows by key, and all that was counted."""
+
+    plan: IndexPlan
+    sections: Sections
+    grouped: Stage
+    summaries: list[LogSummary]
+    notes: dict[int, SplitNotes]
+    figures: list[SectionFigures]
+
+    @cached_property
+    def names(self) -> Mapping[int, tuple[str, int]]:
+        """Topic and partition of every log id."""
+        return {part.log_id: (part.topic, part.partition) for part in self.summaries}
+
+    @cached_property
+    def logs(self) -> dict[int, LogSections]:
+        """The logs as they were counted, by log id."""
+        return logs_of(self.figures)
+
+    def records_at(self, wanted: KnownByLog) -> dict[tuple[int, int], KnownRecord]:
+        """The dump's records at known offsets, by log id and offset."""
+        tables = [table for task in self.figures for table in task.known]
+        return records_in(pa.concat_tables(tables), wanted) if tables else {}
+
+    def last_offsets(self, digests: Digests) -> Known:
+        """The last offset of each key of such a digest, by log id and digest."""
+
+        def look(_: int, blocks: list[Block]) -> Known:
+            rows = [batch.select(["log_id", "key", "last_offset"]) for batch in rows_in(blocks, GROUPS)]
+            return last_offsets_in(pa.Table.from_batches(rows), "last_offset", digests) if rows else {}
+
+        return {place: found for part in self.grouped.results(look)[0] for place, found in part.items()}
+
+
+def compact_one_round(send: Send, dump: Dump, request: Request, merge_tasks: int) -> Compacted | None:
+    """None: the dump, or what is known beside it, asks for the full form."""
+    plan = plan_index(dump, request.folder, INDEXED)
+    scan = _read(send, request, plan, _known_before(request), merge_tasks)
+    remarks = judge(dump, plan.splits, scan.notes)
+    refuse_unmatched(dump.options, log_names(scan.summaries), logs_left_out(scan.notes.values()))
+    refuse_crowded_offsets(scan.summaries)
+    refuse_doubtful(dump, plan, scan.notes, request)
+    file_ids = {split.split_id: split.file_id for split in plan.splits.values()}
+    if not _is_simple(scan, file_ids):
+        return None
+    given, assumed = given_logs(send, scan, request.beside, request.folder)
+    policies = {log_id: request.policy_of(topic) for log_id, (topic, _) in scan.names.items()}
+    one_round = _Round(scan, given, policies)
+    if not one_round.fits:
+        scan = _read(send, request, plan, one_round.sections, merge_tasks)
+        one_round = _Round(scan, given, policies)
+    merge = one_round.merging(has_state=request.beside.state is not None).merged
+    latest = scan.grouped.then(len(plan.tasks), lambda _, blocks: send_latest(blocks, merge_tasks, merge))
+    merged = MergedFigures.together(figures_in(latest.driver_blocks()))
+    tallies = one_round.tallies(merged.tallies)
+    if one_round.may_fill_a_map(tallies):
+        return None
+    job = _job(request, plan, scan.sections)
+    results, _ = results_of(latest, plan.task_bytes, job, copy_sent)
+    copied = [log for logs, _ in results for log in logs]
+    fragments = [fragment for _, parts in results for fragment in parts]
+    outcome = plain_outcome(scan.summaries, copied, fragments, request.renderings.gaps)
+    cleanings = one_round.cleanings(tallies)
+    for log in outcome.logs:
+        log.keys = merged.keys[log.log_id]
+        add_cleaning(log, cleanings[log.log_id])
+    done = Compacted(outcome, merged.shared, [*remarks, *assumed], plan, cleanings, merged.known)
+    done.overtaken = overtaken_files(scan.summaries, file_ids)
+    done.left_out = files_left_out(dump, plan.splits, scan.notes)
+    done.notes += notes_of(cleanings, scan.names)
+    return done
+
+
+def notes_of(cleanings: Mapping[int, LogCleaning], names: Mapping[int, tuple[str, int]]) -> list[str]:
+    """The notes on each log, by topic and partition."""
+    by_name = sorted((LogName(*names[i]), log) for i, log in cleanings.items())
+    return [f"{name}: {text}" for name, log in by_name for text in log.notes]
+
+
+def _job(request: Request, plan: IndexPlan, sections: Sections) -> PlainJob:
+    return PlainJob(
+        plan,
+        request.workplace,
+        request.copier,
+        request.renderings.removed_keys,
+        request.renderings.gaps,
+        sections=sections,
+    )
+
+
+def _read(send: Send, request: Request, plan: IndexPlan, sections: Sections, merge_tasks: int) -> RoundScan:
+    job = _job(request, plan, sections)
+    grouped = send(len(plan.tasks), merge_tasks, lambda task: send_groups(job, task, merge_tasks))
+    blocks = grouped.driver_blocks()
+    summaries, notes = unpacked(block.content for block in blocks if block.kind == SUMMARIES)
+    figures = [pickle.loads(block.content) for block in blocks if block.kind == SECTIONS]  # noqa: S301  pickled by send_groups
+    return RoundScan(plan, sections, grouped, summaries, notes, figures)
+
+
+def _known_before(request: Request) -> Sections:
+    """The bounds as far as they are known before the dump is read."""
+    state = request.beside.state
+    is_full_dump = state is not None and state.missing is not None  # if it fits, it is cleaned from its start
+    checkpoint = {} if is_full_dump else request.beside.given.checkpoint
+    known = state.state.records if state is not None and is_full_dump else {}
+    lookup = lookup_for(GivenLog(), request.policy_of(""))  # the lag is that of every topic
+    return Sections(
+        {log_id_of(*log): offset for log, offset in checkpoint.items()},
+        young_from_ms=lookup.young_from_ms,
+        known_offsets={log_id_of(*log): tuple(one.offset for one in of_log) for log, of_log in known.items()},
+    )
+
+
+def _is_simple(scan: RoundScan, file_ids: Mapping[int, int]) -> bool:
+    """Whether there are only records with keys, each offset once, in order."""
+    return not (
+        not scan.summaries
+        or any(part.null_keys for part in scan.summaries)
+        or any(task.control_records for task in scan.figures)
+        or overlapping(scan.summaries)
+        or unsorted_files(scan.summaries, file_ids)
+    )
+
+
+@dataclass(frozen=True)
+class _Round:
+    """The round of each log, by log id."""
+
+    scan: RoundScan
+    given: Mapping[int, GivenLog]
+    policies: Mapping[int, Policy]
+
+    @cached_property
+    def lookups(self) -> dict[int, Lookup]:
+        return {i: lookup_for(self.given[i], policy) for i, policy in self.policies.items()}
+
+    @cached_property
+    def cases(self) -> dict[int, LogCase]:
+        return {i: self._case(i, log) for i, log in self.scan.logs.items()}
+
+    def _case(self, log_id: int, log: LogSections) -> LogCase:
+        case = case_of(self.given[log_id], self.policies[log_id], Survey(log.records()), None)
+        return with_cleanable_bytes(case, log.dirty_log_bytes) if bound_cuts_bytes(case) else case
+
+    @cached_property
+    def sections(self) -> Sections:
+        """The bounds, now that they are known."""
+        return replace(
+            self.scan.sections,
+            first_dirty_offsets={i: lookup.first_dirty_offset for i, lookup in self.lookups.items()},
+            first_uncleanable_offsets={i: c.range.first_uncleanable_offset for i, c in self.cases.items()},
+        )
+
+    @property
+    def fits(self) -> bool:
+        """Whether all records were merged, and only those, that lie within the bounds."""
+        taken, known = self.scan.sections.first_dirty_offsets, self.sections
+        return all(
+            taken.get(i, 0) == known.first_dirty_offsets[i]
+            and log.last_dirty_offset < (known.first_uncleanable_offsets or {})[i]
+            for i, log in self.scan.logs.items()
+        )
+
+    def merging(self, *, has_state: bool) -> RoundMerge:
+        ends = self.sections.first_uncleanable_offsets or {}
+        return RoundMerge(
+            self.scan.names,
+            self.sections.first_dirty_offsets,
+            {i: ends[i] if case.is_taken else 0 for i, case in self.cases.items()},
+            {i: plan_of(case, spans_of_case(case, None), 0) for i, case in self.cases.items()},
+            self.lookups,
+            has_state,
+        )
+
+    def tallies(self, merged: Sequence[pa.Table]) -> dict[int, list[Tally]]:
+        """Of all records: those that were merged away are what is missing from the whole."""
+        found = tallies_in(merged)
+        for log_id, case in self.cases.items():
+            whole, told = case.survey.whole, found[log_id]
+            records = whole.records - sum(one.records for one in told)
+            if records:
+                log_bytes = whole.log_bytes - sum(one.log_bytes for one in told)
+                found[log_id] = [*told, _superseded(records, log_bytes)]
+        return found
+
+    def may_fill_a_map(self, tallies: Mapping[int, Sequence[Tally]]) -> bool:
+        return any(
+            needs_scan(case) and map_entries(tallies[i], 1) >= scan_limits(case).map_limit
+            for i, case in self.cases.items()
+        )
+
+    def cleanings(self, tallies: Mapping[int, Sequence[Tally]]) -> dict[int, LogCleaning]:
+        found = {}
+        for log_id, case in self.cases.items():
+            played = play_rounds(case, spans_of_case(case, None), tallies[log_id])
+            retained = Retained((), case.bounds.log_start_offset)
+            found[log_id] = outcome_of(case, played, tallies[log_id], retained)
+        return found
+
+
+def _superseded(records: int, log_bytes: int) -> Tally:
+    """Records of the dirty section that a later one there supersedes; they open no entry of their own."""
+    return Tally(
+        segment_base_offset=NO_SEGMENT,
+        rewritten_round=1,
+        round=1,
+        verdict=Verdict.SUPERSEDED,
+        entry_round=0,
+        stamped=False,
+        in_range=True,
+        tombstone=False,
+        records=records,
+        log_bytes=log_bytes,
+        stamped_log_bytes=log_bytes,
+        largest_timestamp_ms=-1,
+        first_offset=-1,
+        first_timestamp_ms=-1,
+    )

@@ -1,0 +1,96 @@
+"""The request for one compaction, its result, and refusals that do not depend on its form."""
+
+import enum
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kcompact.compact.full_form.given_logs import Beside
+from kcompact.compact.full_form.remembering import KnownByLog
+from kcompact.compact.keys_across_partitions import SharedKeys
+from kcompact.compact.plain_copying import RenderGaps, RenderRemoved
+from kcompact.compact.totals import Outcome
+from kcompact.dumps.dump import Dump
+from kcompact.dumps.judging import refuse_doubts
+from kcompact.dumps.output.workplace import Workplace
+from kcompact.dumps.records.layout import SplitNotes
+from kcompact.dumps.writers.converting import Copier
+from kcompact.engine.passes.index_pass import IndexPlan
+from kcompact.engine.passes.summaries import LogSummary
+from kcompact.errors import InputError
+from kcompact.rules.cleaned_log import LogCleaning
+from kcompact.rules.policy import Policy
+
+
+@dataclass(frozen=True)
+class Renderings:
+    """How the workers write their parts of the report (report/ gives them; rules do not render)."""
+
+    removed_keys: RenderRemoved
+    gaps: RenderGaps
+
+
+class Form(enum.Enum):
+    """How a compaction is done. Where the dump asks for more, the full form is taken."""
+
+    PLAIN = "plain"  # one closed log that was never cleaned
+    ONE_ROUND = "one round"  # by bounds that checkpoint, state and minimum lag tell
+    FULL = "full"  # whatever the cleaner does
+
+
+@dataclass(frozen=True)
+class Request:
+    """The work to do on a dump. ``copier`` None: nothing is copied (a dry run).
+
+    ``form`` is the cheapest that may do. ``policy`` is that of no topic in particular.
+    """
+
+    policy: Policy
+    policy_of: Callable[[str], Policy]
+    beside: Beside
+    folder: Path
+    workplace: Workplace
+    copier: Copier | None
+    renderings: Renderings
+    form: Form
+
+
+@dataclass
+class Compacted:
+    """The result: figures and pieces of reports, keys in several partitions, notes for the user."""
+
+    outcome: Outcome
+    shared_keys: SharedKeys
+    notes: list[str]
+    plan: IndexPlan
+    cleanings: Mapping[int, LogCleaning] = field(default_factory=dict)  # by log id; the full form's
+    known: KnownByLog = field(default_factory=dict)  # by log id; where there is a state
+    overtaken: set[tuple[int, int]] = field(default_factory=set)  # see overtaken_files
+    left_out: frozenset[int] = frozenset()  # see files_left_out
+
+
+def refuse_doubtful(dump: Dump, plan: IndexPlan, notes: Mapping[int, SplitNotes], request: Request) -> None:
+    """Raise for doubts that decide which records stay.
+
+    A record without a key and one with an empty key always end differently; tombstones rarely do.
+    """
+    reasons = {"key": "which records stay"}
+    if request.policy.drop_tombstones:
+        reasons["value"] = "--drop-tombstones"
+    refuse_doubts(dump, plan.splits, notes, reasons)
+
+
+def refuse_null_keys(summaries: list[LogSummary], policy: Policy, removals: int) -> None:
+    """Raise where records without key would be removed and the user has not said that they may (R20)."""
+    found = [summary for summary in summaries if summary.null_keys]
+    if policy.null_keys != "error" or not removals or not found:
+        return
+    first, records = found[0], sum(summary.null_keys for summary in found)
+    place = f"{first.topic}-{first.partition} offset {', '.join(map(str, first.null_key_offsets))}"
+    raise InputError(
+        f"records without a key: {records:,}, of which {removals:,} would be removed;"
+        f" the first are at {place}",
+        hint="keep them with --null-keys keep, or lose them, deletes among them, with --null-keys drop, as a"
+        " broker's cleaner would; if a field of the value is the key, name it with --key-field FIELD,"
+        " and change events with --cdc",
+    )

@@ -1,0 +1,193 @@
+"""Which records of a log a single round cleans, told and counted while they are read.
+
+Below the first dirty offset lies the clean section, from the first uncleanable offset on what a round leaves
+alone (R1 to R3). The records of these two are passed on one by one, those between are merged by key.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcompact.cleaner.shares import aggregated
+from kcompact.cleaner.survey import Records
+from kcompact.digits import LONG_MAX
+from kcompact.rules.lookups import rows_of_logs
+
+Longs = np.ndarray
+
+_CLEAN, _DIRTY, _UNCLEANABLE = range(3)
+_KNOWN = ["log_id", "offset", "key", "timestamp_ms", "is_tombstone"]
+
+
+@dataclass(frozen=True)
+class Sections:
+    """Bounds of logs, by log id. Picklable.
+
+    ``first_dirty_offsets``: others are 0. ``first_uncleanable_offsets`` None: not known yet; a task takes its
+    own first record that is too young for it. ``known_offsets`` are of records that the driver wants to see.
+    """
+
+    first_dirty_offsets: Mapping[int, int] = field(default_factory=dict)
+    first_uncleanable_offsets: Mapping[int, int] | None = None
+    young_from_ms: int | None = None  # timestamps from here on are too young; None: no minimum lag
+    known_offsets: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+
+
+@dataclass
+class SectionFigures:
+    """Counts of some tasks. ``counted`` has a row per task, log and section."""
+
+    counted: list[pa.Table] = field(default_factory=list)
+    first_young_offsets: dict[int, int] = field(default_factory=dict)  # from the first dirty offset on
+    control_records: int = 0
+    known: list[pa.Table] = field(default_factory=list)  # of records at known offsets
+
+    def add_young(self, log_id: int, offset: int) -> None:
+        """A record that is too young."""
+        self.first_young_offsets[log_id] = min(offset, self.first_young_offsets.get(log_id, offset))
+
+
+class SectionReader:
+    """Cuts one task's index rows, which come in the order of each log's offsets. The dump has INDEXED."""
+
+    def __init__(self, sections: Sections) -> None:
+        self._sections = sections
+        self._found = SectionFigures()
+        wanted = {offset for offsets in sections.known_offsets.values() for offset in offsets}
+        self._known_offsets = np.array(sorted(wanted), np.int64)
+
+    @property
+    def figures(self) -> SectionFigures:
+        """Of all rows so far."""
+        found = self._found
+        counted = [_summed(pa.concat_tables(found.counted))] if found.counted else []
+        return SectionFigures(counted, found.first_young_offsets, found.control_records, found.known)
+
+    def cut(self, rows: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch | None]:
+        """The rows of dirty sections, and all others (None: there are none)."""
+        section = self._section_of(rows)
+        self._found.counted.append(_counted(rows, section))
+        self._found.control_records += pc.sum(rows.column("is_control")).as_py() or 0
+        if len(self._known_offsets):
+            there = np.isin(rows.column("offset").to_numpy(), self._known_offsets)
+            if there.any():
+                self._found.known.append(pa.Table.from_batches([rows.select(_KNOWN).filter(pa.array(there))]))
+        dirty = section == _DIRTY
+        if dirty.all():
+            return rows, None
+        return rows.filter(pa.array(dirty)), rows.filter(pa.array(~dirty))
+
+    def _section_of(self, rows: pa.RecordBatch) -> np.ndarray:
+        sections, log_ids, offsets = (
+            self._sections,
+            *(rows.column(n).to_numpy() for n in ("log_id", "offset")),
+        )
+        section = np.full(len(rows), _DIRTY, np.int8)
+        section[offsets < bounds_of_logs(log_ids, sections.first_dirty_offsets, 0)] = _CLEAN
+        if sections.young_from_ms is not None:
+            young = (rows.column("timestamp_ms").to_numpy() >= sections.young_from_ms) & (section == _DIRTY)
+            for log_id, at in rows_of_logs(log_ids[young]):
+                self._found.add_young(log_id, int(offsets[young][at].min()))
+        ends = sections.first_uncleanable_offsets
+        ends = self._found.first_young_offsets if ends is None else ends
+        section[(offsets >= bounds_of_logs(log_ids, ends, LONG_MAX)) & (section == _DIRTY)] = _UNCLEANABLE
+        return section
+
+
+def bounds_of_logs(log_ids: Longs, bounds: Mapping[int, int], default: int) -> Longs:
+    """The bound of each row's log."""
+    if not bounds:
+        return np.full(len(log_ids), default)
+    known = np.array(sorted(bounds), np.int64)
+    values = np.array([bounds[log_id] for log_id in known.tolist()], np.int64)
+    at = np.minimum(np.searchsorted(known, log_ids), len(known) - 1)
+    return np.where(known[at] == log_ids, values[at], default)
+
+
+_SUMS = {
+    "records": "sum",
+    "log_bytes": "sum",
+    "first_offset": "min",
+    "last_offset": "max",
+    "oldest_ms": "min",
+}
+
+
+def _counted(rows: pa.RecordBatch, section: np.ndarray) -> pa.Table:
+    timestamps = rows.column("timestamp_ms")
+    return _summed(
+        pa.table(
+            {
+                "log_id": rows.column("log_id"),
+                "section": section,
+                "records": np.ones(len(rows), np.int64),
+                "log_bytes": rows.column("log_bytes").cast(pa.int64()),
+                "first_offset": rows.column("offset"),
+                "last_offset": rows.column("offset"),
+                "oldest_ms": pc.if_else(pc.greater(timestamps, 0), timestamps, None),
+            }
+        )
+    )
+
+
+def _summed(counted: pa.Table) -> pa.Table:
+    return aggregated(
+        counted, ["log_id", "section"], {name: (counted[name], how) for name, how in _SUMS.items()}
+    )
+
+
+@dataclass(frozen=True)
+class LogSections:
+    """One log as it was read: a row of figures by section, and its first record that is too young."""
+
+    by_section: Mapping[int, Mapping[str, int]]
+    first_young_offset: int | None
+
+    @property
+    def last_dirty_offset(self) -> int:
+        """Of the records that were merged by key; -1: none was."""
+        return self.by_section[_DIRTY]["last_offset"] if _DIRTY in self.by_section else -1
+
+    @property
+    def dirty_log_bytes(self) -> int:
+        """Of the records that were merged by key."""
+        return self.by_section[_DIRTY]["log_bytes"] if _DIRTY in self.by_section else 0
+
+    def records(self) -> Records:
+        """The figures that bounds and ratio are made from, of a log without segments and markers."""
+        parts = self.by_section.values()
+        dirty = [part for section, part in self.by_section.items() if section != _CLEAN]
+        count = sum(part["records"] for part in parts)
+        return Records(
+            records=count,
+            mapped_records=count,
+            control_records=0,
+            log_bytes=sum(part["log_bytes"] for part in parts),
+            dirty_log_bytes=sum(part["log_bytes"] for part in dirty),
+            first_offset=min(part["first_offset"] for part in parts),
+            last_offset=max(part["last_offset"] for part in parts),
+            first_timestamp_ms=-1,
+            largest_timestamp_ms=-1,
+            first_dirty_record_offset=min((part["first_offset"] for part in dirty), default=None),
+            oldest_dirty_timestamp_ms=min(
+                (part["oldest_ms"] for part in dirty if part["oldest_ms"]), default=None
+            ),
+            first_young_offset=self.first_young_offset,
+        )
+
+
+def logs_of(tasks: Iterable[SectionFigures]) -> dict[int, LogSections]:
+    """Every log, from what all tasks have counted."""
+    tables: list[pa.Table] = []
+    young: dict[int, list[int]] = {}
+    for task in tasks:
+        tables += task.counted
+        for log_id, offset in task.first_young_offsets.items():
+            young.setdefault(log_id, []).append(offset)
+    found: dict[int, dict[int, dict[str, int]]] = {}
+    for row in _summed(pa.concat_tables(tables)).to_pylist() if tables else ():
+        found.setdefault(row.pop("log_id"), {})[row.pop("section")] = row
+    return {i: LogSections(parts, min(young.get(i, ()), default=None)) for i, parts in found.items()}

@@ -1,0 +1,231 @@
+"""One round through two passes leaves what the full form leaves: dump, report's figures, CSVs and state."""
+
+import random
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dump_files import write_kcat
+from kcompact.broker.delete_horizons import DeleteHorizon
+from kcompact.broker.given import Given
+from kcompact.broker.log_names import LogName
+from kcompact.broker.state.cleaner_state import CleanerState
+from kcompact.broker.state.state_of_dump import state_beside
+from kcompact.broker.state.state_output import OutputFile, output_file
+from kcompact.compact import plain_copying
+from kcompact.compact.full_form import full
+from kcompact.compact.full_form.given_logs import Beside
+from kcompact.compact.one_round import compact_one_round
+from kcompact.compact.pipeline import compact_fully
+from kcompact.compact.request import Compacted, Form, Renderings, Request
+from kcompact.compact.totals import piece_bytes
+from kcompact.dumps.dump import open_dump
+from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.output.workplace import Workplace
+from kcompact.dumps.records.record import Record
+from kcompact.dumps.writers.converting import Copier
+from kcompact.engine.in_process import send_in_process
+from kcompact.engine.passes import grouping
+from kcompact.engine.passes import index_pass as indexing
+from kcompact.report.compact.csv_parts import render_gaps, render_removed_keys
+from kcompact.rules.policy import Policy
+from small_maps import with_map_of
+
+DAY_MS = 86_400_000
+NOW_MS = 100 * DAY_MS
+SEEDS = range(24)
+MERGE_TASKS = 3
+
+
+@pytest.fixture(autouse=True)
+def small_stages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many tasks, receivers, shares, passes and stretches."""
+    monkeypatch.setattr(indexing, "SMALLEST_SPLIT_BYTES", 5_000)
+    monkeypatch.setattr(full, "ROWS_PER_RECEIVER", 100)
+    monkeypatch.setattr(full, "RECORDS_PER_SHARE", 60)
+    monkeypatch.setattr(grouping, "MOST_ROWS", 7)
+    monkeypatch.setattr(grouping, "MOST_KEYS", 7)
+    monkeypatch.setattr(plain_copying, "_SAMPLED", 2)
+
+
+def night_of(rng: random.Random, night: int, offsets: list[int], keys: int) -> list[Record]:
+    """A day's new records of three partitions of a topic, some days without any of the last one."""
+    disorder_ms = rng.choice([0, 1_000, 100_000, DAY_MS])
+    made = []
+    for number in range(rng.choice([20, 200])):
+        partition = rng.randrange(2 if night % 2 else 3)
+        offsets[partition] += rng.choice([1, 1, 1, 2, 40])
+        time_ms = NOW_MS + night * DAY_MS - 200_000 + number * 1_000 - rng.randint(0, disorder_ms)
+        key = f"key-{rng.randrange(keys)}".encode()
+        value = None if rng.random() < 0.3 else f"value-{number}".encode()
+        made.append(Record("orders", partition, offsets[partition], time_ms, key, value))
+    return made
+
+
+def policy_of(rng: random.Random, night: int) -> Policy:
+    policy = Policy(
+        now_ms=NOW_MS + night * DAY_MS,
+        min_compaction_lag_ms=rng.choice([0, 0, 50_000, 150_000, DAY_MS + 100_000]),
+        delete_retention_ms=rng.choice([0, 1_000, DAY_MS, 10 * DAY_MS, 2**63 - 1]),
+        drop_tombstones=rng.random() < 0.1,
+        rounds=rng.choice([1, None]),
+        null_keys=rng.choice(["error", "keep", "drop"]),
+    )
+    return with_map_of(rng.choice([None, None, 10_000]), policy)
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a run leaves, and what it tells."""
+
+    dump: bytes
+    reports: list[bytes]
+    told: dict[str, Any]
+    state: CleanerState
+
+    @classmethod
+    def by(cls, done: Compacted, folder: Path) -> "Left":
+        outcome = done.outcome
+        parts = [(folder / part.part).read_bytes()[part.start : part.end] for part in outcome.fragments]
+        pieces = (outcome.removed_keys, outcome.gaps)
+        logs = [(LogName(log.topic, log.partition), log) for log in outcome.logs]
+        told = {
+            "logs": [asdict(log) for log in outcome.logs],
+            "shared keys": done.shared_keys,
+            "notes": done.notes,
+            "ranges": {name: done.cleanings[log.log_id].range for name, log in logs},
+            "ratios": {name: done.cleanings[log.log_id].dirty_ratio for name, log in logs},
+            "removed": {name: +done.cleanings[log.log_id].removed for name, log in logs},
+        }
+        checkpoints = {name: done.cleanings[log.log_id].checkpoint_offset for name, log in logs}
+        state = CleanerState(
+            {name: offset for name, offset in checkpoints.items() if offset is not None},
+            {name: done.cleanings[log.log_id].horizons for name, log in logs},
+            {name: log.last_kept_offset for name, log in logs},
+            (),
+            {name: done.known.get(log.log_id, ()) for name, log in logs},
+        )
+        return cls(b"".join(parts), [b"".join(piece_bytes(folder, lines)) for lines in pieces], told, state)
+
+
+@dataclass(frozen=True)
+class State:
+    """A state that needs no folder."""
+
+    state: CleanerState
+    output: Path
+
+    def beside(self, paths: Iterable[Path]) -> Any:
+        class Opened:
+            place, states = "state", (self.state,)
+
+        known = {file.sha256 for file in self.state.files or ()}
+        outputs = {str(path): output_file(path) for path in paths}
+        own: dict[str, OutputFile] = {path: one for path, one in outputs.items() if one.sha256 in known}
+        return state_beside(Opened(), [*map(str, paths)], own)  # type: ignore[arg-type]  # places and states
+
+
+def run(
+    paths: list[Path], folder: Path, policy: Policy, beside: Beside, form: Callable[..., Compacted | None]
+) -> Left | None:
+    folder.mkdir()
+    with open_dump([*map(str, paths)], ReadOptions()) as dump:
+        renderings = Renderings(render_removed_keys, render_gaps)
+        place = Workplace(str(folder))
+        request = Request(
+            policy, lambda _: policy, beside, folder, place, Copier({}), renderings, Form.ONE_ROUND
+        )
+        done = form(send_in_process, dump, request)
+    return None if done is None else Left.by(done, folder)
+
+
+def in_one_round(*arguments: Any) -> Compacted | None:
+    return compact_one_round(*arguments, MERGE_TASKS)
+
+
+def by_both(paths: list[Path], folder: Path, policy: Policy, beside: Beside) -> Left:
+    """What both forms leave alike."""
+    folder.mkdir()
+    whole = run(paths, folder / "full", policy, beside, compact_fully)
+    assert whole is not None
+    passes = run(paths, folder / "one-round", policy, beside, in_one_round)
+    assert passes is not None, "the full form was wanted"
+    assert passes.told == whole.told
+    assert passes.state == whole.state
+    assert passes.reports == whole.reports
+    assert passes.dump == whole.dump
+    return whole
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("is_full_dump", [False, True], ids=["output and new records", "full dumps"])
+def test_nights_with_a_state(tmp_path: Path, seed: int, *, is_full_dump: bool) -> None:
+    rng = random.Random(seed)
+    offsets, keys = [0, 5, 9], rng.choice([3, 60, 100_000])
+    records: list[Record] = []
+    state, inputs = CleanerState(), list[Path]()
+    for night in range(3):
+        new = night_of(rng, night, offsets, keys)
+        records += new
+        made = records if is_full_dump else new
+        path = write_kcat(tmp_path / f"{night}.jsonl", made)
+        paths = [path] if is_full_dump else [*inputs, path]
+        beside_dump = State(state, path).beside(paths)
+        beside = Beside(Given().with_state(beside_dump.state), beside_dump)
+        left = by_both(paths, tmp_path / f"work-{night}", policy_of(rng, night), beside)
+        output = tmp_path / f"out-{night}.jsonl"
+        output.write_bytes(left.dump)
+        state = state.followed_by(replace(left.state, files=(output_file(output),)))
+        inputs = [output]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_checkpoint_in_a_log_that_nobody_has_cleaned(tmp_path: Path, seed: int) -> None:
+    """Below it lie several records of a key, which stay where no dirty one comes."""
+    rng = random.Random(seed)
+    path = write_kcat(tmp_path / "dump.jsonl", night_of(rng, 0, offsets := [0, 5, 9], rng.choice([10, 60])))
+    horizons = {
+        LogName("orders", n): (DeleteHorizon(rng.randint(1, offset + 3), NOW_MS + rng.choice([-1, 0, 1])),)
+        for n, offset in enumerate(offsets)
+    }
+    checkpoint = {LogName("orders", n): rng.randint(0, offset + 3) for n, offset in enumerate(offsets)}
+    del checkpoint[LogName("orders", rng.randrange(3))]
+    given = Given(checkpoint_source="checkpoint", checkpoint=checkpoint, horizons=horizons)
+    by_both([path], tmp_path / "work", policy_of(rng, 0), Beside(given))
+
+
+def test_bounds_that_only_the_whole_dump_tells(tmp_path: Path) -> None:
+    """The first record is too young: what other tasks merged by key has to be read once more."""
+    made = night_of(random.Random(4), 0, [0, 5, 9], 60)
+    made[0] = made[0]._replace(timestamp_ms=NOW_MS)
+    path = write_kcat(tmp_path / "dump.jsonl", made)
+    policy = Policy(now_ms=NOW_MS, min_compaction_lag_ms=1_000)
+
+    left = by_both([path], tmp_path / "work", policy, Beside(Given()))
+
+    of_first = [log for log in left.told["logs"] if log["partition"] == made[0].partition]
+    assert [log["removed"]["superseded"] for log in of_first] == [0]
+    assert any(log["removed"]["superseded"] for log in left.told["logs"])
+
+
+UNTOLD = {
+    "a record without a key": lambda made: [*made[:-1], made[-1]._replace(key=None)],
+    "records out of order": lambda made: made[::-1],
+    "records twice": lambda made: [*made, *made[:3]],
+}
+
+
+@pytest.mark.parametrize("name", UNTOLD)
+def test_what_two_passes_cannot_tell_is_left_to_the_full_form(tmp_path: Path, name: str) -> None:
+    made = UNTOLD[name](night_of(random.Random(2), 0, [0, 5, 9], 60))
+    path = write_kcat(tmp_path / "dump.jsonl", made)
+    assert run([path], tmp_path / "work", Policy(now_ms=NOW_MS), Beside(Given()), in_one_round) is None
+
+
+def test_a_map_that_may_be_full_is_left_to_the_full_form(tmp_path: Path) -> None:
+    path = write_kcat(tmp_path / "dump.jsonl", night_of(random.Random(2), 0, [0, 5, 9], 60))
+    policy = with_map_of(8, Policy(now_ms=NOW_MS, rounds=None))
+    assert run([path], tmp_path / "work", policy, Beside(Given()), in_one_round) is None
