@@ -32,6 +32,7 @@ from kcompact.compact.full_form.full_totals import add_cleaning
 from kcompact.compact.full_form.given_logs import given_logs
 from kcompact.compact.full_form.known_rows import Digests, Known, last_offsets_in, records_in
 from kcompact.compact.full_form.remembering import KnownByLog
+from kcompact.compact.log_sections import LogSections, logs_of
 from kcompact.compact.plain import (
     GROUPS,
     SECTIONS,
@@ -44,7 +45,7 @@ from kcompact.compact.plain import (
 from kcompact.compact.plain_copying import PlainJob
 from kcompact.compact.request import Compacted, Request, refuse_doubtful
 from kcompact.compact.round_merge import MergedFigures, RoundMerge
-from kcompact.compact.sections import LogSections, SectionFigures, Sections, logs_of
+from kcompact.compact.sections import SectionFigures, Sections
 from kcompact.compact.task_files import results_of
 from kcompact.compact.totals import overlapping, overtaken_files, plain_outcome, unsorted_files
 from kcompact.dumps.dump import Dump

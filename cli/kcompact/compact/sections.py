@@ -4,21 +4,18 @@ Below the first dirty offset lies the clean section, from the first uncleanable 
 alone (R1 to R3). The records of these two are passed on one by one, those between are merged by key.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kcompact.cleaner.shares import aggregated
-from kcompact.cleaner.survey import Records
 from kcompact.digits import LONG_MAX
-from kcompact.rules.lookups import rows_of_logs
 
 Longs = np.ndarray
 
-_CLEAN, _DIRTY, _UNCLEANABLE = range(3)
+CLEAN, DIRTY, UNCLEANABLE = range(3)
 _KNOWN = ["log_id", "offset", "key", "timestamp_ms", "is_tombstone"]
 
 
@@ -63,7 +60,7 @@ class SectionReader:
     def figures(self) -> SectionFigures:
         """Of all rows so far."""
         found = self._found
-        counted = [_summed(pa.concat_tables(found.counted))] if found.counted else []
+        counted = [summed(pa.concat_tables(found.counted))] if found.counted else []
         return SectionFigures(counted, found.first_young_offsets, found.control_records, found.known)
 
     def cut(self, rows: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch | None]:
@@ -75,7 +72,7 @@ class SectionReader:
             there = np.isin(rows.column("offset").to_numpy(), self._known_offsets)
             if there.any():
                 self._found.known.append(pa.Table.from_batches([rows.select(_KNOWN).filter(pa.array(there))]))
-        dirty = section == _DIRTY
+        dirty = section == DIRTY
         if dirty.all():
             return rows, None
         return rows.filter(pa.array(dirty)), rows.filter(pa.array(~dirty))
@@ -85,15 +82,15 @@ class SectionReader:
             self._sections,
             *(rows.column(n).to_numpy() for n in ("log_id", "offset")),
         )
-        section = np.full(len(rows), _DIRTY, np.int8)
-        section[offsets < bounds_of_logs(log_ids, sections.first_dirty_offsets, 0)] = _CLEAN
+        section = np.full(len(rows), DIRTY, np.int8)
+        section[offsets < bounds_of_logs(log_ids, sections.first_dirty_offsets, 0)] = CLEAN
         if sections.young_from_ms is not None:
-            young = (rows.column("timestamp_ms").to_numpy() >= sections.young_from_ms) & (section == _DIRTY)
-            for log_id, at in rows_of_logs(log_ids[young]):
-                self._found.add_young(log_id, int(offsets[young][at].min()))
+            young = (rows.column("timestamp_ms").to_numpy() >= sections.young_from_ms) & (section == DIRTY)
+            for log_id in np.unique(log_ids[young]).tolist():
+                self._found.add_young(log_id, int(offsets[young & (log_ids == log_id)].min()))
         ends = sections.first_uncleanable_offsets
         ends = self._found.first_young_offsets if ends is None else ends
-        section[(offsets >= bounds_of_logs(log_ids, ends, LONG_MAX)) & (section == _DIRTY)] = _UNCLEANABLE
+        section[(offsets >= bounds_of_logs(log_ids, ends, LONG_MAX)) & (section == DIRTY)] = UNCLEANABLE
         return section
 
 
@@ -118,7 +115,7 @@ _SUMS = {
 
 def _counted(rows: pa.RecordBatch, section: np.ndarray) -> pa.Table:
     timestamps = rows.column("timestamp_ms")
-    return _summed(
+    return summed(
         pa.table(
             {
                 "log_id": rows.column("log_id"),
@@ -133,61 +130,7 @@ def _counted(rows: pa.RecordBatch, section: np.ndarray) -> pa.Table:
     )
 
 
-def _summed(counted: pa.Table) -> pa.Table:
-    return aggregated(
-        counted, ["log_id", "section"], {name: (counted[name], how) for name, how in _SUMS.items()}
-    )
-
-
-@dataclass(frozen=True)
-class LogSections:
-    """One log as it was read: a row of figures by section, and its first record that is too young."""
-
-    by_section: Mapping[int, Mapping[str, int]]
-    first_young_offset: int | None
-
-    @property
-    def last_dirty_offset(self) -> int:
-        """Of the records that were merged by key; -1: none was."""
-        return self.by_section[_DIRTY]["last_offset"] if _DIRTY in self.by_section else -1
-
-    @property
-    def dirty_log_bytes(self) -> int:
-        """Of the records that were merged by key."""
-        return self.by_section[_DIRTY]["log_bytes"] if _DIRTY in self.by_section else 0
-
-    def records(self) -> Records:
-        """The figures that bounds and ratio are made from, of a log without segments and markers."""
-        parts = self.by_section.values()
-        dirty = [part for section, part in self.by_section.items() if section != _CLEAN]
-        count = sum(part["records"] for part in parts)
-        return Records(
-            records=count,
-            mapped_records=count,
-            control_records=0,
-            log_bytes=sum(part["log_bytes"] for part in parts),
-            dirty_log_bytes=sum(part["log_bytes"] for part in dirty),
-            first_offset=min(part["first_offset"] for part in parts),
-            last_offset=max(part["last_offset"] for part in parts),
-            first_timestamp_ms=-1,
-            largest_timestamp_ms=-1,
-            first_dirty_record_offset=min((part["first_offset"] for part in dirty), default=None),
-            oldest_dirty_timestamp_ms=min(
-                (part["oldest_ms"] for part in dirty if part["oldest_ms"]), default=None
-            ),
-            first_young_offset=self.first_young_offset,
-        )
-
-
-def logs_of(tasks: Iterable[SectionFigures]) -> dict[int, LogSections]:
-    """Every log, from what all tasks have counted."""
-    tables: list[pa.Table] = []
-    young: dict[int, list[int]] = {}
-    for task in tasks:
-        tables += task.counted
-        for log_id, offset in task.first_young_offsets.items():
-            young.setdefault(log_id, []).append(offset)
-    found: dict[int, dict[int, dict[str, int]]] = {}
-    for row in _summed(pa.concat_tables(tables)).to_pylist() if tables else ():
-        found.setdefault(row.pop("log_id"), {})[row.pop("section")] = row
-    return {i: LogSections(parts, min(young.get(i, ()), default=None)) for i, parts in found.items()}
+def summed(counted: pa.Table) -> pa.Table:
+    """One row per log and section of ``SectionFigures.counted`` together."""
+    by = ["log_id", "section"]
+    return counted.group_by(by, use_threads=False).aggregate([*_SUMS.items()]).rename_columns([*by, *_SUMS])
