@@ -98,7 +98,7 @@ def killers(folder: Path) -> tuple[Callable[..., Any], Callable[..., Any]]:
     return messages, result
 
 
-@pytest.mark.parametrize(("asked", "stages"), [("plain", 3), ("lag and state", 4)])
+@pytest.mark.parametrize(("asked", "stages"), [("plain", 3), ("lag and state", 3), ("small segments", 4)])
 def test_a_worker_killed_in_every_stage_changes_nothing(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
