@@ -6,11 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dump_pipeline import index_all, open_one
+from kcompact.dumps.detect.candidate import lines_in
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.records.layout import Chosen
 from kcompact.dumps.records.record import Record
+from kcompact.dumps.text.lines import newline_of
+from kcompact.dumps.text.trailing_lines import end_of_records
 
 LABELS = "CreateTime:5\tPartition:0\tOffset:{}\tNO_HEADERS\t{}\n"
 DUMP_LOG = "Dumping /data/t-0/00000000000000000000.log\nLog starting offset: 0\n" + "".join(
@@ -115,3 +120,31 @@ def test_a_payload_may_end_in_a_carriage_return(tmp_path: Path) -> None:
     values = [record.value for record in at_their_positions(path, {})]
 
     assert values == [b"x\r\ny", None, b"y\n\nz\n\r", None]
+
+
+TEXTS = st.lists(st.sampled_from([b"a", b"{}", b"\n", b"\r", b"\r\n", b"% Reached end of topic t"])).map(
+    b"".join
+)
+
+
+@given(TEXTS, st.booleans())
+def test_lines_of_a_sample_are_the_pieces_between_line_feeds(text: bytes, whole: bool) -> None:
+    pieces = text.split(b"\n")
+    cut = pieces if whole or len(pieces) == 1 else pieces[:-1]
+    assert [line for line in lines_in(text, whole=whole) if line] == [line for line in cut if line]
+
+
+@given(TEXTS)
+def test_the_first_line_tells_how_lines_end(text: bytes) -> None:
+    assert newline_of(text) == (b"\r\n" if text.split(b"\n")[0].endswith(b"\r") else b"\n")
+
+
+@given(TEXTS)
+def test_a_tool_s_last_lines_are_no_records_however_lines_end(text: bytes) -> None:
+    lines = text.splitlines(keepends=True)
+    stripped = [line.strip() for line in lines]
+    others = [n for n, line in enumerate(stripped) if line and not line.startswith(b"%")]
+    behind = others[-1] + 1 if others else 0
+    tool = [n for n in range(behind, len(lines)) if stripped[n]]
+    end = sum(map(len, lines[: tool[0]])) if tool else len(text)
+    assert end_of_records(text, len(text)) == (end, len(tool))

@@ -3,9 +3,10 @@
 import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -252,14 +253,25 @@ def _count_gaps(log: LogOutcome, gaps: list[tuple[int, int, int]]) -> None:
 
 
 def piece_bytes(folder: Path, pieces: list[Piece]) -> Iterator[bytes]:
-    """The pieces' text, read part by part (never a whole report at once)."""
-    for piece in pieces:
-        if isinstance(piece, bytes):
-            yield piece
-        elif piece.end > piece.start:
-            with (folder / piece.name).open("rb") as part:
-                part.seek(piece.start)
-                left = piece.end - piece.start
-                while left and (chunk := part.read(min(left, 1 << 20))):
-                    left -= len(chunk)
-                    yield chunk
+    """The pieces' text, read part by part (never a whole report at once).
+
+    A part stays open until a piece of another one follows: small files make thousands of pieces of few parts.
+    """
+    with ExitStack() as opened:
+        name = ""
+        for piece in pieces:
+            if isinstance(piece, bytes):
+                yield piece
+            elif piece.end > piece.start:
+                if piece.name != name:
+                    opened.close()
+                    name, part = piece.name, opened.enter_context((folder / piece.name).open("rb"))
+                yield from _bytes_of(part, piece)
+
+
+def _bytes_of(part: BinaryIO, piece: PartRange) -> Iterator[bytes]:
+    part.seek(piece.start)
+    left = piece.end - piece.start
+    while left and (chunk := part.read(min(left, 1 << 20))):
+        left -= len(chunk)
+        yield chunk

@@ -25,7 +25,8 @@ Opening = Callable[[int, Callable[[int], OfShare]], list[OfShare]]
 """Runs a number of tasks, such as Spark's (``engine.tasks.run_tasks``), and gives their results."""
 
 MOST_OPENING_TASKS = 256
-_OPENED_AT_ONCE = 4  # by one task: recognising takes time, too
+_OPENED_AT_ONCE = 4  # by one task, of a store's objects: recognising takes time, too
+_OPENED_BY_TASK = 1000  # files on a disk of all tasks: a task that opened fewer would mostly be started
 
 
 class Dump:
@@ -85,15 +86,22 @@ def _ranges(file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
     return file.origin.cut(split_bytes) if file.origin else LAYOUTS[file.layout].plan(file, split_bytes)
 
 
-def open_dump(paths: list[str], options: ReadOptions, opening: Opening | None = None) -> Dump:
-    """Find and recognise all files of a dump; objects of a store by ``opening``. Raises InputError."""
+def open_dump(
+    paths: list[str], options: ReadOptions, opening: Opening | None = None, *, is_apart: bool = True
+) -> Dump:
+    """Find and recognise all files of a dump; objects of a store by ``opening``. Raises InputError.
+
+    ``is_apart``: what ``opening`` runs may have other disks than this process.
+    """
     with ExitStack() as stack:
         left_out = options.left_out.of_files(named := find_files(paths))
         groups = grouped([path for path in named if path not in left_out.paths])
         stamps = {path: stamp_of(path) for group in groups for path in group.values()}
         spool = stack.enter_context(scratch_folder())
-        if any(map(is_address, stamps)) or opening is not None:
+        if any(map(is_address, stamps)) or (opening is not None and is_apart):
             opened_files = _open_apart(groups, options, spool, opening or _in_threads)
+        elif opening is not None:
+            opened_files = _open_in_tasks(groups, options, spool, opening)
         else:
             opened_files = [_open_or_tell(n, group, options, spool) for n, group in enumerate(groups)]
         files = [one for one in opened_files if isinstance(one, DumpFile)]
@@ -112,6 +120,19 @@ def _open_or_tell(
         return open_group(file_id, group, options, spool)
     except InputError as error:
         return UnreadableFile(tuple(group.values()), error)
+
+
+def _open_in_tasks(
+    groups: list[dict[str, str]], options: ReadOptions, spool: Path, opening: Opening
+) -> list[DumpFile | UnreadableFile]:
+    """As ``_open_or_tell`` of each, by tasks on this machine."""
+    numbers = range(len(groups))
+    shares = [numbers[first : first + _OPENED_BY_TASK] for first in numbers[::_OPENED_BY_TASK]]
+
+    def open_share(task: int) -> OfShare:
+        return [(number, _open_or_tell(number, groups[number], options, spool)) for number in shares[task]]
+
+    return [file for share in opening(len(shares), open_share) for _, file in share]
 
 
 def _open_apart(

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kcompact.dumps.dump import Dump, open_dump
 from kcompact.dumps.files.sources import STDIN, find_files
+from kcompact.dumps.files.stamps import stamp_of
 from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut, ReadOptions
 from kcompact.dumps.paired.side_files import ROLES, grouped
+from kcompact.engine.progress import job_known
 from kcompact.engine.session import SessionOptions, open_session, works_elsewhere
 from kcompact.engine.tasks import run_tasks
 from kcompact.engine.worker_check import check_workers
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Result = TypeVar("Result")
+
+MANY_FILES = 4_000  # recognising fewer takes no longer than Java, which starts meanwhile
 
 
 class Workplaces:
@@ -33,7 +37,7 @@ class Workplaces:
     def open(self, paths: list[str], options: ReadOptions, folder: Path | None = None) -> Dump:
         """Open a dump. ``folder``: where tasks would write; None: nothing on a disk of this machine."""
         if not works_elsewhere(self._options):
-            return open_dump(paths, options)
+            return self._open_here(paths, options)
         paths = [_as_workers_name(path) for path in paths]
         local = [path for path in files_named(paths) if not is_address(path)]
         if self._spark is None:
@@ -42,6 +46,17 @@ class Workplaces:
         if folder is not None:
             self.shares_folder = is_shared
         return open_dump(paths, options, self.run)
+
+    def _open_here(self, paths: list[str], options: ReadOptions) -> Dump:
+        """By tasks, too, where there are so many files that it pays to have Spark started first."""
+        named = find_files(paths)
+        stamps = [stamp_of(path) for path in named] if len(named) >= MANY_FILES else []
+        sizes = [stamp.size for stamp in stamps if stamp is not None]
+        if not sizes or len(sizes) < len(named):  # few, or none that a task could open: pipes, objects
+            return open_dump(paths, options)
+        if self._spark is None:
+            self._spark = self._stack.enter_context(self.session(sum(sizes)))
+        return open_dump(paths, options, self.run, is_apart=False)
 
     def run(self, tasks: int, do: Callable[[int], Result]) -> list[Result]:
         """Call ``do`` with each number below ``tasks``, where dumps can be read; its results."""
@@ -52,6 +67,7 @@ class Workplaces:
     def session(self, input_bytes: int) -> AbstractContextManager[Any]:
         """The session to work on, for dumps of so many bytes."""
         if self._spark is not None:
+            job_known(input_bytes, writes=self._options.writes)
             return nullcontext(self._spark)
         return open_session(replace(self._options, input_bytes=input_bytes))
 

@@ -1,6 +1,9 @@
 """A file that is to be recognised, and what is found out about it."""
 
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -43,19 +46,54 @@ class Candidate:
         return self.head[self.start :]
 
     @property
+    def is_blank(self) -> bool:
+        """Whether the body is nothing but blanks, if anything."""
+        return not self.body or self.body.isspace()
+
+    @property
     def whole(self) -> bool:
         """Whether the head is the whole file."""
         return len(self.head) == self.data_bytes
+
+    def tail(self, most_bytes: int) -> bytes:
+        """The last bytes of the file, at most so many."""
+        if self.whole:
+            return self.head[-most_bytes:]
+        with Path(self.data_path).open("rb") as source:
+            source.seek(max(0, self.data_bytes - most_bytes))
+            return source.read()
 
 
 def candidate(path: str, data_path: str) -> Candidate:
     """Read the beginning of the plain file at ``data_path``, if need be up to its first line end."""
     with Path(data_path).open("rb") as source:
-        head = source.read(HEAD_BYTES)
+        data_bytes = os.fstat(source.fileno()).st_size
+        head = source.read(min(HEAD_BYTES, data_bytes))
         while b"\n" not in head and len(head) < LONGEST_HEAD_BYTES and (more := source.read(len(head))):
             head += more
     start = len(UTF8_BOM) if head.startswith(UTF8_BOM) else 0
-    return Candidate(path, data_path, Path(data_path).stat().st_size, head, start)
+    return Candidate(path, data_path, data_bytes, head, start)
+
+
+def lines_in(body: bytes, *, whole: bool) -> Iterator[bytes]:
+    """The lines of a body without their line feeds, one at a time: few are asked for.
+
+    Unless it is ``whole``, the last is cut, and left out if others stand before it.
+    """
+    line, others_before = b"", False
+    for line in BytesIO(body):
+        if not line.endswith(b"\n"):
+            break
+        yield line[:-1]
+        others_before = True
+    if not line.endswith(b"\n") and (whole or not others_before):
+        yield line
+
+
+def first_line(body: bytes, start: int) -> tuple[bytes, int]:
+    """The line that begins at ``start``, without its line feed; where the next one begins, or -1."""
+    end = body.find(b"\n", start)
+    return (body[start:], -1) if end < 0 else (body[start:end], end + 1)
 
 
 def first_byte(body: bytes) -> bytes:

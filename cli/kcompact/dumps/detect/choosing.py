@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from kcompact.dumps.detect.event_proposals import check_events
@@ -32,7 +33,7 @@ _FORMS_REMEMBERED = 256
 
 def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptions) -> Dialect:
     """The dialect of a sample, with the user's options worked in. Raises InputError."""
-    forms = frozenset(map(_form_of, sample))
+    forms = _forms_of(sample)
     seen = _names_in(forms)
     if options.dialect is not None:
         dialect = forced(options.dialect)
@@ -51,8 +52,7 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
         role: None for role in _PLACES if not _is_there(getattr(dialect, role), seen, sample)
     }
     for role in ("key", "value"):
-        declared, values = getattr(dialect, f"{role}_encoding"), values_at(sample, getattr(dialect, role))
-        changes[f"{role}_encoding"] = _encoding_of(path, role, declared, values)
+        changes[f"{role}_encoding"] = _encoding_of(path, role, dialect, sample)
     return _changed(dialect, tuple(changes.items()))
 
 
@@ -64,7 +64,7 @@ def _changed(dialect: Dialect, changes: tuple[tuple[str, Any], ...]) -> Dialect:
 
 def _is_there(dotted: str | None, seen: frozenset[str], sample: list[Row]) -> bool:
     """Whether a field stands in the sample, whose names are known two levels deep."""
-    return dotted in seen or (dotted is not None and bool(values_at(sample, dotted)))
+    return dotted in seen or any(True for _ in values_at(sample, dotted))
 
 
 def _ask_for_base64(path: str, dialect: Dialect, sample: list[Row]) -> None:
@@ -88,34 +88,32 @@ def _named_parts(dialect: Dialect) -> str:
     return f" --fields {','.join(others)}" if others else ""
 
 
-def _encoding_of(path: str, role: str, declared: str, sample: list[Any]) -> str:
+def _encoding_of(path: str, role: str, dialect: Dialect, sample: list[Row]) -> str:
     """The encoding of keys or values, where the dialect leaves it to the tool's user. Raises InputError."""
+    declared, place = getattr(dialect, f"{role}_encoding"), getattr(dialect, role)
     if declared != "text":
-        return declared
-    if _all_texts_match(_JAVA_ADDRESS, sample):
-        address = next(_texts(sample))
+        return str(declared)
+    if _all_texts_match(_JAVA_ADDRESS, values_at(sample, place)):
+        address = next(_texts(values_at(sample, place)))
         raise InputError(
             f"{path}: {role}s such as {address} are addresses of Java objects: the data were not exported",
             hint="cast to strings or base64 before writing CSV (Spark: CAST(key AS STRING), base64(key))",
         )
-    if _all_texts_match(_PYTHON_BYTES, sample):
+    if _all_texts_match(_PYTHON_BYTES, values_at(sample, place)):
         return "python"
-    return (
-        "json"
-        if role == "key" and any(_is_json(key) for key in sample if not isinstance(key, str))
-        else declared
-    )
+    if role == "key" and any(_is_json(key) for key in values_at(sample, place) if not isinstance(key, str)):
+        return "json"
+    return "text"
 
 
-def _all_texts_match(pattern: re.Pattern[str], values: list[Any]) -> bool:
+def _all_texts_match(pattern: re.Pattern[str], values: Iterable[Any]) -> bool:
     """Whether there is text that is not empty, and all of it matches."""
-    first = next(_texts(values), None)
-    if first is None or not pattern.fullmatch(first):
-        return False
-    return all(map(pattern.fullmatch, _texts(values)))
+    texts = _texts(values)
+    first = next(texts, None)
+    return first is not None and all(map(pattern.fullmatch, chain([first], texts)))
 
 
-def _texts(values: list[Any]) -> Iterator[str]:
+def _texts(values: Iterable[Any]) -> Iterator[str]:
     return (value for value in values if isinstance(value, str) and value)
 
 
@@ -126,9 +124,13 @@ _PYTHON_BYTES = re.compile(r"b'.*'|b\".*\"", re.DOTALL)
 _PLACES = ("topic", "partition", "offset")
 
 
+def _forms_of(sample: list[Row]) -> frozenset[Form]:
+    if dict not in map(type, chain.from_iterable(map(dict.values, sample))):
+        return frozenset((names, ()) for names in set(map(tuple, sample)))
+    return frozenset(map(_form_of, sample))
+
+
 def _form_of(row: Row) -> Form:
-    if dict not in map(type, row.values()):
-        return tuple(row), ()
     return tuple(row), tuple((name, tuple(value)) for name, value in row.items() if isinstance(value, dict))
 
 
@@ -189,14 +191,16 @@ def _all_in(encoding: str, sample: list[Row], dotted: str | None) -> bool:
     return True
 
 
-def values_at(sample: list[Row], dotted: str | None) -> list[Any]:
+def values_at(sample: list[Row], dotted: str | None) -> Iterator[Any]:
     """The values of the sampled rows at a path; rows without it are left out."""
-    if dotted is None:
-        return []
-    values: list[Any] = list(sample)
+    values: Iterable[Any] = [] if dotted is None else sample
     for name in dotted.split(".") if dotted else []:
-        values = [value[name] for value in values if isinstance(value, dict) and name in value]
-    return values
+        values = _members(values, name)
+    return iter(values)
+
+
+def _members(values: Iterable[Any], name: str) -> Iterator[Any]:
+    return (value[name] for value in values if isinstance(value, dict) and name in value)
 
 
 def _is_json(key: Any) -> bool:

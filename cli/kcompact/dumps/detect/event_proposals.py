@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -18,7 +19,7 @@ _SHOWN_FIELDS = 12
 _NAMES = {"debezium": "Debezium", "maxwell": "Maxwell", "canal": "Canal", "mongo": "MongoDB"}
 
 
-def check_events(path: str, dialect: Dialect, values: list[Any], options: ReadOptions) -> tuple[str, ...]:
+def check_events(path: str, dialect: Dialect, values: Iterable[Any], options: ReadOptions) -> tuple[str, ...]:
     """Notes on sampled values that are change events. Raises InputError where the user has to say more.
 
     ``dialect`` is the one of the table: one of bare events names their format.
@@ -66,9 +67,9 @@ def _likely_key(fields: list[str]) -> str:
     return named or next(by_ending, None) or (fields[0] if fields else "FIELD")
 
 
-def _found(values: list[Any], encoding: str) -> tuple[str | None, Any]:
+def _found(values: Iterable[Any], encoding: str) -> tuple[str | None, Any]:
     """The format of the first sampled value that is a change event, and that value."""
-    for value in values[:_LOOKED_AT]:
+    for value in islice(values, _LOOKED_AT):
         parsed = _parsed(value, encoding) if isinstance(value, str) else value
         name = format_of(parsed)
         if name in FORMATS:
@@ -78,6 +79,7 @@ def _found(values: list[Any], encoding: str) -> tuple[str | None, Any]:
 
 def _parsed(text: str, encoding: str) -> Any:
     try:
-        return orjson.loads(ENCODINGS[encoding](text.encode("utf-8", "surrogateescape")))
+        data = ENCODINGS[encoding](text.encode("utf-8", "surrogateescape"))
+        return orjson.loads(data) if data.lstrip().startswith(b"{") else None  # an error takes its time
     except ValueError:
         return None

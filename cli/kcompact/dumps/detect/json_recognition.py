@@ -2,12 +2,23 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from kcompact.dumps.detect.candidate import HEAD_BYTES, Candidate, Recognised, after_noise, first_byte
+import orjson
+
+from kcompact.dumps.detect.candidate import (
+    HEAD_BYTES,
+    Candidate,
+    Recognised,
+    after_noise,
+    first_byte,
+    first_line,
+    lines_in,
+)
 from kcompact.dumps.detect.choosing import choose_dialect
 from kcompact.dumps.json.json_array import array_texts
 from kcompact.dumps.json.json_reader import why_not_json
@@ -59,7 +70,8 @@ _GLUED_LINES = 20
 def _recognised(
     found: Candidate, layout: str, shape: TextShape, sample: list[Any], options: ReadOptions
 ) -> Recognised:
-    rows = [row for row in map(_as_row, sample) if row is not None]
+    is_plain = set(map(type, sample)) == {dict}
+    rows = sample if is_plain else [row for row in map(_as_row, sample) if row is not None]
     if not rows and sample and not options.key_fields:
         raise InputError(
             f"{found.path}: JSON, but its elements are no records of key and value",
@@ -106,12 +118,12 @@ def _records_in_long_line(found: Candidate, start: int) -> tuple[bool, Iterator[
 
 def _is_lines(found: Candidate) -> bool:
     """Whether the first object ends where its line does."""
-    line, _, rest = found.body[after_noise(found.body) :].partition(b"\n")
+    line, following = first_line(found.body, after_noise(found.body))
     try:
         ParsedJson(line)
     except ValueError:
         # Not JSON at all, or does the object go on? If lines follow that are objects, the first is broken.
-        return _objects_in(rest)
+        return following >= 0 and _objects_in(found.body[following:])
     return True
 
 
@@ -121,9 +133,7 @@ def _objects_in(rest: bytes) -> bool:
 
 
 def _lines(found: Candidate) -> Iterator[bytes]:
-    lines = found.body.split(b"\n")
-    if not found.whole and len(lines) > 1:
-        lines.pop()
+    lines = lines_in(found.body, whole=found.whole)
     return (line for line in lines if line and not line.isspace() and not line.startswith(b"%"))
 
 
@@ -153,8 +163,12 @@ def _records_of(wrapper: dict[str, Any]) -> list[Any]:
 
 def _parsed(found: Candidate, records: Iterator[bytes]) -> list[Any]:
     """The records of a sample that can be parsed; the index pass refuses the others, with their lines."""
+    sampled = list(islice(records, SAMPLE_RECORDS))
+    with suppress(orjson.JSONDecodeError):
+        if sampled:
+            return list(map(orjson.loads, sampled))  # ParsedJson is for what orjson refuses
     sample, refused = [], None
-    for record in islice(records, SAMPLE_RECORDS):
+    for record in sampled:
         try:
             sample.append(ParsedJson(record).value)
         except ValueError as error:

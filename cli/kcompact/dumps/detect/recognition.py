@@ -6,7 +6,14 @@ from pathlib import PurePath
 
 from kcompact.dumps.avro.avro_container import MAGIC as AVRO_MAGIC
 from kcompact.dumps.avro.avro_layout import recognise_avro
-from kcompact.dumps.detect.candidate import Candidate, Recognised, after_noise, candidate, first_byte
+from kcompact.dumps.detect.candidate import (
+    Candidate,
+    Recognised,
+    after_noise,
+    candidate,
+    first_byte,
+    first_line,
+)
 from kcompact.dumps.detect.json_recognition import recognise_json
 from kcompact.dumps.detect.text_recognition import recognise_text
 from kcompact.dumps.dialects.dialect import ROLES
@@ -16,7 +23,7 @@ from kcompact.dumps.output.outputs import split_suffixes
 from kcompact.dumps.parquet.parquet_file import MAGIC as PARQUET_MAGIC
 from kcompact.dumps.parquet.parquet_layout import recognise_parquet
 from kcompact.dumps.text.delimited_text import begins_with_key
-from kcompact.dumps.text.trailing_lines import end_of_records
+from kcompact.dumps.text.trailing_lines import TAIL_BYTES, end_of_records
 from kcompact.dumps.writers.csv_writer import COLUMNS
 from kcompact.errors import InputError
 
@@ -49,11 +56,11 @@ def recognise(path: str, data_path: str, options: ReadOptions) -> Recognised:
             raise InputError(f"{path}: {what}, not a dump that kcompact reads", hint=hint)
     if b"\0\0" in found.head[:_LOOKED_AT_BYTES]:
         raise InputError(f"{path}: binary, and of no kind that kcompact reads", hint=_BINARY_HINT)
-    if not found.body.strip():
+    if found.is_blank:
         raise InputError(f"{path}: nothing but blanks", hint="was the export interrupted?")
-    data_bytes, lines = end_of_records(data_path, found.data_bytes)
+    data_bytes, lines = end_of_records(found.tail(TAIL_BYTES), found.data_bytes)
     found = replace(found, data_bytes=data_bytes, head=found.head[:data_bytes])
-    if not found.body.strip():
+    if found.is_blank:
         raise InputError(f"{path}: no records, only what a tool says about itself", hint=_NOTHING_HINT)
     is_json = first_byte(found.body) in (b"{", b"[") and not _is_text(found, options)
     recognised = recognise_json(found, options) if is_json else recognise_text(found, options)
@@ -66,6 +73,8 @@ def recognise(path: str, data_path: str, options: ReadOptions) -> Recognised:
 
 def _refuse_misnamed(found: Candidate) -> None:
     """Raise InputError for a file that its name calls Avro or Parquet, and that does not begin so."""
+    if not any(name in found.path.lower() for name in _NAMED):
+        return
     _, suffixes = split_suffixes(PurePath(found.path).name)
     named = _NAMED.get(suffixes.lower().split(".")[1]) if suffixes else None
     if named is not None:
@@ -85,9 +94,8 @@ _BINARY_HINT = (
 
 def _is_text(found: Candidate, options: ReadOptions) -> bool:
     """Whether a file that begins like JSON is text: the user names its columns, or its keys are JSON."""
-    body = found.body[after_noise(found.body) :]
-    line, newline, _ = body.partition(b"\n")
-    return bool(options.columns) or bool((newline or found.whole) and begins_with_key(line))
+    line, following = first_line(found.body, after_noise(found.body))
+    return bool(options.columns) or ((following >= 0 or found.whole) and begins_with_key(line))
 
 
 _NOTHING_HINT = "did the tool time out, or was it stopped, before it read a record? export the topic again"

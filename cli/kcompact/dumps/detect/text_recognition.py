@@ -2,9 +2,10 @@
 
 import re
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
-from kcompact.dumps.detect.candidate import Candidate, Recognised
+from kcompact.dumps.detect.candidate import Candidate, Recognised, lines_in
 from kcompact.dumps.detect.choosing import Row, choose_dialect
 from kcompact.dumps.detect.event_proposals import check_events
 from kcompact.dumps.dialects.dialect import Dialect
@@ -241,8 +242,10 @@ def _csv(
 
 
 def _whole_lines(body: bytes, complete: bool) -> list[bytes]:
-    lines = body.split(b"\n")
-    return [line for line in (lines if complete else lines[:-1]) if line.strip()][:_SAMPLE_ROWS]
+    if not complete and b"\n" not in body:
+        return []
+    lines = (line for line in lines_in(body, whole=complete) if line.strip())
+    return list(islice(lines, _SAMPLE_ROWS))
 
 
 def _rows(columns: tuple[str, ...], lines: list[bytes], delimiter: str) -> list[Row]:

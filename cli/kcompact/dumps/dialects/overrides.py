@@ -50,7 +50,8 @@ def with_options(dialect: Dialect, options: ReadOptions) -> Dialect:
             changes["empty_key"] = options.missing_key
     if options.tombstone is not None:
         changes |= {**_tombstone(options.tombstone), "doubtful_value": frozenset()}
-    return replace(dialect, **changes)
+    changes = {name: value for name, value in changes.items() if getattr(dialect, name) != value}
+    return replace(dialect, **changes) if changes else dialect
 
 
 def _row_fields(options: ReadOptions) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 
 import lz4.frame
 
+from kcompact.dumps.files.copying import first_bytes
 from kcompact.dumps.files.origin import place_in
 from kcompact.errors import InputError, OutputError
 from kcompact.storage import disk
@@ -91,8 +92,7 @@ def unpack(path: str, spool: Path) -> tuple[str, str | None]:
     already (``origin.bring``). Raises InputError.
     """
     data_path = _found(path, spool)
-    with Path(data_path).open("rb") as source:
-        head = source.read(_MAGIC_BYTES)
+    head = first_bytes(data_path, _MAGIC_BYTES)
     for name, container in CONTAINERS.items():
         if head.startswith(container.magic):
             return _unpacked(path, data_path, name, spool), name

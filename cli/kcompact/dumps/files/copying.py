@@ -11,6 +11,15 @@ LARGEST_GAP_BYTES = 128 << 10  # reading over a gap is cheaper than another read
 RANGES_AT_A_TIME = 1 << 17  # of those to be copied: what is worked out for them takes more than they do
 
 
+def first_bytes(path: str, length: int) -> bytes:
+    """The first bytes of a file, with as few system calls as can be: ten thousand files may be looked at."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        return os.read(descriptor, length)
+    finally:
+        os.close(descriptor)
+
+
 def read_ranges(path: str, starts: np.ndarray, lengths: np.ndarray) -> Iterator[memoryview]:
     """The bytes of each range, in the order given."""
     for window, offsets, ends in _read_windows(path, starts, lengths, are_kept=True):

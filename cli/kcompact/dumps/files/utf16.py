@@ -5,6 +5,7 @@ import os
 import tempfile
 from pathlib import Path
 
+from kcompact.dumps.files.copying import first_bytes
 from kcompact.errors import InputError
 
 NOTE = "UTF-16; read and written as UTF-8"
@@ -17,10 +18,9 @@ def as_utf8(path: str, data_path: str, spool: Path) -> str | None:
 
     Raises InputError, naming ``path``, where the file is not what its mark says.
     """
+    if first_bytes(data_path, 2) not in MARKS:
+        return None
     with Path(data_path).open("rb") as source:
-        if source.read(2) not in MARKS:
-            return None
-        source.seek(0)
         decoder = codecs.getincrementaldecoder("utf-16")()
         descriptor, copy = tempfile.mkstemp(dir=spool, suffix=".utf8")
         with os.fdopen(descriptor, "wb") as out:

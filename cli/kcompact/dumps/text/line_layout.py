@@ -1,6 +1,7 @@
 """Layouts whose files can be cut at lines."""
 
 from collections.abc import Iterator, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,6 +18,8 @@ class LineLayout(FramedLayout):
 
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
         """Cut after line ends."""
+        if file.data_bytes - file.shape.start <= split_bytes:
+            return _after_lines(file, BytesIO(), split_bytes)  # not to be cut: there may be ten thousand
         with Path(file.data_path).open("rb") as source:
             return _after_lines(file, source, split_bytes)
 

@@ -84,8 +84,9 @@ def without_line_end(line: bytes) -> bytes:
 
 def newline_of(head: bytes) -> bytes:
     """How the first line ends."""
-    first = head.partition(b"\n")[0]
-    return b"\r\n" if first.endswith(b"\r") else b"\n"
+    line_end = head.find(b"\n")
+    is_cr = head.endswith(b"\r", 0, len(head) if line_end < 0 else line_end)
+    return b"\r\n" if is_cr else b"\n"
 
 
 def file_bytes(path: str) -> int:

@@ -1,7 +1,7 @@
 """Lines at the end of a dump that are no records: a tool's words about itself once it is done."""
 
 import re
-from pathlib import Path
+from collections.abc import Iterator
 
 TAIL_BYTES = 64 << 10
 _ITSELF = re.compile(
@@ -17,17 +17,15 @@ _STACK = re.compile(
 """Of an exception; only below a line of the tool, as records may hold such lines, too."""
 
 
-def end_of_records(data_path: str, data_bytes: int) -> tuple[int, int]:
+def end_of_records(tail: bytes, data_bytes: int) -> tuple[int, int]:
     """Where the lines of the tool at the end of a text file begin, and how many they are.
 
-    Blank lines among them count as theirs. Without any, the end of the file and 0.
+    ``tail`` are the last bytes (TAIL_BYTES) of the file's ``data_bytes``. Blank lines among them count as the
+    tool's. Without any, the end of the file and 0.
     """
-    with Path(data_path).open("rb") as source:
-        source.seek(max(0, data_bytes - TAIL_BYTES))
-        tail = source.read()
     end, found = data_bytes, 0
     position, count = data_bytes, 0
-    for line in reversed(tail.splitlines(keepends=True)):
+    for line in _lines_backwards(tail):
         position -= len(line)
         text = line.rstrip(b"\r\n")
         is_tool = _ITSELF.fullmatch(text) is not None
@@ -37,3 +35,13 @@ def end_of_records(data_path: str, data_bytes: int) -> tuple[int, int]:
         if is_tool:
             end, found = position, count
     return end, found
+
+
+def _lines_backwards(text: bytes) -> Iterator[bytes]:
+    """The lines from the last one on, with their ends (LF, CR LF or CR); mostly one is looked at."""
+    end = len(text)
+    while end:
+        inner_end = end - (2 if text.endswith(b"\r\n", 0, end) else 1)
+        start = max(text.rfind(b"\n", 0, inner_end), text.rfind(b"\r", 0, inner_end)) + 1
+        yield text[start:end]
+        end = start

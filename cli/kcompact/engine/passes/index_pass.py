@@ -109,6 +109,8 @@ def _from_anywhere(file: DumpFile) -> DumpFile:
     """The file as workers name it, which run in folders of their own; it is cut, so the cuts stay here."""
     if file.origin is not None:
         return replace(file, origin=replace(file.origin, ranges=()))
+    if file.data_path.startswith("/"):
+        return file
     return replace(file, data_path=str(Path(file.data_path).absolute()))
 
 

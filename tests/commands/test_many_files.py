@@ -1,0 +1,61 @@
+"""Dumps of so many files that tasks recognise them: nothing else of the outcome is another."""
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conftest import Run
+from dump_files import kcat_line
+from kcompact.commands.incoming import opening
+from records import record, tombstone
+
+pytestmark = pytest.mark.usefixtures("spark")
+Cli = Callable[..., Run]
+
+FIRST = [record("a", "1", offset=0), record("b", "1", offset=1)]
+SECOND = [record("a", "2", offset=2), record("c", "1", offset=3)]
+THIRD = [tombstone("b", offset=4), record("d", "1", offset=5)]
+
+
+def lines(records: list[object]) -> bytes:
+    return b"".join(map(kcat_line, records))  # type: ignore[arg-type]  # records of ``records.py``
+
+
+@pytest.fixture
+def dump(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of three files, as text, packed, and in UTF-16: more than are opened one after another."""
+    monkeypatch.setattr(opening, "MANY_FILES", 3)
+    folder = tmp_path / "dump"
+    folder.mkdir()
+    (folder / "orders-1.jsonl").write_bytes(lines(FIRST))
+    (folder / "orders-2.jsonl.gz").write_bytes(gzip.compress(lines(SECOND)))
+    (folder / "orders-3.jsonl").write_bytes(lines(THIRD).decode().encode("utf-16"))
+    return folder
+
+
+def test_files_that_tasks_recognise_are_compacted_as_any_others(dump: Path, kcompact: Cli) -> None:
+    run = kcompact("compact", dump, "-o", dump.parent / "out")
+
+    assert run.exit_code == 0
+    out = dump.parent / "out"
+    assert (out / "orders-1.jsonl").read_bytes() == b""
+    assert gzip.decompress((out / "orders-2.jsonl.gz").read_bytes()) == lines(SECOND)
+    assert (out / "orders-3.jsonl").read_bytes() == lines(THIRD)
+    assert f"{dump}/orders-3.jsonl: UTF-16; read and written as UTF-8" in run.stderr
+
+
+def test_files_that_tasks_cannot_recognise_are_told_as_any_others(
+    dump: Path, monkeypatch: pytest.MonkeyPatch, kcompact: Cli
+) -> None:
+    (dump / "orders-1.jsonl").write_bytes(b"no records\n")
+    whole = (dump / "orders-2.jsonl.gz").read_bytes()
+    (dump / "orders-2.jsonl.gz").write_bytes(whole[:-10])
+    run = kcompact("inspect", dump)
+    monkeypatch.setattr(opening, "MANY_FILES", 4)
+    one_by_one = kcompact("inspect", dump)
+
+    assert run.exit_code == one_by_one.exit_code == 2
+    assert "2 files cannot be read" in run.stderr
+    assert run.stderr == one_by_one.stderr
