@@ -13,6 +13,7 @@ from kcompact.storage.object_stores import address_hint, is_address
 
 STDIN = "-"
 _ANY_DEPTH = re.compile(r"(?<![^/])\*\*(?![^/])")  # ** as a whole part of a path
+_DIGITS = re.compile(r"(\d+)")
 _UNREADABLE = "make it readable, move it out of the folder, or name the files; nothing is left out unsaid"
 
 
@@ -32,9 +33,7 @@ def find_files(arguments: list[str]) -> list[str]:
 
 def natural_order(path: str) -> list[tuple[int, int, str]]:
     """Sort key: ``part-10`` after ``part-9``."""
-    return [
-        (0, int(piece), piece) if piece.isdecimal() else (1, 0, piece) for piece in re.split(r"(\d+)", path)
-    ]
+    return [(0, int(piece), piece) if piece.isdecimal() else (1, 0, piece) for piece in _DIGITS.split(path)]
 
 
 def _files_of(argument: str) -> list[str]:
