@@ -75,7 +75,7 @@ class _OwnSpark:
     def _launch(self) -> jvm.Jvm:
         path = self._cache.path if self._cache is not None and self._cached else None
         java = jvm.launch(replace(jvm_options(self._options), cache=path))
-        if self._options.layouts and self._options.master_kind is MasterKind.LOCAL:
+        if self._options.layouts and not self._options.is_elsewhere:
             prepare_in_background(
                 self._options.layouts, safe_environment(os.environ | {RUN_FOLDER: str(java.folder)})
             )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kcompact.engine.masters import MasterKind, jdk_for_executors, kind_of_master, tried_again
-from kcompact.engine.startup.jvm import JvmOptions
+from kcompact.engine.startup.jvm import NO_LOG, QUICK_FLAGS, JvmOptions
 from kcompact.engine.startup.workers import DAEMON_MODULE, LAYOUTS
 from kcompact.errors import EngineError
 
@@ -92,8 +92,13 @@ def _properties(options: SessionOptions) -> dict[str, str]:
         "spark.sql.codegen.cache.maxEntries": "1000",  # verify's plans alone generate more than the usual 100
     }
     if options.master_kind is MasterKind.LOCAL:
-        properties["spark.python.daemon.module"] = DAEMON_MODULE
         properties["spark.authenticate"] = "true"  # other users of this machine can reach loopback as well
+    if options.master_kind is MasterKind.LOCAL_CLUSTER:
+        # An executor's start takes half the CPU time; ``spark.executor.extraJavaOptions`` come behind these.
+        flags = (*QUICK_FLAGS, *(() if options.verbose else (NO_LOG,)))
+        properties["spark.executor.defaultJavaOptions"] = " ".join(flags)
+    if not options.is_elsewhere:
+        properties["spark.python.daemon.module"] = DAEMON_MODULE
     properties |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     return properties | dict(options.conf)
 
