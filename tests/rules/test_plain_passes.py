@@ -13,6 +13,7 @@ from kcompact.compact.plain_copying import PlainJob
 from kcompact.compact.totals import Outcome, piece_bytes, plain_outcome
 from kcompact.dumps.dump import open_dump
 from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.output.assemble import WHOLE
 from kcompact.dumps.output.workplace import Workplace
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.writers.converting import Copier
@@ -41,14 +42,20 @@ def records(seed: int, keys: int) -> list[Record]:
 
 
 def run(
-    path: Path, folder: Path, merge_tasks: int, *, drop_tombstones: bool = False, is_afar: bool = False
+    path: Path,
+    folder: Path,
+    merge_tasks: int,
+    *,
+    drop_tombstones: bool = False,
+    is_afar: bool = False,
+    whole_begin: bytes | None = None,
 ) -> PlainRun:
     """Every stage of the plain form; its parts lie in ``folder``."""
     folder.mkdir()
     with open_dump([str(path)], ReadOptions()) as dump:
         job = PlainJob(
             plan_index(dump, folder),
-            Workplace(str(folder), is_afar=is_afar),
+            Workplace(str(folder), is_afar=is_afar, whole_begin=whole_begin),
             Copier({}),
             render_removed_keys,
             render_gaps,
@@ -100,6 +107,21 @@ def test_passes_and_stretches_show_nowhere(
     assert left(tmp_path / "several", several) == left(tmp_path / "whole", whole)
     assert several.shared_keys == whole.shared_keys
     assert (several.shared_keys.count > 0) == (keys < 100_000)
+
+
+@pytest.mark.parametrize("drop_tombstones", [False, True])
+def test_tasks_write_one_file_in_place(
+    tmp_path: Path, small_passes: pytest.MonkeyPatch, *, drop_tombstones: bool
+) -> None:
+    del small_passes
+    path = write_kcat(tmp_path / "dump.jsonl", records(4, 60))
+    parts = run(path, tmp_path / "parts", 3, drop_tombstones=drop_tombstones)
+    place = run(path, tmp_path / "place", 3, drop_tombstones=drop_tombstones, whole_begin=b"begin")
+
+    assert {one.part for one in place.fragments} == {WHOLE}
+    assert left(tmp_path / "place", place) == left(tmp_path / "parts", parts)
+    survivors, _, _ = left(tmp_path / "parts", parts)
+    assert (tmp_path / "place" / WHOLE).read_bytes() == b"begin" + survivors
 
 
 def test_what_tasks_write_in_folders_of_their_own_comes_to_the_drivers_in_order(

@@ -39,10 +39,11 @@ from kcompact.compact.plain import (
     SUMMARIES,
     copy_sent,
     figures_in,
+    kept_bytes_in,
     send_groups,
     send_latest,
 )
-from kcompact.compact.plain_copying import PlainJob
+from kcompact.compact.plain_copying import PlainJob, in_place
 from kcompact.compact.request import Compacted, Request, refuse_doubtful
 from kcompact.compact.round_merge import MergedFigures, RoundMerge
 from kcompact.compact.sections import SectionFigures, Sections
@@ -118,13 +119,16 @@ def compact_one_round(send: Send, dump: Dump, request: Request, merge_tasks: int
         scan = _read(send, request, plan, one_round.sections, merge_tasks)
         one_round = _Round(scan, given, policies)
     merge = one_round.merging(has_state=request.beside.state is not None).merged
-    latest = scan.grouped.then(len(plan.tasks), lambda _, blocks: send_latest(blocks, merge_tasks, merge))
-    merged = MergedFigures.together(figures_in(latest.driver_blocks()))
+    job = _job(request, plan, scan.sections)
+    latest = scan.grouped.then(
+        len(plan.tasks), lambda _, blocks: send_latest(job, blocks, merge_tasks, merge)
+    )
+    found = latest.driver_blocks()
+    merged = MergedFigures.together(figures_in(found))
     tallies = one_round.tallies(merged.tallies)
     if one_round.may_fill_a_map(tallies):
         return None
-    job = _job(request, plan, scan.sections)
-    results, _ = results_of(latest, plan.task_bytes, job, copy_sent)
+    results, _ = results_of(latest, plan.task_bytes, in_place(job, kept_bytes_in(found)), copy_sent)
     copied = [log for logs, _ in results for log in logs]
     fragments = [fragment for _, parts in results for fragment in parts]
     outcome = plain_outcome(scan.summaries, copied, fragments, request.renderings.gaps)

@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from kcompact.compact.keys_across_partitions import SharedKeys, find_shared_keys, together
-from kcompact.compact.plain_copying import CopiedLog, PlainJob, copy_latest
+from kcompact.compact.plain_copying import CopiedLog, PlainJob, copy_latest, in_place, kept_bytes
 from kcompact.compact.sections import SectionReader
 from kcompact.compact.task_files import results_of
 from kcompact.dumps.output.assemble import Fragment
@@ -80,9 +81,12 @@ def merge_and_copy(job: PlainJob, grouped: Stage, merge_tasks: int, judge: Judge
     names = {log.log_id: (log.topic, log.partition) for log in scan.summaries}
     latest = grouped.then(
         len(job.plan.tasks),
-        lambda _, blocks: send_latest(blocks, merge_tasks, lambda groups: latest_records(groups, names)),
+        lambda _, blocks: send_latest(job, blocks, merge_tasks, lambda groups: latest_records(groups, names)),
     )
-    results, found = results_of(latest, job.plan.task_bytes, job, copy_sent)
+    copying = job
+    if job.workplace.whole_begin is not None:
+        copying = in_place(job, kept_bytes_in(latest.driver_blocks()))
+    results, found = results_of(latest, job.plan.task_bytes, copying, copy_sent)
     return PlainRun(
         scan,
         [log for logs, _ in results for log in logs],
@@ -141,23 +145,32 @@ def _by_key(groups: pa.Table, merge_tasks: int) -> Sent:
     return row_blocks(GROUPS, groups, receivers_by_key(groups["key"], merge_tasks))
 
 
-def send_latest(blocks: list[Block], merge_tasks: int, merge: Merge) -> Sent:
+def send_latest(job: PlainJob, blocks: list[Block], merge_tasks: int, merge: Merge) -> Sent:
     """The merged rows of each key go to the copy task that will read their split, figures to the driver."""
-    figures = []
+    figures, task_bytes = [], np.zeros(len(job.plan.tasks), np.int64)
     for rows, more in _merged(rows_in(blocks, GROUPS), merge_tasks, merge):
         figures.append(more)
+        if job.workplace.whole_begin is not None:
+            task_bytes += kept_bytes(job, rows)
         yield from row_blocks(_LATEST, rows, split_of(rows["location"].to_numpy()) >> TASK_SHIFT)
     for block in blocks:
         if block.kind == SUMMARIES:
             receiver, content = pickle.loads(block.content)  # noqa: S301  pickled by send_groups
             yield receiver, Block(SUMMARIES, content)
-    yield DRIVER, Block(_FIGURES, pickle.dumps(figures))
+    yield DRIVER, Block(_FIGURES, pickle.dumps((figures, task_bytes)))
 
 
 def figures_in(blocks: list[Block]) -> list[Any]:
     """The figures that ``merge`` told of all keys, share by share, from the driver's blocks."""
     parts = (pickle.loads(block.content) for block in blocks)  # noqa: S301  pickled by send_latest
-    return [figures for part in parts for figures in part]
+    return [figures for part, _ in parts for figures in part]
+
+
+def kept_bytes_in(blocks: list[Block]) -> np.ndarray:
+    """How much each copy task will write (int64), from the driver's blocks."""
+    parts = [pickle.loads(block.content)[1] for block in blocks]  # noqa: S301  pickled by send_latest
+    found: np.ndarray = np.sum(parts, axis=0)
+    return found
 
 
 def _merged(

@@ -5,7 +5,8 @@ It goes stretch by stretch, so that keys and lines of a report never lie in memo
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
@@ -13,7 +14,7 @@ import pyarrow as pa
 
 from kcompact.compact.sections import Sections
 from kcompact.compact.split_figures import SplitFigures, Splits, bounds_of, is_kept
-from kcompact.dumps.output.assemble import Fragment
+from kcompact.dumps.output.assemble import WHOLE, Fragment
 from kcompact.dumps.output.workplace import Workplace
 from kcompact.dumps.writers.converting import Copier
 from kcompact.engine.passes.copy_pass import Part, StoredPart, open_part
@@ -25,8 +26,10 @@ from kcompact.engine.passes.grouped_rows import (
     split_of,
 )
 from kcompact.engine.passes.grouping import KeyGrouping, passes_for
-from kcompact.engine.passes.index_pass import IndexPlan
+from kcompact.engine.passes.index_pass import TASK_SHIFT, IndexPlan
 from kcompact.engine.passes.summaries import LogSummary
+from kcompact.errors import EngineError
+from kcompact.storage import disk
 
 NO_OFFSET = -1
 _SAMPLED = 16  # one row in so many tells where to cut stretches
@@ -97,6 +100,9 @@ class PlainJob:
     render_removed: RenderRemoved
     render_gaps: RenderGaps
     drop_tombstones: bool = False
+    starts: tuple[int, ...] | None = (
+        None  # where each task's survivors start in WHOLE, and where the last ends
+    )
     sections: Sections | None = None  # None: all of a log is dirty, and nobody asks for a round's figures
 
     @property
@@ -119,6 +125,26 @@ def copy_latest(
     for rows in _stretches(latest):
         copying.add(rows)
     return copying.finish()
+
+
+def kept_bytes(job: PlainJob, rows: pa.Table) -> np.ndarray:
+    """How many bytes each copy task will write of rows like those of ``copy_latest``, as int64."""
+    if job.sections is None:
+        rows = with_outcome(rows, drop_tombstones=job.drop_tombstones)
+    location = rows["location"].to_numpy()
+    found = np.zeros(len(job.plan.tasks), np.int64)
+    np.add.at(found, split_of(location) >> TASK_SHIFT, np.where(is_kept(rows), record_bytes_of(location), 0))
+    return found
+
+
+def in_place(job: PlainJob, task_bytes: np.ndarray) -> PlainJob:
+    """The job with the place of each task's survivors in the output file, whose beginning is written."""
+    begin = job.workplace.whole_begin
+    if begin is None or job.copier is None:
+        return job
+    with disk.create(Path(job.plan.folder) / WHOLE) as out:
+        out.write(begin)
+    return replace(job, starts=(len(begin), *(len(begin) + np.cumsum(task_bytes)).tolist()))
 
 
 def _stretches(latest: list[pa.RecordBatch]) -> Iterator[pa.Table]:
@@ -199,7 +225,9 @@ class _CopyTask:
         for log in summaries:
             self._summaries.setdefault(log.split_id, {})[log.log_id] = log
         self._name = name
-        self._part = open_part(job.plan, job.workplace, name, job.copier)
+        start = None if job.starts is None else job.starts[number]
+        self._end = None if job.starts is None else job.starts[number + 1]
+        self._part = open_part(job.plan, job.workplace, name, job.copier, start)
         self._removed = job.workplace.create(f"removed-{name}")
         self._gaps = job.workplace.create(f"gaps-{name}")
         self._survivors: _Survivors | None = None
@@ -229,6 +257,8 @@ class _CopyTask:
 
     def finish(self) -> tuple[list[CopiedLog], list[Fragment]]:
         self._copy_survivors()
+        if self._end is not None and isinstance(self._part, Part) and self._part.end() != self._end:
+            raise EngineError(f"part {self._name} ends at {self._part.end():,}, not at {self._end:,}")
         for file in (self._part, self._removed, self._gaps):
             file.close()
         return sorted(self._logs, key=lambda log: log.split_id), self._fragments

@@ -36,8 +36,8 @@ def folder_outside(path: Path) -> Path:
 class _Part(io.FileIO):
     """A file of a private folder, for the user's eyes only; its errors name the disk."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600))
+    def __init__(self, path: Path, mode: str = "wb") -> None:
+        super().__init__(path, mode, opener=lambda name, flags: os.open(name, flags, 0o600))
         self._place = folder_outside(path)
 
     def write(self, data: Any, /) -> int:
@@ -48,6 +48,13 @@ class _Part(io.FileIO):
 def create_part(path: Path) -> BinaryIO:
     """A part in a private folder, open for writing; tasks that are tried again begin it anew."""
     return cast(BinaryIO, io.BufferedWriter(_Part(path), _BUFFER_BYTES))
+
+
+def open_at(path: Path, start: int) -> BinaryIO:
+    """A file in a private folder that several tasks write, each from its own place on."""
+    file = _Part(path, "r+b")
+    file.seek(start)
+    return cast(BinaryIO, io.BufferedRandom(file, _BUFFER_BYTES))
 
 
 @dataclass(frozen=True)

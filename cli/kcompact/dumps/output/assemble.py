@@ -15,6 +15,9 @@ from kcompact.dumps.parquet.parquet_output import ParquetForm, row_groups_in, wr
 from kcompact.dumps.writers.parquet_writer import ParquetWriter
 from kcompact.storage import disk
 
+WHOLE = "whole"
+"""The part of all tasks where each of them writes the output file in its place."""
+
 _FEW_BYTES = 128 << 10  # through our own buffer they are where they belong as soon
 
 
@@ -31,6 +34,10 @@ class Fragment:
 
 def assemble(path: Path, target: Target, fragments: Iterable[Fragment], folder: Path) -> None:
     """Write at ``path`` what is to become ``target``: beginning, fragments in order, end; packed as named."""
+    fragments = list(fragments)
+    if any(one.part == WHOLE for one in fragments):
+        disk.rename(folder / WHOLE, path)
+        return
     first = target.files[0]
     container = output_container(target.path.name, first.path, first.container)
     with open_packed(path, container) as out:

@@ -79,11 +79,13 @@ class Workplace:
 
     ``parts`` are the files of an output on a store; None: parts lie in the folder too, the driver joins them.
     ``is_afar``: tasks do not see the folder, and what they write is brought there through Spark.
+    ``whole_begin``: tasks may write the output file itself, each in its place, behind these bytes.
     """
 
     folder: str | None
     parts: PartFiles | None = None
     is_afar: bool = False
+    whole_begin: bytes | None = None
 
     def create(self, name: str) -> BinaryIO:
         """A piece of a report, open for writing; a task that is tried again begins it anew."""

@@ -139,7 +139,7 @@ class FramedLayout(Layout):
         unfinished = np.flatnonzero(positions + record_bytes == file.data_bytes)
         cut = int(unfinished[0]) + 1 if len(unfinished) else len(positions)
         written = copy_ranges(file.data_path, positions[:cut], record_bytes[:cut], out)
-        if len(unfinished) and not _ends_line(file):
+        if len(unfinished) and not ends_line(file):
             written += out.write(file.shape.newline)
         return written + copy_ranges(file.data_path, positions[cut:], record_bytes[cut:], out)
 
@@ -153,7 +153,8 @@ def _copy_separated(chosen: Chosen, out: BinaryIO) -> int:
     return written
 
 
-def _ends_line(file: DumpFile) -> bool:
+def ends_line(file: DumpFile) -> bool:
+    """Whether a line feed is its last byte."""
     with Path(file.data_path).open("rb") as source:
         source.seek(file.data_bytes - 1)
         return source.read(1) == b"\n"

@@ -3,7 +3,8 @@
 from dataclasses import replace
 from pathlib import Path, PurePath
 
-from kcompact.dumps.files.containers import container_of
+from kcompact.dumps.files.containers import container_of, output_container
+from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.output.assemble import around, parquet_form
 from kcompact.dumps.output.outputs import OutputPlan, Target, split_suffixes
 from kcompact.dumps.output.workplace import PartFiles, Workplace
@@ -17,6 +18,8 @@ from kcompact.dumps.writers.kcat_writer import KcatWriter
 from kcompact.dumps.writers.parquet_writer import ParquetWriter
 from kcompact.dumps.writers.writer import Writer
 from kcompact.errors import OutputError
+
+_LEAST_IN_PLACE_BYTES = 256 << 20
 
 TARGETS: dict[str, type[Writer]] = {
     "jsonl": JsonLinesWriter,
@@ -141,10 +144,28 @@ def open_writer(target: str, files: tuple[DumpFile, ...]) -> Writer:
 def workplace(outputs: OutputPlan, folder: Path, *, reports: bool, is_afar: bool) -> Workplace:
     """Where tasks leave their parts, and the pieces of reports. Raises OutputError."""
     if outputs.stored is None:
-        return Workplace(str(folder), is_afar=is_afar)
+        begin = None if is_afar else _begin_of_whole(outputs)
+        return Workplace(str(folder), is_afar=is_afar, whole_begin=begin)
     target = outputs.targets[0]
     parts = PartFiles(outputs.stored, *_kind_of_parts(target), around(target), parquet_form(target))
     return Workplace(outputs.stored.work if reports else None, parts)
+
+
+def _begin_of_whole(outputs: OutputPlan) -> bytes | None:
+    """What stands before the survivors in the one file of an output that tasks can write in place.
+
+    That saves copying them once more; a small dump's would be joined sooner than their places are known.
+    """
+    target = outputs.targets[0]
+    file = target.files[0]
+    is_one_file = len(outputs.targets) == 1 and len(target.files) == 1 and not outputs.to_stdout
+    is_plain = target.writer is None and file.origin is None and file.container is None
+    is_plain = is_plain and output_container(target.path.name, file.path, None) is None
+    if not (is_one_file and is_plain and file.data_bytes >= _LEAST_IN_PLACE_BYTES):
+        return None
+    begin, between, end = around(target)
+    is_all = LAYOUTS[file.layout].is_copied_as_it_is(file) and not (between or end)
+    return begin if is_all else None
 
 
 def _kind_of_parts(target: Target) -> tuple[str, str | None]:

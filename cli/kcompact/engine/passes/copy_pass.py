@@ -3,35 +3,40 @@
 import shutil
 import sys
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
 from kcompact.dumps.files.at_hand import file_at_hand
-from kcompact.dumps.output.assemble import Fragment
+from kcompact.dumps.output.assemble import WHOLE, Fragment
 from kcompact.dumps.output.workplace import PartFile, Workplace
 from kcompact.dumps.records.layout import Chosen
 from kcompact.dumps.writers.converting import Copier
 from kcompact.engine.meter import WRITTEN, Meter
 from kcompact.engine.passes.index_pass import IndexPlan
 from kcompact.errors import OutputError
-from kcompact.storage.scratch import create_part, folder_outside
+from kcompact.storage.scratch import create_part, folder_outside, open_at
 
 
-def open_part(plan: IndexPlan, workplace: Workplace, task: str, copier: Copier | None) -> "Part | StoredPart":
-    """The part of one task (its number, six digits) where it belongs."""
+def open_part(
+    plan: IndexPlan, workplace: Workplace, task: str, copier: Copier | None, start: int | None = None
+) -> "Part | StoredPart":
+    """The part of one task (its number, six digits): from ``start`` on in WHOLE, if that is given."""
     if workplace.parts is not None and copier is not None:
         return StoredPart(plan, workplace.parts.open(task), copier)
-    return Part(plan, f"part-{task}", copier)
+    return Part(plan, f"part-{task}", copier, start)
 
 
 class Part:
     """The part file of one task. Nothing is written if there is nowhere to copy to (a dry run)."""
 
-    def __init__(self, plan: IndexPlan, name: str, copier: Copier | None) -> None:
+    def __init__(self, plan: IndexPlan, name: str, copier: Copier | None, start: int | None = None) -> None:
         self._plan = plan
-        self._path = Path(plan.folder) / name
+        self._path = Path(plan.folder) / (name if start is None else WHOLE)
         self._copier = copier
-        self._out = create_part(self._path) if copier else None
+        self._out: BinaryIO | None = None
+        if copier is not None:
+            self._out = create_part(self._path) if start is None else open_at(self._path, start)
         self._meter = Meter(self._path.parent, WRITTEN, name, sys.maxsize)
 
     def copy(self, split_id: int, positions: np.ndarray, record_bytes: np.ndarray) -> Fragment:
@@ -45,6 +50,10 @@ class Part:
             self._copier(Chosen(file, split, positions, record_bytes), self._out)
         self._meter.add(split.end - split.start)
         return Fragment(split_id, self._path.name, start, self._out.tell(), len(positions))
+
+    def end(self) -> int:
+        """Where in its file the part ends by now."""
+        return 0 if self._out is None else self._out.tell()
 
     def close(self) -> None:
         """Finish the part file."""
