@@ -12,8 +12,9 @@ from typing import BinaryIO
 import numpy as np
 import pyarrow as pa
 
+from kcompact.compact.decided_rows import is_kept, removed_rows, with_outcome
 from kcompact.compact.sections import Sections
-from kcompact.compact.split_figures import SplitFigures, Splits, bounds_of, is_kept
+from kcompact.compact.split_figures import SplitFigures, Splits, bounds_of
 from kcompact.dumps.output.assemble import WHOLE, Fragment
 from kcompact.dumps.output.workplace import Workplace
 from kcompact.dumps.writers.converting import Copier
@@ -21,7 +22,6 @@ from kcompact.engine.passes.copy_pass import Part, StoredPart, open_part
 from kcompact.engine.passes.grouped_rows import (
     GROUPED,
     SIZED,
-    is_tombstone_of,
     record_bytes_of,
     split_of,
 )
@@ -31,35 +31,9 @@ from kcompact.engine.passes.summaries import LogSummary
 from kcompact.errors import EngineError
 from kcompact.storage import disk
 
-NO_OFFSET = -1
 _SAMPLED = 16  # one row in so many tells where to cut stretches
 RenderRemoved = Callable[[str, int, pa.Table], bytes]
 RenderGaps = Callable[[str, int, np.ndarray], bytes]
-REMOVED_SCHEMA = pa.schema(
-    [
-        pa.field("key", pa.binary()),
-        pa.field("records_removed", pa.int64()),
-        pa.field("first_offset_removed", pa.int64()),
-        pa.field("retained_offset", pa.int64()),  # null: the key is gone
-        pa.field("reason", pa.string()),  # why the key is gone; null where a record stays
-    ]
-)
-
-
-DECIDED_SCHEMA = pa.schema(
-    [
-        pa.field("log_id", pa.int64()),
-        pa.field("key", pa.binary()),
-        pa.field("last_offset", pa.int64()),  # of this record
-        pa.field("position", pa.int64()),
-        pa.field("location", pa.int64()),
-        # Of the key with its last record; with any other one, which stays: its own offset, -1 and anything.
-        pa.field("retained_offset", pa.int64()),  # the last one; NO_OFFSET: the key is gone
-        pa.field("records_removed", pa.int64()),
-        pa.field("first_offset_removed", pa.int64()),
-    ]
-)
-"""Records that stay, and the last one of each key, which may not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,36 +261,6 @@ class _CopyTask:
                     **dict(zip(columns, row, strict=True)),
                 )
             )
-
-
-def with_outcome(rows: pa.Table, *, drop_tombstones: bool) -> pa.Table:
-    """Rows of GROUPED_SCHEMA's columns, one per key, with those of DECIDED_SCHEMA behind them."""
-    dropped = is_tombstone_of(rows["location"].to_numpy()) & drop_tombstones
-    outcome = {
-        "retained_offset": np.where(dropped, NO_OFFSET, rows["last_offset"].to_numpy()),
-        "records_removed": rows["records"].to_numpy() - ~dropped,
-        "first_offset_removed": rows["first_offset"],
-    }
-    for name, column in outcome.items():
-        rows = rows.append_column(name, column if isinstance(column, pa.ChunkedArray) else pa.array(column))
-    return rows
-
-
-def removed_rows(rows: pa.Table) -> pa.Table:
-    """REMOVED_SCHEMA rows of the keys that lost records, from rows of DECIDED_SCHEMA's columns."""
-    rows = rows.take(np.flatnonzero(rows["records_removed"].to_numpy() > 0))
-    retained = rows["retained_offset"].to_numpy()
-    gone = retained == NO_OFFSET  # nothing comes behind a key's last record but its own expiry
-    return pa.table(
-        {
-            "key": rows["key"],
-            "records_removed": rows["records_removed"],
-            "first_offset_removed": rows["first_offset_removed"],
-            "retained_offset": pa.array(retained, mask=gone),
-            "reason": pa.array(np.where(gone, "expired_tombstone", ""), mask=~gone, type=pa.string()),
-        },
-        schema=REMOVED_SCHEMA,
-    )
 
 
 def _append(file: BinaryIO, text: bytes, lines: np.ndarray) -> list[tuple[int, int]]:

@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.cleaner.verdict_tallies import tally_rows
+from kcompact.compact.decided_rows import DECIDED_SCHEMA, NO_OFFSET
 from kcompact.compact.full_form import remembering
 from kcompact.compact.full_form.remembering import KnownByLog, records_to_know
 from kcompact.compact.keys_across_partitions import SharedKeys, find_shared_keys, together
-from kcompact.compact.plain_copying import DECIDED_SCHEMA, NO_OFFSET
 from kcompact.compact.sections import bounds_of_logs
 from kcompact.digits import LONG_MAX
 from kcompact.engine.passes.grouped_rows import SIZED, is_tombstone_of, numbered

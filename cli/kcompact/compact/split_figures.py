@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from kcompact.compact.decided_rows import is_kept
 from kcompact.compact.gaps import Presence, gap_rows
 from kcompact.engine.passes.grouped_rows import is_tombstone_of, record_bytes_of
 from kcompact.engine.passes.summaries import LogSummary
@@ -45,12 +46,6 @@ def sums_between(values: np.ndarray, bounds: np.ndarray) -> np.ndarray:
 def bounds_of(counts: np.ndarray) -> np.ndarray:
     """Where stretches of so many things begin and end, one after another."""
     return np.concatenate([[0], np.cumsum(counts)])
-
-
-def is_kept(rows: pa.Table) -> np.ndarray:
-    """A flag per row: whether the record stays. Rows have DECIDED_SCHEMA's columns."""
-    kept: np.ndarray = rows["retained_offset"].to_numpy() == rows["last_offset"].to_numpy()
-    return kept
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 from kcompact.cleaner.cleaning import Cleaning
 from kcompact.cleaner.shares import aggregated, slices_by_log
 from kcompact.cleaner.tracked import rows_of_keys
+from kcompact.compact.decided_rows import REMOVED_SCHEMA
 from kcompact.compact.full_form import remembering
 from kcompact.compact.full_form.full_job import REASON_NAMES, FullJob
 from kcompact.compact.full_form.remembering import KnownByLog, records_to_know
 from kcompact.compact.keys_across_partitions import SharedKeys, find_shared_keys, together
-from kcompact.compact.plain_copying import REMOVED_SCHEMA
 from kcompact.compact.task_files import results_of
 from kcompact.compact.totals import LogOutcome, PartRange, Piece
 from kcompact.engine.blocks import row_blocks, rows_in

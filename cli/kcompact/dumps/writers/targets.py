@@ -152,7 +152,7 @@ def workplace(outputs: OutputPlan, folder: Path, *, reports: bool, is_afar: bool
 
 
 def _begin_of_whole(outputs: OutputPlan) -> bytes | None:
-    """What stands before the survivors in the one file of an output that tasks can write in place.
+    """The bytes before the survivors of an output that is one file, if tasks can write it in place.
 
     That saves copying them once more; a small dump's would be joined sooner than their places are known.
     """
