@@ -1,6 +1,7 @@
 """The cause is named right for every partitioner, for changes, and for producers side by side."""
 
 import random
+import time
 
 import pytest
 
@@ -117,3 +118,15 @@ def test_keys_placed_at_random_have_no_known_cause() -> None:
 def test_a_handful_of_keys_says_nothing() -> None:
     assert find_cause(sightings(sent("murmur2", 3, KEYS[:4]))).kind == "too_few"
     assert find_cause(sightings([])).kind == "too_few"
+
+
+def test_a_dump_of_many_small_topics_is_no_matter_of_minutes() -> None:
+    """Each of 200 topics has ten keys, which two placements in turn do not explain: all pairs are tried."""
+    rng = random.Random(7)
+    topics = [[(key, rng.randrange(7)) for key in KEYS[at : at + 10]] for at in range(200)]
+
+    started = time.process_time()
+    kinds = {find_cause(sightings(topic)).kind for topic in topics}
+
+    assert kinds == {"too_few"}
+    assert time.process_time() - started < 10

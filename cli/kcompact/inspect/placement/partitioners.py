@@ -17,25 +17,28 @@ from kcompact.inspect.placement.hashes import (
 )
 
 Partitions = NDArray[np.int64]
-ToPartition = Callable[[Hashes, int], Partitions]
+Counts = int | NDArray[np.int64]
+"""Numbers of partitions: one, or several that hashes of the shape (keys, 1) are tried with."""
+ToPartition = Callable[[Hashes, Counts], Partitions]
 
 
-def to_positive(hashes: Hashes, count: int) -> Partitions:
+def to_positive(hashes: Hashes, count: Counts) -> Partitions:
     """Java's ``toPositive``: the sign bit is cleared, then the remainder."""
     return (hashes & np.uint32(0x7FFFFFFF)).astype(np.int64) % count
 
 
-def unsigned(hashes: Hashes, count: int) -> Partitions:
+def unsigned(hashes: Hashes, count: Counts) -> Partitions:
     """The remainder of all 32 bits."""
     return hashes.astype(np.int64) % count
 
 
-def absolute_remainder(hashes: Hashes, count: int) -> Partitions:
+def absolute_remainder(hashes: Hashes, count: Counts) -> Partitions:
     """The remainder of a signed number, as Go and Java take it (with its sign), then without the sign.
 
     The same as the remainder of the absolute value, but for the smallest number of 32 bits.
     """
-    return np.abs(hashes.view(np.int32).astype(np.int64)) % count
+    absolute: Partitions = np.abs(hashes.view(np.int32).astype(np.int64))
+    return absolute % count
 
 
 @dataclass(frozen=True)

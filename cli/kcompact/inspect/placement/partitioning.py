@@ -102,6 +102,8 @@ def find_cause(seen: Sightings) -> Cause:
     if not rows:
         return Cause("too_few")
     candidates = _Candidates(seen)
+    if not candidates.may_tell(rows):
+        return Cause("too_few", rows=rows)
     best = candidates.best()
     fits = candidates.fits(best[0])
     beyond_chance = candidates.evidence(best[0], fits) >= ENOUGH
@@ -125,24 +127,26 @@ class _Candidates:
         counts = {*_USUAL_COUNTS, *range(self.observed, min(self.observed, 5000) + 3), 2 * self.observed}
         if self.observed > _USUAL_COUNTS[-1] // 4:
             counts |= set(_LARGE_COUNTS)
-        self._all = [Placement(one, count) for one in PARTITIONERS for count in sorted(counts)]
+        self._counts = np.array(sorted(counts))
+        self._all = [Placement(one, count) for one in PARTITIONERS for count in self._counts.tolist()]
         self._all.append(Placement(PARTITIONERS[0], 1))
+        self._chances = np.array([self._chance(place) for place in self._all])
 
     def fits(self, place: Placement) -> NDArray[np.bool_]:
         """Per sighting whether ``place`` puts the key where it was seen."""
         return self._fits(place, slice(None))
 
     def evidence(self, place: Placement, fits: NDArray[np.bool_]) -> float:
-        """How much the fits say for ``place``: logarithm of the odds against as many by chance.
+        """How much the fits say for ``place``: logarithm of the odds against as many by chance."""
+        return float(_evidence(len(fits), np.array(fits.mean()), np.array(self._chance(place))))
 
-        (Chernoff's bound: rows times the divergence of the share that fits from the share that would.)
-        """
-        chance = 1 / (place.partitions if place.partitions > 1 else max(2, self.observed))
-        share = float(fits.mean())
-        if share <= chance:
-            return 0.0
-        missed = (1 - share) * math.log((1 - share) / (1 - chance)) if share < 1 else 0.0
-        return len(fits) * (share * math.log(share / chance) + missed)
+    def may_tell(self, rows: int) -> bool:
+        """Whether so many sightings can be evidence enough, if they all fit."""
+        return rows * -math.log(self._chances.min()) >= ENOUGH
+
+    def _chance(self, place: Placement) -> float:
+        """The share of keys that are where ``place`` puts them if something else placed them."""
+        return 1 / (place.partitions if place.partitions > 1 else max(2, self.observed))
 
     def best(self) -> list[Placement]:
         """The placements that explain most, weighed by how unlikely that is by chance."""
@@ -154,7 +158,7 @@ class _Candidates:
         Of two alike (signs do not matter modulo 2) the one with the partitioner of ``like``.
         """
         where = np.flatnonzero(wanted)
-        if not len(where):
+        if not self.may_tell(len(where)):
             return None
         for place in self._best_among(where, _BEST, like):
             fits = self._fits(place, where)
@@ -178,18 +182,43 @@ class _Candidates:
 
     def _best_among(self, where: Longs, most: int, like: Placement | None = None) -> list[Placement]:
         screened = where[:: max(1, len(where) // _SCREENED_ROWS)]
-        scores = [self.evidence(place, self._fits(place, screened)) for place in self._all]
+        scores = _evidence(len(screened), self._shares(screened), self._chances)
         # Stable: of two alike, the likelier partitioner and the smaller count come first.
         unlike = [like is None or place.partitioner is not like.partitioner for place in self._all]
-        order = np.lexsort((np.array(unlike), -np.array(scores)))[:most]
+        order = np.lexsort((np.array(unlike), -scores))[:most]
         return [self._all[at] for at in order]
 
+    def _shares(self, where: Longs) -> NDArray[np.float64]:
+        """Of each placement, the share of sightings that it explains."""
+        seen = self._seen.partitions[where]
+        shares = [
+            (one.to_partition(self._hashes_of(one)[where][:, None], self._counts) == seen[:, None]).mean(
+                axis=0
+            )
+            for one in PARTITIONERS
+        ]
+        return np.concatenate([*shares, [(seen == 0).mean()]])
+
     def _fits(self, place: Placement, where: Longs | slice) -> NDArray[np.bool_]:
-        name = place.partitioner.name
-        if name not in self._hashes:
-            self._hashes[name] = place.partitioner.hashes(self._matrix)
-        placed = place.partitioner.to_partition(self._hashes[name][where], place.partitions)
+        placed = place.partitioner.to_partition(self._hashes_of(place.partitioner)[where], place.partitions)
         return placed == self._seen.partitions[where]
+
+    def _hashes_of(self, one: Partitioner) -> Hashes:
+        if one.name not in self._hashes:
+            self._hashes[one.name] = one.hashes(self._matrix)
+        return self._hashes[one.name]
+
+
+def _evidence(rows: int, shares: NDArray[np.float64], chances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Logarithms of the odds against such shares of fits by chance.
+
+    (Chernoff's bound: rows times the divergence of the share that fits from the share that would.)
+    """
+    missed = 1 - shares
+    with np.errstate(divide="ignore", invalid="ignore"):  # none fits, or all do
+        lost = np.where(missed > 0, missed * np.log(missed / (1 - chances)), 0.0)
+        divergence = shares * np.log(shares / chances) + lost
+    return np.where(shares <= chances, 0.0, rows * divergence)
 
 
 def _rank(place: Placement) -> int:
