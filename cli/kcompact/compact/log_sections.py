@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from kcompact.cleaner.survey import Records
-from kcompact.compact.sections import CLEAN, DIRTY, SectionFigures, summed
+from kcompact.compact.sections import CLEAN, DIRTY, UNKNOWN_MS, SectionFigures, summed
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class LogSections:
             largest_timestamp_ms=-1,
             first_dirty_record_offset=min((part["first_offset"] for part in dirty), default=None),
             oldest_dirty_timestamp_ms=min(
-                (part["oldest_ms"] for part in dirty if part["oldest_ms"]), default=None
+                (part["oldest_ms"] for part in dirty if part["oldest_ms"] != UNKNOWN_MS), default=None
             ),
             first_young_offset=self.first_young_offset,
         )

@@ -8,7 +8,7 @@ caller); anything else takes the full form.
 """
 
 import pickle
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +36,7 @@ LogNames = Mapping[int, tuple[str, int]]
 
 GROUPS, SECTIONS, SUMMARIES = "groups", "sections", "summaries"
 _LATEST, _FIGURES = "latest", "figures"
+_PASSES_TO_DECIDE = 2  # in place of one that merges only: a round's rules take more room for each row
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,9 @@ def _by_key(groups: pa.Table, merge_tasks: int) -> Sent:
 def send_latest(job: PlainJob, blocks: list[Block], merge_tasks: int, merge: Merge) -> Sent:
     """The merged rows of each key go to the copy task that will read their split, figures to the driver."""
     figures, task_bytes = [], np.zeros(len(job.plan.tasks), np.int64)
-    for rows, more in _merged(rows_in(blocks, GROUPS), merge_tasks, merge):
+    groups = rows_in(blocks, GROUPS)
+    passes = passes_for(groups) * (1 if job.sections is None else _PASSES_TO_DECIDE)
+    for rows, more in map(merge, shares_by_key(groups, merge_tasks, passes)):
         figures.append(more)
         if job.workplace.whole_begin is not None:
             task_bytes += kept_bytes(job, rows)
@@ -171,13 +174,6 @@ def kept_bytes_in(blocks: list[Block]) -> np.ndarray:
     parts = [pickle.loads(block.content)[1] for block in blocks]  # noqa: S301  pickled by send_latest
     found: np.ndarray = np.sum(parts, axis=0)
     return found
-
-
-def _merged(
-    groups: list[pa.RecordBatch], merge_tasks: int, merge: Merge
-) -> Iterator[tuple[pa.Table, object]]:
-    """Groups merged, pass by pass."""
-    return map(merge, shares_by_key(groups, merge_tasks, passes_for(groups)))
 
 
 def copy_sent(job: PlainJob, task: int, blocks: list[Block]) -> tuple[list[CopiedLog], list[Fragment]]:

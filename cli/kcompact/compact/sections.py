@@ -16,6 +16,9 @@ from kcompact.digits import LONG_MAX
 Longs = np.ndarray
 
 CLEAN, DIRTY, UNCLEANABLE = range(3)
+UNKNOWN_MS = LONG_MAX  # of a section without a timestamp above 0
+_COUNT = 3
+_FEW_LOGS = (1 << 16) // _COUNT  # sixteen bits are sorted by radix
 _KNOWN = ["log_id", "offset", "key", "timestamp_ms", "is_tombstone"]
 
 
@@ -66,7 +69,8 @@ class SectionReader:
     def cut(self, rows: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch | None]:
         """The rows of dirty sections, and all others (None: there are none)."""
         section = self._section_of(rows)
-        self._found.counted.append(_counted(rows, section))
+        if rows.num_rows:
+            self._found.counted.append(_counted(rows, section))
         self._found.control_records += pc.sum(rows.column("is_control")).as_py() or 0
         if len(self._known_offsets):
             there = np.isin(rows.column("offset").to_numpy(), self._known_offsets)
@@ -114,19 +118,25 @@ _SUMS = {
 
 
 def _counted(rows: pa.RecordBatch, section: np.ndarray) -> pa.Table:
-    timestamps = rows.column("timestamp_ms")
-    return summed(
-        pa.table(
-            {
-                "log_id": rows.column("log_id"),
-                "section": section,
-                "records": np.ones(len(rows), np.int64),
-                "log_bytes": rows.column("log_bytes").cast(pa.int64()),
-                "first_offset": rows.column("offset"),
-                "last_offset": rows.column("offset"),
-                "oldest_ms": pc.if_else(pc.greater(timestamps, 0), timestamps, None),
-            }
-        )
+    """The same as ``summed`` of the rows themselves, at a fraction of its time."""
+    log_ids = rows.column("log_id").dictionary_encode()
+    groups = log_ids.indices.to_numpy() * _COUNT + section
+    groups = groups.astype(np.uint16) if len(log_ids.dictionary) < _FEW_LOGS else groups
+    order = np.argsort(groups, kind="stable")
+    starts = np.flatnonzero(np.diff(groups[order].astype(np.int64), prepend=-1))
+    firsts = order[starts]
+    offsets, timestamps = (rows.column(name).to_numpy()[order] for name in ("offset", "timestamp_ms"))
+    log_bytes = rows.column("log_bytes").to_numpy()[order]
+    return pa.table(
+        {
+            "log_id": rows.column("log_id").take(pa.array(firsts)),
+            "section": section[firsts],
+            "records": np.diff(starts, append=len(order)),
+            "log_bytes": np.add.reduceat(log_bytes, starts, dtype=np.int64),
+            "first_offset": np.minimum.reduceat(offsets, starts),
+            "last_offset": np.maximum.reduceat(offsets, starts),
+            "oldest_ms": np.minimum.reduceat(np.where(timestamps > 0, timestamps, UNKNOWN_MS), starts),
+        }
     )
 
 
