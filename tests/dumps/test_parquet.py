@@ -206,6 +206,31 @@ def test_columns_of_other_types_are_told_as_json(tmp_path: Path) -> None:
         assert index_all(dump)[0]["is_tombstone"].to_pylist() == [False, True]
 
 
+def test_columns_that_may_both_be_the_key_are_asked_about(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(pa.table({"offset": [1], "Key": ["a"], "key": ["b"], "value": ["v"]}), path)
+    with pytest.raises(InputError, match="the key may be the field Key, key"):
+        decoded(path)
+    assert [record.key for record in decoded(path, fields={"key": "key"})] == [b"b"]
+    assert [record.key for record in decoded(path, key_fields=("Key",))] == [b"a"]
+
+
+@pytest.mark.parametrize("view", [pa.string_view(), pa.binary_view()])
+def test_columns_of_views_are_copied(view: pa.DataType, tmp_path: Path) -> None:
+    headers = pa.array(
+        [None, [{"key": "h", "value": "x"}]], pa.list_(pa.struct({"key": view, "value": view}))
+    )
+    columns = {"offset": [1, 2], "key": pa.array(["a", "b"], view), "value": pa.array(["v", None], view)}
+    before = pa.table({**columns, "headers": headers})
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(before, path)
+    with open_one(path) as dump:
+        rows = index_all(dump)[0].to_pylist()
+        output = copied(dump, rows[1:], tmp_path)
+    assert [row["key"] for row in rows] == [b"a", b"b"]
+    assert parquet.read_table(output).equals(before.slice(1))
+
+
 def test_rows_without_an_envelope_are_the_values(tmp_path: Path) -> None:
     schema = pa.schema([("id", pa.int64()), ("name", pa.string())])
     path = written(tmp_path / "people.parquet", [{"id": n % 2, "name": "x"} for n in range(4)], schema)

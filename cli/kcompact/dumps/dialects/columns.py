@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
-from kcompact.dumps.dialects.envelope import ALIASES, plain_name
+from kcompact.dumps.dialects.envelope import ALIASES, fields_by_role, plain_name, refuse_choices
 from kcompact.dumps.dialects.overrides import with_options
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.shown import some
@@ -67,9 +67,11 @@ def column_dialect(
     ``--key-field`` names fields of the value, which has its records' columns itself where there is no other
     (``""``); with ``key_is_column`` a single one is a column like others.
     """
-    found: dict[str, Any] = {role: columns.find(aliases) for role, aliases in ALIASES.items()}
+    named = fields_by_role(columns.names)
+    found: dict[str, Any] = {role: names[0] if names else None for role, names in named.items()}
     if (options.key_fields or options.cdc) and not value_place(columns, options):
         found = dict.fromkeys(found) | {"value": ""}
+    refuse_choices(columns.path, found, named, options)
     single = options.key_fields[0] if len(options.key_fields) == 1 and options.cdc is None else None
     if single and key_is_column:
         column = ".".join(filter(None, (found["value"], single)))

@@ -1,5 +1,6 @@
 """Envelopes of tools that are in no table: found by the names that tools give the parts of a record."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kcompact.dumps.dialects.dialect import Dialect
@@ -25,28 +26,41 @@ def plain_name(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
 
+def fields_by_role(names: Iterable[str]) -> dict[str, list[str]]:
+    """The fields that may be each part of a record: those of its likeliest name, however it is spelt."""
+    by_plain: dict[str, list[str]] = {}
+    for name in names:
+        by_plain.setdefault(plain_name(name), []).append(name)
+    return {
+        role: next((by_plain[alias] for alias in aliases if alias in by_plain), [])
+        for role, aliases in ALIASES.items()
+    }
+
+
+def refuse_choices(
+    path: str, found: Mapping[str, str | None], named: Mapping[str, list[str]], options: ReadOptions
+) -> None:
+    """Raise InputError where several fields may be a part of a record, and the user does not say which."""
+    told = {*options.fields, *(("key",) if options.key_fields else ())}
+    for role, names in named.items():
+        if len(names) > 1 and found[role] and role not in told:
+            raise InputError(
+                f"{path}: the {role} may be the field {some(names)}",
+                hint=f"say which of them it is with --fields {role}=FIELD",
+            )
+
+
 def guess_envelope(path: str, layout: str, seen: set[str], options: ReadOptions) -> Dialect:
     """A dialect from field names alone. Raises InputError unless key, and value or offset, are there.
 
     Business JSON may well have a ``key`` or a ``timestamp`` of its own, so one name proves nothing.
     """
-    by_plain: dict[str, list[str]] = {}
-    for name in sorted(seen):
-        by_plain.setdefault(plain_name(name), []).append(name)
-    named = {
-        role: next((by_plain[alias] for alias in aliases if alias in by_plain), [])
-        for role, aliases in ALIASES.items()
-    }
+    named = fields_by_role(sorted(seen))
     found: dict[str, Any] = {role: names[0] if names else None for role, names in named.items()}
     if options.key_fields and (found["value"] is None or found["offset"] is None):
         found = {**dict.fromkeys(ALIASES), "value": ""}  # bare values, whatever their fields are called
     found |= options.fields
-    for role, names in named.items():
-        if len(names) > 1 and found[role] == names[0] and role not in options.fields:
-            raise InputError(
-                f"{path}: the {role} may be the field {some(names)}",
-                hint=f"say which of them it is with --fields {role}=FIELD",
-            )
+    refuse_choices(path, found, named, options)
     has_key = found["key"] is not None or options.key_fields
     if not has_key or (found["value"] is None and found["offset"] is None):
         raise InputError(

@@ -106,3 +106,22 @@ def _told(value: Any) -> Any:
     if isinstance(value, Decimal) or (isinstance(value, float) and not math.isfinite(value)):
         return str(value)
     return value
+
+
+def without_views(schema: pa.Schema) -> pa.Schema:
+    """The schema with plain text and bytes for Arrow's views of them, whose rows it cannot take."""
+    for at, column in enumerate(schema):
+        schema = schema.set(at, _without_views(column))
+    return schema
+
+
+def _without_views(column: pa.Field) -> pa.Field:
+    kind = column.type
+    if pa.types.is_struct(kind):
+        return column.with_type(pa.struct([_without_views(inner) for inner in kind]))
+    if pa.types.is_list(kind):
+        return column.with_type(pa.list_(_without_views(kind.value_field)))
+    return column.with_type(_PLAIN.get(kind, kind))
+
+
+_PLAIN = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}

@@ -16,7 +16,7 @@ from kcompact.dumps.detect.candidate import Recognised
 from kcompact.dumps.detect.event_proposals import check_events, parsed_values
 from kcompact.dumps.dialects.columns import PARQUET, value_place
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.parquet.parquet_columns import bytes_of, column_at
+from kcompact.dumps.parquet.parquet_columns import bytes_of, column_at, without_views
 from kcompact.dumps.parquet.parquet_dialect import columns_of, parquet_dialect
 from kcompact.dumps.parquet.parquet_file import (
     GROUP_SHIFT,
@@ -178,9 +178,9 @@ def _ascending(file: DumpFile, positions: np.ndarray) -> Iterator[tuple[int, pa.
 
 
 def _rows_of(source: "parquet.ParquetFile", group: RowGroup, rows: np.ndarray) -> pa.Table:
-    kept, start = [], 0
+    kept, start, schema = [], 0, without_views(source.schema_arrow)
     for batch in batches_of(source, group, None):
         first, behind = np.searchsorted(rows, [start, start + batch.num_rows])
-        kept.append(batch.take(pa.array(rows[first:behind] - start)))
+        kept.append(batch.cast(schema).take(pa.array(rows[first:behind] - start)))
         start += batch.num_rows
-    return pa.Table.from_batches(kept, source.schema_arrow)
+    return pa.Table.from_batches(kept, schema)
