@@ -212,7 +212,6 @@ def test_columns_that_may_both_be_the_key_are_asked_about(tmp_path: Path) -> Non
     with pytest.raises(InputError, match="the key may be the field Key, key"):
         decoded(path)
     assert [record.key for record in decoded(path, fields={"key": "key"})] == [b"b"]
-    assert [record.key for record in decoded(path, key_fields=("Key",))] == [b"a"]
 
 
 @pytest.mark.parametrize("view", [pa.string_view(), pa.binary_view()])

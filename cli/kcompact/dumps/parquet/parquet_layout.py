@@ -180,7 +180,8 @@ def _ascending(file: DumpFile, positions: np.ndarray) -> Iterator[tuple[int, pa.
 def _rows_of(source: "parquet.ParquetFile", group: RowGroup, rows: np.ndarray) -> pa.Table:
     kept, start, schema = [], 0, without_views(source.schema_arrow)
     for batch in batches_of(source, group, None):
+        plain = batch if batch.schema.equals(schema) else batch.cast(schema)
         first, behind = np.searchsorted(rows, [start, start + batch.num_rows])
-        kept.append(batch.cast(schema).take(pa.array(rows[first:behind] - start)))
+        kept.append(plain.take(pa.array(rows[first:behind] - start)))
         start += batch.num_rows
     return pa.Table.from_batches(kept, schema)
