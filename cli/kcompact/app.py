@@ -1,15 +1,18 @@
 """One command line from beginning to end: ``main`` is the only place that catches KcompactError."""
 
 import errno
+import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from kcompact.errors import ExitCode, InputError, KcompactError, OutputError
 from kcompact.printable import terminal
 from kcompact.short_help import asked_for
 
 _STDOUT_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EBADF}
+_NEW_OBJECTS = 100_000
 _COMPLETES = "_KCOMPACT_COMPLETE"  # set by a shell that wants to know how a word may go on
 
 
@@ -31,6 +34,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _unexpected(error, arguments)
 
 
+@contextmanager
+def _collecting_rarely() -> Iterator[None]:
+    """Inside, Python looks for garbage after 100,000 new objects, not after 700.
+
+    Imports, and dumps of ten thousand files, make many objects that stay, and it would walk through them all.
+    """
+    usual = gc.get_threshold()
+    gc.set_threshold(_NEW_OBJECTS, *usual[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
+
+
 def _show(help_text: str, failed: bool) -> int:
     sys.stdout.write(help_text)
     sys.stdout.flush()
@@ -40,7 +57,7 @@ def _show(help_text: str, failed: bool) -> int:
 def _run(arguments: list[str]) -> int:
     from kcompact.engine.signals import stopped_by_signals
 
-    with stopped_by_signals():
+    with stopped_by_signals(), _collecting_rarely():
         from kcompact.frame import app
 
         try:

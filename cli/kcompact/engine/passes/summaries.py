@@ -4,7 +4,7 @@ They go straight to the driver, beside the rows that go through Spark.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import orjson
@@ -49,10 +49,12 @@ class SplitSummary:
         self.split_id = split_id
         self.notes = notes
         self._figures: LogFigures | FiguresByBatch | None = None
+        self._logs: list[LogSummary] | None = None
         self._keyless: dict[int, list[int]] = {}  # log id -> count, then the offsets of the first ones
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Count one batch of index rows (INDEX_SCHEMA, any extra columns)."""
+        self._logs = None
         if self._figures is None:
             loop = loaded_figures()
             self._figures = FiguresByBatch() if loop is None else LogFigures(loop)
@@ -72,8 +74,10 @@ class SplitSummary:
             self._keyless[log_id] = [count + len(of_log), *examples[:NULL_KEY_EXAMPLES]]
 
     def logs(self) -> list[LogSummary]:
-        """One summary per log seen, with its runs."""
-        return [self._summary(*log) for log in (self._figures.logs() if self._figures else ())]
+        """One summary per log seen, with its runs; worked out once for all rows so far."""
+        if self._logs is None:
+            self._logs = [self._summary(*log) for log in (self._figures.logs() if self._figures else ())]
+        return self._logs
 
     def _summary(self, log_id: int, figures: dict[str, int], runs: np.ndarray) -> LogSummary:
         log = LogSummary(self.split_id, log_id, *self.notes.logs[log_id], runs=runs)
@@ -161,8 +165,7 @@ def _row(log: LogSummary) -> dict[str, object]:
 
 
 def _notes_row(split: SplitSummary) -> dict[str, object]:
-    notes = asdict(split.notes)
-    del notes["logs"]  # every log stands in its own row
+    notes = {name: value for name, value in vars(split.notes).items() if name != "logs"}  # each has its row
     return {"split_id": split.split_id, **notes, "left_out": sorted(split.notes.left_out)}
 
 
