@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kcompact.inspect.inspection import (
     KeyPlace,
@@ -19,6 +18,7 @@ from kcompact.inspect.one_pass import Answers
 from kcompact.inspect.placement.partitioning import Cause, Placement, Sightings, find_cause
 from kcompact.inspect.questions.folding import Accident
 from kcompact.inspect.questions.lookalikes import MOST_EXAMPLES as MOST_LOOKALIKES
+from kcompact.inspect.questions.sample import by_topic
 from kcompact.inspect.questions.shared_keys import MOST_EXAMPLES
 
 
@@ -35,8 +35,9 @@ def topic_facts(logs: Iterable[LogFacts], answers: Answers) -> list[TopicFacts]:
         facts[row["topic"]].newest_by_partition[row["partition"]] = row["newest_here"]
     _add_shared_examples(facts, answers["shared_keys", "examples"])
     _add_lookalikes(facts, answers)
+    causes = {topic: find_cause(_sightings(rows)) for topic, rows in by_topic(answers["sample", ""])}
     for topic in facts.values():
-        topic.placement = describe(find_cause(_sightings(answers["sample", ""], topic.topic)))
+        topic.placement = describe(causes.get(topic.topic, Cause("too_few")))
     return list(facts.values())
 
 
@@ -82,10 +83,9 @@ def _named(place: Placement) -> str:
     return f"{place.partitioner.name} modulo {place.partitions} ({place.partitioner.clients})"
 
 
-def _sightings(sample: pa.Table, topic: str) -> Sightings:
-    mine = sample.filter(pc.equal(sample["topic"], topic)).sort_by(
-        [("key", "ascending"), ("partition", "ascending")]
-    )
+def _sightings(sample: pa.Table) -> Sightings:
+    """Of one topic."""
+    mine = sample.sort_by([("key", "ascending"), ("partition", "ascending")])
     columns = (mine[name].to_numpy() for name in ("partition", "first_offset", "last_offset"))
     return Sightings(mine["key"].to_pylist(), *columns)
 

@@ -128,9 +128,8 @@ class _Candidates:
         if self.observed > _USUAL_COUNTS[-1] // 4:
             counts |= set(_LARGE_COUNTS)
         self._counts = np.array(sorted(counts))
-        self._all = [Placement(one, count) for one in PARTITIONERS for count in self._counts.tolist()]
-        self._all.append(Placement(PARTITIONERS[0], 1))
-        self._chances = np.array([self._chance(place) for place in self._all])
+        by_count = self._chance(self._counts)
+        self._chances = np.append(np.tile(by_count, len(PARTITIONERS)), self._chance(np.array([1])))
 
     def fits(self, place: Placement) -> NDArray[np.bool_]:
         """Per sighting whether ``place`` puts the key where it was seen."""
@@ -138,15 +137,22 @@ class _Candidates:
 
     def evidence(self, place: Placement, fits: NDArray[np.bool_]) -> float:
         """How much the fits say for ``place``: logarithm of the odds against as many by chance."""
-        return float(_evidence(len(fits), np.array(fits.mean()), np.array(self._chance(place))))
+        return float(_evidence(len(fits), np.array(fits.mean()), self._chance(np.array(place.partitions))))
 
     def may_tell(self, rows: int) -> bool:
         """Whether so many sightings can be evidence enough, if they all fit."""
         return rows * -math.log(self._chances.min()) >= ENOUGH
 
-    def _chance(self, place: Placement) -> float:
-        """The share of keys that are where ``place`` puts them if something else placed them."""
-        return 1 / (place.partitions if place.partitions > 1 else max(2, self.observed))
+    def _chance(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The share of keys that stand where so many partitions want them if something else placed them."""
+        return 1.0 / np.where(counts > 1, counts, max(2, self.observed))
+
+    def _place(self, number: int) -> Placement:
+        """The placement of a number: each partitioner with all counts, the likelier ones first."""
+        kind, count = divmod(number, len(self._counts))
+        if kind == len(PARTITIONERS):
+            return Placement(PARTITIONERS[0], 1)
+        return Placement(PARTITIONERS[kind], int(self._counts[count]))
 
     def best(self) -> list[Placement]:
         """The placements that explain most, weighed by how unlikely that is by chance."""
@@ -184,9 +190,9 @@ class _Candidates:
         screened = where[:: max(1, len(where) // _SCREENED_ROWS)]
         scores = _evidence(len(screened), self._shares(screened), self._chances)
         # Stable: of two alike, the likelier partitioner and the smaller count come first.
-        unlike = [like is None or place.partitioner is not like.partitioner for place in self._all]
-        order = np.lexsort((np.array(unlike), -scores))[:most]
-        return [self._all[at] for at in order]
+        unlike = [like is None or one is not like.partitioner for one in PARTITIONERS]
+        unlikes = np.append(np.repeat(unlike, len(self._counts)), unlike[0])
+        return [self._place(int(at)) for at in np.lexsort((unlikes, -scores))[:most]]
 
     def _shares(self, where: Longs) -> NDArray[np.float64]:
         """Of each placement, the share of sightings that it explains."""

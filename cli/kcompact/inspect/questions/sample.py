@@ -1,6 +1,7 @@
 """A sample of keys with the partitions they stand in, for finding out who placed them there."""
 
 import zlib
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -37,8 +38,7 @@ def sample_keys(keys: Keys) -> pa.Table:
 def smallest(rows: pa.Table) -> pa.Table:
     """The sample of several tasks' samples."""
     kept = [rows.slice(0, 0)]
-    for topic in pc.unique(rows["topic"]).to_pylist():
-        of_topic = rows.filter(pc.equal(rows["topic"], topic))
+    for _, of_topic in by_topic(rows):
         for shared in (False, True):
             part = of_topic.filter(pc.equal(of_topic["is_shared"], shared))
             if part.num_rows > MOST_ROWS:
@@ -46,6 +46,17 @@ def smallest(rows: pa.Table) -> pa.Table:
                 part = part.filter(pc.less(part["order"], pa.scalar(limit)))
             kept.append(part)
     return pa.concat_tables(kept)
+
+
+def by_topic(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+    """The rows of each topic, in their order."""
+    topics = rows["topic"].dictionary_encode().combine_chunks()
+    codes = topics.indices.to_numpy()
+    ordered = rows if len(topics.dictionary) == 1 else rows.take(pa.array(np.argsort(codes, kind="stable")))
+    start = 0
+    for topic, count in zip(topics.dictionary.to_pylist(), np.bincount(codes).tolist(), strict=True):
+        yield topic, ordered.slice(start, count)
+        start += count
 
 
 def _order(keys: Keys) -> Longs:
