@@ -93,6 +93,12 @@ def test_standard_input_goes_to_standard_output_without_a_report() -> None:
     assert names.report is None
 
 
+def test_standard_input_has_no_name_for_a_file_of_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="standard input has no name") as caught:
+        name_outputs(["-"], ["-"], OutputChoice(f"{tmp_path}/out/"))
+    assert caught.value.hint == f"name one: -o {tmp_path}/out/orders.jsonl"
+
+
 def test_a_dot_is_the_folder_it_stands_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "here" / "below").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "here" / "below")

@@ -166,6 +166,10 @@ def _is_a_file_s(output: Path, folder: Path) -> bool:
 
 def _in_folder(files: list[str], folder: Path, base: Path | None) -> OutputNames:
     """One output per input, under the input's name (below ``base``, its path there)."""
+    if STDIO in files:
+        raise OutputError(
+            f"standard input has no name for a file in {folder}", hint=f"name one: -o {folder}/orders.jsonl"
+        )
     targets: dict[Path, str] = {}
     for file in files:
         name = Path(file).relative_to(base) if base else Path(Path(file).name)
