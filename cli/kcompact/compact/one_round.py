@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from kcompact.broker.given import GivenLog
 from kcompact.broker.log_names import LogName
-from kcompact.broker.state.known_records import KnownRecord
 from kcompact.cleaner.cleaning import bound_cuts_bytes
 from kcompact.cleaner.log_case import (
     LogCase,
@@ -28,13 +27,11 @@ from kcompact.cleaner.tracked import INDEXED
 from kcompact.cleaner.unbatched import outcome_of, plan_of, play_rounds
 from kcompact.cleaner.verdict_tallies import Tally, map_entries, tallies_in
 from kcompact.compact.crowding import refuse_crowded_offsets
+from kcompact.compact.full_form.full import TYPICAL_RECORD_BYTES
 from kcompact.compact.full_form.full_totals import add_cleaning
 from kcompact.compact.full_form.given_logs import given_logs
-from kcompact.compact.full_form.known_rows import Digests, Known, last_offsets_in, records_in
-from kcompact.compact.full_form.remembering import KnownByLog
-from kcompact.compact.log_sections import LogSections, logs_of
+from kcompact.compact.log_sections import LogSections
 from kcompact.compact.plain import (
-    GROUPS,
     SECTIONS,
     SUMMARIES,
     copy_sent,
@@ -46,63 +43,31 @@ from kcompact.compact.plain import (
 from kcompact.compact.plain_copying import PlainJob, in_place
 from kcompact.compact.request import Compacted, Request, refuse_doubtful
 from kcompact.compact.round_merge import MergedFigures, RoundMerge
-from kcompact.compact.sections import SectionFigures, Sections
+from kcompact.compact.round_scan import RoundScan
+from kcompact.compact.sections import Sections
 from kcompact.compact.task_files import results_of
 from kcompact.compact.totals import overlapping, overtaken_files, plain_outcome, unsorted_files
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out, refuse_unmatched
 from kcompact.dumps.judging import files_left_out, judge
-from kcompact.dumps.records.layout import SplitNotes
 from kcompact.dumps.records.record import log_id_of
-from kcompact.engine.blocks import rows_in
 from kcompact.engine.passes.index_pass import IndexPlan, plan_index
-from kcompact.engine.passes.summaries import LogSummary, log_names, unpacked
-from kcompact.engine.shuffle import Block, Send, Stage
+from kcompact.engine.passes.summaries import log_names, unpacked
+from kcompact.engine.shuffle import Send
+from kcompact.rules.capacity import map_limit
 from kcompact.rules.cleaned_log import LogCleaning
 from kcompact.rules.files.retention import Retained
 from kcompact.rules.lookups import NO_SEGMENT, Lookup, lookup_for
 from kcompact.rules.policy import Policy
 from kcompact.rules.verdicts import Verdict
 
-
-@dataclass(frozen=True)
-class RoundScan:
-    """The dump, read: its rows by key, and all that was counted."""
-
-    plan: IndexPlan
-    sections: Sections
-    grouped: Stage
-    summaries: list[LogSummary]
-    notes: dict[int, SplitNotes]
-    figures: list[SectionFigures]
-
-    @cached_property
-    def names(self) -> Mapping[int, tuple[str, int]]:
-        """Topic and partition of every log id."""
-        return {part.log_id: (part.topic, part.partition) for part in self.summaries}
-
-    @cached_property
-    def logs(self) -> dict[int, LogSections]:
-        """The logs as they were counted, by log id."""
-        return logs_of(self.figures)
-
-    def records_at(self, wanted: KnownByLog) -> dict[tuple[int, int], KnownRecord]:
-        """The dump's records at known offsets, by log id and offset."""
-        tables = [table for task in self.figures for table in task.known]
-        return records_in(pa.concat_tables(tables), wanted) if tables else {}
-
-    def last_offsets(self, digests: Digests) -> Known:
-        """The last offset of each key of such a digest, by log id and digest."""
-
-        def look(_: int, blocks: list[Block]) -> Known:
-            rows = [batch.select(["log_id", "key", "last_offset"]) for batch in rows_in(blocks, GROUPS)]
-            return last_offsets_in(pa.Table.from_batches(rows), "last_offset", digests) if rows else {}
-
-        return {place: found for part in self.grouped.results(look)[0] for place, found in part.items()}
+_RECORDS_PER_KEY = 10  # of a topic that is worth compacting
 
 
 def compact_one_round(send: Send, dump: Dump, request: Request, merge_tasks: int) -> Compacted | None:
     """None: the dump, or what is known beside it, asks for the full form."""
+    if not _is_worth_a_try(dump, request.policy_of("")):
+        return None
     plan = plan_index(dump, request.folder, INDEXED)
     scan = _read(send, request, plan, _known_before(request), merge_tasks)
     remarks = judge(dump, plan.splits, scan.notes)
@@ -141,6 +106,12 @@ def compact_one_round(send: Send, dump: Dump, request: Request, merge_tasks: int
     done.left_out = files_left_out(dump, plan.splits, scan.notes)
     done.notes += notes_of(cleanings, scan.names)
     return done
+
+
+def _is_worth_a_try(dump: Dump, policy: Policy) -> bool:
+    """Whether the map may hold all keys; how many there are is known when the work is nearly done."""
+    limit = map_limit(policy)
+    return limit is None or limit * _RECORDS_PER_KEY * TYPICAL_RECORD_BYTES >= dump.data_bytes
 
 
 def notes_of(cleanings: Mapping[int, LogCleaning], names: Mapping[int, tuple[str, int]]) -> list[str]:
