@@ -18,9 +18,9 @@ from kcompact.broker.state.state_output import OutputFile, output_file
 from kcompact.compact import plain_copying
 from kcompact.compact.full_form import full
 from kcompact.compact.full_form.given_logs import Beside
-from kcompact.compact.one_round import compact_one_round
 from kcompact.compact.pipeline import compact_fully
 from kcompact.compact.request import Compacted, Form, Renderings, Request
+from kcompact.compact.round_form.one_round import compact_one_round
 from kcompact.compact.totals import piece_bytes
 from kcompact.dumps.dump import open_dump
 from kcompact.dumps.options import ReadOptions

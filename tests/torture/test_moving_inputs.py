@@ -72,7 +72,7 @@ MOMENTS = [
     (COMPACT, "kcompact.compact.pipeline.judge", "before"),  # between its two passes
     (COMPACT, "kcompact.commands.compact_run.compact_dump", "after"),
     (f"{COMPACT} --state state", "kcompact.commands.compact_run.compact_dump", "before"),
-    (f"{COMPACT} --state state", "kcompact.compact.one_round.given_logs", "after"),
+    (f"{COMPACT} --state state", "kcompact.compact.round_form.one_round.given_logs", "after"),
     (f"{COMPACT} --segment-bytes 1KiB", "kcompact.compact.pipeline.clean_index", "after"),
     (f"{COMPACT} --state state", "kcompact.commands.compact_run.compact_dump", "after"),
     (

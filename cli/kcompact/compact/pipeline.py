@@ -16,10 +16,10 @@ from kcompact.compact.full_form.removed_report import report_removed_keys
 from kcompact.compact.full_form.repeats import refuse_conflicts
 from kcompact.compact.full_form.survivors import copy_survivors
 from kcompact.compact.keys_across_partitions import SharedKeys
-from kcompact.compact.one_round import compact_one_round, notes_of
 from kcompact.compact.plain import PlainScan, run_plain
 from kcompact.compact.plain_copying import PlainJob
 from kcompact.compact.request import Compacted, Form, Request, refuse_doubtful, refuse_null_keys
+from kcompact.compact.round_form.one_round import compact_one_round, notes_of
 from kcompact.compact.totals import (
     Outcome,
     overlapping,

@@ -9,8 +9,8 @@ import pyarrow as pa
 from kcompact.broker.state.known_records import KnownRecord
 from kcompact.compact.full_form.known_rows import Digests, Known, last_offsets_in, records_in
 from kcompact.compact.full_form.remembering import KnownByLog
-from kcompact.compact.log_sections import LogSections, logs_of
 from kcompact.compact.plain import GROUPS
+from kcompact.compact.round_form.log_sections import LogSections, logs_of
 from kcompact.compact.sections import SectionFigures, Sections
 from kcompact.dumps.records.layout import SplitNotes
 from kcompact.engine.blocks import rows_in

@@ -30,7 +30,6 @@ from kcompact.compact.crowding import refuse_crowded_offsets
 from kcompact.compact.full_form.full import TYPICAL_RECORD_BYTES
 from kcompact.compact.full_form.full_totals import add_cleaning
 from kcompact.compact.full_form.given_logs import given_logs
-from kcompact.compact.log_sections import LogSections
 from kcompact.compact.plain import (
     SECTIONS,
     SUMMARIES,
@@ -42,8 +41,9 @@ from kcompact.compact.plain import (
 )
 from kcompact.compact.plain_copying import PlainJob, in_place
 from kcompact.compact.request import Compacted, Request, refuse_doubtful
-from kcompact.compact.round_merge import MergedFigures, RoundMerge
-from kcompact.compact.round_scan import RoundScan
+from kcompact.compact.round_form.log_sections import LogSections
+from kcompact.compact.round_form.round_merge import MergedFigures, RoundMerge
+from kcompact.compact.round_form.round_scan import RoundScan
 from kcompact.compact.sections import Sections
 from kcompact.compact.task_files import results_of
 from kcompact.compact.totals import overlapping, overtaken_files, plain_outcome, unsorted_files
