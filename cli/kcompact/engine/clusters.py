@@ -18,7 +18,7 @@ from kcompact.engine.failures import explained
 from kcompact.engine.masters import MasterKind
 from kcompact.engine.shipping import zip_package
 from kcompact.engine.signals import handlers_kept
-from kcompact.engine.startup.settings import SessionOptions
+from kcompact.engine.startup.settings import CARRYING, SessionOptions
 from kcompact.errors import EngineError
 from kcompact.storage.scratch import scratch_folder
 
@@ -46,7 +46,7 @@ def cluster_session(options: SessionOptions) -> Iterator["SparkSession"]:
                 builder = builder.config("spark.ui.showConsoleProgress", "false")
         if options.driver_memory:
             builder = builder.config("spark.driver.memory", options.driver_memory)
-        for name, value in options.conf:
+        for name, value in (*CARRYING.items(), *options.conf):
             builder = builder.config(name, value)
         with handlers_kept():
             session = builder.getOrCreate()

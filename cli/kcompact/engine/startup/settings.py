@@ -17,6 +17,12 @@ _LEAST_HEAP_MIB = 512
 _SMALL_INPUT_BYTES = 64 << 20  # up to here Java's start counts for more than its speed
 
 
+# With fewer receivers than this, Spark makes a serializer for each receiver of each task. For thirty of them
+# that was half of the CPU time that Java spent on carrying blocks.
+CARRYING = {"spark.shuffle.sort.bypassMergeThreshold": "1"}
+"""How Spark carries blocks, on this machine and on clusters."""
+
+
 @dataclass(frozen=True)
 class SessionOptions:
     """How Spark is started. ``master`` None: all cores of this machine."""
@@ -83,9 +89,7 @@ def _properties(options: SessionOptions) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.shuffle.partitions": "2",
-        # With fewer receivers than this, Spark makes a serializer for each receiver of each task. For thirty
-        # of them that was half of the CPU time that Java spent on carrying blocks.
-        "spark.shuffle.sort.bypassMergeThreshold": "1",
+        **CARRYING,
         "spark.sql.adaptive.enabled": "false",
         # DataFrames share the workers of RDDs where both have the same environment.
         "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
