@@ -46,6 +46,17 @@ def test_files_that_tasks_recognise_are_compacted_as_any_others(dump: Path, kcom
     assert f"{dump}/orders-3.jsonl: UTF-16; read and written as UTF-8" in run.stderr
 
 
+def test_tasks_open_files_whose_names_are_relative(
+    dump: Path, monkeypatch: pytest.MonkeyPatch, kcompact: Cli
+) -> None:
+    monkeypatch.chdir(dump.parent)  # after Spark has started: its workers stay where they are
+    assert kcompact("compact", "dump", "-o", "out").exit_code == 0
+    assert (dump.parent / "out" / "orders-3.jsonl").read_bytes() == lines(THIRD)
+    run = kcompact("inspect", "dump/../dump/orders-*")
+    assert (run.exit_code, "4 live of 4 keys" in run.stdout) == (0, False), run.stdout
+    assert "3 live of 4 keys" in run.stdout
+
+
 def test_files_that_tasks_cannot_recognise_are_told_as_any_others(
     dump: Path, monkeypatch: pytest.MonkeyPatch, kcompact: Cli
 ) -> None:

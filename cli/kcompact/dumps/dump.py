@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, chdir
 from dataclasses import replace
 from pathlib import Path
 from typing import Self
@@ -125,12 +125,13 @@ def _open_or_tell(
 def _open_in_tasks(
     groups: list[dict[str, str]], options: ReadOptions, spool: Path, opening: Opening
 ) -> list[DumpFile | UnreadableFile]:
-    """As ``_open_or_tell`` of each, by tasks on this machine."""
-    numbers = range(len(groups))
+    """As ``_open_or_tell`` of each, by tasks on this machine, which run in folders of their own."""
+    numbers, here = range(len(groups)), Path.cwd()
     shares = [numbers[first : first + _OPENED_BY_TASK] for first in numbers[::_OPENED_BY_TASK]]
 
     def open_share(task: int) -> OfShare:
-        return [(number, _open_or_tell(number, groups[number], options, spool)) for number in shares[task]]
+        with chdir(here):
+            return [(n, _open_or_tell(n, groups[n], options, spool)) for n in shares[task]]
 
     return [file for share in opening(len(shares), open_share) for _, file in share]
 
