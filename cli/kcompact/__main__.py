@@ -32,7 +32,7 @@ def _fill_closed_streams() -> None:
         except OSError:
             os.open(os.devnull, mode)
     if sys.stdout is None:
-        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115  no pathlib yet
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115  open to the end
 
 
 def _leave_out_working_folder() -> None:

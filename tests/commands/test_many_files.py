@@ -9,6 +9,7 @@ import pytest
 from conftest import Run
 from dump_files import kcat_line
 from kcompact.commands.incoming import opening
+from kcompact.dumps.records.record import Record
 from records import record, tombstone
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -19,8 +20,8 @@ SECOND = [record("a", "2", offset=2), record("c", "1", offset=3)]
 THIRD = [tombstone("b", offset=4), record("d", "1", offset=5)]
 
 
-def lines(records: list[object]) -> bytes:
-    return b"".join(map(kcat_line, records))  # type: ignore[arg-type]  # records of ``records.py``
+def lines(records: list[Record]) -> bytes:
+    return b"".join(map(kcat_line, records))
 
 
 @pytest.fixture

@@ -68,5 +68,12 @@ def test_values_alone_count_and_so_does_the_secret() -> None:
     assert not set(hashes) & set(value_hashes(values, bytes(16)).to_pylist())
 
 
+@pytest.mark.parametrize("secret", [b"", bytes(8), bytes(17)])
+def test_a_secret_has_its_length(secret: bytes) -> None:
+    # Compiled, a loop would read whatever stands behind a shorter one.
+    with pytest.raises(ValueError, match="not 16"):
+        value_hashes([b"a"], secret)
+
+
 def test_no_values_have_no_hashes() -> None:
     assert value_hashes([], SECRET).to_pylist() == []

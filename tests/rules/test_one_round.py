@@ -125,7 +125,7 @@ class State:
         known = {file.sha256 for file in self.state.files or ()}
         outputs = {str(path): output_file(path) for path in paths}
         own: dict[str, OutputFile] = {path: one for path, one in outputs.items() if one.sha256 in known}
-        return state_beside(Opened(), [*map(str, paths)], own)  # type: ignore[arg-type]  # places and states
+        return state_beside(Opened(), [*map(str, paths)], own)  # type: ignore[arg-type]  # no lock, no folder
 
 
 def run(

@@ -19,12 +19,7 @@ from kcompact.dumps.output.assemble import WHOLE, Fragment
 from kcompact.dumps.output.workplace import Workplace
 from kcompact.dumps.writers.converting import Copier
 from kcompact.engine.passes.copy_pass import Part, StoredPart, open_part
-from kcompact.engine.passes.grouped_rows import (
-    GROUPED,
-    SIZED,
-    record_bytes_of,
-    split_of,
-)
+from kcompact.engine.passes.grouped_rows import GROUPED, SIZED, record_bytes_of, split_of
 from kcompact.engine.passes.grouping import KeyGrouping, passes_for
 from kcompact.engine.passes.index_pass import TASK_SHIFT, IndexPlan
 from kcompact.engine.passes.summaries import LogSummary
@@ -74,9 +69,7 @@ class PlainJob:
     render_removed: RenderRemoved
     render_gaps: RenderGaps
     drop_tombstones: bool = False
-    starts: tuple[int, ...] | None = (
-        None  # where each task's survivors start in WHOLE, and where the last ends
-    )
+    starts: tuple[int, ...] | None = None  # of each task's survivors in WHOLE, and where the last ones end
     sections: Sections | None = None  # None: all of a log is dirty, and nobody asks for a round's figures
 
     @property

@@ -10,7 +10,7 @@ from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.content_hash_loop import hash_ranges
 from kcompact.dumps.loops.scanned_rows import Misfit, ScannedRows
 from kcompact.dumps.loops.windows import Window
-from kcompact.dumps.records.content_hashes import ABSENT, hashes_as_column
+from kcompact.dumps.records.content_hashes import ABSENT, hashes_as_column, secret_words
 from kcompact.dumps.records.contents import CONTENT_EXTRA, Contents, lengths_of
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.headers import Headers
@@ -77,8 +77,9 @@ def contents_of(
 
     def hash_values() -> pa.Array:
         hashes = np.empty((len(starts), 2), np.uint64)
-        hash_ranges(texts, starts, lengths, np.frombuffer(secret, np.uint64), hashes)
-        return hashes_as_column(hashes, texts, starts, lengths, secret)
+        hash_ranges(texts, starts, lengths, secret_words(secret), hashes)
+        ends = starts + lengths
+        return hashes_as_column(hashes, lengths, lambda at: texts[starts[at] : ends[at]].data, secret)
 
     return Contents(lengths_of(keys), lengths, hash_values, known, encoded.indices.to_numpy())
 

@@ -6,7 +6,7 @@ output of its authors' code); longer ones take BLAKE2b, one after the other. Whe
 loops, ``dumps/loops/content_hash_loop.py`` does the same.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 
 import numpy as np
@@ -23,42 +23,50 @@ NULL, VALUE = range(2)
 _WORD_BYTES = 8
 _START = np.frombuffer(b"uespemosmodnarodarenegylsetybdet", np.uint64)
 _FOR_128_BITS, _FOR_MORE = np.uint64(0xEE), np.uint64(0xDD)
-_ONE, _ALL = np.uint64(1), np.uint64(2**64 - 1)
-_BYTE_BITS, _LENGTH_SHIFT = np.uint64(8), np.uint64(56)
+_ONE, _BYTE_BITS, _LENGTH_SHIFT = np.uint64(1), np.uint64(8), np.uint64(56)
 _FINAL_ROUNDS = 3
 
 
 def value_hashes(values: Sequence[bytes | None], secret: bytes) -> pa.Array:
-    """The hash of each value; ``secret`` has SECRET_BYTES."""
+    """The hash of each value, as binary; ``secret`` has SECRET_BYTES. Raises ValueError for another one."""
     lengths = np.array([ABSENT if value is None else len(value) for value in values], np.int64)
-    sizes = np.maximum(lengths, 0)
-    data = np.frombuffer(b"".join(value or b"" for value in values) + bytes(_WORD_BYTES), np.uint8)
-    starts = np.cumsum(sizes) - sizes
-    return hashes_as_column(_sip_hashes(data, starts, lengths, secret), data, starts, lengths, secret)
+    short = [value if value and len(value) <= LONGEST_OF_MANY else b"" for value in values]
+    sizes = np.array([len(value) for value in short], np.int64)
+    data = np.frombuffer(b"".join(short) + bytes(_WORD_BYTES), np.uint8)
+    hashes = _sip_hashes(data, np.cumsum(sizes) - sizes, sizes, lengths < 0, secret_words(secret))
+    return hashes_as_column(hashes, lengths, lambda at: values[at] or b"", secret)
+
+
+def secret_words(secret: bytes) -> np.ndarray:
+    """A secret as two words (uint64): a loop would read behind a shorter one. Raises ValueError."""
+    if len(secret) != SECRET_BYTES:
+        raise ValueError(f"a secret of {len(secret)} bytes, not {SECRET_BYTES}")
+    return np.frombuffer(secret, np.uint64)
 
 
 def hashes_as_column(
-    hashes: np.ndarray, data: np.ndarray, starts: np.ndarray, lengths: np.ndarray, secret: bytes
+    hashes: np.ndarray, lengths: np.ndarray, value_at: Callable[[int], bytes | memoryview], secret: bytes
 ) -> pa.Array:
     """Hashes (uint64 of shape (rows, 2)) as binary, those of long values put in."""
     for at in np.flatnonzero(lengths > LONGEST_OF_MANY).tolist():
-        value = data[starts[at] : starts[at] + lengths[at]].data
-        hashes[at] = np.frombuffer(blake2b(value, digest_size=HASH_BYTES, key=secret).digest(), np.uint64)
+        digest = blake2b(value_at(at), digest_size=HASH_BYTES, key=secret).digest()
+        hashes[at] = np.frombuffer(digest, np.uint64)
     offsets = np.arange(len(hashes) + 1, dtype=np.int32) * HASH_BYTES
     return pa.Array.from_buffers(
         pa.binary(), len(hashes), [None, pa.py_buffer(offsets), pa.py_buffer(hashes)]
     )
 
 
-def _sip_hashes(data: np.ndarray, starts: np.ndarray, lengths: np.ndarray, secret: bytes) -> np.ndarray:
-    """Of ranges of ``data``, which has eight bytes behind the last one; those of long values mean nothing."""
-    sizes = np.where(lengths > LONGEST_OF_MANY, 0, np.maximum(lengths, 0))
+def _sip_hashes(
+    data: np.ndarray, starts: np.ndarray, sizes: np.ndarray, is_null: np.ndarray, key: np.ndarray
+) -> np.ndarray:
+    """Of ranges of ``data``, which has eight bytes behind the last one: uint64 of shape (rows, 2)."""
     words = sizes // _WORD_BYTES
     order = np.argsort(-words, kind="stable")
     at, words, sizes = starts[order], words[order], sizes[order]
     anywhere = np.ndarray((len(data) - _WORD_BYTES + 1,), "<u8", data, strides=(1,))  # not aligned
-    state = _started(len(order), secret)
-    _take_in(state, np.where(lengths[order] < 0, NULL, VALUE).astype(np.uint64))
+    state = _started(len(order), key)
+    _take_in(state, np.where(is_null[order], NULL, VALUE).astype(np.uint64))
     for number in range(int(words.max(initial=0))):
         several = int(np.searchsorted(-words, -number, side="left"))  # those with more words than that
         _take_in(state[:, :several], anywhere[at[:several] + number * _WORD_BYTES])
@@ -70,8 +78,7 @@ def _sip_hashes(data: np.ndarray, starts: np.ndarray, lengths: np.ndarray, secre
     return hashes
 
 
-def _started(rows: int, secret: bytes) -> np.ndarray:
-    key = np.frombuffer(secret, np.uint64)
+def _started(rows: int, key: np.ndarray) -> np.ndarray:
     state = np.empty((4, rows), np.uint64)
     state[:] = (_START ^ np.tile(key, 2))[:, None]
     state[1] ^= _FOR_128_BITS
