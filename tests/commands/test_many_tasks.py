@@ -170,15 +170,17 @@ def test_tasks_do_not_show_in_verify(
     moved = [line.replace(b'"order-', b'"other-') for line in lines[40:50]]  # their offsets, with other keys
     wrong = tmp_path / "wrong.jsonl"
     wrong.write_bytes(b"".join([*lines[30:40], *reversed(lines[20:30]), *moved, *lines[60:], *lines[-3:]]))
+    taken = tmp_path / "taken.jsonl"  # in order: keys are missing, and one is at another one's place
+    taken.write_bytes(b"".join([*lines[30:40], lines[40].replace(b'"order-', b'"other-'), *lines[60:-3]]))
     asked = [
         ("verify", *dumps, "--now", "1760030000000", "--format", "json")
-        for dumps in ((SAMPLE, wrong), (wrong,))
+        for dumps in ((SAMPLE, wrong), (SAMPLE, taken), (wrong,))
     ]
     one = [kcompact(*question) for question in asked]
     cut_into_many_tasks(monkeypatch)
     many = [kcompact(*question) for question in asked]
 
-    assert [run.exit_code for run in one] == [1, 1]
+    assert [run.exit_code for run in one] == [1, 1, 1]
     assert [run.stdout for run in many] == [run.stdout for run in one]
     checks = {finding["check"] for finding in json.loads(one[0].stdout)["findings"]}
     assert {"missing-key", "duplicate-offset", "reordered-records", "changed-record"} <= checks

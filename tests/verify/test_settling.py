@@ -1,9 +1,5 @@
 """Keys that are settled without the rules change nothing in what is told."""
 
-import random
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-
 import pytest
 
 from index_frames import logs_of
@@ -13,94 +9,15 @@ from kcompact.dumps.records.record import Record, log_id_of
 from kcompact.rules.lookups import Lookup, lookup_for
 from kcompact.rules.policy import Policy
 from kcompact.verify.check import Severity
-from kcompact.verify.judgement.bounds import Bounds, Knowledge
-from kcompact.verify.outcome import Outcome
+from kcompact.verify.judgement.bounds import Bounds
 from kcompact.verify.pipeline import verify_compaction
 from kcompact.verify.question import Question
 from kcompact.verify.rows.disorder import Disorder
 from kcompact.verify.rows.settling import rules_alone, rules_of, settle
-from mutations import BEFORE, MUTATIONS
-from random_pairs import NOW_MS, Pair, random_pair
+from random_pairs import NOW_MS
 from records import record
+from told_pairs import PAIRS, all_pairs, same
 from verify_here import judge_alone, judge_pair, pairs_of, question_of, rows_of
-
-PAIRS = 400
-
-
-def wrong(number: int) -> Pair:
-    """A right pair in which one thing or two are wrong."""
-    rng = random.Random(number)
-    before, after = random_pair(number)
-    for _ in range(rng.randrange(3)):
-        if after:
-            at = rng.randrange(len(after))
-            after = [*after[:at], *rng.choice(SPOILED)(after[at], rng), *after[at + 1 :]]
-    places = {r.offset: r for r in after}
-    return before, [places[offset] for offset in sorted(places)]
-
-
-SPOILED: list[Callable[[Record, random.Random], list[Record]]] = [
-    lambda _, __: [],
-    lambda r, _: [r._replace(key=b"other")],
-    lambda r, rng: [r._replace(key=rng.choice([b"a", b"b", None]))],
-    lambda r, _: [r._replace(value=None)],
-    lambda r, _: [r._replace(value=b"")],
-    lambda r, _: [r._replace(timestamp_ms=r.timestamp_ms + 1)],
-    lambda r, _: [r._replace(headers=(("h", b"1"),))],
-    lambda r, rng: [r._replace(offset=r.offset + rng.choice([-1, 1, 2, 100]))],
-    lambda r, rng: [r, r._replace(offset=r.offset + rng.choice([1, 2, 100]))],
-    lambda r, _: [r._replace(partition=1)],
-    lambda r, _: [r._replace(is_control=True)],
-]
-
-
-def bounds_for(number: int, log: list[Record]) -> Bounds:
-    """Told of a pair: nothing, what compact takes a checkpoint for, an end, or bounds of other kinds."""
-    rng = random.Random(number)
-    policy = Policy(now_ms=NOW_MS, delete_retention_ms=rng.choice([0, 86_400_000]))
-    middle = log[len(log) // 2].offset
-    chosen = rng.choice(
-        [
-            Bounds(policy),
-            Bounds(policy),
-            Bounds(policy, uncleanable_offset=middle),
-            Bounds(policy, middle, checkpoint_is_end=True),
-            Bounds(policy, middle, log[-1].offset, checkpoint_is_end=True),
-            Bounds(policy, middle, checkpoint_is_end=False),
-            Bounds(policy, middle),
-            Bounds(replace(policy, drop_tombstones=True)),
-            Bounds(policy, log_start_offset=middle),
-            Bounds(replace(policy, cleanup_policy=frozenset({"compact", "delete"}), retention_ms=1000)),
-        ]
-    )
-    return replace(chosen, known=known_of(rng, middle, log[-1].offset))
-
-
-def known_of(rng: random.Random, middle: int, last: int) -> Knowledge:
-    """Half the time nothing."""
-    if rng.random() < 0.5:
-        return Knowledge()
-    names = ["cleanup.policy", "delete.retention.ms"]
-    return Knowledge(
-        frozenset(rng.sample(names, rng.randint(0, 2))),
-        tells_transactions=rng.random() < 0.5,
-        tells_horizons=rng.random() < 0.5,
-        has_fixed_bound=rng.random() < 0.5,
-        has_one_round=rng.random() < 0.3,
-        last_missing_offset=rng.choice([None, middle, last]),
-        first_dirty_offset=rng.choice([None, 0, middle]),
-    )
-
-
-def all_pairs() -> Iterator[tuple[Pair, Bounds]]:
-    for number in range(PAIRS):
-        pair = wrong(number)
-        yield pair, bounds_for(number, pair[0])
-    for mutation in MUTATIONS:
-        if len({(r.partition, r.offset) for r in mutation.after()}) == len(mutation.after()):
-            after = sorted(mutation.after(), key=lambda r: (r.partition, r.offset))
-            topic = [[r._replace(topic=mutation.name) for r in records] for records in (BEFORE, after)]
-            yield (topic[0], topic[1]), Bounds(Policy(now_ms=NOW_MS))
 
 
 @pytest.fixture(scope="module")
@@ -119,13 +36,6 @@ def given_of(log_id: int, records: list[Record]) -> GivenLog:
     mine = [r.offset for r in records if log_id_of(r.topic, r.partition) == log_id]
     aborted = (AbortedRange(mine[0], mine[len(mine) // 3]),) if mine and log_id % 7 == 0 else ()
     return GivenLog(aborted=aborted)
-
-
-def same(one: Outcome, other: Outcome) -> None:
-    assert one.counts == other.counts
-    assert one.findings == other.findings
-    assert one.logs == other.logs
-    assert one.assumed == other.assumed
 
 
 def test_a_pair_is_judged_alike(

@@ -39,11 +39,19 @@ from kcompact.storage.scratch import scratch_folder
 from kcompact.verify.absent_keys import AbsentQuestion, verify_absent
 from kcompact.verify.compacted import verify_compacted
 from kcompact.verify.judgement.bounds import Bounds
-from kcompact.verify.judgement.told import Told, bounds_of, rows_to_track, with_aborted, with_knowledge
+from kcompact.verify.judgement.told import (
+    Told,
+    bounds_of,
+    replaces_everywhere,
+    rows_to_track,
+    with_aborted,
+    with_knowledge,
+)
 from kcompact.verify.outcome import Outcome
 from kcompact.verify.pipeline import verify_compaction
 from kcompact.verify.question import Log, Question
 from kcompact.verify.rows.disorder import Disorder
+from kcompact.verify.rows.dump_rows import DumpRows
 from kcompact.verify.rows.indexed import NOTHING, Indexed, named_alike, read_dumps, require_offsets
 from kcompact.verify.rows.keyed_rows import AFTER, BEFORE, COMMITTED
 from kcompact.verify.rows.pairs import Pairs
@@ -55,7 +63,7 @@ from kcompact.verify.same_state import StateQuestion, verify_state
 class Inputs:
     """The dumps of one verification, read. ``before`` None: AFTER stands alone."""
 
-    pairs: Pairs
+    rows: DumpRows
     before: Indexed | None
     after: Indexed
     committed: Indexed | None
@@ -92,7 +100,7 @@ class VerifyCommand(Command):
         with ExitStack() as stack:
             file = stack.enter_context(self._open_report())
             states = read_known_states(self.given)
-            inputs = self._read(stack)
+            inputs = self._read(stack, folds=self._folds(policies))
             for text in dict.fromkeys([*inputs.judged.notes, *inputs.after.notes]):
                 note(text)
             outcome = self._ask(inputs, policies, states)
@@ -127,8 +135,21 @@ class VerifyCommand(Command):
             now_ms=now_ms(self.given),
         )
 
-    def _read(self, stack: ExitStack) -> Inputs:
-        """Open and index all dumps; they and the session live as long as ``stack``."""
+    def _folds(self, policies: Policies) -> bool:
+        """Whether nothing is asked or told that takes a row of every record."""
+        is_pair = self.verification.mode is VerifyMode.COMPACTION and len(self.dumps) > 1
+        return (
+            is_pair
+            and not self.verification.absent_keys
+            and replace(self.given, now=None) == GivenOptions()
+            and all(map(replaces_everywhere, policies.all_policies()))
+        )
+
+    def _read(self, stack: ExitStack, *, folds: bool) -> Inputs:
+        """Open and index all dumps; they and the session live as long as ``stack``.
+
+        ``folds`` as in ``read_dumps``.
+        """
         options = self.read_options()
         places = Workplaces(stack, self.run.session_options())
         after = open_after(places, self.dumps[-1], options)
@@ -143,8 +164,8 @@ class VerifyCommand(Command):
             require_offsets(after, "AFTER")
         spark = stack.enter_context(places.session(sum(dump.data_bytes for dump in dumps if dump)))
         folder = stack.enter_context(scratch_folder())
-        pairs, read = read_dumps(
-            partial(send, spark), {BEFORE: before, AFTER: after, COMMITTED: committed}, folder
+        rows, read = read_dumps(
+            partial(send, spark), {BEFORE: before, AFTER: after, COMMITTED: committed}, folder, folds=folds
         )
         if committed is not None:
             committed.check_unmoved()
@@ -152,8 +173,8 @@ class VerifyCommand(Command):
         _refuse_unmatched(options, [read_before, read_after])
         if read_before is not None and self.verification.mode is VerifyMode.COMPACTION:
             read_after = named_alike(read_before, read_after)
-            pairs = pairs.renaming(read_after.renamed)
-        return Inputs(pairs, read_before, read_after, read.get(COMMITTED), before, after, places)
+            rows = rows.renaming(read_after.renamed)
+        return Inputs(rows, read_before, read_after, read.get(COMMITTED), before, after, places)
 
     def _ask(self, inputs: Inputs, policies: Policies, states: KnownStates | None) -> Outcome:
         if self.verification.absent_keys:
@@ -172,7 +193,7 @@ class VerifyCommand(Command):
             now_ms(self.given),
             {**digests, keys_file: output_file(Path(keys_file)).sha256},
         )
-        return verify_absent(inputs.pairs, question)
+        return verify_absent(inputs.rows.pairs(), question)
 
     def _ask_state(self, inputs: Inputs) -> Outcome:
         question = StateQuestion(
@@ -183,13 +204,13 @@ class VerifyCommand(Command):
             now_ms=now_ms(self.given),
             max_findings=self.answer.most_findings,
         )
-        return verify_state(inputs.pairs, question)
+        return verify_state(inputs.rows.pairs(), question)
 
     def _ask_compaction(self, inputs: Inputs, policies: Policies, states: KnownStates | None) -> Outcome:
         told = self._told(inputs, policies, states)
         bounds = told.unbounded
         if told.bounds_rounds:
-            bounds = bounds_of(rows_to_track(inputs.pairs), inputs.judged.summaries, told)
+            bounds = bounds_of(rows_to_track(inputs.rows.pairs()), inputs.judged.summaries, told)
         of_topic = policies.for_topics({topic for topic, _ in inputs.logs.values()})
         runs, firsts = inputs.judged.runs, inputs.after.first_offsets
         question = Question(
@@ -207,20 +228,26 @@ class VerifyCommand(Command):
             is_strict=self.verification.strict,
             max_findings=self.answer.most_findings,
         )
-        judge, rules = (
-            (verify_compacted, rules_alone) if inputs.before is None else (verify_compaction, rules_of)
-        )
-        known = rules(question, told.lookups)
         is_in_order = inputs.judged.is_in_order and inputs.after.is_in_order
         earlier = inputs.judged.earlier, inputs.after.earlier
+        if inputs.before is not None and inputs.rows.is_folded and is_in_order:
+            rules = rules_of(question, told.lookups)
+            pairs, settled = inputs.rows.settled(
+                rules, keyless=inputs.before.keyless + inputs.after.keyless > 0
+            )
+            return verify_compaction(pairs, question, rules, Disorder(), settled)
+        judge, rules_for = (
+            (verify_compacted, rules_alone) if inputs.before is None else (verify_compaction, rules_of)
+        )
+        rules = rules_for(question, told.lookups)
 
         def ask(pairs: Pairs) -> Outcome:
             disorder = Disorder()
             if not is_in_order:
                 pairs, disorder = pairs.in_order(question, earlier)
-            return judge(pairs, question, known, disorder)
+            return judge(pairs, question, rules, disorder)
 
-        return inputs.pairs.together(ask)
+        return inputs.rows.pairs().together(ask)
 
     def _told(self, inputs: Inputs, policies: Policies, states: KnownStates | None) -> Told:
         names = {log_id: LogName(*log) for log_id, log in inputs.judged.logs.items()}

@@ -31,15 +31,19 @@ def shares_by_key(
 def receivers_by_key(keys: pa.ChunkedArray | pa.Array, receivers: int) -> np.ndarray:
     """A receiver for each binary key, by a hash of all its bytes: equal keys meet."""
     array = keys.combine_chunks() if isinstance(keys, pa.ChunkedArray) else keys
+    return ((key_hashes(array) >> np.uint64(33)) % np.uint64(receivers)).astype(np.int64)
+
+
+def key_hashes(array: pa.Array) -> np.ndarray:
+    """64 bits (uint64) of each binary key, equal for equal keys; of a null, those of some key."""
     if not len(array):
-        return np.empty(0, np.int64)
+        return np.empty(0, np.uint64)
     _, offsets_buffer, data_buffer = array.buffers()
     offsets = np.frombuffer(offsets_buffer, np.int32)[array.offset : array.offset + len(array) + 1]
     # Eight bytes more, so that a word may be read from anywhere.
     data = np.zeros(int(offsets[-1]) + _WORD, np.uint8)
     data[:-_WORD] = np.frombuffer(data_buffer or b"", np.uint8)[: int(offsets[-1])]
-    hashes = _hashes(data, offsets[:-1].astype(np.int64), np.diff(offsets).astype(np.int64))
-    return ((hashes >> np.uint64(33)) % np.uint64(receivers)).astype(np.int64)
+    return _hashes(data, offsets[:-1].astype(np.int64), np.diff(offsets).astype(np.int64))
 
 
 def _hashes(data: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +26,7 @@ from kcompact.verify.rows.disorder import Disorder
 from kcompact.verify.rows.key_history import history_of
 from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, Longs, key_rows
 from kcompact.verify.rows.pairs import Pairs, Share, Sifted
-from kcompact.verify.rows.settling import Rules, Settled, SettledLog, settle, taken_rows
+from kcompact.verify.rows.settling import Rules, Settled, SettledLog, added_up, settle, taken_rows
 
 
 @dataclass(frozen=True)
@@ -59,17 +60,16 @@ class Settlement:
     taken: pa.Table
 
 
-def settle_pairs(pairs: Pairs, rules: Rules) -> Settlement:
-    """Settle all keys that can be."""
+def settle_pairs(
+    pairs: Pairs, rules: Rules, known: Mapping[int, SettledLog] = MappingProxyType({})
+) -> Settlement:
+    """Settle all keys that can be; ``known`` are figures of keys that ``pairs`` lacks, by log id."""
     shares, left = _sift(pairs, rules, None)
     arrivals = np.concatenate([settled.arrivals for settled, _ in shares])
     if len(arrivals):
         # A key that BEFORE has where AFTER has another one is not settled: once more, knowing them.
         shares, left = _sift(pairs, rules, arrivals)
-    logs: dict[int, SettledLog] = {}
-    for settled, _ in shares:
-        for log_id, log in settled.logs.items():
-            logs[log_id] = logs[log_id].plus(log) if log_id in logs else log
+    logs = added_up([known, *(settled.logs for settled, _ in shares)])
     return Settlement(left, logs, arrivals, pa.concat_tables([taken for _, taken in shares]))
 
 
@@ -82,21 +82,28 @@ def _sift(pairs: Pairs, rules: Rules, arrivals: Longs | None) -> tuple[list[tupl
     return pairs.sift(look)
 
 
-def verify_compaction(pairs: Pairs, question: Question, rules: Rules, disorder: Disorder) -> Outcome:
+def verify_compaction(
+    pairs: Pairs,
+    question: Question,
+    rules: Rules,
+    disorder: Disorder,
+    known: Mapping[int, SettledLog] = MappingProxyType({}),
+) -> Outcome:
     """Compare two dumps, in neither of which an offset of a log occurs twice any more.
 
-    ``disorder`` was found before that. Raises InputError where BEFORE contradicts itself.
+    ``disorder`` was found before that, and so was what is ``known`` of settled keys that ``pairs`` lacks, by
+    log id. Raises InputError where BEFORE contradicts itself.
     """
     disorder.require_one_truth(question)
-    settlement = settle_pairs(pairs, rules)
+    settlement = settle_pairs(pairs, rules, known)
     settled, left = settlement.logs, settlement.pairs
     asked = Asked(question, rules.lookups, settlement.arrivals)
     facts = all_facts(left.ask(lambda share: facts_of_share(asked, share)), settled)
     bounds = {log_id: question.bounds.get(log_id, Bounds()) for log_id in facts}
     readings = {log_id: reading_of(facts[log_id], bounds[log_id]) for log_id in facts}
     expired = expired_end_offsets(left, facts, bounds)
-    known = {i: known_log(facts[i], readings[i], bounds[i], expired.get(i, BEFORE_ALL)) for i in facts}
-    sums = _together(left.ask(lambda share: _summed(asked.judged(share, known), bounds)))
+    known_logs = {i: known_log(facts[i], readings[i], bounds[i], expired.get(i, BEFORE_ALL)) for i in facts}
+    sums = _together(left.ask(lambda share: _summed(asked.judged(share, known_logs), bounds)))
     removed = _with_settled(sums.removed, settled, bounds)
     logs = {
         log_id: _judged_log(question, facts[log_id], readings[log_id], removed.get(log_id, {}))
@@ -111,7 +118,7 @@ def verify_compaction(pairs: Pairs, question: Question, rules: Rules, disorder: 
     ):
         taken = settlement.taken
         parts = left.ask(
-            lambda share: find(Suspects(asked.judged(share, known), ends, taken, question, evidence))
+            lambda share: find(Suspects(asked.judged(share, known_logs), ends, taken, question, evidence))
         )
         found = without_missing_logs(together([found, *parts], question), facts, question)
     tallies = tallies_of(found, question)

@@ -17,7 +17,7 @@ from kcompact.dumps.loops.words import prefetched
 HASH, MORE_HASH = range(2)
 FIRST_COLUMN = 2
 LOG_ID = 0  # of rows
-KEPT, SUM, MIN, MAX, LATEST = range(5)  # how two rows of a key are merged, column by column
+KEPT, SUM, MIN, MAX, LATEST, SECOND = range(6)  # how two rows of a key are merged, column by column
 # Places of ``state``.
 GROUPS, KEY_BYTES = range(2)
 ROWS_AT_A_TIME = 128
@@ -62,11 +62,14 @@ def _merge(
     groups: np.ndarray, group: int, rows: np.ndarray, at: int, rules: np.ndarray, last_offset: int
 ) -> None:
     """The latest record is the one with the greatest offset."""
-    is_latest = rows[last_offset, at] >= groups[group, FIRST_COLUMN + last_offset]
+    known_offset, new_offset = groups[group, FIRST_COLUMN + last_offset], rows[last_offset, at]
+    is_latest = new_offset >= known_offset
     for column in range(len(rules)):
         rule, old, new = rules[column], groups[group, FIRST_COLUMN + column], rows[column, at]
         if rule == SUM:
             old += new
+        elif rule == SECOND:
+            old = max(old, new, min(known_offset, new_offset))
         elif (rule == LATEST and is_latest) or (rule == MAX and new > old) or (rule == MIN and new < old):
             old = new
         groups[group, FIRST_COLUMN + column] = old

@@ -33,7 +33,7 @@ class OffsetMap:
 
     Rows of ``schema`` have a column ``key``, binary, and others of int64, first of all ``log_id``. ``merge``
     says of others how two rows are merged: ``sum``, ``min``, ``max``, or ``last``, that of the row with the
-    greatest ``last_offset``.
+    greatest ``last_offset``; ``second`` is the greatest ``last_offset`` but one (-1: of a single record).
     """
 
     def __init__(
@@ -46,7 +46,13 @@ class OffsetMap:
     ) -> None:
         self._loop, self._schema = loop, schema
         self._names = [name for name in schema.names if name != "key"]
-        rules = {"sum": loop.SUM, "min": loop.MIN, "max": loop.MAX, "last": loop.LATEST}
+        rules = {
+            "sum": loop.SUM,
+            "min": loop.MIN,
+            "max": loop.MAX,
+            "last": loop.LATEST,
+            "second": loop.SECOND,
+        }
         self._rules = np.array([rules.get(merge.get(name, ""), loop.KEPT) for name in self._names])
         self._groups = _aligned_rows(most_groups, loop.FIRST_COLUMN + len(self._names))
         self._slots = np.zeros(1 << (loop.SLOTS_PER_GROUP * most_groups - 1).bit_length(), np.uint64)

@@ -54,8 +54,17 @@ class Told:
     def bounds_rounds(self) -> bool:
         """Whether something may keep a round from reaching the end of a log."""
         return any(map(_bounds_rounds, self.given.values())) or any(
-            policy.min_compaction_lag_ms > 0 or is_rolled(policy) for policy in self.policies.values()
+            map(_policy_bounds_rounds, self.policies.values())
         )
+
+
+def replaces_everywhere(policy: Policy) -> bool:
+    """Whether, by its policy alone, any record of a log may replace any earlier one."""
+    return policy.cleanup_policy == {"compact"} and not _policy_bounds_rounds(policy)
+
+
+def _policy_bounds_rounds(policy: Policy) -> bool:
+    return policy.min_compaction_lag_ms > 0 or is_rolled(policy)
 
 
 def _bounds_rounds(given: GivenLog) -> bool:

@@ -22,9 +22,9 @@ from kcompact.engine.passes.summaries import LogSummary, unpacked
 from kcompact.engine.shuffle import Send
 from kcompact.errors import InputError
 from kcompact.verify.question import Log
+from kcompact.verify.rows.dump_rows import DumpRows, read_rows
 from kcompact.verify.rows.key_rows import CONTENT
-from kcompact.verify.rows.keyed_rows import BEFORE, COLUMNS, COMMITTED, send_dumps
-from kcompact.verify.rows.pairs import Pairs, ShareReader
+from kcompact.verify.rows.keyed_rows import COLUMNS, COMMITTED
 
 DUMP_BYTES_PER_TASK = 128 << 20  # of both dumps: some 500,000 records
 _DOUBTS = {"key": "what verify finds", "value": "what verify finds"}
@@ -66,6 +66,11 @@ class Indexed:
         return found
 
     @property
+    def keyless(self) -> int:
+        """How many records have no key."""
+        return sum(part.null_keys for part in self.summaries)
+
+    @property
     def topics(self) -> set[str]:
         """All topics."""
         return {topic for topic, _ in self.logs.values()}
@@ -94,23 +99,24 @@ def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes]) -> Indexed:
 
 
 def read_dumps(
-    send: Send, dumps: Mapping[str, Dump | None], folder: Path
-) -> tuple[Pairs, dict[str, Indexed]]:
+    send: Send, dumps: Mapping[str, Dump | None], folder: Path, *, folds: bool
+) -> tuple[DumpRows, dict[str, Indexed]]:
     """Read the dumps of a verification, by kind (``keyed_rows``), once each; None has no records.
 
-    ``folder`` is where progress is counted. Raises InputError, also for doubtful nulls.
+    ``folder`` is where progress is counted. ``folds``: one row a key will do for most keys, if the dumps are
+    not small. Raises InputError, also for doubtful nulls.
     """
     there = {kind: dump for kind, dump in dumps.items() if dump is not None}
     secret = secrets.token_bytes(SECRET_BYTES)
     plans = {kind: _plan(kind, dump, folder, secret) for kind, dump in there.items()}
     receivers = _receivers_for([dump for kind, dump in there.items() if kind != COMMITTED])
-    stage = send_dumps(send, plans, receivers)
-    blocks = stage.driver_blocks()
+    rows = read_rows(send, plans, receivers, folds=folds)
+    blocks = rows.first.driver_blocks()
     found = {
         kind: _indexed(dump, plans[kind], (block.content for block in blocks if block.kind == kind))
         for kind, dump in there.items()
     }
-    return Pairs(stage, receivers, ShareReader(is_alone=BEFORE not in there)), found
+    return rows, found
 
 
 def _plan(kind: str, dump: Dump, folder: Path, hash_secret: bytes) -> IndexPlan:

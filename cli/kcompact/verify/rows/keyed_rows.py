@@ -7,16 +7,19 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.dumps.records.record import index_schema
-from kcompact.engine.blocks import joined, row_blocks
+from kcompact.engine.blocks import block_of, joined, row_blocks
 from kcompact.engine.exchange import receivers_by_key
 from kcompact.engine.passes.index_pass import IndexPlan, TaskReader
 from kcompact.engine.passes.summaries import packed
 from kcompact.engine.shuffle import DRIVER, Block, Send, Sent, Stage
 from kcompact.rules.orders import ranked, stretches
 from kcompact.verify.rows.key_rows import EXTRA
+from kcompact.verify.rows.wanted import Wanted, WantedRows
 
 BEFORE, AFTER, COMMITTED = "before", "after", "committed"
 """The dumps of a verification; blocks of their rows are of these kinds. Of COMMITTED no rows are sent."""
+
+TAKEN = "taken"
 
 ORDER = pa.schema(
     [
@@ -52,6 +55,33 @@ def send_dumps(send: Send, plans: Mapping[str, IndexPlan], receivers: int) -> St
             for rows in joined(order.add(batch) for batch in batches):
                 yield from row_blocks(kind, rows, by_key(rows, receivers))
         yield DRIVER, Block(kind, packed(reader.summaries.values()))
+
+    return send(len(tasks), receivers, work)
+
+
+def send_wanted(send: Send, plans: Mapping[str, IndexPlan], receivers: int, wanted: Wanted) -> Stage:
+    """The rows of ``send_dumps`` that are wanted, from dumps that are in order (ORDER tells nothing here).
+
+    The driver gets, in blocks TAKEN, BEFORE's rows that are wanted for their place alone.
+    """
+    tasks = [(kind, task) for kind, plan in plans.items() for task in range(len(plan.tasks))]
+
+    def work(number: int) -> Sent:
+        kind, task = tasks[number]
+        chosen, order = WantedRows(wanted), OrderInSplits()
+        taken: list[pa.RecordBatch] = []
+
+        def some(batch: pa.RecordBatch) -> pa.RecordBatch:
+            is_wanted = chosen.by_key(batch)
+            if kind == BEFORE:
+                taken.append(batch.filter(pa.array(chosen.by_place(batch) & ~is_wanted)))
+            return order.add(batch.filter(pa.array(is_wanted)))
+
+        for rows in joined(map(some, TaskReader(plans[kind], task).rows())):
+            yield from row_blocks(kind, rows, by_key(rows, receivers))
+        others = pa.Table.from_batches(taken) if taken else None
+        if others is not None and others.num_rows:
+            yield DRIVER, block_of(TAKEN, others)
 
     return send(len(tasks), receivers, work)
 

@@ -45,7 +45,7 @@ class ShareReader:
 
     def share(self, blocks: Sequence[Block]) -> Share:
         """The rows of one receiver."""
-        after = self._renamed(_table(blocks, AFTER))
+        after = renamed_logs(_table(blocks, AFTER), self.renamed)
         return after if self.is_alone else _table(blocks, BEFORE), after
 
     def dumps(self, share: Share) -> Iterator[tuple[str, pa.Table]]:
@@ -54,13 +54,15 @@ class ShareReader:
             yield BEFORE, share[0]
         yield AFTER, share[1]
 
-    def _renamed(self, rows: pa.Table) -> pa.Table:
-        if not self.renamed:
-            return rows
-        log_ids = rows["log_id"].to_numpy().copy()
-        for log_id, other in self.renamed.items():
-            log_ids[rows["log_id"].to_numpy() == log_id] = other
-        return rows.set_column(0, ROWS.field(0), pa.array(log_ids))
+
+def renamed_logs(rows: pa.Table, renamed: Mapping[int, int]) -> pa.Table:
+    """Rows, whose first column is ``log_id``, with other ids for some logs."""
+    if not renamed:
+        return rows
+    log_ids = rows["log_id"].to_numpy().copy()
+    for log_id, other in renamed.items():
+        log_ids[rows["log_id"].to_numpy() == log_id] = other
+    return rows.set_column(0, rows.schema.field(0), pa.array(log_ids))
 
 
 @dataclass(frozen=True)

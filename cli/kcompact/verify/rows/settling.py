@@ -5,7 +5,7 @@ and each of the others went because the next one replaces it. Nothing is found a
 told of it are figures, which are the same as the rules of ``removal`` come to.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -93,6 +93,15 @@ class SettledLog:
     def removed(self) -> int:
         """Records that went because another one replaces them."""
         return self.records_before - self.records_after
+
+
+def added_up(shares: Iterable[Mapping[int, SettledLog]]) -> dict[int, SettledLog]:
+    """The figures of each log, by its id, of the keys of all shares."""
+    found: dict[int, SettledLog] = {}
+    for share in shares:
+        for log_id, log in share.items():
+            found[log_id] = found[log_id].plus(log) if log_id in found else log
+    return found
 
 
 @dataclass(frozen=True)

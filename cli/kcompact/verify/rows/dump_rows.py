@@ -1,0 +1,81 @@
+"""The rows of the dumps of a verification: of all records, or of each key, and then of some keys' records."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from kcompact.engine.blocks import rows_in
+from kcompact.engine.in_process import send_in_process
+from kcompact.engine.passes.index_pass import IndexPlan
+from kcompact.engine.shuffle import Send, Stage
+from kcompact.verify.rows.folded_settling import FoldedSettled, folded_share, settle_folded
+from kcompact.verify.rows.folding import send_folded
+from kcompact.verify.rows.keyed_rows import BEFORE, TAKEN, send_dumps, send_wanted
+from kcompact.verify.rows.pairs import Pairs, ShareReader
+from kcompact.verify.rows.settling import Rules, SettledLog, added_up
+from kcompact.verify.rows.wanted import Wanted
+
+NO_KEYS = pa.array([], pa.binary())
+
+
+@dataclass(frozen=True)
+class DumpRows:
+    """The dumps as the stage ``first`` read them: ``is_folded`` says in which of two ways.
+
+    Then it holds rows of ``folding.FOLDED``, and whoever needs the rows of records reads them now. ``plans``
+    are those of dumps with rows, by kind (``keyed_rows``).
+    """
+
+    send: Send
+    plans: Mapping[str, IndexPlan]
+    receivers: int
+    first: Stage
+    reader: ShareReader
+    is_folded: bool
+
+    def renaming(self, renamed: Mapping[int, int]) -> "DumpRows":
+        """The same with other log ids for AFTER."""
+        return replace(self, reader=replace(self.reader, renamed=renamed))
+
+    def pairs(self) -> Pairs:
+        """Rows of all records."""
+        stage = send_dumps(self.send, self.plans, self.receivers) if self.is_folded else self.first
+        return Pairs(stage, self.receivers, self.reader)
+
+    def settled(self, rules: Rules, *, keyless: bool) -> tuple[Pairs, dict[int, SettledLog]]:
+        """The rows of the keys that need judgement, and by log id the figures of the others.
+
+        Of folded rows whose dumps are in order; ``keyless``: there are records without a key. Where AFTER
+        holds a key at a place that is another one's in BEFORE, that one needs judgement, too.
+        """
+        others = NO_KEYS
+        while True:
+            shares = self._settle(rules, others)
+            keys = pa.concat_arrays([share.keys for share in shares])
+            wanted = Wanted(keys, np.concatenate([share.places for share in shares]), keyless=keyless)
+            if wanted.is_too_much:
+                return self.pairs(), {}
+            figures = added_up(share.logs for share in shares)
+            if wanted.is_nothing:
+                return Pairs(send_in_process(0, 1, lambda _: iter(())), 1, self.reader), figures
+            stage = send_wanted(self.send, self.plans, self.receivers, wanted)
+            taken = rows_in(stage.driver_blocks(), TAKEN)
+            if not taken:
+                return Pairs(stage, self.receivers, self.reader), figures
+            others = pa.concat_arrays([others, *(batch.column("key") for batch in taken)])
+
+    def _settle(self, rules: Rules, others: pa.Array) -> list[FoldedSettled]:
+        renamed = self.reader.renamed
+        shares, _ = self.first.results(
+            lambda _, blocks: settle_folded(folded_share(blocks, renamed), rules, others)
+        )
+        return shares
+
+
+def read_rows(send: Send, plans: Mapping[str, IndexPlan], receivers: int, *, folds: bool) -> DumpRows:
+    """Read the dumps of ``plans`` once; the driver's blocks of ``first`` are the summaries of each kind."""
+    is_folded = folds and receivers > 1
+    first = (send_folded if is_folded else send_dumps)(send, plans, receivers)
+    return DumpRows(send, plans, receivers, first, ShareReader(is_alone=BEFORE not in plans), is_folded)

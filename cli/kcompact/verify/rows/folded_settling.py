@@ -1,0 +1,256 @@
+"""Keys that need no judgement, told from rows that stand for all their values; the others are named.
+
+What is settled, and what is told of it, is as in ``settling``, for logs of which nothing is known that keeps
+one record from replacing another. Of a key's records only the last two matter: all of the others went because
+of one below the last, so whatever bound the last two prove holds for them, too.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcompact.engine.blocks import rows_in
+from kcompact.engine.passes.grouped_rows import numbered
+from kcompact.engine.shuffle import Block
+from kcompact.rules.lookups import rows_of_logs
+from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
+from kcompact.verify.judgement.evidence import Evidence
+from kcompact.verify.rows.folding import (
+    CONTENT_COLUMNS,
+    CONTROLS,
+    FOLDED,
+    FOLDING,
+    KEYLESS,
+    TOMBSTONES,
+    VALUES,
+)
+from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, Flags, Longs
+from kcompact.verify.rows.keyed_rows import AFTER
+from kcompact.verify.rows.pairs import renamed_logs
+from kcompact.verify.rows.settling import Rules, SettledLog
+
+_NONE = -1  # instead of an offset
+
+
+@dataclass(frozen=True)
+class FoldedShare:
+    """Rows of FOLDED of one receiver: BEFORE's values, one row a key, its other records, and AFTER's."""
+
+    values: pa.Table
+    tombstones: pa.Table
+    controls: pa.Table
+    after: pa.Table
+    after_keyless: pa.Table
+
+    @property
+    def rows(self) -> pa.Table:
+        """All that have a key, in that order."""
+        return pa.concat_tables([self.values, self.tombstones, self.controls, self.after])
+
+
+def folded_share(blocks: Sequence[Block], renamed: Mapping[int, int]) -> FoldedShare:
+    """The rows in the blocks of one receiver; ``renamed`` as in ``ShareReader``."""
+    values, *others = (rows_in(blocks, kind) for kind in (VALUES, TOMBSTONES, CONTROLS, AFTER, KEYLESS))
+    tombstones, controls, *after = (pa.Table.from_batches(rows, FOLDED) for rows in others)
+    merged = FOLDING.merged(values) if values else pa.Table.from_batches([], FOLDED)
+    return FoldedShare(merged, tombstones, controls, *(renamed_logs(rows, renamed) for rows in after))
+
+
+@dataclass(frozen=True)
+class FoldedSettled:
+    """Figures of settled keys by log id; the other keys, and places (log_id, offset) in AFTER.
+
+    Of those, and of records without a key.
+    """
+
+    logs: dict[int, SettledLog]
+    keys: pa.Array
+    places: Longs
+
+
+def settle_folded(share: FoldedShare, rules: Rules, unsettled_keys: pa.Array) -> FoldedSettled:
+    """Settle the keys of a share but for ``unsettled_keys``, whatever is said of those.
+
+    A key is settled in all logs that have it, or in none. ``rules.lookups`` tell nothing, and no log of
+    ``rules.replaceable`` has a first offset from which on records can replace others.
+    """
+    rows = share.rows
+    if not rows.num_rows:
+        return FoldedSettled({}, pa.array([], pa.binary()), _places_of(share.after_keyless))
+    keys = rows["key"].combine_chunks()
+    keys = keys if isinstance(keys, pa.Array) else pa.concat_arrays(keys.chunks)
+    log_ids = rows["log_id"].to_numpy()
+    histories = _histories(share, rows, numbered(keys, log_ids), log_ids)
+    number_of_key = keys.dictionary_encode().indices.to_numpy()
+    is_left = np.zeros(int(number_of_key.max()) + 1, np.bool_)
+    is_left[number_of_key[histories.some_row[~histories.are_right(rules)]]] = True
+    if len(unsettled_keys):
+        is_left[number_of_key[pc.is_in(keys, unsettled_keys).to_numpy(zero_copy_only=False)]] = True
+    is_settled = ~is_left[number_of_key[histories.some_row]]
+    first_row = np.empty(len(is_left), np.int64)
+    first_row[number_of_key[::-1]] = np.arange(len(number_of_key))[::-1]
+    in_after = np.arange(len(log_ids)) >= len(log_ids) - share.after.num_rows
+    left_after = rows.filter(pa.array(in_after & is_left[number_of_key]))
+    return FoldedSettled(
+        histories.figures(is_settled, rules),
+        keys.take(pa.array(first_row[is_left])),
+        _places_of(pa.concat_tables([left_after, share.after_keyless])),
+    )
+
+
+def _places_of(rows: pa.Table) -> Longs:
+    return np.stack([rows["log_id"].to_numpy(), rows["last_offset"].to_numpy()], axis=1)
+
+
+@dataclass(frozen=True)
+class _Histories:
+    """One element per (log, key): rows of ``rows`` and offsets, _NONE where there is none.
+
+    ``last_value_offset`` and ``last_tombstone_offset`` are the last that a later record replaces.
+    """
+
+    rows: pa.Table
+    log_id: Longs
+    some_row: Longs
+    records: Longs
+    first_offset: Longs
+    last_offset: Longs
+    last_row: Longs
+    last_is_tombstone: Flags
+    last_value_offset: Longs
+    last_tombstone_offset: Longs
+    last_tombstone_row: Longs
+    has_control: Flags
+    records_after: Longs
+    after_row: Longs
+
+    @property
+    def previous_offset(self) -> Longs:
+        """The record before the last one."""
+        found: Longs = np.maximum(self.last_value_offset, self.last_tombstone_offset)
+        return found
+
+    def are_right(self, rules: Rules) -> Flags:
+        """AFTER holds the last record, unchanged, and no other; the last one may replace the others."""
+        ends = {i: one.end_offset for i, one in rules.replaceable.items() if one.first_offset == BEFORE_ALL}
+        end = self._per_log(ends, BEFORE_ALL)
+        right = (self.records > 0) & (self.records_after == 1) & ~self.has_control
+        right &= np.isin(self.log_id, list(ends)) & ((self.records == 1) | (self.last_offset < end))
+        if not rules.keeps_tombstones:
+            right &= ~self.last_is_tombstone
+        chosen = np.flatnonzero(right)
+        compared = [name for part in rules.compared - {"key"} for name in CONTENT_COLUMNS[part]]
+        for name in ["last_offset", *compared]:
+            column = self.rows[name].to_numpy()
+            right[chosen] &= column[self.last_row[chosen]] == column[self.after_row[chosen]]
+        found: Flags = right
+        return found
+
+    def _per_log(self, values: Mapping[int, int], nothing: int) -> Longs:
+        found = np.full(len(self.log_id), nothing)
+        for log_id, at in rows_of_logs(self.log_id):
+            found[at] = values.get(log_id, nothing)
+        return found
+
+    def figures(self, is_settled: Flags, rules: Rules) -> dict[int, SettledLog]:
+        """By log id, of some keys that are right."""
+        chosen = np.flatnonzero(is_settled)
+        return {
+            log_id: self._of_log(chosen[at], log_id, rules)
+            for log_id, at in rows_of_logs(self.log_id[chosen])
+        }
+
+    def _of_log(self, at: Longs, log_id: int, rules: Rules) -> SettledLog:
+        last, previous = self.last_offset[at], self.previous_offset[at]
+        is_replaced = previous != _NONE
+        is_value = is_replaced & (self.last_value_offset[at] == previous)
+        needed = int(last[is_value].max(initial=BEFORE_ALL)) + 1
+        late = at[is_replaced & ~is_value & (last + 1 > needed)]
+        timestamps = self.rows["timestamp_ms"].to_numpy()[self.last_tombstone_row[late]]
+        horizons = np.full(len(late), UNKNOWN_HORIZON_MS)
+        columns = [self.last_tombstone_offset[late], self.last_offset[late], timestamps, horizons]
+        kept_tombstones = last[self.last_is_tombstone[at]]
+        return SettledLog(
+            records_before=int(self.records[at].sum()),
+            records_after=len(at),
+            first_offset=int(self.first_offset[at].min()),
+            last_offset=int(last.max()),
+            after_first_offset=int(last.min()),
+            after_last_offset=int(last.max()),
+            first_kept_tombstone=int(kept_tombstones.min()) if len(kept_tombstones) else None,
+            needed_end_offset=needed if needed > BEFORE_ALL + 1 else None,
+            tombstones=np.stack(columns, axis=1).tolist(),
+            evidence=self._evidence(at, log_id, rules),
+        )
+
+    def _evidence(self, at: Longs, log_id: int, rules: Rules) -> Evidence:
+        """Replaced values tell what was mapped, and all that went tells which segments were rewritten."""
+        at_least = max(rules.front_end.get(log_id, BEHIND_ALL), rules.certain_from.get(log_id, BEHIND_ALL))
+        last, previous, value = self.last_offset[at], self.previous_offset[at], self.last_value_offset[at]
+        is_value_gone = (value != _NONE) & (value >= at_least)
+        removed = previous[(previous != _NONE) & (previous >= at_least)]
+        rewritten = int(removed.max(initial=BEFORE_ALL))
+        end = rules.replaceable[log_id].end_offset
+        return Evidence(
+            int(last[is_value_gone].min(initial=BEHIND_ALL)),
+            max(int(last[is_value_gone & (value == previous)].max(initial=BEFORE_ALL)), rewritten),
+            rewritten,
+            last_keyed_offset=int(last[last < end].max(initial=BEFORE_ALL)),
+        )
+
+
+def _histories(share: FoldedShare, rows: pa.Table, groups: Longs, log_ids: Longs) -> _Histories:
+    """``groups`` numbers log and key of each of the rows, from 0 on without gaps."""
+    count = int(groups.max()) + 1
+    ends = np.cumsum([share.values.num_rows, share.tombstones.num_rows, share.controls.num_rows])
+    values, tombstones, controls, after = np.split(np.arange(len(groups)), ends)
+    columns = {
+        name: rows[name].to_numpy() for name in ("records", "first_offset", "last_offset", "second_offset")
+    }
+
+    def spread(of_rows: Longs, column: Longs, nothing: int = _NONE) -> Longs:
+        found = np.full(count, nothing)
+        found[groups[of_rows]] = column
+        return found
+
+    tombstones = tombstones[np.lexsort((columns["last_offset"][tombstones], groups[tombstones]))]
+    of_tombstones = groups[tombstones]
+    starts = tombstones[np.flatnonzero(np.diff(of_tombstones, prepend=_NONE))]
+    has_next = np.append(np.diff(of_tombstones) == 0, np.zeros(min(1, len(tombstones)), np.bool_))
+    seconds = tombstones[:-1][has_next[:-1] & ~has_next[1:]] if len(tombstones) else tombstones
+    value_row, tombstone_row = spread(values, values), spread(tombstones, tombstones)
+    value, tombstone = (_offsets_of(at, columns["last_offset"]) for at in (value_row, tombstone_row))
+    last_is_tombstone = tombstone > value
+    second_row = spread(seconds, seconds)
+    second_value = spread(values, columns["second_offset"][values])
+    second_tombstone = _offsets_of(second_row, columns["last_offset"])
+    some_row = spread(np.arange(len(groups)), np.arange(len(groups)))
+    first = np.minimum(
+        spread(values, columns["first_offset"][values], BEHIND_ALL),
+        spread(starts, columns["first_offset"][starts], BEHIND_ALL),
+    )
+    return _Histories(
+        rows,
+        log_ids[some_row],
+        some_row,
+        spread(values, columns["records"][values], 0) + np.bincount(of_tombstones, minlength=count),
+        first,
+        np.maximum(value, tombstone),
+        np.where(last_is_tombstone, tombstone_row, value_row),
+        last_is_tombstone,
+        np.where(last_is_tombstone, value, second_value),
+        np.where(last_is_tombstone, second_tombstone, tombstone),
+        np.where(last_is_tombstone, second_row, tombstone_row),
+        np.bincount(groups[controls], minlength=count) > 0,
+        np.bincount(groups[after], minlength=count),
+        spread(after, after),
+    )
+
+
+def _offsets_of(rows: Longs, offsets: Longs) -> Longs:
+    """The offsets of rows; _NONE where there is no row."""
+    found: Longs = np.where(rows == _NONE, _NONE, offsets[rows]) if len(offsets) else rows
+    return found

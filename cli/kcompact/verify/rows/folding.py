@@ -1,0 +1,154 @@
+"""The values of a key as one row: what ``verify`` sends first, since most keys need no more to be judged.
+
+Of a dump whose offsets occur once. Tombstones stay rows of their own, for when each of them may go matters.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from kcompact.dumps.records.contents import as_words
+from kcompact.engine.blocks import row_blocks
+from kcompact.engine.exchange import receivers_by_key
+from kcompact.engine.passes.grouped_rows import numbered
+from kcompact.engine.passes.grouping import MOST_ROWS, KeyGrouper, KeyGrouping
+from kcompact.engine.passes.index_pass import IndexPlan, TaskReader
+from kcompact.engine.passes.summaries import packed
+from kcompact.engine.shuffle import DRIVER, Block, Send, Sent, Stage
+from kcompact.verify.rows.key_rows import EXTRA
+from kcompact.verify.rows.keyed_rows import AFTER
+
+VALUES, TOMBSTONES, CONTROLS, KEYLESS = "values", "tombstones", "controls", "keyless"
+"""Kinds of blocks: BEFORE's rows of FOLDED, and AFTER's without a key. AFTER's are one of each record."""
+
+CONTENT_COLUMNS = {
+    "timestamp_ms": ("timestamp_ms",),
+    "value_hash": ("value_hash", "value_hash_more"),
+    "headers_hash": ("headers_hash", "headers_hash_more"),
+}
+"""By column of ``key_rows.CONTENT``, those of FOLDED that tell it."""
+
+_MERGE = {
+    "records": "sum",
+    "first_offset": "min",
+    "last_offset": "max",
+    "second_offset": "second",
+    **{name: "last" for names in CONTENT_COLUMNS.values() for name in names},
+}
+FOLDED = pa.schema(
+    [
+        pa.field("log_id", pa.int64()),
+        pa.field("key", pa.binary()),
+        *(pa.field(name, pa.int64()) for name in _MERGE),
+    ]
+)
+"""Records of a log and key: how many, their first offset, the last two (-1: none), the last one's content."""
+
+
+def _merged(rows: pa.Table) -> pa.Table:
+    """One row per (log, key): what the offset map does, where no loop is loaded."""
+    if not rows.num_rows:
+        return rows
+    columns = {name: rows[name].to_numpy() for name in rows.column_names if name != "key"}
+    keys = pa.concat_arrays(rows["key"].chunks)
+    groups = numbered(keys, columns["log_id"])
+    order = np.lexsort((columns["last_offset"], groups))
+    starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
+    last = np.append(starts[1:], len(order)) - 1
+    ordered = {name: column[order] for name, column in columns.items()}
+    before_last = np.where(last > starts, ordered["last_offset"][last - 1], -1)
+    merged = {name: column[last] for name, column in ordered.items()}
+    merged["records"] = np.add.reduceat(ordered["records"], starts)
+    merged["first_offset"] = np.minimum.reduceat(ordered["first_offset"], starts)
+    merged["second_offset"] = np.maximum(np.maximum.reduceat(ordered["second_offset"], starts), before_last)
+    arrays = [keys.take(pa.array(order[last])) if name == "key" else merged[name] for name in FOLDED.names]
+    return pa.table(arrays, schema=FOLDED)
+
+
+def _as_they_are(rows: pa.RecordBatch) -> pa.RecordBatch:
+    return rows
+
+
+FOLDING = KeyGrouping(FOLDED, _MERGE, _as_they_are, _merged)
+"""Merges rows of FOLDED into one per (log, key)."""
+
+
+def folded_rows(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Index rows with the columns ``key_rows.EXTRA`` as rows of FOLDED, one each."""
+    words = [as_words(pa.chunked_array([rows.column(name)])) for name in ("value_hash", "headers_hash")]
+    offset = rows.column("offset")
+    arrays = [
+        rows.column("log_id"),
+        rows.column("key"),
+        pa.array(np.ones(rows.num_rows, np.int64)),
+        offset,
+        offset,
+        pa.array(np.full(rows.num_rows, -1)),
+        rows.column("timestamp_ms"),
+        *(pa.array(words_of[:, place].copy()) for words_of in words for place in range(2)),
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=FOLDED)
+
+
+def send_folded(send: Send, plans: Mapping[str, IndexPlan], receivers: int) -> Stage:
+    """Index BEFORE and AFTER: rows of FOLDED by key to the receivers, summaries to the driver.
+
+    BEFORE's records without a key are not sent: the summaries count them.
+    """
+    lean = {kind: replace(plan, extra=EXTRA) for kind, plan in plans.items()}
+    tasks = [(kind, task) for kind, plan in lean.items() for task in range(len(plan.tasks))]
+
+    def work(number: int) -> Sent:
+        kind, task = tasks[number]
+        reader = TaskReader(lean[kind], task)
+        folded = _each_record(reader) if kind == AFTER else _values_merged(reader)
+        for kind_of_rows, rows in _joined(folded):
+            yield from row_blocks(kind_of_rows, rows, receivers_by_key(rows["key"], receivers))
+        yield DRIVER, Block(kind, packed(reader.summaries.values()))
+
+    return send(len(tasks), receivers, work)
+
+
+def _each_record(reader: TaskReader) -> Iterator[tuple[str, pa.RecordBatch]]:
+    for batch in reader.rows():
+        yield AFTER, folded_rows(_with_key(batch))
+        if batch.column("key").null_count:
+            yield KEYLESS, folded_rows(batch.filter(batch.column("key").is_null()))
+
+
+def _values_merged(reader: TaskReader) -> Iterator[tuple[str, pa.RecordBatch]]:
+    grouper = KeyGrouper(FOLDING)
+    for batch in reader.rows():
+        rows = _with_key(batch)
+        each = folded_rows(rows)
+        is_control = _flags(rows, "is_control")
+        is_tombstone = _flags(rows, "is_tombstone") & ~is_control
+        yield TOMBSTONES, each.filter(pa.array(is_tombstone))
+        yield CONTROLS, each.filter(pa.array(is_control))
+        for full in grouper.add(each.filter(pa.array(~is_tombstone & ~is_control))):
+            yield VALUES, full
+    for left in grouper.finish().to_batches():
+        yield VALUES, left
+
+
+def _joined(batches: Iterator[tuple[str, pa.RecordBatch]]) -> Iterator[tuple[str, pa.Table]]:
+    """Batches of a kind together, until they are worth being cut by receiver."""
+    waiting: dict[str, list[pa.RecordBatch]] = {}
+    for kind, batch in batches:
+        of_kind = waiting.setdefault(kind, [])
+        of_kind.append(batch)
+        if sum(map(len, of_kind)) >= MOST_ROWS:
+            yield kind, pa.Table.from_batches(waiting.pop(kind), FOLDED)
+    for kind, left in waiting.items():
+        yield kind, pa.Table.from_batches(left, FOLDED)
+
+
+def _with_key(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch.filter(batch.column("key").is_valid()) if batch.column("key").null_count else batch
+
+
+def _flags(rows: pa.RecordBatch, name: str) -> np.ndarray:
+    found: np.ndarray = rows.column(name).to_numpy(zero_copy_only=False)
+    return found

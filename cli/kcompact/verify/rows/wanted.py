@@ -1,0 +1,80 @@
+"""The records of some keys: what ``verify`` reads again where a row for all values of a key is not enough."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcompact.engine.exchange import key_hashes
+from kcompact.verify.rows.key_rows import Flags, Longs
+
+MOST_KEYS = 400_000
+MOST_KEY_BYTES = 32 << 20
+MOST_PLACES = 2_000_000
+"""Of what is sent to every task; where more is wanted, all rows are read."""
+
+_SIEVE_BITS = 22
+_HASH_BITS = 64
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Records of these keys, of none if ``keyless``, and BEFORE's at these places (log_id, offset)."""
+
+    keys: pa.Array
+    places: Longs = field(default_factory=lambda: np.empty((0, 2), np.int64))
+    keyless: bool = False
+
+    @property
+    def is_too_much(self) -> bool:
+        """Whether all rows had better be read."""
+        return (
+            len(self.keys) > MOST_KEYS or self.keys.nbytes > MOST_KEY_BYTES or len(self.places) > MOST_PLACES
+        )
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether nothing has to be read."""
+        return not (len(self.keys) or self.keyless)
+
+
+class WantedRows:
+    """Tells a task which rows are wanted: most are left out by a sieve of key hashes."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self._wanted = wanted
+        self._sieve = np.zeros(1 << _SIEVE_BITS, np.bool_)
+        self._sieve[_sieve_places(wanted.keys)] = True
+        order = np.lexsort((wanted.places[:, 1], wanted.places[:, 0]))
+        self._places = {
+            int(of_log[0, 0]): of_log[:, 1]
+            for of_log in np.split(wanted.places[order], np.flatnonzero(np.diff(wanted.places[order, 0])) + 1)
+            if len(of_log)
+        }
+
+    def by_key(self, rows: pa.RecordBatch) -> Flags:
+        """Whether the key of each row is wanted."""
+        keys = rows.column("key")
+        is_null = keys.is_null().to_numpy(zero_copy_only=False)
+        found: Flags = is_null & self._wanted.keyless
+        maybe = np.flatnonzero(~is_null)
+        maybe = maybe[self._sieve[_sieve_places(keys.take(pa.array(maybe)) if is_null.any() else keys)]]
+        is_in = pc.is_in(keys.take(pa.array(maybe)), self._wanted.keys)
+        found[maybe] = is_in.to_numpy(zero_copy_only=False)
+        return found
+
+    def by_place(self, rows: pa.RecordBatch) -> Flags:
+        """Whether the place of each row is wanted."""
+        found = np.zeros(rows.num_rows, np.bool_)
+        log_ids, offsets = rows.column("log_id").to_numpy(), rows.column("offset").to_numpy()
+        for log_id, places in self._places.items():
+            at = np.flatnonzero(log_ids == log_id)
+            near = np.minimum(np.searchsorted(places, offsets[at]), len(places) - 1)
+            found[at] = places[near] == offsets[at]
+        return found
+
+
+def _sieve_places(keys: pa.Array) -> np.ndarray:
+    places: np.ndarray = (key_hashes(keys) >> np.uint64(_HASH_BITS - _SIEVE_BITS)).astype(np.int64)
+    return places
