@@ -58,6 +58,11 @@ HOSTILE = [
     kcat_line(5, payload='"x","payload":null,"more":"y"'),
     kcat_line(5, payload='"x","payload":"y"'),
     kcat_line(5, payload='"x","key":"other"'),
+    kcat_line(5, payload='"x","k\\u0065y":"other"'),
+    kcat_line(5, payload='"x","tstype":"logappend"'),
+    kcat_line(5, payload='"x","payload_error":null,"payload_error":"y"'),
+    kcat_line(5, payload='"x","broker":1'),
+    kcat_line(5).replace(b'"broker":0', b'"headers":{"a":"1","a":"2"}'),
     kcat_line(5, payload='null,"payload_error":"no schema"'),
     kcat_line(5, key='"k\\","payload":"x'),
     kcat_line(5, key='"k","payload":"x"},{"key":"l"'),
@@ -373,6 +378,8 @@ def spelt(members: object, rng: random.Random) -> str:
     items = [
         f"{json.dumps(name)}{rng.choice(['', ' '])}:{spelt(value, rng)}" for name, value in members.items()
     ]
+    if rng.random() < 0.02:
+        items.append(rng.choice(items))
     rng.shuffle(items)
     return "{" + ",".join(items) + "}"
 

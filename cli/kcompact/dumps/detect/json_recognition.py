@@ -27,6 +27,7 @@ from kcompact.dumps.json.json_text import ParsedJson, end_of_value
 from kcompact.dumps.json.json_wrapper import LARGEST_BYTES, wrapper_shape
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.framed import TOO_LARGE, TOO_LARGE_HINT, TextShape
+from kcompact.dumps.records.layout import UnreadableError
 from kcompact.dumps.records.record import LARGEST_RECORD_BYTES
 from kcompact.dumps.text.delimited_text import glued, is_glued
 from kcompact.dumps.text.lines import newline_of
@@ -48,10 +49,19 @@ def recognise_json(found: Candidate, options: ReadOptions) -> Recognised:
     is_lines, records = _records_in(found)
     sample = _parsed(found, records)
     if isinstance(sample[0], dict) and "records" in sample[0] and found.data_bytes <= LARGEST_BYTES:
-        wrapper = wrapper_shape(Path(found.data_path).read_bytes(), found.start)
+        wrapper = _wrapper(found)
         if wrapper is not None:
             return _recognised(found, "json_wrapper", wrapper, _records_of(sample[0]), options)
     return _recognised(found, "json_lines" if is_lines else "json_objects", shape, sample, options)
+
+
+def _wrapper(found: Candidate) -> TextShape | None:
+    data = Path(found.data_path).read_bytes()
+    try:
+        return wrapper_shape(data, found.start)
+    except UnreadableError as error:
+        line = data.count(b"\n", 0, error.position) + 1
+        raise InputError(f"{found.path}:{line}: {error}", hint=error.hint) from error
 
 
 def _is_glued(found: Candidate, options: ReadOptions) -> bool:

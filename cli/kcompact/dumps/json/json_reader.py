@@ -9,7 +9,14 @@ import orjson
 
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.json.console_payload import as_sent, is_respelt, require_shown
-from kcompact.dumps.json.json_text import ParsedJson, canonical, reads_as_json
+from kcompact.dumps.json.json_text import (
+    ParsedJson,
+    Repeating,
+    canonical,
+    reads_as_json,
+    repeated_member,
+    repeated_names,
+)
 from kcompact.dumps.records.framed import CUT_HINT, NOT_A_RECORD_HINT
 from kcompact.dumps.records.headers import bytes_of_numbers
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
@@ -18,6 +25,8 @@ from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.shown import shown
 
 Path = tuple[str, ...]
+_COMPANIONS = ("key_error", "value_error", "key_marker", "value_marker", "key_base64", "value_base64")
+_ENVELOPE = frozenset({"type", "data", "payload", "isPayloadNull", "rawPayload", "encoding", "size"})
 _JAVA_MAP = re.compile(rb"\s*\{\w+=")
 
 
@@ -32,6 +41,8 @@ class JsonReader:
         self._base64 = {"key": _path(dialect.key_base64), "value": _path(dialect.value_base64)}
         self._markers = {"key": _path(dialect.key_marker), "value": _path(dialect.value_marker)}
         self._paths = {role: _path(getattr(dialect, role)) for role in ROLES}
+        paths = {role: _path(getattr(dialect, role)) for role in (*ROLES, *_COMPANIONS)}
+        self._read = {role: path for role, path in paths.items() if path is not None}
 
     def __call__(self, data: bytes, ordinal: int) -> Record:
         """Read one record, the ``ordinal``-th of its split. Raises UnreadableError."""
@@ -63,6 +74,8 @@ class JsonReader:
             parsed = ParsedJson(data)
         except ValueError as error:
             raise UnreadableError(*why_not_json(data, error)) from error
+        if parsed.twice:
+            self._refuse_repeated(parsed)
         if self._dialect.listed and isinstance(parsed.value, list):
             parsed.value = {str(index): item for index, item in enumerate(parsed.value)}
         if isinstance(parsed.value, dict) or (parsed.value is None and self._dialect.is_event):
@@ -73,6 +86,18 @@ class JsonReader:
             " key, name that field with --key-field; a null after a delete may be its tombstone, which --cdc"
             " debezium reads as such",
         )
+
+    def _refuse_repeated(self, parsed: ParsedJson) -> None:
+        """Refuse members that stand twice, where they are asked for; of others it does not matter."""
+        for role, path in self._read.items():
+            value = parsed.value
+            for name in path:
+                if isinstance(value, Repeating) and name in value.twice:
+                    raise repeated_member(name, "the record")
+                value = value.get(name) if isinstance(value, dict) else None
+            repeated = _repeated_in(value, role, values=self._values)
+            if repeated:
+                raise repeated_member(min(repeated), f"the record's {role}")
 
     @staticmethod
     def _get(parsed: ParsedJson, path: Path | None) -> Any:
@@ -209,6 +234,16 @@ class JsonReader:
 def _path(dotted: str | None) -> Path | None:
     """A dotted path as a tuple; "" is the whole record."""
     return None if dotted is None else tuple(dotted.split(".")) if dotted else ()
+
+
+def _repeated_in(value: Any, role: str, *, values: bool) -> frozenset[str]:
+    """The names that stand twice in a key, value or headers of which single members are read."""
+    if role == "headers":
+        return frozenset(repeated_names(value)) if values else frozenset()
+    if role not in {"key", "value"} or not isinstance(value, Repeating):
+        return frozenset()
+    is_envelope = value.get("type") == "Buffer" or "isPayloadNull" in value
+    return value.twice & _ENVELOPE if is_envelope else frozenset()
 
 
 def why_not_json(data: bytes, error: ValueError) -> tuple[str, str]:

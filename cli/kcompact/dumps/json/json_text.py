@@ -1,13 +1,27 @@
 """JSON as bytes: parsed without losing a byte, and looked up as it was spelt."""
 
 import json
+from collections import Counter
 from typing import Any
 
 import orjson
 
+from kcompact.dumps.records.layout import UnreadableError
+from kcompact.dumps.records.shown import shown
+
 _DECODER = json.JSONDecoder()
 _WHITESPACE = " \t\n\r"
 _OPENINGS = frozenset(b'0123456789-[{"tfn')
+_ESCAPED_QUOTE = b"\\u0022"  # orjson writes it in another way
+
+
+class Repeating(dict[str, Any]):
+    """An object in which members of the same name stand; ``twice`` are these names, of which it has the last.
+
+    Readers of JSON disagree on which member counts: where one of them is asked for, nobody can tell.
+    """
+
+    twice: frozenset[str]
 
 
 class ParsedJson:
@@ -15,17 +29,31 @@ class ParsedJson:
 
     ``errors`` is the codec error handler that turns a parsed string back into the bytes of the dump: kcat
     copies bytes that are not UTF-8 into its JSON, which only Python's own parser can be talked into reading.
+    ``twice`` are the names that stand more than once in an object of it, which is a ``Repeating`` then.
     """
 
-    __slots__ = ("data", "errors", "value")
+    __slots__ = ("data", "errors", "twice", "value")
 
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.errors = "surrogatepass"  # "\ud800" spelt out by JavaScript: no UTF-8, but a key as any other
+        self.twice: set[str] = set()
         try:
             self.value = orjson.loads(data)
         except orjson.JSONDecodeError:
             self.value = self._parsed_exactly()
+        else:
+            if not self._has_all_quotes():  # of several members of a name, orjson keeps the last
+                self.value = self._parsed_exactly()
+
+    def _has_all_quotes(self) -> bool:
+        """Whether what was parsed has as many quotes as the data: then no member is missing in it."""
+        if _ESCAPED_QUOTE in self.data:
+            return False
+        try:
+            return orjson.dumps(self.value).count(b'"') == self.data.count(b'"')
+        except orjson.JSONEncodeError:  # half a character
+            return False
 
     def _parsed_exactly(self) -> Any:
         """Parse what orjson refuses and others accept. Raises ValueError."""
@@ -35,9 +63,19 @@ class ParsedJson:
             text = self.data.decode("utf-8", "surrogateescape")
             self.errors = "surrogateescape"
         try:
-            return json.loads(text)
+            return json.loads(text, object_pairs_hook=self._object)
         except RecursionError as error:
             raise ValueError("nested too deeply") from error
+
+    def _object(self, members: list[tuple[str, Any]]) -> dict[str, Any]:
+        plain = dict(members)
+        if len(plain) == len(members):
+            return plain
+        counts = Counter(name for name, _ in members)
+        repeating = Repeating(plain)
+        repeating.twice = frozenset(name for name, count in counts.items() if count > 1)
+        self.twice |= repeating.twice
+        return repeating
 
     def encoded(self, text: str) -> bytes:
         """The bytes that a parsed string stands for."""
@@ -48,16 +86,22 @@ class ParsedJson:
         text = self.data.decode("latin-1")  # a character per byte: positions are byte positions
         start, end = 0, len(text)
         for name in path:
-            start, end = member_of(text, start, name.encode().decode("latin-1"))
+            start, end = member_of(text, start, name)
         return text[start:end].encode("latin-1")
 
 
 def member_of(text: str, start: int, name: str) -> tuple[int, int]:
-    """Where the value of the last member called ``name`` lies in the object that starts at ``start``."""
+    """Where the value of the last member called ``name`` lies in the object that starts at ``start``.
+
+    ``text`` has a character for each byte.
+    """
     at = past_blanks(text, past_blanks(text, start) + 1)
     found = (at, at)
     while text[at] != "}":
+        name_start = at
         key, at = _DECODER.raw_decode(text, at)
+        if not key.isascii():  # UTF-8, or escapes of the same
+            key = ParsedJson(text[name_start:at].encode("latin-1")).value
         value_start = past_blanks(text, past_blanks(text, at) + 1)
         _, value_end = _DECODER.raw_decode(text, value_start)
         if key == name:
@@ -66,6 +110,26 @@ def member_of(text: str, start: int, name: str) -> tuple[int, int]:
         if text[at] == ",":
             at = past_blanks(text, at + 1)
     return found
+
+
+def repeated_member(name: str, owner: str, position: int | None = None) -> UnreadableError:
+    """The error for what is asked for in an object that has it twice; ``position``: of an UnreadableError."""
+    return UnreadableError(
+        f"{owner} has the member {shown(name)} twice: which of them counts?",
+        "readers of JSON disagree on it: have what wrote the dump write each name once, or rename the member"
+        " that does not count",
+        position=position,
+    )
+
+
+def repeated_names(value: Any) -> set[str]:
+    """The names that stand twice in an object of a parsed value."""
+    if isinstance(value, list):
+        return {name for item in value for name in repeated_names(item)}
+    if not isinstance(value, dict):
+        return set()
+    below = {name for item in value.values() for name in repeated_names(item)}
+    return below | value.twice if isinstance(value, Repeating) else below
 
 
 def past_blanks(text: str, at: int) -> int:
@@ -84,7 +148,13 @@ def end_of_value(data: bytes) -> int | None:
 
 
 def canonical(spelling: bytes) -> bytes:
-    """The same JSON value without blanks, with sorted names: equal for equal values however spelt."""
+    """The same JSON value without blanks, with sorted names: equal for equal values however spelt.
+
+    Raises UnreadableError where it has a member twice.
+    """
+    parsed = ParsedJson(spelling)
+    if parsed.twice:
+        raise repeated_member(min(parsed.twice), "the key")
     value = json.loads(spelling)
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 

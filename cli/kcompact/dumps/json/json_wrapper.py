@@ -10,7 +10,7 @@ import numpy as np
 
 from kcompact.dumps.files.copying import read_ranges
 from kcompact.dumps.json.json_reader import JsonReader
-from kcompact.dumps.json.json_text import member_of, past_blanks
+from kcompact.dumps.json.json_text import ParsedJson, Repeating, member_of, past_blanks, repeated_member
 from kcompact.dumps.records.framed import Frame, FramedLayout, TextShape
 from kcompact.dumps.records.layout import Chosen, DumpFile, SplitNotes
 
@@ -67,16 +67,24 @@ def _between_arrays(whole: memoryview, arrays: tuple[tuple[int, int], ...], last
 
 
 def wrapper_shape(data: bytes, start: int) -> WrapperShape | None:
-    """The shape of a file that is one object with ``records``; None if it is anything else."""
-    text = data.decode("latin-1")
+    """The shape of a file that is one object with ``records``; None if it is anything else.
+
+    Raises UnreadableError where ``records``, or a log in it, is there twice.
+    """
     try:
-        whole, stop = _DECODER.raw_decode(text, past_blanks(text, start))
-    except (ValueError, IndexError, RecursionError):
+        whole = ParsedJson(data[start:]).value
+    except ValueError:
         return None
     records = whole.get("records") if isinstance(whole, dict) else None
-    if text[stop:].strip() or not _holds_records(records):
+    if not _holds_records(records):
         return None
+    text = data.decode("latin-1")
     at, _ = member_of(text, start, "records")
+    if isinstance(whole, Repeating) and "records" in whole.twice:
+        raise repeated_member("records", "the event", at)
+    if isinstance(records, Repeating):
+        log = min(records.twice)
+        raise repeated_member(log, "the event", member_of(text, at, log)[0])
     arrays = [_array_at(text, opening) for opening in _array_starts(text, at, records)]
     first, last = arrays[0][0], arrays[-1][1]
     lead = data[data.rindex(b"[", 0, first) + 1 : first] if arrays[0][0] < arrays[0][1] else b""

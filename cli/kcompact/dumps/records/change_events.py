@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from kcompact.dumps.json.json_text import ParsedJson
+from kcompact.dumps.json.json_text import ParsedJson, repeated_member
 from kcompact.dumps.records.layout import UnreadableError
 
 Path = tuple[str, ...]
@@ -84,7 +84,11 @@ def mongo(parsed: ParsedJson) -> ChangeEvent:
     rows = [event.get(name) for name in ("after", "before", "filter")]
     if event.get("op") == "u" and rows[0] is None:
         raise _only_a_part("publish full documents (capture.mode=change_streams_update_full)")
-    places = tuple(Place(ParsedJson(row.encode())) for row in rows if isinstance(row, str))
+    parsed_rows = [ParsedJson(row.encode()) for row in rows if isinstance(row, str)]
+    repeated = [name for row in parsed_rows for name in row.twice]
+    if repeated:
+        raise repeated_member(repeated[0], "the row")
+    places = tuple(map(Place, parsed_rows))
     return ChangeEvent(is_delete, places, _names_in(event.get("source"), "source."))
 
 

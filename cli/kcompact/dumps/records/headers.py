@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from kcompact.dumps.json.json_text import ParsedJson
 from kcompact.dumps.records.encodings import ENCODINGS
 
 Headers = tuple[tuple[str, bytes | None], ...]
@@ -78,8 +79,10 @@ def _from_cell(text: str, to_bytes: ToBytes) -> Headers:
     if text == "NO_HEADERS":
         return ()
     if text[0] in "[{":
-        parsed = orjson.loads(text)
-        return decode_headers(parsed)
+        parsed = ParsedJson(text.encode())
+        if parsed.twice:
+            raise ValueError(text)
+        return decode_headers(parsed.value)
     if text.endswith(";"):  # Aiven: base64 on both sides
         pairs = [pair.partition(":") for pair in text[:-1].split(";")]
         return tuple((base64.b64decode(n).decode(), base64.b64decode(v)) for n, _, v in pairs)

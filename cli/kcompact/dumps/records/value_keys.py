@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 
 from kcompact.dumps.dialects.dialect import Dialect
-from kcompact.dumps.json.json_text import ParsedJson, canonical, reads_as_json
+from kcompact.dumps.json.json_text import ParsedJson, canonical, reads_as_json, repeated_member
 from kcompact.dumps.records.change_events import FORMATS, ChangeEvent, Member, Place, format_of
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.reading import FieldRules
@@ -26,10 +26,12 @@ class ValueKeys:
         self._dialect: Dialect = file.dialect
         self._rules = FieldRules(file, notes, keys_of_values=True)
         self._notes = notes
+        names = [_before(name) for name in self._dialect.key_fields] + list(self._dialect.key_fields)
+        self._names = {*names, *(part for name in names for part in name.split("."))}
 
     def keyed(self, record: Record) -> Record:
         """The record with the key that its value tells. Raises UnreadableError."""
-        parsed = None if record.value is None else _parsed(record.value)
+        parsed = None if record.value is None else self._parsed(record.value)
         if self._dialect.cdc and parsed is not None and parsed.value in _NULLS:
             record, parsed = record._replace(value=None), None
         if parsed is None or record.value is None:
@@ -40,6 +42,17 @@ class ValueKeys:
         if event.is_delete:
             record = record._replace(is_delete=True)
         return record._replace(key=self._key(record, parsed, event)) if self._dialect.key_fields else record
+
+    def _parsed(self, data: bytes) -> ParsedJson | None:
+        """Parsed, if it is JSON. Raises UnreadableError where a member stands twice that may be asked for."""
+        try:
+            parsed = ParsedJson(data)
+        except ValueError:
+            return None
+        repeated = parsed.twice if self._dialect.cdc else parsed.twice & self._names
+        if repeated:
+            raise repeated_member(min(repeated), "the value")
+        return parsed
 
     def _event(self, parsed: ParsedJson) -> ChangeEvent:
         if self._dialect.cdc is not None:
@@ -111,7 +124,7 @@ class ValueKeys:
         """Of a null value with a key: the fields in that key if it is JSON, else the key itself."""
         if record.key is None or record.value is not None or self._dialect.cdc is None:
             return None
-        parsed = _parsed(record.key)
+        parsed = self._parsed(record.key)
         if parsed is not None and isinstance(parsed.value, dict):
             places = (Place(parsed), Place(parsed, ("payload",)))
             for place in places:
@@ -135,13 +148,6 @@ class ValueKeys:
         table = ", ".join(unsaid)
         if table not in tables and len(tables) < _MOST_TABLES:
             tables.append(table)
-
-
-def _parsed(data: bytes) -> ParsedJson | None:
-    try:
-        return ParsedJson(data)
-    except ValueError:
-        return None
 
 
 def _before(name: str) -> str:

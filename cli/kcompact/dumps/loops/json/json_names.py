@@ -7,12 +7,12 @@ import numpy as np
 from kcompact.dumps.dialects.dialect import Dialect
 
 # Rows of the table: the parts of a record, what refuses a record if it says anything, prefixes of paths.
-TOPIC, PARTITION, OFFSET, TIMESTAMP, KEY, VALUE, HEADERS = range(7)
-MARKERS, ERRORS, PREFIXES = 7, 9, 13
+TOPIC, PARTITION, OFFSET, TIMESTAMP, KEY, VALUE, HEADERS, TIMESTAMP_TYPE = range(8)
+MARKERS, ERRORS, PREFIXES = 8, 10, 14
 # Columns of the table.
 LENGTH, PARENT = range(2)
 TOP = NONE = -1
-_PARTS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
+_PARTS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers", "timestamp_type")
 _MARKERS = ("key_marker", "value_marker")
 _ERRORS = ("key_error", "value_error", "key_base64", "value_base64")  # null says nothing
 _LONGEST_NAME = 64

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 
 import numpy as np
-import orjson
 import pyarrow as pa
 
 from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.json.json_text import ParsedJson
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.columns import Columns
 from kcompact.dumps.loops.json.json_lines_loop import (
@@ -111,7 +111,10 @@ class JsonScanner:
         """Raises ValueError where the rest of the line may count, or they cannot be read."""
         if not spelt.isascii() or _DOUBTFUL.search(spelt):
             raise ValueError(spelt)
-        return self._read_headers(orjson.loads(spelt), "surrogatepass")
+        parsed = ParsedJson(spelt)
+        if parsed.twice:
+            raise ValueError(spelt)
+        return self._read_headers(parsed.value, "surrogatepass")
 
 
 def scanner_for(part: SplitToIndex, extra: frozenset[str]) -> JsonScanner | None:
