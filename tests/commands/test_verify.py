@@ -1,5 +1,6 @@
 """``kcompact verify`` from the command line: formats, modes, options, exit codes."""
 
+import base64
 import csv
 import json
 from collections import Counter
@@ -331,3 +332,27 @@ def test_a_dialect_that_is_named_is_that_of_the_dump_that_was_converted(
 
     same = kcompact("verify", before, after, *dialect)
     assert (same.exit_code, "t-0: 3 -> 1 records (2 superseded)" in same.stdout) == (0, True), same.stderr
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [(b"k1", b"v"), (b"\xff", b"v"), (b"user1234", b"abcd"), (b"k1", b'{"a":1}')]
+)
+@pytest.mark.parametrize("target", ["jsonl", None])
+def test_base64_of_the_plain_envelope_may_be_converted_or_copied(
+    key: bytes, value: bytes, target: str | None, tmp_path: Path, kcompact: Cli
+) -> None:
+    """Both dumps have the same names in the same order; only their content tells which one has base64."""
+    before, after = tmp_path / "before.jsonl", tmp_path / "after.jsonl"
+    encoded = [base64.b64encode(data).decode() for data in (key, value)]
+    texts = f'"key":"{encoded[0]}","value":"{encoded[1]}"'
+    line = f'{{"topic":"t","partition":0,"offset":%d,"timestamp":1,{texts}}}\n'
+    before.write_text("".join(line % offset for offset in range(3)))
+    dialect = ("--dialect", "plain-base64")
+
+    made = kcompact("compact", before, "-o", after, *dialect, *(("--to", target) if target else ()))
+    assert made.exit_code == 0, made.stderr
+
+    same = kcompact("verify", before, after, *dialect)
+    assert (same.exit_code, "t-0: 3 -> 1 records (2 superseded)" in same.stdout) == (0, True), same.stderr
+    after.write_text(after.read_text().replace(encoded[0] if target is None else '"key":"', '"key":"!', 1))
+    assert kcompact("verify", before, after, *dialect).exit_code in (1, 2)

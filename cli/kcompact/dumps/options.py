@@ -56,5 +56,8 @@ class ReadOptions:
     canonical_keys: bool = False
     topics: frozenset[str] = frozenset()  # empty: all
     partitions: tuple[range, ...] = ()  # empty: all
+    may_be_converted: bool = (
+        False  # AFTER of ``verify``: perhaps kcompact wrote it, from what the rest tells of
+    )
     keep_going: bool = False  # leave out what cannot be read, with its logs, instead of refusing the dump
     left_out: LeftOut = NOTHING_LEFT_OUT

@@ -3,7 +3,7 @@
 import base64
 import binascii
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kcompact.broker.state.cleaner_state import CleanerState
@@ -69,7 +69,7 @@ def open_after(places: Workplaces, path: str, options: ReadOptions) -> Dump | No
     if is_address(path) and is_without_parts(path):
         return None
     try:
-        return places.open([path], options)
+        return places.open([path], replace(options, may_be_converted=True))
     except NoRecordsError:
         return None
 

@@ -1,7 +1,9 @@
 """Recognition of a file from its first bytes: layout, dialect, and what had to be assumed."""
 
 import re
+from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from pathlib import PurePath
 
 from kcompact.dumps.avro.avro_container import MAGIC as AVRO_MAGIC
@@ -13,11 +15,14 @@ from kcompact.dumps.detect.candidate import (
     candidate,
     first_byte,
     first_line,
+    lines_in,
 )
-from kcompact.dumps.detect.json_recognition import recognise_json
+from kcompact.dumps.detect.json_recognition import SAMPLE_RECORDS, recognise_json
+from kcompact.dumps.detect.likely_base64 import likely_base64
 from kcompact.dumps.detect.text_recognition import recognise_text
 from kcompact.dumps.dialects.dialect import ROLES
 from kcompact.dumps.dialects.overrides import forced
+from kcompact.dumps.json.json_text import ParsedJson
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.output.outputs import split_suffixes
 from kcompact.dumps.parquet.parquet_file import MAGIC as PARQUET_MAGIC
@@ -108,6 +113,19 @@ _CONVERTED_LINE = re.compile(
 )
 
 
+def _is_base64(found: Candidate) -> bool:
+    """Whether keys and values of most lines are base64, and none says so, as kcompact does."""
+    texts: list[str] = []
+    for line in islice(lines_in(found.body, whole=found.whole), SAMPLE_RECORDS):
+        with suppress(ValueError):
+            record = ParsedJson(line).value
+            if {"key_encoding", "value_encoding"} & record.keys():
+                return False
+            texts += [text for role in ("key", "value") if isinstance(text := record.get(role), str) and text]
+    encoded = [text for text in texts if likely_base64([text], 0)]
+    return 2 * len(encoded) > len(texts) and likely_base64(encoded)
+
+
 def _for_converted(found: Candidate, options: ReadOptions) -> ReadOptions:
     """Options without those that describe what another tool wrote, if kcompact wrote this file.
 
@@ -120,6 +138,9 @@ def _for_converted(found: Candidate, options: ReadOptions) -> ReadOptions:
         return ReadOptions(canonical_keys=options.canonical_keys, cdc=options.cdc)
     dialect = [getattr(forced(options.dialect), role) for role in ROLES] if options.dialect else []
     names = {place.partition(".")[0] for place in (*options.fields.values(), *dialect) if place}
-    if (options.columns or names - set(COLUMNS)) and _CONVERTED_LINE.match(found.body):
+    if not _CONVERTED_LINE.match(found.body):
+        return options
+    is_said = options.dialect is not None and options.may_be_converted
+    if options.columns or names - set(COLUMNS) or (is_said and not _is_base64(found)):
         return replace(options, dialect=None, columns=(), delimiter=None, fields={})
     return options
