@@ -16,6 +16,7 @@ from kcompact.dumps.records.layout import Chosen
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.text.lines import newline_of
 from kcompact.dumps.text.trailing_lines import end_of_records
+from kcompact.errors import InputError
 
 LABELS = "CreateTime:5\tPartition:0\tOffset:{}\tNO_HEADERS\t{}\n"
 DUMP_LOG = "Dumping /data/t-0/00000000000000000000.log\nLog starting offset: 0\n" + "".join(
@@ -96,6 +97,25 @@ def at_their_positions(path: Path, options: Mapping[str, Any]) -> list[Record]:
         sizes = table["record_bytes"].to_numpy().astype(np.int64)
         file = dump.files[0]
         return list(LAYOUTS[file.layout].decode(Chosen(file, split, positions, sizes)))
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("encoding", ["UTF-32LE", "UTF-32BE", "UTF-16LE", "UTF-16BE"])
+@pytest.mark.parametrize(
+    "text", ['{"topic":"t","partition":0,"offset":1,"key":"k","payload":"v"}\n', "k\tv\n"]
+)
+def test_other_encodings_are_named(tmp_path: Path, text: str, encoding: str, mark: str) -> None:
+    path = tmp_path / "t-0.dump"
+    path.write_bytes(f"{mark}{text}".encode(encoding))
+    if mark and encoding.startswith("UTF-16"):
+        with open_one(path) as dump:
+            assert "UTF-16; read and written as UTF-8" in dump.files[0].notes
+        return
+    with pytest.raises(
+        InputError, match=f"t-0.dump: text in {encoding}.*, which kcompact does not read"
+    ) as it:
+        open_one(path)
+    assert f"iconv -f {encoding} -t UTF-8" in (it.value.hint or "")
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)

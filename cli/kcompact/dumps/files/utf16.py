@@ -2,6 +2,7 @@
 
 import codecs
 import os
+import re
 import tempfile
 from pathlib import Path
 
@@ -11,14 +12,30 @@ from kcompact.errors import InputError
 NOTE = "UTF-16; read and written as UTF-8"
 _CHUNK_BYTES = 4 << 20
 MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_HEAD_BYTES = 8
+_UNREAD = {
+    "UTF-32LE": re.compile(rb"\xff\xfe\0\0|([\t\r\n -~]\0\0\0){2}"),
+    "UTF-32BE": re.compile(rb"\0\0\xfe\xff|(\0\0\0[\t\r\n -~]){2}"),
+    "UTF-16LE": re.compile(rb"([\t\r\n -~]\0){4}"),  # without a mark
+    "UTF-16BE": re.compile(rb"(\0[\t\r\n -~]){4}"),
+}
 
 
 def as_utf8(path: str, data_path: str, spool: Path) -> str | None:
     """Copy a UTF-16 file into the spool folder as UTF-8; return where, or None if it is no UTF-16.
 
-    Raises InputError, naming ``path``, where the file is not what its mark says.
+    Raises InputError, naming ``path``, where the file is not what its mark says, or text in another encoding
+    of several bytes a character.
     """
-    if first_bytes(data_path, 2) not in MARKS:
+    head = first_bytes(data_path, _HEAD_BYTES)
+    for encoding, beginning in _UNREAD.items():
+        if beginning.match(head):
+            what = "" if encoding.startswith("UTF-32") else " without a byte order mark"
+            raise InputError(
+                f"{path}: text in {encoding}{what}, which kcompact does not read",
+                hint=f"make it UTF-8: iconv -f {encoding} -t UTF-8 FILE > NEW",
+            )
+    if not head.startswith(MARKS):
         return None
     with Path(data_path).open("rb") as source:
         decoder = codecs.getincrementaldecoder("utf-16")()
