@@ -65,17 +65,38 @@ def test_an_input_that_changes_is_named_whatever_else_goes_wrong(tmp_path: Path,
         raise FileNotFoundError
 
 
-def test_a_folder_with_an_unreadable_part_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("argument", "mode", "named"),
+    [
+        ("", 0o000, "private"),
+        ("", 0o744, "private/b.jsonl"),
+        ("private", 0o711, "private"),
+        ("private/b.jsonl", 0o700, "private/b.jsonl"),
+        ("private/*.jsonl", 0o700, "private"),
+        ("private/*.jsonl", 0o711, "private"),
+        ("private/[b].jsonl", 0o744, "private/b.jsonl"),
+        ("*/*.jsonl", 0o711, "private"),
+        ("*/b.jsonl", 0o700, "private/b.jsonl"),
+        ("*/*/*.jsonl", 0o744, "private/b.jsonl"),
+        ("**/*.jsonl", 0o711, "private"),
+    ],
+)
+def test_what_may_not_be_looked_at_is_refused_and_named(argument: str, mode: int, named: str) -> None:
+    """Of a pattern, too: a folder that it passes over would be left out unsaid."""
     folder = Path(tempfile.mkdtemp())  # those of pytest let nobody else pass, and root reads everything
     try:
         folder.chmod(0o755)
         shutil.copy(ORDERS, folder / "a.jsonl")
-        (folder / "private").mkdir(mode=0o000)
+        (folder / "other").mkdir()
+        shutil.copy(ORDERS, folder / "other" / "b.jsonl")
+        (folder / "private").mkdir()
+        shutil.copy(ORDERS, folder / "private" / "b.jsonl")
+        (folder / "private").chmod(mode)
         user = os.geteuid()
         os.seteuid(user or NOBODY)
         try:
-            with pytest.raises(InputError, match="private: Permission denied"):
-                find_files([str(folder)])
+            with pytest.raises(InputError, match=f"^{folder}/{named}: Permission denied"):
+                find_files([f"{folder}/{argument}".removesuffix("/")])
         finally:
             os.seteuid(user)
     finally:

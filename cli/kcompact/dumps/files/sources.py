@@ -3,6 +3,7 @@
 import glob
 import os
 import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,22 +40,34 @@ def natural_order(path: str) -> list[tuple[int, int, str]]:
 def _files_of(argument: str) -> list[str]:
     if is_address(argument):
         return sorted(stored_files(argument), key=natural_order)
+    try:
+        return _local_files(argument)
+    except OSError as error:
+        hint = None if error.filename == argument and not os.path.isdir(argument) else _UNREADABLE  # noqa: PTH112
+        raise InputError(f"{error.filename or argument}: {error.strerror}", hint=hint) from error
+
+
+def _local_files(argument: str) -> list[str]:
+    """Raises OSError where a folder cannot be looked into."""
     path = Path(argument)
+    if glob.has_magic(argument) and not os.path.lexists(argument):
+        return _matching(argument)
     if path.is_file():
         return [argument]
     if path.is_dir():
-        try:
-            found = [file.removeprefix("./") for file in _files_in(str(path))]
-        except OSError as error:
-            raise InputError(f"{error.filename or argument}: {error.strerror}", hint=_UNREADABLE) from error
+        found = [file.removeprefix("./") for file in _files_in(str(path))]
         if not found:
             raise InputError(f"{argument}: no dump files in this folder")
         return sorted(found, key=natural_order)
     if path.exists():  # a FIFO, as of process substitution
         return [argument]
     _refuse_address(argument)
-    if not glob.has_magic(argument):
-        raise InputError(f"{argument}: no such file or folder")
+    raise InputError(f"{argument}: no such file or folder")
+
+
+def _matching(argument: str) -> list[str]:
+    _refuse_address(argument)
+    _require_listable(argument)
     found = list(_matches(argument))
     if not found:
         raise InputError(f"{argument}: no file matches this pattern")
@@ -67,6 +80,34 @@ def _refuse_address(argument: str) -> None:
         hint = f"pipe it: curl -s {argument} | kcompact compact -"
     if hint is not None:
         raise InputError(f"{argument}: an address that kcompact cannot read", hint=hint)
+
+
+def _require_listable(pattern: str) -> None:
+    """Raise OSError for a folder that cannot be looked into and that a glob would pass over, unsaid."""
+    parts = Path(pattern).parts
+    first = next(number for number, part in enumerate(parts) if glob.has_magic(part))
+    for number, part in enumerate(parts[first:], start=first):
+        for folder in glob.glob(str(Path(*parts[:number]))):  # noqa: PTH207  absolute patterns too
+            if is_mark(Path(folder).name) or not _is_folder(folder):
+                continue
+            if part == "**":
+                for _ in os.walk(folder, onerror=_raise):
+                    pass
+            elif glob.has_magic(part):
+                os.scandir(folder).close()
+            else:
+                _is_folder(str(Path(folder, part)))
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116  isdir says no where it may not look
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+def _raise(error: OSError) -> None:
+    raise error
 
 
 def _matches(pattern: str) -> Iterator[str]:
