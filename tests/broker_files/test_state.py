@@ -14,8 +14,10 @@ from kcompact.broker.state.cleaner_state import CleanerState
 from kcompact.broker.state.state_folder import open_state_folder
 from kcompact.broker.state.state_of_dump import state_beside, state_that_counts
 from kcompact.broker.state.state_output import output_file
+from kcompact.broker.state.state_places import open_state, read_states
 from kcompact.errors import InputError, OutputError
 from kcompact.storage.publication import open_publication
+from other_user import folder_for_all, other_user
 
 ORDERS, USERS = LogName("orders", 0), LogName("users", 3)
 
@@ -183,6 +185,30 @@ def test_a_lock_that_its_run_has_just_removed_does_not_count(
         assert lock.exists()
         with pytest.raises(InputError, match="in use by another run"), open_state_folder(tmp_path / "state"):
             pass
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"), [(0o000, "st: cannot be used"), (0o444, "delete-horizons: cannot be read")]
+)
+def test_a_state_that_may_not_be_read_is_refused(dump: Path, mode: int, said: str) -> None:
+    with folder_for_all() as folder:
+        save(folder / "st", dump)
+        (folder / "st").chmod(mode)
+        with other_user():
+            with pytest.raises(InputError, match=said):
+                read_states(str(folder / "st"))
+            with pytest.raises(InputError, match=said), open_state(str(folder / "st"), writes=False):
+                pass
+            with pytest.raises(OutputError, match="st: cannot be used"), open_state_folder(folder / "st"):
+                pass
+
+
+def test_a_state_that_may_not_be_written_is_read(dump: Path) -> None:
+    with folder_for_all() as folder:
+        save(folder / "st", dump)
+        (folder / "st").chmod(0o555)
+        with other_user(), open_state(str(folder / "st"), writes=False) as state:
+            assert state.states[0].checkpoint == {ORDERS: 303}
 
 
 def test_a_file_is_no_state_folder(dump: Path) -> None:

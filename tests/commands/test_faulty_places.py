@@ -5,7 +5,6 @@ import resource
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,9 +16,9 @@ from kcompact.dumps.files.sources import find_files
 from kcompact.dumps.options import ReadOptions
 from kcompact.errors import InputError, OutputError
 from kcompact.storage.scratch import create_part, scratch_folder
+from other_user import folder_for_all, other_user
 
 ORDERS = Path(__file__).parents[2] / "samples" / "orders.jsonl"
-NOBODY = 65534
 MAIN = "import sys; from kcompact.app import main; sys.exit(main())"
 
 
@@ -69,39 +68,27 @@ def test_an_input_that_changes_is_named_whatever_else_goes_wrong(tmp_path: Path,
     ("argument", "mode", "named"),
     [
         ("", 0o000, "private"),
-        ("", 0o744, "private/b.jsonl"),
-        ("private", 0o711, "private"),
-        ("private/b.jsonl", 0o700, "private/b.jsonl"),
-        ("private/*.jsonl", 0o700, "private"),
-        ("private/*.jsonl", 0o711, "private"),
-        ("private/[b].jsonl", 0o744, "private/b.jsonl"),
-        ("*/*.jsonl", 0o711, "private"),
-        ("*/b.jsonl", 0o700, "private/b.jsonl"),
-        ("*/*/*.jsonl", 0o744, "private/b.jsonl"),
-        ("**/*.jsonl", 0o711, "private"),
+        ("", 0o444, "private/b.jsonl"),
+        ("private", 0o111, "private"),
+        ("private/b.jsonl", 0o000, "private/b.jsonl"),
+        ("private/*.jsonl", 0o000, "private"),
+        ("private/*.jsonl", 0o111, "private"),
+        ("private/[b].jsonl", 0o444, "private/b.jsonl"),
+        ("*/*.jsonl", 0o111, "private"),
+        ("*/b.jsonl", 0o000, "private/b.jsonl"),
+        ("*/*/*.jsonl", 0o444, "private/b.jsonl"),
+        ("**/*.jsonl", 0o111, "private"),
     ],
 )
 def test_what_may_not_be_looked_at_is_refused_and_named(argument: str, mode: int, named: str) -> None:
     """Of a pattern, too: a folder that it passes over would be left out unsaid."""
-    folder = Path(tempfile.mkdtemp())  # those of pytest let nobody else pass, and root reads everything
-    try:
-        folder.chmod(0o755)
-        shutil.copy(ORDERS, folder / "a.jsonl")
-        (folder / "other").mkdir()
-        shutil.copy(ORDERS, folder / "other" / "b.jsonl")
-        (folder / "private").mkdir()
-        shutil.copy(ORDERS, folder / "private" / "b.jsonl")
+    with folder_for_all() as folder:
+        for name in ("other", "private"):
+            (folder / name).mkdir()
+            shutil.copy(ORDERS, folder / name / "b.jsonl")
         (folder / "private").chmod(mode)
-        user = os.geteuid()
-        os.seteuid(user or NOBODY)
-        try:
-            with pytest.raises(InputError, match=f"^{folder}/{named}: Permission denied"):
-                find_files([f"{folder}/{argument}".removesuffix("/")])
-        finally:
-            os.seteuid(user)
-    finally:
-        (folder / "private").chmod(0o700)
-        shutil.rmtree(folder)
+        with other_user(), pytest.raises(InputError, match=f"^{folder}/{named}: Permission denied"):
+            find_files([f"{folder}/{argument}".removesuffix("/")])
 
 
 def test_a_part_that_outgrows_a_limit_names_the_folder(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Where a state lies: in a folder of this machine, or below a prefix of a store."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,9 @@ def open_state(place: str, *, writes: bool, must_exist: bool = False) -> Iterato
         return
     if must_exist and not Path(place).is_dir():
         raise _missing(place)
+    if not writes and Path(place).is_dir() and not _may_be_written(place):  # so no lock can be made in it
+        yield StateFolder(Path(place))
+        return
     with open_state_folder(Path(place)) as folder:
         yield folder
 
@@ -37,6 +41,10 @@ def read_states(place: str) -> tuple[CleanerState, ...]:
     if not Path(place).is_dir():
         raise _missing(place)
     return StateFolder(Path(place)).states
+
+
+def _may_be_written(place: str) -> bool:
+    return os.access(place, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
 def _missing(place: str) -> InputError:

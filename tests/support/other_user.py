@@ -1,0 +1,35 @@
+"""A user who may do only what everybody may, as root may do anything."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+NOBODY = 65534
+
+
+@contextmanager
+def folder_for_all() -> Iterator[Path]:
+    """A folder that everybody may look into, unlike those of pytest."""
+    folder = Path(tempfile.mkdtemp())
+    try:
+        folder.chmod(0o755)
+        yield folder
+    finally:
+        for path in folder.rglob("*"):
+            if path.is_dir() and not path.is_symlink():
+                path.chmod(0o700)
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def other_user() -> Iterator[None]:
+    """As another user, if this is root."""
+    user = os.geteuid()
+    os.seteuid(user or NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
