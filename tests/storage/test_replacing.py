@@ -7,6 +7,7 @@ import pytest
 
 from kcompact.errors import OutputError
 from kcompact.storage.replacing import check_replaceable
+from other_user import folder_for_all, other_user
 
 
 def test_what_exists_is_replaced_only_when_asked(tmp_path: Path) -> None:
@@ -16,6 +17,19 @@ def test_what_exists_is_replaced_only_when_asked(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"exists already"):
         check_replaceable(path, overwrite=False)
     check_replaceable(path, overwrite=True)
+
+
+def test_what_may_not_be_written_is_not_replaced() -> None:
+    """Though its folder may be written: somebody has protected it."""
+    with folder_for_all() as folder:
+        folder.chmod(0o777)
+        (folder / "file").write_text("precious")
+        (folder / "file").chmod(0o444)
+        (folder / "folder").mkdir(mode=0o555)
+        with other_user():
+            for path, names in ((folder / "file", None), (folder / "folder", ("a.jsonl",))):
+                with pytest.raises(OutputError, match=f"{path} may not be written"):
+                    check_replaceable(path, overwrite=True, names=names)
 
 
 @pytest.mark.parametrize("overwrite", [False, True])

@@ -180,3 +180,8 @@ def remove_tree(path: Path) -> None:
             system.unlink(path)
     except FileNotFoundError:
         return
+
+
+def may_be_written(path: str | Path) -> bool:
+    """Whether this process may write a file, or make files in a folder."""
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from kcompact.errors import OutputError
+from kcompact.storage.disk import may_be_written
 
 _LONGEST_NAME_BYTES = 255
 _STDOUT_HINT = "-o - is standard output; to see the report alone, compact has --dry-run"
@@ -35,6 +36,11 @@ def check_replaceable(
         raise OutputError(
             f"{path} exists already",
             hint=f"add --overwrite to replace it, or choose another with {option}",
+        )
+    if not may_be_written(path):
+        raise OutputError(
+            f"{path} may not be written by this user, so it is not replaced",
+            hint=f"give leave to write it (chmod u+w), or choose another with {option}",
         )
     if names is not None:
         _check_folder(path, names, option)

@@ -1,6 +1,5 @@
 """Where a state lies: in a folder of this machine, or below a prefix of a store."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +8,7 @@ from kcompact.broker.state.cleaner_state import CleanerState, StatePlace
 from kcompact.broker.state.state_folder import StateFolder, open_state_folder
 from kcompact.broker.state.stored_state import open_stored_state
 from kcompact.errors import InputError
+from kcompact.storage.disk import may_be_written
 from kcompact.storage.object_stores import is_address
 
 
@@ -26,7 +26,7 @@ def open_state(place: str, *, writes: bool, must_exist: bool = False) -> Iterato
         return
     if must_exist and not Path(place).is_dir():
         raise _missing(place)
-    if not writes and Path(place).is_dir() and not _may_be_written(place):  # so no lock can be made in it
+    if not writes and Path(place).is_dir() and not may_be_written(place):  # so no lock can be made in it
         yield StateFolder(Path(place))
         return
     with open_state_folder(Path(place)) as folder:
@@ -41,10 +41,6 @@ def read_states(place: str) -> tuple[CleanerState, ...]:
     if not Path(place).is_dir():
         raise _missing(place)
     return StateFolder(Path(place)).states
-
-
-def _may_be_written(place: str) -> bool:
-    return os.access(place, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
 def _missing(place: str) -> InputError:
