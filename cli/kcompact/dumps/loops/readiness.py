@@ -22,7 +22,7 @@ SMALLEST_DUMP_BYTES = {"json_lines": 16 << 20, "csv_lines": 10 << 20, "avro": 10
 WORTH_COMPILING_BYTES = 256 << 20  # for smaller dumps no run waits until loops are compiled
 _FOR_ALL = ("content_hash_loop", "log_figures_loop", "offset_map_loop")
 LOOPS = {
-    "json_lines": ("json.json_lines_loop", "json.json_text_loop", "json.telling_words_loop", *_FOR_ALL),
+    "json_lines": ("json.json_lines_loop", "json.json_text_loop", *_FOR_ALL),
     "csv_lines": ("csv.csv_lines_loop", "csv.csv_cells", *_FOR_ALL),
     "avro": ("avro.avro_loop", *_FOR_ALL),
 }

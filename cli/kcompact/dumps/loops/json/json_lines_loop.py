@@ -29,6 +29,7 @@ from kcompact.dumps.loops.json.json_values import (
     holds,
     past_blanks,
 )
+from kcompact.dumps.loops.json.telling_words import is_telling
 from kcompact.dumps.loops.topics import topic_number
 
 _OPEN, _NEWLINE, _MINUS, _SMALL_F = b"{\n-f"
@@ -39,11 +40,11 @@ _IS_OPENING = np.zeros(256, np.uint8)
 _IS_OPENING[list(b'0123456789-[{"tfn')] = 1  # of JSON that is no string, or a string in quotes
 
 # Places of ``rules``.
-BYTE_EXACT, JSON_KEYS, TYPED_KEYS, TOPIC_NEEDED, CONTENTS = range(5)
-RULES = 5
+BYTE_EXACT, JSON_KEYS, TYPED_KEYS, TOPIC_NEEDED, CONTENTS, KINDS = range(6)
+RULES = 6
 
 _SIGNATURE = (
-    "void(uint8[::1], int64, int64[::1], int64[:, ::1], uint64[::1], uint8[:, ::1], uint8[::1], int64[::1],"
+    "void(uint8[::1], int64, int64[::1], int64[:, ::1], uint64[::1], uint8[:, ::1], uint8[::1],"
     " int64[:, ::1], uint8[::1], int32[::1], int64[:, ::1],"
     " uint8[::1], int64[::1], int64[::1], int64[:, ::1])"
 )
@@ -147,6 +148,9 @@ def _fill_value(
     data: np.ndarray, spans: np.ndarray, row: int, rules: np.ndarray, literal: np.ndarray, numbers: np.ndarray
 ) -> bool:
     kind, start, end, held = spans[VALUE, 0], spans[VALUE, 1], spans[VALUE, 2], spans[VALUE, 3]
+    quotes = int64(kind == c.TEXT)
+    if rules[KINDS] and end > 0 and is_telling(data, start - quotes, end + quotes):
+        return False
     if kind == c.TEXT:
         if rules[CONTENTS] and held & SURROGATE:
             return False
@@ -234,7 +238,6 @@ def scan_json_lines(
     words: np.ndarray,
     texts: np.ndarray,
     literal: np.ndarray,
-    telling: np.ndarray,
     numbers: np.ndarray,
     keys: np.ndarray,
     key_ends: np.ndarray,
@@ -244,19 +247,12 @@ def scan_json_lines(
     state: np.ndarray,
     spans: np.ndarray,
 ) -> None:
-    """Read lines until ``end`` (behind a newline), or until the columns are full.
-
-    ``telling`` are places, in order, whose lines are left to the reference; the last one is ``end``.
-    """
-    at, row, refusals, next_telling = state[c.AT], 0, 0, 0
+    """Read lines until ``end`` (behind a newline), or until the columns are full."""
+    at, row, refusals = state[c.AT], 0, 0
     state[c.KEY_BYTES] = 0
     while at < end and row < numbers.shape[1] and refusals < len(refused):
         _clear(spans)
         after = _line_end(data, object_end(data, past_blanks(data, at), table, words, texts, spans))
-        while telling[next_telling] < at:
-            next_telling += 1
-        if after > 0 and telling[next_telling] < after:
-            after = REFUSED
         if after > 0 and _fill(data, spans, row, rules, literal, numbers, keys, topics, topic_ends, state):
             numbers[c.START, row], numbers[c.END, row] = at, after
             row += 1

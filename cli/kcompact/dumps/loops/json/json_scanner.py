@@ -1,7 +1,6 @@
 """JSON lines read by the loop: for which dialects, and what is asked of it."""
 
 import re
-from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +13,7 @@ from kcompact.dumps.loops.json.json_lines_loop import (
     BYTE_EXACT,
     CONTENTS,
     JSON_KEYS,
+    KINDS,
     RULES,
     TOPIC_NEEDED,
     TYPED_KEYS,
@@ -21,7 +21,6 @@ from kcompact.dumps.loops.json.json_lines_loop import (
 )
 from kcompact.dumps.loops.json.json_names import JsonNames, json_names
 from kcompact.dumps.loops.json.json_text_loop import write_texts
-from kcompact.dumps.loops.json.telling_words_loop import find_telling
 from kcompact.dumps.loops.scanned_rows import ScannedRows
 from kcompact.dumps.loops.value_columns import (
     KIND_EXTRA,
@@ -40,13 +39,6 @@ from kcompact.dumps.records.layout import SplitNotes, SplitToIndex
 from kcompact.dumps.records.reading import FieldRules
 
 _DOUBTFUL = re.compile(rb"\\u|\d{16}")  # surrogates, and numbers that parsers take for different ones
-_TELLING = (b'"null"', b'\\"op\\"', b'"op"', b"\\u0022", b"\\u006", b"\\u0070", b"\\u0075")
-"""Without any of these (the last ones spell letters), no value is one that KIND_EXTRA tells apart."""
-_TELLING_WORDS = tuple(
-    np.array([int.from_bytes(word, "little") for word in words], np.uint64)
-    for words in (_TELLING, [b"\xff" * len(word) for word in _TELLING])
-)
-_PLACES_AT_A_TIME = 1 << 12
 
 
 class JsonScanner:
@@ -66,21 +58,16 @@ class JsonScanner:
         self._rules[TYPED_KEYS] = dialect.key_encoding == "json" and not dialect.canonical_keys
         self._rules[TOPIC_NEEDED] = file.topic is None
         self._rules[CONTENTS] = bool(extra)
+        self._rules[KINDS] = bool(extra & KIND_EXTRA)
         self._spans = np.zeros((len(names.table), 4), np.int64)
-        self._telling = np.zeros(1, np.int64)
 
     def start(self, window: Window, columns: Columns) -> None:
-        """Find the places that tell of odd values."""
-        del columns
-        places = [np.array([window.end])]
-        if self._extra & KIND_EXTRA:
-            places = [*_telling_places(window), *places]
-        self._telling = np.concatenate(places)
+        """Nothing is kept of a window."""
 
     def scan(self, window: Window, columns: Columns) -> None:
         """Run the loop."""
         names = self._names
-        rules = self._rules, names.table, names.words, names.texts, self._literal, self._telling
+        rules = self._rules, names.table, names.words, names.texts, self._literal
         filled = columns.numbers, columns.keys, columns.key_ends, columns.refused
         scan_json_lines(
             window.data,
@@ -128,16 +115,3 @@ def scanner_for(part: SplitToIndex, extra: frozenset[str]) -> JsonScanner | None
 def _tells(dialect: Dialect, extra: frozenset[str]) -> bool:
     is_spelt = not extra & KIND_EXTRA or dialect.value_encoding in SPELT
     return extra <= KIND_EXTRA | CONTENT_EXTRA and is_spelt
-
-
-def _telling_places(window: Window) -> Iterator[np.ndarray]:
-    """Where one of _TELLING stands, for the first time in each line."""
-    at = 0
-    words, masks = _TELLING_WORDS
-    while at < window.end:
-        places = np.empty(_PLACES_AT_A_TIME, np.int64)
-        count = find_telling(window.data, at, window.end, words, masks, places)
-        yield places[:count]
-        if count < len(places):
-            return
-        at = window.buffer.find(b"\n", int(places[-1])) + 1
