@@ -1,5 +1,6 @@
 """Which files a command line names: files, folders, globs, in natural order."""
 
+import errno
 import glob
 import os
 import re
@@ -43,6 +44,8 @@ def _files_of(argument: str) -> list[str]:
     try:
         return _local_files(argument)
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise  # said in one way for every argument
         hint = None if error.filename == argument and not os.path.isdir(argument) else _UNREADABLE  # noqa: PTH112
         raise InputError(f"{error.filename or argument}: {error.strerror}", hint=hint) from error
 
