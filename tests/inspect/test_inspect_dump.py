@@ -3,6 +3,7 @@
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +156,27 @@ def test_lookalike_keys_are_told_by_what_they_differ_by(inspect: Inspect) -> Non
         "blanks at the ends": 2,
     }
     assert len(found.topics[0].lookalike_examples) == 3
+
+
+@pytest.mark.parametrize("per_file", [1, 1_000_000])
+@pytest.mark.usefixtures("many_tasks")
+def test_each_topic_has_its_own_examples_however_its_records_are_spread(
+    inspect: Inspect, per_file: int
+) -> None:
+    """Of both topics the smallest keys, as ``sorted`` has them, with as many lookalikes."""
+    spelt = [[f" k{at}".encode(), f"k{at}".encode()] for at in range(9)]
+    records = [
+        record(key, "v", offset=at, partition=partition, topic=topic)
+        for topic, pairs in (("first", spelt), ("second", spelt[3:6]))
+        for partition in (0, 1)
+        for at, key in enumerate(key for pair in reversed(pairs) for key in pair)
+    ]
+    first, second = inspect(records, per_file).topics
+
+    assert [shared.key for shared in first.shared_key_examples] == sorted(chain(*spelt))[:5]
+    assert [shared.key for shared in second.shared_key_examples] == sorted(chain(*spelt[3:6]))[:5]
+    assert [list(found.keys) for found in first.lookalike_examples] == spelt[:5]
+    assert [list(found.keys) for found in second.lookalike_examples] == spelt[3:6]
 
 
 def test_deletes_that_the_exporter_lost(inspect: Inspect) -> None:

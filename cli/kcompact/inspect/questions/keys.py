@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kcompact.engine.passes.summaries import LogSummary
@@ -58,6 +59,17 @@ class Keys:
     def _per_log(self, values: Mapping[int, int]) -> Longs:
         log_ids, where = np.unique(self.column("log_id"), return_inverse=True)
         return np.array([values[int(log_id)] for log_id in log_ids], np.int64)[where]
+
+
+def first_of_topics(rows: pa.Table, most: int, columns: list[str]) -> Longs:
+    """The positions of the first ``most`` rows of each "topic", as these columns order them, ascending."""
+    order = [(name, "ascending") for name in columns]
+    topics = rows["topic"].combine_chunks().dictionary_encode().indices.to_numpy()
+    by_topic = np.argsort(topics, kind="stable")
+    parts = np.split(by_topic, np.flatnonzero(np.diff(topics[by_topic])) + 1) if len(topics) else [by_topic]
+    return np.concatenate(
+        [mine[pc.select_k_unstable(rows.take(pa.array(mine)), most, order).to_numpy()] for mine in parts]
+    )
 
 
 def spans_of(summaries: Iterable[LogSummary]) -> dict[int, LogSpan]:

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kcompact.inspect.questions.keys import Keys
+from kcompact.inspect.questions.keys import Keys, first_of_topics
 
 MOST_EXAMPLES = 5
 MOST_KEYS_SHOWN = 3
@@ -14,7 +14,7 @@ COUNTS = ("groups", "keys")
 
 
 def lookalikes(keys: Keys) -> Mapping[str, pa.Table]:
-    """Tables: "counts" of groups that fold alike, by topic and accidents, and a few "examples"."""
+    """Tables: "counts" of groups that fold alike, by topic and accidents, and a few "examples" of each."""
     forms = pc.coalesce(keys.rows["folded"], keys.rows["key"])
     suspects = pc.unique(keys.rows["folded"]).drop_null()
     near = pc.is_in(forms, suspects).to_numpy() if len(suspects) else np.zeros(len(forms), bool)
@@ -29,7 +29,7 @@ def lookalikes(keys: Keys) -> Mapping[str, pa.Table]:
     # The same key in several partitions is one key here.
     table = table.group_by(["topic", "form", "key", "accidents"], use_threads=False).aggregate([])
     found = table.group_by(["topic", "form"], use_threads=False).aggregate(
-        [("key", "list"), ("accidents", "list")]
+        [("key", "list"), ("key", "min"), ("accidents", "list")]
     )
     found = found.filter(pc.greater(pc.list_value_length(found["key_list"]), 1))
     return {"counts": sum_groups(_counts(found)), "examples": _examples(found)}
@@ -54,8 +54,9 @@ def _counts(found: pa.Table) -> pa.Table:
 
 
 def _examples(found: pa.Table) -> pa.Table:
-    first = found.slice(0, MOST_EXAMPLES)
-    shown = [keys[:MOST_KEYS_SHOWN] for keys in first["key_list"].to_pylist()]
+    """Of each topic the groups with the smallest keys, however rows came."""
+    first = found.take(pa.array(first_of_topics(found, MOST_EXAMPLES, ["key_min"])))
+    shown = [sorted(keys)[:MOST_KEYS_SHOWN] for keys in first["key_list"].to_pylist()]
     return pa.table(
         {
             "topic": first["topic"],

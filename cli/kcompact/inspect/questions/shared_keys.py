@@ -8,9 +8,10 @@ from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from kcompact.inspect.questions.keys import Keys, Longs
+from kcompact.inspect.questions.keys import Keys, Longs, first_of_topics
 
 MOST_EXAMPLES = 5
 COUNTS = ("shared_keys", "severe_keys")
@@ -39,7 +40,7 @@ def find_shared_rows(keys: Keys) -> tuple[Longs, Longs]:
 
 
 def shared_keys(keys: Keys) -> Mapping[str, pa.Table]:
-    """Tables: "counts" by topic, "newest" by topic and partition, and a few "examples", severe ones first."""
+    """Tables: "counts" by topic, "newest" by topic and partition, "examples" of each topic, severe first."""
     rows, numbers = find_shared_rows(keys)
     topics, partitions = keys.topic_numbers[rows], keys.partitions[rows]
     topic = pa.array(np.array(keys.topics, dtype=object)[topics], pa.string())
@@ -57,7 +58,7 @@ def shared_keys(keys: Keys) -> Mapping[str, pa.Table]:
     return {
         "counts": sum_counts(_one_each(found, numbers)),
         "newest": sum_newest(_every_place(found)),
-        "examples": found.take(pa.array(_chosen(numbers, severe))),
+        "examples": found.take(pa.array(_chosen(found, numbers))),
     }
 
 
@@ -113,8 +114,9 @@ def _max_per_key(numbers: Longs, values: Longs) -> Longs:
     return best
 
 
-def _chosen(numbers: Longs, severe: NDArray[np.bool_]) -> Longs:
-    """The rows of the first few keys, severe ones first."""
+def _chosen(found: pa.Table, numbers: Longs) -> Longs:
+    """The rows of a few keys of each topic: severe ones first, then the smallest keys, however rows came."""
     firsts = np.unique(numbers, return_index=True)[1]
-    order = np.argsort(~severe[firsts], kind="stable")[:MOST_EXAMPLES]
-    return np.flatnonzero(np.isin(numbers, order))
+    each = found.take(pa.array(firsts)).select(["topic", "key"])
+    each = each.append_column("mild", pc.invert(found["is_severe"].take(pa.array(firsts))).cast(pa.int8()))
+    return np.flatnonzero(np.isin(numbers, first_of_topics(each, MOST_EXAMPLES, ["mild", "key"])))
