@@ -134,3 +134,15 @@ def test_change_events_are_read_as_in_every_other_text(tmp_path: Path) -> None:
         rows = index_all(dump)[0]
     assert rows["key"].to_pylist() == [b"1", b"2", b"1"]
     assert rows["is_tombstone"].to_pylist() == [False, False, True]
+
+
+def test_header_values_that_were_not_printed_are_noted(tmp_path: Path) -> None:
+    path = tmp_path / "log.txt"
+    lines = [record_line(offset, "k", "v") for offset in range(3)]
+    lines[1] = lines[1].replace("headerKeys: []", "headerKeys: [trace,tenant]")
+    path.write_text(HEADER + BATCH.format(0) + "".join(lines))
+    with open_one(path) as dump:
+        _, notes = index_all(dump)
+        (said,) = judge(dump, {split.split_id: split for split in dump.splits(10)}, notes)
+    assert "1 record with headers" in said
+    assert "values are null" in said

@@ -187,8 +187,8 @@ def _check_lossy_keys(file: DumpFile, found: SplitNotes) -> None:
     if count:
         examples = "; ".join(found.examples.get("lossy_keys", [])[:3])
         raise InputError(
-            f"{file.path}: {count:,} keys contain U+FFFD, which stands for bytes that were lost when the dump"
-            f" was written: different keys may look alike ({examples})",
+            f"{file.path}: {counted(count, 'key')} with U+FFFD, which stands for bytes that were"
+            f" lost when the dump was written: different keys may look alike ({examples})",
             hint="export the keys without loss: kcat -J, or as base64 or hex"
             " (rpk -f with %k{base64}, kt -encodekey=base64, kafkactl --key-encoding=base64)",
         )
@@ -202,6 +202,10 @@ _UNAVAILABLE = (
     "without large columns that did not change (__debezium_unavailable_value): the latest record of a"
     " key does not hold all of its row"
 )
+_NAMES_ALONE = (
+    "with headers, of which kafka-dump-log prints the names alone: their values are null in what this dump is"
+    " converted to"
+)
 _WITHOUT_LOOPS = (
     "numba is installed, but what it compiles cannot be loaded: large dumps are read several times slower"
     " (python -c 'import numba' may tell why)"
@@ -209,6 +213,7 @@ _WITHOUT_LOOPS = (
 _REMARKS = {
     "skipped_noise_lines": ("line", "skipped in which the tool talks about itself (% ...)"),
     "skipped_control_records": ("control record", "(transaction markers) left out"),
+    "headers_without_values": ("record", _NAMES_ALONE),
     "replacement_keys": ("key", _REWRITTEN),
     "joined_tombstones": ("null value", "without a key, directly after a delete: its tombstone, bound to it"),
     "keys_before": ("record", "without an after: the key is taken from before"),

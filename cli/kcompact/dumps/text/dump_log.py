@@ -175,6 +175,8 @@ def _record(data: bytes, rules: FieldRules) -> Record:
         rules.check_key(key, offset)
     names = match["headers"] or b""
     headers = tuple((name.decode("utf-8", "surrogateescape"), None) for name in names.split(b",") if name)
+    if headers:
+        rules.count("headers_without_values")
     return Record(
         rules.to_topic(None),
         rules.to_partition(None),
