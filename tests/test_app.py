@@ -1,12 +1,15 @@
 """The frame: what a user sees of errors that nobody foresaw."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from conftest import Run
+from kcompact.app import main
 from kcompact.dumps.files import sources
+from other_user import folder_for_all, other_user
 
 SAMPLE = Path(__file__).parents[1] / "samples" / "orders.jsonl"
 
@@ -56,3 +59,31 @@ def test_a_name_that_no_file_can_have_is_refused_wherever_it_is_given(
     assert run.exit_code == 2
     assert "bytes is too long for a file: " in run.stderr
     assert len(run.stderr) < 300
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "compact {dump} -o {}",
+        "compact {dump} -o o.jsonl --report {}",
+        "compact {dump} -o o.jsonl --state {}",
+        "compact {dump} -o o.jsonl --checkpoint {}",
+        "compact {dump} -o o.jsonl --batches {}",
+        "inspect {dump} -o {}",
+        "verify {dump} {}",
+    ],
+)
+def test_a_place_in_a_folder_that_may_not_be_looked_into_is_refused_wherever_it_is_given(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with folder_for_all() as folder:
+        (folder / "scratch").mkdir()
+        (folder / "scratch").chmod(0o777)
+        monkeypatch.setattr("tempfile.tempdir", str(folder / "scratch"))
+        dump, closed = shutil.copy(SAMPLE, folder), folder / "closed"
+        main(command.format("n" * 256, dump=dump).split())  # imports what the other user may not
+        closed.mkdir(mode=0o000)
+        with other_user():
+            exit_code = main(command.format(closed / "place", dump=dump).split())
+    assert exit_code == 2
+    assert f"{closed}/place: Permission denied" in capsys.readouterr().err
