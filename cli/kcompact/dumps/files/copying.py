@@ -2,12 +2,16 @@
 
 import os
 from collections.abc import Iterator
+from types import ModuleType
 from typing import BinaryIO
 
 import numpy as np
 
+from kcompact.dumps.loops.readiness import loaded_loop
+
 WINDOW_BYTES = 8 << 20  # one read covers ranges as far apart as this
 LARGEST_GAP_BYTES = 128 << 10  # reading over a gap is cheaper than another read, up to about here
+_JOINED_BYTES = 1 << 20  # are written while they are still in the processor's cache
 RANGES_AT_A_TIME = 1 << 17  # of those to be copied: what is worked out for them takes more than they do
 
 
@@ -52,13 +56,43 @@ def _read_windows(
 def copy_ranges(path: str, starts: np.ndarray, lengths: np.ndarray, out: BinaryIO) -> int:
     """Write the ranges one after another; return the bytes written."""
     written = 0
+    loop = loaded_loop("range_loop")
     for first in range(0, len(starts), RANGES_AT_A_TIME):
         here = slice(first, first + RANGES_AT_A_TIME)
         merged = _merged(starts[here].astype(np.int64), lengths[here].astype(np.int64))
-        for window, offsets, ends in _read_windows(path, *merged, are_kept=False):
-            pieces = [window[offset:end] for offset, end in zip(offsets, ends, strict=True)]
-            written += out.write(b"".join(pieces))
+        pieces = _joined_in_windows(path, *merged) if loop is None else _joined_each(loop, path, *merged)
+        for piece in pieces:
+            written += out.write(piece)
     return written
+
+
+def _joined_in_windows(path: str, starts: np.ndarray, lengths: np.ndarray) -> Iterator[bytes]:
+    """The ranges, some of them at a time, cut out of what lies between the first and the last."""
+    for window, offsets, ends in _read_windows(path, starts, lengths, are_kept=False):
+        yield b"".join([window[offset:end] for offset, end in zip(offsets, ends, strict=True)])
+
+
+def _joined_each(
+    loop: ModuleType, path: str, starts: np.ndarray, lengths: np.ndarray
+) -> Iterator[memoryview]:
+    """The ranges, some of them at a time, without what lies between them: a third of the CPU time."""
+    descriptor, room = os.open(path, os.O_RDONLY), bytearray(_JOINED_BYTES)
+    ends, first = np.cumsum(lengths), 0
+    try:
+        while first < len(starts):
+            if lengths[first] > len(room):
+                room = bytearray(int(lengths[first]))
+            before = int(ends[first] - lengths[first])
+            last = first + loop.read_each(
+                descriptor, starts[first:], lengths[first:], np.frombuffer(room, np.uint8)
+            )
+            if last == first:  # the system did not bring it at once, or it is not there
+                _read_into(memoryview(room)[: lengths[first]], descriptor, int(starts[first]))
+                last += 1
+            yield memoryview(room)[: int(ends[last - 1]) - before]
+            first = last
+    finally:
+        os.close(descriptor)
 
 
 def _merged(starts: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

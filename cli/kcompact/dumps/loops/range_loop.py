@@ -1,0 +1,55 @@
+"""Ranges of a file read one by one into one buffer: what lies between them is not read."""
+
+import os
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from kcompact.dumps.loops.compiling import INTERPRETED, array_type, loop
+
+_SIGNATURE = types.int64(
+    types.int32,
+    array_type(types.int64),
+    array_type(types.int64),
+    array_type(types.uint8, written=True),
+)
+
+
+def _interpreted_read(descriptor: int, address: int, length: int, start: int) -> int:
+    import ctypes  # where nothing is compiled, which is in tests
+
+    try:
+        content = os.pread(descriptor, length, start)
+    except OSError:
+        return -1
+    ctypes.memmove(int(address), content, len(content))
+    return len(content)
+
+
+_pread: Any = (
+    _interpreted_read
+    if INTERPRETED
+    else types.ExternalFunction(
+        "pread",
+        types.intp(types.int32, types.uintp, types.uintp, types.int64),  # an address, a size, a place
+    )
+)
+
+
+@loop(_SIGNATURE)
+def read_each(descriptor: int, starts: np.ndarray, lengths: np.ndarray, out: np.ndarray) -> int:
+    """Read the ranges, one behind the other, into ``out``; how many of them were read as a whole.
+
+    It ends before the first range for which there is no room in ``out``, or of which the system did not
+    bring all bytes at once: why that was, is for the caller to find out.
+    """
+    filled = 0
+    for at in range(len(starts)):
+        length = lengths[at]
+        if length < 0 or length > len(out) - filled:
+            return at
+        if _pread(descriptor, out.ctypes.data + filled, length, starts[at]) != length:
+            return at
+        filled += length
+    return len(starts)
