@@ -20,7 +20,7 @@ from kcompact.inspect.severity import Finding, Level
 from kcompact.report.compact.compaction_html import render_html as render_compaction
 from kcompact.report.compact.compaction_report import CompactionReport, SharedKey
 from kcompact.report.inspect.inspection_html import render_html as render_inspection
-from kcompact.report.pictures import BINS, WIDTH, curves, offset_axis
+from kcompact.report.pictures import BINS, WIDTH, GapColumns, curves, offset_axis
 from kcompact.report.verify.verify_html import render_html as render_verification
 from kcompact.report.verify.verify_words import Keys
 from kcompact.verify.check import Severity
@@ -198,7 +198,7 @@ def heights(path: str) -> dict[int, float]:
 
 def test_each_column_of_an_axis_shows_the_shares_of_its_offsets() -> None:
     """160 offsets in 80 columns: the first 40 columns are removed, one in the last is missing."""
-    gaps = np.array([(0, 79, 0), (159, 159, 1)])
+    gaps = GapColumns(*np.array([(0, 79, 0), (159, 159, 1)]).T)
     axis = offset_axis("t-0", (0, 159), gaps, "")
     assert heights(axis.paths["removed"]) == pytest.approx(dict.fromkeys(range(40), 1.0))
     assert heights(axis.paths["missing"]) == pytest.approx({79: 0.5})
@@ -207,14 +207,15 @@ def test_each_column_of_an_axis_shows_the_shares_of_its_offsets() -> None:
 
 @given(st.sets(st.integers(0, 79)), st.integers(0, 2**40))
 def test_where_every_offset_has_its_column_each_removed_one_is_seen(removed: set[int], first: int) -> None:
-    gaps = np.array([(first + at, first + at, 0) for at in sorted(removed)], np.int64).reshape(-1, 3)
+    rows = [(first + at, first + at, 0) for at in sorted(removed)]
+    gaps = GapColumns(*np.array(rows, np.int64).reshape(-1, 3).T)
     axis = offset_axis("t-0", (first, first + 79), gaps, "")
     assert heights(axis.paths.get("removed", "")) == pytest.approx(dict.fromkeys(removed, 1.0))
     assert heights(axis.paths.get("kept", "")) == pytest.approx(dict.fromkeys(set(range(80)) - removed, 1.0))
 
 
 def test_a_log_of_one_offset_has_an_axis_of_one_column() -> None:
-    axis = offset_axis("t-0", (5, 5), np.empty((0, 3), np.int64), "")
+    axis = offset_axis("t-0", (5, 5), GapColumns(*np.empty((3, 0), np.int64)), "")
     assert axis.paths == {"kept": "M0.0 1.000h640.0V0.000h-640.0z"}
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,25 +55,33 @@ class Axis:
     note: str
 
 
-def offset_axis(label: str, span: tuple[int, int], gaps: np.ndarray, note: str) -> Axis:
-    """``span``: first and last offset of a log. ``gaps``: rows (first, last, missing before), ascending."""
+class GapColumns(NamedTuple):
+    """GapColumns of a log, ascending: int64 columns with one element for each."""
+
+    first_offsets: np.ndarray
+    last_offsets: np.ndarray
+    missing_before: np.ndarray  # offsets that were not in the dump
+
+
+def offset_axis(label: str, span: tuple[int, int], gaps: GapColumns, note: str) -> Axis:
+    """``span``: first and last offset of a log."""
     first, last = span
     edges = np.linspace(first, last + 1, min(BINS, last - first + 1) + 1)
-    missing = _within(gaps, edges, gaps[:, 2])
-    removed = _within(gaps, edges, gaps[:, 1] - gaps[:, 0] + 1 - gaps[:, 2])
+    missing = _within(gaps, edges, gaps.missing_before)
+    removed = _within(gaps, edges, gaps.last_offsets - gaps.first_offsets + 1 - gaps.missing_before)
     offsets = np.diff(edges)
     shares = {"removed": removed / offsets, "missing": missing / offsets}
     shares = {"kept": 1 - shares["removed"] - shares["missing"], **shares}
     return Axis(label, first, last, _stacked(shares, WIDTH / len(offsets)), note)
 
 
-def _within(gaps: np.ndarray, edges: np.ndarray, amounts: np.ndarray) -> np.ndarray:
+def _within(gaps: GapColumns, edges: np.ndarray, amounts: np.ndarray) -> np.ndarray:
     """How much of the amounts, spread evenly over their gaps, lies between neighbouring edges."""
-    if not len(gaps):
+    if not len(gaps.first_offsets):
         return np.zeros(len(edges) - 1)
     # The running sum rises within gaps and is level between them: looked up at the last gap before each edge.
-    last = np.searchsorted(gaps[:, 0], edges, "right") - 1
-    starts, ends = gaps[last, 0], gaps[last, 1] + 1
+    last = np.searchsorted(gaps.first_offsets, edges, "right") - 1
+    starts, ends = gaps.first_offsets[last], gaps.last_offsets[last] + 1
     within = np.clip((edges - starts) / (ends - starts), 0, 1)
     sums = (np.cumsum(amounts) - amounts)[last] + amounts[last] * within
     return np.diff(np.where(last < 0, 0, sums))

@@ -1,8 +1,8 @@
 """``report.html``: the compaction report as pictures, with the figures of each behind it."""
 
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,7 @@ from kcompact.report.compact.compaction_tables import (
 )
 from kcompact.report.html_page import render, shown
 from kcompact.report.inert import printable_key
-from kcompact.report.pictures import Axis, Bar, bar, offset_axis
+from kcompact.report.pictures import Axis, Bar, GapColumns, bar, offset_axis
 from kcompact.report.table import Foreign, Table, texts
 from kcompact.report.text_table import shortened
 
@@ -29,6 +29,7 @@ MOST_AXES = 12  # of these
 _LONGEST_KEY = 200  # characters, of a page
 MOST_TOP_KEYS = 15
 _MOST_CSV_BYTES = 256 << 20  # of a list beside the report that pictures are drawn from
+_BLOCK_BYTES = {True: 8 << 20, False: 1 << 20}  # a line with a key must not be longer than a block
 _WHERE_ALL = "report.json has all"
 
 
@@ -36,7 +37,7 @@ def render_html(report: CompactionReport, folder: Path | None = None) -> str:
     """The report; ``folder`` holds gaps.csv and removed-keys.csv, where they were written."""
     logs = sorted(report.logs, key=lambda log: log.kept_bytes - log.record_bytes)[:MOST_PICTURED_LOGS]
     reasons = [reason for reason in REASONS if any(log.removed[reason] for log in report.logs)]
-    gaps = _rows(folder, "gaps.csv", report.logs, lambda log: log.gaps)
+    gaps = _gaps(folder, report.logs)
     return render(
         PAGE,
         report=report,
@@ -90,7 +91,7 @@ def _reasons_bar(report: CompactionReport, reasons: Sequence[str]) -> list[Bar]:
     ]
 
 
-def _axis(log: LogOutcome, gaps: np.ndarray) -> Axis:
+def _axis(log: LogOutcome, gaps: GapColumns) -> Axis:
     removed = log.gap_offsets - log.gap_offsets_missing_before
     note = (
         f"{log.kept:,} kept, {removed:,} removed by this run, {log.gap_offsets_missing_before:,} missing"
@@ -119,7 +120,7 @@ def _tombstone_bar(log: LogOutcome, largest: int) -> Bar:
 def _top_keys(folder: Path | None) -> Table | None:
     """The keys that lost most records."""
     names = ["topic", "partition", "key", "records_removed", "reason"]
-    found = _table(folder, "removed-keys.csv", names)
+    found = _table(folder, "removed-keys.csv", names, has_line_ends=True)
     if found is None or not found.num_rows:
         return None
     removed = found["records_removed"].to_numpy()
@@ -143,24 +144,27 @@ def _top_keys(folder: Path | None) -> Table | None:
     )
 
 
-def _rows(
-    folder: Path | None, name: str, logs: Sequence[LogOutcome], count: Any
-) -> dict[int, np.ndarray] | None:
-    """(first, last, missing before) of each gap, by log id; None: not written, or too much to read."""
-    found = _table(folder, name, ["first_offset", "last_offset", "missing_before"])
-    if found is None or found.num_rows != sum(map(count, logs)):
+def _gaps(folder: Path | None, logs: Sequence[LogOutcome]) -> dict[int, GapColumns] | None:
+    """The gaps of each log, by log id; None: not written, or too much to read."""
+    names = ["first_offset", "last_offset", "missing_before"]
+    has_line_ends = any(end in log.topic for log in logs for end in "\r\n")
+    found = _table(folder, "gaps.csv", names, has_line_ends=has_line_ends)
+    if found is None or found.num_rows != sum(log.gaps for log in logs):
         return None
-    rows = np.stack([column.to_numpy() for column in found.columns], axis=1).reshape(-1, 3)
-    ends = np.cumsum([count(log) for log in logs])
-    return {log.log_id: part for log, part in zip(logs, np.split(rows, ends)[:-1], strict=True)}
+    columns = [found[name].to_numpy() for name in names] if found.num_rows else [np.empty(0, np.int64)] * 3
+    ends = list(accumulate(log.gaps for log in logs))
+    return {
+        log.log_id: GapColumns(*(column[end - log.gaps : end] for column in columns))
+        for log, end in zip(logs, ends, strict=True)
+    }
 
 
-def _table(folder: Path | None, name: str, columns: list[str]) -> pa.Table | None:
+def _table(folder: Path | None, name: str, columns: list[str], *, has_line_ends: bool) -> pa.Table | None:
+    """Columns of a list. Where no cell can have a line end, Arrow finds lines much quicker."""
     path = folder / name if folder else None
     if path is None or not path.exists() or path.stat().st_size > _MOST_CSV_BYTES:
         return None
     types = {"topic": pa.string(), "key": pa.string(), "reason": pa.string()}
     options = csv.ConvertOptions(include_columns=columns, column_types=types, strings_can_be_null=False)
-    return csv.read_csv(
-        path, csv.ReadOptions(block_size=8 << 20), csv.ParseOptions(newlines_in_values=True), options
-    )
+    parsing = csv.ParseOptions(newlines_in_values=has_line_ends)
+    return csv.read_csv(path, csv.ReadOptions(block_size=_BLOCK_BYTES[has_line_ends]), parsing, options)

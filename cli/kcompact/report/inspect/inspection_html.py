@@ -9,7 +9,7 @@ from kcompact.report.html_page import render, shown
 from kcompact.report.inert import printable_key
 from kcompact.report.inspect.inspection_sections import sections
 from kcompact.report.inspect.inspection_text import place
-from kcompact.report.pictures import Axis, Bar, bar, offset_axis
+from kcompact.report.pictures import Axis, Bar, GapColumns, bar, offset_axis
 
 MOST_PICTURED_LOGS = 20
 _WHERE_ALL = "--format json has all"
@@ -88,8 +88,8 @@ def _key_bars(found: Inspection) -> list[Bar]:
 
 def _axis(log: LogFacts) -> Axis:
     """The longest gaps, which are all that are told one by one."""
-    gaps = np.array([(gap.first_offset, gap.last_offset, gap.length) for gap in log.gaps.longest], np.int64)
-    gaps = gaps[np.argsort(gaps[:, 0])]
-    few = "" if len(gaps) == log.gaps.count else f", the {len(gaps)} longest drawn"
+    rows = sorted((gap.first_offset, gap.last_offset, gap.length) for gap in log.gaps.longest)
+    gaps = GapColumns(*np.array(rows, np.int64).T)
+    few = "" if len(rows) == log.gaps.count else f", the {len(rows)} longest drawn"
     note = f"{log.gaps.count:,} gaps, {log.gaps.missing_offsets:,} offsets missing{few}"
     return offset_axis(_name(log), (log.first_offset, log.last_offset), gaps, note)
