@@ -1,6 +1,7 @@
 """A record, and the index row that stands for it."""
 
 import hashlib
+from functools import cache
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -62,6 +63,7 @@ HASH_BYTES = 16
 VALUE_PRESENT, VALUE_NULL, VALUE_EMPTY, VALUE_WORD_NULL = 0, 1, 2, 3
 
 
+@cache
 def index_schema(extra: frozenset[str] = frozenset()) -> pa.Schema:
     """INDEX_SCHEMA followed by the ``extra`` columns asked for, in EXTRA_FIELDS' order."""
     return pa.schema([*INDEX_SCHEMA, *(f for name, f in EXTRA_FIELDS.items() if name in extra)])
