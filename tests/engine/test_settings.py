@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from conftest import Run
+from kcompact.engine.startup.settings import SessionOptions, jvm_options
 
 
 @pytest.mark.parametrize(
@@ -30,3 +31,15 @@ def test_a_heap_that_cannot_do_is_refused_in_a_sentence(
     assert words in run.stderr
     assert "hint: " in run.stderr
     assert run.stdout == ""
+
+
+@pytest.mark.parametrize("master", [None, "local[2]", "local[2,4]"])
+def test_blocks_that_stay_on_this_machine_are_not_packed(master: str | None) -> None:
+    assert jvm_options(SessionOptions(master=master)).properties["spark.shuffle.compress"] == "false"
+    asked = SessionOptions(master=master, conf=(("spark.shuffle.compress", "true"),))
+    assert jvm_options(asked).properties["spark.shuffle.compress"] == "true"
+
+
+def test_blocks_that_may_leave_it_are_packed_as_spark_does() -> None:
+    executors = SessionOptions(master="local-cluster[1,1,1024]")
+    assert "spark.shuffle.compress" not in jvm_options(executors).properties
