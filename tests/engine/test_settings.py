@@ -38,8 +38,3 @@ def test_blocks_that_stay_on_this_machine_are_not_packed(master: str | None) -> 
     assert jvm_options(SessionOptions(master=master)).properties["spark.shuffle.compress"] == "false"
     asked = SessionOptions(master=master, conf=(("spark.shuffle.compress", "true"),))
     assert jvm_options(asked).properties["spark.shuffle.compress"] == "true"
-
-
-def test_blocks_that_may_leave_it_are_packed_as_spark_does() -> None:
-    executors = SessionOptions(master="local-cluster[1,1,1024]")
-    assert "spark.shuffle.compress" not in jvm_options(executors).properties
