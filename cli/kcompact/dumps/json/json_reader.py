@@ -186,7 +186,8 @@ class JsonReader:
         if role == "key" and self._dialect.key_encoding != "json":
             raise UnreadableError(
                 "the key is no string, but the keys at the beginning of the dump are",
-                "add --canonical-keys if keys are JSON of several types here",
+                "add --canonical-keys if keys are JSON of several types here: those of one value, such as 10"
+                " and 1e1, are then one key however spelt",
             )
         if self._dialect.doubles and role == "key":
             self._rules.check_numbers(parsed.spelling(self._paths["key"] or ()))

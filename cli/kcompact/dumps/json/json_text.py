@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import orjson
@@ -12,6 +13,8 @@ from kcompact.dumps.records.shown import shown
 _DECODER = json.JSONDecoder()
 _WHITESPACE = " \t\n\r"
 _OPENINGS = frozenset(b'0123456789-[{"tfn')
+_OUT_OF_REACH = "export it again with keys that are spelt otherwise"
+_MOST_ZEROS = 30  # behind an integer that is written out
 _ESCAPED_QUOTE = b"\\u0022"  # orjson writes it in another way
 
 
@@ -150,13 +153,47 @@ def end_of_value(data: bytes) -> int | None:
 def canonical(spelling: bytes) -> bytes:
     """The same JSON value without blanks, with sorted names: equal for equal values however spelt.
 
-    Raises UnreadableError where it has a member twice.
+    Numbers are compared digit by digit: as floats, 9007199254740993.1 and 9007199254740993.2 are one.
+    Raises UnreadableError where it has a member twice, or cannot be compared.
     """
     parsed = ParsedJson(spelling)
     if parsed.twice:
         raise repeated_member(min(parsed.twice), "the key")
-    value = json.loads(spelling)
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    try:
+        return parsed.encoded(
+            _written(json.loads(spelling.decode("utf-8", parsed.errors), parse_float=_exact))
+        )
+    except RecursionError as error:
+        raise UnreadableError("the key is nested too deeply", _OUT_OF_REACH) from error
+
+
+def _exact(spelling: str) -> int | Decimal:
+    """A number with a fraction or an exponent: an integer where it is one that can be written out."""
+    try:
+        number = Decimal(spelling)
+    except InvalidOperation as error:  # an exponent of 19 digits and more
+        raise UnreadableError("the key holds a number that is too large to compare", _OUT_OF_REACH) from error
+    sign, digits, told = number.as_tuple()
+    if not any(digits):
+        return 0
+    zeros = next(place for place, digit in enumerate(reversed(digits)) if digit)
+    exponent = int(told) + zeros
+    shortest = Decimal((sign, digits[: len(digits) - zeros], exponent))
+    return int(shortest) if 0 <= exponent <= _MOST_ZEROS else shortest
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, dict):
+        names = sorted(value)
+        members = zip(map(_dumped, names), map(_written, map(value.__getitem__, names)), strict=True)
+        return "{" + ",".join(map(":".join, members)) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_written, value)) + "]"
+    return str(value) if isinstance(value, Decimal) else _dumped(value)
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def reads_as_json(text: bytes) -> bool:
