@@ -46,15 +46,17 @@ RULES = 6
 _SIGNATURE = (
     "void(uint8[::1], int64, int64[::1], int64[:, ::1], uint64[::1], uint8[:, ::1], uint8[::1],"
     " int64[:, ::1], uint8[::1], int32[::1], int64[:, ::1],"
-    " uint8[::1], int64[::1], int64[::1], int64[:, ::1])"
+    " uint8[::1], int64[::1], int64[::1], int64[:, ::1], uint64[:, ::1], int64[:, ::1])"
 )
 
 
 @part
 def _clear(spans: np.ndarray) -> None:
+    """Of what is missing, places count for value and headers alone."""
     for name in range(len(spans)):
         spans[name, KIND] = c.MISSING
-        spans[name, START] = spans[name, END] = spans[name, HELD] = 0
+    spans[VALUE, START] = spans[VALUE, END] = spans[VALUE, HELD] = 0
+    spans[HEADERS, START] = spans[HEADERS, END] = 0
 
 
 @part
@@ -245,6 +247,8 @@ def scan_json_lines(
     topics: np.ndarray,
     topic_ends: np.ndarray,
     state: np.ndarray,
+    names: np.ndarray,
+    spelt: np.ndarray,
     spans: np.ndarray,
 ) -> None:
     """Read lines until ``end`` (behind a newline), or until the columns are full."""
@@ -252,7 +256,8 @@ def scan_json_lines(
     state[c.KEY_BYTES] = 0
     while at < end and row < numbers.shape[1] and refusals < len(refused):
         _clear(spans)
-        after = _line_end(data, object_end(data, past_blanks(data, at), table, words, texts, spans))
+        start = past_blanks(data, at)
+        after = _line_end(data, object_end(data, start, table, words, texts, names, spelt, spans))
         if after > 0 and _fill(data, spans, row, rules, literal, numbers, keys, topics, topic_ends, state):
             numbers[c.START, row], numbers[c.END, row] = at, after
             row += 1

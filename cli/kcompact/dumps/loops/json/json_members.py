@@ -10,6 +10,8 @@ from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.compiling import part
 from kcompact.dumps.loops.json.json_names import LENGTH, NONE, PARENT, PREFIXES, TOP
 from kcompact.dumps.loops.json.json_values import REFUSED, null_end, past_blanks, string_end, value_end
+from kcompact.dumps.loops.json.name_guesses import LENGTH as GUESSED_LENGTH
+from kcompact.dumps.loops.json.name_guesses import ROW, guess_again, is_as_guessed
 from kcompact.dumps.loops.words import word_at
 
 KIND, START, END, HELD = range(4)
@@ -21,16 +23,27 @@ _BYTE = 8
 
 @part
 def object_end(
-    data: np.ndarray, at: int, table: np.ndarray, words: np.ndarray, texts: np.ndarray, spans: np.ndarray
+    data: np.ndarray,
+    at: int,
+    table: np.ndarray,
+    words: np.ndarray,
+    texts: np.ndarray,
+    names: np.ndarray,
+    spelt: np.ndarray,
+    spans: np.ndarray,
 ) -> int:
-    """Behind the object that starts at ``at``; ``spans`` learn where the values of known names are."""
+    """Behind the object that starts at ``at``; ``spans`` learn where the values of known names are.
+
+    ``names`` and ``spelt`` are NameGuesses.
+    """
     if data[at] != _OPEN:
         return REFUSED
-    parent, is_new = TOP, True
+    parent, is_new, place = TOP, True, -1
     while True:
         at = past_blanks(data, at + 1)
         if not (is_new and data[at] == _CLOSE):
-            at, entered = _member_end(data, at, parent, table, words, texts, spans)
+            place += 1
+            at, entered = _member_end(data, at, place, parent, table, words, texts, names, spelt, spans)
             if entered != NONE:
                 parent, is_new = entered, True
                 continue
@@ -60,20 +73,27 @@ def _past_closings(data: np.ndarray, at: int, parent: int, table: np.ndarray) ->
 def _member_end(
     data: np.ndarray,
     at: int,
+    place: int,
     parent: int,
     table: np.ndarray,
     words: np.ndarray,
     texts: np.ndarray,
+    names: np.ndarray,
+    spelt: np.ndarray,
     spans: np.ndarray,
 ) -> tuple[int, int]:
     """Behind the value of the member that starts at ``at``, and NONE.
 
     If that is an object some of whose members are asked for: where it starts, and the row of its name.
     """
-    close = _name_end(data, at)
-    if close < 0:
-        return REFUSED, NONE
-    name = _name_number(data, at + 1, close, parent, table, words, texts)
+    if is_as_guessed(data, at, place, parent, names, spelt):
+        name, close = names[place, ROW], at + 1 + names[place, GUESSED_LENGTH]
+    else:
+        close = _name_end(data, at)
+        if close < 0:
+            return REFUSED, NONE
+        name = _name_number(data, at + 1, close, parent, table, words, texts)
+        guess_again(data, at + 1, close, place, name, parent, names, spelt)
     at = past_blanks(data, close + 1)
     if data[at] != _COLON or (name >= 0 and spans[name, KIND] != c.MISSING):
         return REFUSED, NONE  # if it is there twice, the reference says which one counts

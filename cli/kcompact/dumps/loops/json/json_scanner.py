@@ -21,6 +21,7 @@ from kcompact.dumps.loops.json.json_lines_loop import (
 )
 from kcompact.dumps.loops.json.json_names import JsonNames, json_names
 from kcompact.dumps.loops.json.json_text_loop import write_texts
+from kcompact.dumps.loops.json.name_guesses import NameGuesses
 from kcompact.dumps.loops.scanned_rows import ScannedRows
 from kcompact.dumps.loops.value_columns import (
     KIND_EXTRA,
@@ -59,6 +60,7 @@ class JsonScanner:
         self._rules[TOPIC_NEEDED] = file.topic is None
         self._rules[CONTENTS] = bool(extra)
         self._rules[KINDS] = bool(extra & KIND_EXTRA)
+        self._guesses = NameGuesses()
         self._spans = np.zeros((len(names.table), 4), np.int64)
 
     def start(self, window: Window, columns: Columns) -> None:
@@ -77,6 +79,8 @@ class JsonScanner:
             columns.topics,
             columns.topic_ends,
             columns.state,
+            self._guesses.names,
+            self._guesses.spelt,
             self._spans,
         )
 
