@@ -1,7 +1,11 @@
 """CSV, with or without a header line; a record may span lines inside quotes."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import BinaryIO
+
+import numpy as np
 
 from kcompact.dumps.json.json_scan import chunks_of
 from kcompact.dumps.records.framed import NOISE_LINES, Frame
@@ -11,6 +15,8 @@ from kcompact.dumps.text.csv_reader import CsvReader, CsvShape
 from kcompact.dumps.text.line_layout import LineLayout
 from kcompact.dumps.text.lines import lines_of, ranges_between, without_line_end
 
+_COUNTED_BYTES = 256 << 10  # stay in the processor's cache
+_MOST_THREADS = 8
 _UNFINISHED = "a quoted field does not end before the file does"
 _UNFINISHED_HINT = "the last line is cut off, or a quote is missing: export the dump again"
 
@@ -70,22 +76,39 @@ def quotes_in(data: bytes, quoting: str) -> int:
 def _outside_quotes(file: DumpFile, ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The same ranges, but for cuts inside of quotes, which move to the end of their record.
 
-    Whether a quote is open can only be known from the start of the file on: all quotes are counted, which
-    is quick.
+    Whether a quote is open can only be known from the start of the file on: all quotes are counted, several
+    ranges at a time.
     """
-    cuts = [ranges[0][0]]
-    for _, candidate in ranges[:-1]:
-        if candidate <= cuts[-1]:
-            continue
-        is_open = _quotes_between(file.data_path, cuts[-1], candidate, file.shape.quoting) % 2 == 1
-        cut = _end_of_record(file, candidate) if is_open else candidate
-        if cut < file.data_bytes:
-            cuts.append(cut)
+    counted = _quotes_by_backslash if file.shape.quoting == "backslash" else _quotes_between
+    with ThreadPoolExecutor(_MOST_THREADS) as pool:
+        counts = pool.map(lambda one: counted(file.data_path, *one), ranges[:-1])
+        cuts, quotes = [ranges[0][0]], 0
+        for (_, candidate), count in zip(ranges[:-1], counts, strict=True):
+            quotes += count
+            if candidate <= cuts[-1]:
+                continue
+            cut = _end_of_record(file, candidate) if quotes % 2 == 1 else candidate
+            if cut < file.data_bytes:
+                cuts.append(cut)
     return ranges_between(cuts, file.data_bytes)
 
 
-def _quotes_between(path: str, start: int, end: int, quoting: str) -> int:
-    return sum(quotes_in(chunk, quoting) for _, chunk in chunks_of(path, start, end))
+def _quotes_between(path: str, start: int, end: int) -> int:
+    found, buffer = 0, bytearray(_COUNTED_BYTES)
+    marks = np.frombuffer(buffer, np.uint8)  # numpy counts several times as fast as bytes do, and in threads
+    with Path(path).open("rb", buffering=0) as source:
+        source.seek(start)
+        while start < end:
+            read = source.readinto(memoryview(buffer)[: end - start])
+            if not read:
+                raise EOFError(path)
+            found += int(np.count_nonzero(marks[:read] == ord('"')))
+            start += read
+    return found
+
+
+def _quotes_by_backslash(path: str, start: int, end: int) -> int:
+    return sum(quotes_in(chunk, "backslash") for _, chunk in chunks_of(path, start, end))
 
 
 def _end_of_record(file: DumpFile, start: int) -> int:
