@@ -17,6 +17,7 @@ from kcompact.verify.rows.pairs import Pairs, ShareReader
 from kcompact.verify.rows.settling import Rules, SettledLog, added_up
 from kcompact.verify.rows.wanted import Wanted
 
+_KEYS_PER_RECEIVER = 10_000
 NO_KEYS = pa.array([], pa.binary())
 
 
@@ -60,10 +61,12 @@ class DumpRows:
             figures = added_up(share.logs for share in shares)
             if wanted.is_nothing:
                 return Pairs(send_in_process(0, 1, lambda _: iter(())), 1, self.reader), figures
-            stage = send_wanted(self.send, self.plans, self.receivers, wanted)
+            # A task costs as much as some thousand keys do, and every question is asked of all of them.
+            receivers = min(self.receivers, 1 + len(keys) // _KEYS_PER_RECEIVER)
+            stage = send_wanted(self.send, self.plans, receivers, wanted)
             taken = rows_in(stage.driver_blocks(), TAKEN)
             if not taken:
-                return Pairs(stage, self.receivers, self.reader), figures
+                return Pairs(stage, receivers, self.reader), figures
             others = pa.concat_arrays([others, *(batch.column("key") for batch in taken)])
 
     def _settle(self, rules: Rules, others: pa.Array) -> list[FoldedSettled]:
