@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -120,6 +121,28 @@ def test_a_signal_after_the_work_disturbs_nothing(tmp_path: Path, number: signal
     assert code in (0, 130)
     assert err == ""
     assert wait_until(lambda: is_clean(tmp_path), seconds=0.5), processes_of(tmp_path)
+
+
+_CLEARED_AWAY = """
+import os, signal, time
+from kcompact.engine.signals import stopped_by_signals
+class Interrupted:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.1)
+try:
+    with stopped_by_signals():
+        Interrupted()
+        time.sleep(60)
+except KeyboardInterrupt:
+    print("stopped")
+"""
+
+
+def test_a_signal_is_heard_where_an_object_is_cleared_away() -> None:
+    command = [sys.executable, "-c", _CLEARED_AWAY]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "stopped\n", "")
 
 
 def start_inspect(temporary: Path) -> subprocess.Popen[str]:

@@ -3,17 +3,21 @@
 One that was ignored when the process began stays ignored (``nohup``, a script's jobs in the background).
 """
 
+import _thread
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 from kcompact.errors import ExitCode
 
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_AGAIN_SECONDS = 0.01
 _DEAF_SECONDS = 3.0  # clearing away takes a fraction; whoever asks again later is heard again
 
 Handler = Callable[[int, FrameType | None], object] | int | None
@@ -21,8 +25,12 @@ Handler = Callable[[int, FrameType | None], object] | int | None
 
 @contextmanager
 def stopped_by_signals() -> Iterator[None]:
-    """Within the context a signal raises KeyboardInterrupt; more signals soon after it are ignored."""
+    """Within the context a signal raises KeyboardInterrupt; more signals soon after it are ignored.
+
+    Raised where Python clears an object away, it would only be printed: then it is raised again.
+    """
     interrupted_at = -_DEAF_SECONDS
+    usual = sys.unraisablehook
 
     def stop(number: int, frame: FrameType | None) -> None:
         nonlocal interrupted_at
@@ -30,9 +38,21 @@ def stopped_by_signals() -> Iterator[None]:
             interrupted_at = time.monotonic()
             signal.default_int_handler(number, frame)
 
+    def hear_again(unheard: Any) -> None:
+        nonlocal interrupted_at
+        if isinstance(unheard.exc_value, KeyboardInterrupt):
+            interrupted_at = -_DEAF_SECONDS
+            threading.Timer(_AGAIN_SECONDS, _thread.interrupt_main).start()
+        else:
+            usual(unheard)
+
     with handlers_kept():
         _handle_with(stop)
-        yield
+        sys.unraisablehook = hear_again
+        try:
+            yield
+        finally:
+            sys.unraisablehook = usual
 
 
 @contextmanager
