@@ -3,7 +3,6 @@
 One that was ignored when the process began stays ignored (``nohup``, a script's jobs in the background).
 """
 
-import _thread
 import os
 import signal
 import sys
@@ -29,20 +28,21 @@ def stopped_by_signals() -> Iterator[None]:
 
     Raised where Python clears an object away, it would only be printed: then it is raised again.
     """
-    interrupted_at = -_DEAF_SECONDS
+    interrupted_at, heard = -_DEAF_SECONDS, signal.SIGINT
     usual = sys.unraisablehook
 
     def stop(number: int, frame: FrameType | None) -> None:
-        nonlocal interrupted_at
+        nonlocal interrupted_at, heard
         if time.monotonic() - interrupted_at >= _DEAF_SECONDS:
-            interrupted_at = time.monotonic()
+            interrupted_at, heard = time.monotonic(), signal.Signals(number)
             signal.default_int_handler(number, frame)
 
     def hear_again(unheard: Any) -> None:
         nonlocal interrupted_at
         if isinstance(unheard.exc_value, KeyboardInterrupt):
             interrupted_at = -_DEAF_SECONDS
-            threading.Timer(_AGAIN_SECONDS, _thread.interrupt_main).start()
+            main = threading.main_thread().ident
+            threading.Timer(_AGAIN_SECONDS, signal.pthread_kill, (main, heard)).start()
         else:
             usual(unheard)
 
