@@ -42,3 +42,12 @@ def test_a_long_topic_is_cut_alike() -> None:
     (row,) = rows_of([b"k"], topic="../" * MEGABYTE)
     assert len(row["topic"]) <= MOST_CHARACTERS
     assert row["topic"].startswith("../../")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\x85", "\u2028", '"\n'])
+def test_each_row_is_a_line_whatever_line_ends_are_in_it(end: str) -> None:
+    keys = [f"a{end}b".encode(), end.encode(), b"c"]
+    lines = render_removed_keys(
+        f"t{end}u", 0, pa.table([keys, [1] * 3, [7] * 3, [9] * 3, [None] * 3], schema=REMOVED_SCHEMA)
+    )
+    assert len(lines.decode().splitlines()) == lines.count(b"\n") == 3

@@ -56,7 +56,7 @@ class Axis:
 
 
 class GapColumns(NamedTuple):
-    """GapColumns of a log, ascending: int64 columns with one element for each."""
+    """Gaps of a log, ascending: int64 columns with one element for each."""
 
     first_offsets: np.ndarray
     last_offsets: np.ndarray

@@ -29,7 +29,7 @@ MOST_AXES = 12  # of these
 _LONGEST_KEY = 200  # characters, of a page
 MOST_TOP_KEYS = 15
 _MOST_CSV_BYTES = 256 << 20  # of a list beside the report that pictures are drawn from
-_BLOCK_BYTES = {True: 8 << 20, False: 1 << 20}  # a line with a key must not be longer than a block
+_BLOCK_BYTES = 1 << 20  # read by one thread; more than the longest line, whose key csv_parts cuts
 _WHERE_ALL = "report.json has all"
 
 
@@ -120,7 +120,7 @@ def _tombstone_bar(log: LogOutcome, largest: int) -> Bar:
 def _top_keys(folder: Path | None) -> Table | None:
     """The keys that lost most records."""
     names = ["topic", "partition", "key", "records_removed", "reason"]
-    found = _table(folder, "removed-keys.csv", names, has_line_ends=True)
+    found = _table(folder, "removed-keys.csv", names)
     if found is None or not found.num_rows:
         return None
     removed = found["records_removed"].to_numpy()
@@ -147,8 +147,7 @@ def _top_keys(folder: Path | None) -> Table | None:
 def _gaps(folder: Path | None, logs: Sequence[LogOutcome]) -> dict[int, GapColumns] | None:
     """The gaps of each log, by log id; None: not written, or too much to read."""
     names = ["first_offset", "last_offset", "missing_before"]
-    has_line_ends = any(end in log.topic for log in logs for end in "\r\n")
-    found = _table(folder, "gaps.csv", names, has_line_ends=has_line_ends)
+    found = _table(folder, "gaps.csv", names)
     if found is None or found.num_rows != sum(log.gaps for log in logs):
         return None
     columns = [found[name].to_numpy() for name in names] if found.num_rows else [np.empty(0, np.int64)] * 3
@@ -159,12 +158,11 @@ def _gaps(folder: Path | None, logs: Sequence[LogOutcome]) -> dict[int, GapColum
     }
 
 
-def _table(folder: Path | None, name: str, columns: list[str], *, has_line_ends: bool) -> pa.Table | None:
-    """Columns of a list. Where no cell can have a line end, Arrow finds lines much quicker."""
+def _table(folder: Path | None, name: str, columns: list[str]) -> pa.Table | None:
+    """Columns of a list, whose lines are read side by side: ``csv_parts`` escapes line ends in cells."""
     path = folder / name if folder else None
     if path is None or not path.exists() or path.stat().st_size > _MOST_CSV_BYTES:
         return None
     types = {"topic": pa.string(), "key": pa.string(), "reason": pa.string()}
     options = csv.ConvertOptions(include_columns=columns, column_types=types, strings_can_be_null=False)
-    parsing = csv.ParseOptions(newlines_in_values=has_line_ends)
-    return csv.read_csv(path, csv.ReadOptions(block_size=_BLOCK_BYTES[has_line_ends]), parsing, options)
+    return csv.read_csv(path, csv.ReadOptions(block_size=_BLOCK_BYTES), convert_options=options)

@@ -19,7 +19,7 @@ _WRITE_OPTIONS = csv.WriteOptions(include_header=False, quoting_style="needed")
 
 
 def render_removed_keys(topic: str, partition: int, removed: pa.Table) -> bytes:
-    """CSV lines for rows of ``log.plain.REMOVED_SCHEMA``; keys printable and inert in a spreadsheet.
+    """CSV lines for rows of ``REMOVED_SCHEMA``; keys printable and inert in a spreadsheet, a row a line.
 
     A key of more than LONGEST_KEY_BYTES is cut, as ``printable_key`` cuts it: with its length and digest.
     """
@@ -30,7 +30,7 @@ def render_removed_keys(topic: str, partition: int, removed: pa.Table) -> bytes:
 
 
 def render_gaps(topic: str, partition: int, gaps: np.ndarray) -> bytes:
-    """CSV lines for rows (n, 3) of ``log.gaps``: both ends inclusive here, as people read them."""
+    """CSV lines for rows (n, 3) of ``gap_rows``: both ends inclusive here, as people read them."""
     if not len(gaps):
         return b""
     starts, ends, missing = gaps[:, 0], gaps[:, 1], gaps[:, 2]
