@@ -14,12 +14,12 @@ from kcompact.dumps.records.layout import UnreadableError
 
 DIGITS = st.text("0159", min_size=1, max_size=22)
 NUMBERS = st.builds(
-    "{}{}.{}{}".format,
+    "{}{}{}{}".format,
     st.sampled_from(["", "-"]),
     DIGITS.map(lambda digits: digits.lstrip("0") or "0"),
-    DIGITS,
-    st.sampled_from(["", "e0", "E+2", "e-3", "e21"]),
-)
+    st.just("") | DIGITS.map(".{}".format) | st.sampled_from(["0" * 30, "0" * 31, "0" * 40]),
+    st.sampled_from(["", "e0", "E+2", "e-3", "e21", "e31"]),
+).filter(lambda number: not number.lstrip("-").startswith("00"))
 
 
 @given(NUMBERS, NUMBERS)
@@ -37,6 +37,11 @@ def test_a_number_in_a_key_keeps_its_value(number: str) -> None:
 @pytest.mark.parametrize("text", [b'{"a":"\\ud800"}', b'{"a":"\xff"}'])
 def test_half_characters_and_raw_bytes_are_a_part_of_the_key(text: bytes) -> None:
     assert canonical(text.replace(b":", b" : ")) == canonical(text)
+
+
+@pytest.mark.parametrize("key", [b"1" * 5_000 + b".0", b"1" * 5_000 + b".5"])
+def test_numbers_may_have_more_digits_than_python_prints_of_an_integer(key: bytes) -> None:
+    assert canonical(key) == key.removesuffix(b".0")
 
 
 def test_numbers_that_are_too_large_to_compare_are_refused() -> None:

@@ -161,25 +161,25 @@ def canonical(spelling: bytes) -> bytes:
         raise repeated_member(min(parsed.twice), "the key")
     try:
         return parsed.encoded(
-            _written(json.loads(spelling.decode("utf-8", parsed.errors), parse_float=_exact))
+            _written(
+                json.loads(spelling.decode("utf-8", parsed.errors), parse_int=_exact, parse_float=_exact)
+            )
         )
     except RecursionError as error:
         raise UnreadableError("the key is nested too deeply", _OUT_OF_REACH) from error
 
 
-def _exact(spelling: str) -> int | Decimal:
-    """A number with a fraction or an exponent: an integer where it is one that can be written out."""
+def _exact(spelling: str) -> Decimal:
+    """A number with its digits as few as can be: equal numbers get equal digits and exponents."""
     try:
         number = Decimal(spelling)
     except InvalidOperation as error:  # an exponent of 19 digits and more
         raise UnreadableError("the key holds a number that is too large to compare", _OUT_OF_REACH) from error
     sign, digits, told = number.as_tuple()
     if not any(digits):
-        return 0
+        return Decimal(0)
     zeros = next(place for place, digit in enumerate(reversed(digits)) if digit)
-    exponent = int(told) + zeros
-    shortest = Decimal((sign, digits[: len(digits) - zeros], exponent))
-    return int(shortest) if 0 <= exponent <= _MOST_ZEROS else shortest
+    return Decimal((sign, digits[: len(digits) - zeros], int(told) + zeros))
 
 
 def _written(value: Any) -> str:
@@ -189,7 +189,9 @@ def _written(value: Any) -> str:
         return "{" + ",".join(map(":".join, members)) + "}"
     if isinstance(value, list):
         return "[" + ",".join(map(_written, value)) + "]"
-    return str(value) if isinstance(value, Decimal) else _dumped(value)
+    if isinstance(value, Decimal):
+        return f"{value:f}" if 0 <= int(value.as_tuple().exponent) <= _MOST_ZEROS else str(value)
+    return _dumped(value)
 
 
 def _dumped(value: Any) -> str:
