@@ -22,8 +22,8 @@ _SMALL_INPUT_BYTES = 64 << 20  # up to here Java's start counts for more than it
 CARRYING = {"spark.shuffle.sort.bypassMergeThreshold": "1"}
 """How Spark carries blocks, on this machine and on clusters."""
 
-# Packing and unpacking blocks took a twentieth of a large run's CPU time, to write half as much.
-_CARRYING_ON_ONE_DISK = {"spark.shuffle.compress": "false", "spark.shuffle.checksum.enabled": "false"}
+# Blocks come packed (engine/blocks.py); between machines, what is saved by packing them again may count.
+_CARRYING_ON_ONE_DISK = {"spark.shuffle.compress": "false"}
 
 
 @dataclass(frozen=True)
