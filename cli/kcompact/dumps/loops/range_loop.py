@@ -1,5 +1,6 @@
 """Ranges of a file read one by one into one buffer: what lies between them is not read."""
 
+import ctypes
 import os
 from typing import Any
 
@@ -17,8 +18,6 @@ _SIGNATURE = types.int64(
 
 
 def _interpreted_read(descriptor: int, address: int, length: int, start: int) -> int:
-    import ctypes  # where nothing is compiled, which is in tests
-
     try:
         content = os.pread(descriptor, length, start)
     except OSError:

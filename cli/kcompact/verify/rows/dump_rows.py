@@ -61,7 +61,7 @@ class DumpRows:
             figures = added_up(share.logs for share in shares)
             if wanted.is_nothing:
                 return Pairs(send_in_process(0, 1, lambda _: iter(())), 1, self.reader), figures
-            # A task costs as much as some thousand keys do, and every question is asked of all of them.
+            # Each question is a stage of so many tasks, and a task costs as much as some thousand keys do.
             receivers = min(self.receivers, 1 + len(keys) // _KEYS_PER_RECEIVER)
             stage = send_wanted(self.send, self.plans, receivers, wanted)
             taken = rows_in(stage.driver_blocks(), TAKEN)
