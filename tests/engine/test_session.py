@@ -27,12 +27,12 @@ def test_a_run_prints_nothing_of_its_own_and_leaves_nothing(tmp_path: Path) -> N
     assert wait_until(lambda: is_clean(tmp_path), seconds=0.5), processes_of(tmp_path)
 
 
-def test_the_first_task_finds_a_worker_awake_and_so_does_a_query(tmp_path: Path) -> None:
+def test_the_first_task_waits_for_the_worker_that_is_woken_and_so_there_is_no_other(tmp_path: Path) -> None:
     code = """
-import os, sys, threading
+import os, sys
 from pathlib import Path
 sys.path.insert(0, TESTS)
-from engine_runs import processes_of, wait_until
+from engine_runs import processes_of
 from kcompact.engine.session import SessionOptions, open_session
 from kcompact.engine.tasks import run_tasks
 
@@ -49,19 +49,17 @@ def id_of_a_query(spark):
 
 def workers():
     running = processes_of(Path(os.environ["TMPDIR"]))
-    daemon = "-m kcompact.engine.startup.worker_daemon"
-    return sorted(pid for pid, command in running.items() if daemon in command)
+    return sorted(pid for pid, command in running.items() if command.strip().endswith(" pyspark.worker"))
 
 with open_session(SessionOptions(master="local[2]")) as spark:
-    wait_until(lambda: "wake-worker" not in [thread.name for thread in threading.enumerate()])
-    before = workers()
-    used = [id_of_a_task(spark), id_of_a_query(spark)]
-    print(used[0] in before, used[0] == used[1], workers() == before)
+    used, there = [id_of_a_task(spark)], workers()
+    used.append(id_of_a_query(spark))
+    print(len(there) == 2, used[0] in there, used[0] == used[1], workers() == there)  # the daemon is one
 """.replace("TESTS", repr(str(Path(__file__).parents[1] / "support")))
 
     run = run_python(code, tmp_path)
 
-    assert (run.returncode, run.stdout, run.stderr) == (0, "True True True\n", "")
+    assert (run.returncode, run.stdout, run.stderr) == (0, "True True True True\n", "")
 
 
 def test_spark_home_of_the_user_does_not_matter(tmp_path: Path) -> None:

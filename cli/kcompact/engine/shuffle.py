@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from kcompact.engine.startup.workers import wait_for_worker
 from kcompact.engine.tasks import result_of, value_of
 from kcompact.errors import KcompactError
 
@@ -126,6 +127,7 @@ class _RddStage:
 
     def blocks_for(self, receiver: int) -> list[Block]:
         context = self._received.context
+        wait_for_worker()
         # One partition of this stage: what the tasks of the stage before wrote for all others is kept.
         return for_the_driver(context.runJob(self._received, _values, [receiver]))
 
@@ -150,6 +152,7 @@ class _RddStage:
 
         wanted = [*(range(driver) if receivers is None else receivers), driver]
         done = self._received.mapPartitionsWithIndex(do)
+        wait_for_worker()
         *results, messages = self._received.context.runJob(done, iter, wanted)
         return [value_of(result) for result in results], for_the_driver(messages)
 

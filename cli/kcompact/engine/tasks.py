@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from kcompact.engine.startup.workers import wait_for_worker
 from kcompact.errors import KcompactError
 
 Result = TypeVar("Result")
@@ -49,6 +50,7 @@ def run_tasks(spark: SparkSession, tasks: int, do: Callable[[int], Result]) -> l
 
     context = getattr(spark, "_sc", None)
     if context is not None:
+        wait_for_worker()
         return [value_of(result) for result in context.range(0, tasks, 1, tasks).map(attempt).collect()]
 
     # Spark Connect has no RDDs.
