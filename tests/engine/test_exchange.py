@@ -2,10 +2,12 @@ import itertools
 from collections import Counter
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcompact.engine.exchange import receivers_by_key, shares_by_key
+from kcompact.engine import exchange
+from kcompact.engine.exchange import key_hashes, receivers_by_key, shares_by_key
 from kcompact.engine.passes.grouped_rows import GROUPED, GROUPED_SCHEMA
 
 SCHEMA = pa.schema([("key", pa.binary()), ("number", pa.int64())])
@@ -25,6 +27,29 @@ def test_equal_keys_meet_wherever_they_stand(keys: list[bytes], receivers: int, 
 
     assert all(forth[key] == receiver for key, receiver in back.items())
     assert all(0 <= receiver < receivers for receiver in forth.values())
+
+
+def hash_of_key(key: bytes) -> int:
+    found = (len(key) + 1) * 0x9E3779B97F4A7C15 % 2**64
+    for at in range(0, len(key), 8):
+        word = int.from_bytes(key[at : at + 8].rjust(8, b"\0"), "little")
+        found = (found ^ word) * 0x9E3779B97F4A7C15 % 2**64
+        found ^= found >> 29
+    return found * 0x9E3779B97F4A7C15 % 2**64
+
+
+@pytest.mark.parametrize("has_loop", [True, False])
+@given(st.lists(st.binary(max_size=40), min_size=1, max_size=50), st.data())
+def test_a_task_with_loops_and_one_without_hash_alike(
+    has_loop: bool, keys: list[bytes], data: st.DataObject
+) -> None:
+    from kcompact.dumps.loops import key_hash_loop
+
+    first = data.draw(st.integers(0, len(keys) - 1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exchange, "loaded_loop", lambda _: key_hash_loop if has_loop else None)
+        found = key_hashes(pa.array(keys, pa.binary()).slice(first)).tolist()
+    assert found == list(map(hash_of_key, keys[first:]))
 
 
 @given(st.lists(st.lists(st.integers(0, 30), max_size=8), max_size=5), st.integers(1, 3), st.integers(1, 5))

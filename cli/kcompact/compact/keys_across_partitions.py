@@ -25,7 +25,10 @@ def find_shared_keys(keys: pa.Table, names: Mapping[int, tuple[str, int]]) -> Sh
         return SharedKeys()
     numbers = pa.concat_arrays(keys["key"].chunks).dictionary_encode().indices.to_numpy()
     # Most keys stand in one row alone: only the others are looked at topic by topic.
-    keys = keys.select(["log_id", "key"]).filter(pa.array(np.bincount(numbers)[numbers] > 1))
+    is_met_again = np.bincount(numbers)[numbers] > 1
+    if not is_met_again.any():
+        return SharedKeys()
+    keys = keys.select(["log_id", "key"]).filter(pa.array(is_met_again))
     topic_of = [topics[names[log_id][0]] for log_id in keys["log_id"].to_pylist()]
     table = pa.table({"topic": pa.array(topic_of, pa.int32()), "key": keys["key"]})
     counts = table.group_by(["topic", "key"], use_threads=False).aggregate([([], "count_all")])

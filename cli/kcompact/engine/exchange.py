@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-_RADIX_SORTED = 1 << 16  # numpy sorts numbers of two bytes in one pass
+from kcompact.dumps.loops.readiness import loaded_loop
+
 _WORD = 8
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
@@ -40,14 +41,22 @@ def key_hashes(array: pa.Array) -> np.ndarray:
         return np.empty(0, np.uint64)
     _, offsets_buffer, data_buffer = array.buffers()
     offsets = np.frombuffer(offsets_buffer, np.int32)[array.offset : array.offset + len(array) + 1]
-    # Eight bytes more, so that a word may be read from anywhere.
-    data = np.zeros(int(offsets[-1]) + _WORD, np.uint8)
-    data[:-_WORD] = np.frombuffer(data_buffer or b"", np.uint8)[: int(offsets[-1])]
-    return _hashes(data, offsets[:-1].astype(np.int64), np.diff(offsets).astype(np.int64))
+    data = np.frombuffer(data_buffer or b"", np.uint8)[: int(offsets[-1])]
+    loop = loaded_loop("key_hash_loop")
+    if loop is None:
+        # Eight bytes more, so that a word may be read from anywhere.
+        padded = np.concatenate([data, np.zeros(_WORD, np.uint8)])
+        return _hashes(padded, offsets[:-1].astype(np.int64), np.diff(offsets).astype(np.int64))
+    hashes = np.empty(len(array), np.uint64)
+    loop.hash_keys(data, offsets, hashes)
+    return hashes
 
 
 def _hashes(data: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """64 bits per key, word by word; only the long keys take part in the later rounds."""
+    """64 bits per key, word by word; only the long keys take part in the later rounds.
+
+    ``dumps/loops/key_hash_loop.py`` does the same: tasks with loops and without them send to one receiver.
+    """
     words: np.ndarray = np.ndarray((len(data) - _WORD + 1,), "<u8", data, strides=(1,))
     hashes = (lengths.astype(np.uint64) + np.uint64(1)) * _FACTOR
     rows = np.flatnonzero(lengths)

@@ -64,7 +64,7 @@ class LineLoop:
         """Rows of ``index_schema(extra)``; stops at the first record that cannot be read."""
         columns = Columns()
         for window in self._windows():
-            columns.make_room(window.end)
+            columns.make_room(len(window.buffer))
             columns.state[c.AT] = 0
             self._scanner.start(window, columns)
             while columns.state[c.AT] < window.end and window.taken is None:

@@ -37,7 +37,7 @@ def _three_rounds(
 
 
 @part
-def _last_word(data: np.ndarray, at: int, end: int) -> np.uint64:
+def last_word(data: np.ndarray, at: int, end: int) -> np.uint64:
     """The bytes behind the last whole word, less than eight."""
     bits = _BYTE_BITS * np.uint64(end - at)
     if at + _WORD <= len(data):
@@ -64,7 +64,7 @@ def hash_of(
             break
         word = word_at(data, at)
         at += _WORD
-    word = _last_word(data, at, end) | (np.uint64(_WORD + end - start) << _LENGTH_SHIFT)
+    word = last_word(data, at, end) | (np.uint64(_WORD + end - start) << _LENGTH_SHIFT)
     v0, v1, v2, v3 = _round(v0, v1, v2, v3 ^ word)
     v0, v1, v2, v3 = _three_rounds(v0 ^ word, v1, v2 ^ _FOR_128_BITS, v3)
     first = v0 ^ v1 ^ v2 ^ v3
