@@ -11,7 +11,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 _SMALLEST_US = 10**14  # whole numbers from here on cannot be milliseconds (year 5138)
 _SMALLEST_NS = 10**17
-_SECONDS = re.compile(r"([0-9]{1,19})\.([0-9]{1,400})")
+_SMALLEST_MS = 10**11  # numbers with a fraction from here on cannot be seconds (year 5138)
+_FRACTION = re.compile(r"([0-9]{1,19})\.([0-9]{1,400})")
 _PREFIXES = {"CreateTime": "create", "LogAppendTime": "logappend"}
 _TYPES = {
     "create": "create",
@@ -29,14 +30,17 @@ def timestamp_ms(raw: Any, unit: str = "auto") -> int:
     """Milliseconds of a number, digits, ISO 8601 text, ``CreateTime:`` text or Python client's pair.
 
     Without a ``unit`` ("ms", "us", "ns", "s"), whole numbers are milliseconds until they are too large for
-    that, and fractions are seconds. Raises ValueError.
+    that, and fractions are seconds, as far as they can be: pandas writes 1700000000123 as 1700000000123.0 in
+    a column in which anything is missing. Raises ValueError.
     """
     if raw is None:
         return NO_TIMESTAMP
     if isinstance(raw, int) and not isinstance(raw, bool):
         return _from_integer(raw, unit)
     if isinstance(raw, float):
-        return round(raw * 1000) if unit in {"auto", "s"} else _from_integer(int(raw), unit)
+        if raw < 0:
+            return NO_TIMESTAMP
+        return round(raw * 1000) if _is_seconds(int(raw), unit) else _from_integer(int(raw), unit)
     if isinstance(raw, str):
         return _from_text(raw.strip(), unit)
     match raw:
@@ -53,6 +57,11 @@ def timestamp_type(raw: Any) -> str | None:
 def prefixed_type(raw: Any) -> str | None:
     """The type that ``CreateTime:1700000000000`` carries in front."""
     return _PREFIXES.get(raw.partition(":")[0]) if isinstance(raw, str) else None
+
+
+def _is_seconds(whole: int, unit: str) -> bool:
+    """Whether a number with a fraction, of this whole part, is in seconds."""
+    return unit == "s" or (unit == "auto" and whole < _SMALLEST_MS)
 
 
 def _from_integer(number: int, unit: str) -> int:
@@ -74,8 +83,13 @@ def _from_text(text: str, unit: str) -> int:
     number = whole_number(rest if colon and prefix in _PREFIXES else text)
     if number is not None:
         return _from_integer(number, unit)
-    if seconds := _SECONDS.fullmatch(text):
-        return int(seconds[1]) * 1000 + int(seconds[2][:3].ljust(3, "0"))
+    if parts := _FRACTION.fullmatch(text):
+        whole = int(parts[1])
+        return (
+            whole * 1000 + int(parts[2][:3].ljust(3, "0"))
+            if _is_seconds(whole, unit)
+            else _from_integer(whole, unit)
+        )
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)

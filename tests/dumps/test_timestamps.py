@@ -1,0 +1,42 @@
+"""Timestamps as numbers with a fraction: seconds, or milliseconds that a data frame made floats of."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dump_pipeline import index_all, open_one
+
+CASES = [
+    ("1700000000123.0", 1_700_000_000_123),  # pandas, in a column in which any timestamp is missing
+    ("1700000000123.75", 1_700_000_000_123),
+    ("1700000000123456.0", 1_700_000_000_123),
+    ("1700000000.123", 1_700_000_000_123),
+    ("1700000000.5", 1_700_000_000_500),
+    ("99999999999.5", 99_999_999_999_500),
+    ("100000000000.0", 100_000_000_000),
+]
+
+
+def timestamps(path: Path, **options: Any) -> list[int]:
+    with open_one(path, **options) as dump:
+        table, notes = index_all(dump)
+    assert [one.rejects for one in notes.values()] == [[]]
+    found: list[int] = table["timestamp_ms"].to_pylist()
+    return found
+
+
+@pytest.mark.parametrize(("spelt", "expected"), CASES)
+def test_a_fraction_in_csv(spelt: str, expected: int, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"topic,partition,offset,timestamp,key,value\nt,0,0,{spelt},k,v\nt,0,1,,k,v\n")
+    assert timestamps(path) == [expected, -1]
+
+
+@pytest.mark.parametrize(("spelt", "expected"), CASES)
+def test_a_fraction_in_json(spelt: str, expected: int, tmp_path: Path) -> None:
+    row = json.dumps({"topic": "t", "partition": 0, "offset": 0, "key": "k", "value": "v", "headers": []})
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(f'{row[:-1]}, "timestamp": {one}}}\n' for one in (spelt, "-1.0")))
+    assert timestamps(path, dialect="plain") == [expected, -1]
