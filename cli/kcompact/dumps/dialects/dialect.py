@@ -40,6 +40,7 @@ class Dialect:
     key_encoding: str = "text"  # a name in encodings.ENCODINGS
     value_encoding: str = "text"
     headers_encoding: str = "text"
+    named_headers: bool = False  # a header is {NAME: value}, not {"key": NAME, "value": value}
     timestamp_unit: str = "auto"  # "ms", "us", "s", or "auto": by form and size (timestamps.py)
     key_error: str | None = None  # where this field stands, the key could not be decoded
     value_error: str | None = None

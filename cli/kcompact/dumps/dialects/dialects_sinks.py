@@ -34,6 +34,7 @@ SINKS = (
         **fields("timestamp_type=timestampType"),
         timestamp_unit="ms",
         **BASE64,
+        named_headers=True,
     ),
     Dialect(
         name="guardian",
@@ -54,6 +55,7 @@ SINKS = (
         timestamp_unit="ms",
         **BASE64,
         headers_encoding="base64",
+        named_headers=True,
         sure=False,
     ),
     Dialect(

@@ -114,6 +114,7 @@ TEXT_DIALECTS = (
         **fields("topic= partition="),
         timestamp_unit="ms",
         **BASE64,
+        headers_encoding="base64",
         quoting="none",
         **doubtful("missing"),
     ),

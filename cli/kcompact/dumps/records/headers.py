@@ -12,14 +12,24 @@ from kcompact.dumps.records.encodings import ENCODINGS
 
 Headers = tuple[tuple[str, bytes | None], ...]
 ToBytes = Callable[[Any], bytes | None]
+_LEAST_BYTE = -128  # Java's are signed
 
 
-def decode_headers(raw: Any, encoding: str = "text", errors: str = "surrogatepass") -> Headers:
+def decode_headers(
+    raw: Any, encoding: str = "text", errors: str = "surrogatepass", *, named: bool = False
+) -> Headers:
     """Headers from a parsed JSON value or a CSV cell, told apart by their shape. Raises ValueError.
 
     ``encoding`` is that of the header values, ``errors`` the codec error handler of the text around them.
+    ``named``: in a list of objects each member is a header, whatever its name, such as "key".
     """
-    headers = _by_shape(raw, _value_decoder(encoding, errors))
+    to_bytes = _value_decoder(encoding, errors)
+    if named and isinstance(raw, list) and all(isinstance(item, dict) for item in raw):
+        headers: Headers = tuple((name, to_bytes(value)) for item in raw for name, value in item.items())
+    elif encoding == "base64" and isinstance(raw, str) and raw.endswith(";"):
+        headers = _from_aiven(raw)
+    else:
+        headers = _by_shape(raw, to_bytes)
     for name, _ in headers:
         name.encode("utf-8", "surrogateescape")  # half a character is no name
     return headers
@@ -53,8 +63,8 @@ def _value_decoder(encoding: str, errors: str) -> ToBytes:
             return None
         if isinstance(value, str):
             return decoder(value.encode("utf-8", errors))
-        if isinstance(value, list):  # byte numbers, as AWS Lambda writes them; Java's are signed
-            return bytes(number & 0xFF for number in value)
+        if isinstance(value, list):  # byte numbers, as AWS Lambda writes them
+            return bytes(number + 256 if _LEAST_BYTE <= number < 0 else number for number in value)
         if isinstance(value, dict) and value.get("type") == "Buffer":
             return bytes_of_numbers(value["data"])
         if isinstance(value, dict) and "payload" in value:  # Redpanda Console
@@ -83,12 +93,16 @@ def _from_cell(text: str, to_bytes: ToBytes) -> Headers:
         if parsed.twice:
             raise ValueError(text)
         return decode_headers(parsed.value)
-    if text.endswith(";"):  # Aiven: base64 on both sides
-        pairs = [pair.partition(":") for pair in text[:-1].split(";")]
-        return tuple((base64.b64decode(n).decode(), base64.b64decode(v)) for n, _, v in pairs)
     separator = ":" if ":" in text.partition("=")[0] else "="
     pairs = [pair.partition(separator) for pair in text.split(",")]
     return tuple((name, None if value == "NULL" else to_bytes(value)) for name, _, value in pairs)
+
+
+def _from_aiven(text: str) -> Headers:
+    """``name:value;`` for each header, with base64 on both sides."""
+    pairs = [pair.partition(":") for pair in text[:-1].split(";")]
+    decoded = ENCODINGS["base64"]
+    return tuple((decoded(name.encode()).decode(), decoded(value.encode())) for name, _, value in pairs)
 
 
 def _from_list(raw: list[Any], to_bytes: ToBytes) -> Headers:
@@ -102,15 +116,17 @@ def _from_list(raw: list[Any], to_bytes: ToBytes) -> Headers:
 
 
 def _from_object(item: dict[str, Any], to_bytes: ToBytes) -> list[tuple[str, bytes | None]]:
-    if "key" in item:
+    if isinstance(item.get("key"), str):
         value = item.get("value")
         if "value" not in item and isinstance(item.get("value_base64"), str):  # kcl
-            return [(str(item["key"]), base64.b64decode(item["value_base64"], validate=True))]
+            return [(item["key"], base64.b64decode(item["value_base64"], validate=True))]
         if item.get("encoding") == "base64" and isinstance(value, str):  # the plain envelope's own mark
-            return [(str(item["key"]), base64.b64decode(value, validate=True))]
-        return [(str(item["key"]), to_bytes(value))]
-    if "Key" in item:  # kaf: base64 on both sides
+            return [(item["key"], base64.b64decode(value, validate=True))]
+        return [(item["key"], to_bytes(value))]
+    if isinstance(item.get("Key"), str):  # kaf: base64 on both sides
         value = item.get("Value")
         name = base64.b64decode(item["Key"]).decode("utf-8", "surrogateescape")
         return [(name, None if value is None else base64.b64decode(value))]
+    if item.keys() & {"key", "Key"} and item.keys() & {"value", "Value"}:
+        raise ValueError("a header whose name is no text")
     return [(name, to_bytes(value)) for name, value in item.items()]

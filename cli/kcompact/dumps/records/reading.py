@@ -121,7 +121,9 @@ class FieldRules:
         if raw is MISSING:
             return ()
         try:
-            return decode_headers(raw, self.dialect.headers_encoding, errors)
+            return decode_headers(
+                raw, self.dialect.headers_encoding, errors, named=self.dialect.named_headers
+            )
         except (ValueError, KeyError, TypeError) as error:
             raise UnreadableError(f"headers cannot be read: {shown(raw)}", DAMAGED_HINT) from error
 

@@ -33,8 +33,17 @@ def _headers_of(found: Any) -> Headers:
         return decode_headers(as_text(found), errors="surrogateescape")
     if isinstance(found, dict):
         return tuple((name, _header_bytes(value)) for name, value in found.items())
-    pairs = [tuple(item.values()) if isinstance(item, dict) else item for item in found]
+    pairs = [_pair(item) if isinstance(item, dict) else item for item in found]
     return tuple((as_text(name), _header_bytes(value)) for name, value in pairs)
+
+
+def _pair(header: dict[str, Any]) -> tuple[Any, ...]:
+    """Name and value of a header that is a record, in whatever order its fields stand, or a map of one."""
+    if len(header) == 1:
+        return next(iter(header.items()))
+    fields = {name.lower(): value for name, value in header.items()}
+    name = next((fields[name] for name in ("key", "name") if name in fields), MISSING)
+    return tuple(header.values()) if name is MISSING or "value" not in fields else (name, fields["value"])
 
 
 def _header_bytes(value: Any) -> bytes | None:

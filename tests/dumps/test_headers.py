@@ -1,0 +1,108 @@
+"""Headers as tools write them, whatever their names are and in whatever order their fields stand."""
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from dump_pipeline import index_all, open_one
+from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.records.record import Record
+
+PLACE = {"topic": "t", "partition": 0, "offset": 0, "timestamp": 1_700_000_000_000}
+
+
+def records(path: Path, **options: Any) -> list[Record]:
+    with open_one(path, **options) as dump:
+        file = dump.files[0]
+        return [
+            one for split in dump.splits(1 << 40) for *_, one in LAYOUTS[file.layout].records(file, split)
+        ]
+
+
+def as_base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+NAMES = ["trace", "key", "Key", "value"]
+
+
+def test_headers_of_a_lambda_event_may_be_called_as_its_fields_are(tmp_path: Path) -> None:
+    headers = [{name: [104, -61, -87]} for name in NAMES]
+    row = PLACE | {"timestampType": "CREATE_TIME", "key": as_base64(b"k"), "value": as_base64(b"v")}
+    path = tmp_path / "event.json"
+    event = {"eventSource": "aws:kafka", "records": {"t-0": [row | {"headers": headers}]}}
+    path.write_text(json.dumps(event))
+    assert records(path)[0].headers == tuple((name, "hé".encode()) for name in NAMES)
+    path.write_text(json.dumps(row | {"headers": headers}) + "\n")  # as jq takes the records out of it
+    assert records(path, dialect="plain-base64")[0].headers == tuple((name, "hé".encode()) for name in NAMES)
+
+
+def test_headers_of_an_exporter_may_be_called_as_fields_are(tmp_path: Path) -> None:
+    headers = [{name: as_base64(b"hello").rstrip("=")} for name in NAMES] + [{"key": None}]
+    row = PLACE | {"key": as_base64(b"k"), "value": as_base64(b"v"), "headers": headers}
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps(row) + "\n")
+    found = records(path, dialect="exporter-importer")[0].headers
+    assert found == (*((name, b"hello") for name in NAMES), ("key", None))
+
+
+@pytest.mark.parametrize("numbers", [[256], [-129], ["a"]])
+def test_numbers_that_are_no_bytes_are_refused(numbers: list[Any], tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps(PLACE | {"key": "k", "value": "v", "headers": [{"h": numbers}]}) + "\n")
+    with open_one(path) as dump:
+        (reject,) = index_all(dump, extra=frozenset({"headers_hash"}))[1][0].rejects
+    assert "headers cannot be read" in reject.reason
+
+
+def test_a_header_that_ends_with_a_semicolon_is_base64_of_aiven_s_sinks_alone(tmp_path: Path) -> None:
+    path = tmp_path / "t.txt"
+    path.write_text("CreateTime:17\tPartition:0\tOffset:0\tname:text/html;\tk\tv\n")
+    assert records(path)[0].headers == (("name", b"text/html;"),)
+    cell = f"{as_base64(b'name')}:{as_base64(b'text')};{as_base64(b'none')}:;"
+    path.write_text(f"{as_base64(b'k')},{as_base64(b'v')},0,17,{cell}\n")
+    columns = ("key", "value", "offset", "timestamp", "headers")
+    found = records(path, dialect="aiven-csv", columns=columns)[0]
+    assert found.headers == (("name", b"text"), ("none", b""))
+
+
+FIELDS = [("value", b"of it"), ("key", "h")]
+
+
+def test_fields_of_a_header_may_stand_in_any_order_in_avro(tmp_path: Path) -> None:
+    one = {"type": "record", "name": "header", "fields": [{"name": "value", "type": ["null", "bytes"]}]}
+    one["fields"] += [{"name": "key", "type": "string"}]  # type: ignore[operator]  # a list
+    found = _of_avro(tmp_path / "t.avro", {"type": "array", "items": one}, [dict(FIELDS)])
+    assert found == (("h", b"of it"),)
+
+
+def test_a_header_may_be_a_map_in_avro(tmp_path: Path) -> None:
+    kind = {"type": "array", "items": {"type": "map", "values": "bytes"}}
+    assert _of_avro(tmp_path / "t.avro", kind, [{"a": b"1"}, {"key": b"2"}]) == (("a", b"1"), ("key", b"2"))
+
+
+def test_fields_of_a_header_may_stand_in_any_order_in_parquet(tmp_path: Path) -> None:
+    kind = pa.list_(pa.struct([("value", pa.binary()), ("key", pa.string())]))
+    columns = {name: [value] for name, value in PLACE.items()} | {"key": [b"k"], "value": [b"v"]}
+    path = tmp_path / "t.parquet"
+    parquet.write_table(pa.table(columns | {"headers": pa.array([[dict(FIELDS)]], kind)}), path)
+    assert records(path)[0].headers == (("h", b"of it"),)
+
+
+def _of_avro(path: Path, kind: Any, headers: Any) -> tuple[tuple[str, bytes | None], ...]:
+    kinds = {"topic": "string", "partition": "int", "offset": "long", "timestamp": "long"}
+    kinds |= {"key": "bytes", "value": "bytes", "headers": kind}
+    schema = {
+        "type": "record",
+        "name": "envelope",
+        "fields": [{"name": name, "type": one} for name, one in kinds.items()],
+    }
+    with path.open("wb") as out:
+        fastavro.writer(out, schema, [PLACE | {"key": b"k", "value": b"v", "headers": headers}])
+    return records(path)[0].headers
