@@ -1,5 +1,6 @@
 """Blocks from stage to stage: who receives what, in which order, how often the work is done, and errors."""
 
+import os
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -59,6 +60,18 @@ def test_stages_follow_one_another(spark: object) -> None:
     assert sorted(first) == [2 * n for n in range(30)]
     assert second == []
     assert texts(of_driver) == ["0:8", "1:8", "2:7", "3:7"]
+
+
+def test_workers_are_used_again_in_the_next_stage(spark: object) -> None:
+    def process_id(_receiver: int, _blocks: object = None) -> Sent:
+        yield DRIVER, Block("process", str(os.getpid()).encode())
+
+    first = send(spark, TASKS, RECEIVERS, process_id)
+    second = first.then(RECEIVERS, process_id)
+    ids = {*texts(first.driver_blocks()), *texts(second.driver_blocks())}
+    ids |= {str(number) for number in second.results(lambda _receiver, _blocks: os.getpid())[0]}
+
+    assert not [number for number in ids if not Path("/proc", number).exists()]
 
 
 def test_what_the_driver_asks_for_first_is_not_done_again(spark: object, tmp_path: Path) -> None:

@@ -135,9 +135,10 @@ class _RddStage:
         driver = self._receivers
 
         def do(receiver: int, pairs: Iterator[tuple[int, Message]]) -> Iterator[Message]:
+            blocks = blocks_of(_values(pairs))  # read in any case: Spark ends a worker that leaves its input
             if receiver == driver:
                 return iter(())
-            return messages_of(receiver, receivers, work(receiver, blocks_of(_values(pairs))))
+            return messages_of(receiver, receivers, work(receiver, blocks))
 
         return _RddStage(self._received.mapPartitionsWithIndex(do), receivers)
 
@@ -195,9 +196,8 @@ class _FrameStage:
         driver = self._receivers
 
         def do(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            receiver = _partition()
+            receiver, blocks = _partition(), blocks_of(_messages_in(batches))
             if receiver != driver:
-                blocks = blocks_of(_messages_in(batches))
                 yield from map(_row_of, messages_of(receiver, receivers, work(receiver, blocks)))
 
         return _FrameStage(self._received.mapInArrow(do, _MESSAGE_COLUMNS), receivers)
