@@ -184,3 +184,18 @@ def test_damaged_keys_are_refused(tmp_path: Path) -> None:
         _, notes = index_all(dump)
         with pytest.raises(InputError, match=r"keys\.avro: byte \d+"):
             judge(dump, dict(enumerate(dump.splits(1))), notes)
+
+
+@pytest.mark.parametrize(("keys", "is_one"), [(["7", 7], False), (["7", "8"], True), ([7, "seven"], True)])
+def test_a_string_of_digits_and_a_number_are_two_keys(keys: list[Any], is_one: bool, tmp_path: Path) -> None:
+    for number, key in enumerate(keys):  # in one file, or in two of one log
+        (tmp_path / f"t+0+{number}.json").write_bytes(lines(["v"]))
+        (tmp_path / f"t+0+{number}.keys.json").write_bytes(lines([key]))
+    with open_one(tmp_path) as dump:
+        _, notes = index_all(dump)
+        splits = {split.split_id: split for split in dump.splits(1 << 40)}
+        if is_one:
+            judge(dump, splits, notes)
+            return
+        with pytest.raises(InputError, match=r't\+0\+0.*some keys are strings such as "7"'):
+            judge(dump, splits, notes)

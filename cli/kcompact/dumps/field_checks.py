@@ -67,3 +67,18 @@ def check_tables(dump: Dump, found: Mapping[int, SplitNotes]) -> None:
                 hint="make the table a part of the key: --key-field "
                 + ",".join([*differing, *dump.options.key_fields]),
             )
+
+
+def check_kinds_of_keys(dump: Dump, found: Mapping[int, SplitNotes]) -> None:
+    """Of keys files in JSON: 7 and "7" are two keys, and would be one without the quotes."""
+    other = next((file for file in dump.files if found[file.file_id].counts.get("json_keys")), None)
+    quoted = next(
+        (file for file in dump.files if found[file.file_id].counts.get("json_keys_in_quotes")), None
+    )
+    if other is not None and quoted is not None:
+        raise InputError(
+            f'{quoted.path}: some keys are strings such as "7", others (in {other.path}) JSON such as 7:'
+            " which bytes they had in Kafka nobody can tell",
+            hint="have the connector write keys as Avro (keys.format.class), or export the topic with its"
+            " keys (kcat -J)",
+        )

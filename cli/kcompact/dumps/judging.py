@@ -7,7 +7,7 @@ from pathlib import Path
 from kcompact.counted import counted
 from kcompact.dumps.dialects.dialect import QUOTING
 from kcompact.dumps.dump import Dump
-from kcompact.dumps.field_checks import check_fields, check_tables
+from kcompact.dumps.field_checks import check_fields, check_kinds_of_keys, check_tables
 from kcompact.dumps.files.at_hand import file_at_hand
 from kcompact.dumps.files.unreadable import UnreadableFile, refuse, require_logs_left_out
 from kcompact.dumps.layouts import LAYOUTS
@@ -29,6 +29,7 @@ def judge(dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, SplitNote
     found = _by_file(splits, notes)
     check_fields(dump, found)
     check_tables(dump, found)
+    check_kinds_of_keys(dump, found)
     for file in dump.files:
         _check_lossy_keys(file, found[file.file_id])
     remarks = [remark for file in dump.files for remark in _remarks(file, found[file.file_id])]

@@ -11,6 +11,7 @@ from kcompact.dumps.avro.avro_container import MAGIC, read_header
 from kcompact.dumps.dialects.dialect import Dialect, fields
 from kcompact.dumps.files.containers import unpack
 from kcompact.dumps.files.stored import folder_of, stored_beside
+from kcompact.dumps.json.json_text import reads_as_json
 from kcompact.dumps.paired.side_rows import Row, SidePart, bad_row, headers_in, rows_of
 from kcompact.dumps.parquet.parquet_file import MAGIC as PARQUET_MAGIC
 from kcompact.dumps.records.headers import decode_headers
@@ -171,7 +172,19 @@ def _found(file: DumpFile, notes: SplitNotes, *, as_text: bool) -> Iterator[Foun
         by_role: dict[str, Row] = dict(zip(roles, rows, strict=True))
         for role in ("record", "key", "value"):
             notes.see(role)
+        if parts["keys"].header is None:
+            _count_kinds(by_role["keys"], notes)
         yield number, sum(row.record_bytes for row in rows), _record(file, number, by_role)
+
+
+def _count_kinds(key: Row, notes: SplitNotes) -> None:
+    """Count keys that are JSON, and strings that would be that JSON but for their quotes."""
+    if key.data is None:
+        return
+    if not isinstance(key.parsed, str):
+        notes.count("json_keys")
+    elif reads_as_json(key.data):
+        notes.count("json_keys_in_quotes")
 
 
 def _longest(rows: tuple[Row | None, ...]) -> int:
