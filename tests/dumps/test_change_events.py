@@ -306,3 +306,23 @@ def test_a_truncate_which_has_no_row_at_all_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "t.jsonl", *lines)
     with pytest.raises(InputError, match=r"t\.jsonl:2: an event that empties a whole table"):
         judged(path, cdc="debezium", key_fields=("id",))
+
+
+INSERTED = {"database": "shed", "table": "tools", "type": "insert", "data": {"id": 1, "n": "saw"}}
+MOVED = INSERTED | {"type": "update", "data": {"id": 2, "n": "saw"}, "old": {"id": 1}}
+RENAMED = INSERTED | {"type": "update", "data": {"id": 2, "n": "axe"}, "old": {"n": "saw"}}
+CANAL = {"isDdl": False, "pkNames": ["id"]}
+
+
+@pytest.mark.parametrize("cdc", ["maxwell", "canal"])
+def test_an_update_that_gives_a_row_another_key_is_named(cdc: str, tmp_path: Path) -> None:
+    events: list[dict[str, Any]] = [INSERTED, MOVED, RENAMED]
+    if cdc == "canal":
+        lists = ("data", "old")
+        events = [CANAL | {k: [v] if k in lists else v for k, v in one.items()} for one in events]
+    path = write(tmp_path / "t.jsonl", *events)
+    rows, remarks = judged(path, cdc=cdc, key_fields=("id",))
+    assert [row["key"] for row in rows] == [b"1", b"2", b"2"]
+    assert sum("1 update that gave a row another key" in remark for remark in remarks) == 1
+    rows, remarks = judged(write(path, *events[::2]), cdc=cdc, key_fields=("id",))
+    assert not any("another key" in remark for remark in remarks)

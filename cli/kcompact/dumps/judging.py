@@ -203,6 +203,7 @@ _UNAVAILABLE = (
     "without large columns that did not change (__debezium_unavailable_value): the latest record of a"
     " key does not hold all of its row"
 )
+_MOVED = "that gave a row another key: what stood under the old one stays, as if that row were still there"
 _NAMES_ALONE = (
     "with headers, of which kafka-dump-log prints the names alone: their values are null in what this dump is"
     " converted to"
@@ -219,6 +220,7 @@ _REMARKS = {
     "joined_tombstones": ("null value", "without a key, directly after a delete: its tombstone, bound to it"),
     "keys_before": ("record", "without an after: the key is taken from before"),
     "unavailable_values": ("change event", _UNAVAILABLE),
+    "moved_rows": ("update", _MOVED),
     "trailing_null_element": ("null", "after the last record left out"),
 }
 """By count: what was counted, and what is to be said about it."""

@@ -49,12 +49,15 @@ class Place:
 class ChangeEvent:
     """One event. ``places``: where the row's fields are looked up, in that order, before the event itself.
 
-    ``table`` is which of a database's tables the row is of, by the names that a key may be made of.
+    ``table`` is which of a database's tables the row is of, by the names that a key may be made of. ``old``
+    are the fields that an update has changed, as they were before: Maxwell and Canal write one event where an
+    update gives a row another key.
     """
 
     is_delete: bool = False
     places: tuple[Place, ...] = ()
     table: Mapping[str, str] = field(default_factory=dict)
+    old: Mapping[str, Any] = field(default_factory=dict)
 
 
 def debezium(parsed: ParsedJson) -> ChangeEvent:
@@ -107,7 +110,8 @@ def maxwell(parsed: ParsedJson) -> ChangeEvent:
     event = parsed.value if isinstance(parsed.value, dict) else {}
     if event.get("type") in {"table-drop", "database-drop"}:
         raise _empties_table(f"type {event['type']}")
-    return ChangeEvent(event.get("type") == "delete", (Place(parsed, ("data",)),), _names_in(event, ""))
+    is_delete, row = event.get("type") == "delete", Place(parsed, ("data",))
+    return ChangeEvent(is_delete, (row,), _names_in(event, ""), _old(event.get("old")))
 
 
 def canal(parsed: ParsedJson) -> ChangeEvent:
@@ -124,7 +128,13 @@ def canal(parsed: ParsedJson) -> ChangeEvent:
             "split it into one message for each row first: jq -c '. as $m | .data[] | $m + {data: [.]}'",
         )
     places = tuple(Place(ParsedJson(orjson.dumps(row))) for row in rows)
-    return ChangeEvent(kind == "DELETE", places, _names_in(event, ""))
+    before = event.get("old")
+    old = _old(before[0] if isinstance(before, list) and before else None)
+    return ChangeEvent(kind == "DELETE", places, _names_in(event, ""), old)
+
+
+def _old(row: Any) -> Mapping[str, Any]:
+    return row if isinstance(row, dict) else {}
 
 
 FORMATS: dict[str, Callable[[ParsedJson], ChangeEvent]] = {

@@ -73,10 +73,17 @@ class ValueKeys:
                 )
             self._count_foreign(parsed)
             return None
+        if self._has_moved(event):
+            self._rules.count("moved_rows")
         self._rules.see("key")
         self._rules.check_key(key, record.offset)
         self._see_table(record.topic, event)
         return key
+
+    def _has_moved(self, event: ChangeEvent) -> bool:
+        """Whether an update has given its row another key."""
+        now = {name: event.places[0].get(name) for name in self._dialect.key_fields if name in event.old}
+        return any(one is not None and one[2] != event.old[name] for name, one in now.items())
 
     def _key_in(self, place: Place, event: ChangeEvent) -> bytes | None:
         """The key made of the fields in this place; None if one of them is not there, or none is set."""
