@@ -1,9 +1,10 @@
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from dump_pipeline import index_all, open_one
-from kcompact.dumps.judging import judge
+from kcompact.dumps.judging import judge, refuse_doubts
 from kcompact.dumps.writers.csv_writer import COLUMNS
 from kcompact.errors import InputError
 
@@ -123,6 +124,31 @@ def test_an_empty_value_where_every_text_is_quoted_may_be_a_null(
     path = tmp_path / "d.csv"
     path.write_text(HEADER + rows)
     assert any("an empty value, which" in remark for remark in judged(path)) == is_doubtful
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_doubtful"),
+    [
+        ('t,0,0,17,a,"{""x"": 1}"\nt,0,1,17,b,\n', True),  # Python's csv and pandas write None and "" so
+        ('t,0,0,17,a,"x,y"\nt,0,1,17,b,\n', True),
+        ('t,0,0,17,a,"x\ny"\nt,0,1,17,b,\n', True),
+        ('t,0,0,17,a,"x,y"\nt,0,1,17,b,\nt,0,2,17,c,""\n', False),  # DuckDB and Polars
+        ('t,0,0,17,"a","x,y"\nt,0,1,17,"b",\n', False),  # opencsv and PyArrow quote every text
+        ('t,0,0,17,a,"xy"\nt,0,1,17,b,\n', False),
+    ],
+)
+def test_nothing_where_quotes_stand_only_where_they_must_may_be_an_empty_value(
+    rows: str, is_doubtful: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text(HEADER + rows)
+    assert any("such as pandas, writes for a tombstone" in said for said in judged(path)) == is_doubtful
+    with open_one(path) as dump:
+        _, notes = index_all(dump)
+        asked = (dump, {one.split_id: one for one in dump.splits(1 << 40)}, notes, {"value": "it"})
+        refuse_doubts(*asked, any_quote_tells=True)  # as verify does
+        with pytest.raises(InputError, match="such as pandas") if is_doubtful else nullcontext():
+            refuse_doubts(*asked)
 
 
 def test_kcompact_s_own_csv_is_in_no_doubt(tmp_path: Path) -> None:

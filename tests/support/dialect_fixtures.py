@@ -83,7 +83,7 @@ TOLD = {
     "kafdrop-4.json": Told("kafdrop", "json_array", doubt=True),
     "gui-rfc4180.csv": Told("csv", "csv_lines"),
     "gui-capitals-bom.csv": Told("fields", "csv_lines"),
-    "pandas-2-to-csv.csv": Told("csv", "csv_lines", merged=True),
+    "pandas-2-to-csv.csv": Told("csv", "csv_lines", merged=True, doubt=True),
     "gui-no-quotes.csv": Told("csv", "csv_lines", merged=True, doubt=True),
     "aiven-3-jsonl": Told("aiven"),
     "aiven-3-json": Told("aiven", "json_array"),

@@ -96,17 +96,23 @@ def _logs_of_files(
 
 
 def refuse_doubts(
-    dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, SplitNotes], reasons: Mapping[str, str]
+    dump: Dump,
+    splits: Mapping[int, Split],
+    notes: Mapping[int, SplitNotes],
+    reasons: Mapping[str, str],
+    *,
+    any_quote_tells: bool = False,
 ) -> None:
     """Raise InputError if records are there whose null may be an empty, and a result depends on it.
 
     ``reasons`` tells for "value" (tombstone or empty value?) and "key" (no key or empty key?) what does:
     ``{"value": "--drop-tombstones"}``. A role that is not in it does not matter this time.
+    ``any_quote_tells``: no record goes by it, so CSV with any quotes is taken as it most likely is.
     """
     found = _by_file(splits, notes)
     for role, reason in reasons.items():
         for file in dump.files:
-            doubt = _doubt(file, found[file.file_id], role)
+            doubt = _doubt(file, found[file.file_id], role, any_quote_tells=any_quote_tells)
             if doubt:
                 hint = _LITERAL_HINT if "the word " in doubt and role == "value" else _DOUBT_HINTS[role]
                 raise InputError(f"{doubt}, and {reason} depends on which it is", hint=hint)
@@ -238,7 +244,7 @@ def _remarks(file: DumpFile, found: SplitNotes) -> list[str]:
     ]
 
 
-def _doubt(file: DumpFile, found: SplitNotes, role: str) -> str | None:
+def _doubt(file: DumpFile, found: SplitNotes, role: str, *, any_quote_tells: bool = False) -> str | None:
     """Why nulls of this file are in doubt, if records are there whose reading matters."""
     dialect = file.dialect
     if role == "key" and dialect.key_fields:
@@ -248,7 +254,7 @@ def _doubt(file: DumpFile, found: SplitNotes, role: str) -> str | None:
     counted = {
         form: found.counts.get(f"{form}_{role}", 0)
         for form in forms
-        if not _is_settled(form, settled_by, found)
+        if not _is_settled(form, settled_by, found, any_quote_tells=any_quote_tells)
     }
     total = sum(counted.values())
     if not total:
@@ -257,28 +263,31 @@ def _doubt(file: DumpFile, found: SplitNotes, role: str) -> str | None:
     other = f"the text {dialect.null_literal!r}" if spelt == "literal" else f"an empty {role}"
     form = _FORMS.get(spelt, f"the word {dialect.null_literal} as")
     meaning = "no key" if role == "key" else "a tombstone"
-    return (
-        f"{file.path}: {_records(total)} with {form} {role}, which {_short(dialect.tool)} writes for"
-        f" {meaning} and for {other} alike"
-    )
+    is_minimal = settled_by == QUOTING and spelt == "missing" and found.counts.get("quoted_cells")
+    tool = _WHERE_QUOTED_ONLY if is_minimal else _short(dialect.tool)
+    with_form = f"{_records(total)} with {form} {role}"
+    return f"{file.path}: {with_form}, which {tool} writes for {meaning} and for {other} alike"
 
 
-def _is_settled(form: str, settled_by: str | None, found: SplitNotes) -> bool:
+def _is_settled(form: str, settled_by: str | None, found: SplitNotes, *, any_quote_tells: bool) -> bool:
     """Whether other records show that the tool writes the form for one thing only.
 
-    Of CSV: a tool that quotes can quote what is empty, so nothing at all is null; and what is empty in quotes
-    is empty where the tool does not quote every text, as rows without a quote or a null show.
+    Of CSV: a tool that quotes what is empty, or a text that needs no quotes, writes nothing at all for null
+    alone; and what is empty in quotes is empty where the tool does not quote every text, as rows without a
+    quote or a null show.
     """
     if settled_by != QUOTING:
         return settled_by is not None and found.counts.get(settled_by, 0) > 0
     quoted = found.counts.get("quoted_cells", 0)
     if form == "missing":
-        return quoted > 0
+        return (any_quote_tells and quoted > 0) or any(map(found.counts.get, _NEEDLESS_QUOTES))
     is_null = any(found.counts.get(f"missing_{role}") for role in ("key", "value"))
     return is_null or found.fields_seen.get("record", 0) > quoted
 
 
 _FORMS = {"missing": "no", "empty": "an empty"}
+_WHERE_QUOTED_ONLY = "a tool that quotes only where it must, such as pandas,"
+_NEEDLESS_QUOTES = ("empty_key", "empty_value", "freely_quoted_cells")
 
 
 def _short(tool: str) -> str:

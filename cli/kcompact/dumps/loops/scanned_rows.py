@@ -156,7 +156,9 @@ class ScannedRows:
                 np.count_nonzero((clocks >= _TEN_DIGITS[0]) & (clocks < _TEN_DIGITS[1]))
             )
         if is_table:
-            counts["quoted_cells"] = int(np.count_nonzero(self[c.FLAGS][first:last] & c.QUOTED))
+            flags = self[c.FLAGS][first:last]
+            counts["quoted_cells"] = int(np.count_nonzero(flags & c.QUOTED))
+            counts["freely_quoted_cells"] = int(np.count_nonzero(flags & c.FREELY_QUOTED))
         for name, count in counts.items():
             notes.count(name, count)
 

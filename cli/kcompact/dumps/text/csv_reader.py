@@ -1,5 +1,6 @@
 """One row of cells to a Record, by the rules of its dialect. Pure: bytes in, Record out."""
 
+import re
 from dataclasses import dataclass
 
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
@@ -40,6 +41,7 @@ class CsvReader:
         self._values = values
         self._delimiter = self._shape.delimiter.encode()
         self._opening = self._delimiter + b'"'
+        self._free = _freely_quoted(self._delimiter)
         columns = {name: index for index, name in enumerate(self._shape.columns) if name}
         self._index = {role: columns.get(getattr(self._dialect, role) or "") for role in ROLES}
         self._markers = {
@@ -73,6 +75,8 @@ class CsvReader:
         shape = self._shape
         if shape.quoting != "none" and (data.startswith(b'"') or self._opening in data):
             self._rules.count("quoted_cells")
+            if self._free.search(data):
+                self._rules.count("freely_quoted_cells")
         try:
             if shape.rest:
                 cells = first_cells(data, self._delimiter, len(shape.columns))
@@ -139,6 +143,12 @@ class CsvReader:
             f"the {role} was not exported: its column is empty, and its size is {told}",
             "export as JSON: Redpanda Console's CSV leaves out 0, false, null, and what is too large to show",
         )
+
+
+def _freely_quoted(delimiter: bytes) -> re.Pattern[bytes]:
+    """Finds a cell whose quotes nothing in it needs: its tool would quote an empty text as well."""
+    mark = re.escape(delimiter)
+    return re.compile(rb'(?:\A|%s)"[0-9A-Za-z](?:(?!%s)[^"\n])*"(?=%s|\Z)' % (mark, mark, mark))
 
 
 _BASE64_MARKS = {b"base64", b"true"}

@@ -84,7 +84,7 @@ def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes]) -> Indexed:
     """A dump whose tasks sent these summaries."""
     summaries, notes = unpacked(packed)
     remarks = judge(dump, plan.splits, notes)
-    refuse_doubts(dump, plan.splits, notes, _DOUBTS)
+    refuse_doubts(dump, plan.splits, notes, _DOUBTS, any_quote_tells=True)
     file_ids = {split_id: split.file_id for split_id, split in plan.splits.items()}
     return Indexed(
         {one.log_id: (one.topic, one.partition) for one in summaries},

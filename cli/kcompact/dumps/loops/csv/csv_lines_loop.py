@@ -35,21 +35,25 @@ _KIND, _START, _END, _DOUBLED = range(4)
 CELL_FACTS = 4
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 _LARGEST_PARTITION = 2**31 - 1
+_IS_WORD = np.zeros(256, np.uint8)
+_IS_WORD[list(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")] = 1
 
 
 @part
 def _cells_end(
     data: np.ndarray, at: int, bound: int, rules: np.ndarray, cells: np.ndarray
 ) -> tuple[int, int]:
-    """Behind the row that starts at ``at``, and QUOTED if a cell of it is; ``cells`` learn where each is."""
+    """Behind the row that starts at ``at``, and how its cells are quoted; ``cells`` learn where each is."""
     delimiter = rules[DELIMITER]
     quote = delimiter if rules[QUOTING] == NONE else _QUOTE
     last, quoted = len(cells) - 1, 0
     for column in range(len(cells)):
         if data[at] == _QUOTE and rules[QUOTING] == RFC4180:
-            at, quoted = _quoted_cell(data, at, bound, cells, column), c.QUOTED
+            at, quoted = _quoted_cell(data, at, bound, cells, column), quoted | c.QUOTED
             if at < 0:
                 return REFUSED, quoted
+            if quoted == c.QUOTED and _is_freely_quoted(data, delimiter, cells, column):
+                quoted |= c.FREELY_QUOTED
         else:
             start = at
             at = end_of_plain_cell(data, at, delimiter, quote)
@@ -76,6 +80,15 @@ def _quoted_cell(data: np.ndarray, at: int, bound: int, cells: np.ndarray, colum
     cells[column, _KIND] = c.EMPTY if close == at + 1 else c.TEXT
     cells[column, _START], cells[column, _END], cells[column, _DOUBLED] = at + 1, close, doubled
     return close + 1
+
+
+@part
+def _is_freely_quoted(data: np.ndarray, delimiter: int, cells: np.ndarray, column: int) -> bool:
+    """Whether nothing in a quoted cell needs its quotes: as csv_reader.py has it."""
+    start, end = cells[column, _START], cells[column, _END]
+    if cells[column, _DOUBLED] or start == end or not _IS_WORD[data[start]]:
+        return False
+    return end_of_plain_cell(data, start, delimiter, _QUOTE) == end
 
 
 @part
