@@ -27,6 +27,18 @@ def test_a_run_prints_nothing_of_its_own_and_leaves_nothing(tmp_path: Path) -> N
     assert wait_until(lambda: is_clean(tmp_path), seconds=0.5), processes_of(tmp_path)
 
 
+def test_a_folder_for_temporary_files_with_a_comma_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "a,b"
+    folder.mkdir()
+    sample = str(Path(__file__).parents[2] / "samples" / "orders.jsonl")
+    run = run_python(
+        f"from kcompact.app import main; raise SystemExit(main(['inspect', {sample!r}]))", folder
+    )
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr.startswith(f"error: {folder}: Spark takes a comma")
+    assert list(tmp_path.iterdir()) == [folder]
+
+
 def test_the_first_task_waits_for_the_worker_that_is_woken_and_so_there_is_no_other(tmp_path: Path) -> None:
     code = """
 import os, sys

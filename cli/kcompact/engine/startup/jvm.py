@@ -161,7 +161,16 @@ class Jvm:
 
 
 def launch(options: JvmOptions) -> Jvm:
-    """Start Java and return at once. Java ends by itself when this process ends (its stdin closes)."""
+    """Start Java and return at once. Java ends by itself when this process ends (its stdin closes).
+
+    Raises EngineError.
+    """
+    if "," in str(options.temporary_root):
+        raise EngineError(
+            f"{options.temporary_root}: Spark takes a comma in a folder's name for the end of the name, and"
+            " would leave files elsewhere",
+            hint="set TMPDIR to a folder without a comma in its name",
+        )
     files = ExitStack()
     folder = files.enter_context(scratch_folder(options.temporary_root))
     # Not the user's folder: nothing there is for Java, or for what Java starts. The process that Java makes a
