@@ -233,3 +233,35 @@ def test_files_without_offsets_and_order_are_refused(tmp_path: Path) -> None:
         dump(folder / name, {"key": "k", "value": "v"})
     with pytest.raises(InputError, match="which file is the later"):
         open_one(folder, fields={"topic": "topic"})
+
+
+@pytest.mark.parametrize(
+    ("mark", "spelt"),
+    [("base64", "azE="), ("BASE64", "azE="), (True, "azE="), ("hex", "6b31"), ("HEX", "6B31")],
+)
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv"])
+def test_a_mark_beside_a_key_says_how_it_is_encoded(suffix: str, mark: Any, spelt: str, path: Path) -> None:
+    path = path.with_suffix(suffix)
+    _marked(path, spelt, mark)
+    found = records(path)[0]
+    assert (found.key, found.value) == (b"k1", b"k1")
+
+
+@pytest.mark.parametrize("mark", ["utf-8", "text", "string", "", False])
+def test_other_marks_mean_text(mark: Any, path: Path) -> None:
+    assert records(_marked(path, "azE=", mark))[0].key == b"azE="
+
+
+def test_an_encoding_that_is_not_read_is_refused(path: Path) -> None:
+    with open_one(_marked(path, "NMYQ", "base32")) as opened:
+        (reject,) = index_all(opened)[1][0].rejects
+    assert "an encoding that kcompact does not read: 'base32'" in reject.reason
+
+
+def _marked(path: Path, spelt: str, mark: Any) -> Path:
+    marks = {"key_encoding": mark, "value_encoding": mark}
+    record = envelope(0, spelt, spelt, **marks)
+    if path.suffix == ".csv":
+        path.write_text(",".join(record) + "\n" + ",".join(map(str, record.values())) + "\n")
+        return path
+    return dump(path, record)

@@ -60,7 +60,7 @@ class Dialect:
     value_settled_by: str | None = None
     null_word: bool = False  # a JSON null is the text "null", which kaf embeds as JSON
 
-    key_marker: str | None = None  # a field that says that the key is base64, by true or "base64"
+    key_marker: str | None = None  # a field that says how the key is encoded: true or "base64", "hex"
     value_marker: str | None = None
     key_base64: str | None = None  # a field that stands in for the key, as base64, where it is no UTF-8
     value_base64: str | None = None

@@ -173,8 +173,9 @@ class JsonReader:
         if self._rules.is_literal(text, role):
             return None
         marker = self._markers[role]
-        if marker and self._get(parsed, marker) in (True, "base64"):
-            return self._rules.decoded(text, role, "base64")
+        encoding = self._rules.encoding_of(self._get(parsed, marker), role) if marker else None
+        if encoding is not None:
+            return self._rules.decoded(text, role, encoding)
         if role == "key" and self._dialect.key_encoding == "json" and reads_as_json(text):
             return orjson.dumps(raw)
         return self._rules.decoded(text, role)

@@ -17,6 +17,8 @@ EXAMPLES = 3
 _DIGITS_OF_SECONDS = 10
 _SMALLEST_US = 10**14
 _SURROGATE = re.compile("[\ud800-\udfff]")  # bytes that are no UTF-8, or half a character
+_MARKS = {"true": "base64", "base64": "base64", "hex": "hex"}
+_OTHER_ENCODING = re.compile(r"(?:hex|base[0-9])")
 DAMAGED_HINT = (
     "the record was damaged or edited: export the dump again; without it, what it replaced or deleted"
     " comes back"
@@ -138,6 +140,21 @@ class FieldRules:
             return False
         self.count(f"literal_{role}")
         return True
+
+    @staticmethod
+    def encoding_of(mark: Any, role: str) -> str | None:
+        """The encoding that a mark beside a key or value tells; None for text. Raises UnreadableError."""
+        if mark is MISSING or mark is None:
+            return None
+        word = str(mark).lower()
+        if word in _MARKS:
+            return _MARKS[word]
+        if _OTHER_ENCODING.match(word):
+            raise UnreadableError(
+                f"the {role} is in an encoding that kcompact does not read: {shown(mark)}",
+                "export keys and values as base64, as hex or as text",
+            )
+        return None
 
     def decoded(self, text: bytes, role: str, encoding: str | None = None) -> bytes:
         """The bytes that encoded text stands for; by default in the dialect's encoding."""

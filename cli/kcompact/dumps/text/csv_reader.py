@@ -130,7 +130,8 @@ class CsvReader:
         if role == "value" and not self._values:
             return cell
         marker = self._markers[role]
-        encoding = "base64" if marker is not None and cells[marker] in _BASE64_MARKS else None
+        mark = None if marker is None else (cells[marker] or b"").decode("utf-8", _ERRORS)
+        encoding = None if mark is None else rules.encoding_of(mark, role)
         return rules.decoded(cell, role, encoding)
 
     @staticmethod
@@ -149,6 +150,3 @@ def _freely_quoted(delimiter: bytes) -> re.Pattern[bytes]:
     """Finds a cell whose quotes nothing in it needs: its tool would quote an empty text as well."""
     mark = re.escape(delimiter)
     return re.compile(rb'(?:\A|%s)"[0-9A-Za-z](?:(?!%s)[^"\n])*"(?=%s|\Z)' % (mark, mark, mark))
-
-
-_BASE64_MARKS = {b"base64", b"true"}
