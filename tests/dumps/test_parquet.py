@@ -206,6 +206,25 @@ def test_columns_of_other_types_are_told_as_json(tmp_path: Path) -> None:
         assert index_all(dump)[0]["is_tombstone"].to_pylist() == [False, True]
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "expected"),
+    [
+        (pa.map_(pa.string(), pa.int32()), [], {}),  # an empty map is no empty list
+        (pa.list_(pa.int32()), [], []),
+        (pa.map_(pa.string(), pa.list_(pa.int32())), [("a", []), ("b", None)], {"a": [], "b": None}),
+        (pa.list_(pa.map_(pa.int32(), pa.float64())), [[(1, float("inf"))], []], [{"1": "inf"}, {}]),
+        (pa.map_(pa.binary(), pa.bool_()), [(b"a", True)], {"a": True}),
+    ],
+)
+def test_maps_are_told_as_objects_also_where_they_are_empty(
+    kind: pa.DataType, value: Any, expected: Any, tmp_path: Path
+) -> None:
+    schema = pa.schema([("key", pa.string()), ("value", pa.struct([("one", kind)])), ("offset", pa.int32())])
+    rows = [{"key": "k", "value": {"one": value}, "offset": 0}]
+    (found,) = decoded(written(tmp_path / "t-0.parquet", rows, schema))
+    assert json.loads(found.value or b"") == {"one": expected}
+
+
 def test_columns_that_may_both_be_the_key_are_asked_about(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     parquet.write_table(pa.table({"offset": [1], "Key": ["a"], "key": ["b"], "value": ["v"]}), path)

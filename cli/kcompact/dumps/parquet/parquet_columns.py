@@ -47,8 +47,8 @@ def bytes_of(column: pa.Array) -> list[bytes | None]:
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if _is_bytes(kind):
         return list(_stored(column, keep_text=False).to_pylist())
-    found = _stored(column, keep_text=True).to_pylist()
-    return [None if one is None else as_json(_told(one)) for one in found]
+    found = _stored(column, keep_text=True)
+    return [None if one is None else as_json(_told(one, found.type)) for one in found.to_pylist()]
 
 
 def _stored(column: pa.Array, *, keep_text: bool) -> pa.Array:
@@ -96,16 +96,23 @@ def _is_bytes(kind: pa.DataType) -> bool:
     )
 
 
-def _told(value: Any) -> Any:
+def _told(value: Any, kind: pa.DataType) -> Any:
     """A value as JSON can hold it: a map as an object, a decimal and what is no number as text."""
-    if isinstance(value, dict):
-        return {name: _told(one) for name, one in value.items()}
+    if value is None:
+        return None
+    if pa.types.is_map(kind):
+        return {_name(key): _told(one, kind.item_type) for key, one in value}
+    if pa.types.is_struct(kind):
+        return {field.name: _told(value[field.name], field.type) for field in kind}
     if isinstance(value, list):
-        is_map = bool(value) and all(isinstance(one, tuple) for one in value)
-        return {str(k): _told(one) for k, one in value} if is_map else [_told(one) for one in value]
+        return [_told(one, kind.value_type) for one in value]
     if isinstance(value, Decimal) or (isinstance(value, float) and not math.isfinite(value)):
         return str(value)
     return value
+
+
+def _name(key: Any) -> str:
+    return key.decode("latin-1") if isinstance(key, bytes) else str(key)
 
 
 def without_views(schema: pa.Schema) -> pa.Schema:
