@@ -196,6 +196,23 @@ def test_structured_values_leave_avro_as_json(tmp_path: Path) -> None:
     assert record == Record("orders", 2, 0, 5, b"k", b'{"s":"x","b":"\xc3\xbf"}')
 
 
+def test_what_is_no_number_leaves_avro_as_text(tmp_path: Path) -> None:
+    one = {"type": "record", "name": "one", "fields": [{"name": "x", "type": "double"}]}
+    one["fields"] += [{"name": "all", "type": {"type": "array", "items": ["null", "float"]}}]  # type: ignore[operator]
+    fields = {"offset": "long", "key": "string", "value": one}
+    schema = {
+        "type": "record",
+        "name": "envelope",
+        "fields": [{"name": name, "type": kind} for name, kind in fields.items()],
+    }
+    values = [{"x": x, "all": [None, x, 1.5]} for x in map(float, ("nan", "inf", "-inf", "2"))]
+    path = tmp_path / "t-0.avro"
+    with path.open("wb") as out:
+        fastavro.writer(out, schema, [{"offset": n, "key": "k", "value": v} for n, v in enumerate(values)])
+    found = [json.loads(record.value or b"") for record in decoded(path)]
+    assert found == [{"x": x, "all": [None, x, 1.5]} for x in ("nan", "inf", "-inf", 2.0)]
+
+
 def test_records_without_offsets_are_numbered_through_the_file(tmp_path: Path) -> None:
     fields = [{"name": "key", "type": "string"}, {"name": "value", "type": "string"}]
     shape = Shape(

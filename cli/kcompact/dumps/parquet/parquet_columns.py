@@ -1,6 +1,5 @@
 """Columns of Parquet as what records are made of: plain values, the bytes of keys and values, JSON."""
 
-import math
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -97,7 +96,7 @@ def _is_bytes(kind: pa.DataType) -> bool:
 
 
 def _told(value: Any, kind: pa.DataType) -> Any:
-    """A value as JSON can hold it: a map as an object, a decimal and what is no number as text."""
+    """A value as JSON can hold it: a map as an object, a decimal as text."""
     if value is None:
         return None
     if pa.types.is_map(kind):
@@ -106,9 +105,7 @@ def _told(value: Any, kind: pa.DataType) -> Any:
         return {field.name: _told(value[field.name], field.type) for field in kind}
     if isinstance(value, list):
         return [_told(one, kind.value_type) for one in value]
-    if isinstance(value, Decimal) or (isinstance(value, float) and not math.isfinite(value)):
-        return str(value)
-    return value
+    return str(value) if isinstance(value, Decimal) else value
 
 
 def _name(key: Any) -> str:

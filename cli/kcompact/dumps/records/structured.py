@@ -1,5 +1,6 @@
 """Values of formats that have types of their own, Avro and Parquet: told as text, as JSON, as headers."""
 
+import math
 from typing import Any
 
 import orjson
@@ -51,8 +52,22 @@ def _header_bytes(value: Any) -> bytes | None:
 
 
 def as_json(value: Any) -> bytes:
-    """JSON, with bytes spelt as Avro's own JSON encoding does: a character each."""
+    """JSON, with bytes spelt as Avro's own JSON encoding does: a character each; NaN and infinity as text."""
+    found = _dumped(value)
+    return _dumped(_finite(value)) if b"null" in found else found  # which orjson writes for NaN as well
+
+
+def _dumped(value: Any) -> bytes:
     return orjson.dumps(value, default=_latin1, option=orjson.OPT_NON_STR_KEYS)
+
+
+def _finite(value: Any) -> Any:
+    """The value with text for floats that are no number."""
+    if isinstance(value, dict):
+        return {name: _finite(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_finite(one) for one in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _latin1(value: Any) -> str:
