@@ -265,3 +265,9 @@ def _marked(path: Path, spelt: str, mark: Any) -> Path:
         path.write_text(",".join(record) + "\n" + ",".join(map(str, record.values())) + "\n")
         return path
     return dump(path, record)
+
+
+def test_what_kafkactl_makes_of_bytes_is_told(path: Path) -> None:
+    place = {"Partition": 0, "Offset": 0, "Key": "/w==", "Value": "gA==", "Timestamp": "2023-11-14T22:13:20Z"}
+    with open_one(dump(path, place)) as opened:
+        assert any("such keys and values stay base64" in note for note in opened.notes)

@@ -56,6 +56,9 @@ COMMAND_LINE = (
         lacking=names("Meta"),
         order=("Partition", "Offset", "Headers", "Key", "Value", "Timestamp"),
         **fields("topic= Partition Offset Timestamp Key Value Headers"),
+        notes=(
+            "kafkactl writes what is no UTF-8 as base64 without saying so: such keys and values stay base64",
+        ),
     ),
     Dialect(
         name="kaf",
