@@ -208,26 +208,7 @@ class VerifyCommand(Command):
 
     def _ask_compaction(self, inputs: Inputs, policies: Policies, states: KnownStates | None) -> Outcome:
         told = self._told(inputs, policies, states)
-        bounds = told.unbounded
-        if told.bounds_rounds:
-            bounds = bounds_of(rows_to_track(inputs.rows.pairs()), inputs.judged.summaries, told)
-        of_topic = policies.for_topics({topic for topic, _ in inputs.logs.values()})
-        runs, firsts = inputs.judged.runs, inputs.after.first_offsets
-        question = Question(
-            inputs.logs,
-            tuple(self.dumps[:-1]),
-            self.dumps[-1],
-            {
-                i: with_knowledge(
-                    bounds.get(i, Bounds(of_topic[topic])), i, told, runs.get(i, ()), firsts.get(i)
-                )
-                for i, (topic, _) in inputs.logs.items()
-            },
-            inputs.judged.carried & inputs.after.carried,
-            now_ms=next((policy.now_ms for policy in of_topic.values()), 0),
-            is_strict=self.verification.strict,
-            max_findings=self.answer.most_findings,
-        )
+        question = self._question(inputs, policies, told)
         is_in_order = inputs.judged.is_in_order and inputs.after.is_in_order
         earlier = inputs.judged.earlier, inputs.after.earlier
         if inputs.before is not None and inputs.rows.is_folded and is_in_order:
@@ -248,6 +229,28 @@ class VerifyCommand(Command):
             return judge(pairs, question, rules, disorder)
 
         return inputs.rows.pairs().together(ask)
+
+    def _question(self, inputs: Inputs, policies: Policies, told: Told) -> Question:
+        bounds = told.unbounded
+        if told.bounds_rounds:
+            bounds = bounds_of(rows_to_track(inputs.rows.pairs()), inputs.judged.summaries, told)
+        of_topic = policies.for_topics({topic for topic, _ in inputs.logs.values()})
+        runs, firsts = inputs.judged.runs, inputs.after.first_offsets
+        return Question(
+            inputs.logs,
+            tuple(self.dumps[:-1]),
+            self.dumps[-1],
+            {
+                i: with_knowledge(
+                    bounds.get(i, Bounds(of_topic[topic])), i, told, runs.get(i, ()), firsts.get(i)
+                )
+                for i, (topic, _) in inputs.logs.items()
+            },
+            inputs.judged.carried & inputs.after.carried,
+            now_ms=next((policy.now_ms for policy in of_topic.values()), 0),
+            is_strict=self.verification.strict,
+            max_findings=self.answer.most_findings,
+        )
 
     def _told(self, inputs: Inputs, policies: Policies, states: KnownStates | None) -> Told:
         names = {log_id: LogName(*log) for log_id, log in inputs.judged.logs.items()}

@@ -33,6 +33,7 @@ from kcompact.verify.rows.pairs import renamed_logs
 from kcompact.verify.rows.settling import Rules, SettledLog
 
 _NONE = -1  # instead of an offset
+_OF_RECORDS = ("records", "first_offset", "last_offset", "second_offset")
 
 
 @dataclass(frozen=True)
@@ -207,20 +208,14 @@ def _histories(share: FoldedShare, rows: pa.Table, groups: Longs, log_ids: Longs
     count = int(groups.max()) + 1
     ends = np.cumsum([share.values.num_rows, share.tombstones.num_rows, share.controls.num_rows])
     values, tombstones, controls, after = np.split(np.arange(len(groups)), ends)
-    columns = {
-        name: rows[name].to_numpy() for name in ("records", "first_offset", "last_offset", "second_offset")
-    }
+    columns = {name: rows[name].to_numpy() for name in _OF_RECORDS}
 
     def spread(of_rows: Longs, column: Longs, nothing: int = _NONE) -> Longs:
         found = np.full(count, nothing)
         found[groups[of_rows]] = column
         return found
 
-    tombstones = tombstones[np.lexsort((columns["last_offset"][tombstones], groups[tombstones]))]
-    of_tombstones = groups[tombstones]
-    starts = tombstones[np.flatnonzero(np.diff(of_tombstones, prepend=_NONE))]
-    has_next = np.append(np.diff(of_tombstones) == 0, np.zeros(min(1, len(tombstones)), np.bool_))
-    seconds = tombstones[:-1][has_next[:-1] & ~has_next[1:]] if len(tombstones) else tombstones
+    tombstones, starts, seconds = _by_offset(tombstones, groups, columns["last_offset"])
     value_row, tombstone_row = spread(values, values), spread(tombstones, tombstones)
     value, tombstone = (_offsets_of(at, columns["last_offset"]) for at in (value_row, tombstone_row))
     last_is_tombstone = tombstone > value
@@ -236,7 +231,7 @@ def _histories(share: FoldedShare, rows: pa.Table, groups: Longs, log_ids: Longs
         rows,
         log_ids[some_row],
         some_row,
-        spread(values, columns["records"][values], 0) + np.bincount(of_tombstones, minlength=count),
+        spread(values, columns["records"][values], 0) + np.bincount(groups[tombstones], minlength=count),
         first,
         np.maximum(value, tombstone),
         np.where(last_is_tombstone, tombstone_row, value_row),
@@ -248,6 +243,15 @@ def _histories(share: FoldedShare, rows: pa.Table, groups: Longs, log_ids: Longs
         np.bincount(groups[after], minlength=count),
         spread(after, after),
     )
+
+
+def _by_offset(tombstones: Longs, groups: Longs, offsets: Longs) -> tuple[Longs, Longs, Longs]:
+    """Rows of tombstones by group and offset; of each group the first one, and the last but one if any."""
+    ordered = tombstones[np.lexsort((offsets[tombstones], groups[tombstones]))]
+    is_first = np.diff(groups[ordered], prepend=_NONE) != 0
+    is_last = np.append(is_first[1:], np.ones(min(1, len(ordered)), np.bool_))
+    is_second = ~is_last[:-1] & is_last[1:]
+    return ordered, ordered[is_first], ordered[:-1][is_second]
 
 
 def _offsets_of(rows: Longs, offsets: Longs) -> Longs:
