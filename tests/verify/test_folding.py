@@ -3,12 +3,15 @@
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from index_frames import logs_of
-from kcompact.dumps.records.record import Record, log_id_of
+from kcompact.dumps.records.layout import NeedsExtra
+from kcompact.dumps.records.record import INDEX_SCHEMA, Record, log_id_of
 from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes import grouping
 from kcompact.rules.policy import Policy
@@ -41,11 +44,25 @@ class PlanInMemory:
 class RowsInMemory:
     """In place of ``TaskReader``: a task's index rows, which no file holds."""
 
+    read: ClassVar[list[pa.Table]] = []
+
     def __init__(self, plan: PlanInMemory, task: int) -> None:
         self._rows, self.summaries = plan.tasks[task], dict[int, object]()
+        self.read.append(self._rows)
 
-    def rows(self) -> Iterator[pa.RecordBatch]:
-        yield from self._rows.to_batches(max_chunksize=3)
+    def rows(self, needs_extra: NeedsExtra | None = None) -> Iterator[pa.RecordBatch]:
+        for batch in self._rows.to_batches(max_chunksize=3):
+            if needs_extra is None:
+                yield batch
+                continue
+            is_left_out = pa.array(~needs_extra(batch.select(INDEX_SCHEMA.names)))
+            columns = [
+                pc.if_else(is_left_out, pa.scalar(None, column.type), column)
+                if name in keyed_rows.COLUMNS
+                else column
+                for name, column in zip(batch.schema.names, batch.columns, strict=True)
+            ]
+            yield pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
 pytestmark = pytest.mark.usefixtures("loops_or_tables")
@@ -56,6 +73,7 @@ def small_stages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many passes."""
     monkeypatch.setattr(grouping, "MOST_ROWS", 7)
     monkeypatch.setattr(grouping, "MOST_KEYS", 7)
+    monkeypatch.setattr(wanted, "FEW_KEYS", 5)
     monkeypatch.setattr(folding, "TaskReader", RowsInMemory)
     monkeypatch.setattr(keyed_rows, "TaskReader", RowsInMemory)
 
@@ -148,6 +166,20 @@ def test_only_the_keys_that_need_it_are_read_again() -> None:
     assert rows_in(pairs) == 10
     (finding,) = outcome.findings
     assert (finding.check, finding.key, finding.offset) == ("missing-key", b"key-3", 93)
+
+
+def test_only_the_tasks_that_have_such_a_key_are_read_again() -> None:
+    before = [record(f"key-{offset // 3}", str(offset), offset=offset) for offset in range(90)]
+    after = [r for r in before[2::3] if r.key != b"key-11"]
+    question = question_of(before, after, Bounds(Policy(now_ms=NOW_MS)))
+    rows = read(before, after)
+    RowsInMemory.read.clear()
+    outcome, pairs = judged(rows, question, before)
+
+    with_key = [b"key-11" in task["key"].to_pylist() for task in RowsInMemory.read]
+    assert with_key in ([True], [True, True])
+    assert rows_in(pairs) == 3
+    same(outcome, in_full(question, before, after))
 
 
 def test_a_key_at_another_keys_place_is_read_again() -> None:

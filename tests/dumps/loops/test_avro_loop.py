@@ -20,13 +20,14 @@ from kcompact.dumps.avro import avro_layout as avro
 from kcompact.dumps.avro.avro_bounds import AvroBounds
 from kcompact.dumps.avro.avro_container import Chunk, encode_long, pack_block
 from kcompact.dumps.avro.avro_schema import wire_schema
+from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.loops import columns
 from kcompact.dumps.loops.avro.block_loop import BlockLoop, Cursor
 from kcompact.dumps.loops.readiness import load_loops
 from kcompact.dumps.records.contents import CONTENT_EXTRA
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, SplitToIndex
 from kcompact.dumps.records.record import Record
-from loop_parity import whole
+from loop_parity import some_of, whole
 from siphash import SECRET
 
 assert load_loops("avro")
@@ -81,7 +82,21 @@ def both_ways(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> li
         else:
             assert found == expected
             assert notes == expected_notes
+            if extra:
+                assert_the_same_where_needed(path, found, **options)
     return found
+
+
+def assert_the_same_where_needed(path: Path, in_full: list[dict[str, Any]], **options: Any) -> None:
+    with open_one(path, **options) as dump:
+        file, (split,) = dump.files[0], dump.splits(1 << 40)
+        part = SplitToIndex(file, split, SplitNotes(), SECRET, some_of)
+        rows = [row for batch in LAYOUTS["avro"].index(part, CONTENT_EXTRA) for row in batch.to_pylist()]
+    assert len(rows) == len(in_full)
+    for row, expected in zip(rows, in_full, strict=True):
+        whole_row = row["value_hash"] is not None
+        assert row == (expected if whole_row else expected | dict.fromkeys(CONTENT_EXTRA))
+        assert whole_row or row["offset"] % 3 != 1
 
 
 def no_reference(chunk: Chunk, first: Cursor, last: Cursor) -> Iterator[pa.RecordBatch]:

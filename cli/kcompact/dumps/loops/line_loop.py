@@ -81,7 +81,7 @@ class LineLoop:
         try:
             yield from windows_of([ByteRange(f.data_path, s.start, s.end) for f, s, *_ in self._parts])
         except LongLineError as long:  # only a part that is read alone may be so large
-            _, split, notes, _ = self._parts[0]
+            _, split, notes, *_ = self._parts[0]
             notes.rejects.append(Reject(split.split_id, long.position, TOO_LARGE, TOO_LARGE_HINT))
 
     def _pieces(self, window: Window, columns: Columns, first: int) -> Iterator[pa.RecordBatch]:
@@ -130,7 +130,12 @@ class LineLoop:
             positions,
             np.minimum(rows[c.END] - rows[c.START], room).astype(np.int32),
         )
-        return rows.batch(places, self._extra, lambda keys: self._scanner.more(rows, window, keys))
+        return rows.batch(
+            places,
+            self._extra,
+            lambda some, keys: self._scanner.more(some, window, keys),
+            self._parts[0].needs_extra,
+        )
 
     def _read_by_reference(self, window: Window, start: int, end: int) -> Iterator[pa.RecordBatch]:
         """The rows that the reference reads in [start, end), part by part."""

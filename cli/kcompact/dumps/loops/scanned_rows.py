@@ -10,8 +10,8 @@ from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.columns import Columns
 from kcompact.dumps.records.encodings import ENCODINGS
-from kcompact.dumps.records.layout import DumpFile, SplitNotes
-from kcompact.dumps.records.record import index_schema, log_id_of
+from kcompact.dumps.records.layout import DumpFile, NeedsExtra, SplitNotes
+from kcompact.dumps.records.record import INDEX_SCHEMA, index_schema, log_id_of
 
 _TEN_DIGITS = (10**9, 10**10)
 _SMALLEST_US, _SMALLEST_NS = 10**14, 10**17
@@ -19,8 +19,8 @@ _LARGEST_SECONDS = 9 * 10**15
 _PER_MS = {"ms": 1, "us": 1000, "ns": 1_000_000}
 _COUNTED = {c.MISSING: "missing", c.EMPTY: "empty", c.LITERAL: "literal"}
 
-ExtraColumns = Callable[[pa.Array], list[pa.Array]]
-"""The columns behind INDEX_SCHEMA, of rows with these keys. Raises Misfit."""
+ExtraColumns = Callable[["ScannedRows", pa.Array], list[pa.Array]]
+"""The columns behind INDEX_SCHEMA, of some rows (one at least) with these keys. Raises Misfit."""
 
 
 class Misfit(Exception):  # noqa: N818  it sends records to the reference reader, no user sees it
@@ -36,22 +36,35 @@ class RecordPlaces(NamedTuple):
 
 
 class ScannedRows:
-    """The first ``count`` rows of columns; they last until the loop runs again."""
+    """The rows of columns, or those ``at`` some places; they last until the loop runs again."""
 
-    def __init__(self, file: DumpFile, columns: Columns, logs: dict[tuple[str, int], int]) -> None:
+    def __init__(
+        self,
+        file: DumpFile,
+        columns: Columns,
+        logs: dict[tuple[str, int], int],
+        at: np.ndarray | None = None,
+    ) -> None:
         self._file = file
         self._dialect: Dialect = file.dialect
         self._columns = columns
         self._logs = logs  # of all that was met so far
-        self.count = int(columns.state[c.ROWS])
+        self.count = int(columns.state[c.ROWS]) if at is None else len(at)
+        self._numbers = columns.numbers[:, : self.count] if at is None else columns.numbers.take(at, axis=1)
 
     def __getitem__(self, column: int) -> np.ndarray:
         """A column of numbers."""
-        found: np.ndarray = self._columns.numbers[column, : self.count]
+        found: np.ndarray = self._numbers[column]
         return found
 
-    def batch(self, places: "RecordPlaces", extra: frozenset[str], more: ExtraColumns) -> pa.RecordBatch:
-        """Rows of ``index_schema(extra)``, all of them. Raises Misfit."""
+    def batch(
+        self,
+        places: "RecordPlaces",
+        extra: frozenset[str],
+        more: ExtraColumns,
+        needs_extra: NeedsExtra | None,
+    ) -> pa.RecordBatch:
+        """Rows of ``index_schema(extra)``, all of them; see ``SplitToIndex``. Raises Misfit."""
         keys = self._keys()
         columns = [
             self.log_ids(),
@@ -63,10 +76,26 @@ class ScannedRows:
             places.positions,
             places.record_bytes,
         ]
-        if len(extra):
-            columns += more(keys)
         arrays = [column if isinstance(column, pa.Array) else pa.array(column) for column in columns]
+        if extra and needs_extra is None:
+            arrays += more(self, keys)
+        elif extra and needs_extra is not None:
+            is_needed = needs_extra(pa.RecordBatch.from_arrays(arrays, schema=INDEX_SCHEMA))
+            arrays += self._more_of(np.flatnonzero(is_needed), keys, extra, more)
         return pa.RecordBatch.from_arrays(arrays, schema=index_schema(extra))
+
+    def _more_of(
+        self, at: np.ndarray, keys: pa.Array, extra: frozenset[str], more: ExtraColumns
+    ) -> list[pa.Array]:
+        """The columns behind INDEX_SCHEMA, null but at some rows. Raises Misfit."""
+        if not len(at):
+            types = [field.type for field in index_schema(extra)][len(INDEX_SCHEMA) :]
+            return [pa.nulls(self.count, one) for one in types]
+        some = ScannedRows(self._file, self._columns, self._logs, at)
+        numbers = np.full(self.count, -1)
+        numbers[at] = np.arange(len(at))
+        back = pa.array(numbers, mask=numbers < 0)
+        return [column.take(back) for column in more(some, keys.take(pa.array(at)))]
 
     def _keys(self) -> pa.Array:
         """Raises Misfit."""

@@ -27,7 +27,7 @@ class RowGroupRows:
     """Reads row groups of one file. ``fits``: whether its schema and dialect are ordinary."""
 
     def __init__(self, part: SplitToIndex, source: "parquet.ParquetFile") -> None:
-        self._file, self._split, self._notes, _ = part
+        self._file, self._split, self._notes, *_ = part
         self._source = source
         self._dialect: Dialect = part.file.dialect
         self._reader = ParquetReader(part.file, SplitNotes(), values=False)

@@ -93,7 +93,7 @@ class FramedLayout(Layout):
         return _joined_tombstones(found, part.notes) if is_joined else found
 
     def _one_by_one(self, part: SplitToIndex, *, values: bool) -> Iterator[Found]:
-        file, split, notes, _ = part
+        file, split, notes, *_ = part
         read = self._reader(file, notes, values=values)
         position = split.start
         try:

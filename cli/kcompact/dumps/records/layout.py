@@ -1,13 +1,17 @@
 """A file of a dump and its splits, as layouts are asked about them, and what is noted of a split."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.files.origin import Origin
 from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut
+
+if TYPE_CHECKING:
+    import pyarrow as pa  # which a process that forks must not import
 
 
 @dataclass(frozen=True)
@@ -91,16 +95,22 @@ class SplitNotes:
             self.fields_seen[role] = self.fields_seen.get(role, 0) + more
 
 
+NeedsExtra = Callable[["pa.RecordBatch"], np.ndarray]
+"""Of rows of INDEX_SCHEMA: which of them are wanted with columns of EXTRA_FIELDS, as flags."""
+
+
 class SplitToIndex(NamedTuple):
     """A split, the file it is a part of, and where to note what is found beside its rows.
 
-    ``hash_secret`` is the run's, for whom ``value_hash`` is asked for.
+    ``hash_secret`` is the run's, for whom ``value_hash`` is asked for. Columns of EXTRA_FIELDS may be null in
+    rows that ``needs_extra`` leaves out; None: in none.
     """
 
     file: DumpFile
     split: Split
     notes: SplitNotes
     hash_secret: bytes = b""
+    needs_extra: NeedsExtra | None = None
 
 
 class Chosen(NamedTuple):

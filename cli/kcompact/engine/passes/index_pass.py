@@ -17,7 +17,7 @@ from kcompact.dumps.files.at_hand import at_hand
 from kcompact.dumps.files.small_files import read_together
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.records.indexing import count_replacements
-from kcompact.dumps.records.layout import DumpFile, Split, SplitNotes, SplitToIndex
+from kcompact.dumps.records.layout import DumpFile, NeedsExtra, Split, SplitNotes, SplitToIndex
 from kcompact.engine.meter import READ, Meter
 from kcompact.engine.passes.summaries import SplitSummary
 from kcompact.engine.progress import folder_watched
@@ -124,11 +124,13 @@ class TaskReader:
         self._meter = Meter(Path(plan.folder), READ, f"{task:06}", task_bytes)
         self.summaries = {one.split_id: SplitSummary(one.split_id, SplitNotes()) for one in self._splits}
 
-    def rows(self) -> Iterator[pa.RecordBatch]:
-        """The index rows of all splits, in their order."""
+    def rows(self, needs_extra: NeedsExtra | None = None) -> Iterator[pa.RecordBatch]:
+        """The index rows of all splits, in their order; ``needs_extra`` as in ``SplitToIndex``."""
         plan = self._plan
         parts = (
-            SplitToIndex(plan.file_of(one), one, self.summaries[one.split_id].notes, plan.hash_secret)
+            SplitToIndex(
+                plan.file_of(one), one, self.summaries[one.split_id].notes, plan.hash_secret, needs_extra
+            )
             for one in self._splits
         )
         for group in read_together(parts):

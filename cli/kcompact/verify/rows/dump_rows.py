@@ -10,7 +10,7 @@ from kcompact.engine.blocks import rows_in
 from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes.index_pass import IndexPlan
 from kcompact.engine.shuffle import Send, Stage
-from kcompact.verify.rows.folded_settling import FoldedSettled, folded_share, settle_folded
+from kcompact.verify.rows.folded_settling import FoldedSettled, settle_blocks
 from kcompact.verify.rows.folding import send_folded
 from kcompact.verify.rows.keyed_rows import BEFORE, TAKEN, send_dumps, send_wanted
 from kcompact.verify.rows.pairs import Pairs, ShareReader
@@ -55,7 +55,8 @@ class DumpRows:
         while True:
             shares = self._settle(rules, others)
             keys = pa.concat_arrays([share.keys for share in shares])
-            wanted = Wanted(keys, np.concatenate([share.places for share in shares]), keyless=keyless)
+            places = np.concatenate([share.places for share in shares])
+            wanted = Wanted(keys, places, keyless, frozenset().union(*(share.tasks for share in shares)))
             if wanted.is_too_much:
                 return self.pairs(), {}
             figures = added_up(share.logs for share in shares)
@@ -71,9 +72,7 @@ class DumpRows:
 
     def _settle(self, rules: Rules, others: pa.Array) -> list[FoldedSettled]:
         renamed = self.reader.renamed
-        shares, _ = self.first.results(
-            lambda _, blocks: settle_folded(folded_share(blocks, renamed), rules, others)
-        )
+        shares, _ = self.first.results(lambda _, blocks: settle_blocks(blocks, renamed, rules, others))
         return shares
 
 

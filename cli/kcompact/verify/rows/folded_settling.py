@@ -6,7 +6,7 @@ of one below the last, so whatever bound the last two prove holds for them, too.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,7 @@ from kcompact.verify.rows.folding import (
     KEYLESS,
     TOMBSTONES,
     VALUES,
+    tasks_with,
 )
 from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, Flags, Longs
 from kcompact.verify.rows.keyed_rows import AFTER
@@ -62,14 +63,24 @@ def folded_share(blocks: Sequence[Block], renamed: Mapping[int, int]) -> FoldedS
 
 @dataclass(frozen=True)
 class FoldedSettled:
-    """Figures of settled keys by log id; the other keys, and places (log_id, offset) in AFTER.
+    """Figures of settled keys by log id; the other keys, and where BEFORE may have yet other ones.
 
-    Of those, and of records without a key.
+    Such ``places`` (log_id, offset) are AFTER's, of the other keys and of records without one. ``tasks`` of
+    the reading stage have all records of the other keys.
     """
 
     logs: dict[int, SettledLog]
     keys: pa.Array
     places: Longs
+    tasks: frozenset[int] = frozenset()
+
+
+def settle_blocks(
+    blocks: Sequence[Block], renamed: Mapping[int, int], rules: Rules, unsettled_keys: pa.Array
+) -> FoldedSettled:
+    """As ``settle_folded``, of the blocks of one receiver; ``renamed`` as in ``ShareReader``."""
+    settled = settle_folded(folded_share(blocks, renamed), rules, unsettled_keys)
+    return replace(settled, tasks=frozenset(tasks_with(blocks, settled.keys)))
 
 
 def settle_folded(share: FoldedShare, rules: Rules, unsettled_keys: pa.Array) -> FoldedSettled:
@@ -94,16 +105,28 @@ def settle_folded(share: FoldedShare, rules: Rules, unsettled_keys: pa.Array) ->
     first_row = np.empty(len(is_left), np.int64)
     first_row[number_of_key[::-1]] = np.arange(len(number_of_key))[::-1]
     in_after = np.arange(len(log_ids)) >= len(log_ids) - share.after.num_rows
-    left_after = rows.filter(pa.array(in_after & is_left[number_of_key]))
+    is_of_left = is_left[number_of_key]
+    left_after = rows.filter(pa.array(in_after & is_of_left))
+    places = _places_of(pa.concat_tables([left_after, share.after_keyless]))
     return FoldedSettled(
         histories.figures(is_settled, rules),
         keys.take(pa.array(first_row[is_left])),
-        _places_of(pa.concat_tables([left_after, share.after_keyless])),
+        places[~_are_known(places, rows.filter(pa.array(~in_after & is_of_left)))],
     )
 
 
-def _places_of(rows: pa.Table) -> Longs:
-    return np.stack([rows["log_id"].to_numpy(), rows["last_offset"].to_numpy()], axis=1)
+def _places_of(rows: pa.Table, column: str = "last_offset") -> Longs:
+    return np.stack([rows["log_id"].to_numpy(), rows[column].to_numpy()], axis=1)
+
+
+def _are_known(places: Longs, rows: pa.Table) -> Flags:
+    """Whether places are those of some of BEFORE's records that rows tell of."""
+    columns = ("first_offset", "second_offset", "last_offset")
+    told = np.concatenate([_places_of(rows, column) for column in columns])
+    found = np.zeros(len(places), np.bool_)
+    for log_id, at in rows_of_logs(places[:, 0]):
+        found[at] = np.isin(places[at, 1], told[told[:, 0] == log_id, 1])
+    return found
 
 
 @dataclass(frozen=True)

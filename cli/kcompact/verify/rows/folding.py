@@ -3,11 +3,12 @@
 Of a dump whose offsets occur once. Tombstones stay rows of their own, for when each of them may go matters.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kcompact.dumps.records.contents import as_words
 from kcompact.engine.blocks import row_blocks
@@ -45,6 +46,8 @@ FOLDED = pa.schema(
     ]
 )
 """Records of a log and key: how many, their first offset, the last two (-1: none), the last one's content."""
+
+_TASK = b"task"  # metadata of rows on their way: the number of the task that read them
 
 
 def _merged(rows: pa.Table) -> pa.Table:
@@ -105,10 +108,21 @@ def send_folded(send: Send, plans: Mapping[str, IndexPlan], receivers: int) -> S
         reader = TaskReader(lean[kind], task)
         folded = _each_record(reader) if kind == AFTER else _values_merged(reader)
         for kind_of_rows, rows in _joined(folded):
-            yield from row_blocks(kind_of_rows, rows, receivers_by_key(rows["key"], receivers))
+            named = rows.replace_schema_metadata({_TASK: str(number)})
+            yield from row_blocks(kind_of_rows, named, receivers_by_key(rows["key"], receivers))
         yield DRIVER, Block(kind, packed(reader.summaries.values()))
 
     return send(len(tasks), receivers, work)
+
+
+def tasks_with(blocks: Iterable[Block], keys: pa.Array) -> set[int]:
+    """The numbers of the tasks of ``send_folded`` whose blocks of rows have some of the keys."""
+    found = set()
+    for block in blocks if len(keys) else ():
+        with pa.ipc.open_stream(block.content) as rows:
+            if any(pc.any(pc.is_in(batch.column("key"), keys)).as_py() for batch in rows):
+                found.add(int(rows.schema.metadata[_TASK]))
+    return found
 
 
 def _each_record(reader: TaskReader) -> Iterator[tuple[str, pa.RecordBatch]]:

@@ -64,7 +64,8 @@ def send_wanted(send: Send, plans: Mapping[str, IndexPlan], receivers: int, want
 
     The driver gets, in blocks TAKEN, BEFORE's rows that are wanted for their place alone.
     """
-    tasks = [(kind, task) for kind, plan in plans.items() for task in range(len(plan.tasks))]
+    every = [(kind, task) for kind, plan in plans.items() for task in range(len(plan.tasks))]
+    tasks = [one for number, one in enumerate(every) if wanted.may_be_in(number)]
 
     def work(number: int) -> Sent:
         kind, task = tasks[number]
@@ -72,12 +73,13 @@ def send_wanted(send: Send, plans: Mapping[str, IndexPlan], receivers: int, want
         taken: list[pa.RecordBatch] = []
 
         def some(batch: pa.RecordBatch) -> pa.RecordBatch:
-            is_wanted = chosen.by_key(batch)
             if kind == BEFORE:
-                taken.append(batch.filter(pa.array(chosen.by_place(batch) & ~is_wanted)))
-            return order.add(batch.filter(pa.array(is_wanted)))
+                at_place = batch.filter(pa.array(chosen.by_place(batch)))
+                taken.append(at_place.filter(pa.array(~chosen.by_key(at_place))))
+            whole = batch.filter(batch.column("value_hash").is_valid())  # where loops read, by their keys
+            return order.add(whole.filter(pa.array(chosen.by_key(whole))))
 
-        for rows in joined(map(some, TaskReader(plans[kind], task).rows())):
+        for rows in joined(map(some, TaskReader(plans[kind], task).rows(chosen.by_key))):
             yield from row_blocks(kind, rows, by_key(rows, receivers))
         others = pa.Table.from_batches(taken) if taken else None
         if others is not None and others.num_rows:

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from kcompact.engine.exchange import key_hashes
 from kcompact.verify.rows.key_rows import Flags, Longs
 
+FEW_KEYS = 1_000
 MOST_KEYS = 400_000
 MOST_KEY_BYTES = 32 << 20
 MOST_PLACES = 2_000_000
@@ -20,11 +21,19 @@ _HASH_BITS = 64
 
 @dataclass(frozen=True)
 class Wanted:
-    """Records of these keys, of none if ``keyless``, and BEFORE's at these places (log_id, offset)."""
+    """Records of these keys, of none if ``keyless``, and BEFORE's at these places (log_id, offset).
+
+    ``tasks`` of the reading stage have all records of the keys; None: any of them may have some.
+    """
 
     keys: pa.Array
     places: Longs = field(default_factory=lambda: np.empty((0, 2), np.int64))
     keyless: bool = False
+    tasks: frozenset[int] | None = None
+
+    def may_be_in(self, task: int) -> bool:
+        """Whether a task may have any of them."""
+        return self.tasks is None or self.keyless or len(self.places) > 0 or task in self.tasks
 
     @property
     def is_too_much(self) -> bool:
@@ -40,12 +49,17 @@ class Wanted:
 
 
 class WantedRows:
-    """Tells a task which rows are wanted: most are left out by a sieve of key hashes."""
+    """Tells a task which rows are wanted: of many keys, most are left out by a sieve of key hashes.
+
+    Arrow looks a few keys up in no time, but makes its table of them anew each time.
+    """
 
     def __init__(self, wanted: Wanted) -> None:
         self._wanted = wanted
-        self._sieve = np.zeros(1 << _SIEVE_BITS, np.bool_)
-        self._sieve[_sieve_places(wanted.keys)] = True
+        self._many = frozenset(wanted.keys.to_pylist()) if len(wanted.keys) > FEW_KEYS else None
+        self._sieve = np.zeros(1 << _SIEVE_BITS if self._many else 0, np.bool_)
+        if self._many:
+            self._sieve[_sieve_places(wanted.keys)] = True
         order = np.lexsort((wanted.places[:, 1], wanted.places[:, 0]))
         self._places = {
             int(of_log[0, 0]): of_log[:, 1]
@@ -58,10 +72,11 @@ class WantedRows:
         keys = rows.column("key")
         is_null = keys.is_null().to_numpy(zero_copy_only=False)
         found: Flags = is_null & self._wanted.keyless
-        maybe = np.flatnonzero(~is_null)
-        maybe = maybe[self._sieve[_sieve_places(keys.take(pa.array(maybe)) if is_null.any() else keys)]]
-        is_in = pc.is_in(keys.take(pa.array(maybe)), self._wanted.keys)
-        found[maybe] = is_in.to_numpy(zero_copy_only=False)
+        if self._many is None:
+            is_in: Flags = pc.is_in(keys, self._wanted.keys).to_numpy(zero_copy_only=False)
+            return found | is_in
+        maybe = np.flatnonzero(~is_null & self._sieve[_sieve_places(keys)])
+        found[maybe] = [key in self._many for key in keys.take(pa.array(maybe)).to_pylist()]
         return found
 
     def by_place(self, rows: pa.RecordBatch) -> Flags:

@@ -38,7 +38,7 @@ class BlockLoop:
         self, scanner: "AvroScanner", part: SplitToIndex, extra: frozenset[str], reference: Reference
     ) -> None:
         self._scanner, self._extra, self._reference = scanner, extra, reference
-        self._file, self._split, self._notes, _ = part
+        self._file, self._split, self._notes, _, self._needs_extra = part
         self._columns = Columns()
         self._logs: dict[tuple[str, int], int] = {}
 
@@ -71,7 +71,7 @@ class BlockLoop:
             rows[c.START].copy(),
             (rows[c.END] - rows[c.START]).astype(np.int32),
         )
-        batch = rows.batch(places, self._extra, lambda keys: self._scanner.more(rows, keys))
+        batch = rows.batch(places, self._extra, self._scanner.more, self._needs_extra)
         rows.count_in(self._notes, 0, rows.count, is_table=True)
         note_logs(self._notes, self._file, self._logs, batch)
         yield only_wanted(batch, self._file, self._logs)
