@@ -9,6 +9,7 @@ import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -196,14 +197,23 @@ class _Candidates:
 
     def _shares(self, where: Longs) -> NDArray[np.float64]:
         """Of each placement, the share of sightings that it explains."""
-        seen = self._seen.partitions[where]
-        shares = [
-            (one.to_partition(self._hashes_of(one)[where][:, None], self._counts) == seen[:, None]).mean(
-                axis=0
-            )
+        if len(self._seen.partitions) > _SCREENED_ROWS:
+            return self._explained(where).mean(axis=0)
+        return self._all_explained[where].mean(axis=0)
+
+    @cached_property
+    def _all_explained(self) -> NDArray[np.bool_]:
+        """Of all sightings: where they are few, which they often are in each of many topics."""
+        return self._explained(np.arange(len(self._seen.partitions)))
+
+    def _explained(self, where: Longs) -> NDArray[np.bool_]:
+        """Per sighting and placement whether the one explains the other."""
+        seen = self._seen.partitions[where][:, None]
+        fits = [
+            one.to_partition(self._hashes_of(one)[where][:, None], self._counts) == seen
             for one in PARTITIONERS
         ]
-        return np.concatenate([*shares, [(seen == 0).mean()]])
+        return np.concatenate([*fits, seen == 0], axis=1)
 
     def _fits(self, place: Placement, where: Longs | slice) -> NDArray[np.bool_]:
         placed = place.partitioner.to_partition(self._hashes_of(place.partitioner)[where], place.partitions)

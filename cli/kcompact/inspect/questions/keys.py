@@ -63,13 +63,14 @@ class Keys:
 
 def first_of_topics(rows: pa.Table, most: int, columns: list[str]) -> Longs:
     """The positions of the first ``most`` rows of each "topic", as these columns order them, ascending."""
-    order = [(name, "ascending") for name in columns]
-    topics = rows["topic"].combine_chunks().dictionary_encode().indices.to_numpy()
-    by_topic = np.argsort(topics, kind="stable")
-    parts = np.split(by_topic, np.flatnonzero(np.diff(topics[by_topic])) + 1) if len(topics) else [by_topic]
-    return np.concatenate(
-        [mine[pc.select_k_unstable(rows.take(pa.array(mine)), most, order).to_numpy()] for mine in parts]
-    )
+    if not rows.num_rows:
+        return np.empty(0, np.int64)
+    topics = rows["topic"].combine_chunks().dictionary_encode().indices
+    table = rows.select(columns).append_column("topic", topics)
+    ordered = pc.sort_indices(table, [(name, "ascending") for name in ("topic", *columns)]).to_numpy()
+    counts = np.bincount(topics.to_numpy())
+    ranks = np.arange(len(ordered)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return ordered[ranks < most].astype(np.int64)
 
 
 def spans_of(summaries: Iterable[LogSummary]) -> dict[int, LogSpan]:
