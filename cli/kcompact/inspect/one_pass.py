@@ -25,7 +25,8 @@ from kcompact.inspect.questions import (
     shared_keys,
     top_keys,
 )
-from kcompact.inspect.questions.key_facts import FOLDED_KEY_ROW, KEY_ROWS, regrouped, with_folded
+from kcompact.inspect.questions.folding import fold_keys
+from kcompact.inspect.questions.key_facts import FOLDED_KEY_ROW, KEY_ROWS, regrouped
 from kcompact.inspect.questions.keys import Keys, LogSpan, spans_of
 from kcompact.inspect.questions.tallies import Tallies, added_up
 
@@ -100,7 +101,11 @@ def ask_all(spark: SparkSession, plan: IndexPlan, partitions: int) -> tuple[Read
     sent = send(spark, len(plan.tasks), partitions, lambda task: _send_key_rows(plan, task, partitions))
     reading = _together(pickle.loads(block.content) for block in sent.driver_blocks())  # noqa: S301  by a task
     spans = reading.spans
-    found, _ = sent.results(lambda _, blocks: _found(Keys(regrouped(rows_in(blocks, _KEY_ROWS)), spans)))
+
+    def look(_: int, blocks: list[Block]) -> pa.RecordBatch:
+        return _found(Keys(regrouped(rows_in(blocks, _KEY_ROWS)), spans, partitions))
+
+    found, _ = sent.results(look)
     return reading, _merged(found)
 
 
@@ -122,22 +127,23 @@ def _read_alone(plan: IndexPlan, task: int) -> tuple[Reading, pa.RecordBatch]:
 
 
 def _send_key_rows(plan: IndexPlan, task: int, partitions: int) -> Sent:
-    """Rows of FOLDED_KEY_ROW: those whose keys fold alike to one task, whatever their log."""
+    """Rows of KEY_ROW: those whose keys fold alike to one task, whatever their log."""
     readings: list[_TaskReading] = []
     for rows in _rows_of_task(plan, task, readings):
-        together = pc.coalesce(rows["folded"], rows["key"])
+        folded, _ = fold_keys(rows["key"].combine_chunks())
+        together = pc.coalesce(folded, rows["key"])
         yield from row_blocks(_KEY_ROWS, rows, receivers_by_key(together, partitions))
     yield DRIVER, Block(_READING, pickle.dumps(readings[0]))
 
 
 def _rows_of_task(plan: IndexPlan, task: int, readings: list[_TaskReading]) -> Iterator[pa.Table]:
-    """Rows of FOLDED_KEY_ROW; the reading of the task is added to ``readings`` at the end."""
+    """Rows of KEY_ROW; the reading of the task is added to ``readings`` at the end."""
     reader, grouper, tallies = TaskReader(plan, task), KeyGrouper(KEY_ROWS), Tallies()
     for index in reader.rows():
         tallies.add(index)
         for rows in grouper.add(index):
-            yield with_folded(pa.Table.from_batches([rows]))
-    yield with_folded(grouper.finish())
+            yield pa.Table.from_batches([rows])
+    yield grouper.finish()
     readings.append((packed(reader.summaries.values()), tallies.tables))
 
 

@@ -9,12 +9,11 @@ import enum
 import numpy as np
 import orjson
 import pyarrow as pa
-import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 _SCHEMA_BYTES = 5
 _LONG_BYTES = 8
-# A key that could fold to something else starts or ends like this; all others are not looked at.
-_FOLDABLE = r"^[\x00\s{\[]|\s$"
+_BLANKS = b" \t\n\r\f"
 
 
 class Accident(enum.IntFlag):
@@ -49,7 +48,7 @@ def fold(key: bytes) -> tuple[bytes, Accident]:
 
 def fold_keys(keys: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Per key (binary): its folded form, null where that is the key itself; and its accidents (int8)."""
-    foldable = np.flatnonzero(pc.match_substring_regex(keys, _FOLDABLE).to_numpy(zero_copy_only=False))
+    foldable = np.flatnonzero(_are_foldable(keys))
     folded: list[bytes | None] = [None] * len(keys)
     accidents = np.zeros(len(keys), np.int8)
     for at in foldable:
@@ -59,6 +58,20 @@ def fold_keys(keys: pa.Array) -> tuple[pa.Array, pa.Array]:
     if not accidents.any():
         return pa.nulls(len(keys), pa.binary()), pa.array(accidents)
     return pa.array(folded, pa.binary()), pa.array(accidents)
+
+
+def _are_foldable(keys: pa.Array) -> NDArray[np.bool_]:
+    """Per key whether it starts or ends as one that could fold to something else."""
+    starts, ends = (np.isin(np.arange(256), list(some)) for some in (_BLANKS + b"\0{[", _BLANKS))
+    if not len(keys):
+        return np.zeros(0, np.bool_)
+    _, offsets, data = keys.buffers()
+    bounds = np.frombuffer(offsets, np.int32)[keys.offset : keys.offset + len(keys) + 1]
+    is_there = np.diff(bounds) > 0
+    found = np.zeros(len(keys), np.bool_)
+    content = np.frombuffer(data or b"", np.uint8)
+    found[is_there] = starts[content[bounds[:-1][is_there]]] | ends[content[bounds[1:][is_there] - 1]]
+    return found
 
 
 def _respelt(key: bytes) -> bytes:

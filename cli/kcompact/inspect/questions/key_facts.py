@@ -47,12 +47,8 @@ _MERGE = {
 
 
 def regrouped(batches: Iterable[pa.RecordBatch]) -> pa.Table:
-    """FOLDED_KEY_ROW rows, in any order, as one table with one row per (log, key)."""
-    return with_folded(KEY_ROWS.merged([batch.select(KEY_ROW.names) for batch in batches]))
-
-
-def with_folded(rows: pa.Table) -> pa.Table:
-    """KEY_ROW rows with the two columns of FOLDED_KEY_ROW."""
+    """KEY_ROW rows, in any order, as FOLDED_KEY_ROW rows: one per (log, key)."""
+    rows = KEY_ROWS.merged(list(batches))
     folded, accidents = fold_keys(rows["key"].combine_chunks())
     return pa.table([*rows.columns, folded, accidents], schema=FOLDED_KEY_ROW)
 

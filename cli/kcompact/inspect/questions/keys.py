@@ -26,10 +26,14 @@ class LogSpan(NamedTuple):
 
 @dataclass(frozen=True)
 class Keys:
-    """Rows of FOLDED_KEY_ROW, one per (log, key); a key's rows, and those that fold alike, are all here."""
+    """Rows of FOLDED_KEY_ROW, one per (log, key); a key's rows, and those that fold alike, are all here.
+
+    ``tasks`` share the keys of the dump, by hash.
+    """
 
     rows: pa.Table
     spans: Mapping[int, LogSpan]  # by log id
+    tasks: int = 1
 
     def column(self, name: str) -> Longs:
         """A column of numbers."""

@@ -13,6 +13,7 @@ from kcompact.inspect.questions.shared_keys import find_shared_rows
 MOST_ROWS = 20_000  # per topic, and as many again of keys in several partitions
 LONGEST_KEY_BYTES = 512
 _COLUMNS = ["key", "first_offset", "last_offset"]
+_TOPIC = len(_COLUMNS)
 
 
 def sample_keys(keys: Keys) -> pa.Table:
@@ -22,30 +23,39 @@ def sample_keys(keys: Keys) -> pa.Table:
     """
     is_shared = np.zeros(keys.rows.num_rows, bool)
     is_shared[find_shared_rows(keys)[0]] = True
-    names = np.array(keys.topics, dtype=object)
     rows = keys.rows.select(_COLUMNS)
     for name, column in {
-        "topic": pa.array(names[keys.topic_numbers], pa.string()),
+        "topic": pa.DictionaryArray.from_arrays(
+            pa.array(keys.topic_numbers), pa.array(keys.topics, pa.string())
+        ),
         "partition": pa.array(keys.partitions),
         "is_shared": pa.array(is_shared),
         "order": pa.array(_order(keys)),
     }.items():
         rows = rows.append_column(name, column)
     short = pc.less_equal(pc.binary_length(rows["key"]), LONGEST_KEY_BYTES)
-    return smallest(rows.filter(short))
+    sampled = smallest(rows.filter(short), _most_of_task(keys))
+    return sampled.set_column(_TOPIC, "topic", sampled["topic"].cast(pa.string()))
 
 
-def smallest(rows: pa.Table) -> pa.Table:
-    """The sample of several tasks' samples."""
-    kept = [rows.slice(0, 0)]
-    for _, of_topic in by_topic(rows):
-        for shared in (False, True):
-            part = of_topic.filter(pc.equal(of_topic["is_shared"], shared))
-            if part.num_rows > MOST_ROWS:
-                limit = np.partition(part["order"].to_numpy(), MOST_ROWS)[MOST_ROWS]
-                part = part.filter(pc.less(part["order"], pa.scalar(limit)))
-            kept.append(part)
-    return pa.concat_tables(kept)
+def _most_of_task(keys: Keys) -> int:
+    """How many rows a task can have among the MOST_ROWS of all tasks, short of a miracle.
+
+    Its share is one of ``keys.tasks`` but for chance, and all rows of a key are here.
+    """
+    rows_of_key = int(keys.partitions.max(initial=0)) + 1
+    return min(MOST_ROWS, 4 * MOST_ROWS // keys.tasks + 50 * rows_of_key)
+
+
+def smallest(rows: pa.Table, most: int = MOST_ROWS) -> pa.Table:
+    """The sample of several tasks' samples: of each topic so many rows, and as many of shared keys."""
+    topics = pc.dictionary_encode(rows["topic"].combine_chunks()).indices.to_numpy()
+    kinds = 2 * topics + rows["is_shared"].to_numpy()
+    order, is_kept = rows["order"].to_numpy(), np.ones(len(kinds), np.bool_)
+    for kind in np.flatnonzero(np.bincount(kinds) > most):
+        at = np.flatnonzero(kinds == kind)
+        is_kept[at] = order[at] < np.partition(order[at], most)[most]
+    return rows.filter(pa.array(is_kept))
 
 
 def by_topic(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
