@@ -129,15 +129,17 @@ def _tally_columns(
     rows: Rows, decision: Decision, batch: pa.RecordBatch, plan: Plan
 ) -> dict[str, np.ndarray]:
     log_bytes = batch.column("log_bytes").to_numpy().astype(np.int64)
-    horizon_ms = plan.rounds.delete_horizon_ms or 0
-    stamped = stamped_bytes(log_bytes, batch.column("timestamp_ms").to_numpy(), horizon_ms)
+    at = np.flatnonzero(decision.stamped)  # few, of all records
+    timestamps_ms, horizon_ms = batch.column("timestamp_ms").to_numpy()[at], plan.rounds.delete_horizon_ms
+    sizes = log_bytes.copy()
+    sizes[at] = stamped_bytes(log_bytes[at], timestamps_ms, horizon_ms or 0)
     return {
         "rewritten_round": decision.rewritten_round,
         "entry_round": _entry_rounds(rows, batch.column("previous_offset").to_numpy(), plan),
         "stamped": decision.stamped,
         "in_range": rows.offset < plan.first_uncleanable_offset,
         "segment_base_offset": _segment_bases(rows.offset, plan),
-        "stamped_log_bytes": np.where(decision.stamped, stamped, log_bytes),
+        "stamped_log_bytes": sizes,
     }
 
 
