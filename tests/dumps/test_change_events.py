@@ -183,6 +183,7 @@ def test_rows_of_two_tables_are_not_taken_for_one_another(tmp_path: Path) -> Non
         ("mongo", {"op": "u", "after": None, "patch": "{}", "source": {}}, "only what changed"),
         ("mongo", {"operationType": "update", "documentKey": {"_id": 1}, "ns": {}}, "only what changed"),
         ("mongo", {"operationType": "drop", "documentKey": None, "ns": {}}, "empties a whole table"),
+        ("mongo", {"op": "c", "after": "{id", "patch": None, "source": {}}, "not JSON: b'{id'"),
         ("canal", {"type": "DELETE", "isDdl": False, "data": [{"id": "1"}, {"id": "2"}]}, "about 2 rows"),
         ("canal", {"type": "TRUNCATE", "isDdl": True, "data": None}, "empties a whole table"),
         ("maxwell", {"type": "table-drop", "database": "d", "table": "t"}, "empties a whole table"),
@@ -194,6 +195,23 @@ def test_an_event_that_no_key_can_express_is_refused(
     with pytest.raises(InputError, match=reason) as caught:
         judged(write(tmp_path / "t.jsonl", value), cdc=cdc, key_fields=("id",))
     assert caught.value.hint
+
+
+CANAL = '{"data":[ROW ],"database":"d","table":"t","type":"INSERT","isDdl":false}'
+MAXWELL = '{"data":ROW,"database":"d","table":"t","type":"insert"}'
+LARGE = ["9007199254740993.0001", "9007199254740993.0002", "1" + "0" * 30, "1" * 31]
+
+
+@pytest.mark.parametrize(("cdc", "text"), [("canal", CANAL), ("maxwell", MAXWELL)])
+@pytest.mark.parametrize("other", ['"a"', '"\\ud800"'])
+def test_every_digit_of_a_key_counts_whatever_stands_beside_it(
+    tmp_path: Path, cdc: str, text: str, other: str
+) -> None:
+    values = [text.replace("ROW", f'{{"id":{number},"x":{other}}}') for number in LARGE]
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(f'{{"key":null,"offset":{i},"value":{one}}}\n' for i, one in enumerate(values)))
+    rows, _ = judged(path, cdc=cdc, key_fields=("id",))
+    assert [row["key"].decode() for row in rows] == LARGE
 
 
 def test_large_columns_that_were_left_out_are_named(tmp_path: Path) -> None:

@@ -106,3 +106,12 @@ def _of_avro(path: Path, kind: Any, headers: Any) -> tuple[tuple[str, bytes | No
     with path.open("wb") as out:
         fastavro.writer(out, schema, [PLACE | {"key": b"k", "value": b"v", "headers": headers}])
     return records(path)[0].headers
+
+
+def test_objects_and_numbers_that_orjson_cannot_write_are_header_values(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text(
+        '{"key":"k","value":"v","offset":0,"headers":{"a":{"x":"\\ud800"},"b":1' + "0" * 30 + "}}\n"
+    )
+    (record,) = records(path)
+    assert record.headers == (("a", b'{"x":"\xed\xa0\x80"}'), ("b", b"1" + b"0" * 30))

@@ -13,6 +13,7 @@ from kcompact.dumps.json.json_text import (
     ParsedJson,
     Repeating,
     canonical,
+    compact_json,
     reads_as_json,
     repeated_member,
     repeated_names,
@@ -193,7 +194,7 @@ class JsonReader:
         if self._dialect.doubles and role == "key":
             self._rules.check_numbers(parsed.spelling(self._paths["key"] or ()))
         if self._dialect.listed:
-            return orjson.dumps(self._get(parsed, self._paths[role]))
+            return compact_json(self._get(parsed, self._paths[role]), parsed.errors)
         spelling = parsed.spelling((self._paths[role] or ()) + below)
         return canonical(spelling) if role == "key" and self._dialect.canonical_keys else spelling
 

@@ -8,10 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-
-from kcompact.dumps.json.json_text import ParsedJson, repeated_member
+from kcompact.dumps.json.json_text import ParsedJson, compact_json, repeated_member
 from kcompact.dumps.records.layout import UnreadableError
+from kcompact.dumps.records.shown import shown
 
 Path = tuple[str, ...]
 Member = tuple[ParsedJson | None, Path, Any]
@@ -87,12 +86,22 @@ def mongo(parsed: ParsedJson) -> ChangeEvent:
     rows = [event.get(name) for name in ("after", "before", "filter")]
     if event.get("op") == "u" and rows[0] is None:
         raise _only_a_part("publish full documents (capture.mode=change_streams_update_full)")
-    parsed_rows = [ParsedJson(row.encode()) for row in rows if isinstance(row, str)]
+    parsed_rows = [_row_of_mongo(parsed.encoded(row)) for row in rows if isinstance(row, str)]
     repeated = [name for row in parsed_rows for name in row.twice]
     if repeated:
         raise repeated_member(repeated[0], "the row")
     places = tuple(map(Place, parsed_rows))
     return ChangeEvent(is_delete, places, _names_in(event.get("source"), "source."))
+
+
+def _row_of_mongo(row: bytes) -> ParsedJson:
+    try:
+        return ParsedJson(row)
+    except ValueError as error:
+        raise UnreadableError(
+            f"the row of the event is not JSON: {shown(row)}",
+            "without --cdc, its records' own keys are taken",
+        ) from error
 
 
 def _change_stream(parsed: ParsedJson, at: Path, event: dict[str, Any]) -> ChangeEvent:
@@ -127,7 +136,8 @@ def canal(parsed: ParsedJson) -> ChangeEvent:
             f"one message about {len(rows)} rows, which are {len(rows)} keys",
             "split it into one message for each row first: jq -c '. as $m | .data[] | $m + {data: [.]}'",
         )
-    places = tuple(Place(ParsedJson(orjson.dumps(row))) for row in rows)
+    # The row as it is spelt, between the brackets.
+    places = tuple(Place(ParsedJson(parsed.spelling(("data",))[1:-1])) for _ in rows)
     before = event.get("old")
     old = _old(before[0] if isinstance(before, list) and before else None)
     return ChangeEvent(kind == "DELETE", places, _names_in(event, ""), old)
@@ -172,7 +182,7 @@ def fields_of(value: Any) -> list[str]:
     if name is None:
         return []
     try:
-        places = FORMATS[name](ParsedJson(orjson.dumps(value))).places
+        places = FORMATS[name](ParsedJson(compact_json(value, "surrogatepass"))).places
     except (UnreadableError, ValueError):
         return []
     rows = [place.row for place in places if isinstance(place.row, dict)]

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from kcompact.dumps.json.json_text import ParsedJson
+from kcompact.dumps.json.json_text import ParsedJson, compact_json
 from kcompact.dumps.records.encodings import ENCODINGS
 
 Headers = tuple[tuple[str, bytes | None], ...]
@@ -69,7 +69,7 @@ def _value_decoder(encoding: str, errors: str) -> ToBytes:
             return bytes_of_numbers(value["data"])
         if isinstance(value, dict) and "payload" in value:  # Redpanda Console
             return None if value.get("isPayloadNull") else to_bytes(_console_text(value))
-        return orjson.dumps(value)
+        return compact_json(value, errors)
 
     return to_bytes
 

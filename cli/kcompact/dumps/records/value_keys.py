@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 
 from kcompact.dumps.dialects.dialect import Dialect
-from kcompact.dumps.json.json_text import ParsedJson, canonical, reads_as_json, repeated_member
+from kcompact.dumps.json.json_text import ParsedJson, canonical, compact_json, reads_as_json, repeated_member
 from kcompact.dumps.records.change_events import FORMATS, ChangeEvent, Member, Place, format_of
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.reading import FieldRules
@@ -110,7 +110,7 @@ class ValueKeys:
 
     def _spelling(self, parsed: ParsedJson | None, path: tuple[str, ...], value: Any) -> bytes:
         if parsed is None or value is None or type(value) in (bool, int):
-            return orjson.dumps(value)
+            return compact_json(value, "strict")
         spelling = parsed.spelling(path)
         is_spelt_alike = self._dialect.canonical_keys or self._dialect.cdc is not None
         return canonical(spelling) if is_spelt_alike else spelling
