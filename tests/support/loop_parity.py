@@ -54,11 +54,12 @@ def some_of(rows: pa.RecordBatch) -> np.ndarray:
 
 def assert_the_same_where_needed(files: Sequence[DumpFile], extra: frozenset[str], in_full: pa.Table) -> None:
     """Where columns of EXTRA_FIELDS are needed of some rows, those have them, and all rows are there."""
-    needed: list[int] = []
+    needed: set[tuple[int, int]] = set()
 
     def needs_extra(rows: pa.RecordBatch) -> np.ndarray:
         found = some_of(rows)
-        needed.extend(rows.filter(pa.array(found))["position"].to_pylist())
+        places = rows.filter(pa.array(found)).select(["split_id", "position"])
+        needed.update(zip(*(column.to_pylist() for column in places.columns), strict=True))
         return found
 
     parts = [part._replace(needs_extra=needs_extra) for part in whole(files)]
@@ -68,9 +69,8 @@ def assert_the_same_where_needed(files: Sequence[DumpFile], extra: frozenset[str
         return
     names = INDEX_SCHEMA.names
     assert found.select(names).slice(0, in_full.num_rows).to_pylist() == in_full.select(names).to_pylist()
-    is_needed = set(needed)
     for row, expected in zip(found.to_pylist(), in_full.to_pylist(), strict=False):
-        assert row["position"] not in is_needed or row == expected
+        assert (row["split_id"], row["position"]) not in needed or row == expected
 
 
 def read_by_loop_alone(file: DumpFile, extra: frozenset[str]) -> pa.Table:
