@@ -48,7 +48,6 @@ def small_stages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(full, "ROWS_PER_RECEIVER", 100)
     monkeypatch.setattr(full, "RECORDS_PER_SHARE", 60)
     monkeypatch.setattr(full_maps, "STEPS_PER_SHARE", 50)
-    monkeypatch.setattr(full_maps, "_STEPS_AT_A_TIME", 20)
     monkeypatch.setattr(grouping, "MOST_ROWS", 7)
     monkeypatch.setattr(grouping, "MOST_KEYS", 7)
     monkeypatch.setattr(plain_copying, "_SAMPLED", 2)

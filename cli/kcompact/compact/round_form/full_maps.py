@@ -28,7 +28,6 @@ from kcompact.rules.orders import order_by_offset
 from kcompact.rules.rounds import MapScan, RoundSpan
 
 STEPS_PER_SHARE = 1 << 19  # of a log, unless one split has more
-_STEPS_AT_A_TIME = 1 << 16  # get the columns that rules ask for
 
 
 @dataclass
@@ -56,18 +55,15 @@ class FullMaps:
 
     def fed(self, steps: pa.Table) -> "FullMaps":
         """With the next steps, which come in the order of the later record."""
-        for first in range(0, steps.num_rows, _STEPS_AT_A_TIME):
-            self._feed(steps.slice(first, _STEPS_AT_A_TIME))
-        return self
-
-    def _feed(self, steps: pa.Table) -> None:
         at, offsets = (steps[name].to_numpy() for name in ("superseded_at_offset", "offset"))
         self.scan.feed(at, offsets, np.ones(len(at), np.bool_), np.zeros(len(at), np.bool_))
         # Rounds that are not known yet begin behind these steps: the plan so far is that of all of them.
         gone = (offsets != NO_OFFSET) & (at < self.spans[-1].next_offset)
-        if gone.any():
-            known = [] if self.tallies is None else [self.tallies]
-            self.tallies = summed(pa.concat_tables([*known, self._tallied(steps.filter(pa.array(gone)))]))
+        if not gone.any():
+            return self
+        tallied = self._tallied(steps.filter(pa.array(gone)))
+        self.tallies = tallied if self.tallies is None else summed(pa.concat_tables([self.tallies, tallied]))
+        return self
 
     def _tallied(self, steps: pa.Table) -> pa.Table:
         rows = steps.combine_chunks()
@@ -105,7 +101,7 @@ def find_full_maps(
 
 def _steps_in(blocks: list[Block], merge_tasks: int, sections: Sections) -> Iterator[pa.Table]:
     """All steps that a merge task knows: those that it is to pass on, and those between its groups."""
-    yield from joined(batch for block in blocks for batch in rows_in([block], STEPS))
+    yield from joined(rows_in(blocks, STEPS))
     groups = [batch.filter(pa.array(sections.are_dirty(batch))) for batch in rows_in(blocks, GROUPS)]
     for of_keys in shares_by_key(groups, merge_tasks, passes_for(groups)):
         rows = pa.Table.from_batches(of_keys, SIZED_SCHEMA)
