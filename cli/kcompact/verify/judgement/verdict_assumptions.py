@@ -70,7 +70,8 @@ def _transactions(
     )
     if count:
         yield (
-            f"no record was aborted: no offset is missing where a transaction ended ({_many(count, 'log')})"
+            f"no record was aborted: no offset is missing where a transaction ended ({_many(count, 'log')});"
+            " a marker behind the last record would not show: --log-end-offset or --batches tells it"
         )
 
 
