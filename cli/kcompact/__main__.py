@@ -13,7 +13,7 @@ def main() -> int:
     _fill_closed_streams()
     from kcompact.engine import signals
 
-    signals.end_at_once_when_told()
+    signals.end_at_once_on_signal()
     from kcompact import app
 
     code = app.main()

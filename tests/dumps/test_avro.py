@@ -10,8 +10,8 @@ import pytest
 
 from avro_files import CODECS, LENSES, PLAIN, SHAPES, SPARK, SYNC, Shape, avro_bytes, read_rows, write_avro
 from dump_pipeline import compacted, copied, index_all, open_one
-from kcompact.dumps.judging import judge
 from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.note_checks import check_notes
 from kcompact.dumps.records.layout import Chosen
 from kcompact.dumps.records.record import EXTRA_FIELDS, Record, content_hash
 from kcompact.errors import InputError
@@ -249,7 +249,7 @@ def test_a_field_of_bare_values_stands_for_the_key(tmp_path: Path, key_field: st
         fastavro.writer(out, ORDER, rows)
     with open_one(path, key_fields=(key_field,)) as dump:
         table, notes = index_all(dump)
-        judge(dump, dict(enumerate(dump.splits(1))), notes)
+        check_notes(dump, dict(enumerate(dump.splits(1))), notes)
         assert table["key"].to_pylist() == keys
         assert table["is_tombstone"].to_pylist() == [False, False]
         assert table["offset"].to_pylist() == [70, 71]
@@ -273,7 +273,7 @@ def rejected(path: Path) -> InputError:
     with open_one(path) as dump:
         _, notes = index_all(dump)
         with pytest.raises(InputError) as caught:
-            judge(dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes)
+            check_notes(dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes)
     return caught.value
 
 
@@ -390,5 +390,5 @@ def test_lenses_file_of_tombstones_has_no_value_field(tmp_path: Path) -> None:
     path = write_avro(tmp_path / "dump.avro", shape, some_records(5))
     with open_one(path) as dump:
         table, notes = index_all(dump)
-        judge(dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes)
+        check_notes(dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes)
     assert pa.compute.all(table["is_tombstone"]).as_py()

@@ -11,8 +11,8 @@ from pyarrow import parquet
 
 from dump_files import write_avro
 from dump_pipeline import copied, index_all, open_one
-from kcompact.dumps.judging import judge
 from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.note_checks import check_notes
 from kcompact.dumps.records.record import Record
 from kcompact.errors import InputError
 
@@ -44,7 +44,7 @@ def judged(path: Path, **options: Any) -> tuple[list[dict[str, Any]], list[str]]
     """Index rows, and what the user is told."""
     with open_one(path, **options) as dump:
         table, notes = index_all(dump)
-        remarks = judge(dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes)
+        remarks = check_notes(dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes)
         return table.to_pylist(), [*dump.notes, *remarks]
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from dump_pipeline import index_all, open_one
-from kcompact.dumps.judging import judge, refuse_doubts
 from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.note_checks import check_notes, refuse_doubts
 from kcompact.dumps.text.delimited_text import columns_to_type
 from kcompact.errors import InputError
 
@@ -20,7 +20,7 @@ def pairs(path: Path, **options: Any) -> list[Pair]:
         file = dump.files[0]
         found = [r for split in dump.splits(1) for _, _, r in LAYOUTS[file.layout].records(file, split)]
         table, notes = index_all(dump)
-        judge(dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes)
+        check_notes(dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes)
     assert table["key"].to_pylist() == [record.key for record in found]
     return [(record.key, record.value) for record in found]
 
@@ -76,7 +76,7 @@ def test_the_word_null_is_asked_about_where_it_matters(name: str) -> None:
     with open_one(FIXTURES / name) as dump:
         _, notes = index_all(dump)
         splits = {split.split_id: split for split in dump.splits(1 << 40)}
-        assert any("the word null" in remark for remark in judge(dump, splits, notes))
+        assert any("the word null" in remark for remark in check_notes(dump, splits, notes))
         with pytest.raises(InputError, match="--drop-tombstones depends") as caught:
             refuse_doubts(dump, splits, notes, {"value": "--drop-tombstones"})
         assert "--tombstone literal:null" in str(caught.value.hint)

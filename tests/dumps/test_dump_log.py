@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dump_pipeline import compacted, index_all, open_one
-from kcompact.dumps.judging import judge
 from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.note_checks import check_notes
 from kcompact.dumps.records.layout import Chosen
 from kcompact.errors import InputError
 
@@ -78,7 +78,7 @@ def test_lines_that_lost_something_are_refused(tmp_path: Path, line: str, said: 
     with open_one(path) as dump:
         _, notes = index_all(dump)
         with pytest.raises(InputError) as caught:
-            judge(dump, {split.split_id: split for split in dump.splits(10)}, notes)
+            check_notes(dump, {split.split_id: split for split in dump.splits(10)}, notes)
     assert said in caught.value.message
 
 
@@ -143,6 +143,6 @@ def test_header_values_that_were_not_printed_are_noted(tmp_path: Path) -> None:
     path.write_text(HEADER + BATCH.format(0) + "".join(lines))
     with open_one(path) as dump:
         _, notes = index_all(dump)
-        (said,) = judge(dump, {split.split_id: split for split in dump.splits(10)}, notes)
+        (said,) = check_notes(dump, {split.split_id: split for split in dump.splits(10)}, notes)
     assert "1 record with headers" in said
     assert "values are null" in said

@@ -21,8 +21,8 @@ from dialect_fixtures import (
     TOLD,
 )
 from dump_pipeline import copied, index_all, open_one
-from kcompact.dumps.judging import judge, refuse_doubts
 from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.note_checks import check_notes, refuse_doubts
 from kcompact.dumps.records.record import Record
 from kcompact.errors import InputError
 
@@ -75,7 +75,7 @@ def test_it_is_recognised_and_its_doubts_are_said(name: str) -> None:
         assert {(file.dialect.name, file.layout) for file in dump.files} == {(told.dialect, told.layout)}
         _, notes = index_all(dump)
         splits = {split.split_id: split for split in dump.splits(1 << 40)}
-        remarks = judge(dump, splits, notes)
+        remarks = check_notes(dump, splits, notes)
         assert any("alike" in remark for remark in remarks) == told.doubt
         if not told.doubt:
             refuse_doubts(dump, splits, notes, {"value": "--drop-tombstones", "key": "--null-keys drop"})
@@ -192,7 +192,7 @@ def test_without_offsets_the_order_in_the_file_counts(name: str) -> None:
 def test_what_cannot_be_compacted_is_refused_with_its_reason(name: str) -> None:
     with pytest.raises(InputError) as caught, open_one(FIXTURES / name) as dump:
         _, notes = index_all(dump)
-        judge(dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes)
+        check_notes(dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes)
     assert REFUSED[name] in caught.value.message
     assert str(FIXTURES / name) in caught.value.message
     assert caught.value.hint

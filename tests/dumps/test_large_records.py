@@ -7,8 +7,8 @@ import pytest
 
 from dump_pipeline import index_all, open_one
 from kcompact.dumps.detect import candidate, json_recognition
-from kcompact.dumps.judging import refuse_rejects
 from kcompact.dumps.loops import readiness, windows
+from kcompact.dumps.note_checks import refuse_rejects
 from kcompact.dumps.records import framed
 from kcompact.dumps.records.layout import Split
 from kcompact.dumps.text import lines

@@ -18,8 +18,8 @@ from pyarrow import parquet
 from dump_pipeline import ONE_SPLIT, index_all, open_one
 from independent_readers import read_parquet
 from kcompact.dumps.dump import Dump
-from kcompact.dumps.judging import judge
 from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.note_checks import check_notes
 from kcompact.dumps.output.assemble import Fragment, write_joined
 from kcompact.dumps.output.outputs import Target
 from kcompact.dumps.records.layout import Chosen
@@ -117,7 +117,7 @@ def test_a_row_that_names_no_log_or_offset_is_named(tmp_path: Path, field: str, 
     with open_one(path) as dump:
         _, notes = index_all(dump)
         with pytest.raises(InputError, match="row group 1, row 7: "):
-            judge(dump, {split.split_id: split for split in dump.splits(ONE_SPLIT)}, notes)
+            check_notes(dump, {split.split_id: split for split in dump.splits(ONE_SPLIT)}, notes)
 
 
 def test_record_bytes_add_up_to_the_packed_bytes_of_the_row_groups(tmp_path: Path) -> None:
@@ -311,7 +311,7 @@ def test_damage_is_named_with_its_row_group(tmp_path: Path) -> None:
     with open_one(damaged(path, where)) as dump:
         _, notes = index_all(dump)
         with pytest.raises(InputError, match=r"d\.parquet: row group 1, row \d+: cannot be read") as caught:
-            judge(dump, {split.split_id: split for split in dump.splits(ONE_SPLIT)}, notes)
+            check_notes(dump, {split.split_id: split for split in dump.splits(ONE_SPLIT)}, notes)
     assert caught.value.hint
 
 
@@ -356,7 +356,7 @@ def test_bytes_that_changed_are_read_or_refused_in_a_sentence(tmp_path: Path, se
     path.write_bytes(data)
     with suppress(InputError), open_one(path) as dump:
         _, notes = index_all(dump)
-        judge(dump, {split.split_id: split for split in dump.splits(ONE_SPLIT)}, notes)
+        check_notes(dump, {split.split_id: split for split in dump.splits(ONE_SPLIT)}, notes)
         list(LAYOUT.records(dump.files[0], dump.splits(ONE_SPLIT)[0]))
 
 

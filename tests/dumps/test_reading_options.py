@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from dump_pipeline import index_all, open_one
-from kcompact.dumps.judging import judge
 from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.note_checks import check_notes
 from kcompact.dumps.records.record import Record
 from kcompact.errors import InputError
 
@@ -199,14 +199,14 @@ def test_a_forced_dialect_that_does_not_fit_is_noticed(path: Path) -> None:
     with open_one(path, dialect="plain-base64") as opened:
         _, notes = index_all(opened)
         with pytest.raises(InputError, match=r":1: the key is not base64"):
-            judge(opened, {split.split_id: split for split in opened.splits(1 << 40)}, notes)
+            check_notes(opened, {split.split_id: split for split in opened.splits(1 << 40)}, notes)
 
 
 def test_ten_digits_may_be_seconds(path: Path) -> None:
     dump(path, *(envelope(n, "k") | {"timestamp": 1_700_000_000 + n} for n in range(3)))
     with open_one(path) as opened:
         _, notes = index_all(opened)
-        (remark,) = judge(opened, {split.split_id: split for split in opened.splits(1 << 40)}, notes)
+        (remark,) = check_notes(opened, {split.split_id: split for split in opened.splits(1 << 40)}, notes)
     assert "are they seconds?" in remark
 
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from avro_files import PLAIN, TRIVADIS, write_avro
 from dump_pipeline import index_all, open_one, planned
 from kcompact.dumps.dump import Dump, open_dump
-from kcompact.dumps.judging import judge
 from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.note_checks import check_notes
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.output.assemble import Fragment, assemble
 from kcompact.dumps.output.joining import joined
@@ -94,7 +94,7 @@ def test_conversions_keep_every_byte(tmp_path: Path, source: str, target: str) -
     ]
     with open_one(write(tmp_path, source, found)) as dump:
         table, notes = index_all(dump)
-        judge(dump, dict(enumerate(dump.splits(1 << 40))), notes)
+        check_notes(dump, dict(enumerate(dump.splits(1 << 40))), notes)
         writer = open_writer(target, dump.files)
         (split,) = dump.splits(1 << 40)
         where = [table[name].to_numpy() for name in ("position", "record_bytes")]

@@ -24,9 +24,9 @@ from kcompact.report.pictures import BINS, WIDTH, GapColumns, curves, offset_axi
 from kcompact.report.verify.verify_html import render_html as render_verification
 from kcompact.report.verify.verify_words import Keys
 from kcompact.verify.check import Severity
-from kcompact.verify.judgement.judge import REASONS
+from kcompact.verify.classification.classified_rows import REASONS
 from kcompact.verify.outcome import Finding as VerifyFinding
-from kcompact.verify.outcome import JudgedLog, Outcome, Tally
+from kcompact.verify.outcome import Outcome, Tally, VerifiedLog
 
 NS = "{http://www.w3.org/1999/xhtml}"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -73,7 +73,7 @@ def verification(findings: int, topic: str = "orders", key: bytes = b"k") -> str
     finding = VerifyFinding(
         "missing-key", Severity.FINDING, topic, 1, 17, key, "the key's last value, at offset 17", "no record"
     )
-    log = JudgedLog(topic, 1, 90, 40, {"lost": 3, "superseded": 47}, 0, 18, cleaned_end_is_given=False)
+    log = VerifiedLog(topic, 1, 90, 40, {"lost": 3, "superseded": 47}, 0, 18, cleaned_end_is_given=False)
     outcome = Outcome(
         "compaction",
         (topic,),
@@ -226,7 +226,7 @@ def test_curves_go_from_left_to_right_and_up_to_the_largest_value() -> None:
 
 
 def test_every_reason_of_a_missing_record_has_a_colour_that_the_legend_explains() -> None:
-    log = JudgedLog("t", 1, 90, 40, dict.fromkeys(REASONS, 5), 0, 18, cleaned_end_is_given=False)
+    log = VerifiedLog("t", 1, 90, 40, dict.fromkeys(REASONS, 5), 0, 18, cleaned_end_is_given=False)
     text = render_verification(Outcome("compaction", ("a",), "b", 5, (), (), (), (log,)), Keys())
     legend, bars = text.split("<figure>", 1)
     kinds = set(re.findall(r'<rect class="(\w+)"', bars))

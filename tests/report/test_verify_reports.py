@@ -16,7 +16,7 @@ from kcompact.report.verify.verify_json import SCHEMA_VERSION, render_json
 from kcompact.report.verify.verify_text import render_text
 from kcompact.report.verify.verify_words import Keys
 from kcompact.verify.check import Severity
-from kcompact.verify.outcome import Finding, JudgedLog, KeyEvidence, KeyVerdict, Outcome, Tally
+from kcompact.verify.outcome import Finding, KeyEvidence, KeyVerdict, Outcome, Tally, VerifiedLog
 
 Render = Callable[[Outcome, Keys], str]
 HOSTILE = "\x1b[31m\r\n::error::x|<b>&]]>\u202e=1+1\x00"
@@ -43,7 +43,7 @@ OUTCOME = Outcome(
         Tally("duplicate-left", Severity.NOTE, 1, "orders", 1),
     ),
     findings=(FINDING, NOTE),
-    logs=(JudgedLog("orders", 1, 9, 4, {"lost": 3, "superseded": 2}, 0, 18, cleaned_end_is_given=False),),
+    logs=(VerifiedLog("orders", 1, 9, 4, {"lost": 3, "superseded": 2}, 0, 18, cleaned_end_is_given=False),),
     assumed=("2 tombstones expired: gone, and old enough for that",),
 )
 KEYS = Keys()

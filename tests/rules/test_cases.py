@@ -17,7 +17,7 @@ from kcompact.rules.policy import Policy
 from kcompact.rules.range import log_bounds, segmented_range
 from kcompact.rules.ratio import segmented_ratio
 from log_frames import log_id
-from model_given import given_of
+from model_context import contexts_of
 from small_maps import with_map_of
 
 CASES = read_cases()
@@ -150,7 +150,7 @@ def cleaned() -> Any:
             if with_batches or not _needs_batches(played.before):
                 name = log_id(played.name, with_batches)
                 logs[name] = [r for b in played.before.batches() for r in b.records]
-                given[name] = given_of(
+                given[name] = contexts_of(
                     played.before, with_batches=with_batches, is_forced=played.step.is_forced
                 )
                 policies[name] = _policy(played)
@@ -237,7 +237,7 @@ def test_ranges_and_sums(asked: Asked) -> None:
     _check(step, model, {"cleanBytes": clean_bytes, "cleanableBytes": cleanable_bytes}, delay_ms)
 
     states = [_state(log, i) for i in range(len(log.segments))]
-    bounds = log_bounds(given_of(log, with_batches=False), 0, log.log_end)
+    bounds = log_bounds(contexts_of(log, with_batches=False), 0, log.log_end)
     found = segmented_range(states, bounds, log.checkpoint, policy)
     assert found.first_uncleanable_offset == model.bound
     assert (found.first_dirty_offset, found.checkpoint_reset) == (model.first_dirty, model.reset)

@@ -8,7 +8,7 @@ import pytest
 from broker_log import Config, ModelLog
 from broker_model import byte_sums, cleanable_range, compaction_delay, is_eligible, roll, turn
 from broker_rounds import clean_round
-from kcompact.broker.given import GivenLog
+from kcompact.broker.log_context import LogContext
 from kcompact.broker.segment_lists import Segment
 from kcompact.dumps.records.record import Record
 from kcompact.rules.policy import Policy
@@ -32,8 +32,8 @@ def policy_of(config: Config) -> Policy:
     return with_map_of(config.offset_map_limit, policy)
 
 
-def given_of(log: ModelLog) -> GivenLog:
-    return GivenLog(
+def contexts_of(log: ModelLog) -> LogContext:
+    return LogContext(
         segments=tuple(Segment(s.base_offset, s.size_bytes, s.mtime_ms) for s in log.segments),
         log_start_offset=log.log_start,
         log_end_offset=log.log_end,
@@ -50,7 +50,7 @@ def records_of(log: ModelLog) -> list[Record]:
 def test_range_sums_delay_and_eligibility_are_the_model_s(seed: int) -> None:
     made = random_log(seed, transactions=False)
     expected = cleanable_range(made.log, made.config, NOW_MS)
-    found = look(records_of(made.log), given_of(made.log), policy_of(made.config), pieces=1 + seed % 5)
+    found = look(records_of(made.log), contexts_of(made.log), policy_of(made.config), pieces=1 + seed % 5)
     assert (found.range.first_dirty_offset, found.range.first_uncleanable_offset) == (
         expected.first_dirty,
         expected.bound,
@@ -66,7 +66,7 @@ def test_range_sums_delay_and_eligibility_are_the_model_s(seed: int) -> None:
 def test_what_would_go_goes(seed: int) -> None:
     made = random_log(seed, transactions=False)
     config = replace(made.config, offset_map_limit=None, cleanup_policy=frozenset({"compact"}))
-    found = look(records_of(made.log), given_of(made.log), policy_of(config))
+    found = look(records_of(made.log), contexts_of(made.log), policy_of(config))
     log = copy.deepcopy(made.log)
     if not found.ratio.cleanable_bytes:
         assert found.gain.removable_records == 0
@@ -81,7 +81,7 @@ def test_what_would_go_goes(seed: int) -> None:
 def test_a_small_map_needs_the_model_s_rounds(seed: int) -> None:
     made = random_log(seed, transactions=False)
     config = replace(made.config, cleanup_policy=frozenset({"compact"}), delete_retention_ms=10**9)
-    found = look(records_of(made.log), given_of(made.log), policy_of(config))
+    found = look(records_of(made.log), contexts_of(made.log), policy_of(config))
     rounds = turn(copy.deepcopy(made.log), config, NOW_MS, rounds=None, respect_ratio=False)
     assert found.gain.rounds == len(rounds)
 
@@ -91,10 +91,10 @@ def test_rolled_segments_are_the_model_s(seed: int) -> None:
     made = random_log(seed, transactions=False)
     config = replace(made.config, segment_ms=500)
     rolled = roll(made.log.batches(), config)
-    given = replace(given_of(made.log), segments=None)
+    context = replace(contexts_of(made.log), segments=None)
     expected = cleanable_range(
         replace(made.log, segments=rolled), replace(config, max_compaction_lag_ms=2**63 - 1), NOW_MS
     )
-    found = look(records_of(made.log), given, policy_of(config))
+    found = look(records_of(made.log), context, policy_of(config))
     assert [s.base_offset for s in found.segments or ()] == [s.base_offset for s in rolled]
     assert found.range.first_uncleanable_offset == expected.bound

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from kcompact.broker.delete_horizons import DeleteHorizon
-from kcompact.broker.given import GivenLog
+from kcompact.broker.log_context import LogContext
 from kcompact.dirtiness.dirtiness import Setting, plan_scan
 from kcompact.dirtiness.dirty_records import scan_logs
 from kcompact.dumps.records.record import Record
@@ -30,11 +30,11 @@ def random_records(chance: random.Random) -> list[Record]:
     return records
 
 
-def horizons_by_offset(records: list[Record], given: GivenLog) -> dict[int, int]:
+def horizons_by_offset(records: list[Record], context: LogContext) -> dict[int, int]:
     """The rounds' intervals spelled out: each record has the horizon of the first round that reached it."""
     found = {}
     for one in records:
-        reached = [h for h in given.horizons if one.offset < h.rewritten_end_offset]
+        reached = [h for h in context.horizons if one.offset < h.rewritten_end_offset]
         if reached:
             found[one.offset] = reached[0].delete_horizon_ms
     return found
@@ -44,7 +44,7 @@ def horizons_by_offset(records: list[Record], given: GivenLog) -> dict[int, int]
 def test_every_log_s_scan_is_the_slow_one_s(remembers: bool, seed: int) -> None:
     chance = random.Random(seed)
     logs = {log_id: random_records(chance) for log_id in range(LOGS)}
-    given = {log_id: GivenLog() for log_id in logs}
+    context = {log_id: LogContext() for log_id in logs}
     if remembers:
         for log_id, records in logs.items():
             end_offset = chance.choice(records).offset
@@ -52,27 +52,27 @@ def test_every_log_s_scan_is_the_slow_one_s(remembers: bool, seed: int) -> None:
                 DeleteHorizon(end_offset + step, NOW_MS + chance.choice([-9, 0, 9])) for step in (1, 20)
             ]
             checkpoint = chance.choice([None, end_offset, records[-1].offset + 1])
-            given[log_id] = GivenLog(checkpoint_offset=checkpoint, horizons=tuple(rounds))
+            context[log_id] = LogContext(checkpoint_offset=checkpoint, horizons=tuple(rounds))
     policy = with_map_of(3, Policy(now_ms=NOW_MS, min_compaction_lag_ms=500, segment_bytes=900))
-    plans = {log_id: plan_scan(given[log_id], [Setting(policy)]) for log_id in logs}
+    plans = {log_id: plan_scan(context[log_id], [Setting(policy)]) for log_id in logs}
     shuffled = {log_id: chance.sample(records, len(records)) for log_id, records in logs.items()}
 
     table = index_table(shuffled)
-    lookups = {log_id: lookup_for(given[log_id], policy) for log_id in logs}
+    lookups = {log_id: lookup_for(context[log_id], policy) for log_id in logs}
     found = scan_logs(keyed_rows(table), shares_of(table), lookups, plans)
 
     for log_id, records in logs.items():
-        horizons = horizons_by_offset(records, given[log_id])
+        horizons = horizons_by_offset(records, context[log_id])
         assert found[log_id] == scan(records, plans[log_id], horizons), log_id
 
 
 def test_a_record_that_stands_twice_counts_once() -> None:
     records = [record(key, "v", offset=offset) for offset, key in enumerate("abcab")]
     policy = Policy(now_ms=NOW_MS)
-    plan = plan_scan(GivenLog(), [Setting(policy)])
+    plan = plan_scan(LogContext(), [Setting(policy)])
     twice = [*records, *records[1:4]]
 
     table = index_table({7: twice})
-    lookups = {7: lookup_for(GivenLog(), policy)}
+    lookups = {7: lookup_for(LogContext(), policy)}
 
     assert scan_logs(keyed_rows(table), shares_of(table), lookups, {7: plan}) == {7: scan(records, plan)}

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kcompact.broker.given import GivenLog
+from kcompact.broker.log_context import LogContext
 from kcompact.broker.segment_lists import Segment
 from kcompact.dirtiness.dirtiness import assess, estimate, perfect_gain
 from kcompact.dirtiness.eligibility import smallest_change
@@ -55,9 +55,9 @@ def test_the_gain_is_what_a_round_removes(seed: int) -> None:
     lag_ms = chance.choice([0, 0, 20, 300])
     checkpoint = chance.choice([None, None, records[chance.randrange(60)].offset, records[-1].offset + 1])
     stable = chance.choice([None, records[chance.randrange(60)].offset])
-    given = GivenLog(checkpoint_offset=checkpoint, last_stable_offset=stable)
+    context = LogContext(checkpoint_offset=checkpoint, last_stable_offset=stable)
     policy = Policy(now_ms=NOW_MS, min_compaction_lag_ms=lag_ms)
-    found = look(records, given, policy, horizons=horizons, pieces=chance.randrange(1, 9))
+    found = look(records, context, policy, horizons=horizons, pieces=chance.randrange(1, 9))
 
     first_dirty = records[0].offset if checkpoint is None else checkpoint
     end_offset = records[-1].offset + 1
@@ -88,7 +88,7 @@ def test_rounds_and_pieces_do_not_depend_on_each_other(seed: int) -> None:
     records = random_log(chance, 200)
     limit = chance.randrange(1, 12)
     policy = with_map_of(limit, Policy(now_ms=NOW_MS))
-    found = look(records, GivenLog(), policy, pieces=chance.randrange(1, 20))
+    found = look(records, LogContext(), policy, pieces=chance.randrange(1, 20))
     rounds, keys = 1, set()
     for one in records:
         if one.key is None:
@@ -103,7 +103,7 @@ def test_told_segments_are_summed_whole_and_the_half_clean_one_twice() -> None:
     # Case G03: two segments of 188 bytes, checkpoint 1 inside the first.
     records = [record("1", "a", offset=offset) for offset in range(4)]
     segments = (Segment(0, 188), Segment(2, 188), Segment(4, 0))
-    found = look(records, GivenLog(checkpoint_offset=1, segments=segments), Policy(now_ms=NOW_MS))
+    found = look(records, LogContext(checkpoint_offset=1, segments=segments), Policy(now_ms=NOW_MS))
     assert (found.ratio.clean_bytes, found.ratio.cleanable_bytes) == (188, 376)
     assert round(found.ratio.ratio, 6) == 0.666667
 
@@ -112,8 +112,8 @@ def test_the_ratio_must_exceed_the_threshold() -> None:
     # Case G01: two clean, two cleanable, two beyond the last stable offset: exactly 0.5.
     records = [record("1", "a", offset=offset) for offset in range(6)]
     segments = tuple(Segment(offset, 94) for offset in range(6))
-    given = GivenLog(checkpoint_offset=2, last_stable_offset=4, log_end_offset=6, segments=segments)
-    found = look(records, given, Policy(now_ms=NOW_MS))
+    context = LogContext(checkpoint_offset=2, last_stable_offset=4, log_end_offset=6, segments=segments)
+    found = look(records, context, Policy(now_ms=NOW_MS))
     assert (found.ratio.clean_bytes, found.ratio.cleanable_bytes, found.ratio.ratio) == (188, 188, 0.5)
     assert (found.eligible, found.binding_limit) == (False, "ratio")
 
@@ -122,7 +122,7 @@ def test_the_maximum_lag_makes_a_log_eligible_one_millisecond_after_it() -> None
     # Case G05, with the ratio's threshold at 1.
     rows = [("a", 1400000000000), ("b", 1400000000005), ("a", 1400025200000), ("b", 1400025200000)]
     records = [record(key, "1", offset=o, timestamp_ms=ms) for o, (key, ms) in enumerate(rows)]
-    given = GivenLog(segments=tuple(Segment(base, 140) for base in (0, 2, 3, 4)))
+    context = LogContext(segments=tuple(Segment(base, 140) for base in (0, 2, 3, 4)))
     for now_ms, checkpoint, delay_ms, binding in (
         (1400021600000, 0, 18000000, "maximum lag"),
         (1400003600000, 0, 0, "ratio"),
@@ -130,25 +130,25 @@ def test_the_maximum_lag_makes_a_log_eligible_one_millisecond_after_it() -> None
         (1400003600001, 4, 0, "nothing dirty"),
     ):
         policy = Policy(now_ms=now_ms, min_cleanable_dirty_ratio=1.0, max_compaction_lag_ms=3600000)
-        found = look(records, GivenLog(checkpoint_offset=checkpoint, segments=given.segments), policy)
+        found = look(records, LogContext(checkpoint_offset=checkpoint, segments=context.segments), policy)
         assert (found.ratio.compaction_delay_ms, found.binding_limit) == (delay_ms, binding)
         assert found.eligible == (delay_ms > 0)
 
 
 @pytest.mark.parametrize(
-    ("given", "policy", "binding"),
+    ("context", "policy", "binding"),
     [
-        (GivenLog(segments=(Segment(0, 300),)), Policy(), "active segment"),
-        (GivenLog(last_stable_offset=0), Policy(), "last stable offset"),
-        (GivenLog(), Policy(min_compaction_lag_ms=10**9), "minimum lag"),
-        (GivenLog(checkpoint_offset=3), Policy(), "nothing dirty"),
-        (GivenLog(), Policy(cleanup_policy=frozenset({"delete"})), "cleanup.policy"),
-        (GivenLog(), Policy(), "ratio"),
+        (LogContext(segments=(Segment(0, 300),)), Policy(), "active segment"),
+        (LogContext(last_stable_offset=0), Policy(), "last stable offset"),
+        (LogContext(), Policy(min_compaction_lag_ms=10**9), "minimum lag"),
+        (LogContext(checkpoint_offset=3), Policy(), "nothing dirty"),
+        (LogContext(), Policy(cleanup_policy=frozenset({"delete"})), "cleanup.policy"),
+        (LogContext(), Policy(), "ratio"),
     ],
 )
-def test_the_limit_that_binds_is_named(given: GivenLog, policy: Policy, binding: str) -> None:
+def test_the_limit_that_binds_is_named(context: LogContext, policy: Policy, binding: str) -> None:
     records = [record("a", "1", offset=offset, timestamp_ms=NOW_MS) for offset in range(3)]
-    assert look(records, given, replace(policy, now_ms=NOW_MS)).binding_limit == binding
+    assert look(records, context, replace(policy, now_ms=NOW_MS)).binding_limit == binding
 
 
 def test_without_a_checkpoint_everything_is_dirty_and_the_first_repeated_key_makes_an_estimate() -> None:
@@ -194,34 +194,34 @@ DELETE = frozenset({"delete"})
 
 
 @pytest.mark.parametrize(
-    ("policy", "given", "changes", "waits_for"),
+    ("policy", "context", "changes", "waits_for"),
     [
-        (Policy(), GivenLog(checkpoint_offset=2), {"min.cleanable.dirty.ratio": "0.33"}, None),
-        (Policy(cleanup_policy=DELETE), GivenLog(), {"cleanup.policy": "compact,delete"}, None),
-        (Policy(min_compaction_lag_ms=5000), GivenLog(), {"min.compaction.lag.ms": "0"}, None),
+        (Policy(), LogContext(checkpoint_offset=2), {"min.cleanable.dirty.ratio": "0.33"}, None),
+        (Policy(cleanup_policy=DELETE), LogContext(), {"cleanup.policy": "compact,delete"}, None),
+        (Policy(min_compaction_lag_ms=5000), LogContext(), {"min.compaction.lag.ms": "0"}, None),
         (
             Policy(min_compaction_lag_ms=5000),
-            GivenLog(segments=(Segment(0, 100), Segment(1, 100), Segment(2, 100), Segment(3, 0))),
+            LogContext(segments=(Segment(0, 100), Segment(1, 100), Segment(2, 100), Segment(3, 0))),
             {"min.compaction.lag.ms": "3000"},
             None,
         ),
         (
             Policy(min_compaction_lag_ms=3000, min_cleanable_dirty_ratio=1.0),
-            GivenLog(segments=(Segment(0, 100), Segment(1, 100), Segment(2, 100), Segment(3, 0))),
+            LogContext(segments=(Segment(0, 100), Segment(1, 100), Segment(2, 100), Segment(3, 0))),
             {"min.cleanable.dirty.ratio": "0.99"},
             None,
         ),
-        (Policy(), GivenLog(segments=(Segment(0, 300),)), {"segment.ms": "2999"}, "one more record"),
-        (Policy(segment_ms=10), GivenLog(segments=(Segment(0, 300),)), {}, "one more record"),
-        (Policy(), GivenLog(last_stable_offset=0), {}, "the transaction that is open at offset 0"),
-        (Policy(), GivenLog(checkpoint_offset=3), {}, "new records"),
+        (Policy(), LogContext(segments=(Segment(0, 300),)), {"segment.ms": "2999"}, "one more record"),
+        (Policy(segment_ms=10), LogContext(segments=(Segment(0, 300),)), {}, "one more record"),
+        (Policy(), LogContext(last_stable_offset=0), {}, "the transaction that is open at offset 0"),
+        (Policy(), LogContext(checkpoint_offset=3), {}, "new records"),
     ],
 )
 def test_the_smallest_change_that_makes_a_log_eligible(
-    policy: Policy, given: GivenLog, changes: dict[str, str], waits_for: str | None
+    policy: Policy, context: LogContext, changes: dict[str, str], waits_for: str | None
 ) -> None:
     records = [record("a", "1", offset=o, timestamp_ms=NOW_MS - 3000 + o * 1000) for o in range(3)]
-    remedy = smallest_change(scanned(records, replace(policy, now_ms=NOW_MS), given))
+    remedy = smallest_change(scanned(records, replace(policy, now_ms=NOW_MS), context))
     assert remedy is not None
     assert {change.name: change.value for change in remedy.changes} == changes
     assert (remedy.waits_for or "").startswith(waits_for or "")

@@ -4,7 +4,7 @@ import pytest
 
 from kcompact.broker.batches import Batch
 from kcompact.broker.delete_horizons import DeleteHorizon
-from kcompact.broker.given import GivenLog
+from kcompact.broker.log_context import LogContext
 from kcompact.broker.segment_lists import Segment
 from kcompact.dumps.records.record import Record
 from kcompact.errors import InputError
@@ -17,8 +17,8 @@ RECORDS = [Record("t", 0, offset, 1000, b"k%d" % (offset % 3), b"v") for offset 
 POLICY = Policy(now_ms=5000, null_keys="drop")
 
 
-def log_cleaned(given: GivenLog, records: list[Record] = RECORDS, policy: Policy = POLICY) -> LogCleaning:
-    return cleaned({1: records}, {1: given}, {1: policy}, {1: "t-0"}).logs[1]
+def log_cleaned(context: LogContext, records: list[Record] = RECORDS, policy: Policy = POLICY) -> LogCleaning:
+    return cleaned({1: records}, {1: context}, {1: policy}, {1: "t-0"}).logs[1]
 
 
 def _batches(counts: dict[int, int]) -> tuple[Batch, ...]:
@@ -26,33 +26,33 @@ def _batches(counts: dict[int, int]) -> tuple[Batch, ...]:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("context", "message"),
     [
-        (GivenLog(segments=(Segment(12, 100), Segment(20, 0))), "t-0: the first segment told starts at 12"),
-        (GivenLog(log_end_offset=15), "t-0: the log end is told to be 15"),
-        (GivenLog(batches=_batches({10: 5, 15: 1, 16: 4}), log_end_offset=15), "t-0: the log end is told"),
+        (LogContext(segments=(Segment(12, 100), Segment(20, 0))), "t-0: the first segment told starts at 12"),
+        (LogContext(log_end_offset=15), "t-0: the log end is told to be 15"),
+        (LogContext(batches=_batches({10: 5, 15: 1, 16: 4}), log_end_offset=15), "t-0: the log end is told"),
         (
-            GivenLog(batches=(Batch(10, 14, 4, 100), *_batches({15: 5}))),
+            LogContext(batches=(Batch(10, 14, 4, 100), *_batches({15: 5}))),
             "t-0: the batch at offset 10 is told to hold 4 records, but the dump holds 5",
         ),
     ],
     ids=["segments", "log end", "log end with batches", "batches"],
 )
-def test_what_does_not_fit_is_refused(given: GivenLog, message: str) -> None:
+def test_what_does_not_fit_is_refused(context: LogContext, message: str) -> None:
     with pytest.raises(InputError) as refusal:
-        log_cleaned(given)
+        log_cleaned(context)
     assert refusal.value.message.startswith(message)
     assert refusal.value.hint
 
 
 def test_a_checkpoint_beyond_the_dump_raises_the_log_end() -> None:
-    log = log_cleaned(GivenLog(checkpoint_offset=50))
+    log = log_cleaned(LogContext(checkpoint_offset=50))
     assert (log.bounds.log_end_offset, log.checkpoint_offset, log.rounds) == (50, 50, ())
     assert "the checkpoint 50 lies beyond the last record" in log.notes[0]
 
 
 def test_a_checkpoint_beyond_the_told_log_end_is_reset() -> None:
-    log = log_cleaned(GivenLog(checkpoint_offset=50, log_end_offset=20))
+    log = log_cleaned(LogContext(checkpoint_offset=50, log_end_offset=20))
     assert log.rounds[0].span.first_dirty_offset == 10
     assert log.checkpoint_offset == 20
     assert "is reset to the log start" in log.notes[0]
@@ -60,7 +60,7 @@ def test_a_checkpoint_beyond_the_told_log_end_is_reset() -> None:
 
 def test_control_records_without_batches_stay_and_are_counted() -> None:
     marker = Record("t", 0, 20, 1000, b"\0\0\0\1", b"\0\0\0\0\0\0", is_control=True)
-    log = log_cleaned(GivenLog(), [*RECORDS, marker])
+    log = log_cleaned(LogContext(), [*RECORDS, marker])
     assert log.rounds[0].messages_written == 4
     assert log.notes == (
         "1 control records stay: without --batches nobody knows whose transactions they end",
@@ -68,14 +68,14 @@ def test_control_records_without_batches_stay_and_are_counted() -> None:
 
 
 def test_a_dump_younger_than_its_batches_is_cleaned_whole() -> None:
-    log = log_cleaned(GivenLog(batches=_batches({10: 5})))
+    log = log_cleaned(LogContext(batches=_batches({10: 5})))
     assert log.rounds[0].span.next_offset == 20
     assert log.rounds[0].messages_read == 10
     assert log.notes == ("5 records are in no told batch: each counts as a batch of its own",)
 
 
 def test_records_below_the_first_one_in_the_dump_move_the_log_start() -> None:
-    log = log_cleaned(GivenLog(batches=_batches({0: 5, 5: 5, 10: 10})))
+    log = log_cleaned(LogContext(batches=_batches({0: 5, 5: 5, 10: 10})))
     assert log.bounds.log_start_offset == 10
     assert log.rounds[0].messages_read == 20
     assert "10 records of the told batches are not in the dump" in log.notes[0]
@@ -84,7 +84,7 @@ def test_records_below_the_first_one_in_the_dump_move_the_log_start() -> None:
 def test_retention_behind_several_rounds_is_said() -> None:
     retained = Policy(frozenset({"compact", "delete"}), rounds=None, retention_ms=-1, now_ms=5000)
     policy = with_map_of(1, retained)
-    log = log_cleaned(GivenLog(), policy=policy)
+    log = log_cleaned(LogContext(), policy=policy)
     assert log.notes == (
         f"retention ran once, behind the last of {len(log.rounds)} rounds; a broker runs it after each",
     )
@@ -98,6 +98,6 @@ def test_horizons_of_told_batches_become_intervals() -> None:
         Batch(offset, offset, 1, 69, max_timestamp_ms=1000, delete_horizon_ms=ms)
         for offset, ms in enumerate(horizons)
     )
-    given = GivenLog(batches=batches, checkpoint_offset=3)
-    log = log_cleaned(given, tombstones, Policy(delete_retention_ms=6000, now_ms=5000))
+    context = LogContext(batches=batches, checkpoint_offset=3)
+    log = log_cleaned(context, tombstones, Policy(delete_retention_ms=6000, now_ms=5000))
     assert log.horizons == (DeleteHorizon(2, 7000), DeleteHorizon(3, 9000), DeleteHorizon(4, 11_000))

@@ -9,7 +9,7 @@ import log_frames
 from broker_log import Config
 from golden_cases import GoldenCase, Log, LoggedRound, golden_cases
 from golden_model import config_of
-from kcompact.broker.given import GivenLog
+from kcompact.broker.log_context import LogContext
 from kcompact.cleaner.cleaning import Cleaning
 from kcompact.dumps.records.record import Record
 from kcompact.rules.cleaned_log import LogCleaning
@@ -59,11 +59,11 @@ def logged_rounds(case: GoldenCase, i: int, log: Log) -> list[LoggedRound]:
     return [logged for logged in case.rounds(i) if logged.log == log]
 
 
-def given_of(case: GoldenCase, i: int, log: Log, *, with_batches: bool) -> GivenLog:
+def contexts_of(case: GoldenCase, i: int, log: Log, *, with_batches: bool) -> LogContext:
     stage = case.pairs[i][0]
     told = case.stage_log(stage, log)
     table = case.batches(stage) if with_batches else None
-    return GivenLog(
+    return LogContext(
         segments=told.segments,
         batches=tuple(table[log]) if table else None,
         log_start_offset=told.log_start_offset,
@@ -98,7 +98,7 @@ class Cleaned:
 @pytest.fixture(scope="module")
 def cleaned() -> Cleaned:
     logs: dict[int, list[Record]] = {}
-    given: dict[int, GivenLog] = {}
+    contexts: dict[int, LogContext] = {}
     policies: dict[int, Policy] = {}
     for case, i in PAIRS:
         for log in case.logs:
@@ -107,7 +107,7 @@ def cleaned() -> Cleaned:
                     continue
                 name = log_id(case.name, i, log, with_batches)
                 logs[name] = records_of(case, i, log)
-                given[name] = given_of(case, i, log, with_batches=with_batches)
+                contexts[name] = contexts_of(case, i, log, with_batches=with_batches)
                 policies[name] = policy_of(case, i, log)
     # Large logs by themselves: all are cut alike, and small ones should be cut, too.
     parts = [
@@ -115,7 +115,7 @@ def cleaned() -> Cleaned:
         for is_large in (False, True)
     ]
     return Cleaned(
-        *(log_frames.cleaned(part, given, {name: policies[name] for name in part}) for part in parts)
+        *(log_frames.cleaned(part, contexts, {name: policies[name] for name in part}) for part in parts)
     )
 
 
@@ -169,21 +169,21 @@ def chained() -> Iterator[dict[tuple[str, int, Log], tuple[LogCleaning, list[int
     """Pair after pair with the checkpoint and the horizons that the run before left, and no batches."""
     found: dict[tuple[str, int, Log], tuple[LogCleaning, list[int]]] = {}
     for i in range(max(len(case.pairs) for case in CHAINED)):
-        logs, given, policies = {}, {}, {}
+        logs, context, policies = {}, {}, {}
         present = [(case, log) for case in CHAINED if i < len(case.pairs) for log in case.logs]
         for case, log in present:
             name = log_id(case.name, log)
             logs[name] = records_of(case, i, log)
-            told = given_of(case, i, log, with_batches=False)
+            told = contexts_of(case, i, log, with_batches=False)
             before = found[case.name, i - 1, log][0] if i else None
-            given[name] = GivenLog(
+            context[name] = LogContext(
                 segments=told.segments,
                 log_end_offset=told.log_end_offset,
                 checkpoint_offset=before.checkpoint_offset if before else None,
                 horizons=before.horizons if before else (),
             )
             policies[name] = policy_of(case, i, log)
-        result = Cleaned(log_frames.cleaned(logs, given, policies))
+        result = Cleaned(log_frames.cleaned(logs, context, policies))
         for case, log in present:
             name = log_id(case.name, log)
             found[case.name, i, log] = result.logs[name], sorted(result.kept[name])

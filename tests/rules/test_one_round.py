@@ -10,14 +10,14 @@ import pytest
 
 from dump_files import write_kcat
 from kcompact.broker.delete_horizons import DeleteHorizon
-from kcompact.broker.given import Given
+from kcompact.broker.log_context import DumpContext
 from kcompact.broker.log_names import LogName
 from kcompact.broker.state.cleaner_state import CleanerState
 from kcompact.broker.state.state_of_dump import state_beside
 from kcompact.broker.state.state_output import OutputFile, output_file
 from kcompact.compact import plain_copying
 from kcompact.compact.full_form import full
-from kcompact.compact.full_form.given_logs import Beside
+from kcompact.compact.full_form.log_contexts import Beside
 from kcompact.compact.pipeline import compact_fully
 from kcompact.compact.request import Compacted, Form, Renderings, Request
 from kcompact.compact.round_form.one_round import compact_one_round
@@ -174,7 +174,7 @@ def test_nights_with_a_state(tmp_path: Path, seed: int, *, is_full_dump: bool) -
         path = write_kcat(tmp_path / f"{night}.jsonl", made)
         paths = [path] if is_full_dump else [*inputs, path]
         beside_dump = State(state, path).beside(paths)
-        beside = Beside(Given().with_state(beside_dump.state), beside_dump)
+        beside = Beside(DumpContext().with_state(beside_dump.state), beside_dump)
         left = by_both(paths, tmp_path / f"work-{night}", policy_of(rng, night), beside)
         output = tmp_path / f"out-{night}.jsonl"
         output.write_bytes(left.dump)
@@ -193,8 +193,8 @@ def test_a_checkpoint_in_a_log_that_nobody_has_cleaned(tmp_path: Path, seed: int
     }
     checkpoint = {LogName("orders", n): rng.randint(0, offset + 3) for n, offset in enumerate(offsets)}
     del checkpoint[LogName("orders", rng.randrange(3))]
-    given = Given(checkpoint_source="checkpoint", checkpoint=checkpoint, horizons=horizons)
-    by_both([path], tmp_path / "work", policy_of(rng, 0), Beside(given))
+    context = DumpContext(checkpoint_source="checkpoint", checkpoint=checkpoint, horizons=horizons)
+    by_both([path], tmp_path / "work", policy_of(rng, 0), Beside(context))
 
 
 def test_bounds_that_only_the_whole_dump_tells(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_bounds_that_only_the_whole_dump_tells(tmp_path: Path) -> None:
     path = write_kcat(tmp_path / "dump.jsonl", made)
     policy = Policy(now_ms=NOW_MS, min_compaction_lag_ms=1_000)
 
-    left = by_both([path], tmp_path / "work", policy, Beside(Given()))
+    left = by_both([path], tmp_path / "work", policy, Beside(DumpContext()))
 
     of_first = [log for log in left.told["logs"] if log["partition"] == made[0].partition]
     assert [log["removed"]["superseded"] for log in of_first] == [0]
@@ -222,10 +222,10 @@ UNTOLD = {
 def test_what_two_passes_cannot_tell_is_left_to_the_full_form(tmp_path: Path, name: str) -> None:
     made = UNTOLD[name](night_of(random.Random(2), 0, [0, 5, 9], 60))
     path = write_kcat(tmp_path / "dump.jsonl", made)
-    assert run([path], tmp_path / "work", Policy(now_ms=NOW_MS), Beside(Given()), in_one_round) is None
+    assert run([path], tmp_path / "work", Policy(now_ms=NOW_MS), Beside(DumpContext()), in_one_round) is None
 
 
 def test_a_map_that_may_be_full_is_left_to_the_full_form(tmp_path: Path) -> None:
     path = write_kcat(tmp_path / "dump.jsonl", night_of(random.Random(2), 0, [0, 5, 9], 60))
     policy = with_map_of(8, Policy(now_ms=NOW_MS, rounds=None))
-    assert run([path], tmp_path / "work", policy, Beside(Given()), in_one_round) is None
+    assert run([path], tmp_path / "work", policy, Beside(DumpContext()), in_one_round) is None

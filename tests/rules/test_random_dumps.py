@@ -11,7 +11,7 @@ from broker_log import ModelLog
 from broker_model import roll, turn
 from broker_sizes import batch_bytes
 from kcompact.broker.delete_horizons import DeleteHorizon
-from kcompact.broker.given import GivenLog
+from kcompact.broker.log_context import LogContext
 from kcompact.dumps.records.record import Record
 from kcompact.rules.policy import Policy
 from log_frames import cleaned, retained
@@ -65,9 +65,11 @@ class Unsegmented:
         )
         self.policy = with_map_of(self.map_limit, policy)
 
-    def given(self) -> GivenLog:
+    def context(self) -> LogContext:
         horizons = (self.horizon,) if self.knows_horizon else ()
-        return GivenLog(checkpoint_offset=self.checkpoint, last_stable_offset=self.stable, horizons=horizons)
+        return LogContext(
+            checkpoint_offset=self.checkpoint, last_stable_offset=self.stable, horizons=horizons
+        )
 
     def expected(self) -> tuple[list[int], int | None]:
         """Offsets left, and the checkpoint."""
@@ -137,7 +139,7 @@ def test_unsegmented_dumps_are_cleaned_as_the_oracle_says() -> None:
     dumps = {seed: Unsegmented(seed) for seed in SEEDS}
     result = cleaned(
         {seed: one.records for seed, one in dumps.items()},
-        {seed: one.given() for seed, one in dumps.items()},
+        {seed: one.context() for seed, one in dumps.items()},
         {seed: one.policy for seed, one in dumps.items()},
     )
     kept = _kept(result)
@@ -197,7 +199,7 @@ def test_rolled_segments_are_cleaned_as_the_model_says(index_bytes: int) -> None
         turn(model, config, NOW_MS, respect_ratio=False)
         expected[seed] = model
     told = {
-        seed: GivenLog(
+        seed: LogContext(
             checkpoint_offset=random_log(seed, transactions=False).log.checkpoint,
             log_end_offset=expected[seed].log_end,
         )

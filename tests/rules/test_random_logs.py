@@ -11,7 +11,7 @@ from kcompact.digits import LONG_MAX
 from kcompact.rules.cleaned_log import LogCleaning
 from kcompact.rules.policy import Policy
 from log_frames import cleaned, retained
-from model_given import given_of
+from model_context import contexts_of
 from random_logs import NOW_MS, RandomLog, random_log
 from small_maps import with_map_of
 
@@ -50,7 +50,7 @@ def played(request: pytest.FixtureRequest) -> Any:
     logs, given, policies = {}, {}, {}
     for seed, one in expected.items():
         logs[seed] = [r for b in one.setup.log.batches() for r in b.records]
-        given[seed] = given_of(one.setup.log, with_batches=request.param)
+        given[seed] = contexts_of(one.setup.log, with_batches=request.param)
         policies[seed] = _policy(one.setup)
     found = {}
     for seed, one in expected.items():  # each the only log of its broker: a turn goes over all logs

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from golden_cases import GoldenCase, golden_cases
-from kcompact.broker.given import GivenLog
-from kcompact.compact.full_form.read_committed import told_by_read_committed
+from kcompact.broker.log_context import LogContext
+from kcompact.compact.full_form.read_committed import with_read_committed
 from kcompact.engine.passes.summaries import LogSummary
 from kcompact.rules.transactions import aborted_ranges
 
@@ -18,8 +18,8 @@ def summary(present: set[int]) -> list[LogSummary]:
 
 
 def aborted_of(present: set[int], committed: set[int], stable: int | None) -> tuple[set[int], int | None]:
-    told, _ = told_by_read_committed(
-        {7: GivenLog(last_stable_offset=stable)}, summary(present), summary(committed) if committed else []
+    told, _ = with_read_committed(
+        {7: LogContext(last_stable_offset=stable)}, summary(present), summary(committed) if committed else []
     )
     ranges = told[7].aborted
     aborted = {offset for r in ranges for offset in range(r.first_offset, r.last_offset + 1)}

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from dump_files import write_kcat
-from kcompact.broker.given import Given
+from kcompact.broker.log_context import DumpContext
 from kcompact.compact.full_form import full
-from kcompact.compact.full_form.given_logs import Beside
+from kcompact.compact.full_form.log_contexts import Beside
 from kcompact.compact.pipeline import compact_fully
 from kcompact.compact.request import Compacted, Form, Renderings, Request
 from kcompact.compact.totals import piece_bytes
@@ -63,7 +63,7 @@ def compacted(path: Path, folder: Path, policy: Policy) -> tuple[Compacted, byte
         request = Request(
             policy,
             lambda _: policy,
-            Beside(Given()),
+            Beside(DumpContext()),
             folder,
             Workplace(str(folder)),
             Copier({}),

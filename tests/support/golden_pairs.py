@@ -9,12 +9,12 @@ import numpy as np
 from golden_cases import GoldenCase, Log, golden_cases
 from golden_model import config_of
 from index_frames import index_table, logs_of
-from kcompact.broker.given import GivenLog
+from kcompact.broker.log_context import LogContext
 from kcompact.cleaner.tracked import INDEXED
 from kcompact.dumps.records.record import Record, log_id_of
 from kcompact.rules.policy import Policy
-from kcompact.verify.judgement.bounds import Bounds
-from kcompact.verify.judgement.told import Told, bounds_of, with_knowledge
+from kcompact.verify.classification.bounds import Bounds
+from kcompact.verify.classification.verify_context import VerifyContext, bounds_of, with_knowledge
 from kcompact.verify.outcome import Outcome
 from kcompact.verify.question import Question
 from log_frames import keyed_rows, summaries_of
@@ -48,10 +48,10 @@ def policy_of(case: GoldenCase, i: int, log: Log) -> Policy:
     return with_map_of(config.offset_map_limit, Policy(**config.shared(), now_ms=now_ms))
 
 
-def given_of(case: GoldenCase, i: int, log: Log, checkpoint_stage: int) -> GivenLog:
+def contexts_of(case: GoldenCase, i: int, log: Log, checkpoint_stage: int) -> LogContext:
     stage = case.pairs[i][0]
     told, table = case.stage_log(stage, log), case.batches(stage)
-    return GivenLog(
+    return LogContext(
         segments=told.segments,
         batches=tuple(table[log]) if table else None,
         log_end_offset=told.log_end_offset,
@@ -74,8 +74,8 @@ class Known:
     def configs(self) -> frozenset[str]:
         return frozenset({"cleanup.policy", "delete.retention.ms"} if self.policy else ())
 
-    def log_of(self, full: GivenLog) -> GivenLog:
-        return GivenLog(
+    def log_of(self, full: LogContext) -> LogContext:
+        return LogContext(
             segments=full.segments if self.segments else None,
             batches=full.batches if self.batches else None,
             log_end_offset=full.log_end_offset if self.offsets else None,
@@ -88,15 +88,15 @@ def verify(known: Known, after: Sequence[Record] | None = None) -> Outcome:
     """All pairs at once; ``after``: other AFTERs than the broker's."""
     before, after = records_of(0), records_of(1) if after is None else after
     logs = logs_of(before, after)
-    given, policies = dict.fromkeys(logs, GivenLog()), {}
+    context, policies = dict.fromkeys(logs, LogContext()), {}
     for case, i in PAIRS:
         for log in case.logs:
             log_id = log_id_of(name_of(case, i, log[0]), log[1])
-            given[log_id] = known.log_of(given_of(case, i, log, known.checkpoint_stage or 0))
+            context[log_id] = known.log_of(contexts_of(case, i, log, known.checkpoint_stage or 0))
             policy = policy_of(case, i, log)
             policies[log_id] = policy if known.policy else Policy(now_ms=policy.now_ms)
-    told = Told(
-        {i: given[i] for i in logs_of(before)},
+    told = VerifyContext(
+        {i: context[i] for i in logs_of(before)},
         {i: policies[i] for i in logs_of(before)},
         None,
         dict.fromkeys(logs, known.configs),

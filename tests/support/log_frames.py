@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from index_frames import part_of_rows
-from kcompact.broker.given import GivenLog
-from kcompact.cleaner.cleaning import NOTHING_GIVEN, Cleaning, clean
+from kcompact.broker.log_context import LogContext
+from kcompact.cleaner.cleaning import EMPTY_CONTEXT, Cleaning, clean
 from kcompact.cleaner.shares import Shares, plan_shares
 from kcompact.cleaner.tracked import INDEXED, send_rows, track
 from kcompact.dumps.records.indexing import index_rows
@@ -66,14 +66,14 @@ def summaries_of(table: pa.Table) -> list[LogSummary]:
 
 def cleaned(
     logs: Mapping[int, Iterable[Record]],
-    given: Mapping[int, GivenLog],
+    contexts: Mapping[int, LogContext],
     policies: Mapping[int, Policy],
     names: Mapping[int, str] | None = None,
 ) -> Cleaning:
     """``clean`` on records."""
     table = index_table(logs)
-    lookups = {i: lookup_for(given.get(i, NOTHING_GIVEN), policy) for i, policy in policies.items()}
-    return clean(track(keyed_rows(table), shares_of(table), lookups), given, policies, names)
+    lookups = {i: lookup_for(contexts.get(i, EMPTY_CONTEXT), policy) for i, policy in policies.items()}
+    return clean(track(keyed_rows(table), shares_of(table), lookups), contexts, policies, names)
 
 
 def retained(cleaning: Cleaning) -> list[dict[str, int]]:

@@ -5,7 +5,7 @@ from collections import defaultdict
 import numpy as np
 
 from broker_sizes import batch_bytes
-from kcompact.broker.given import GivenLog
+from kcompact.broker.log_context import LogContext
 from kcompact.broker.log_names import LogName
 from kcompact.dirtiness.dirtiness import Dirtiness, ScannedLog, Setting, assess, plan_scan
 from kcompact.dirtiness.dirty_scan import SUPERSEDED, LogScan, LogScanner, ScanPlan, ScanRows
@@ -66,18 +66,18 @@ def scan(
     return scanner.finish()
 
 
-def look(records: list[Record], given: GivenLog, policy: Policy, **more: object) -> Dirtiness:
-    one = scanned(records, policy, given, **more)
+def look(records: list[Record], context: LogContext, policy: Policy, **more: object) -> Dirtiness:
+    one = scanned(records, policy, context, **more)
     return assess(one, one.settings[0])
 
 
 def scanned(
     records: list[Record],
     policy: Policy,
-    given: GivenLog = GivenLog(),  # noqa: B008  frozen
+    context: LogContext = LogContext(),  # noqa: B008  frozen
     horizons: dict[int, int] | None = None,
     pieces: int = 1,
 ) -> ScannedLog:
     setting = Setting(policy)
-    plan = plan_scan(given, [setting])
-    return ScannedLog(LogName("orders", 0), [setting], given, plan, scan(records, plan, horizons, pieces))
+    plan = plan_scan(context, [setting])
+    return ScannedLog(LogName("orders", 0), [setting], context, plan, scan(records, plan, horizons, pieces))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from kcompact.dumps.records.record import Record
 from kcompact.rules.policy import Policy
-from kcompact.verify.judgement.bounds import Bounds, Knowledge
+from kcompact.verify.classification.bounds import Bounds, Knowledge
 from kcompact.verify.outcome import Outcome
 from mutations import BEFORE, MUTATIONS
 from random_pairs import NOW_MS, Pair, random_pair

@@ -1,4 +1,4 @@
-"""Verification of records in this process: the same judgement, and no Spark."""
+"""Verification of records in this process: the same classification, and no Spark."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,15 +11,15 @@ from kcompact.engine.blocks import row_blocks
 from kcompact.engine.in_process import send_in_process
 from kcompact.engine.shuffle import Sent
 from kcompact.rules.lookups import Lookup
+from kcompact.verify.classification.bounds import Bounds
 from kcompact.verify.compacted import verify_compacted
-from kcompact.verify.judgement.bounds import Bounds
 from kcompact.verify.outcome import Outcome
 from kcompact.verify.pipeline import verify_compaction
 from kcompact.verify.question import Question
 from kcompact.verify.rows.disorder import Disorder
 from kcompact.verify.rows.keyed_rows import AFTER, BEFORE, COLUMNS, OrderInSplits, by_key
 from kcompact.verify.rows.pairs import Pairs, ShareReader
-from kcompact.verify.rows.settling import Rules, rules_alone, rules_of
+from kcompact.verify.rows.unaffected_keys import Rules, rules_alone, rules_of
 
 
 def rows_of(records: Sequence[Record]) -> pa.Table:
@@ -59,7 +59,7 @@ def judge_pair(
     question = knowing_after(question, after)
     rules = rules_of(question, lookups or {})
     pairs, disorder = in_order(rows_of(before), rows_of(after), question)
-    return verify_compaction(pairs, question, rules if settles else unsettled(rules), disorder)
+    return verify_compaction(pairs, question, rules if settles else affected(rules), disorder)
 
 
 def judge_alone(
@@ -72,7 +72,7 @@ def judge_alone(
     """Is a dump fully compacted?"""
     rules, rows = rules_alone(question, lookups or {}), rows_of(records)
     pairs, disorder = in_order(None, rows, question)
-    return verify_compacted(pairs, question, rules if settles else unsettled(rules), disorder)
+    return verify_compacted(pairs, question, rules if settles else affected(rules), disorder)
 
 
 def knowing_after(question: Question, after: Sequence[Record]) -> Question:
@@ -88,7 +88,7 @@ def knowing_after(question: Question, after: Sequence[Record]) -> Question:
     return replace(question, bounds=bounds)
 
 
-def unsettled(rules: Rules) -> Rules:
+def affected(rules: Rules) -> Rules:
     """Rules that settle no key."""
     return Rules({}, rules.lookups, rules.compared)
 

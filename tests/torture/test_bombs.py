@@ -22,7 +22,7 @@ READ_ALONE = """
 import json, resource, sys
 sys.path.insert(0, sys.argv[1])
 from dump_pipeline import index_all, open_one
-from kcompact.dumps.judging import judge
+from kcompact.dumps.note_checks import judge
 from kcompact.errors import InputError
 try:
     with open_one(sys.argv[2]) as dump:

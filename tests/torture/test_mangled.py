@@ -24,8 +24,8 @@ from avro_files import CODECS, PLAIN, avro_bytes
 from conftest import Run
 from dump_files import write_csv
 from dump_pipeline import index_all, open_one
-from kcompact.dumps.judging import judge
 from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.note_checks import check_notes
 from kcompact.dumps.records.record import Record
 from kcompact.errors import InputError
 from oracle import Settings, clean
@@ -103,7 +103,7 @@ def read(path: Path) -> list[Record] | InputError:
         with open_one(path) as dump:
             _, notes = index_all(dump)
             splits = dump.splits(1 << 40)
-            judge(dump, {split.split_id: split for split in splits}, notes)
+            check_notes(dump, {split.split_id: split for split in splits}, notes)
             layout = LAYOUTS[dump.files[0].layout]
             return [row for split in splits for _, _, row in layout.records(dump.files[0], split)]
     except InputError as refused:

@@ -69,7 +69,7 @@ COMPACT = "compact in/a.jsonl -o out.jsonl --report report --overwrite"
 # A command line, and the functions that are called at its moments: before the first of which, or after it.
 MOMENTS = [
     (COMPACT, "kcompact.commands.compact_run.compact_dump", "before"),
-    (COMPACT, "kcompact.compact.pipeline.judge", "before"),  # between its two passes
+    (COMPACT, "kcompact.compact.pipeline.check_notes", "before"),  # between its two passes
     (COMPACT, "kcompact.commands.compact_run.compact_dump", "after"),
     (f"{COMPACT} --state state", "kcompact.commands.compact_run.compact_dump", "before"),
     (f"{COMPACT} --state state", "kcompact.compact.round_form.one_round.given_logs", "after"),

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from dump_pipeline import ONE_SPLIT, index_all, open_one
 from kcompact.dumps.dump import Dump
-from kcompact.dumps.judging import judge
 from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.note_checks import check_notes
 from kcompact.dumps.records.layout import Chosen, SplitNotes
 from kcompact.dumps.records.record import EXTRA_FIELDS, Record
 from kcompact.errors import InputError
@@ -82,9 +82,9 @@ def read_every_way(path: Path, options: dict[str, Any]) -> list[Record] | None:
             file, layout = dump.files[0], LAYOUTS[dump.files[0].layout]
             splits = dump.splits(1 << 40)
             plain, notes = index_all(dump)
-            judge(dump, {split.split_id: split for split in splits}, notes)
+            check_notes(dump, {split.split_id: split for split in splits}, notes)
             full, notes = index_all(dump, extra=frozenset(EXTRA_FIELDS))
-            judge(dump, {split.split_id: split for split in splits}, notes)
+            check_notes(dump, {split.split_id: split for split in splits}, notes)
             found = [row for split in splits for row in layout.records(file, split)]
             positions, sizes = (full.column(name).to_numpy() for name in ("position", "record_bytes"))
             decoded = list(layout.decode(Chosen(file, splits[0], positions, sizes)))
@@ -143,7 +143,7 @@ def test_a_bad_record_is_named_with_its_line(tmp_path: Path, field: str, spelt: 
     with open_one(path) as dump:
         _, notes = index_all(dump, extra=frozenset(EXTRA_FIELDS))
         with pytest.raises(InputError) as refused:
-            judge(dump, {split.split_id: split for split in dump.splits(ONE_SPLIT)}, notes)
+            check_notes(dump, {split.split_id: split for split in dump.splits(ONE_SPLIT)}, notes)
     assert refused.value.message.startswith(f"{path}:2: ")
     assert reason in refused.value.message
     assert refused.value.hint

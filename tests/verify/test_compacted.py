@@ -4,7 +4,7 @@ from collections import Counter
 
 from kcompact.dumps.records.record import Record
 from kcompact.rules.policy import Policy
-from kcompact.verify.judgement.bounds import Bounds
+from kcompact.verify.classification.bounds import Bounds
 from kcompact.verify.outcome import Outcome
 from mutations import AFTER, BEFORE, NOW_MS, at, ordered
 from verify_here import judge_alone, question_of

@@ -6,7 +6,7 @@ import pytest
 
 from kcompact.dumps.records.record import Record
 from kcompact.rules.policy import Policy
-from kcompact.verify.judgement.bounds import Bounds
+from kcompact.verify.classification.bounds import Bounds
 from kcompact.verify.outcome import Outcome
 from mutations import AFTER, BEFORE, MUTATIONS, NOW_MS, Mutation, at, ordered
 from records import record

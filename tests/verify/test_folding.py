@@ -15,7 +15,7 @@ from kcompact.dumps.records.record import INDEX_SCHEMA, Record, log_id_of
 from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes import grouping
 from kcompact.rules.policy import Policy
-from kcompact.verify.judgement.bounds import Bounds
+from kcompact.verify.classification.bounds import Bounds
 from kcompact.verify.outcome import Outcome
 from kcompact.verify.pipeline import verify_compaction
 from kcompact.verify.question import Question
@@ -24,7 +24,7 @@ from kcompact.verify.rows.disorder import Disorder
 from kcompact.verify.rows.dump_rows import DumpRows, read_rows
 from kcompact.verify.rows.keyed_rows import AFTER, BEFORE
 from kcompact.verify.rows.pairs import Pairs
-from kcompact.verify.rows.settling import rules_of
+from kcompact.verify.rows.unaffected_keys import rules_of
 from random_pairs import NOW_MS, Pair
 from records import record
 from told_pairs import all_pairs, same
@@ -94,8 +94,8 @@ def read(before: Sequence[Record], after: Sequence[Record], *, folds: bool = Tru
 
 def judged(rows: DumpRows, question: Question, records: Sequence[Record]) -> tuple[Outcome, Pairs]:
     rules = rules_of(question, {})
-    pairs, settled = rows.settled(rules, keyless=any(r.key is None for r in records))
-    return verify_compaction(pairs, question, rules, Disorder(), settled), pairs
+    pairs, unaffected = rows.unaffected(rules, keyless=any(r.key is None for r in records))
+    return verify_compaction(pairs, question, rules, Disorder(), unaffected), pairs
 
 
 def in_full(question: Question, before: Sequence[Record], after: Sequence[Record]) -> Outcome:

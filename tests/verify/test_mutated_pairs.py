@@ -10,7 +10,7 @@ import pytest
 
 from kcompact.dumps.records.record import Record
 from kcompact.rules.policy import Policy
-from kcompact.verify.judgement.bounds import Bounds, Knowledge
+from kcompact.verify.classification.bounds import Bounds, Knowledge
 from mutation_kinds import KINDS, CleanedTopic
 from records import TIMESTAMP_MS, record
 from verify_here import judge_pair, question_of

@@ -8,13 +8,13 @@ import pytest
 from index_frames import logs_of
 from kcompact.broker.aborted import AbortedRange
 from kcompact.broker.batches import Batch
-from kcompact.broker.given import GivenLog
+from kcompact.broker.log_context import LogContext
 from kcompact.dumps.records.record import Record, log_id_of
 from kcompact.rules.lookups import lookup_for
 from kcompact.rules.policy import Policy
 from kcompact.verify.check import Severity
-from kcompact.verify.judgement.bounds import Bounds, Knowledge
-from kcompact.verify.judgement.told import Told, with_knowledge
+from kcompact.verify.classification.bounds import Bounds, Knowledge
+from kcompact.verify.classification.verify_context import VerifyContext, with_knowledge
 from kcompact.verify.outcome import Outcome
 from records import record, tombstone
 from verify_here import judge_pair, question_of
@@ -28,10 +28,10 @@ COMPACTED = UPDATES[6:]
 
 
 def judge(
-    before: list[Record], after: list[Record], bounds: Bounds | None = None, given: GivenLog | None = None
+    before: list[Record], after: list[Record], bounds: Bounds | None = None, context: LogContext | None = None
 ) -> Outcome:
     bounds = bounds or Bounds(Policy(now_ms=NOW_MS))
-    lookups = {LOG_ID: lookup_for(given, bounds.policy)} if given else {}
+    lookups = {LOG_ID: lookup_for(context, bounds.policy)} if context else {}
     return judge_pair(question_of(before, after, bounds), before, after, lookups)
 
 
@@ -72,7 +72,7 @@ def test_what_may_have_been_aborted_proves_nothing() -> None:
 @pytest.mark.parametrize("offset", [4, 7])
 def test_aborted_data_goes_with_its_segment_whatever_the_end_of_the_map(offset: int) -> None:
     # Segments of three; offsets 4 to 5 and 7 were aborted. A round wrote the first two anew.
-    given = GivenLog(aborted=(AbortedRange(4, 5), AbortedRange(7, 7)))
+    context = LogContext(aborted=(AbortedRange(4, 5), AbortedRange(7, 7)))
     bounds = Bounds(
         Policy(now_ms=NOW_MS),
         segments=((0, 210), (3, 210), (6, 210)),
@@ -80,7 +80,7 @@ def test_aborted_data_goes_with_its_segment_whatever_the_end_of_the_map(offset: 
     )
     before = [record(key, "v", offset=offset) for offset, key in enumerate("aabcdefgh")]
     after = [before[n] for n in (1, 2, 3, 4, 6, 7, 8) if n != 4 or offset == 4]
-    outcome = judge(before, after, bounds, given)
+    outcome = judge(before, after, bounds, context)
     assert found(outcome, Severity.FINDING) == ({"aborted-left": 1} if offset == 4 else {})
 
 
@@ -197,7 +197,7 @@ def test_retention_by_size_counts_from_the_first_segment_that_stays(second: int,
 
 def test_batches_tell_segments_where_nothing_else_does() -> None:
     batches = tuple(Batch(n, n, 1, 100, segment_base_offset=n - n % 4) for n in range(6))
-    told = Told({LOG_ID: GivenLog(batches=batches)}, {LOG_ID: Policy()})
+    told = VerifyContext({LOG_ID: LogContext(batches=batches)}, {LOG_ID: Policy()})
     bounds = with_knowledge(Bounds(), LOG_ID, told, [np.array([[0, 6]])], 0)
     assert bounds.segments == ((0, 400), (4, 200))
     assert (bounds.known.tells_horizons, bounds.known.last_missing_offset) == (True, None)
@@ -211,7 +211,7 @@ def test_offsets_that_before_lacks_can_be_markers(
     log_end_offset: int | None, last_missing_offset: int, without_gap: int | None
 ) -> None:
     # A dump ends with a record: where it has gaps, as transactions leave, one more marker may follow.
-    told = Told({LOG_ID: GivenLog(log_end_offset=log_end_offset)}, {LOG_ID: Policy()})
+    told = VerifyContext({LOG_ID: LogContext(log_end_offset=log_end_offset)}, {LOG_ID: Policy()})
     runs = [np.array([[0, 2]]), np.array([[4, 6]])]
     assert with_knowledge(Bounds(), LOG_ID, told, runs, 0).known.last_missing_offset == last_missing_offset
     runs = [np.array([[0, 6]])]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from kcompact.rules.policy import Policy
-from kcompact.verify.judgement.bounds import Bounds
+from kcompact.verify.classification.bounds import Bounds
 from kcompact.verify.outcome import Outcome
 from random_pairs import NOW_MS, Pair, random_pair
 from verify_here import judge_pair, question_of

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from kcompact.broker.delete_horizons import DeleteHorizon
-from kcompact.broker.given import GivenLog
+from kcompact.broker.log_context import LogContext
 from kcompact.digits import LONG_MAX
 from kcompact.rules.assumptions import batch_notes, estimate_note, range_notes
 from kcompact.rules.capacity import map_limit
@@ -34,7 +34,7 @@ from kcompact.rules.verdicts import Decision, Rounds, Verdict, decide
 class BatchedLog:
     """One log between rounds."""
 
-    given: GivenLog
+    context: LogContext
     policy: Policy
     records: LogRows
     files: tuple[SegmentFile, ...]
@@ -74,7 +74,7 @@ def retain_before_rounds(log: BatchedLog) -> None:
 
 def clean_batched(log: BatchedLog) -> tuple[LogCleaning, Plan]:
     """Play one log's rounds; what the workers need for its verdicts comes with the outcome."""
-    given, policy, records = log.given, log.policy, log.records
+    context, policy, records = log.context, log.policy, log.records
     cleanable, ratio = log.range_and_ratio()
     bases = [file.base_offset for file in log.files]
     bounds = log.bounds
@@ -93,18 +93,18 @@ def clean_batched(log: BatchedLog) -> tuple[LogCleaning, Plan]:
         dirty_ratio=ratio if is_compacted else None,
         rounds=tuple(log.rounds),
         removed=_removed(log, plan),
-        checkpoint_offset=checkpoint_after(given.checkpoint_offset, before, spans, start),
+        checkpoint_offset=checkpoint_after(context.checkpoint_offset, before, spans, start),
         horizons=_horizons(log),
         log_start_offset=start,
         segments=tuple(log.states()) if log.merges else None,
-        notes=(*(range_notes(given, bounds, cleanable) if is_compacted else ()), *_notes(log, records)),
+        notes=(*(range_notes(context, bounds, cleanable) if is_compacted else ()), *_notes(log, records)),
     )
     return cleaning, plan
 
 
 def _notes(log: BatchedLog, records: LogRows) -> Iterator[str]:
     unseen, in_batches = 0, 0
-    for batch in log.given.batches or ():
+    for batch in log.context.batches or ():
         at = records.span_of(batch)
         in_batches += at.stop - at.start
         if not batch.is_control and batch.base_offset not in log.aborted:
@@ -113,20 +113,20 @@ def _notes(log: BatchedLog, records: LogRows) -> Iterator[str]:
     yield from estimate_note(log.policy, log.batches_recompressed)
 
 
-def open_batched(given: GivenLog, policy: Policy, records: LogRows) -> BatchedLog:
+def open_batched(context: LogContext, policy: Policy, records: LogRows) -> BatchedLog:
     """One log before its rounds."""
-    batches = all_batches(given.batches or (), records)
+    batches = all_batches(context.batches or (), records)
     offsets = records.rows.offset
     first = int(offsets[0]) if len(offsets) else batches[0].base_offset
     end = int(offsets[-1]) + 1 if len(offsets) else 0
-    bounds = log_bounds(given, first, end)
-    files = segment_files(given, batches, bounds)
+    bounds = log_bounds(context, first, end)
+    files = segment_files(context, batches, bounds)
     aborted = {run.first_offset for run in aborted_ranges(batches)}
     is_aborted = records.rows.is_aborted
     aborted |= {b.base_offset for b in batches if is_aborted[records.span_of(b)].any() and not b.is_control}
-    merges = given.segments is not None or tell_segments(given.batches or ())
+    merges = context.segments is not None or tell_segments(context.batches or ())
     return BatchedLog(
-        given, policy, records, files, bounds, merges, frozenset(aborted), given.checkpoint_offset
+        context, policy, records, files, bounds, merges, frozenset(aborted), context.checkpoint_offset
     )
 
 

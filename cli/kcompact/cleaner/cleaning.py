@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kcompact.broker.given import GivenLog
+from kcompact.broker.log_context import LogContext
 from kcompact.cleaner.batched import (
     BatchedLog,
     clean_batched,
@@ -34,7 +34,7 @@ from kcompact.cleaner.log_case import (
 from kcompact.cleaner.rolling import roll_segments
 from kcompact.cleaner.scanning import scan_maps
 from kcompact.cleaner.shares import slices_by_log
-from kcompact.cleaner.survey import Survey, survey, told_segments
+from kcompact.cleaner.survey import Survey, known_segments, survey
 from kcompact.cleaner.tracked import Tracked
 from kcompact.cleaner.unbatched import Played, outcome_of, plan_of, play_rounds, retained_segments
 from kcompact.cleaner.verdict_tallies import Tally, tally
@@ -45,7 +45,7 @@ from kcompact.rules.policy import Policy
 from kcompact.rules.rewriting import ROW_COLUMNS, log_rows
 from kcompact.rules.turn import Turn, tie_note, turn_of
 
-NOTHING_GIVEN = GivenLog()
+EMPTY_CONTEXT = LogContext()
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Cleaning:
 
 def clean(
     tracked: Tracked,
-    given: Mapping[int, GivenLog],
+    contexts: Mapping[int, LogContext],
     policies: Mapping[int, Policy],
     names: Mapping[int, str] | None = None,
 ) -> Cleaning:
@@ -68,15 +68,15 @@ def clean(
     ``names`` are for messages. Raises InputError where what is given does not fit the records.
     """
     called = {i: str(i) for i in policies} | dict(names or {})
-    with_batches = {i for i in policies if given.get(i, NOTHING_GIVEN).batches is not None}
-    batched = _open_batched(tracked, {i: called[i] for i in sorted(with_batches)}, given, policies)
+    with_batches = {i for i in policies if contexts.get(i, EMPTY_CONTEXT).batches is not None}
+    batched = _open_batched(tracked, {i: called[i] for i in sorted(with_batches)}, contexts, policies)
     cases: dict[int, LogCase] = {}
     if len(with_batches) < len(policies):
         surveys = {i: surveyed for i, surveyed in survey(tracked).items() if i not in with_batches}
         for i, surveyed in surveys.items():
             whole = surveyed.whole
-            refuse_misfits(called[i], given.get(i, NOTHING_GIVEN), whole.first_offset, whole.last_offset)
-        cases = surveyed_cases(tracked, surveys, given, policies)
+            refuse_misfits(called[i], contexts.get(i, EMPTY_CONTEXT), whole.first_offset, whole.last_offset)
+        cases = surveyed_cases(tracked, surveys, contexts, policies)
     turn = _turn(batched, cases, called, policies)
     cases, deleted = _in_turn(turn, batched, cases)
     logs, plans = _unbatched(tracked, cases) if cases else ({}, {})
@@ -135,7 +135,7 @@ def _unbatched(tracked: Tracked, cases: Mapping[int, LogCase]) -> Cleaned:
 def _open_batched(
     tracked: Tracked,
     names: Mapping[int, str],
-    given: Mapping[int, GivenLog],
+    contexts: Mapping[int, LogContext],
     policies: Mapping[int, Policy],
 ) -> dict[int, BatchedLog]:
     """The logs whose batches are known, read into this process, in one stage."""
@@ -150,26 +150,28 @@ def _open_batched(
         records = log_rows(rows.get(log_id, parts[0].slice(0, 0)))
         if len(records.rows):
             offsets = records.rows.offset
-            refuse_misfits(name, given[log_id], int(offsets[0]), int(offsets[-1]))
-        refuse_misfitting_batches(name, given[log_id], records)
-        logs[log_id] = open_batched(given[log_id], policies[log_id], records)
+            refuse_misfits(name, contexts[log_id], int(offsets[0]), int(offsets[-1]))
+        refuse_misfitting_batches(name, contexts[log_id], records)
+        logs[log_id] = open_batched(contexts[log_id], policies[log_id], records)
     return logs
 
 
 def surveyed_cases(
     tracked: Tracked,
     surveys: Mapping[int, Survey],
-    given: Mapping[int, GivenLog],
+    contexts: Mapping[int, LogContext],
     policies: Mapping[int, Policy],
 ) -> dict[int, LogCase]:
     """Each log before its rounds: segments as known or rolled, range, ratio."""
-    known = {i: told_segments(given.get(i, NOTHING_GIVEN), surveys[i], policies[i]) for i in surveys}
+    known = {i: known_segments(contexts.get(i, EMPTY_CONTEXT), surveys[i], policies[i]) for i in surveys}
     to_roll = {i: policies[i] for i in surveys if known[i] is None and is_rolled(policies[i])}
     rolled = roll_segments(tracked, to_roll)
     segments: dict[int, tuple[SegmentState, ...] | None] = {
         i: rolled.get(i) if known[i] is None else known[i] for i in surveys
     }
-    cases = {i: case_of(given.get(i, NOTHING_GIVEN), policies[i], surveys[i], segments[i]) for i in surveys}
+    cases = {
+        i: case_of(contexts.get(i, EMPTY_CONTEXT), policies[i], surveys[i], segments[i]) for i in surveys
+    }
     return cases | _measured(tracked, {i: case for i, case in cases.items() if bound_cuts_bytes(case)})
 
 

@@ -1,29 +1,29 @@
 """Refusing segments, batches and bounds that contradict the records: they must be of another log."""
 
-from kcompact.broker.given import GivenLog
+from kcompact.broker.log_context import LogContext
 from kcompact.errors import InputError
 from kcompact.rules.rewriting import LogRows
 
 
-def refuse_misfits(name: str, given: GivenLog, first_offset: int, last_offset: int) -> None:
+def refuse_misfits(name: str, context: LogContext, first_offset: int, last_offset: int) -> None:
     """Raise InputError if segments or log end contradict the offsets of the records."""
-    if given.segments and first_offset < given.segments[0].base_offset:
+    if context.segments and first_offset < context.segments[0].base_offset:
         raise InputError(
-            f"{name}: the first segment told starts at {given.segments[0].base_offset}, but the dump holds"
+            f"{name}: the first segment told starts at {context.segments[0].base_offset}, but the dump holds"
             f" offset {first_offset}",
             hint="the segments are those of another log, or of a later moment than the dump",
         )
-    if given.log_end_offset is not None and last_offset >= given.log_end_offset:
+    if context.log_end_offset is not None and last_offset >= context.log_end_offset:
         raise InputError(
-            f"{name}: the log end is told to be {given.log_end_offset}, but the dump holds offset"
+            f"{name}: the log end is told to be {context.log_end_offset}, but the dump holds offset"
             f" {last_offset}",
             hint="a log ends behind its last record: --log-end-offset is the next offset to be written",
         )
 
 
-def refuse_misfitting_batches(name: str, given: GivenLog, records: LogRows) -> None:
+def refuse_misfitting_batches(name: str, context: LogContext, records: LogRows) -> None:
     """Raise InputError if the dump holds more records of a batch than its header counts."""
-    for batch in given.batches or ():
+    for batch in context.batches or ():
         at = records.span_of(batch)
         if at.stop - at.start > batch.record_count:
             raise InputError(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from kcompact.broker.given import GivenLog
+from kcompact.broker.log_context import LogContext
 from kcompact.cleaner.survey import Survey
 from kcompact.digits import LONG_MAX
 from kcompact.rules.capacity import map_limit
@@ -18,7 +18,7 @@ from kcompact.rules.rounds import MapScan, RoundSpan, ScanLimits, spans_of
 class LogCase:
     """One log before its rounds."""
 
-    given: GivenLog
+    context: LogContext
     policy: Policy
     survey: Survey
     bounds: LogBounds
@@ -50,17 +50,17 @@ class LogCase:
 
 
 def case_of(
-    given: GivenLog, policy: Policy, survey: Survey, segments: tuple[SegmentState, ...] | None
+    context: LogContext, policy: Policy, survey: Survey, segments: tuple[SegmentState, ...] | None
 ) -> LogCase:
     """Bounds, range and ratio of one log."""
-    bounds = log_bounds(given, survey.whole.first_offset, survey.whole.last_offset + 1)
+    bounds = log_bounds(context, survey.whole.first_offset, survey.whole.last_offset + 1)
     if segments is not None:
-        cleanable = segmented_range(segments, bounds, given.checkpoint_offset, policy)
+        cleanable = segmented_range(segments, bounds, context.checkpoint_offset, policy)
         ratio = segmented_ratio(segments, cleanable, policy)
     else:
-        cleanable = unsegmented_range(bounds, given.checkpoint_offset, survey.whole.first_young_offset)
+        cleanable = unsegmented_range(bounds, context.checkpoint_offset, survey.whole.first_young_offset)
         ratio = _unsegmented_ratio(survey, policy)
-    return LogCase(given, policy, survey, bounds, segments, cleanable, ratio)
+    return LogCase(context, policy, survey, bounds, segments, cleanable, ratio)
 
 
 def after_retention(case: LogCase) -> LogCase:
@@ -71,7 +71,7 @@ def after_retention(case: LogCase) -> LogCase:
     if len(retained.segments) == len(case.segments):
         return case
     bounds = replace(case.bounds, log_start_offset=retained.log_start_offset)
-    cleanable = segmented_range(retained.segments, bounds, case.given.checkpoint_offset, case.policy)
+    cleanable = segmented_range(retained.segments, bounds, case.context.checkpoint_offset, case.policy)
     return replace(
         case,
         bounds=bounds,

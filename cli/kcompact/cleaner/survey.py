@@ -8,7 +8,7 @@ from operator import attrgetter
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kcompact.broker.given import GivenLog
+from kcompact.broker.log_context import LogContext
 from kcompact.cleaner.shares import aggregated
 from kcompact.cleaner.tracked import Tracked
 from kcompact.rules.files.segments import SegmentState, estimated_index_bytes
@@ -104,12 +104,12 @@ def _together(parts: Iterable[Records]) -> Records:
     )
 
 
-def told_segments(given: GivenLog, found: Survey, policy: Policy) -> tuple[SegmentState, ...] | None:
+def known_segments(context: LogContext, found: Survey, policy: Policy) -> tuple[SegmentState, ...] | None:
     """The known segments, with figures of their records; None where none are known."""
-    if given.segments is None or NO_SEGMENT in found.by_segment:
+    if context.segments is None or NO_SEGMENT in found.by_segment:
         return None
     states = []
-    for segment in given.segments:
+    for segment in context.segments:
         records = found.by_segment.get(segment.base_offset)
         count, first_ms, newest_ms = (0, -1, -1)
         if records is not None:

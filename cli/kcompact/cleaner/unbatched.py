@@ -130,13 +130,13 @@ def outcome_of(case: LogCase, played: Played, tallies: Sequence[Tally], retained
         rounds=played.rounds,
         removed=removed,
         checkpoint_offset=checkpoint_after(
-            case.given.checkpoint_offset, cleanable, played.spans, retained.log_start_offset
+            case.context.checkpoint_offset, cleanable, played.spans, retained.log_start_offset
         ),
-        horizons=horizons_after(case.given.horizons, played.spans, policy.delete_horizon_ms),
+        horizons=horizons_after(case.context.horizons, played.spans, policy.delete_horizon_ms),
         log_start_offset=retained.log_start_offset,
         segments=retained.segments if case.segments is not None else None,
         notes=(
-            *(range_notes(case.given, case.bounds, case.range) if is_compacted else ()),
+            *(range_notes(case.context, case.bounds, case.range) if is_compacted else ()),
             *played.notes,
             *(retention_note(policy, len(played.rounds)) if case.segments is None else ()),
             *marker_note(case.survey.whole.control_records),

@@ -8,7 +8,7 @@ from kcompact.commands.starting import spark_starting
 from kcompact.options.compact_options import CleaningOptions
 from kcompact.options.dump_options import ReadingOptions
 from kcompact.options.groups import spread_options
-from kcompact.options.log_options import GivenOptions
+from kcompact.options.log_options import LogOptions
 from kcompact.options.output_options import OutputOptions, ReportFormat
 from kcompact.options.policy_options import PolicyOptions
 from kcompact.options.run_options import RunOptions
@@ -29,7 +29,7 @@ def compact(
     ] = ReportFormat.TEXT,
     cleaning: CleaningOptions,
     policy: PolicyOptions,
-    given: GivenOptions,
+    log_options: LogOptions,
     reading: ReadingOptions,
     run: RunOptions,
 ) -> int:
@@ -40,4 +40,6 @@ def compact(
         find_files(dumps)  # a missing file is told before Spark is imported
         from kcompact.commands.compact_run import CompactCommand
 
-        return CompactCommand(dumps, reading, run, output, report_format, cleaning, policy, given).execute()
+        return CompactCommand(
+            dumps, reading, run, output, report_format, cleaning, policy, log_options
+        ).execute()

@@ -17,7 +17,7 @@ from kcompact.commands.outgoing.path_checks import check_paths
 from kcompact.commands.outgoing.publishing import Publications, publish
 from kcompact.commands.outgoing.stored_publishing import StoredPublication, open_stored
 from kcompact.commands.outgoing.telling_ci import add_to_summary
-from kcompact.compact.full_form.given_logs import Beside
+from kcompact.compact.full_form.log_contexts import Beside
 from kcompact.compact.pipeline import compact_dump, form_for
 from kcompact.compact.request import Compacted, Renderings, Request
 from kcompact.console import note, say, stderr, stdout
@@ -32,11 +32,11 @@ from kcompact.dumps.writers.targets import check_one_log, conversion_notes, with
 from kcompact.errors import ExitCode, PolicyError
 from kcompact.options.compact_options import CleaningOptions, parse_rounds
 from kcompact.options.log_options import (
-    GivenOptions,
-    given_files,
+    LogOptions,
+    context_files,
     local_state,
     now_ms,
-    read_given,
+    read_context,
     state_place,
 )
 from kcompact.options.output_options import OutputOptions, ReportFormat
@@ -79,7 +79,7 @@ class CompactCommand(Command):
     report_format: ReportFormat
     cleaning: CleaningOptions
     policy: PolicyOptions
-    given: GivenOptions
+    log_options: LogOptions
 
     def attempt(self) -> int:
         """Once, without what is to be left out."""
@@ -121,7 +121,7 @@ class CompactCommand(Command):
         return _Work(folder, place, copier_for(outputs), places)
 
     def _open_state(self, stack: ExitStack, names: OutputNames) -> StatePlace | None:
-        place = state_place(self.given)
+        place = state_place(self.log_options)
         if place is None:
             return None
         if names.to_stdout:
@@ -151,10 +151,10 @@ class CompactCommand(Command):
         written = [
             names.result and WrittenPath(names.result, "-o", replaces_input=self.output.overwrite),
             names.report and WrittenPath(names.report, "--report"),
-            (folder := local_state(self.given)) and WrittenPath(Path(folder), "--state"),
+            (folder := local_state(self.log_options)) and WrittenPath(Path(folder), "--state"),
         ]
-        check_state_apart(state_place(self.given), self.dumps, names.stored)
-        others = [*given_files(self.given), *config_files(self.policy)]
+        check_state_apart(state_place(self.log_options), self.dumps, names.stored)
+        others = [*context_files(self.log_options), *config_files(self.policy)]
         check_paths(self.dumps, others, [path for path in written if path], self.output.annotations)
         if not self.output.dry_run:
             names.check_replaceable(overwrite=self.output.overwrite)
@@ -166,7 +166,7 @@ class CompactCommand(Command):
             null_keys=self.cleaning.null_keys.value,
             respect_dirty_ratio=self.cleaning.respect_dirty_ratio,
             rounds=parse_rounds(self.cleaning.rounds),
-            now_ms=now_ms(self.given),
+            now_ms=now_ms(self.log_options),
         )
 
     def _compact(
@@ -177,9 +177,9 @@ class CompactCommand(Command):
             require_retention(topic, policy)
             return policy
 
-        given = read_given(self.given).with_state(state.state if state else None)
+        context = read_context(self.log_options).with_state(state.state if state else None)
         committed = self._open_committed(stack, work)
-        beside = Beside(given, state, committed)
+        beside = Beside(context, state, committed)
         tells_rounds = self.report_format is ReportFormat.BROKER_LOG
         request = Request(
             policies.base,
@@ -204,7 +204,7 @@ class CompactCommand(Command):
         return None if self.output.dry_run or names.stored else publication.work_folder
 
     def _open_committed(self, stack: ExitStack, work: _Work) -> Dump | None:
-        path = self.given.read_committed
+        path = self.log_options.read_committed
         if not path:
             return None
         return stack.enter_context(work.places.open([path], self.read_options()))
@@ -221,7 +221,7 @@ class CompactCommand(Command):
         return CompactionReport(
             logs=done.outcome.logs,
             inputs=[file.path for file in dump.files],
-            outputs=[*outputs.published(), *filter(None, [state_place(self.given)])],
+            outputs=[*outputs.published(), *filter(None, [state_place(self.log_options)])],
             policies={log.topic: _policy_values(policies.for_topic(log.topic)) for log in done.outcome.logs},
             recognised=[str(recognition) for recognition in describe(dump)],
             notes=list(dict.fromkeys([*notes, *serial, *done.notes, *policies.notes])),

@@ -7,7 +7,7 @@ import typer
 from kcompact.commands.starting import spark_starting
 from kcompact.options.dump_options import ReadingOptions
 from kcompact.options.groups import spread_options
-from kcompact.options.log_options import GivenOptions
+from kcompact.options.log_options import LogOptions
 from kcompact.options.output_options import DirtyRatioOutputOptions
 from kcompact.options.policy_options import PolicyOptions
 from kcompact.options.run_options import RunOptions
@@ -24,7 +24,7 @@ def dirty_ratio(
     *,
     output: DirtyRatioOutputOptions,
     policy: PolicyOptions,
-    given: GivenOptions,
+    log_options: LogOptions,
     reading: ReadingOptions,
     run: RunOptions,
 ) -> int:
@@ -38,4 +38,4 @@ def dirty_ratio(
         find_files(dumps)  # a missing file is told before Spark is imported
         from kcompact.commands.dirty_ratio_run import DirtyRatioCommand
 
-        return DirtyRatioCommand(dumps, reading, run, output, policy, given).execute()
+        return DirtyRatioCommand(dumps, reading, run, output, policy, log_options).execute()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
-from kcompact.broker.given import Given
+from kcompact.broker.log_context import DumpContext
 from kcompact.broker.state.cleaner_state import StatePlace
 from kcompact.broker.state.state_of_dump import StateOfDump
 from kcompact.broker.state.state_places import open_state
@@ -16,18 +16,18 @@ from kcompact.commands.incoming.opening import Workplaces
 from kcompact.commands.incoming.state_files import state_in_use
 from kcompact.commands.outgoing.report_file import ReportFile, open_report, show_report
 from kcompact.commands.outgoing.telling_ci import CI_RENDERINGS, tell_github
-from kcompact.compact.full_form.given_logs import Beside
+from kcompact.compact.full_form.log_contexts import Beside
 from kcompact.console import note, say
 from kcompact.dirtiness.dirtiness import ScannedLog, Setting
 from kcompact.dirtiness.dirty_dump import ScanRequest, scan_dump
 from kcompact.dumps.dump import Dump
 from kcompact.errors import ExitCode
 from kcompact.options.log_options import (
-    GivenOptions,
-    given_files,
+    LogOptions,
+    context_files,
     local_state,
     now_ms,
-    read_given,
+    read_context,
     state_place,
 )
 from kcompact.options.output_options import DirtyRatioFormat, DirtyRatioOutputOptions
@@ -75,7 +75,7 @@ class DirtyRatioCommand(Command):
 
     output: DirtyRatioOutputOptions
     policy: PolicyOptions
-    given: GivenOptions
+    log_options: LogOptions
 
     def attempt(self) -> int:
         """Once, without what is to be left out."""
@@ -84,13 +84,13 @@ class DirtyRatioCommand(Command):
         with ExitStack() as stack:
             file = stack.enter_context(self._open_report())
             state = self._state(stack)
-            given = read_given(self.given)
+            context = read_context(self.log_options)
             places = Workplaces(stack, self.run.session_options())
             dump = stack.enter_context(places.open(self.dumps, self.read_options()))
             in_use = state_in_use(state, dump, places)
             beside = in_use.beside if in_use else None
-            given = given.with_state(beside.state if beside else None)
-            logs, notes = self._scan(places, dump, asked, given, beside)
+            context = context.with_state(beside.state if beside else None)
+            logs, notes = self._scan(places, dump, asked, context, beside)
             dump.check_unmoved()
             report = self._report(dump, asked, logs, notes)
             report.run = {
@@ -105,31 +105,33 @@ class DirtyRatioCommand(Command):
         return self._exit_code(report)
 
     def _open_report(self) -> AbstractContextManager[ReportFile | None]:
-        others = [*given_files(self.given), local_state(self.given), *config_files(self.policy)]
+        others = [*context_files(self.log_options), local_state(self.log_options), *config_files(self.policy)]
         return open_report(self.output, self.dumps, others)
 
     def _asked(self) -> _Asked:
-        base = Policy(now_ms=now_ms(self.given))
+        base = Policy(now_ms=now_ms(self.log_options))
         plain, rows = split_lists(self.policy)
         what_if = [(row, policies_for(row.options, base)) for row in rows]
         return _Asked(policies_for(plain, base), what_if)
 
     def _state(self, stack: ExitStack) -> StatePlace | None:
-        place = state_place(self.given)
+        place = state_place(self.log_options)
         if place is None:
             return None
         return stack.enter_context(open_state(place, writes=False, must_exist=True))
 
     def _scan(
-        self, places: Workplaces, dump: Dump, asked: _Asked, given: Given, state: StateOfDump | None
+        self, places: Workplaces, dump: Dump, asked: _Asked, context: DumpContext, state: StateOfDump | None
     ) -> tuple[list[ScannedLog], list[str]]:
         with ExitStack() as stack:
             committed = None
-            if self.given.read_committed:
-                committed = stack.enter_context(places.open([self.given.read_committed], self.read_options()))
+            if self.log_options.read_committed:
+                committed = stack.enter_context(
+                    places.open([self.log_options.read_committed], self.read_options())
+                )
             folder = stack.enter_context(scratch_folder())
             spark = stack.enter_context(places.session(dump.data_bytes))
-            request = ScanRequest(Beside(given, state, committed), asked.settings_of, folder)
+            request = ScanRequest(Beside(context, state, committed), asked.settings_of, folder)
             found = scan_dump(spark, dump, request)
             if committed is not None:
                 committed.check_unmoved()

@@ -7,7 +7,7 @@ import typer
 from kcompact.commands.starting import spark_starting
 from kcompact.options.dump_options import ReadingOptions
 from kcompact.options.groups import spread_options
-from kcompact.options.log_options import GivenOptions
+from kcompact.options.log_options import LogOptions
 from kcompact.options.policy_options import PolicyOptions
 from kcompact.options.run_options import RunOptions
 from kcompact.options.verify_options import AnswerOptions, VerifyOptions
@@ -26,7 +26,7 @@ def verify(
     *,
     verification: VerifyOptions,
     answer: AnswerOptions,
-    given: GivenOptions,
+    log_options: LogOptions,
     policy: PolicyOptions,
     reading: ReadingOptions,
     run: RunOptions,
@@ -42,4 +42,4 @@ def verify(
         find_files(dumps)  # a missing file is told before Spark is imported
         from kcompact.commands.verify_run import VerifyCommand
 
-        return VerifyCommand(dumps, reading, run, verification, answer, given, policy).execute()
+        return VerifyCommand(dumps, reading, run, verification, answer, log_options, policy).execute()

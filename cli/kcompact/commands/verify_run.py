@@ -24,7 +24,7 @@ from kcompact.dumps.files.filters import refuse_unmatched
 from kcompact.dumps.options import ReadOptions
 from kcompact.engine.shuffle import send
 from kcompact.errors import ExitCode, PolicyError
-from kcompact.options.log_options import GivenOptions, given_files, local_state, now_ms, read_given
+from kcompact.options.log_options import LogOptions, context_files, local_state, now_ms, read_context
 from kcompact.options.policy_options import (
     Policies,
     PolicyOptions,
@@ -37,16 +37,16 @@ from kcompact.report.verify.verify_words import Keys
 from kcompact.rules.policy import Policy
 from kcompact.storage.scratch import scratch_folder
 from kcompact.verify.absent_keys import AbsentQuestion, verify_absent
-from kcompact.verify.compacted import verify_compacted
-from kcompact.verify.judgement.bounds import Bounds
-from kcompact.verify.judgement.told import (
-    Told,
+from kcompact.verify.classification.bounds import Bounds
+from kcompact.verify.classification.verify_context import (
+    VerifyContext,
     bounds_of,
     replaces_everywhere,
     rows_to_track,
     with_aborted,
     with_knowledge,
 )
+from kcompact.verify.compacted import verify_compacted
 from kcompact.verify.outcome import Outcome
 from kcompact.verify.pipeline import verify_compaction
 from kcompact.verify.question import Log, Question
@@ -55,7 +55,7 @@ from kcompact.verify.rows.dump_rows import DumpRows
 from kcompact.verify.rows.indexed import NOTHING, Indexed, named_alike, read_dumps, require_offsets
 from kcompact.verify.rows.keyed_rows import AFTER, BEFORE, COMMITTED
 from kcompact.verify.rows.pairs import Pairs
-from kcompact.verify.rows.settling import rules_alone, rules_of
+from kcompact.verify.rows.unaffected_keys import rules_alone, rules_of
 from kcompact.verify.same_state import StateQuestion, verify_state
 
 
@@ -88,7 +88,7 @@ class VerifyCommand(Command):
 
     verification: VerifyOptions
     answer: AnswerOptions
-    given: GivenOptions
+    log_options: LogOptions
     policy: PolicyOptions
 
     if_nothing_else = ExitCode.FAILED
@@ -99,7 +99,7 @@ class VerifyCommand(Command):
         policies = policies_for(self.policy, self._base_policy())
         with ExitStack() as stack:
             file = stack.enter_context(self._open_report())
-            states = read_known_states(self.given)
+            states = read_known_states(self.log_options)
             inputs = self._read(stack, folds=self._folds(policies))
             for text in dict.fromkeys([*inputs.judged.notes, *inputs.after.notes]):
                 note(text)
@@ -125,14 +125,14 @@ class VerifyCommand(Command):
             raise PolicyError("--ignore-partitions belongs to --mode state", hint="add --mode state")
 
     def _open_report(self) -> AbstractContextManager[ReportFile | None]:
-        given = [*given_files(self.given), local_state(self.given), *config_files(self.policy)]
-        return open_report(self.answer, self.dumps, [*given, self.verification.absent_keys])
+        others = [*context_files(self.log_options), local_state(self.log_options), *config_files(self.policy)]
+        return open_report(self.answer, self.dumps, [*others, self.verification.absent_keys])
 
     def _base_policy(self) -> Policy:
         return Policy(
             drop_tombstones=self.verification.drop_tombstones,
             null_keys=self.verification.null_keys.value,
-            now_ms=now_ms(self.given),
+            now_ms=now_ms(self.log_options),
         )
 
     def _folds(self, policies: Policies) -> bool:
@@ -141,7 +141,7 @@ class VerifyCommand(Command):
         return (
             is_pair
             and not self.verification.absent_keys
-            and replace(self.given, now=None) == GivenOptions()
+            and replace(self.log_options, now=None) == LogOptions()
             and all(map(replaces_everywhere, policies.all_policies()))
         )
 
@@ -154,7 +154,11 @@ class VerifyCommand(Command):
         places = Workplaces(stack, self.run.session_options())
         after = open_after(places, self.dumps[-1], options)
         before = places.open(self.dumps[:-1], options) if self.dumps[:-1] else None
-        committed = places.open([self.given.read_committed], options) if self.given.read_committed else None
+        committed = (
+            places.open([self.log_options.read_committed], options)
+            if self.log_options.read_committed
+            else None
+        )
         dumps = (before, after, committed)
         for dump in dumps:
             if dump is not None:
@@ -190,7 +194,7 @@ class VerifyCommand(Command):
             inputs.logs,
             tuple(self.dumps[:-1]),
             self.dumps[-1],
-            now_ms(self.given),
+            now_ms(self.log_options),
             {**digests, keys_file: output_file(Path(keys_file)).sha256},
         )
         return verify_absent(inputs.rows.pairs(), question)
@@ -201,39 +205,39 @@ class VerifyCommand(Command):
             inputs.after.logs,
             ((self.dumps[0],), self.dumps[1]),
             ignore_partitions=self.verification.ignore_partitions,
-            now_ms=now_ms(self.given),
+            now_ms=now_ms(self.log_options),
             max_findings=self.answer.most_findings,
         )
         return verify_state(inputs.rows.pairs(), question)
 
     def _ask_compaction(self, inputs: Inputs, policies: Policies, states: KnownStates | None) -> Outcome:
-        told = self._told(inputs, policies, states)
-        question = self._question(inputs, policies, told)
+        verify_context = self._verify_context(inputs, policies, states)
+        question = self._question(inputs, policies, verify_context)
         is_in_order = inputs.judged.is_in_order and inputs.after.is_in_order
         earlier = inputs.judged.earlier, inputs.after.earlier
         if inputs.before is not None and inputs.rows.is_folded and is_in_order:
-            rules = rules_of(question, told.lookups)
-            pairs, settled = inputs.rows.settled(
+            rules = rules_of(question, verify_context.lookups)
+            pairs, unaffected = inputs.rows.unaffected(
                 rules, keyless=inputs.before.keyless + inputs.after.keyless > 0
             )
-            return verify_compaction(pairs, question, rules, Disorder(), settled)
-        judge, rules_for = (
+            return verify_compaction(pairs, question, rules, Disorder(), unaffected)
+        verify_kind, rules_for = (
             (verify_compacted, rules_alone) if inputs.before is None else (verify_compaction, rules_of)
         )
-        rules = rules_for(question, told.lookups)
+        rules = rules_for(question, verify_context.lookups)
 
         def ask(pairs: Pairs) -> Outcome:
             disorder = Disorder()
             if not is_in_order:
                 pairs, disorder = pairs.in_order(question, earlier)
-            return judge(pairs, question, rules, disorder)
+            return verify_kind(pairs, question, rules, disorder)
 
         return inputs.rows.pairs().together(ask)
 
-    def _question(self, inputs: Inputs, policies: Policies, told: Told) -> Question:
-        bounds = told.unbounded
-        if told.bounds_rounds:
-            bounds = bounds_of(rows_to_track(inputs.rows.pairs()), inputs.judged.summaries, told)
+    def _question(self, inputs: Inputs, policies: Policies, verify_context: VerifyContext) -> Question:
+        bounds = verify_context.unbounded
+        if verify_context.bounds_rounds:
+            bounds = bounds_of(rows_to_track(inputs.rows.pairs()), inputs.judged.summaries, verify_context)
         of_topic = policies.for_topics({topic for topic, _ in inputs.logs.values()})
         runs, firsts = inputs.judged.runs, inputs.after.first_offsets
         return Question(
@@ -242,7 +246,7 @@ class VerifyCommand(Command):
             self.dumps[-1],
             {
                 i: with_knowledge(
-                    bounds.get(i, Bounds(of_topic[topic])), i, told, runs.get(i, ()), firsts.get(i)
+                    bounds.get(i, Bounds(of_topic[topic])), i, verify_context, runs.get(i, ()), firsts.get(i)
                 )
                 for i, (topic, _) in inputs.logs.items()
             },
@@ -252,23 +256,27 @@ class VerifyCommand(Command):
             max_findings=self.answer.most_findings,
         )
 
-    def _told(self, inputs: Inputs, policies: Policies, states: KnownStates | None) -> Told:
+    def _verify_context(
+        self, inputs: Inputs, policies: Policies, states: KnownStates | None
+    ) -> VerifyContext:
         names = {log_id: LogName(*log) for log_id, log in inputs.judged.logs.items()}
         state = states.beside(inputs.before_dump, inputs.after_dump, inputs.places) if states else None
-        given = read_given(self.given).with_state(state.state if state else None).for_logs(names.values())
+        contexts = (
+            read_context(self.log_options).with_state(state.state if state else None).for_logs(names.values())
+        )
         of_topic = policies.for_topics({name.topic for name in names.values()})
         for topic, policy in of_topic.items():
             require_retention(topic, policy)
-        by_log = {log_id: given[name] for log_id, name in names.items()}
+        by_log = {log_id: contexts[name] for log_id, name in names.items()}
         if inputs.committed is not None:
             by_log = with_aborted(by_log, inputs.judged, inputs.committed)
-        return Told(
+        return VerifyContext(
             by_log,
             {log_id: of_topic[name.topic] for log_id, name in names.items()},
             state.is_end if state else None,
             {log_id: policies.given_for(name.topic) for log_id, name in names.items()},
-            tells_checkpoints=self.given.checkpoint is not None or state is not None,
-            tells_transactions=inputs.committed is not None or self.given.aborted is not None,
+            tells_checkpoints=self.log_options.checkpoint is not None or state is not None,
+            tells_transactions=inputs.committed is not None or self.log_options.aborted is not None,
         )
 
 

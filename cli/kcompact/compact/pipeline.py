@@ -11,7 +11,7 @@ from kcompact.compact.full_form.full import clean_index, full_index, null_key_re
 from kcompact.compact.full_form.full_job import FullJob
 from kcompact.compact.full_form.full_totals import add_cleaning
 from kcompact.compact.full_form.gap_report import report_gaps
-from kcompact.compact.full_form.given_logs import Beside, given_logs
+from kcompact.compact.full_form.log_contexts import Beside, log_contexts
 from kcompact.compact.full_form.removed_report import report_removed_keys
 from kcompact.compact.full_form.repeats import refuse_conflicts
 from kcompact.compact.full_form.survivors import copy_survivors
@@ -30,7 +30,7 @@ from kcompact.compact.totals import (
 )
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out, refuse_unmatched
-from kcompact.dumps.judging import files_left_out, judge
+from kcompact.dumps.note_checks import check_notes, files_left_out
 from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes.index_pass import IndexPlan, plan_index
 from kcompact.engine.passes.summaries import log_names
@@ -45,9 +45,9 @@ LARGEST_SINGLE_TASK_BYTES = 64 << 20  # of a dump that cannot be cut: its task h
 
 def form_for(beside: Beside, policies: Sequence[Policy], *, tells_rounds: bool) -> Form:
     """The cheapest form that can do what is asked. ``tells_rounds``: figures of rounds are wanted anyhow."""
-    if not (beside.committed is None and beside.given.tells_rounds_alone and _ask_one_round(policies)):
+    if not (beside.committed is None and beside.context.tells_rounds_alone and _ask_one_round(policies)):
         return Form.FULL
-    is_plain = beside.state is None and beside.given.is_empty and all(map(_is_plain, policies))
+    is_plain = beside.state is None and beside.context.is_empty and all(map(_is_plain, policies))
     return Form.PLAIN if is_plain and not tells_rounds else Form.ONE_ROUND
 
 
@@ -94,7 +94,7 @@ def _compact_plain(spark: SparkSession, dump: Dump, request: Request) -> Compact
     file_ids = {split.split_id: split.file_id for split in plan.splits.values()}
 
     def is_in_order(scan: PlainScan) -> bool:
-        remarks.extend(judge(dump, plan.splits, scan.notes))
+        remarks.extend(check_notes(dump, plan.splits, scan.notes))
         refuse_unmatched(dump.options, log_names(scan.summaries), logs_left_out(scan.notes.values()))
         refuse_crowded_offsets(scan.summaries)
         refuse_doubtful(dump, plan, scan.notes, request)
@@ -138,9 +138,9 @@ def compact_fully(send: Send, dump: Dump, request: Request) -> Compacted:
         nothing = Compacted(Outcome([], [], [], []), SharedKeys(), index.remarks, index.plan)
         nothing.left_out = files_left_out(dump, index.plan.splits, index.notes)
         return nothing
-    given, assumed = given_logs(send, index, request.beside, request.folder)
+    context, assumed = log_contexts(send, index, request.beside, request.folder)
     repeats = refuse_conflicts(send, index)
-    cleaning = clean_index(index, given, request.policy_of)
+    cleaning = clean_index(index, context, request.policy_of)
     refuse_null_keys(index.summaries, request.policy, null_key_removals(cleaning.logs))
     job = FullJob(
         index.plan,

@@ -60,24 +60,24 @@ class PlainRun:
 Merge = Callable[[list[pa.RecordBatch]], tuple[pa.Table, object]]
 """Of all groups of some keys: rows to copy and to report by, and figures for the driver."""
 
-Judge = Callable[[PlainScan], bool]
+CheckScan = Callable[[PlainScan], bool]
 """Whether to go on after reading; raises where the dump cannot be compacted."""
 
 
-def run_plain(spark: SparkSession, job: PlainJob, merge_tasks: int, judge: Judge) -> PlainRun | None:
-    """Read, merge, copy; parts of the output are in the plan's folder. None: ``judge`` stopped it."""
+def run_plain(spark: SparkSession, job: PlainJob, merge_tasks: int, check_scan: CheckScan) -> PlainRun | None:
+    """Read, merge, copy; parts of the output are in the plan's folder. None: ``check_scan`` stopped it."""
     tasks = len(job.plan.tasks)
     if tasks == merge_tasks == 1 and not job.workplace.is_afar:
         (run,) = run_tasks(spark, 1, lambda task: compact_alone(job, task))
-        return run if judge(run.scan) else None
+        return run if check_scan(run.scan) else None
     grouped = send(spark, tasks, merge_tasks, lambda task: send_groups(job, task, merge_tasks))
-    return merge_and_copy(job, grouped, merge_tasks, judge)
+    return merge_and_copy(job, grouped, merge_tasks, check_scan)
 
 
-def merge_and_copy(job: PlainJob, grouped: Stage, merge_tasks: int, judge: Judge) -> PlainRun | None:
-    """Merge and copy, once the dump is read (``send_groups``). None: ``judge`` stopped it."""
+def merge_and_copy(job: PlainJob, grouped: Stage, merge_tasks: int, check_scan: CheckScan) -> PlainRun | None:
+    """Merge and copy, once the dump is read (``send_groups``). None: ``check_scan`` stopped it."""
     scan = PlainScan(*unpacked(block.content for block in grouped.driver_blocks()))
-    if not judge(scan):
+    if not check_scan(scan):
         return None
     names = {log.log_id: (log.topic, log.partition) for log in scan.summaries}
     latest = grouped.then(

@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kcompact.compact.full_form.given_logs import Beside
+from kcompact.compact.full_form.log_contexts import Beside
 from kcompact.compact.full_form.remembering import KnownByLog
 from kcompact.compact.keys_across_partitions import SharedKeys
 from kcompact.compact.plain_copying import RenderGaps, RenderRemoved
 from kcompact.compact.totals import Outcome
 from kcompact.dumps.dump import Dump
-from kcompact.dumps.judging import refuse_doubts
+from kcompact.dumps.note_checks import refuse_doubts
 from kcompact.dumps.output.workplace import Workplace
 from kcompact.dumps.records.layout import SplitNotes
 from kcompact.dumps.writers.converting import Copier

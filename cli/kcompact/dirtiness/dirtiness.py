@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kcompact.broker.given import GivenLog
+from kcompact.broker.log_context import LogContext
 from kcompact.broker.log_names import LogName
 from kcompact.dirtiness.dirty_scan import DirtySection, LogScan, Mark, ScannedSegment, ScanPlan
 from kcompact.rules.capacity import map_limit
@@ -29,7 +29,7 @@ class ScannedLog:
 
     log: LogName
     settings: Sequence[Setting]
-    given: GivenLog
+    context: LogContext
     plan: ScanPlan
     scan: LogScan
 
@@ -94,19 +94,19 @@ class Dirtiness:
         return self.range.bounded_by == "log end"
 
 
-def plan_scan(given: GivenLog, settings: Sequence[Setting]) -> ScanPlan:
+def plan_scan(context: LogContext, settings: Sequence[Setting]) -> ScanPlan:
     """The bounds that the scan of one log has to note, so that all ``settings`` can be assessed from it."""
     policies = [setting.policy for setting in settings]
     now_ms = policies[0].now_ms
-    fixed = {segment.base_offset for segment in given.segments or ()}
-    fixed |= {given.last_stable_offset} if given.last_stable_offset is not None else set()
+    fixed = {segment.base_offset for segment in context.segments or ()}
+    fixed |= {context.last_stable_offset} if context.last_stable_offset is not None else set()
     lags = {policy.min_compaction_lag_ms for policy in policies if policy.min_compaction_lag_ms > 0}
     limits = {limit for policy in policies if (limit := map_limit(policy)) is not None}
     return ScanPlan(
         now_ms=now_ms,
-        first_dirty_offset=lookup_for(given, policies[0]).first_dirty_offset,
+        first_dirty_offset=lookup_for(context, policies[0]).first_dirty_offset,
         fixed_offsets=tuple(sorted(fixed)),
-        roll_settings=tuple({s: None for setting in settings if (s := _rolling(setting, given))}),
+        roll_settings=tuple({s: None for setting in settings if (s := _rolling(setting, context))}),
         young_limits_ms=tuple(sorted(now_ms - lag_ms for lag_ms in lags)),
         map_limits=tuple(sorted(limits)),
     )
@@ -123,22 +123,22 @@ def estimate(one: ScannedLog, setting: Setting) -> Dirtiness:
 
     An estimate for dumps without a checkpoint: no cleaner can have passed that record. The gain is empty.
     """
-    bounds = log_bounds(one.given, one.scan.first_offset, one.scan.last_offset + 1)
+    bounds = log_bounds(one.context, one.scan.first_offset, one.scan.last_offset + 1)
     start = one.scan.estimated.start
-    supposed = replace(one.given, checkpoint_offset=start.offset if start else bounds.log_end_offset)
-    return _range_and_ratio(replace(one, given=supposed), setting, one.scan.estimated)
+    supposed = replace(one.context, checkpoint_offset=start.offset if start else bounds.log_end_offset)
+    return _range_and_ratio(replace(one, context=supposed), setting, one.scan.estimated)
 
 
 def _range_and_ratio(one: ScannedLog, setting: Setting, section: DirtySection) -> Dirtiness:
-    policy, given = setting.policy, one.given
-    bounds = log_bounds(given, one.scan.first_offset, one.scan.last_offset + 1)
+    policy, context = setting.policy, one.context
+    bounds = log_bounds(context, one.scan.first_offset, one.scan.last_offset + 1)
     segments = _segments(one, setting)
     if segments:
-        cleanable = segmented_range(segments, bounds, given.checkpoint_offset, policy)
+        cleanable = segmented_range(segments, bounds, context.checkpoint_offset, policy)
         ratio = segmented_ratio(segments, cleanable, policy)
     else:
         young = _young(section, one.plan, policy)
-        cleanable = unsegmented_range(bounds, given.checkpoint_offset, young.offset if young else None)
+        cleanable = unsegmented_range(bounds, context.checkpoint_offset, young.offset if young else None)
         ratio = _unsegmented_ratio(one.scan, section, cleanable, policy)
     return Dirtiness(setting, bounds, cleanable, ratio, Gain(), segments)
 
@@ -184,17 +184,17 @@ def mark_at(scan: LogScan, offset: int) -> Mark:
     return min(at_or_above, key=lambda mark: mark.offset, default=scan.end)
 
 
-def _rolling(setting: Setting, given: GivenLog) -> RollSettings | None:
+def _rolling(setting: Setting, context: LogContext) -> RollSettings | None:
     """How the log's segments are to be rolled; None where they are known, or where there are none."""
-    rolls = setting.reroll or given.segments is None
+    rolls = setting.reroll or context.segments is None
     return roll_settings(setting.policy) if rolls and is_rolled(setting.policy) else None
 
 
 def _segments(one: ScannedLog, setting: Setting) -> tuple[SegmentState, ...] | None:
-    settings = _rolling(setting, one.given)
+    settings = _rolling(setting, one.context)
     if settings:
         return _rolled_segments(one.scan, one.plan.roll_settings.index(settings))
-    return None if one.given.segments is None or setting.reroll else _told_segments(one.scan, one.given)
+    return None if one.context.segments is None or setting.reroll else _known_segments(one.scan, one.context)
 
 
 def _rolled_segments(scan: LogScan, which: int) -> tuple[SegmentState, ...]:
@@ -205,14 +205,14 @@ def _rolled_segments(scan: LogScan, which: int) -> tuple[SegmentState, ...]:
     )
 
 
-def _told_segments(scan: LogScan, given: GivenLog) -> tuple[SegmentState, ...]:
+def _known_segments(scan: LogScan, context: LogContext) -> tuple[SegmentState, ...]:
     """Known sizes and file times; timestamps of batches (markers have some too), or of records."""
-    told = given.segments or ()
+    told = context.segments or ()
     bases = [segment.base_offset for segment in told]
     times: list[list[tuple[int, int]]] = [[] for _ in told]  # (first, largest) of each part of a segment
-    if given.batches:
+    if context.batches:
         parts = [
-            (batch.base_offset, batch.max_timestamp_ms, batch.max_timestamp_ms) for batch in given.batches
+            (batch.base_offset, batch.max_timestamp_ms, batch.max_timestamp_ms) for batch in context.batches
         ]
     else:
         parts = [

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from kcompact.broker.given import GivenLog
+from kcompact.broker.log_context import LogContext
 from kcompact.broker.log_names import LogName
 from kcompact.compact.full_form.full import FullIndex, full_index
-from kcompact.compact.full_form.given_logs import Beside, given_logs
+from kcompact.compact.full_form.log_contexts import Beside, log_contexts
 from kcompact.compact.full_form.repeats import refuse_conflicts
 from kcompact.dirtiness.dirtiness import ScannedLog, Setting, plan_scan
 from kcompact.dirtiness.dirty_records import scan_logs
@@ -49,32 +49,36 @@ def scan_rows(send: Send, dump: Dump, request: ScanRequest) -> tuple[list[Scanne
     """As ``scan_dump``; ``send`` says where its stages run."""
     index = full_index(send, dump, request.folder)
     repeats = refuse_conflicts(send, index)
-    given, notes = given_logs(send, index, request.beside, request.folder)
-    return _scan(index, request.settings_of, _with_segments(index, given)), [*index.remarks, *repeats, *notes]
+    context, notes = log_contexts(send, index, request.beside, request.folder)
+    return _scan(index, request.settings_of, _with_segments(index, context)), [
+        *index.remarks,
+        *repeats,
+        *notes,
+    ]
 
 
-def _scan(index: FullIndex, settings_of: SettingsOf, given: Mapping[int, GivenLog]) -> list[ScannedLog]:
+def _scan(index: FullIndex, settings_of: SettingsOf, contexts: Mapping[int, LogContext]) -> list[ScannedLog]:
     names = {log_id: LogName(*name) for log_id, name in index.names.items()}
     settings = {log_id: settings_of(log.topic) for log_id, log in names.items()}
-    plans = {log_id: plan_scan(given[log_id], settings[log_id]) for log_id in names}
-    lookups = {i: lookup_for(given[i], settings[i][0].policy) for i in names}
+    plans = {log_id: plan_scan(contexts[log_id], settings[log_id]) for log_id in names}
+    lookups = {i: lookup_for(contexts[i], settings[i][0].policy) for i in names}
     scans = scan_logs(index.keyed, index.shares, lookups, plans) if names else {}
-    logs = [ScannedLog(log, settings[i], given[i], plans[i], scans[i]) for i, log in names.items()]
+    logs = [ScannedLog(log, settings[i], contexts[i], plans[i], scans[i]) for i, log in names.items()]
     for one in logs:
         _refuse_clash(one)
     return sorted(logs, key=lambda one: one.log)
 
 
-def _with_segments(index: FullIndex, given: Mapping[int, GivenLog]) -> dict[int, GivenLog]:
+def _with_segments(index: FullIndex, contexts: Mapping[int, LogContext]) -> dict[int, LogContext]:
     """Segments that only the batches tell count where the batches reach the dump's end."""
-    ends = dict.fromkeys(given, 0)
+    ends = dict.fromkeys(contexts, 0)
     for part in index.summaries:
         ends[part.log_id] = max(ends[part.log_id], part.last_offset + 1)
     return {
         i: with_segments_of_batches(log)
         if log.batches and log.batches[-1].last_offset + 1 >= ends[i]
         else log
-        for i, log in given.items()
+        for i, log in contexts.items()
     }
 
 

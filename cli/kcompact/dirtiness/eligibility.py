@@ -87,7 +87,7 @@ def _look(one: ScannedLog, supposed: _Supposed) -> Dirtiness:
     if not supposed.is_rolled or not found.segments:
         return found
     segments = (*found.segments, SegmentState(found.bounds.log_end_offset, 0))
-    cleanable = segmented_range(segments, found.bounds, one.given.checkpoint_offset, supposed.policy)
+    cleanable = segmented_range(segments, found.bounds, one.context.checkpoint_offset, supposed.policy)
     ratio = segmented_ratio(segments, cleanable, supposed.policy)
     return replace(found, segments=segments, range=cleanable, ratio=ratio)
 

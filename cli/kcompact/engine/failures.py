@@ -108,13 +108,13 @@ def _packages_of(error: Exception) -> set[str]:
 
 def explain(error: Exception, java: Jvm | None = None) -> KcompactError | None:
     """The error to show in place of one of Spark's; None where it is a bug and has to stay as it is."""
-    known = _told_by_text(str(error), java) if _is_of_spark(error) else None
+    known = _explained_by_text(str(error), java) if _is_of_spark(error) else None
     if known is None and java is not None and _may_come_of_a_dead_java(error) and java.is_dead():
         return EngineError(f"Spark's Java died ({_cause(java.process.returncode)})", hint=_MORE_MEMORY)
     return known
 
 
-def _told_by_text(text: str, java: Jvm | None) -> KcompactError | None:
+def _explained_by_text(text: str, java: Jvm | None) -> KcompactError | None:
     raised = _raised_in_worker(text)
     if raised is not None:
         return raised

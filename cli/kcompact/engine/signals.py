@@ -66,7 +66,7 @@ def handlers_kept() -> Iterator[None]:
             _handle(number, handler)
 
 
-def end_at_once_when_told() -> None:
+def end_at_once_on_signal() -> None:
     """Have a signal end the process: outside of ``stopped_by_signals`` nothing has to be cleared away."""
     _handle_with(lambda _number, _frame: os._exit(ExitCode.INTERRUPTED))
 

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from kcompact.broker.log_names import LogName
 from kcompact.dumps.dump import Dump
-from kcompact.dumps.judging import look_over
+from kcompact.dumps.note_checks import look_over
 from kcompact.dumps.records.record import log_id_of
 from kcompact.engine.passes.index_pass import IndexPlan, TaskReader, plan_index
 from kcompact.engine.passes.summaries import packed, unpacked

@@ -11,7 +11,7 @@ from kcompact.broker.log_names import LogName
 from kcompact.compact.full_form.full import key_receivers
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out, refuse_unmatched
-from kcompact.dumps.judging import look_over
+from kcompact.dumps.note_checks import look_over
 from kcompact.engine.passes.index_pass import plan_index
 from kcompact.engine.passes.summaries import log_names
 from kcompact.inspect.end_offsets import check_end_offsets

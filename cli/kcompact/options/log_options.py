@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 from kcompact.broker.aborted import read_aborted
 from kcompact.broker.batches import read_batches
 from kcompact.broker.checkpoint import read_checkpoint
-from kcompact.broker.given import Given
+from kcompact.broker.log_context import DumpContext
 from kcompact.broker.log_names import PerLog
 from kcompact.broker.log_offsets import parse_log_offsets
 from kcompact.broker.quantities import parse_moment_ms
@@ -27,7 +27,7 @@ _given_option = partial(value_option, _PANEL)
 
 
 @dataclass(frozen=True)
-class GivenOptions:
+class LogOptions:
     """Files and offsets as given, unread."""
 
     segments: Annotated[
@@ -85,7 +85,7 @@ class GivenOptions:
     ] = None
 
 
-def now_ms(options: GivenOptions) -> int:
+def now_ms(options: LogOptions) -> int:
     """``--now``, or this machine's clock. Raises PolicyError."""
     if options.now is None:
         return time.time_ns() // 1_000_000
@@ -95,7 +95,7 @@ def now_ms(options: GivenOptions) -> int:
         raise PolicyError(f"--now: {error}") from error
 
 
-def read_given(options: GivenOptions) -> Given:
+def read_context(options: LogOptions) -> DumpContext:
     """Read all the files given but the state; no dump is needed yet. Raises InputError, PolicyError."""
     if options.checkpoint and options.state:
         raise PolicyError(
@@ -103,7 +103,7 @@ def read_given(options: GivenOptions) -> Given:
             hint="copy the checkpoint file into a new state folder to go on from there",
         )
     checkpoint = read_checkpoint(options.checkpoint) if options.checkpoint else {}
-    return Given(
+    return DumpContext(
         segments=_read(options.segments, read_segments),
         batches=_read(options.batches, read_batches),
         aborted=_read(options.aborted, read_aborted),
@@ -115,7 +115,7 @@ def read_given(options: GivenOptions) -> Given:
     )
 
 
-def state_place(options: GivenOptions) -> str | None:
+def state_place(options: LogOptions) -> str | None:
     """The folder of ``--state``, or a prefix that ends in a slash. Raises PolicyError for an empty name."""
     if options.state == "":
         raise PolicyError("--state names nothing", hint="is a variable empty? --state orders.state")
@@ -125,13 +125,13 @@ def state_place(options: GivenOptions) -> str | None:
     return options.state
 
 
-def local_state(options: GivenOptions) -> str | None:
+def local_state(options: LogOptions) -> str | None:
     """The folder of ``--state``, where it is one of this machine. Raises PolicyError."""
     place = state_place(options)
     return None if place is None or is_address(place) else place
 
 
-def given_files(options: GivenOptions) -> list[str | None]:
+def context_files(options: LogOptions) -> list[str | None]:
     """The files that these options name, other than the state; None where one is not given."""
     given = [options.segments, options.batches, options.aborted, options.checkpoint]
     return [*given, options.read_committed]

@@ -2,21 +2,21 @@
 
 from collections.abc import Iterator
 
-from kcompact.broker.given import GivenLog
+from kcompact.broker.log_context import LogContext
 from kcompact.rules.policy import Policy
 from kcompact.rules.range import CleanableRange, LogBounds
 
 
-def range_notes(given: GivenLog, bounds: LogBounds, cleanable: CleanableRange) -> Iterator[str]:
+def range_notes(context: LogContext, bounds: LogBounds, cleanable: CleanableRange) -> Iterator[str]:
     """About checkpoint and log end (R1, L5)."""
     if bounds.end_raised:
         yield (
-            f"the checkpoint {given.checkpoint_offset} lies beyond the last record, as a compacted tail may"
+            f"the checkpoint {context.checkpoint_offset} lies beyond the last record, as a compacted tail may"
             " leave it: the log end is taken to be there; --log-end-offset would say otherwise"
         )
     if cleanable.checkpoint_reset:
         yield (
-            f"the checkpoint {given.checkpoint_offset} lies outside the log, [{bounds.log_start_offset},"
+            f"the checkpoint {context.checkpoint_offset} lies outside the log, [{bounds.log_start_offset},"
             f" {bounds.log_end_offset}]: it is reset to the log start, as a broker does"
         )
 

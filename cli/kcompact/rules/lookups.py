@@ -8,7 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kcompact.broker.delete_horizons import horizon_intervals
-from kcompact.broker.given import GivenLog
+from kcompact.broker.log_context import LogContext
 from kcompact.rules.orders import ranked, stretches
 from kcompact.rules.policy import Policy
 from kcompact.rules.transactions import aborted_ranges
@@ -50,17 +50,17 @@ class Lookup:
         return bool(len(self.aborted_first) or len(self.horizon_first) or len(self.segment_bases))
 
 
-def lookup_for(given: GivenLog, policy: Policy) -> Lookup:
+def lookup_for(context: LogContext, policy: Policy) -> Lookup:
     """The tables of one log. Batches say more than aborted ranges and remembered horizons."""
-    aborted = list(given.aborted)
+    aborted = list(context.aborted)
     horizons = [
-        (h.start_offset, h.end_offset - 1, h.delete_horizon_ms) for h in horizon_intervals(given.horizons)
+        (h.start_offset, h.end_offset - 1, h.delete_horizon_ms) for h in horizon_intervals(context.horizons)
     ]
-    if given.batches is not None:
-        aborted = sorted([*aborted, *aborted_ranges(given.batches)], key=lambda run: run.first_offset)
+    if context.batches is not None:
+        aborted = sorted([*aborted, *aborted_ranges(context.batches)], key=lambda run: run.first_offset)
         horizons = [
             (b.base_offset, b.last_offset, b.delete_horizon_ms)
-            for b in given.batches
+            for b in context.batches
             if b.delete_horizon_ms is not None
         ]
     lag_ms = policy.min_compaction_lag_ms
@@ -70,8 +70,8 @@ def lookup_for(given: GivenLog, policy: Policy) -> Lookup:
         _longs(first for first, _, _ in horizons),
         _longs(last for _, last, _ in horizons),
         _longs(horizon_ms for _, _, horizon_ms in horizons),
-        _longs(segment.base_offset for segment in given.segments or ()),
-        _first_dirty(given),
+        _longs(segment.base_offset for segment in context.segments or ()),
+        _first_dirty(context),
         policy.now_ms - lag_ms + 1 if lag_ms > 0 else None,
     )
 
@@ -129,9 +129,9 @@ def _within(last: Longs, run: Longs, offsets: Longs) -> NDArray[np.bool_]:
     return (run >= 0) & (offsets <= last[np.maximum(run, 0)])
 
 
-def _first_dirty(given: GivenLog) -> int:
+def _first_dirty(context: LogContext) -> int:
     """The first dirty offset as known before records are read (R1); the dump's start changes no map."""
-    checkpoint, start, end = given.checkpoint_offset, given.log_start_offset, given.log_end_offset
+    checkpoint, start, end = context.checkpoint_offset, context.log_start_offset, context.log_end_offset
     if checkpoint is None or (end is not None and checkpoint > end):
         return start or 0
     return max(checkpoint, start or 0)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kcompact.broker.given import GivenLog
+from kcompact.broker.log_context import LogContext
 from kcompact.rules.files.segments import SegmentState, containing
 from kcompact.rules.policy import Policy
 
@@ -28,36 +28,36 @@ class CleanableRange:
     checkpoint_reset: bool
 
 
-def log_bounds(given: GivenLog, first_offset: int, end_offset: int) -> LogBounds:
+def log_bounds(context: LogContext, first_offset: int, end_offset: int) -> LogBounds:
     """Given bounds, or those that records (``first_offset``, ``end_offset``), batches and segments imply.
 
     Compacted tails make a dump end early, so a checkpoint beyond it raises the log end unless that was given.
     """
-    start = given.log_start_offset
+    start = context.log_start_offset
     if start is None:
-        start = given.segments[0].base_offset if given.segments else first_offset
-        if given.segments is None and given.batches:
-            start = min(start, given.batches[0].segment_base_offset or given.batches[0].base_offset)
-        if _lie_unseen_below(given, first_offset):
+        start = context.segments[0].base_offset if context.segments else first_offset
+        if context.segments is None and context.batches:
+            start = min(start, context.batches[0].segment_base_offset or context.batches[0].base_offset)
+        if _lie_unseen_below(context, first_offset):
             start = first_offset
     known_ends = [end_offset, start]
-    if given.segments:
-        known_ends.append(given.segments[-1].base_offset)
-    if given.batches:
-        known_ends.append(given.batches[-1].last_offset + 1)
-    end = max(known_ends) if given.log_end_offset is None else given.log_end_offset
-    checkpoint = -1 if given.checkpoint_offset is None else given.checkpoint_offset
-    raised = given.log_end_offset is None and checkpoint > end
+    if context.segments:
+        known_ends.append(context.segments[-1].base_offset)
+    if context.batches:
+        known_ends.append(context.batches[-1].last_offset + 1)
+    end = max(known_ends) if context.log_end_offset is None else context.log_end_offset
+    checkpoint = -1 if context.checkpoint_offset is None else context.checkpoint_offset
+    raised = context.log_end_offset is None and checkpoint > end
     end = checkpoint if raised else end
-    stable = end if given.last_stable_offset is None else min(end, given.last_stable_offset)
+    stable = end if context.last_stable_offset is None else min(end, context.last_stable_offset)
     return LogBounds(start, end, stable, end_raised=raised)
 
 
-def _lie_unseen_below(given: GivenLog, first_offset: int) -> bool:
+def _lie_unseen_below(context: LogContext, first_offset: int) -> bool:
     """Whether data lie below the first record that a consumer got: then the log starts there (R54)."""
     return any(
         batch.record_count and not batch.is_transactional and batch.last_offset < first_offset
-        for batch in given.batches or ()
+        for batch in context.batches or ()
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from kcompact.verify.rows.key_rows import Flags
 
 if TYPE_CHECKING:
-    from kcompact.verify.judgement.suspects import SuspectRow, Suspects
+    from kcompact.verify.classification.suspects import SuspectRow, Suspects
 
 
 class Severity(enum.StrEnum):

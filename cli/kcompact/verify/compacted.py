@@ -4,20 +4,20 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kcompact.verify.check_registry import CHECK_NAMES
+from kcompact.verify.classification.bounds import Bounds
+from kcompact.verify.classification.classified_rows import ClassifiedRows, known_log
+from kcompact.verify.classification.cleaned_end import Reading
+from kcompact.verify.classification.log_facts import LogFacts, all_facts
+from kcompact.verify.classification.suspects import Suspects
 from kcompact.verify.findings import find, in_order, tallies_of, together
-from kcompact.verify.judgement.bounds import Bounds
-from kcompact.verify.judgement.cleaned_end import Reading
-from kcompact.verify.judgement.judge import Judged, known_log
-from kcompact.verify.judgement.log_facts import LogFacts, all_facts
-from kcompact.verify.judgement.suspects import Suspects
-from kcompact.verify.outcome import JudgedLog, Outcome
-from kcompact.verify.pipeline import Asked, facts_of_share, settle_pairs
+from kcompact.verify.outcome import Outcome, VerifiedLog
+from kcompact.verify.pipeline import Asked, facts_of_share, find_affected_pairs
 from kcompact.verify.question import Question
 from kcompact.verify.rows.disorder import Disorder
 from kcompact.verify.rows.key_history import NEVER
 from kcompact.verify.rows.key_rows import BEFORE_ALL
 from kcompact.verify.rows.pairs import Pairs
-from kcompact.verify.rows.settling import Rules
+from kcompact.verify.rows.unaffected_keys import Rules
 
 
 def verify_compacted(pairs: Pairs, question: Question, rules: Rules, disorder: Disorder) -> Outcome:
@@ -27,27 +27,27 @@ def verify_compacted(pairs: Pairs, question: Question, rules: Rules, disorder: D
     round, else the end of the log.
     """
     question = replace(question, is_strict=True)
-    settlement = settle_pairs(pairs, rules)
-    asked = Asked(question, rules.lookups, settlement.arrivals)
-    parts = settlement.pairs.ask(lambda share: facts_of_share(asked, share))
-    facts = all_facts(parts, settlement.logs)
+    affected = find_affected_pairs(pairs, rules)
+    asked = Asked(question, rules.lookups, affected.arrivals)
+    parts = affected.pairs.ask(lambda share: facts_of_share(asked, share))
+    facts = all_facts(parts, affected.logs)
     bounds = {log_id: question.bounds.get(log_id, Bounds()) for log_id in facts}
     ends = {log_id: _end(facts[log_id], bounds[log_id]) for log_id in facts}
     known = {
         i: known_log(facts[i], Reading(is_end_given=True, limit_offset=ends[i]), bounds[i], BEFORE_ALL)
         for i in facts
     }
-    taken = settlement.taken
+    taken = affected.taken
     found = together(
         [
             disorder.found,
-            *settlement.pairs.ask(
-                lambda share: find(Suspects(asked.judged(share, known), ends, taken, question))
+            *affected.pairs.ask(
+                lambda share: find(Suspects(asked.classified(share, known), ends, taken, question))
             ),
         ],
         question,
     )
-    left = settlement.pairs.ask(lambda share: _left(asked.judged(share, known)))
+    left = affected.pairs.ask(lambda share: _left(asked.classified(share, known)))
     return Outcome(
         mode="compacted",
         before=(),
@@ -57,7 +57,7 @@ def verify_compacted(pairs: Pairs, question: Question, rules: Rules, disorder: D
         tallies=tallies_of(found, question),
         findings=in_order(found, question),
         logs=tuple(
-            _judged_log(question, facts[log_id], ends[log_id])
+            _verified_log(question, facts[log_id], ends[log_id])
             for log_id in sorted(facts, key=question.logs.__getitem__)
         ),
         assumed=tuple(_later(sum(one for one, _ in left), sum(one for _, one in left))),
@@ -70,11 +70,11 @@ def _end(facts: LogFacts, bounds: Bounds) -> int:
     return min(bound for bound in known if bound is not None)
 
 
-def _left(judged: Judged) -> tuple[int, int]:
+def _left(classified: ClassifiedRows) -> tuple[int, int]:
     """How many records may go later, though not now: for a later one of their key, and tombstones."""
-    next_offset = judged.history.next_offset
-    waits = judged.rows.is_data & (next_offset != NEVER) & (next_offset >= judged.limit_offset)
-    deleted = judged.is_last_record & judged.rows.is_tombstone
+    next_offset = classified.history.next_offset
+    waits = classified.rows.is_data & (next_offset != NEVER) & (next_offset >= classified.limit_offset)
+    deleted = classified.is_last_record & classified.rows.is_tombstone
     return int(waits.sum()), int(deleted.sum())
 
 
@@ -85,9 +85,9 @@ def _later(waiting: int, tombstones: int) -> Iterator[str]:
         yield f"{tombstones:,} keys end with a tombstone: it goes when delete.retention.ms is over"
 
 
-def _judged_log(question: Question, facts: LogFacts, end_offset: int) -> JudgedLog:
+def _verified_log(question: Question, facts: LogFacts, end_offset: int) -> VerifiedLog:
     topic, partition = question.logs[facts.log_id]
-    return JudgedLog(
+    return VerifiedLog(
         topic=topic,
         partition=partition,
         records_before=facts.records_before,

@@ -10,8 +10,8 @@ import numpy as np
 from kcompact.rules.lookups import rows_of_logs
 from kcompact.verify.check import Check, Severity
 from kcompact.verify.check_registry import CHECKS, ROW_CHECKS
-from kcompact.verify.judgement.remedies import NONE, words_of
-from kcompact.verify.judgement.suspects import Suspects
+from kcompact.verify.classification.remedies import NONE, words_of
+from kcompact.verify.classification.suspects import Suspects
 from kcompact.verify.outcome import Finding, Tally
 from kcompact.verify.question import Question
 from kcompact.verify.rows.key_rows import Longs
@@ -106,7 +106,7 @@ def _finding(check: Check, suspects: Suspects, place: Place, at: int) -> Finding
     expected, found = check.words(row)
     remedy = None
     if severity is Severity.UNDECIDED:
-        now_ms = int(suspects.judged.of_log("now_ms")[at])
+        now_ms = int(suspects.classified.of_log("now_ms")[at])
         remedy = words_of(int(suspects.remedies[at]), now_ms, row.timestamp_ms)
     return Finding(
         check=check.name,

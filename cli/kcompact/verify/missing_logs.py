@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from kcompact.verify.check import Severity
 from kcompact.verify.checks.missing_log import CHECK
+from kcompact.verify.classification.log_facts import LogFacts
+from kcompact.verify.classification.remedies import RETENTION_REMEDY
 from kcompact.verify.findings import Found, Place
-from kcompact.verify.judgement.log_facts import LogFacts
-from kcompact.verify.judgement.remedies import RETENTION_REMEDY
 from kcompact.verify.outcome import Finding
 from kcompact.verify.question import Question
 

@@ -39,7 +39,7 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class JudgedLog:
+class VerifiedLog:
     """One log: what went, why, and up to where it was judged as cleaned (exclusive)."""
 
     topic: str
@@ -97,7 +97,7 @@ class Outcome:
     checks: tuple[str, ...]
     tallies: tuple[Tally, ...]
     findings: tuple[Finding, ...]
-    logs: tuple[JudgedLog, ...] = ()
+    logs: tuple[VerifiedLog, ...] = ()
     assumed: tuple[str, ...] = ()
     facts: dict[str, int] = field(default_factory=dict)
     evidence: tuple[KeyEvidence, ...] = ()

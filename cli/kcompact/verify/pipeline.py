@@ -9,24 +9,37 @@ import pyarrow as pa
 
 from kcompact.rules.lookups import Lookup, rows_of_logs
 from kcompact.verify.check_registry import CHECK_NAMES
+from kcompact.verify.classification.bounds import Bounds
+from kcompact.verify.classification.classified_rows import (
+    REASONS,
+    SUPERSEDED,
+    ClassifiedRows,
+    KnownLog,
+    known_log,
+)
+from kcompact.verify.classification.cleaned_end import Reading, cleaned_end, first_dirty_offset, reading_of
+from kcompact.verify.classification.evidence import Evidence
+from kcompact.verify.classification.expired_by_size import expired_end_offsets
+from kcompact.verify.classification.log_facts import LogFacts, all_facts, facts_of
+from kcompact.verify.classification.proof import evidence_of, evidence_of_tombstones
+from kcompact.verify.classification.suspects import Suspects
+from kcompact.verify.classification.verdict_assumptions import assumptions
 from kcompact.verify.findings import find, in_order, tallies_of, together
-from kcompact.verify.judgement.bounds import Bounds
-from kcompact.verify.judgement.cleaned_end import Reading, cleaned_end, first_dirty_offset, reading_of
-from kcompact.verify.judgement.evidence import Evidence
-from kcompact.verify.judgement.expired_by_size import expired_end_offsets
-from kcompact.verify.judgement.judge import REASONS, SUPERSEDED, Judged, KnownLog, known_log
-from kcompact.verify.judgement.log_facts import LogFacts, all_facts, facts_of
-from kcompact.verify.judgement.proof import evidence_of, evidence_of_tombstones
-from kcompact.verify.judgement.suspects import Suspects
-from kcompact.verify.judgement.verdict_assumptions import assumptions
 from kcompact.verify.missing_logs import without_missing_logs
-from kcompact.verify.outcome import JudgedLog, Outcome
+from kcompact.verify.outcome import Outcome, VerifiedLog
 from kcompact.verify.question import Question
 from kcompact.verify.rows.disorder import Disorder
 from kcompact.verify.rows.key_history import history_of
 from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, Longs, key_rows
 from kcompact.verify.rows.pairs import Pairs, Share, Sifted
-from kcompact.verify.rows.settling import Rules, Settled, SettledLog, added_up, settle, taken_rows
+from kcompact.verify.rows.unaffected_keys import (
+    Rules,
+    Unaffected,
+    UnaffectedLog,
+    added_up,
+    find_unaffected,
+    taken_rows,
+)
 
 
 @dataclass(frozen=True)
@@ -41,43 +54,45 @@ class Asked:
     lookups: Mapping[int, Lookup]
     arrivals: Longs
 
-    def judged(self, share: Share, known: Mapping[int, KnownLog]) -> Judged:
+    def classified(self, share: Share, known: Mapping[int, KnownLog]) -> ClassifiedRows:
         """The rows of a share, judged."""
         rows = key_rows(*share, self.question.compared, self.lookups)
-        return Judged(rows, history_of(rows), taken_rows(rows, self.arrivals), known)
+        return ClassifiedRows(rows, history_of(rows), taken_rows(rows, self.arrivals), known)
 
 
 @dataclass(frozen=True)
-class Settlement:
+class AffectedPairs:
     """The pairs that are left to be judged, and figures of the keys that are not.
 
     ``taken`` are BEFORE's index rows at the place of an arrival of another key.
     """
 
     pairs: Pairs
-    logs: Mapping[int, SettledLog]
+    logs: Mapping[int, UnaffectedLog]
     arrivals: Longs
     taken: pa.Table
 
 
-def settle_pairs(
-    pairs: Pairs, rules: Rules, known: Mapping[int, SettledLog] = MappingProxyType({})
-) -> Settlement:
+def find_affected_pairs(
+    pairs: Pairs, rules: Rules, known: Mapping[int, UnaffectedLog] = MappingProxyType({})
+) -> AffectedPairs:
     """Settle all keys that can be; ``known`` are figures of keys that ``pairs`` lacks, by log id."""
     shares, left = _sift(pairs, rules, None)
-    arrivals = np.concatenate([settled.arrivals for settled, _ in shares])
+    arrivals = np.concatenate([unaffected.arrivals for unaffected, _ in shares])
     if len(arrivals):
         # A key that BEFORE has where AFTER has another one is not settled: once more, knowing them.
         shares, left = _sift(pairs, rules, arrivals)
-    logs = added_up([known, *(settled.logs for settled, _ in shares)])
-    return Settlement(left, logs, arrivals, pa.concat_tables([taken for _, taken in shares]))
+    logs = added_up([known, *(unaffected.logs for unaffected, _ in shares)])
+    return AffectedPairs(left, logs, arrivals, pa.concat_tables([taken for _, taken in shares]))
 
 
-def _sift(pairs: Pairs, rules: Rules, arrivals: Longs | None) -> tuple[list[tuple[Settled, pa.Table]], Pairs]:
+def _sift(
+    pairs: Pairs, rules: Rules, arrivals: Longs | None
+) -> tuple[list[tuple[Unaffected, pa.Table]], Pairs]:
     def look(share: Share) -> Sifted:
-        settled = settle(*share, rules, arrivals)
-        taken = share[0].take(pa.array(settled.taken))
-        return Sifted((settled.figures_only(), taken), settled.rest_before, settled.rest_after)
+        unaffected = find_unaffected(*share, rules, arrivals)
+        taken = share[0].take(pa.array(unaffected.taken))
+        return Sifted((unaffected.figures_only(), taken), unaffected.rest_before, unaffected.rest_after)
 
     return pairs.sift(look)
 
@@ -87,7 +102,7 @@ def verify_compaction(
     question: Question,
     rules: Rules,
     disorder: Disorder,
-    known: Mapping[int, SettledLog] = MappingProxyType({}),
+    known: Mapping[int, UnaffectedLog] = MappingProxyType({}),
 ) -> Outcome:
     """Compare two dumps, in neither of which an offset of a log occurs twice any more.
 
@@ -95,30 +110,30 @@ def verify_compaction(
     log id. Raises InputError where BEFORE contradicts itself.
     """
     disorder.require_one_truth(question)
-    settlement = settle_pairs(pairs, rules, known)
-    settled, left = settlement.logs, settlement.pairs
-    asked = Asked(question, rules.lookups, settlement.arrivals)
-    facts = all_facts(left.ask(lambda share: facts_of_share(asked, share)), settled)
+    affected = find_affected_pairs(pairs, rules, known)
+    unaffected, left = affected.logs, affected.pairs
+    asked = Asked(question, rules.lookups, affected.arrivals)
+    facts = all_facts(left.ask(lambda share: facts_of_share(asked, share)), unaffected)
     bounds = {log_id: question.bounds.get(log_id, Bounds()) for log_id in facts}
     readings = {log_id: reading_of(facts[log_id], bounds[log_id]) for log_id in facts}
     expired = expired_end_offsets(left, facts, bounds)
     known_logs = {i: known_log(facts[i], readings[i], bounds[i], expired.get(i, BEFORE_ALL)) for i in facts}
-    sums = _together(left.ask(lambda share: _summed(asked.judged(share, known_logs), bounds)))
-    removed = _with_settled(sums.removed, settled, bounds)
+    sums = _together(left.ask(lambda share: _summed(asked.classified(share, known_logs), bounds)))
+    removed = _with_unaffected(sums.removed, unaffected, bounds)
     logs = {
-        log_id: _judged_log(question, facts[log_id], readings[log_id], removed.get(log_id, {}))
+        log_id: _verified_log(question, facts[log_id], readings[log_id], removed.get(log_id, {}))
         for log_id in sorted(facts, key=question.logs.__getitem__)
     }
     found = disorder.found
     ends = {log_id: log.cleaned_end_offset for log_id, log in logs.items()}
-    evidence = _evidence(sums, settled, bounds, readings, facts)
+    evidence = _evidence(sums, unaffected, bounds, readings, facts)
     if any(
         offset < max(ends[log_id], *_proven_ends(evidence[log_id], ends[log_id]))
         for log_id, offset in sums.doubtful_from_offset.items()
     ):
-        taken = settlement.taken
+        taken = affected.taken
         parts = left.ask(
-            lambda share: find(Suspects(asked.judged(share, known_logs), ends, taken, question, evidence))
+            lambda share: find(Suspects(asked.classified(share, known_logs), ends, taken, question, evidence))
         )
         found = without_missing_logs(together([found, *parts], question), facts, question)
     tallies = tallies_of(found, question)
@@ -165,19 +180,19 @@ class Sums:
     evidence: dict[int, Evidence] = field(default_factory=dict)
 
 
-def _summed(judged: Judged, bounds: Mapping[int, Bounds]) -> Sums:
-    sums = Sums(evidence=evidence_of(judged, bounds))
-    rows = judged.rows
+def _summed(classified: ClassifiedRows, bounds: Mapping[int, Bounds]) -> Sums:
+    sums = Sums(evidence=evidence_of(classified, bounds))
+    rows = classified.rows
     for log_id, at in rows_of_logs(rows.log_id):
-        gone = at[judged.is_gone[at]]
-        why = judged.reason[gone]
+        gone = at[classified.is_gone[at]]
+        why = classified.reason[gone]
         sums.removed[log_id] = {
             REASONS[number]: Removed(
-                int((why == number).sum()), int(judged.needed_end_offset[gone[why == number]].max())
+                int((why == number).sum()), int(classified.needed_end_offset[gone[why == number]].max())
             )
             for number in np.unique(why).tolist()
         }
-        sums.doubtful_from_offset[log_id] = int(judged.doubtful_from_offset[at].min())
+        sums.doubtful_from_offset[log_id] = int(classified.doubtful_from_offset[at].min())
     return sums
 
 
@@ -196,13 +211,13 @@ def _together(parts: Iterable[Sums]) -> Sums:
     return whole
 
 
-def _with_settled(
+def _with_unaffected(
     removed: dict[int, RemovedOfLog],
-    settled: Mapping[int, SettledLog],
+    unaffected: Mapping[int, UnaffectedLog],
     bounds: Mapping[int, Bounds],
 ) -> dict[int, RemovedOfLog]:
     """Add what went of settled keys: all of it because later records replace it."""
-    for log_id, log in settled.items():
+    for log_id, log in unaffected.items():
         if not log.removed:
             continue
         due = [bounds[log_id].is_due(row) for row in log.tombstones]
@@ -216,7 +231,7 @@ def _with_settled(
 
 def _evidence(
     sums: Sums,
-    settled: Mapping[int, SettledLog],
+    unaffected: Mapping[int, UnaffectedLog],
     bounds: Mapping[int, Bounds],
     readings: Mapping[int, Reading],
     facts: Mapping[int, LogFacts],
@@ -227,9 +242,9 @@ def _evidence(
         whole = sums.evidence.get(log_id, Evidence())
         first_kept = facts[log_id].first_kept_tombstone
         first_kept = BEHIND_ALL if first_kept is None else first_kept
-        if log_id in settled:
-            of_tombstones = evidence_of_tombstones(settled[log_id].tombstones, bounds[log_id], first_kept)
-            whole = whole.plus(settled[log_id].evidence).plus(of_tombstones)
+        if log_id in unaffected:
+            of_tombstones = evidence_of_tombstones(unaffected[log_id].tombstones, bounds[log_id], first_kept)
+            whole = whole.plus(unaffected[log_id].evidence).plus(of_tombstones)
         whole = whole.reaching(first_kept)
         if not reading.is_end_given:
             whole = whole.ending_at(bounds[log_id].round_end_offset)
@@ -250,11 +265,13 @@ def _proven_ends(evidence: Evidence, nothing: int) -> tuple[int, int]:
     return evidence.mapped_up_to + 1, BEHIND_ALL
 
 
-def _judged_log(question: Question, facts: LogFacts, reading: Reading, removed: RemovedOfLog) -> JudgedLog:
+def _verified_log(
+    question: Question, facts: LogFacts, reading: Reading, removed: RemovedOfLog
+) -> VerifiedLog:
     topic, partition = question.logs[facts.log_id]
     bounds = question.bounds.get(facts.log_id, Bounds())
     needed = max((one.needed_end_offset for one in removed.values()), default=BEFORE_ALL)
-    return JudgedLog(
+    return VerifiedLog(
         topic=topic,
         partition=partition,
         records_before=facts.records_before,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from kcompact.verify.judgement.bounds import Bounds
+from kcompact.verify.classification.bounds import Bounds
 from kcompact.verify.rows.key_rows import CONTENT
 
 Log = tuple[str, int]

@@ -88,7 +88,7 @@ import sys
 sys.path[:0] = [{str(tmp_path)!r}, *{sys.path!r}]
 from pathlib import Path
 from dump_pipeline import index_all, open_one
-from kcompact.dumps.judging import judge
+from kcompact.dumps.note_checks import judge
 from kcompact.dumps.loops import readiness
 readiness.SMALLEST_DUMP_BYTES["json_lines"] = readiness.WORTH_COMPILING_BYTES = 0
 assert not readiness.load_loops("json_lines")

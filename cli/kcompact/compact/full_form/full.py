@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kcompact.broker.given import GivenLog
+from kcompact.broker.log_context import LogContext
 from kcompact.broker.log_names import LogName
 from kcompact.broker.state.known_records import KnownRecord
-from kcompact.cleaner.cleaning import NOTHING_GIVEN, Cleaning, clean
+from kcompact.cleaner.cleaning import EMPTY_CONTEXT, Cleaning, clean
 from kcompact.cleaner.shares import Shares, plan_shares
 from kcompact.cleaner.tracked import INDEXED, Tracked, index_rows_in, send_index, track
 from kcompact.compact.crowding import refuse_crowded_offsets
@@ -17,7 +17,7 @@ from kcompact.compact.full_form.remembering import KnownByLog
 from kcompact.compact.totals import unsorted_files
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out, refuse_unmatched
-from kcompact.dumps.judging import judge
+from kcompact.dumps.note_checks import check_notes
 from kcompact.dumps.records.layout import SplitNotes
 from kcompact.engine.passes.index_pass import IndexPlan, plan_index
 from kcompact.engine.passes.summaries import LogSummary, log_names, unpacked
@@ -65,9 +65,9 @@ class FullIndex:
         )[0]
         return {place: offset for part in found for place, offset in part.items()}
 
-    def tracked(self, given: Mapping[int, GivenLog], policies: Mapping[int, Policy]) -> Tracked:
+    def tracked(self, contexts: Mapping[int, LogContext], policies: Mapping[int, Policy]) -> Tracked:
         """The rows with what is known of them."""
-        lookups = {i: lookup_for(given.get(i, NOTHING_GIVEN), policy) for i, policy in policies.items()}
+        lookups = {i: lookup_for(contexts.get(i, EMPTY_CONTEXT), policy) for i, policy in policies.items()}
         return track(self.keyed, self.shares, lookups)
 
 
@@ -83,7 +83,7 @@ def full_index(send: Send, dump: Dump, folder: Path) -> FullIndex:
 def _index(send: Send, dump: Dump, plan: IndexPlan) -> FullIndex:
     keyed = send_index(send, plan, key_receivers(dump, plan))
     summaries, notes = unpacked(block.content for block in keyed.driver_blocks())
-    remarks = judge(dump, plan.splits, notes)
+    remarks = check_notes(dump, plan.splits, notes)
     refuse_unmatched(dump.options, log_names(summaries), logs_left_out(notes.values()))
     refuse_crowded_offsets(summaries)
     file_ids = {split.split_id: split.file_id for split in plan.splits.values()}
@@ -99,13 +99,13 @@ def key_receivers(dump: Dump, plan: IndexPlan) -> int:
 
 def clean_index(
     index: FullIndex,
-    given: Mapping[int, GivenLog],
+    contexts: Mapping[int, LogContext],
     policy_of: Callable[[str], Policy],
 ) -> Cleaning:
     """The cleaner's decisions on every log."""
     policies = {log_id: policy_of(topic) for log_id, (topic, _) in index.names.items()}
     names = {log_id: str(LogName(*name)) for log_id, name in index.names.items()}
-    return clean(index.tracked(given, policies), given, policies, names)
+    return clean(index.tracked(contexts, policies), contexts, policies, names)
 
 
 def null_key_removals(logs: Mapping[int, LogCleaning]) -> int:

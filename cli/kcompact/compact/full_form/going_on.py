@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Protocol
 
-from kcompact.broker.given import GivenLog
+from kcompact.broker.log_context import LogContext
 from kcompact.broker.log_names import LogName
 from kcompact.broker.state.known_records import KnownRecord, disagreement, explains_absence
 from kcompact.broker.state.state_of_dump import StateOfDump
@@ -21,7 +21,7 @@ from kcompact.engine.passes.index_pass import IndexPlan
 from kcompact.engine.passes.summaries import LogSummary
 from kcompact.errors import InputError
 
-GivenLogs = Mapping[int, GivenLog]
+LogContexts = Mapping[int, LogContext]
 _LOGS_NAMED = 3
 
 
@@ -47,30 +47,30 @@ class IndexedDump(Protocol):
         """The last offset of each key of such a digest, by log id and digest."""
 
 
-def goes_on(state: StateOfDump, index: IndexedDump, given: GivenLogs) -> tuple[GivenLogs, list[str]]:
-    """``given`` as it holds for this dump, and notes. Raises InputError for a dump of another state."""
+def goes_on(state: StateOfDump, index: IndexedDump, context: LogContexts) -> tuple[LogContexts, list[str]]:
+    """``context`` as it holds for this dump, and notes. Raises InputError for a dump of another state."""
     last_offsets: dict[LogName, int] = defaultdict(lambda: -1)
     for part in index.summaries:
         log = LogName(part.topic, part.partition)
         last_offsets[log] = max(last_offsets[log], part.last_offset)
     state.check_logs(last_offsets)
     if state.state.files is None:
-        return given, state.notes
-    again = _dumped_again(index, given, state)
+        return context, state.notes
+    again = _dumped_again(index, context, state)
     if state.missing is not None:
         if state.changed or not again or not any(state.state.records.values()):
             raise state.lacks(state.missing)
-        given = _compared(state, index, given)
+        context = _compared(state, index, context)
         again = set(index.names)
-    from_start = {log_id: replace(given[log_id], checkpoint_offset=None) for log_id in again}
-    return {**given, **from_start}, [_note(index, again)] if again else []
+    from_start = {log_id: replace(context[log_id], checkpoint_offset=None) for log_id in again}
+    return {**context, **from_start}, [_note(index, again)] if again else []
 
 
-def _dumped_again(index: IndexedDump, given: GivenLogs, state: StateOfDump) -> set[int]:
+def _dumped_again(index: IndexedDump, context: LogContexts, state: StateOfDump) -> set[int]:
     """The logs of which a file that is not the state's output holds records that the state has seen."""
     again = set()
     for part in index.summaries:
-        checkpoint_offset = given[part.log_id].checkpoint_offset or 0
+        checkpoint_offset = context[part.log_id].checkpoint_offset or 0
         output_end_offset = state.state.last_offsets.get(LogName(part.topic, part.partition), -1) + 1
         is_own = index.plan.file_of(index.plan.split(part.split_id)).path in state.own
         if not is_own and part.first_offset < max(checkpoint_offset, output_end_offset):
@@ -84,8 +84,8 @@ def _note(index: IndexedDump, again: Collection[int]) -> str:
     return f"{shown}: dumped in full once more, so cleaned from the start; delete horizons stay"
 
 
-def _compared(state: StateOfDump, index: IndexedDump, given: GivenLogs) -> GivenLogs:
-    """``given`` without the horizons of logs of which nothing known is left. Raises InputError."""
+def _compared(state: StateOfDump, index: IndexedDump, context: LogContexts) -> LogContexts:
+    """``context`` without the horizons of logs of which nothing known is left. Raises InputError."""
     ids = {LogName(*name): log_id for log_id, name in index.names.items()}
     for log, known in sorted(state.state.records.items()):
         if log not in ids and any(record.is_kept and not record.is_tombstone for record in known):
@@ -106,7 +106,7 @@ def _compared(state: StateOfDump, index: IndexedDump, given: GivenLogs) -> Given
                     " no full dump",
                 )
     known_again = {log_id for log_id, _ in [*found, *later]}
-    return {i: one if i in known_again else replace(one, horizons=()) for i, one in given.items()}
+    return {i: one if i in known_again else replace(one, horizons=()) for i, one in context.items()}
 
 
 def _absent(

@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 
 from kcompact.broker.aborted import AbortedRange
-from kcompact.broker.given import GivenLog
+from kcompact.broker.log_context import LogContext
 from kcompact.engine.passes.offset_runs import union_of
 from kcompact.engine.passes.summaries import LogSummary
 
 
-def told_by_read_committed(
-    given: Mapping[int, GivenLog], all_records: list[LogSummary], committed: list[LogSummary]
-) -> tuple[dict[int, GivenLog], list[str]]:
-    """``given`` with the aborted ranges of each log, and notes on what was assumed.
+def with_read_committed(
+    contexts: Mapping[int, LogContext], all_records: list[LogSummary], committed: list[LogSummary]
+) -> tuple[dict[int, LogContext], list[str]]:
+    """``contexts`` with the aborted ranges of each log, and notes on what was assumed.
 
     A record below the last stable offset that the read_committed dump lacks is aborted. Where the last
     stable offset is not told, it is the first record behind the read_committed dump: what lies there counts
@@ -23,9 +23,9 @@ def told_by_read_committed(
     """
     present, visible = _runs(all_records), _runs(committed)
     names = {part.log_id: f"{part.topic}-{part.partition}" for part in all_records}
-    told, notes = dict(given), []
+    told, notes = dict(contexts), []
     for log_id, runs in present.items():
-        log, seen = given[log_id], visible.get(log_id, np.empty((0, 2), np.int64))
+        log, seen = contexts[log_id], visible.get(log_id, np.empty((0, 2), np.int64))
         stable = log.last_stable_offset
         decided_end = stable
         if stable is None:

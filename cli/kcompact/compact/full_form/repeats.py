@@ -10,7 +10,7 @@ from kcompact.broker.log_names import LogName
 from kcompact.compact.full_form.full import FullIndex
 from kcompact.compact.totals import overlapping
 from kcompact.dumps.avro.avro_layout import BLOCK_SHIFT
-from kcompact.dumps.judging import place_of
+from kcompact.dumps.note_checks import place_of
 from kcompact.engine.blocks import joined, row_blocks, rows_in
 from kcompact.engine.passes.index_pass import IndexPlan, TaskReader
 from kcompact.engine.shuffle import Block, Send, Sent

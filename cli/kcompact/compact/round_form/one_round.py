@@ -11,7 +11,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from kcompact.broker.given import GivenLog
+from kcompact.broker.log_context import LogContext
 from kcompact.broker.log_names import LogName
 from kcompact.cleaner.cleaning import bound_cuts_bytes
 from kcompact.cleaner.log_case import (
@@ -29,7 +29,7 @@ from kcompact.cleaner.verdict_tallies import Tally, map_entries, tallies_in
 from kcompact.compact.crowding import refuse_crowded_offsets
 from kcompact.compact.full_form.full import TYPICAL_RECORD_BYTES
 from kcompact.compact.full_form.full_totals import add_cleaning
-from kcompact.compact.full_form.given_logs import given_logs
+from kcompact.compact.full_form.log_contexts import log_contexts
 from kcompact.compact.plain import (
     SECTIONS,
     SUMMARIES,
@@ -49,7 +49,7 @@ from kcompact.compact.task_files import results_of
 from kcompact.compact.totals import overlapping, overtaken_files, plain_outcome, unsorted_files
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out, refuse_unmatched
-from kcompact.dumps.judging import files_left_out, judge
+from kcompact.dumps.note_checks import check_notes, files_left_out
 from kcompact.dumps.records.record import log_id_of
 from kcompact.engine.passes.index_pass import IndexPlan, plan_index
 from kcompact.engine.passes.summaries import log_names, unpacked
@@ -70,19 +70,19 @@ def compact_one_round(send: Send, dump: Dump, request: Request, merge_tasks: int
         return None
     plan = plan_index(dump, request.folder, INDEXED)
     scan = _read(send, request, plan, _known_before(request), merge_tasks)
-    remarks = judge(dump, plan.splits, scan.notes)
+    remarks = check_notes(dump, plan.splits, scan.notes)
     refuse_unmatched(dump.options, log_names(scan.summaries), logs_left_out(scan.notes.values()))
     refuse_crowded_offsets(scan.summaries)
     refuse_doubtful(dump, plan, scan.notes, request)
     file_ids = {split.split_id: split.file_id for split in plan.splits.values()}
     if not _is_simple(scan, file_ids):
         return None
-    given, assumed = given_logs(send, scan, request.beside, request.folder)
+    contexts, assumed = log_contexts(send, scan, request.beside, request.folder)
     policies = {log_id: request.policy_of(topic) for log_id, (topic, _) in scan.names.items()}
-    one_round = _Round(scan, given, policies)
+    one_round = _Round(scan, contexts, policies)
     if not one_round.fits:
         scan = _read(send, request, plan, one_round.sections, merge_tasks)
-        one_round = _Round(scan, given, policies)
+        one_round = _Round(scan, contexts, policies)
     merge = one_round.merging(has_state=request.beside.state is not None).merged
     job = _job(request, plan, scan.sections)
     latest = scan.grouped.then(
@@ -144,9 +144,9 @@ def _known_before(request: Request) -> Sections:
     """The bounds as far as they are known before the dump is read."""
     state = request.beside.state
     is_full_dump = state is not None and state.missing is not None  # if it fits, it is cleaned from its start
-    checkpoint = {} if is_full_dump else request.beside.given.checkpoint
+    checkpoint = {} if is_full_dump else request.beside.context.checkpoint
     known = state.state.records if state is not None and is_full_dump else {}
-    lookup = lookup_for(GivenLog(), request.policy_of(""))  # the lag is that of every topic
+    lookup = lookup_for(LogContext(), request.policy_of(""))  # the lag is that of every topic
     return Sections(
         {log_id_of(*log): offset for log, offset in checkpoint.items()},
         young_from_ms=lookup.young_from_ms,
@@ -170,19 +170,19 @@ class _Round:
     """The round of each log, by log id."""
 
     scan: RoundScan
-    given: Mapping[int, GivenLog]
+    contexts: Mapping[int, LogContext]
     policies: Mapping[int, Policy]
 
     @cached_property
     def lookups(self) -> dict[int, Lookup]:
-        return {i: lookup_for(self.given[i], policy) for i, policy in self.policies.items()}
+        return {i: lookup_for(self.contexts[i], policy) for i, policy in self.policies.items()}
 
     @cached_property
     def cases(self) -> dict[int, LogCase]:
         return {i: self._case(i, log) for i, log in self.scan.logs.items()}
 
     def _case(self, log_id: int, log: LogSections) -> LogCase:
-        case = case_of(self.given[log_id], self.policies[log_id], Survey(log.records()), None)
+        case = case_of(self.contexts[log_id], self.policies[log_id], Survey(log.records()), None)
         return with_cleanable_bytes(case, log.dirty_log_bytes) if bound_cuts_bytes(case) else case
 
     @cached_property

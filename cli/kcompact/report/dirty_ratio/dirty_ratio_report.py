@@ -59,11 +59,11 @@ def report_log(one: ScannedLog, what_if: Sequence[Values]) -> LogReport:
     configured, *others = one.settings
     found = assess(one, configured)
     rows = [_what_if(one, values, setting) for values, setting in zip(what_if, others, strict=True)]
-    never_cleaned = one.given.checkpoint_offset is None
+    never_cleaned = one.context.checkpoint_offset is None
     return LogReport(
         log=one.log,
         found=found,
-        checkpoint_offset=one.given.checkpoint_offset,
+        checkpoint_offset=one.context.checkpoint_offset,
         estimate=estimate(one, configured) if never_cleaned else None,
         perfect=perfect_gain(one),
         buffer_bytes=buffer_bytes_for(found.gain.map_entries, configured.policy),

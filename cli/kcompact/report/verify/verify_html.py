@@ -7,7 +7,7 @@ from kcompact.report.pictures import Bar, bar
 from kcompact.report.table import Foreign, Table, texts
 from kcompact.report.verify.verify_words import Keys, answer, found_or_explained, hidden, place, question
 from kcompact.verify.check import Severity
-from kcompact.verify.outcome import JudgedLog, Outcome
+from kcompact.verify.outcome import Outcome, VerifiedLog
 
 MOST_FINDINGS = 200
 MOST_PICTURED_LOGS = 20
@@ -51,7 +51,7 @@ def _cut(findings: int) -> dict[str, int]:
     return {"findings of all kinds": findings - MOST_FINDINGS} if findings > MOST_FINDINGS else {}
 
 
-def _log_bars(logs: Sequence[JudgedLog], mode: str) -> list[Bar]:
+def _log_bars(logs: Sequence[VerifiedLog], mode: str) -> list[Bar]:
     if mode != "compaction":
         return []
     largest = max((log.records_before for log in logs), default=0)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kcompact.report.inert import terminal
 from kcompact.report.verify.verify_words import Keys, answer, place, question, said_with_place
 from kcompact.verify.check import Severity
-from kcompact.verify.outcome import Finding, JudgedLog, KeyEvidence, Outcome
+from kcompact.verify.outcome import Finding, KeyEvidence, Outcome, VerifiedLog
 
 MOST_LOGS = 20
 _BY_LOG = ("compaction", "compacted")
@@ -55,7 +55,7 @@ def _logs(outcome: Outcome) -> Iterator[str]:
         yield f"  and {len(outcome.logs) - MOST_LOGS:,} more logs"
 
 
-def _log(log: JudgedLog, mode: str) -> str:
+def _log(log: VerifiedLog, mode: str) -> str:
     if mode == "compacted":
         return f"{log.records_after:,} records, looked at up to offset {log.cleaned_end_offset}"
     gone = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in log.removed.items())

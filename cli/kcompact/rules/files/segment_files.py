@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kcompact.broker.batches import Batch
-from kcompact.broker.given import GivenLog
+from kcompact.broker.log_context import LogContext
 from kcompact.broker.segment_lists import Segment
 from kcompact.rules.files.indexes import index_bytes
 from kcompact.rules.files.segments import SegmentState, containing
@@ -57,23 +57,25 @@ def tell_segments(batches: Sequence[Batch]) -> bool:
     return bool(batches) and all(batch.segment_base_offset is not None for batch in batches)
 
 
-def with_segments_of_batches(given: GivenLog) -> GivenLog:
+def with_segments_of_batches(context: LogContext) -> LogContext:
     """With the segments of its batches, where each says in which one it lies and nothing else does."""
-    if given.segments is not None or not tell_segments(given.batches or ()):
-        return given
+    if context.segments is not None or not tell_segments(context.batches or ()):
+        return context
     sizes: dict[int, int] = {}
-    for batch in given.batches or ():
+    for batch in context.batches or ():
         base = batch.segment_base_offset or 0
         sizes[base] = sizes.get(base, 0) + batch.size_bytes
-    return replace(given, segments=tuple(Segment(base, size) for base, size in sorted(sizes.items())))
+    return replace(context, segments=tuple(Segment(base, size) for base, size in sorted(sizes.items())))
 
 
-def segment_files(given: GivenLog, batches: Sequence[Batch], bounds: LogBounds) -> tuple[SegmentFile, ...]:
+def segment_files(
+    context: LogContext, batches: Sequence[Batch], bounds: LogBounds
+) -> tuple[SegmentFile, ...]:
     """The known segments, else those of the batches, else one per batch with an empty active one behind."""
     mtimes: dict[int, int | None]
-    if given.segments is not None:
-        mtimes = {segment.base_offset: segment.mtime_ms for segment in given.segments}
-    elif tell_segments(given.batches or ()):
+    if context.segments is not None:
+        mtimes = {segment.base_offset: segment.mtime_ms for segment in context.segments}
+    elif tell_segments(context.batches or ()):
         mtimes = {b.segment_base_offset: None for b in batches if b.segment_base_offset is not None}
     else:
         mtimes = dict.fromkeys([*(batch.base_offset for batch in batches), bounds.log_end_offset])

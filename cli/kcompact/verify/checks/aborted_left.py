@@ -1,7 +1,7 @@
 """aborted-left: AFTER still holds data of an aborted transaction in what was rewritten (R17)."""
 
 from kcompact.verify.check import Check
-from kcompact.verify.judgement.suspects import Suspects
+from kcompact.verify.classification.suspects import Suspects
 from kcompact.verify.rows.key_rows import Flags
 
 

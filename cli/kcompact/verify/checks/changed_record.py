@@ -1,7 +1,7 @@
 """changed-record: an offset holds another key, value, timestamp or headers than before."""
 
 from kcompact.verify.check import Check
-from kcompact.verify.judgement.suspects import SuspectRow
+from kcompact.verify.classification.suspects import SuspectRow
 from kcompact.verify.rows.key_rows import NOWHERE
 
 

@@ -1,7 +1,7 @@
 """keyless-left: AFTER still holds a record without a key below the cleaned end; a broker drops it (R20)."""
 
 from kcompact.verify.check import Check
-from kcompact.verify.judgement.suspects import Suspects
+from kcompact.verify.classification.suspects import Suspects
 from kcompact.verify.rows.key_rows import Flags
 
 

@@ -3,15 +3,15 @@
 import numpy as np
 
 from kcompact.verify.check import Check
-from kcompact.verify.judgement.suspects import SuspectRow, Suspects
+from kcompact.verify.classification.suspects import SuspectRow, Suspects
 from kcompact.verify.rows.key_history import NEVER
 from kcompact.verify.rows.key_rows import BEHIND_ALL, Flags
 
 
 def _finds(suspects: Suspects) -> Flags:
-    judged = suspects.judged
-    limit = judged.limit_offset
-    replacing = np.where(judged.is_end_given, suspects.history.next_offset, judged.superseding_offset)
+    classified = suspects.classified
+    limit = classified.limit_offset
+    replacing = np.where(classified.is_end_given, suspects.history.next_offset, classified.superseding_offset)
     replaced_above = suspects.rows.is_data & (replacing != NEVER) & (replacing >= limit)
     return suspects.is_lost & (limit != BEHIND_ALL) & ((suspects.rows.offset >= limit) | replaced_above)
 

@@ -1,7 +1,7 @@
 """tombstone-too-early: a deletion that readers may not have seen yet is gone."""
 
 from kcompact.verify.check import Check
-from kcompact.verify.judgement.suspects import SuspectRow, Suspects
+from kcompact.verify.classification.suspects import SuspectRow, Suspects
 from kcompact.verify.rows.key_history import NOTHING_KEPT
 from kcompact.verify.rows.key_rows import Flags
 
@@ -10,7 +10,7 @@ def _finds(suspects: Suspects) -> Flags:
     history = suspects.history
     ends_deleted = (history.kept_offset == NOTHING_KEPT) | history.kept_is_tombstone
     lost = suspects.is_lost_last_record & suspects.rows.is_tombstone & ends_deleted
-    return lost | suspects.judged.is_out_of_turn | suspects.is_out_of_turn_for_certain
+    return lost | suspects.classified.is_out_of_turn | suspects.is_out_of_turn_for_certain
 
 
 def _expected(row: SuspectRow) -> str:
@@ -33,6 +33,6 @@ CHECK = Check(
     finds=_finds,
     expected=_expected,
     found="no tombstone",
-    is_certain=lambda s: s.judged.is_lost | s.is_out_of_turn_for_certain,
+    is_certain=lambda s: s.classified.is_lost | s.is_out_of_turn_for_certain,
     is_loss=True,
 )

@@ -1,7 +1,7 @@
 """unexpected-record: AFTER holds an offset that BEFORE does not."""
 
 from kcompact.verify.check import Check
-from kcompact.verify.judgement.suspects import SuspectRow
+from kcompact.verify.classification.suspects import SuspectRow
 from kcompact.verify.rows.key_rows import NOWHERE
 
 

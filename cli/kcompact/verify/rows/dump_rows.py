@@ -10,11 +10,11 @@ from kcompact.engine.blocks import rows_in
 from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes.index_pass import IndexPlan
 from kcompact.engine.shuffle import Send, Stage
-from kcompact.verify.rows.folded_settling import FoldedSettled, settle_blocks
+from kcompact.verify.rows.folded_unaffected_keys import FoldedUnaffected, find_unaffected_in_blocks
 from kcompact.verify.rows.folding import send_folded
 from kcompact.verify.rows.keyed_rows import BEFORE, TAKEN, send_dumps, send_wanted
 from kcompact.verify.rows.pairs import Pairs, ShareReader
-from kcompact.verify.rows.settling import Rules, SettledLog, added_up
+from kcompact.verify.rows.unaffected_keys import Rules, UnaffectedLog, added_up
 from kcompact.verify.rows.wanted import Wanted
 
 _KEYS_PER_RECEIVER = 10_000
@@ -45,15 +45,15 @@ class DumpRows:
         stage = send_dumps(self.send, self.plans, self.receivers) if self.is_folded else self.first
         return Pairs(stage, self.receivers, self.reader)
 
-    def settled(self, rules: Rules, *, keyless: bool) -> tuple[Pairs, dict[int, SettledLog]]:
-        """The rows of the keys that need judgement, and by log id the figures of the others.
+    def unaffected(self, rules: Rules, *, keyless: bool) -> tuple[Pairs, dict[int, UnaffectedLog]]:
+        """The rows of the keys that need classification, and by log id the figures of the others.
 
         Of folded rows whose dumps are in order; ``keyless``: there are records without a key. Where AFTER
-        holds a key at a place that is another one's in BEFORE, that one needs judgement, too.
+        holds a key at a place that is another one's in BEFORE, that one needs classification, too.
         """
         others = NO_KEYS
         while True:
-            shares = self._settle(rules, others)
+            shares = self._find_unaffected(rules, others)
             keys = pa.concat_arrays([share.keys for share in shares])
             places = np.concatenate([share.places for share in shares])
             wanted = Wanted(keys, places, keyless, frozenset().union(*(share.tasks for share in shares)))
@@ -70,9 +70,11 @@ class DumpRows:
                 return Pairs(stage, receivers, self.reader), figures
             others = pa.concat_arrays([others, *(batch.column("key") for batch in taken)])
 
-    def _settle(self, rules: Rules, others: pa.Array) -> list[FoldedSettled]:
+    def _find_unaffected(self, rules: Rules, others: pa.Array) -> list[FoldedUnaffected]:
         renamed = self.reader.renamed
-        shares, _ = self.first.results(lambda _, blocks: settle_blocks(blocks, renamed, rules, others))
+        shares, _ = self.first.results(
+            lambda _, blocks: find_unaffected_in_blocks(blocks, renamed, rules, others)
+        )
         return shares
 
 

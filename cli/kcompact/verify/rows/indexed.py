@@ -12,7 +12,7 @@ from kcompact.compact.totals import overlapping, unsorted_files
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out
-from kcompact.dumps.judging import judge, refuse_doubts
+from kcompact.dumps.note_checks import check_notes, refuse_doubts
 from kcompact.dumps.records.content_hashes import SECRET_BYTES
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.dumps.records.record import log_id_of
@@ -83,7 +83,7 @@ NOTHING = Indexed({}, frozenset(CONTENT), is_in_order=True)
 def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes]) -> Indexed:
     """A dump whose tasks sent these summaries."""
     summaries, notes = unpacked(packed)
-    remarks = judge(dump, plan.splits, notes)
+    remarks = check_notes(dump, plan.splits, notes)
     refuse_doubts(dump, plan.splits, notes, _DOUBTS, any_quote_tells=True)
     file_ids = {split_id: split.file_id for split_id, split in plan.splits.items()}
     return Indexed(

@@ -77,17 +77,17 @@ class Pairs:
         """The same with other log ids for AFTER."""
         return replace(self, reader=replace(self.reader, renamed=renamed))
 
-    def together(self, judge: "Callable[[Pairs], T]") -> T:
-        """The result of ``judge`` on the pairs: in one task where one share holds all keys."""
+    def together(self, use: "Callable[[Pairs], T]") -> T:
+        """The result of ``use`` on the pairs: in one task where one share holds all keys."""
         if self.receivers > 1:
-            return judge(self)
+            return use(self)
         reader = self.reader
 
         def work(_: int, blocks: list[Block]) -> T:
-            return judge(Pairs(send_in_process(1, 1, lambda _: ((0, block) for block in blocks)), 1, reader))
+            return use(Pairs(send_in_process(1, 1, lambda _: ((0, block) for block in blocks)), 1, reader))
 
-        ((judged,), _) = self.stage.results(work)
-        return judged
+        ((classified,), _) = self.stage.results(work)
+        return classified
 
     def ask(self, look: Callable[[Share], T]) -> list[T]:
         """The results of ``look`` on each share."""

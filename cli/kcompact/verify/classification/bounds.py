@@ -123,9 +123,9 @@ class Bounds:
         return Replaceable(self.checkpoint_offset, min(ends, default=BEHIND_ALL))
 
     def is_due(self, tombstone: Sequence[int]) -> bool:
-        """Whether a tombstone may have gone by itself, by the rules of ``Judged.is_too_early``.
+        """Whether a tombstone may have gone by itself, by the rules of ``ClassifiedRows.is_too_early``.
 
-        It is a row of ``SettledLog.tombstones``.
+        It is a row of ``UnaffectedLog.tombstones``.
         """
         _, _, timestamp_ms, horizon_ms = tombstone
         if self.policy.drop_tombstones:

@@ -5,12 +5,12 @@ import pytest
 
 from kcompact.broker.aborted import AbortedRange
 from kcompact.broker.delete_horizons import DeleteHorizon
-from kcompact.broker.given import GivenLog
+from kcompact.broker.log_context import LogContext
 from kcompact.broker.log_names import LogName
 from kcompact.broker.segment_lists import Segment
 from kcompact.broker.state.state_folder import CleanerState
 from kcompact.errors import InputError, PolicyError
-from kcompact.options.log_options import GivenOptions, now_ms, read_given
+from kcompact.options.log_options import LogOptions, now_ms, read_context
 
 ORDERS, USERS = LogName("orders", 0), LogName("users", 0)
 
@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_everything_given_arrives_at_its_log(folder: Path) -> None:
-    options = GivenOptions(
+    options = LogOptions(
         segments=str(folder / "segments"),
         aborted=str(folder / "aborted"),
         checkpoint=str(folder / "checkpoint"),
@@ -32,49 +32,49 @@ def test_everything_given_arrives_at_its_log(folder: Path) -> None:
         log_end_offset=["orders-0=61", "users-0=7"],
         last_stable_offset=["users-0=5"],
     )
-    assert read_given(options).for_logs([ORDERS, USERS]) == {
-        ORDERS: GivenLog(
+    assert read_context(options).for_logs([ORDERS, USERS]) == {
+        ORDERS: LogContext(
             segments=(Segment(0, 500), Segment(60, 81)),
             aborted=(AbortedRange(3, 5),),
             log_start_offset=2,
             log_end_offset=61,
             checkpoint_offset=60,
         ),
-        USERS: GivenLog(log_end_offset=7, last_stable_offset=5),
+        USERS: LogContext(log_end_offset=7, last_stable_offset=5),
     }
 
 
 def test_nothing_given_tells_nothing() -> None:
-    assert read_given(GivenOptions()).for_logs([ORDERS]) == {ORDERS: GivenLog()}
+    assert read_context(LogOptions()).for_logs([ORDERS]) == {ORDERS: LogContext()}
 
 
 def test_a_state_gives_checkpoint_and_horizons() -> None:
     state = CleanerState({ORDERS: 9}, {ORDERS: (DeleteHorizon(9, 5),)})
-    given = read_given(GivenOptions(state="dir")).with_state(state).for_logs([ORDERS])
-    assert given == {ORDERS: GivenLog(checkpoint_offset=9, horizons=(DeleteHorizon(9, 5),))}
+    given = read_context(LogOptions(state="dir")).with_state(state).for_logs([ORDERS])
+    assert given == {ORDERS: LogContext(checkpoint_offset=9, horizons=(DeleteHorizon(9, 5),))}
 
 
 @pytest.mark.parametrize("option", ["segments", "aborted", "checkpoint"])
 def test_a_file_about_other_logs_only_is_refused(folder: Path, option: str) -> None:
-    given = read_given(replace(GivenOptions(), **{option: str(folder / option)}))
+    given = read_context(replace(LogOptions(), **{option: str(folder / option)}))
     with pytest.raises(InputError, match=rf"--{option} .* is about orders-0; the dump holds users-0"):
         given.for_logs([USERS])
 
 
 def test_checkpoint_and_state_exclude_each_other(folder: Path) -> None:
     with pytest.raises(PolicyError, match="exclude each other"):
-        read_given(GivenOptions(checkpoint=str(folder / "checkpoint"), state="dir"))
+        read_context(LogOptions(checkpoint=str(folder / "checkpoint"), state="dir"))
 
 
 def test_the_clock_is_given_or_this_machine_s() -> None:
-    assert now_ms(GivenOptions(now="2023-11-14T22:13:20Z")) == 1700000000000
-    assert now_ms(GivenOptions()) > 1700000000000
+    assert now_ms(LogOptions(now="2023-11-14T22:13:20Z")) == 1700000000000
+    assert now_ms(LogOptions()) > 1700000000000
     with pytest.raises(PolicyError, match="--now: 'soon' is not a moment"):
-        now_ms(GivenOptions(now="soon"))
+        now_ms(LogOptions(now="soon"))
 
 
 def test_logs_that_a_file_does_not_mention_are_named(folder: Path) -> None:
-    given = read_given(GivenOptions(segments=str(folder / "segments"), checkpoint=str(folder / "checkpoint")))
+    given = read_context(LogOptions(segments=str(folder / "segments"), checkpoint=str(folder / "checkpoint")))
     assert given.silences([ORDERS]) == []
     assert given.silences([ORDERS, USERS]) == [
         f"--segments {folder / 'segments'} says nothing about users-0: no segments are known",
@@ -84,6 +84,6 @@ def test_logs_that_a_file_does_not_mention_are_named(folder: Path) -> None:
 
 def test_an_empty_checkpoint_says_that_nothing_was_cleaned(folder: Path) -> None:
     (folder / "empty").write_text("0\n0\n")
-    given = read_given(GivenOptions(checkpoint=str(folder / "empty")))
-    assert given.for_logs([ORDERS]) == {ORDERS: GivenLog()}
+    given = read_context(LogOptions(checkpoint=str(folder / "empty")))
+    assert given.for_logs([ORDERS]) == {ORDERS: LogContext()}
     assert len(given.silences([ORDERS])) == 1

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from kcompact.verify.judgement.judge import Judged
+from kcompact.verify.classification.classified_rows import ClassifiedRows
 from kcompact.verify.question import Question
 from kcompact.verify.rows.key_rows import NOWHERE, Flags, KeyRows, Longs, content_words, key_numbers
 
@@ -20,14 +20,14 @@ class Moves:
     is_moved_away: Flags
 
 
-def find_moves(judged: Judged, question: Question) -> Moves:
+def find_moves(classified: ClassifiedRows, question: Question) -> Moves:
     """Pair records that are not where they were with records that are where they were not.
 
     Within a topic; equal records (in the parts that are compared) are paired in their order.
     """
-    rows = judged.rows
-    arrived = np.flatnonzero(rows.in_after & judged.arrived)
-    left = np.flatnonzero(rows.in_before & (rows.is_changed | judged.is_taken | judged.is_lost))
+    rows = classified.rows
+    arrived = np.flatnonzero(rows.in_after & classified.arrived)
+    left = np.flatnonzero(rows.in_before & (rows.is_changed | classified.is_taken | classified.is_lost))
     moves = Moves(
         np.zeros(len(rows), np.bool_),
         np.zeros(len(rows), np.int64),

@@ -1,8 +1,8 @@
-"""Keys of a pair of dumps that need no judgement, in numpy: the rules need only see the others.
+"""Keys of a pair of dumps that need no classification, in numpy: the rules need only see the others.
 
-A key (within its log) is settled if BEFORE has data records of it, AFTER exactly the last of them, unchanged,
-and each of the others went because the next one replaces it. Nothing is found about such a key; all that is
-told of it are figures, which are the same as the rules of ``removal`` come to.
+A key (within its log) is unaffected if BEFORE has data records of it, AFTER exactly the last of them,
+unchanged, and each of the others went because the next one replaces it. No check concerns such a key; all
+that is known of it are figures, the same as the rules of ``removal`` come to.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from kcompact.rules.lookups import Lookup, rows_of_logs
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
-from kcompact.verify.judgement.bounds import Replaceable
-from kcompact.verify.judgement.evidence import Evidence
+from kcompact.verify.classification.bounds import Replaceable
+from kcompact.verify.classification.evidence import Evidence
 from kcompact.verify.question import Question
 from kcompact.verify.rows.key_history import NEVER, History, history_of
 from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, NOWHERE, Flags, KeyRows, Longs, key_rows
@@ -22,7 +22,7 @@ from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, NOWHERE, Flags
 
 @dataclass(frozen=True)
 class Rules:
-    """The inputs of settling, the same for all workers. Picklable.
+    """What finding unaffected keys needs, the same for all workers. Picklable.
 
     Logs that ``replaceable`` lacks are not settled. ``compared`` are columns of ``key_rows.CONTENT``.
     ``keeps_tombstones``: whether a key with a kept tombstone can be settled. Records from ``certain_from`` on
@@ -54,7 +54,7 @@ def rules_alone(question: Question, lookups: Mapping[int, Lookup]) -> Rules:
 
 
 @dataclass(frozen=True)
-class SettledLog:
+class UnaffectedLog:
     """Figures of one log's settled keys; None where there is no such record.
 
     ``needed_end_offset``: the smallest cleaned end that lets their values go. ``tombstones`` are rows of
@@ -72,11 +72,11 @@ class SettledLog:
     tombstones: list[list[int]]
     evidence: Evidence = field(default_factory=Evidence)
 
-    def plus(self, other: "SettledLog") -> "SettledLog":
+    def plus(self, other: "UnaffectedLog") -> "UnaffectedLog":
         """Of the keys of both."""
         kept = [one.first_kept_tombstone for one in (self, other) if one.first_kept_tombstone is not None]
         needed = [one.needed_end_offset for one in (self, other) if one.needed_end_offset is not None]
-        return SettledLog(
+        return UnaffectedLog(
             records_before=self.records_before + other.records_before,
             records_after=self.records_after + other.records_after,
             first_offset=min(self.first_offset, other.first_offset),
@@ -95,9 +95,9 @@ class SettledLog:
         return self.records_before - self.records_after
 
 
-def added_up(shares: Iterable[Mapping[int, SettledLog]]) -> dict[int, SettledLog]:
+def added_up(shares: Iterable[Mapping[int, UnaffectedLog]]) -> dict[int, UnaffectedLog]:
     """The figures of each log, by its id, of the keys of all shares."""
-    found: dict[int, SettledLog] = {}
+    found: dict[int, UnaffectedLog] = {}
     for share in shares:
         for log_id, log in share.items():
             found[log_id] = found[log_id].plus(log) if log_id in found else log
@@ -105,7 +105,7 @@ def added_up(shares: Iterable[Mapping[int, SettledLog]]) -> dict[int, SettledLog
 
 
 @dataclass(frozen=True)
-class Settled:
+class Unaffected:
     """Of some keys with all their records: which rows are left to be judged, and figures of the others.
 
     ``arrivals`` are (log_id, offset) of AFTER's records that BEFORE does not have there under their key;
@@ -114,18 +114,20 @@ class Settled:
 
     rest_before: Flags
     rest_after: Flags
-    logs: dict[int, SettledLog]
+    logs: dict[int, UnaffectedLog]
     arrivals: Longs
     taken: Longs
 
-    def figures_only(self) -> "Settled":
+    def figures_only(self) -> "Unaffected":
         """Without the rows, which are the worker's own."""
         nothing = np.zeros(0, np.bool_)
         return replace(self, rest_before=nothing, rest_after=nothing)
 
 
-def settle(before: pa.Table, after: pa.Table, rules: Rules, arrivals: Longs | None = None) -> Settled:
-    """Settle the keys of two tables of index rows, which hold no offset of a log twice.
+def find_unaffected(
+    before: pa.Table, after: pa.Table, rules: Rules, arrivals: Longs | None = None
+) -> Unaffected:
+    """The unaffected keys of two tables of index rows, which hold no offset of a log twice.
 
     ``arrivals``, once they are known of all keys: a key that BEFORE has at such a place is not settled.
     """
@@ -138,7 +140,7 @@ def settle(before: pa.Table, after: pa.Table, rules: Rules, arrivals: Longs | No
     )
     is_settled = (of_group == 0)[rows.group] if len(rows) else np.zeros(0, np.bool_)
     is_arrival = ~rows.in_before
-    return Settled(
+    return Unaffected(
         _numbers_left(rows.before_at[~is_settled], before.num_rows),
         _numbers_left(rows.after_at[~is_settled], after.num_rows),
         _figures(rows, history, is_settled, rules),
@@ -184,9 +186,9 @@ def taken_rows(rows: KeyRows, arrivals: Longs | None) -> Flags:
     return found & rows.in_before & ~rows.in_after
 
 
-def _figures(rows: KeyRows, history: History, settled: Flags, rules: Rules) -> dict[int, SettledLog]:
+def _figures(rows: KeyRows, history: History, unaffected: Flags, rules: Rules) -> dict[int, UnaffectedLog]:
     """By log."""
-    chosen = np.flatnonzero(settled)
+    chosen = np.flatnonzero(unaffected)
     return {
         log_id: replace(
             _figures_of(rows, history, chosen[at]),
@@ -196,11 +198,11 @@ def _figures(rows: KeyRows, history: History, settled: Flags, rules: Rules) -> d
     }
 
 
-def _evidence_of(rows: KeyRows, history: History, settled_rows: Longs, rules: Rules) -> Evidence:
+def _evidence_of(rows: KeyRows, history: History, unaffected_rows: Longs, rules: Rules) -> Evidence:
     """The evidence in the removals of one log's settled keys."""
-    log_id = int(rows.log_id[settled_rows[0]])
-    in_before = rows.offset[settled_rows]
-    removed = settled_rows[~rows.in_after[settled_rows]]
+    log_id = int(rows.log_id[unaffected_rows[0]])
+    in_before = rows.offset[unaffected_rows]
+    removed = unaffected_rows[~rows.in_after[unaffected_rows]]
     at_least = max(rules.front_end.get(log_id, BEHIND_ALL), rules.certain_from.get(log_id, BEHIND_ALL))
     removed = removed[rows.offset[removed] >= at_least]
     values = removed[~rows.is_tombstone[removed]]
@@ -217,20 +219,20 @@ def _evidence_of(rows: KeyRows, history: History, settled_rows: Longs, rules: Ru
     )
 
 
-def _figures_of(rows: KeyRows, history: History, settled_rows: Longs) -> SettledLog:
-    is_kept = rows.in_after[settled_rows]
-    kept, removed = settled_rows[is_kept], settled_rows[~is_kept]
+def _figures_of(rows: KeyRows, history: History, unaffected_rows: Longs) -> UnaffectedLog:
+    is_kept = rows.in_after[unaffected_rows]
+    kept, removed = unaffected_rows[is_kept], unaffected_rows[~is_kept]
     tombstones = kept[rows.is_tombstone[kept] & (rows.delete_horizon_ms[kept] == UNKNOWN_HORIZON_MS)]
     is_tombstone = rows.is_tombstone[removed]
     needed = int(history.next_offset[removed[~is_tombstone]].max(initial=BEFORE_ALL)) + 1
     late = removed[is_tombstone]
     late = late[history.next_offset[late] + 1 > needed]
     columns = [rows.offset, history.next_offset, rows.timestamp_ms, rows.delete_horizon_ms]
-    return SettledLog(
-        records_before=len(settled_rows),
+    return UnaffectedLog(
+        records_before=len(unaffected_rows),
         records_after=len(kept),
-        first_offset=int(rows.offset[settled_rows].min()),
-        last_offset=int(rows.offset[settled_rows].max()),
+        first_offset=int(rows.offset[unaffected_rows].min()),
+        last_offset=int(rows.offset[unaffected_rows].max()),
         after_first_offset=int(rows.offset[kept].min()),
         after_last_offset=int(rows.offset[kept].max()),
         first_kept_tombstone=int(rows.offset[tombstones].min()) if len(tombstones) else None,

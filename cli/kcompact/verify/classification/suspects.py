@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
-from kcompact.verify.judgement.evidence import Evidence
-from kcompact.verify.judgement.judge import Judged
-from kcompact.verify.judgement.moves import Moves, find_moves
-from kcompact.verify.judgement.proof import is_cleaned, outliving
-from kcompact.verify.judgement.remedies import remedies_of
+from kcompact.verify.classification.classified_rows import ClassifiedRows
+from kcompact.verify.classification.evidence import Evidence
+from kcompact.verify.classification.moves import Moves, find_moves
+from kcompact.verify.classification.proof import is_cleaned, outliving
+from kcompact.verify.classification.remedies import remedies_of
 from kcompact.verify.question import Question
 from kcompact.verify.rows.key_history import NEVER, NOTHING_KEPT
 from kcompact.verify.rows.key_rows import (
@@ -56,7 +56,7 @@ class SuspectRow:
 
 
 class Suspects:
-    """Columns beside ``judged``; ``end_offset`` is the cleaned end of each record's log.
+    """Columns beside ``classified``; ``end_offset`` is the cleaned end of each record's log.
 
     ``replaced_at`` is the number in ``taken`` of BEFORE's record of another key at the place of a record that
     only AFTER holds; NOWHERE: BEFORE holds none there.
@@ -64,28 +64,28 @@ class Suspects:
 
     def __init__(
         self,
-        judged: Judged,
+        classified: ClassifiedRows,
         ends: Mapping[int, int],
         taken: pa.Table,
         question: Question,
         evidence: Mapping[int, Evidence] | None = None,
     ) -> None:
-        self.judged, self.question, self.evidence = judged, question, evidence or {}
-        self.rows, self.history = judged.rows, judged.history
+        self.classified, self.question, self.evidence = classified, question, evidence or {}
+        self.rows, self.history = classified.rows, classified.history
         self.taken = taken
         self.end_offset = self.rows.per_log(ends, 0)
         self.replaced_at = self._replaced_at()
-        self.moves: Moves = find_moves(judged, question)
+        self.moves: Moves = find_moves(classified, question)
 
     @property
     def is_lost(self) -> Flags:
         """Missing without a reason, and not found elsewhere."""
-        return self.judged.is_lost & ~self.moves.is_moved_away
+        return self.classified.is_lost & ~self.moves.is_moved_away
 
     @property
     def is_lost_last_record(self) -> Flags:
         """The last record of its key is missing, and it is known that it should not be."""
-        return self.is_lost & self.judged.is_last_record
+        return self.is_lost & self.classified.is_last_record
 
     @property
     def is_kept(self) -> Flags:
@@ -119,11 +119,11 @@ class Suspects:
     @cached_property
     def is_out_of_turn_for_certain(self) -> Flags:
         """A tombstone went by itself, and one that was due no later stayed in what rounds went through."""
-        judged, bounds = self.judged, self.question.bounds
-        outlives, outlives_if_reached = outliving(judged, bounds)
-        is_reached = judged.of_log("first_kept_tombstone") <= self._proven("mapped_up_to", BEFORE_ALL)
+        classified, bounds = self.classified, self.question.bounds
+        outlives, outlives_if_reached = outliving(classified, bounds)
+        is_reached = classified.of_log("first_kept_tombstone") <= self._proven("mapped_up_to", BEFORE_ALL)
         stays = outlives | (outlives_if_reached & is_reached)
-        return judged.is_expired_alone & is_cleaned(judged, bounds) & stays
+        return classified.is_expired_alone & is_cleaned(classified, bounds) & stays
 
     @cached_property
     def keeps_keyless(self) -> Flags:
@@ -134,14 +134,14 @@ class Suspects:
     @cached_property
     def remedies(self) -> Longs:
         """Which option could explain a loss (``remedies``)."""
-        return remedies_of(self.judged)
+        return remedies_of(self.classified)
 
     def _proven(self, name: str, nothing: int) -> Longs:
         return self.rows.per_log({i: getattr(one, name) for i, one in self.evidence.items()}, nothing)
 
     def row(self, at: int, *, is_certain: bool = True) -> SuspectRow:
         """One row."""
-        rows, judged, history = self.rows, self.judged, self.history
+        rows, classified, history = self.rows, self.classified, self.history
         replaced = int(self.replaced_at[at])
         own_key = rows.key(at)
         key = own_key if replaced == NOWHERE else self.taken["key"][replaced].as_py()
@@ -160,16 +160,16 @@ class Suspects:
             after_timestamp_ms=rows.after["timestamp_ms"][after_at].as_py() if in_after else -1,
             delete_horizon_ms=_known(rows.delete_horizon_ms[at], UNKNOWN_HORIZON_MS),
             next_offset=_known(history.next_offset[at], NEVER),
-            superseding_offset=_known(judged.superseding_offset[at], NEVER),
-            superseded_at_offset=_known(judged.superseded_at_offset[at], NEVER),
+            superseding_offset=_known(classified.superseding_offset[at], NEVER),
+            superseded_at_offset=_known(classified.superseded_at_offset[at], NEVER),
             kept_offset=_known(history.kept_offset[at], NOTHING_KEPT),
             kept_is_tombstone=bool(history.kept_is_tombstone[at]),
-            is_end_given=bool(judged.is_end_given[at]),
-            limit_offset=_known(judged.limit_offset[at], BEHIND_ALL),
-            first_kept_tombstone=_known(judged.of_log("first_kept_tombstone")[at], BEHIND_ALL),
-            before_end_offset=_known(judged.of_log("before_end_offset")[at], 0),
-            stamps_come_first=bool(judged.of_log("stamps_come_first")[at]),
-            is_lost=bool(judged.is_lost[at]),
+            is_end_given=bool(classified.is_end_given[at]),
+            limit_offset=_known(classified.limit_offset[at], BEHIND_ALL),
+            first_kept_tombstone=_known(classified.of_log("first_kept_tombstone")[at], BEHIND_ALL),
+            before_end_offset=_known(classified.of_log("before_end_offset")[at], 0),
+            stamps_come_first=bool(classified.of_log("stamps_come_first")[at]),
+            is_lost=bool(classified.is_lost[at]),
             certainly_superseded_at_offset=_known(self.certainly_superseded_at_offset[at], NEVER),
             is_certain=is_certain,
             moved_from=self._moved_from(at),

@@ -3,7 +3,7 @@
 import numpy as np
 
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
-from kcompact.verify.judgement.judge import Judged
+from kcompact.verify.classification.classified_rows import ClassifiedRows
 from kcompact.verify.rows.key_history import NEVER
 from kcompact.verify.rows.key_rows import Longs
 
@@ -21,30 +21,30 @@ TRANSACTIONS_REMEDY = (
 )
 
 
-def remedies_of(judged: Judged) -> Longs:
+def remedies_of(classified: ClassifiedRows) -> Longs:
     """One of the numbers above for every row; only those of lost records mean anything."""
-    rows = judged.rows
+    rows = classified.rows
     is_unstamped = rows.delete_horizon_ms == UNKNOWN_HORIZON_MS
-    is_young = rows.timestamp_ms > judged.of_log("tombstones_due_ms")
-    kept_value = (judged.history.kept_offset >= 0) & ~judged.history.kept_is_tombstone
+    is_young = rows.timestamp_ms > classified.of_log("tombstones_due_ms")
+    kept_value = (classified.history.kept_offset >= 0) & ~classified.history.kept_is_tombstone
     shortened = (
-        (judged.of_log("tells_delete_retention") == 0)
-        & (judged.of_log("stamps_come_first") == 0)
+        (classified.of_log("tells_delete_retention") == 0)
+        & (classified.of_log("stamps_come_first") == 0)
         & rows.is_data
         & rows.is_tombstone
         & is_unstamped
         & is_young
         & ~kept_value
-        & (rows.offset < judged.limit_offset)
+        & (rows.offset < classified.limit_offset)
     )
-    in_front = (judged.of_log("tells_cleanup_policy") == 0) & (rows.offset < judged.front_end_offset)
-    aborted = (rows.offset < judged.of_log("certain_from_offset")) & (
-        rows.offset < judged.of_log("uncleanable_offset")
+    in_front = (classified.of_log("tells_cleanup_policy") == 0) & (rows.offset < classified.front_end_offset)
+    aborted = (rows.offset < classified.of_log("certain_from_offset")) & (
+        rows.offset < classified.of_log("uncleanable_offset")
     )
     # Without the bound it might have gone: a later record replaces it, or it goes for what it is.
-    is_last_value = rows.is_data & ~rows.is_tombstone & (judged.history.next_offset == NEVER)
-    is_undone = judged.is_last_record & kept_value
-    beyond = (judged.of_log("is_bound_estimated") > 0) & ~is_last_value & ~is_undone
+    is_last_value = rows.is_data & ~rows.is_tombstone & (classified.history.next_offset == NEVER)
+    is_undone = classified.is_last_record & kept_value
+    beyond = (classified.of_log("is_bound_estimated") > 0) & ~is_last_value & ~is_undone
     return np.select(
         [shortened, beyond, in_front, aborted], [TOMBSTONES, SEGMENTS, RETENTION, TRANSACTIONS], NONE
     )

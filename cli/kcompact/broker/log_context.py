@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class GivenLog:
+class LogContext:
     """Knowledge about one log from files and options; None: not known. Ends are exclusive, as Kafka's."""
 
     segments: tuple[Segment, ...] | None = None  # ascending; the last one is active
@@ -30,7 +30,7 @@ class GivenLog:
 
 
 @dataclass(frozen=True)
-class Given:
+class DumpContext:
     """Knowledge from options and files, before it is known which logs the dump holds. None: not given."""
 
     segments: PerLog[tuple[Segment, ...]] | None = None
@@ -43,7 +43,7 @@ class Given:
     checkpoint: Mapping[LogName, int] = field(default_factory=dict)
     horizons: Mapping[LogName, tuple[DeleteHorizon, ...]] = field(default_factory=dict)
 
-    def with_state(self, state: CleanerState | None) -> "Given":
+    def with_state(self, state: CleanerState | None) -> "DumpContext":
         """The same, with what a state remembers; None: there is none."""
         return replace(self, checkpoint=state.checkpoint, horizons=state.horizons) if state else self
 
@@ -60,7 +60,7 @@ class Given:
         told = [per_log for per_log in offsets if per_log is not None and per_log.says_anything]
         return not (any(file is not None for file in files) or told)
 
-    def for_logs(self, logs: Iterable[LogName]) -> dict[LogName, GivenLog]:
+    def for_logs(self, logs: Iterable[LogName]) -> dict[LogName, LogContext]:
         """The knowledge about each of a dump's logs. Raises InputError if a file is about none of them."""
         wanted = sorted(set(logs))
         is_told = self.checkpoint_source and self.checkpoint and wanted
@@ -73,7 +73,7 @@ class Given:
         ends = _of(self.log_end_offsets, wanted)
         stable = _of(self.last_stable_offsets, wanted)
         return {
-            log: GivenLog(
+            log: LogContext(
                 segments=segments.get(log),
                 batches=batches.get(log),
                 aborted=aborted.get(log, ()),

@@ -6,8 +6,8 @@ from itertools import accumulate
 import numpy as np
 
 from kcompact.rules.lookups import rows_of_logs
-from kcompact.verify.judgement.bounds import Bounds
-from kcompact.verify.judgement.log_facts import LogFacts
+from kcompact.verify.classification.bounds import Bounds
+from kcompact.verify.classification.log_facts import LogFacts
 from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, Longs
 from kcompact.verify.rows.pairs import Pairs, Share
 

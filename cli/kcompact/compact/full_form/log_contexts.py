@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kcompact.broker.given import Given, GivenLog
+from kcompact.broker.log_context import DumpContext, LogContext
 from kcompact.broker.log_names import LogName
 from kcompact.broker.state.state_of_dump import StateOfDump
 from kcompact.compact.full_form.full import full_index
 from kcompact.compact.full_form.going_on import IndexedDump, goes_on
-from kcompact.compact.full_form.read_committed import told_by_read_committed
+from kcompact.compact.full_form.read_committed import with_read_committed
 from kcompact.dumps.dump import Dump
 from kcompact.engine.shuffle import Send
 
@@ -18,24 +18,24 @@ from kcompact.engine.shuffle import Send
 class Beside:
     """All that is known beside a dump. ``state`` None: no state is given."""
 
-    given: Given
+    context: DumpContext
     state: StateOfDump | None = None
     committed: Dump | None = None  # the read_committed dump of the same topics
 
 
-def given_logs(
+def log_contexts(
     send: Send, index: IndexedDump, beside: Beside, folder: Path
-) -> tuple[Mapping[int, GivenLog], list[str]]:
+) -> tuple[Mapping[int, LogContext], list[str]]:
     """By log id, and notes on what was assumed. Raises InputError for a dump of another state."""
     names = {log_id: LogName(*name) for log_id, name in index.names.items()}
-    by_name = beside.given.for_logs(names.values())
-    given: Mapping[int, GivenLog] = {log_id: by_name[name] for log_id, name in names.items()}
-    notes = beside.given.silences(names.values())
+    by_name = beside.context.for_logs(names.values())
+    contexts: Mapping[int, LogContext] = {log_id: by_name[name] for log_id, name in names.items()}
+    notes = beside.context.silences(names.values())
     if beside.state is not None:
-        given, told = goes_on(beside.state, index, given)
+        contexts, told = goes_on(beside.state, index, contexts)
         notes += told
     if beside.committed is None:
-        return given, notes
+        return contexts, notes
     committed = full_index(send, beside.committed, folder)
-    given, told = told_by_read_committed(given, index.summaries, committed.summaries)
-    return given, [*notes, *told]
+    contexts, told = with_read_committed(contexts, index.summaries, committed.summaries)
+    return contexts, [*notes, *told]

@@ -19,7 +19,7 @@ from kcompact.errors import InputError
 _CHUNK_BYTES = 16 << 20
 
 
-def judge(dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, SplitNotes]) -> list[str]:
+def check_notes(dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, SplitNotes]) -> list[str]:
     """Judge the notes of all splits (both by split id) together; return what the user should know.
 
     Raises InputError, naming file and line, for records that cannot be read, fields that were not
@@ -41,13 +41,13 @@ def judge(dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, SplitNote
 def look_over(
     dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, SplitNotes]
 ) -> tuple[list[str], list[str]]:
-    """As ``judge``, for those who only look: remarks, and what others would refuse the dump for.
+    """As ``check_notes``, for those who only look: remarks, and what others would refuse the dump for.
 
     Raises InputError for records that cannot be read.
     """
     refuse_rejects(dump, splits, notes)
     try:
-        return judge(dump, splits, notes), []
+        return check_notes(dump, splits, notes), []
     except InputError as problem:
         hint = f" ({problem.hint})" if problem.hint else ""
         return [], [f"{problem.message}{hint}"]

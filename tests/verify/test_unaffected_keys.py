@@ -4,16 +4,16 @@ import pytest
 
 from index_frames import logs_of
 from kcompact.broker.aborted import AbortedRange
-from kcompact.broker.given import GivenLog
+from kcompact.broker.log_context import LogContext
 from kcompact.dumps.records.record import Record, log_id_of
 from kcompact.rules.lookups import Lookup, lookup_for
 from kcompact.rules.policy import Policy
 from kcompact.verify.check import Severity
-from kcompact.verify.judgement.bounds import Bounds
+from kcompact.verify.classification.bounds import Bounds
 from kcompact.verify.pipeline import verify_compaction
 from kcompact.verify.question import Question
 from kcompact.verify.rows.disorder import Disorder
-from kcompact.verify.rows.settling import rules_alone, rules_of, settle
+from kcompact.verify.rows.unaffected_keys import find_unaffected, rules_alone, rules_of
 from random_pairs import NOW_MS
 from records import record
 from told_pairs import PAIRS, all_pairs, same
@@ -27,15 +27,15 @@ def told() -> tuple[list[Record], list[Record], dict[int, Bounds], dict[int, Loo
         before += pair[0]
         after += pair[1]
         bounds |= dict.fromkeys(logs_of(*pair), of_pair)
-    given = {log_id: given_of(log_id, before) for log_id in bounds}
-    return before, after, bounds, {i: lookup_for(given[i], one.policy) for i, one in bounds.items()}
+    context = {log_id: contexts_of(log_id, before) for log_id in bounds}
+    return before, after, bounds, {i: lookup_for(context[i], one.policy) for i, one in bounds.items()}
 
 
-def given_of(log_id: int, records: list[Record]) -> GivenLog:
+def contexts_of(log_id: int, records: list[Record]) -> LogContext:
     """Of every seventh log, that some records were aborted."""
     mine = [r.offset for r in records if log_id_of(r.topic, r.partition) == log_id]
     aborted = (AbortedRange(mine[0], mine[len(mine) // 3]),) if mine and log_id % 7 == 0 else ()
-    return GivenLog(aborted=aborted)
+    return LogContext(aborted=aborted)
 
 
 def test_a_pair_is_judged_alike(
@@ -43,7 +43,7 @@ def test_a_pair_is_judged_alike(
 ) -> None:
     before, after, bounds, lookups = told
     question = Question(logs_of(before, after), ("b",), "a", bounds, max_findings=10_000)
-    chosen = settle(rows_of(before), rows_of(after), rules_of(question, lookups))
+    chosen = find_unaffected(rows_of(before), rows_of(after), rules_of(question, lookups))
     assert sum(log.records_before for log in chosen.logs.values()) > PAIRS
     in_short = judge_pair(question, before, after, lookups)
     in_full = judge_pair(question, before, after, lookups, settles=False)
@@ -58,7 +58,7 @@ def test_a_dump_alone_is_judged_alike(
     records, _, bounds, lookups = told
     logs = logs_of(records)
     question = Question(logs, (), "a", {i: bounds[i] for i in logs}, max_findings=10_000)
-    chosen = settle(rows_of(records), rows_of(records), rules_alone(question, lookups))
+    chosen = find_unaffected(rows_of(records), rows_of(records), rules_alone(question, lookups))
     assert sum(log.records_before for log in chosen.logs.values()) > PAIRS
     same(
         judge_alone(question, records, lookups),
@@ -71,7 +71,7 @@ def test_a_right_pair_leaves_nothing_to_judge() -> None:
     latest = {r.key: r for r in before}
     after = [r for r in before if latest[r.key] is r]
     question = question_of(before, after, Bounds(Policy(now_ms=NOW_MS)))
-    chosen = settle(rows_of(before), rows_of(after), rules_of(question, {}))
+    chosen = find_unaffected(rows_of(before), rows_of(after), rules_of(question, {}))
     assert not chosen.rest_before.any()
     assert not chosen.rest_after.any()
     (log,) = chosen.logs.values()

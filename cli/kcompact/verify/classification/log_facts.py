@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from kcompact.rules.lookups import rows_of_logs
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
-from kcompact.verify.judgement.bounds import Bounds
+from kcompact.verify.classification.bounds import Bounds
 from kcompact.verify.rows.key_history import NEVER, History
 from kcompact.verify.rows.key_rows import BEHIND_ALL, Flags, KeyRows, Longs
-from kcompact.verify.rows.settling import SettledLog
+from kcompact.verify.rows.unaffected_keys import UnaffectedLog
 
 
 @dataclass(frozen=True)
@@ -69,17 +69,17 @@ def facts_of(
 
 
 def all_facts(
-    parts: Iterable[Mapping[int, LogFacts]], settled: Mapping[int, SettledLog]
+    parts: Iterable[Mapping[int, LogFacts]], unaffected: Mapping[int, UnaffectedLog]
 ) -> dict[int, LogFacts]:
     """The facts of whole logs: of the rows that were left to be judged, and of the settled ones."""
     found: dict[int, LogFacts] = {}
-    for part in (*parts, {log_id: _of_settled(log_id, log) for log_id, log in settled.items()}):
+    for part in (*parts, {log_id: _of_unaffected(log_id, log) for log_id, log in unaffected.items()}):
         for log_id, facts in part.items():
             found[log_id] = found[log_id].plus(facts) if log_id in found else facts
     return found
 
 
-def _of_settled(log_id: int, log: SettledLog) -> LogFacts:
+def _of_unaffected(log_id: int, log: UnaffectedLog) -> LogFacts:
     return LogFacts(
         log_id,
         log.records_before,

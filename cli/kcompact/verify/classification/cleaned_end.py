@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from kcompact.verify.judgement.bounds import Bounds
-from kcompact.verify.judgement.log_facts import LogFacts
+from kcompact.verify.classification.bounds import Bounds
+from kcompact.verify.classification.log_facts import LogFacts
 
 
 @dataclass(frozen=True)

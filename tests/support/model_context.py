@@ -1,8 +1,8 @@
-"""Logs of the model as the engine is told of them: ``GivenLog`` with segments and batches."""
+"""Logs of the model as the engine is told of them: ``LogContext`` with segments and batches."""
 
 from broker_log import ModelBatch, ModelLog
 from kcompact.broker.batches import Batch
-from kcompact.broker.given import GivenLog
+from kcompact.broker.log_context import LogContext
 from kcompact.broker.segment_lists import Segment
 
 
@@ -22,9 +22,9 @@ def _batch(batch: ModelBatch) -> Batch:
     )
 
 
-def given_of(log: ModelLog, *, with_batches: bool, is_forced: bool = False) -> GivenLog:
+def contexts_of(log: ModelLog, *, with_batches: bool, is_forced: bool = False) -> LogContext:
     segments = tuple(Segment(s.base_offset, s.size_bytes, s.mtime_ms) for s in log.segments)
     batches = tuple(map(_batch, log.batches())) if with_batches else None
     # A broker starts no round where nothing is dirty. Without a checkpoint all is, and the rest is the same.
     checkpoint = None if is_forced else log.checkpoint
-    return GivenLog(segments, batches, (), log.log_start, log.log_end, log.last_stable, checkpoint)
+    return LogContext(segments, batches, (), log.log_start, log.log_end, log.last_stable, checkpoint)

@@ -1,8 +1,8 @@
-"""Keys that need no judgement, told from rows that stand for all their values; the others are named.
+"""Keys that need no classification, told from rows that stand for all their values; the others are named.
 
-What is settled, and what is told of it, is as in ``settling``, for logs of which nothing is known that keeps
-one record from replacing another. Of a key's records only the last two matter: all of the others went because
-of one below the last, so whatever bound the last two prove holds for them, too.
+As in ``unaffected_keys``, for logs of which nothing is known that keeps one record from replacing another. Of
+a key's records only the last two matter: all of the others went because of one below the last, so whatever
+bound the last two prove holds for them, too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from kcompact.engine.passes.grouped_rows import numbered
 from kcompact.engine.shuffle import Block
 from kcompact.rules.lookups import rows_of_logs
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
-from kcompact.verify.judgement.evidence import Evidence
+from kcompact.verify.classification.evidence import Evidence
 from kcompact.verify.rows.folding import (
     CONTENT_COLUMNS,
     CONTROLS,
@@ -31,7 +31,7 @@ from kcompact.verify.rows.folding import (
 from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, Flags, Longs
 from kcompact.verify.rows.keyed_rows import AFTER
 from kcompact.verify.rows.pairs import renamed_logs
-from kcompact.verify.rows.settling import Rules, SettledLog
+from kcompact.verify.rows.unaffected_keys import Rules, UnaffectedLog
 
 _NONE = -1  # instead of an offset
 _OF_RECORDS = ("records", "first_offset", "last_offset", "second_offset")
@@ -62,36 +62,36 @@ def folded_share(blocks: Sequence[Block], renamed: Mapping[int, int]) -> FoldedS
 
 
 @dataclass(frozen=True)
-class FoldedSettled:
+class FoldedUnaffected:
     """Figures of settled keys by log id; the other keys, and where BEFORE may have yet other ones.
 
     Such ``places`` (log_id, offset) are AFTER's, of the other keys and of records without one. ``tasks`` of
     the reading stage have all records of the other keys.
     """
 
-    logs: dict[int, SettledLog]
+    logs: dict[int, UnaffectedLog]
     keys: pa.Array
     places: Longs
     tasks: frozenset[int] = frozenset()
 
 
-def settle_blocks(
-    blocks: Sequence[Block], renamed: Mapping[int, int], rules: Rules, unsettled_keys: pa.Array
-) -> FoldedSettled:
-    """As ``settle_folded``, of the blocks of one receiver; ``renamed`` as in ``ShareReader``."""
-    settled = settle_folded(folded_share(blocks, renamed), rules, unsettled_keys)
-    return replace(settled, tasks=frozenset(tasks_with(blocks, settled.keys)))
+def find_unaffected_in_blocks(
+    blocks: Sequence[Block], renamed: Mapping[int, int], rules: Rules, affected_keys: pa.Array
+) -> FoldedUnaffected:
+    """As ``find_unaffected_folded``, of the blocks of one receiver; ``renamed`` as in ``ShareReader``."""
+    unaffected = find_unaffected_folded(folded_share(blocks, renamed), rules, affected_keys)
+    return replace(unaffected, tasks=frozenset(tasks_with(blocks, unaffected.keys)))
 
 
-def settle_folded(share: FoldedShare, rules: Rules, unsettled_keys: pa.Array) -> FoldedSettled:
-    """Settle the keys of a share but for ``unsettled_keys``, whatever is said of those.
+def find_unaffected_folded(share: FoldedShare, rules: Rules, affected_keys: pa.Array) -> FoldedUnaffected:
+    """Settle the keys of a share but for ``affected_keys``, whatever is said of those.
 
     A key is settled in all logs that have it, or in none. ``rules.lookups`` tell nothing, and no log of
     ``rules.replaceable`` has a first offset from which on records can replace others.
     """
     rows = share.rows
     if not rows.num_rows:
-        return FoldedSettled({}, pa.array([], pa.binary()), _places_of(share.after_keyless))
+        return FoldedUnaffected({}, pa.array([], pa.binary()), _places_of(share.after_keyless))
     keys = rows["key"].combine_chunks()
     keys = keys if isinstance(keys, pa.Array) else pa.concat_arrays(keys.chunks)
     log_ids = rows["log_id"].to_numpy()
@@ -99,8 +99,8 @@ def settle_folded(share: FoldedShare, rules: Rules, unsettled_keys: pa.Array) ->
     number_of_key = keys.dictionary_encode().indices.to_numpy()
     is_left = np.zeros(int(number_of_key.max()) + 1, np.bool_)
     is_left[number_of_key[histories.some_row[~histories.are_right(rules)]]] = True
-    if len(unsettled_keys):
-        is_left[number_of_key[pc.is_in(keys, unsettled_keys).to_numpy(zero_copy_only=False)]] = True
+    if len(affected_keys):
+        is_left[number_of_key[pc.is_in(keys, affected_keys).to_numpy(zero_copy_only=False)]] = True
     is_settled = ~is_left[number_of_key[histories.some_row]]
     first_row = np.empty(len(is_left), np.int64)
     first_row[number_of_key[::-1]] = np.arange(len(number_of_key))[::-1]
@@ -108,7 +108,7 @@ def settle_folded(share: FoldedShare, rules: Rules, unsettled_keys: pa.Array) ->
     is_of_left = is_left[number_of_key]
     left_after = rows.filter(pa.array(in_after & is_of_left))
     places = _places_of(pa.concat_tables([left_after, share.after_keyless]))
-    return FoldedSettled(
+    return FoldedUnaffected(
         histories.figures(is_settled, rules),
         keys.take(pa.array(first_row[is_left])),
         places[~_are_known(places, rows.filter(pa.array(~in_after & is_of_left)))],
@@ -122,10 +122,10 @@ def _places_of(rows: pa.Table, column: str = "last_offset") -> Longs:
 def _are_known(places: Longs, rows: pa.Table) -> Flags:
     """Whether places are those of some of BEFORE's records that rows tell of."""
     columns = ("first_offset", "second_offset", "last_offset")
-    told = np.concatenate([_places_of(rows, column) for column in columns])
+    verify_context = np.concatenate([_places_of(rows, column) for column in columns])
     found = np.zeros(len(places), np.bool_)
     for log_id, at in rows_of_logs(places[:, 0]):
-        found[at] = np.isin(places[at, 1], told[told[:, 0] == log_id, 1])
+        found[at] = np.isin(places[at, 1], verify_context[verify_context[:, 0] == log_id, 1])
     return found
 
 
@@ -179,7 +179,7 @@ class _Histories:
             found[at] = values.get(log_id, nothing)
         return found
 
-    def figures(self, is_settled: Flags, rules: Rules) -> dict[int, SettledLog]:
+    def figures(self, is_settled: Flags, rules: Rules) -> dict[int, UnaffectedLog]:
         """By log id, of some keys that are right."""
         chosen = np.flatnonzero(is_settled)
         return {
@@ -187,7 +187,7 @@ class _Histories:
             for log_id, at in rows_of_logs(self.log_id[chosen])
         }
 
-    def _of_log(self, at: Longs, log_id: int, rules: Rules) -> SettledLog:
+    def _of_log(self, at: Longs, log_id: int, rules: Rules) -> UnaffectedLog:
         last, previous = self.last_offset[at], self.previous_offset[at]
         is_replaced = previous != _NONE
         is_value = is_replaced & (self.last_value_offset[at] == previous)
@@ -197,7 +197,7 @@ class _Histories:
         horizons = np.full(len(late), UNKNOWN_HORIZON_MS)
         columns = [self.last_tombstone_offset[late], self.last_offset[late], timestamps, horizons]
         kept_tombstones = last[self.last_is_tombstone[at]]
-        return SettledLog(
+        return UnaffectedLog(
             records_before=int(self.records[at].sum()),
             records_after=len(at),
             first_offset=int(self.first_offset[at].min()),

@@ -6,20 +6,27 @@ import numpy as np
 
 from kcompact.rules.lookups import rows_of_logs
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
-from kcompact.verify.judgement.bounds import Bounds
-from kcompact.verify.judgement.evidence import Evidence
-from kcompact.verify.judgement.judge import ABORTED, KEYLESS, MARKER, REASONS, SUPERSEDED, Judged
+from kcompact.verify.classification.bounds import Bounds
+from kcompact.verify.classification.classified_rows import (
+    ABORTED,
+    KEYLESS,
+    MARKER,
+    REASONS,
+    SUPERSEDED,
+    ClassifiedRows,
+)
+from kcompact.verify.classification.evidence import Evidence
 from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, Flags, Longs
 
 
-def evidence_of(judged: Judged, bounds: Mapping[int, Bounds]) -> dict[int, Evidence]:
+def evidence_of(classified: ClassifiedRows, bounds: Mapping[int, Bounds]) -> dict[int, Evidence]:
     """By log id. What retention may have taken proves nothing, nor does what may have been aborted."""
-    rows = judged.rows
-    gone = judged.is_gone & is_cleaned(judged, bounds)
-    reason = judged.reason
+    rows = classified.rows
+    gone = classified.is_gone & is_cleaned(classified, bounds)
+    reason = classified.reason
     replaced = gone & (reason == REASONS.index(SUPERSEDED))
     # A tombstone that is replaced may have gone by itself: that needs a round that reached it, no more.
-    stays, stays_if_reached = outliving(judged, bounds)
+    stays, stays_if_reached = outliving(classified, bounds)
     by_later = replaced & (~rows.is_tombstone | stays)
     reached = (
         (replaced & rows.is_tombstone)
@@ -27,14 +34,14 @@ def evidence_of(judged: Judged, bounds: Mapping[int, Bounds]) -> dict[int, Evide
         | (gone & rows.is_data & rows.is_tombstone & (reason != 0))
     )
     # Where it is open what the checkpoint means, the very next record may be what replaced it.
-    is_certain = judged.of_log("is_reading_certain") > 0
-    superseded_at = np.where(is_certain, judged.superseded_at_offset, judged.history.next_offset)
+    is_certain = classified.of_log("is_reading_certain") > 0
+    superseded_at = np.where(is_certain, classified.superseded_at_offset, classified.history.next_offset)
     mapped = np.where(by_later, superseded_at, np.where(reached, rows.offset, BEFORE_ALL))
-    is_mappable = rows.offset < judged.of_log("uncleanable_offset")
+    is_mappable = rows.offset < classified.of_log("uncleanable_offset")
     rewritten = gone & (by_later | reached | np.isin(reason, [REASONS.index(ABORTED), REASONS.index(MARKER)]))
     return {
         log_id: Evidence(
-            _least(judged.history.latest_offset[at[by_later[at]]]),
+            _least(classified.history.latest_offset[at[by_later[at]]]),
             int(mapped[at].max()),
             int(rows.offset[at[rewritten[at]]].max(initial=BEFORE_ALL)),
             int(superseded_at[at[(replaced & stays_if_reached)[at]]].max(initial=BEFORE_ALL)),
@@ -44,14 +51,14 @@ def evidence_of(judged: Judged, bounds: Mapping[int, Bounds]) -> dict[int, Evide
     }
 
 
-def outliving(judged: Judged, bounds: Mapping[int, Bounds]) -> tuple[Flags, Flags]:
+def outliving(classified: ClassifiedRows, bounds: Mapping[int, Bounds]) -> tuple[Flags, Flags]:
     """``outlives_rounds`` for all rows; nothing where that is not known."""
-    rows = judged.rows
+    rows = classified.rows
     found = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.bool_)
     for log_id, at in rows_of_logs(rows.log_id):
-        gone = at[(judged.is_gone & rows.is_data & rows.is_tombstone)[at]]
+        gone = at[(classified.is_gone & rows.is_data & rows.is_tombstone)[at]]
         if len(gone) and log_id in bounds:
-            first_kept = int(judged.of_log("first_kept_tombstone")[gone[0]])
+            first_kept = int(classified.of_log("first_kept_tombstone")[gone[0]])
             columns = (rows.offset[gone], rows.timestamp_ms[gone], rows.delete_horizon_ms[gone])
             for flags, of_log in zip(
                 found, outlives_rounds(*columns, bounds[log_id], first_kept), strict=True
@@ -85,7 +92,7 @@ def outlives_rounds(
 def evidence_of_tombstones(
     tombstones: Sequence[Sequence[int]], bounds: Bounds, first_kept_tombstone: int
 ) -> Evidence:
-    """Of settled keys' tombstones that later records replaced: rows of ``SettledLog.tombstones``."""
+    """Of settled keys' tombstones that later records replaced: rows of ``UnaffectedLog.tombstones``."""
     if not tombstones:
         return Evidence()
     offset, next_offset, timestamp_ms, horizon_ms = np.array(tombstones).T
@@ -97,14 +104,14 @@ def evidence_of_tombstones(
     )
 
 
-def is_cleaned(judged: Judged, bounds: Mapping[int, Bounds]) -> Flags:
+def is_cleaned(classified: ClassifiedRows, bounds: Mapping[int, Bounds]) -> Flags:
     """Whether nothing but cleaning can have taken a record."""
-    rows = judged.rows
+    rows = classified.rows
     certain_from = {log_id: one.certain_from_offset for log_id, one in bounds.items()}
     front_end = {log_id: one.front_end_offset for log_id, one in bounds.items()}
     behind_front = rows.offset >= rows.per_log(front_end, BEHIND_ALL)
     is_told = rows.is_aborted | rows.is_control | (rows.offset >= rows.per_log(certain_from, BEHIND_ALL))
-    return behind_front & is_told & ~judged.is_below_log_start
+    return behind_front & is_told & ~classified.is_below_log_start
 
 
 def _least(offsets: Longs) -> int:

@@ -7,9 +7,9 @@ from functools import cached_property
 import numpy as np
 
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
-from kcompact.verify.judgement.bounds import Bounds
-from kcompact.verify.judgement.cleaned_end import Reading
-from kcompact.verify.judgement.log_facts import LogFacts
+from kcompact.verify.classification.bounds import Bounds
+from kcompact.verify.classification.cleaned_end import Reading
+from kcompact.verify.classification.log_facts import LogFacts
 from kcompact.verify.rows.key_history import NEVER, NOTHING_KEPT, History
 from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, Flags, KeyRows, Longs
 
@@ -38,7 +38,7 @@ REASONS = (
 
 @dataclass(frozen=True)
 class KnownLog:
-    """The facts about a log that judging its records needs, as numbers. Picklable.
+    """The facts about a log that classifying its records needs, as numbers. Picklable.
 
     Where nothing is known it is a number that changes nothing: BEFORE_ALL or BEHIND_ALL.
     """
@@ -101,7 +101,7 @@ _OF_NO_LOG = known_log(
 )
 
 
-class Judged:
+class ClassifiedRows:
     """Columns beside ``rows`` (``KeyRows``) and ``history``; those of its log are named as in ``KnownLog``.
 
     ``is_taken``: a record of BEFORE at whose place AFTER holds one of another key.

@@ -4,21 +4,23 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kcompact.verify.check import Severity
 from kcompact.verify.check_registry import NEED_EVIDENCE
-from kcompact.verify.judgement.judge import ASSUMED_EXPIRED, BELOW_LOG_START, EXPIRED
-from kcompact.verify.outcome import JudgedLog, Tally
+from kcompact.verify.classification.classified_rows import ASSUMED_EXPIRED, BELOW_LOG_START, EXPIRED
+from kcompact.verify.outcome import Tally, VerifiedLog
 from kcompact.verify.question import Question
 from kcompact.verify.rows.key_rows import CONTENT
 
 
 def assumptions(
-    question: Question, logs: Mapping[int, JudgedLog], tallies: Sequence[Tally], repeated_before: int
+    question: Question, logs: Mapping[int, VerifiedLog], tallies: Sequence[Tally], repeated_before: int
 ) -> tuple[str, ...]:
     """One sentence per assumption."""
     transactions = _transactions(question, logs, tallies)
     return (*_sentences(question, logs, repeated_before), *transactions)
 
 
-def _sentences(question: Question, by_log_id: Mapping[int, JudgedLog], repeated_before: int) -> Iterator[str]:
+def _sentences(
+    question: Question, by_log_id: Mapping[int, VerifiedLog], repeated_before: int
+) -> Iterator[str]:
     logs = list(by_log_id.values())
     if any(log.removed and not log.cleaned_end_is_given for log in logs):
         yield "each log was cleaned up to the smallest offset that explains what is gone from it"
@@ -40,7 +42,7 @@ def _sentences(question: Question, by_log_id: Mapping[int, JudgedLog], repeated_
         yield f"{' and '.join(missing)} not compared: one of the dumps does not have them"
 
 
-def _checkpoints(question: Question, logs: Mapping[int, JudgedLog]) -> Iterator[str]:
+def _checkpoints(question: Question, logs: Mapping[int, VerifiedLog]) -> Iterator[str]:
     with_checkpoint = [
         log
         for log_id, log in logs.items()
@@ -55,7 +57,7 @@ def _checkpoints(question: Question, logs: Mapping[int, JudgedLog]) -> Iterator[
 
 
 def _transactions(
-    question: Question, logs: Mapping[int, JudgedLog], tallies: Sequence[Tally]
+    question: Question, logs: Mapping[int, VerifiedLog], tallies: Sequence[Tally]
 ) -> Iterator[str]:
     """Of logs with a finding: what was taken for certain because BEFORE shows no transaction."""
     found = {
