@@ -151,6 +151,19 @@ def test_nothing_where_quotes_stand_only_where_they_must_may_be_an_empty_value(
             refuse_doubts(*asked)
 
 
+@pytest.mark.parametrize(
+    "header", ["Topic;Partition;Offset;Timestamp;Key;Value", "__topic;p;__offset;ts;__key;value"]
+)
+def test_nothing_is_as_doubtful_in_csv_whose_columns_have_other_names(header: str, tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text(f'{header}\nt;0;0;17;a;"x;y"\nt;0;1;17;b;\n')
+    assert any("1 record with no value, which a tool" in said for said in judged(path))
+    with open_one(path) as dump:
+        _, notes = index_all(dump)
+        with pytest.raises(InputError, match="depends on which it is"):
+            refuse_doubts(dump, {one.split_id: one for one in dump.splits(1 << 40)}, notes, {"value": "it"})
+
+
 def test_kcompact_s_own_csv_is_in_no_doubt(tmp_path: Path) -> None:
     path = tmp_path / "d.csv"
     path.write_text(",".join(COLUMNS) + '\n"t",0,0,17,create,"a","",,,\n')

@@ -124,3 +124,12 @@ def fields(text: str) -> dict[str, Any]:
 def doubtful(forms: str) -> dict[str, Any]:
     """Forms that the tool writes for more than one thing, as a key and as a value."""
     return {"doubtful_key": names(forms), "doubtful_value": names(forms)}
+
+
+CSV_DOUBTS: dict[str, Any] = {
+    "doubtful_key": names("missing"),
+    "doubtful_value": names("missing empty"),  # nothing, or "" where a tool quotes every text
+    "key_settled_by": QUOTING,
+    "value_settled_by": QUOTING,
+}
+"""Of CSV with quotes whose tool is not known."""

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from kcompact.dumps.dialects.dialect import BASE64, QUOTING, Dialect, doubtful, fields, names
+from kcompact.dumps.dialects.dialect import BASE64, CSV_DOUBTS, Dialect, doubtful, fields, names
 
 _csv = partial(Dialect, layouts=("csv_lines",))
 
@@ -64,10 +64,7 @@ CSV_DIALECTS = (
         **fields("timestamp_type=timestampType"),
         key_marker="key_encoding",
         value_marker="value_encoding",
-        doubtful_key=names("missing"),
-        doubtful_value=names("missing empty"),  # nothing, or "" where a tool quotes every text
-        key_settled_by=QUOTING,
-        value_settled_by=QUOTING,
+        **CSV_DOUBTS,
         sure=False,
     ),
 )

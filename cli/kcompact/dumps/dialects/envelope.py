@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dialects.dialect import CSV_DOUBTS, Dialect
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.shown import some
 from kcompact.errors import InputError
@@ -74,5 +74,6 @@ def guess_envelope(path: str, layout: str, seen: set[str], options: ReadOptions)
         tool="an envelope known by its field names",
         layouts=(layout,),
         sure=False,
+        **(CSV_DOUBTS if layout == "csv_lines" else {}),
         **found,
     )
