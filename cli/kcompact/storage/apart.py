@@ -40,33 +40,33 @@ class WrittenPath:
     replaces_input: bool = False
 
 
-def check_apart(read: Iterable[ReadPath], written: Sequence[WrittenPath]) -> None:
+def check_apart(sources: Iterable[ReadPath], written: Sequence[WrittenPath]) -> None:
     """Raise OutputError where a path that is written meets one that is read, or another that is written."""
-    read = list(read)
-    for one in written:
-        _Met([source for source in read if not _is_replaced(source, one)]).check(one)
-    for number, one in enumerate(written):
+    sources = list(sources)
+    for target in written:
+        _Inputs([source for source in sources if not _is_replaced(source, target)]).check(target)
+    for number, target in enumerate(written):
         for other in written[number + 1 :]:
-            _check_pair(one, other)
-    _check_stdout(read)
+            _check_pair(target, other)
+    _check_stdout(sources)
 
 
 def real_place(path: str | Path) -> str:
-    """Where a path lies, links followed in all but its last part."""
+    """The path with links followed in all but its last part."""
     folder, name = os.path.split(str(path).rstrip("/") or "/")
     if name in {"", ".", ".."}:
         return os.path.realpath(path)
     return os.path.join(os.path.realpath(folder), name)  # noqa: PTH118  strings, as realpath gives
 
 
-def same_entry(one: str | Path, other: str | Path) -> bool:
+def same_entry(path: str | Path, other: str | Path) -> bool:
     """Whether two paths name the same entry of the same folder, and that is no link."""
-    place = real_place(one)
+    place = real_place(path)
     return place == real_place(other) and not Path(place).is_symlink()
 
 
 def is_inside(path: Path, folder: str) -> bool:
-    """Whether ``path`` is ``folder``, or lies in it at any depth."""
+    """Whether ``path`` is ``folder``, or is inside it at any depth."""
     place = os.path.realpath(path)
     return _is_among(folder, [place, *_parents(place)])
 
@@ -76,32 +76,32 @@ def _is_replaced(source: ReadPath, written: WrittenPath) -> bool:
     return may_be and same_entry(source.path, written.path)
 
 
-class _Met:
-    """All that is read, by identity: things themselves, folders with all in them, folders above things."""
+class _Inputs:
+    """All inputs by identity: files and folders, folders read with all in them, the folders above."""
 
-    def __init__(self, read: Sequence[ReadPath]) -> None:
+    def __init__(self, sources: Sequence[ReadPath]) -> None:
         self._things: dict[Identity, str] = {}
         self._folders: dict[Identity, str] = {}
         self._above: dict[Identity, str] = {}
         self._climbed: set[str] = set()
         self._climb(str(Path.cwd()), "the working folder")
-        for source in read:
+        for source in sources:
             self._add(source)
 
     def check(self, written: WrittenPath) -> None:
         """Raise OutputError where ``written`` meets any of it."""
         place = real_place(written.path)
-        for own in (_identity(place), _identity(place, follow=False)):
-            if own in self._things:
-                raise _refused(written, f"is an input of this run, {self._things[own]}")
-            if own in self._above:
-                raise _refused(written, f"holds {self._above[own]}")
+        for identity in (_identity(place), _identity(place, follow=False)):
+            if identity in self._things:
+                raise _refused(written, f"is an input of this run, {self._things[identity]}")
+            if identity in self._above:
+                raise _refused(written, f"holds {self._above[identity]}")
         for folder in _parents(place):
-            if (own := _identity(folder)) in self._folders:
-                raise _refused(written, f"lies inside {self._folders[own]}, which is read")
+            if (identity := _identity(folder)) in self._folders:
+                raise _refused(written, f"lies inside {self._folders[identity]}, which is read")
         for inner in _identities_in(place):
-            if (met := self._things.get(inner) or self._above.get(inner)) is not None:
-                raise _refused(written, f"holds {met}")
+            if (input_name := self._things.get(inner) or self._above.get(inner)) is not None:
+                raise _refused(written, f"holds {input_name}")
 
     def _add(self, source: ReadPath) -> None:
         is_folder = Path(source.path).is_dir()
@@ -120,12 +120,12 @@ class _Met:
             _note(self._folders, source.path, source.path)
 
     def _climb(self, folder: str, shown: str) -> None:
-        for one in (folder, *_parents(folder)):
-            _note(self._above, one, shown)
+        for place in (folder, *_parents(folder)):
+            _note(self._above, place, shown)
 
 
-def _check_pair(one: WrittenPath, other: WrittenPath) -> None:
-    for outer, inner in ((one, other), (other, one)):
+def _check_pair(target: WrittenPath, other: WrittenPath) -> None:
+    for outer, inner in ((target, other), (other, target)):
         upper, lower = real_place(outer.path), real_place(inner.path)
         if _is_among(upper, [lower]):
             raise _refused(inner, f"is {outer.option} too")
@@ -133,12 +133,12 @@ def _check_pair(one: WrittenPath, other: WrittenPath) -> None:
             raise _refused(inner, f"lies inside {outer.path}, which is {outer.option}")
 
 
-def _is_among(path: str, others: Sequence[str]) -> bool:
-    own = _identity(path)
-    return path in others or (own is not None and own in map(_identity, others))
+def _is_among(path: str, paths: Sequence[str]) -> bool:
+    identity = _identity(path)
+    return path in paths or (identity is not None and identity in map(_identity, paths))
 
 
-def _check_stdout(read: Sequence[ReadPath]) -> None:
+def _check_stdout(sources: Sequence[ReadPath]) -> None:
     """As ``cat`` does: standard output may be appended to a file that is read."""
     try:
         status = os.fstat(1)
@@ -146,7 +146,7 @@ def _check_stdout(read: Sequence[ReadPath]) -> None:
         return
     if not stat.S_ISREG(status.st_mode):
         return
-    for path in (path for source in read for path in (source.path, *source.files)):
+    for path in (path for source in sources for path in (source.path, *source.files)):
         if _identity(path) == (status.st_dev, status.st_ino):
             raise OutputError(f"standard output goes to {path}, an input of this run")
 
@@ -164,10 +164,10 @@ def _identity(path: str, *, follow: bool = True) -> Identity | None:
     return status.st_dev, status.st_ino
 
 
-def _note(where: dict[Identity, str], path: str, shown: str) -> None:
-    found = _identity(path)
-    if found is not None:
-        where.setdefault(found, shown)
+def _note(names: dict[Identity, str], path: str, shown: str) -> None:
+    identity = _identity(path)
+    if identity is not None:
+        names.setdefault(identity, shown)
 
 
 def _parents(path: str) -> list[str]:
@@ -176,30 +176,30 @@ def _parents(path: str) -> list[str]:
 
 
 def _places(path: str) -> list[str]:
-    """Where ``path`` lies, and every link on the way to it; all by their real paths."""
-    here, ahead = str(Path.cwd()), path.split("/")[::-1]
+    """The place that ``path`` leads to, and every link on the way; all by their real paths."""
+    folder, ahead = str(Path.cwd()), path.split("/")[::-1]
     if path.startswith("/"):
-        here = "/"
+        folder = "/"
     links: list[str] = []
     while ahead:
         name = ahead.pop()
-        step = os.path.normpath(f"{here}/{name}")  # of a real folder: ".." is its parent
+        step = os.path.normpath(f"{folder}/{name}")  # of a real folder: ".." is its parent
         if Path(step).is_symlink() and len(links) < _MOST_LINKS:
             links.append(step)
             target = str(Path(step).readlink())
             ahead += target.split("/")[::-1]
-            here = "/" if target.startswith("/") else here
+            folder = "/" if target.startswith("/") else folder
         else:
-            here = step
-    return [*links, here]
+            folder = step
+    return [*links, folder]
 
 
 def _identities_in(folder: str) -> Iterator[Identity]:
-    """Everything in a folder that is there, at any depth."""
+    """Everything in a folder, at any depth; nothing if there is no such folder."""
     if Path(folder).is_symlink() or not Path(folder).is_dir():
         return
     for inside, folders, files in os.walk(folder):
         for name in (*folders, *files):
-            found = _identity(os.path.join(inside, name), follow=False)  # noqa: PTH118
-            if found is not None:
-                yield found
+            identity = _identity(os.path.join(inside, name), follow=False)  # noqa: PTH118
+            if identity is not None:
+                yield identity

@@ -53,8 +53,8 @@ class ConditionalObjects:
 
         with _explained(self.prefix + name, InputError):
             try:
-                found = obstore.get(self._store, self._key + name)
-                return bytes(found.bytes()), Version(found.meta["e_tag"], found.meta["version"])
+                result = obstore.get(self._store, self._key + name)
+                return bytes(result.bytes()), Version(result.meta["e_tag"], result.meta["version"])
             except FileNotFoundError:
                 return None
 
@@ -67,17 +67,17 @@ class ConditionalObjects:
         try:
             return self._put(name, content, expected)
         except ConflictError:
-            found = self.read(name)
-            if found is None or found[0] != content:
+            stored = self.read(name)
+            if stored is None or stored[0] != content:
                 raise
-            return found[1]
+            return stored[1]
 
     def _put(self, name: str, content: bytes, expected: Version | None) -> Version:
         import obstore
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
-        known = asdict(expected) if expected else {}
-        mode: Any = {name: value for name, value in known.items() if value is not None} or "create"
+        facts = asdict(expected) if expected else {}
+        mode: Any = {name: value for name, value in facts.items() if value is not None} or "create"
         with _explained(self.prefix + name, OutputError):
             try:
                 put = obstore.put(self._store, self._key + name, content, mode=mode)
@@ -135,8 +135,8 @@ def _store(scheme: str, authority: str) -> "ObjectStore":
     from obstore.auth.boto3 import Boto3CredentialProvider
 
     endpoint = s3_endpoint()
-    known = {"endpoint": endpoint, "region": s3_region(authority, endpoint)}
-    options: Any = {name: value for name, value in known.items() if value}
+    settings = {"endpoint": endpoint, "region": s3_region(authority, endpoint)}
+    options: Any = {name: value for name, value in settings.items() if value}
     try:
         provider = Boto3CredentialProvider()
     except (ValueError, BotoCoreError) as error:  # there are none, or no such profile

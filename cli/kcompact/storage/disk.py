@@ -94,7 +94,7 @@ def write(path: Path, data: bytes) -> None:
 
 
 def copy_range(source: BinaryIO, out: BinaryIO, length: int) -> int:
-    """Append up to ``length`` bytes from where ``source`` stands, in the kernel; the bytes copied.
+    """Append up to ``length`` bytes from the position of ``source``, in the kernel; the bytes copied.
 
     None at all where the file system cannot do that.
     """
@@ -123,8 +123,8 @@ def flush_tree(path: Path) -> None:
     paths = [path, *path.rglob("*")] if path.is_dir() else [path]
 
     def flush_share(first: int) -> None:
-        for one in paths[first::_FLUSHED_AT_ONCE]:
-            flush(one)
+        for entry in paths[first::_FLUSHED_AT_ONCE]:
+            flush(entry)
 
     with ThreadPoolExecutor(_FLUSHED_AT_ONCE) as threads:
         # Waits for all, and raises what any of them met.

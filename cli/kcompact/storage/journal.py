@@ -20,7 +20,7 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class Step:
-    """``prepared`` becomes ``target``; what is there lies at ``replaced`` until all steps are done.
+    """``prepared`` becomes ``target``; what was there is kept at ``replaced`` until all steps are done.
 
     Marks tell files apart (``mark_of``): of what is prepared, and of what was there (None: nothing).
     """
@@ -44,7 +44,7 @@ def mark_of(path: Path) -> str | None:
 
 
 def carry_out(folder: Path, steps: list[Step]) -> None:
-    """Do all steps or none; the journal lies in ``folder``. Raises OSError, or OutputError as ``finish``."""
+    """Do all steps or none; the journal is in ``folder``. Raises OSError, or OutputError as ``finish``."""
     try:
         _write_journal(folder, steps)
     except BaseException:
@@ -71,8 +71,8 @@ def _write_journal(folder: Path, steps: list[Step]) -> None:
 def read_journal(folder: Path) -> list[Step] | None:
     """The steps of the journal in a private folder; None if there is none. Raises OutputError."""
     try:
-        said = json.loads((folder / JOURNAL).read_bytes())
-        return [_step(folder, row) for row in {SCHEMA_VERSION: said}[said["schema_version"]]["steps"]]
+        journal = json.loads((folder / JOURNAL).read_bytes())
+        return [_step(folder, row) for row in {SCHEMA_VERSION: journal}[journal["schema_version"]]["steps"]]
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -127,15 +127,15 @@ def _do(step: Step) -> None:
     """Replace the target; each state that a crash can leave in between is known and gone on from."""
     if mark_of(step.prepared) is None:
         return
-    there = mark_of(step.target)
-    if there == step.prepared_mark:  # linked, and not yet unlinked
+    current_mark = mark_of(step.target)
+    if current_mark == step.prepared_mark:  # linked, and not yet unlinked
         disk.unlink(step.prepared)
         return
-    if there is not None and there != step.target_mark:
+    if current_mark is not None and current_mark != step.target_mark:
         raise FileExistsError
-    if there is not None and step.target.is_dir():
+    if current_mark is not None and step.target.is_dir():
         disk.rename(step.target, step.replaced)
-    elif there is not None and mark_of(step.replaced) is None:
+    elif current_mark is not None and mark_of(step.replaced) is None:
         disk.link_or_rename(step.target, step.replaced)  # it stays readable until the very rename
     if step.target_mark is None and not step.prepared.is_dir():
         disk.link_or_rename(step.prepared, step.target)  # fails where anything has come up
@@ -160,10 +160,10 @@ def _undo(step: Step) -> None:
             disk.unlink(step.target)
     if mark_of(step.replaced) is None:
         return
-    there = mark_of(step.target)
-    if there is None:
+    current_mark = mark_of(step.target)
+    if current_mark is None:
         disk.rename(step.replaced, step.target)
-    elif there == step.target_mark:  # linked, and not yet replaced
+    elif current_mark == step.target_mark:  # linked, and not yet replaced
         disk.unlink(step.replaced)
     else:
         raise FileExistsError  # somebody's new file: both stay

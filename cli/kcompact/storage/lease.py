@@ -61,8 +61,8 @@ def leased(objects: ConditionalObjects) -> Iterator[None]:
         if renewing.is_alive():
             renewing.join()
         with suppress(KcompactError):  # else it is taken over some time
-            found = objects.read(LOCK)
-            if found is not None and _holder(found[0]).run == holder.run:
+            lock = objects.read(LOCK)
+            if lock is not None and _holder(lock[0]).run == holder.run:
                 objects.delete(LOCK)
 
 
@@ -70,20 +70,20 @@ def _take(objects: ConditionalObjects, holder: _Holder) -> Version:
     watched: Version | None = None
     deadline = 0.0
     while True:
-        found = objects.read(LOCK)
-        expected = found[1] if found else None
-        if found is not None and watched is None:
+        lock = objects.read(LOCK)
+        expected = lock[1] if lock else None
+        if lock is not None and watched is None:
             watched, deadline = expected, time.monotonic() + TAKEN_OVER_SECONDS
             note(
-                f"{objects.prefix}: locked by another run ({_holder(found[0])}); if that has died, this one"
+                f"{objects.prefix}: locked by another run ({_holder(lock[0])}); if that has died, this one"
                 f" goes on in {TAKEN_OVER_SECONDS:.0f} s"
             )
-        elif found is not None and expected != watched:
+        elif lock is not None and expected != watched:
             raise InputError(
-                f"{objects.prefix}: in use by another run ({_holder(found[0])}), which renews its lock",
+                f"{objects.prefix}: in use by another run ({_holder(lock[0])}), which renews its lock",
                 hint="wait until it has ended; the lock of a run that has died is taken over",
             )
-        if found is None or time.monotonic() >= deadline:
+        if lock is None or time.monotonic() >= deadline:
             with suppress(ConflictError):  # another run was quicker
                 return objects.write(LOCK, holder.text(), expected)
             continue

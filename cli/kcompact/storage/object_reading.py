@@ -53,15 +53,15 @@ class StoredReader(io.RawIOBase):
         return self._position
 
     def readinto(self, buffer: Any, /) -> int:
-        """Fill a buffer, but for what lies behind the end. Raises InputError."""
+        """Fill a buffer, as far as the object goes. Raises InputError."""
         view = memoryview(buffer)
-        wanted = min(len(view), max(0, self.stamp.size - self._position))
-        if not wanted:
+        length = min(len(view), max(0, self.stamp.size - self._position))
+        if not length:
             return 0
-        found = self._found(self._position, self._position + wanted)
-        view[: len(found)] = found
-        self._position += len(found)
-        return len(found)
+        data = self._read_range(self._position, self._position + length)
+        view[: len(data)] = data
+        self._position += len(data)
+        return len(data)
 
     def close(self) -> None:
         """Let go of it."""
@@ -82,7 +82,7 @@ class StoredReader(io.RawIOBase):
                     out.write(chunk)
         self._brought += [(target, *brought) for brought in ranges]
 
-    def _found(self, start: int, end: int) -> bytes:
+    def _read_range(self, start: int, end: int) -> bytes:
         """All of a range from the disk, or what the store answers."""
         for target, first, behind in self._brought:
             if first <= start and end <= behind:
@@ -133,8 +133,8 @@ def _room_for(target: Path) -> Iterator[None]:
 
 
 def _version(system: "FileSystem", path: str, source: Any) -> str:
-    known = source.metadata() or {}
+    metadata = source.metadata() or {}
     for name in ("ETag", "etag", "Last-Modified"):
-        if name in known:
-            return str(known[name].decode())
+        if name in metadata:
+            return str(metadata[name].decode())
     return str(system.get_file_info(path).mtime_ns)

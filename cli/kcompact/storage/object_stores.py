@@ -70,14 +70,14 @@ def is_address(path: str) -> bool:
 
 def address_hint(address: str) -> str | None:
     """The remedy for an address that is of none of SCHEMES; None for one of them, and for a path."""
-    found = _ADDRESS.match(address)
-    if found is None or found["scheme"] in SCHEMES:
+    match = _ADDRESS.match(address)
+    if match is None or match["scheme"] in SCHEMES:
         return None
-    scheme = found["scheme"].lower()
+    scheme = match["scheme"].lower()
     if _OTHER_NAMES.get(scheme, scheme) in SCHEMES:
-        return f"write it as {_OTHER_NAMES.get(scheme, scheme)}://{found['rest']}"
+        return f"write it as {_OTHER_NAMES.get(scheme, scheme)}://{match['rest']}"
     if scheme == "file":
-        return f"write the path alone: {found['rest']}"
+        return f"write the path alone: {match['rest']}"
     return f"known are {', '.join(f'{scheme}://' for scheme in SCHEMES)} and local files"
 
 
@@ -94,17 +94,17 @@ def list_objects(address: str) -> list[StoredObject]:
 
     system, path = located(address)
     with explained(address):
-        one = system.get_file_info(path)
-        if one.type == FileType.File and not address.endswith("/"):
-            return [StoredObject(address, one.size, one.mtime_ns)]
-        if one.type == FileType.NotFound:
+        entry = system.get_file_info(path)
+        if entry.type == FileType.File and not address.endswith("/"):
+            return [StoredObject(address, entry.size, entry.mtime_ns)]
+        if entry.type == FileType.NotFound:
             _refuse_missing_bucket(system, address, path)
             return []
-        found = system.get_file_info(FileSelector(path, recursive=True, allow_not_found=True))
+        entries = system.get_file_info(FileSelector(path, recursive=True, allow_not_found=True))
     root = address[: len(address.rstrip("/")) - len(path.rstrip("/"))]
     files = [
         StoredObject(root + info.path, info.size, info.mtime_ns)
-        for info in found
+        for info in entries
         if info.type == FileType.File
     ]
     return sorted(files, key=lambda file: file.address)

@@ -72,7 +72,7 @@ class Publication:
 
 @contextmanager
 def open_publication(targets: Sequence[Path], check: Callable[[], None] = _no_check) -> Iterator[Publication]:
-    """Claim ``targets`` and prepare in private folders beside them; the run's work lies beside the first.
+    """Claim ``targets`` and prepare in private folders beside them; the run's work is beside the first.
 
     ``check`` raises OutputError where a target may not be replaced; it is asked now and before the renames.
     Raises OutputError where nothing can be written, or where another run is writing.
@@ -84,8 +84,8 @@ def open_publication(targets: Sequence[Path], check: Callable[[], None] = _no_ch
         for parent in parents:
             with disk.explained(parent):
                 stack.callback(_remove_empty, disk.make_folders(parent))
-                mine = [place for place in places if place.parent == parent]
-                scratches[parent] = stack.enter_context(_claimed(parent, mine, scratches))
+                parent_places = [place for place in places if place.parent == parent]
+                scratches[parent] = stack.enter_context(_claimed(parent, parent_places, scratches))
         check()
         yield Publication(scratches, check)
 
@@ -159,10 +159,10 @@ def _finish_dead(folder: Path) -> None:
 
 def _refuse_claimed(folder: Path, names: set[str]) -> None:
     claim = _claim_of(folder) or {}
-    both = sorted(names & set(claim.get("names", ())))
-    if both:
+    shared_names = sorted(names & set(claim.get("names", ())))
+    if shared_names:
         raise OutputError(
-            f"{folder.parent / both[0]} is being written by another run (process {claim['process']})",
+            f"{folder.parent / shared_names[0]} is being written by another run (process {claim['process']})",
             hint="wait until it has ended, or choose another place with -o",
         )
 

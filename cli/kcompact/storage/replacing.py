@@ -72,9 +72,9 @@ def _words(path: Path, error: OSError) -> str:
 def _check_kind(path: Path, *, is_folder: bool, to_folder: bool, option: str) -> None:
     if is_folder == to_folder:
         return
-    there, wanted = ("folder", "file") if is_folder else ("file", "folder")
+    kind, new_kind = ("folder", "file") if is_folder else ("file", "folder")
     raise OutputError(
-        f"{path} is a {there}, and {option} will be a {wanted}", hint=f"choose another name with {option}"
+        f"{path} is a {kind}, and {option} will be a {new_kind}", hint=f"choose another name with {option}"
     )
 
 
@@ -84,9 +84,9 @@ def _check_folder(path: Path, names: Collection[str], option: str) -> None:
             f"{path} is a mount point, and a folder is replaced as a whole",
             hint=f"name a folder in it, such as {option} {path}/compacted/",
         )
-    known = {name for one in names for name in (one, *map(str, Path(one).parents))}
+    new_paths = {name for relative in names for name in (relative, *map(str, Path(relative).parents))}
     for name, is_plain in _entries(path):
-        if name not in known or not is_plain:
+        if name not in new_paths or not is_plain:
             raise OutputError(
                 f"{path} holds {name}, which this run will not write: the folder is not replaced",
                 hint=f"move it away, or choose another folder with {option}",

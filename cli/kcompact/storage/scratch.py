@@ -29,7 +29,7 @@ _PATIENCE_SECONDS = 10.0  # for another run that looks round in the same folder;
 
 
 def folder_outside(path: Path) -> Path:
-    """The folder in which the private folder lies that holds ``path``: one that the user knows."""
+    """The folder above the private folder that holds ``path``: one that the user knows."""
     return next(parent for parent in path.parents if PREFIX not in str(parent))
 
 
@@ -134,8 +134,8 @@ def _living(parent: Path, settle: Callable[[Path], bool]) -> list[Path]:
     if removed:
         from kcompact.console import note  # its library would keep Java from starting for 40 ms
 
-        what = "a folder" if removed == 1 else f"{removed} folders"
-        note(f"{parent}: removed {what} that runs which died had left")
+        folders = "a folder" if removed == 1 else f"{removed} folders"
+        note(f"{parent}: removed {folders} that runs which died had left")
     return living
 
 
