@@ -22,7 +22,7 @@ from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, NOWHERE, Flags
 
 @dataclass(frozen=True)
 class Rules:
-    """What finding unaffected keys needs, the same for all workers. Picklable.
+    """The inputs of finding unaffected keys, the same for all workers. Picklable.
 
     Logs that ``replaceable`` lacks are not settled. ``compared`` are columns of ``key_rows.CONTENT``.
     ``keeps_tombstones``: whether a key with a kept tombstone can be settled. Records from ``certain_from`` on
