@@ -76,7 +76,7 @@ class AvroBounds:
         return _Node("array", children=[item])
 
     def _branch(self, kind: Any) -> _Node:
-        """A type behind a byte at least: records may be within themselves there."""
+        """A type after at least one byte of its own record, which may hold itself there."""
         resolved = self._wire.resolve(kind)
         if is_record(resolved) and resolved["name"] in self._open:
             self.needs_walk = True
@@ -124,13 +124,13 @@ class _Walk:
                         raise ValueError(f"values are nested more than {DEEPEST:,} deep")
 
     def _inside(self, node: _Node) -> Iterator[_Node] | None:
-        """Pass over a value; of one that holds others, only what stands before them."""
+        """Pass over a value; of one that holds others, only what comes before them."""
         if node.kind == "fixed":
             self._at += node.size
         elif node.kind == "long":
             self._long()
         elif node.kind == "bytes":
-            length = self._long()  # which moves on, so it stands on a line of its own
+            length = self._long()  # which moves on, so it needs a line of its own
             self._at += max(0, length)
         elif node.kind == "record":
             return iter(node.children)

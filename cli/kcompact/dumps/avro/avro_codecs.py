@@ -59,7 +59,7 @@ def _streamed(open_stream: Callable[[], Any]) -> Callable[[bytes, int], bytes]:
 
 
 def _first_stream(open_stream: Callable[[], Any], packed: bytes, most_bytes: int) -> tuple[bytes, bytes]:
-    """The unpacked first stream, and the bytes behind it. Raises TooLarge, before much of it is kept."""
+    """The unpacked first stream, and the bytes after it. Raises TooLarge, before much of it is kept."""
     stream = open_stream()
     unpacked = stream.decompress(packed, _AT_ONCE_BYTES)
     if not stream.eof:
@@ -74,8 +74,8 @@ def _first_stream(open_stream: Callable[[], Any], packed: bytes, most_bytes: int
 def _measure(stream: Any, most_bytes: int) -> None:
     """Unpack the rest of a stream without keeping it. Raises TooLarge, EOFError."""
     while not stream.eof:
-        left = getattr(stream, "unconsumed_tail", b"")  # zlib's streams alone do not keep their input
-        piece = stream.decompress(left, _CHUNK_BYTES)
+        packed = getattr(stream, "unconsumed_tail", b"")  # zlib's streams alone do not keep their input
+        piece = stream.decompress(packed, _CHUNK_BYTES)
         most_bytes -= len(piece)
         if most_bytes < 0:
             raise TooLarge
@@ -84,13 +84,13 @@ def _measure(stream: Any, most_bytes: int) -> None:
 
 
 def _unpack_null(packed: bytes, most_bytes: int) -> bytes:
-    del most_bytes  # they lie in the file
+    del most_bytes  # the bytes are in the file as they are
     return packed
 
 
 def _unpack_snappy(packed: bytes, most_bytes: int) -> bytes:
     """Avro's snappy blocks end with the big-endian CRC-32 of the unpacked bytes; readers often skip it."""
-    _check_told(cramjam.snappy.decompress_raw_len(packed[:-_CRC_BYTES]), packed, most_bytes)
+    _check_declared(cramjam.snappy.decompress_raw_len(packed[:-_CRC_BYTES]), packed, most_bytes)
     unpacked = bytes(cramjam.snappy.decompress_raw(packed[:-_CRC_BYTES]))
     if zlib.crc32(unpacked).to_bytes(_CRC_BYTES, "big") != packed[-_CRC_BYTES:]:
         raise ValueError("the checksum does not fit")
@@ -98,15 +98,15 @@ def _unpack_snappy(packed: bytes, most_bytes: int) -> bytes:
 
 
 def _unpack_lz4(packed: bytes, most_bytes: int) -> bytes:
-    _check_told(int.from_bytes(packed[:_LZ4_LENGTH_BYTES], "little"), packed, most_bytes)
+    _check_declared(int.from_bytes(packed[:_LZ4_LENGTH_BYTES], "little"), packed, most_bytes)
     return bytes(lz4.block.decompress(packed))
 
 
-def _check_told(told_bytes: int, packed: bytes, most_bytes: int) -> None:
-    """Of codecs that tell the length first, and make room for it at once."""
-    if told_bytes > _LARGEST_RATIO * len(packed):
-        raise ValueError(f"it says that it unpacks to {told_bytes:,} bytes")
-    if told_bytes > most_bytes:
+def _check_declared(declared_bytes: int, packed: bytes, most_bytes: int) -> None:
+    """For codecs that give the length first, and allocate it at once."""
+    if declared_bytes > _LARGEST_RATIO * len(packed):
+        raise ValueError(f"it says that it unpacks to {declared_bytes:,} bytes")
+    if declared_bytes > most_bytes:
         raise TooLarge
 
 
@@ -120,7 +120,7 @@ def _pack_deflate(unpacked: bytes) -> bytes:
 
 
 def _unpack_deflate(packed: bytes, most_bytes: int) -> bytes:
-    """Some writers, fastavro among them, leave bytes of zlib's checksum behind the stream."""
+    """Some writers, fastavro among them, leave bytes of zlib's checksum after the stream."""
     return _first_stream(partial(zlib.decompressobj, -zlib.MAX_WBITS), packed, most_bytes)[0]
 
 
@@ -133,4 +133,4 @@ CODECS = {
     "xz": Codec(_streamed(lzma.LZMADecompressor), lzma.compress, (lzma.LZMAError, EOFError)),
     "lz4": Codec(_unpack_lz4, lz4.block.compress, (lz4.block.LZ4BlockError, ValueError)),
 }
-"""By the name that stands under ``avro.codec`` in a file's header."""
+"""By the name under ``avro.codec`` in a file's header."""

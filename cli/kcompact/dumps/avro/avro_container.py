@@ -24,7 +24,7 @@ SYNC_BYTES = 16
 _FIRST_READ_BYTES = 1 << 16
 _MAX_HEADER_BYTES = 1 << 26
 _LARGE_BYTES = 1 << 20
-_LARGE_BLOCK_BYTES = 256 << 20  # writers close a block at some kB or MB, or behind a single large record
+_LARGE_BLOCK_BYTES = 256 << 20  # writers close a block at some kB or MB, or after a single large record
 _HONEST_RATIO = 1_000  # small records differ in their offsets at least
 _BOMB_HINT = "no writer makes such blocks; write the file again with smaller ones if its records are good"
 _MAX_VARINT_BYTES = 10
@@ -57,7 +57,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One block: it starts at ``position`` with two longs, its packed bytes lie from ``start`` to ``end``."""
+    """One block: it starts at ``position`` with two longs, its packed bytes are from ``start`` to ``end``."""
 
     position: int
     count: int
@@ -66,7 +66,7 @@ class Block:
 
     @property
     def next_position(self) -> int:
-        """Where the following block starts, behind this one's sync marker."""
+        """Where the following block starts, after this one's sync marker."""
         return self.end + SYNC_BYTES
 
 
@@ -209,10 +209,10 @@ def pack_block(count: int, unpacked: bytes, header: Header) -> bytes:
 
 def encode_long(value: int) -> bytes:
     """Avro's long: zigzag, then seven bits a byte, lowest first."""
-    rest = (value << 1) ^ (value >> 63)
+    remainder = (value << 1) ^ (value >> 63)
     out = bytearray()
-    while rest >= _MORE:
-        out.append(rest & 0x7F | _MORE)
-        rest >>= 7
-    out.append(rest)
+    while remainder >= _MORE:
+        out.append(remainder & 0x7F | _MORE)
+        remainder >>= 7
+    out.append(remainder)
     return bytes(out)

@@ -57,8 +57,8 @@ def _copy_ascending(chosen: Chosen, data: mmap, header: Header, target: Header, 
             written += out.write(data[block.position : block.end] + target.sync)  # all of it: as it is packed
             continue
         unpacked = unpack(data, block, header.codec)
-        kept = b"".join([unpacked[start:end] for start, end in ranges])
-        written += out.write(pack_block(records, kept, target))
+        survivors = b"".join([unpacked[start:end] for start, end in ranges])
+        written += out.write(pack_block(records, survivors, target))
     return written
 
 

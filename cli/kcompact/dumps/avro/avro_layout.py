@@ -74,7 +74,7 @@ def recognise_avro(path: str, data_path: str, options: ReadOptions) -> Recognise
 
 
 def _sample(data_path: str, header: Header, place: str) -> list[Any]:
-    """The first values that are JSON or can be told as JSON, parsed."""
+    """The first values that are JSON or can be written as JSON, parsed."""
     path = tuple(place.split(".")) if place else ()
     try:
         text = wire_schema(header.schema, text=True)
@@ -84,7 +84,7 @@ def _sample(data_path: str, header: Header, place: str) -> list[Any]:
             datums = islice(reader.read(unpack(data, block, header.codec)), min(block.count, _SAMPLED))
             values = [datum.at(path) for datum in datums]
     except (StopIteration, *DAMAGE):
-        return []  # told when it is read as a whole
+        return []  # reported when the whole is read
     return parsed_values(value if isinstance(value, bytes) else as_json(value) for value in values)
 
 
@@ -92,7 +92,7 @@ class Avro(Layout):
     """The layout of Avro object containers."""
 
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
-        """Cut behind sync markers. Without offsets, records are numbered through the file: one split."""
+        """Cut after sync markers. Without offsets, records are numbered through the file: one split."""
         with Path(file.data_path).open("rb") as source:
             return self.cut(file, source, split_bytes)
 
@@ -161,7 +161,7 @@ def _indexed(part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBat
 
 
 def _chunks(data: mmap, file: DumpFile, split: Split) -> Iterator[Chunk]:
-    """Unpacked blocks, some CHUNK_BYTES together. Raises UnreadableError, after what stands before it."""
+    """Unpacked blocks, some CHUNK_BYTES together. Raises UnreadableError, after the blocks before it."""
     header = file.shape.header
     chunk, size = Chunk([], []), 0
     try:
@@ -222,8 +222,8 @@ def read_block(
     """
     end = start.at
     try:
-        wanted = (block.count if stop is None else stop) - start.done
-        for datum in islice(reader.read(unpacked[start.at :]), wanted):
+        count = (block.count if stop is None else stop) - start.done
+        for datum in islice(reader.read(unpacked[start.at :]), count):
             end = start.at + datum.position + datum.record_bytes
             yield datum
     except DAMAGE as error:

@@ -79,34 +79,34 @@ class AvroReader:
         path = self.paths.get(role)
         if path is None:
             return MISSING
-        found = datum.values.get(path, MISSING)
-        return datum.at(path) if found is MISSING else found
+        value = datum.values.get(path, MISSING)
+        return datum.at(path) if value is MISSING else value
 
     def _part(self, datum: Datum, role: str, offset: int) -> bytes | None:
         """The key or the value."""
         self._rules.see(role)  # a schema without the field says: null, in so many words
-        found = self._get(datum, role)
-        if found is MISSING or found is None:
+        value = self._get(datum, role)
+        if value is MISSING or value is None:
             return None
-        part = self._bytes(datum, role, found)
+        part = self._bytes(datum, role, value)
         if not part:
             return None if getattr(self._rules.dialect, f"empty_{role}") == "null" else b""
         if role == "key":
             self._rules.check_key(part, offset)
         return None if self._rules.is_literal(part, role) else part
 
-    def _bytes(self, datum: Datum, role: str, found: Any) -> bytes:
+    def _bytes(self, datum: Datum, role: str, value: Any) -> bytes:
         """The bytes of a key or value: its own, a number's digits, else those of its datum.
 
-        A structured value that is to leave Avro is told as JSON.
+        A structured value that is to leave Avro becomes JSON.
         """
         if self._kinds[role] == _BYTES:
-            return bytes(found)
+            return bytes(value)
         if self._kinds[role] == _INTEGER:
-            return b"%d" % found
+            return b"%d" % value
         raw = datum.raw.get(self.paths[role])
         if raw is None:
-            return _encoded(self.wire, self.type_at(self.wire, self.paths[role]), found)
+            return _encoded(self.wire, self.type_at(self.wire, self.paths[role]), value)
         return self._as_json(raw) if role == "value" and self._values else raw
 
     def _as_json(self, raw: bytes) -> bytes:
@@ -133,7 +133,7 @@ class AvroHeaders:
 
 
 def without_null(kind: Any) -> Any:
-    """The type of what is left when the branch is cut off."""
+    """The type that is left when the branch is cut off."""
     return branches(kind)[0] if branch_bytes(kind) else kind
 
 
@@ -147,7 +147,7 @@ def _inner_type(wire: WireSchema, leaves: dict[Path, Any], path: Path, length: i
     return kind
 
 
-def _encoded(wire: WireSchema, kind: Any, found: Any) -> bytes:
+def _encoded(wire: WireSchema, kind: Any, value: Any) -> bytes:
     out = io.BytesIO()
-    fastavro.schemaless_writer(out, wire.parsed(kind), found)
+    fastavro.schemaless_writer(out, wire.parsed(kind), value)
     return out.getvalue()[branch_bytes(kind) :]

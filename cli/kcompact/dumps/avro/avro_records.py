@@ -15,7 +15,7 @@ DAMAGE = (EOFError, IndexError, KeyError, MemoryError, OverflowError, TypeError,
 """The errors that fastavro raises on bytes that do not fit the schema."""
 
 _PADDING = bytes(16)
-"""Behind a block's last byte: fastavro reads a cut field without a word, so running over must show."""
+"""Follows a block's last byte: fastavro reads a cut field without an error, so running over must show."""
 
 
 class Datum(NamedTuple):
@@ -69,14 +69,14 @@ class RecordReader:
             raw: dict[Path, bytes] = {}
             for paths, schema, alone in self._parts:
                 begin = stream.tell()
-                found: Any = fastavro.schemaless_reader(
+                value: Any = fastavro.schemaless_reader(
                     stream, schema, None, handle_unicode_errors="surrogateescape"
                 )
                 if alone:
-                    values[paths[0]] = found
+                    values[paths[0]] = value
                     raw[paths[0]] = unpacked[begin + self._branch_bytes[paths[0]] : stream.tell()]
                 else:
-                    values.update(zip(paths, found.values(), strict=True))
+                    values.update(zip(paths, value.values(), strict=True))
             end = stream.tell()
             if end > len(unpacked):
                 raise EOFError("a record runs over the end of its block")
@@ -85,7 +85,7 @@ class RecordReader:
 
 
 def branch_bytes(kind: Any) -> int:
-    """Bytes of the union's branch that tell nothing: with one branch beside null, the first."""
+    """How many bytes of a union's branch say nothing: the first, with one branch beside null."""
     return 1 if isinstance(kind, list) and len(branches(kind)) == 1 else 0
 
 

@@ -1,7 +1,7 @@
-"""The writer's schema reduced to what lies in the bytes.
+"""The writer's schema reduced to what the bytes hold.
 
 Logical types and defaults do not show in the bytes, and a string is encoded as bytes are. Read through the
-*wire schema*, values pass as they stand in the file: no datetime, no Decimal, no decoding of text.
+*wire schema*, values pass as they are in the file: no datetime, no Decimal, no decoding of text.
 """
 
 from collections.abc import Iterator
@@ -25,31 +25,31 @@ class WireSchema:
     named: dict[str, Any] = field(default_factory=dict)
 
     def resolve(self, wire_type: Any) -> Any:
-        """The definition behind a name, or the type itself."""
+        """The definition of a name, or the type itself."""
         return self.named.get(wire_type, wire_type) if isinstance(wire_type, str) else wire_type
 
-    def leaves(self, wanted: frozenset[Path] = frozenset()) -> Iterator[tuple[Path, Any]]:
+    def leaves(self, paths: frozenset[Path] = frozenset()) -> Iterator[tuple[Path, Any]]:
         """Paths and types of the fields, in order.
 
-        Records around a ``wanted`` path are opened, for their bytes are their fields' bytes. No others are:
+        Records around one of ``paths`` are opened, for their bytes are their fields' bytes. No others are:
         a few records that hold each other have millions of fields.
         """
-        yield from self._leaves((), self.type, wanted, frozenset())
+        yield from self._leaves((), self.type, paths, frozenset())
 
     def _leaves(
-        self, path: Path, wire_type: Any, wanted: frozenset[Path], above: frozenset[str]
+        self, path: Path, wire_type: Any, paths: frozenset[Path], above: frozenset[str]
     ) -> Iterator[tuple[Path, Any]]:
         resolved = self.resolve(wire_type)
         name = resolved.get("name", "") if is_record(resolved) else ""
-        around = not path or any(path == one[: len(path)] for one in wanted)
-        if not name or name in above or path in wanted or not around:
+        around = not path or any(path == inner[: len(path)] for inner in paths)
+        if not name or name in above or path in paths or not around:
             yield path, wire_type
             return
         for child in resolved["fields"]:
-            yield from self._leaves((*path, child["name"]), child["type"], wanted, above | {name})
+            yield from self._leaves((*path, child["name"]), child["type"], paths, above | {name})
 
     def inlined(self, wire_type: Any, defined: set[str]) -> Any:
-        """The type with each name defined where it stands first, so that it can be parsed alone."""
+        """The type with each name defined where it occurs first, so that it can be parsed alone."""
         resolved = self.resolve(wire_type)
         if isinstance(resolved, list):
             return [self.inlined(branch, defined) for branch in resolved]
@@ -104,12 +104,12 @@ def _reduced(schema: Any, *, text: bool) -> Any:
 
 
 def _reduced_named(schema: Any, *, text: bool) -> Any:
-    kept = {key: schema[key] for key in ("type", "name", "namespace", "symbols", "size") if key in schema}
+    reduced = {key: schema[key] for key in ("type", "name", "namespace", "symbols", "size") if key in schema}
     if "fields" in schema:
-        kept["fields"] = [
+        reduced["fields"] = [
             {"name": child["name"], "type": _reduced(child["type"], text=text)} for child in schema["fields"]
         ]
-    return kept
+    return reduced
 
 
 def is_record(wire_type: Any) -> bool:
@@ -119,8 +119,8 @@ def is_record(wire_type: Any) -> bool:
 
 def branches(wire_type: Any) -> list[Any]:
     """The branches that a value can have: of a union those beside null."""
-    found = wire_type if isinstance(wire_type, list) else [wire_type]
-    return [branch for branch in found if branch != "null"]
+    union = wire_type if isinstance(wire_type, list) else [wire_type]
+    return [branch for branch in union if branch != "null"]
 
 
 def is_bytes(schema: WireSchema, wire_type: Any) -> bool:
