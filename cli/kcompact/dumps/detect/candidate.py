@@ -21,7 +21,7 @@ class Recognised:
     layout: str
     dialect: Dialect
     shape: Any
-    topic: str | None = None  # where the file tells once, not record by record
+    topic: str | None = None  # where the file says it once, not record by record
     partition: int | None = None
     data_bytes: int | None = None  # where records end before the file does
     notes: tuple[str, ...] = ()  # beside the dialect's
@@ -29,7 +29,7 @@ class Recognised:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A file to be recognised: how messages name it, where its plain bytes lie, how they begin.
+    """A file to be recognised: how messages name it, where its plain bytes are, how they begin.
 
     ``start`` is where the text begins, after a byte order mark.
     """
@@ -78,7 +78,7 @@ def candidate(path: str, data_path: str) -> Candidate:
 def lines_in(body: bytes, *, whole: bool) -> Iterator[bytes]:
     """The lines of a body without their line feeds, one at a time: few are asked for.
 
-    Unless it is ``whole``, the last is cut, and left out if others stand before it.
+    Unless it is ``whole``, the last is cut, and left out if others come before it.
     """
     line, others_before = b"", False
     for line in BytesIO(body):

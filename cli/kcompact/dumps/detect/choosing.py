@@ -34,12 +34,12 @@ _FORMS_REMEMBERED = 256
 def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptions) -> Dialect:
     """The dialect of a sample, with the user's options worked in. Raises InputError."""
     forms = _forms_of(sample)
-    seen = _names_in(forms)
+    field_names = _names_in(forms)
     if options.dialect is not None:
         dialect = forced(options.dialect)
     else:
-        fitting = (one for one in _fitting(layout, forms) if _decodes(one, sample))
-        dialect = next(fitting, None) or guess_envelope(path, layout, set(seen), options)
+        fitting = (candidate for candidate in _fitting(layout, forms) if _decodes(candidate, sample))
+        dialect = next(fitting, None) or guess_envelope(path, layout, set(field_names), options)
     if dialect.refused is not None:
         raise InputError(f"{path}: {dialect.tool}: {dialect.refused}", hint=dialect.hint)
     if not dialect.sure and options.dialect is None and dialect.key_encoding == "text":
@@ -49,7 +49,7 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
     if notes:
         dialect = _changed(dialect, (("notes", dialect.notes + notes),))
     changes: dict[str, str | None] = {
-        role: None for role in _PLACES if not _is_there(getattr(dialect, role), seen, sample)
+        role: None for role in _PLACES if not _is_in_sample(getattr(dialect, role), field_names, sample)
     }
     for role in ("key", "value"):
         changes[f"{role}_encoding"] = _encoding_of(path, role, dialect, sample)
@@ -62,16 +62,16 @@ def _changed(dialect: Dialect, changes: tuple[tuple[str, Any], ...]) -> Dialect:
     return replace(dialect, **dict(changes))
 
 
-def _is_there(dotted: str | None, seen: frozenset[str], sample: list[Row]) -> bool:
-    """Whether a field stands in the sample, whose names are known two levels deep."""
-    return dotted in seen or any(True for _ in values_at(sample, dotted))
+def _is_in_sample(dotted: str | None, field_names: frozenset[str], sample: list[Row]) -> bool:
+    """Whether a field is in the sample, whose names are known two levels deep."""
+    return dotted in field_names or any(True for _ in values_at(sample, dotted))
 
 
 def _ask_for_base64(path: str, dialect: Dialect, sample: list[Row]) -> None:
     """Refuse to take keys as text that look like base64, all of them. Raises InputError."""
     keys = list(_texts(values_at(sample, dialect.key)))
-    said = dialect.key_marker is not None and any(dialect.key_marker in row for row in sample)
-    if dialect.layouts == ("csv_lines",) or said or not likely_base64(keys):
+    has_marker = dialect.key_marker is not None and any(dialect.key_marker in row for row in sample)
+    if dialect.layouts == ("csv_lines",) or has_marker or not likely_base64(keys):
         return
     decoded = ENCODINGS["base64"](keys[0].encode())
     raise InputError(
@@ -84,8 +84,8 @@ def _ask_for_base64(path: str, dialect: Dialect, sample: list[Row]) -> None:
 def _named_parts(dialect: Dialect) -> str:
     """The option for parts that have other names than in the plain envelope; "" if none has."""
     named = {role: getattr(dialect, role) for role in ROLES}
-    others = [f"{role}={name}" for role, name in named.items() if name not in (None, role)]
-    return f" --fields {','.join(others)}" if others else ""
+    assignments = [f"{role}={name}" for role, name in named.items() if name not in (None, role)]
+    return f" --fields {','.join(assignments)}" if assignments else ""
 
 
 def _encoding_of(path: str, role: str, dialect: Dialect, sample: list[Row]) -> str:
@@ -146,13 +146,15 @@ def _names_in(forms: frozenset[Form]) -> frozenset[str]:
 @lru_cache(_FORMS_REMEMBERED)
 def _fitting(layout: str, forms: frozenset[Form]) -> tuple[Dialect, ...]:
     """The dialects that records with these fields, in this order, can be of, if they decode."""
-    seen = _names_in(forms)
-    return tuple(one for one in DIALECTS if layout in one.layouts and _fits(one, seen, forms))
+    names = _names_in(forms)
+    return tuple(
+        dialect for dialect in DIALECTS if layout in dialect.layouts and _fits(dialect, names, forms)
+    )
 
 
-def _fits(dialect: Dialect, seen: frozenset[str], forms: Iterable[Form]) -> bool:
+def _fits(dialect: Dialect, field_names: frozenset[str], forms: Iterable[Form]) -> bool:
     """A dialect without a signature is never found, only named."""
-    if not dialect.signature or not dialect.signature <= seen or dialect.lacking & seen:
+    if not dialect.signature or not dialect.signature <= field_names or dialect.lacking & field_names:
         return False
     return dialect.likely_base64 or all(_in_order(dialect, names) for names, _ in forms)
 

@@ -24,7 +24,7 @@ def check_events(path: str, dialect: Dialect, values: Iterable[Any], options: Re
 
     ``dialect`` is the one of the table: one of bare events names their format.
     """
-    name, event = _found(values, dialect.value_encoding)
+    name, event = _first_event(values, dialect.value_encoding)
     name = name or (dialect.cdc if dialect.value == "" else None)
     if options.cdc is not None and name not in (options.cdc, None):
         raise InputError(
@@ -46,11 +46,11 @@ def check_events(path: str, dialect: Dialect, values: Iterable[Any], options: Re
 
 def parsed_values(values: Iterable[bytes | None]) -> list[Any]:
     """Sampled values that are JSON, parsed."""
-    found = []
+    documents = []
     for value in values:
         with suppress(orjson.JSONDecodeError):
-            found.append(orjson.loads(value or b""))
-    return found
+            documents.append(orjson.loads(value or b""))
+    return documents
 
 
 def _key_hint(name: str, fields: list[str]) -> str:
@@ -67,7 +67,7 @@ def _likely_key(fields: list[str]) -> str:
     return named or next(by_ending, None) or (fields[0] if fields else "FIELD")
 
 
-def _found(values: Iterable[Any], encoding: str) -> tuple[str | None, Any]:
+def _first_event(values: Iterable[Any], encoding: str) -> tuple[str | None, Any]:
     """The format of the first sampled value that is a change event, and that value."""
     for value in islice(values, _LOOKED_AT):
         parsed = _parsed(value, encoding) if isinstance(value, str) else value

@@ -38,35 +38,35 @@ _TAIL_BYTES = 1 << 16
 _EMPTY_ARRAY = re.compile(rb"\s*\[\s*\]\s*")
 
 
-def recognise_json(found: Candidate, options: ReadOptions) -> Recognised:
+def recognise_json(file: Candidate, options: ReadOptions) -> Recognised:
     """Recognise a file that begins with a brace or a bracket. Raises InputError."""
-    if first_byte(found.body) == b"[":
-        sample = _parsed(found, _elements(found))
-        return _recognised(found, "json_array", _array_shape(found), sample, options)
-    shape = TextShape(start=found.start, begin=found.head[: found.start], newline=newline_of(found.body))
-    if _is_glued(found, options):
-        raise glued(found.path)
-    is_lines, records = _records_in(found)
-    sample = _parsed(found, records)
-    if isinstance(sample[0], dict) and "records" in sample[0] and found.data_bytes <= LARGEST_BYTES:
-        wrapper = _wrapper(found)
+    if first_byte(file.body) == b"[":
+        sample = _parsed(file, _elements(file))
+        return _recognised(file, "json_array", _array_shape(file), sample, options)
+    shape = TextShape(start=file.start, begin=file.head[: file.start], newline=newline_of(file.body))
+    if _is_glued(file, options):
+        raise glued(file.path)
+    is_lines, records = _records_in(file)
+    sample = _parsed(file, records)
+    if isinstance(sample[0], dict) and "records" in sample[0] and file.data_bytes <= LARGEST_BYTES:
+        wrapper = _wrapper(file)
         if wrapper is not None:
-            return _recognised(found, "json_wrapper", wrapper, _records_of(sample[0]), options)
-    return _recognised(found, "json_lines" if is_lines else "json_objects", shape, sample, options)
+            return _recognised(file, "json_wrapper", wrapper, _records_of(sample[0]), options)
+    return _recognised(file, "json_lines" if is_lines else "json_objects", shape, sample, options)
 
 
-def _wrapper(found: Candidate) -> TextShape | None:
-    data = Path(found.data_path).read_bytes()
+def _wrapper(file: Candidate) -> TextShape | None:
+    data = Path(file.data_path).read_bytes()
     try:
-        return wrapper_shape(data, found.start)
+        return wrapper_shape(data, file.start)
     except UnreadableError as error:
         line = data.count(b"\n", 0, error.position) + 1
-        raise InputError(f"{found.path}:{line}: {error}", hint=error.hint) from error
+        raise InputError(f"{file.path}:{line}: {error}", hint=error.hint) from error
 
 
-def _is_glued(found: Candidate, options: ReadOptions) -> bool:
+def _is_glued(file: Candidate, options: ReadOptions) -> bool:
     """Whether lines are a key and a value that are both JSON: two objects, of which neither is a record."""
-    lines = [line.rstrip(b"\r") for line in islice(_lines(found), _GLUED_LINES)]
+    lines = [line.rstrip(b"\r") for line in islice(_lines(file), _GLUED_LINES)]
     if options.dialect is not None or not lines or not all(map(is_glued, lines)):
         return False
     first = ParsedJson(lines[0][: end_of_value(lines[0])]).value
@@ -78,16 +78,16 @@ _GLUED_LINES = 20
 
 
 def _recognised(
-    found: Candidate, layout: str, shape: TextShape, sample: list[Any], options: ReadOptions
+    file: Candidate, layout: str, shape: TextShape, sample: list[Any], options: ReadOptions
 ) -> Recognised:
     is_plain = set(map(type, sample)) == {dict}
     rows = sample if is_plain else [row for row in map(_as_row, sample) if row is not None]
     if not rows and sample and not options.key_fields:
         raise InputError(
-            f"{found.path}: JSON, but its elements are no records of key and value",
+            f"{file.path}: JSON, but its elements are no records of key and value",
             hint="a dump of bare values has no keys to compact on; export the keys too",
         )
-    dialect = choose_dialect(found.path, layout, rows, options)
+    dialect = choose_dialect(file.path, layout, rows, options)
     splittable = shape.splittable and not dialect.in_order
     return Recognised(layout, dialect, replace(shape, splittable=splittable))
 
@@ -102,62 +102,62 @@ def _as_row(value: Any) -> dict[str, Any] | None:
     return None
 
 
-def _records_in(found: Candidate) -> tuple[bool, Iterator[bytes]]:
+def _records_in(file: Candidate) -> tuple[bool, Iterator[bytes]]:
     """Whether records are lines; and the first of them. Raises InputError."""
-    start = found.start + after_noise(found.body)
-    if not found.whole and b"\n" not in found.head[start:]:
-        return _records_in_long_line(found, start)
-    is_lines = _is_lines(found)
-    return is_lines, _lines(found) if is_lines else _objects(found)
+    start = file.start + after_noise(file.body)
+    if not file.whole and b"\n" not in file.head[start:]:
+        return _records_in_long_line(file, start)
+    is_lines = _is_lines(file)
+    return is_lines, _lines(file) if is_lines else _objects(file)
 
 
-def _records_in_long_line(found: Candidate, start: int) -> tuple[bool, Iterator[bytes]]:
+def _records_in_long_line(file: Candidate, start: int) -> tuple[bool, Iterator[bytes]]:
     """As ``_records_in``, where a line is longer than the head: one huge record, or many side by side."""
-    end = end_of_first(found.data_path, start, min(found.data_bytes, start + LARGEST_RECORD_BYTES))
-    if end is None and found.data_bytes - start > LARGEST_RECORD_BYTES:
-        raise InputError(f"{found.path}: byte {start}: {TOO_LARGE}", hint=TOO_LARGE_HINT)
+    end = end_of_first(file.data_path, start, min(file.data_bytes, start + LARGEST_RECORD_BYTES))
+    if end is None and file.data_bytes - start > LARGEST_RECORD_BYTES:
+        raise InputError(f"{file.path}: byte {start}: {TOO_LARGE}", hint=TOO_LARGE_HINT)
     if end is None:
-        return True, _lines(found)  # it is cut off, which the index tells
-    with Path(found.data_path).open("rb") as source:
+        return True, _lines(file)  # it is cut off, which the index tells
+    with Path(file.data_path).open("rb") as source:
         source.seek(start)
         first, following = source.read(end - start), source.read(2)
     if following.startswith((b"\n", b"\r\n")) or not following:
         return True, iter([first])
-    return False, _objects(found)
+    return False, _objects(file)
 
 
-def _is_lines(found: Candidate) -> bool:
+def _is_lines(file: Candidate) -> bool:
     """Whether the first object ends where its line does."""
-    line, following = first_line(found.body, after_noise(found.body))
+    line, following = first_line(file.body, after_noise(file.body))
     try:
         ParsedJson(line)
     except ValueError:
         # Not JSON at all, or does the object go on? If lines follow that are objects, the first is broken.
-        return following >= 0 and _objects_in(found.body[following:])
+        return following >= 0 and _objects_in(file.body[following:])
     return True
 
 
-def _objects_in(rest: bytes) -> bool:
-    line = rest.lstrip(b"\r\n").partition(b"\n")[0].strip()
+def _objects_in(following: bytes) -> bool:
+    line = following.lstrip(b"\r\n").partition(b"\n")[0].strip()
     return line.startswith(b'{"') and line.endswith(b"}")
 
 
-def _lines(found: Candidate) -> Iterator[bytes]:
-    lines = lines_in(found.body, whole=found.whole)
+def _lines(file: Candidate) -> Iterator[bytes]:
+    lines = lines_in(file.body, whole=file.whole)
     return (line for line in lines if line and not line.isspace() and not line.startswith(b"%"))
 
 
-def _objects(found: Candidate) -> Iterator[bytes]:
-    start = found.start + after_noise(found.body)
-    for item in items_of(found.data_path, start, found.data_bytes, commas=False):
+def _objects(file: Candidate) -> Iterator[bytes]:
+    start = file.start + after_noise(file.body)
+    for item in items_of(file.data_path, start, file.data_bytes, commas=False):
         if item.opened == OPEN and item.closed == CLOSE:
             yield b"{" + item.data + b"}"
         if item.position > HEAD_BYTES:
             return
 
 
-def _elements(found: Candidate) -> Iterator[bytes]:
-    for item in items_of(found.data_path, found.start, found.data_bytes, commas=True):
+def _elements(file: Candidate) -> Iterator[bytes]:
+    for item in items_of(file.data_path, file.start, file.data_bytes, commas=True):
         data = item.data.strip()
         if item.opened != CLOSE and item.closed is not None and data and data != b"null":
             yield data
@@ -171,7 +171,7 @@ def _records_of(wrapper: dict[str, Any]) -> list[Any]:
     return [record for items in lists for record in items][:SAMPLE_RECORDS]
 
 
-def _parsed(found: Candidate, records: Iterator[bytes]) -> list[Any]:
+def _parsed(file: Candidate, records: Iterator[bytes]) -> list[Any]:
     """The records of a sample that can be parsed; the index pass refuses the others, with their lines."""
     sampled = list(islice(records, SAMPLE_RECORDS))
     with suppress(orjson.JSONDecodeError):
@@ -185,21 +185,21 @@ def _parsed(found: Candidate, records: Iterator[bytes]) -> list[Any]:
             refused = refused or (record, error)
     if not sample and refused is not None:
         reason, hint = why_not_json(*refused)
-        line = found.head.count(b"\n", 0, max(0, found.head.find(refused[0][:_TAIL_BYTES]))) + 1
-        raise InputError(f"{found.path}:{line}: {reason}", hint=hint) from refused[1]
-    if not sample and _EMPTY_ARRAY.fullmatch(found.body) and found.whole:
-        raise NoRecordsError(f"{found.path}: a JSON array without records", hint="was the topic empty?")
+        line = file.head.count(b"\n", 0, max(0, file.head.find(refused[0][:_TAIL_BYTES]))) + 1
+        raise InputError(f"{file.path}:{line}: {reason}", hint=hint) from refused[1]
+    if not sample and _EMPTY_ARRAY.fullmatch(file.body) and file.whole:
+        raise NoRecordsError(f"{file.path}: a JSON array without records", hint="was the topic empty?")
     if not sample:
         raise InputError(
-            f"{found.path}: begins like JSON, but has no whole record of JSON at its beginning",
+            f"{file.path}: begins like JSON, but has no whole record of JSON at its beginning",
             hint="is the file cut off, or empty, or is something printed between the records?",
         )
     return sample
 
 
-def _array_shape(found: Candidate) -> TextShape:
-    with Path(found.data_path).open("rb") as source:
-        source.seek(max(0, found.data_bytes - _TAIL_BYTES))
+def _array_shape(file: Candidate) -> TextShape:
+    with Path(file.data_path).open("rb") as source:
+        source.seek(max(0, file.data_bytes - _TAIL_BYTES))
         tail = source.read()
-    begin, between, end = array_texts(found.head, tail, found.start)
-    return TextShape(start=found.start, begin=begin, between=between, end=end)
+    begin, between, end = array_texts(file.head, tail, file.start)
+    return TextShape(start=file.start, begin=begin, between=between, end=end)

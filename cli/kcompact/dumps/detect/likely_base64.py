@@ -1,4 +1,4 @@
-"""Texts that are base64 though nothing says so: by their lengths, or as what they stand for is text."""
+"""Texts that are base64 though nothing says so: by their lengths, or as they decode to text."""
 
 from collections.abc import Iterable
 from itertools import islice
@@ -14,8 +14,8 @@ _PADDED_BITS = 16
 def likely_base64(texts: Iterable[str], enough: int = _ENOUGH) -> bool:
     """Whether all of the texts are base64 and it is no accident.
 
-    Either their lengths leave bits that must be zero, which other texts hardly have, or all that they stand
-    for is printable text. ``enough`` bits or characters of it are asked for.
+    Either their lengths leave bits that must be zero, which other texts hardly have, or all that they encode
+    is printable text. ``enough`` bits or characters of it are asked for.
     """
     distinct = {text for text in islice(texts, _LOOKED_AT) if text}
     try:
@@ -33,6 +33,6 @@ def _bits_of(text: str) -> int:
 
 def _is_printable(data: bytes) -> bool:
     try:
-        return all(one.isprintable() or one in "\t\r\n" for one in data.decode())
+        return all(character.isprintable() or character in "\t\r\n" for character in data.decode())
     except UnicodeDecodeError:
         return False

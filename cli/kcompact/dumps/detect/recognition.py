@@ -49,42 +49,42 @@ _REFUSED = {
 
 def recognise(path: str, data_path: str, options: ReadOptions) -> Recognised:
     """Recognise the plain file at ``data_path``; messages name it ``path``. Raises InputError."""
-    found = candidate(path, data_path)
-    options = _for_converted(found, options)
-    if found.head.startswith(AVRO_MAGIC):
+    file = candidate(path, data_path)
+    options = _for_converted(file, options)
+    if file.head.startswith(AVRO_MAGIC):
         return recognise_avro(path, data_path, options)
-    if found.head.startswith(PARQUET_MAGIC):
+    if file.head.startswith(PARQUET_MAGIC):
         return recognise_parquet(path, data_path, options)
-    _refuse_misnamed(found)
-    for magic, (what, hint) in _REFUSED.items():
-        if found.head.startswith(magic):
-            raise InputError(f"{path}: {what}, not a dump that kcompact reads", hint=hint)
-    if b"\0\0" in found.head[:_LOOKED_AT_BYTES]:
+    _refuse_misnamed(file)
+    for magic, (format_name, hint) in _REFUSED.items():
+        if file.head.startswith(magic):
+            raise InputError(f"{path}: {format_name}, not a dump that kcompact reads", hint=hint)
+    if b"\0\0" in file.head[:_LOOKED_AT_BYTES]:
         raise InputError(f"{path}: binary, and of no kind that kcompact reads", hint=_BINARY_HINT)
-    if found.is_blank:
+    if file.is_blank:
         raise InputError(f"{path}: nothing but blanks", hint="was the export interrupted?")
-    data_bytes, lines = end_of_records(found.tail(TAIL_BYTES), found.data_bytes)
-    found = replace(found, data_bytes=data_bytes, head=found.head[:data_bytes])
-    if found.is_blank:
+    data_bytes, lines = end_of_records(file.tail(TAIL_BYTES), file.data_bytes)
+    file = replace(file, data_bytes=data_bytes, head=file.head[:data_bytes])
+    if file.is_blank:
         raise InputError(f"{path}: no records, only what a tool says about itself", hint=_NOTHING_HINT)
-    is_json = first_byte(found.body) in (b"{", b"[") and not _is_text(found, options)
-    recognised = recognise_json(found, options) if is_json else recognise_text(found, options)
+    is_json = first_byte(file.body) in (b"{", b"[") and not _is_text(file, options)
+    recognised = recognise_json(file, options) if is_json else recognise_text(file, options)
     if not lines:
         return recognised
-    which = "a line" if lines == 1 else f"{lines} lines"
-    note = f"{which} at the end passed over, in which the tool talks about itself"
+    lines_text = "a line" if lines == 1 else f"{lines} lines"
+    note = f"{lines_text} at the end passed over, in which the tool talks about itself"
     return replace(recognised, data_bytes=data_bytes, notes=(note,))
 
 
-def _refuse_misnamed(found: Candidate) -> None:
+def _refuse_misnamed(file: Candidate) -> None:
     """Raise InputError for a file that its name calls Avro or Parquet, and that does not begin so."""
-    if not any(name in found.path.lower() for name in _NAMED):
+    if not any(name in file.path.lower() for name in _NAMED):
         return
-    _, suffixes = split_suffixes(PurePath(found.path).name)
+    _, suffixes = split_suffixes(PurePath(file.path).name)
     named = _NAMED.get(suffixes.lower().split(".")[1]) if suffixes else None
     if named is not None:
         raise InputError(
-            f"{found.path}: by its name {named}, but it does not begin as one",
+            f"{file.path}: by its name {named}, but it does not begin as one",
             hint="was the export cut, or damaged on its way? if it is of another format, rename it",
         )
 
@@ -97,10 +97,10 @@ _BINARY_HINT = (
 )
 
 
-def _is_text(found: Candidate, options: ReadOptions) -> bool:
+def _is_text(file: Candidate, options: ReadOptions) -> bool:
     """Whether a file that begins like JSON is text: the user names its columns, or its keys are JSON."""
-    line, following = first_line(found.body, after_noise(found.body))
-    return bool(options.columns) or ((following >= 0 or found.whole) and begins_with_key(line))
+    line, following = first_line(file.body, after_noise(file.body))
+    return bool(options.columns) or ((following >= 0 or file.whole) and begins_with_key(line))
 
 
 _NOTHING_HINT = "did the tool time out, or was it stopped, before it read a record? export the topic again"
@@ -113,10 +113,10 @@ _CONVERTED_LINE = re.compile(
 )
 
 
-def _is_base64(found: Candidate) -> bool:
+def _is_base64(file: Candidate) -> bool:
     """Whether keys and values of most lines are base64, and none says so, as kcompact does."""
     texts: list[str] = []
-    for line in islice(lines_in(found.body, whole=found.whole), SAMPLE_RECORDS):
+    for line in islice(lines_in(file.body, whole=file.whole), SAMPLE_RECORDS):
         with suppress(ValueError):
             record = ParsedJson(line).value
             if {"key_encoding", "value_encoding"} & record.keys():
@@ -126,21 +126,21 @@ def _is_base64(found: Candidate) -> bool:
     return 2 * len(encoded) > len(texts) and likely_base64(encoded)
 
 
-def _for_converted(found: Candidate, options: ReadOptions) -> ReadOptions:
+def _for_converted(file: Candidate, options: ReadOptions) -> ReadOptions:
     """Options without those that describe what another tool wrote, if kcompact wrote this file.
 
     ``verify`` is given a dump and what it was converted to, and one set of options for both.
     """
     if (
-        _CONVERTED_CSV.match(found.body)
-        or b'"name":"KafkaRecord","namespace":"kcompact"' in found.head[:_SCHEMA_BYTES]
+        _CONVERTED_CSV.match(file.body)
+        or b'"name":"KafkaRecord","namespace":"kcompact"' in file.head[:_SCHEMA_BYTES]
     ):
         return ReadOptions(canonical_keys=options.canonical_keys, cdc=options.cdc)
     dialect = [getattr(forced(options.dialect), role) for role in ROLES] if options.dialect else []
     names = {place.partition(".")[0] for place in (*options.fields.values(), *dialect) if place}
-    if not _CONVERTED_LINE.match(found.body):
+    if not _CONVERTED_LINE.match(file.body):
         return options
-    is_said = options.dialect is not None and options.may_be_converted
-    if options.columns or names - set(COLUMNS) or (is_said and not _is_base64(found)):
+    names_dialect = options.dialect is not None and options.may_be_converted
+    if options.columns or names - set(COLUMNS) or (names_dialect and not _is_base64(file)):
         return replace(options, dialect=None, columns=(), delimiter=None, fields={})
     return options

@@ -30,71 +30,71 @@ _SEPARATORS = "\t|;#, "  # of the console consumer (key.separator); the usual on
 _KARAPACE_V2 = b"/V2\n"
 
 
-def recognise_text(found: Candidate, options: ReadOptions) -> Recognised:
+def recognise_text(file: Candidate, options: ReadOptions) -> Recognised:
     """Recognise a file that is neither JSON nor binary. Raises InputError."""
     if options.columns:
-        return _with_columns(found, options)
-    if found.body.startswith(_KARAPACE_V2):
+        return _with_columns(file, options)
+    if file.body.startswith(_KARAPACE_V2):
         dialect = with_options(BY_NAME["karapace-v2"], options)
-        return _csv(found, dialect, dialect.columns, "\t", found.start + len(_KARAPACE_V2))
-    dump_log = dump_log_facts(found.head, found.start)
+        return _csv(file, dialect, dialect.columns, "\t", file.start + len(_KARAPACE_V2))
+    dump_log = dump_log_facts(file.head, file.start)
     if dump_log is not None:
-        if found.whole and holds_no_record(found.head):
+        if file.whole and holds_no_record(file.head):
             raise InputError(
-                f"{found.path}: kafka-dump-log printed batches, and no record",
+                f"{file.path}: kafka-dump-log printed batches, and no record",
                 hint="print with --print-data-log, which prints records with their keys and payloads",
             )
         shape, topic, partition = dump_log
-        shape = replace(shape, sections=sections_of(found.data_path))
+        shape = replace(shape, sections=sections_of(file.data_path))
         dialect = with_options(BY_NAME["dump-log"], options)
         return Recognised("dump_log", dialect, shape, topic, partition)
-    recognised = _labelled(found, options) or _with_header(found, options) or _delimited(found, options)
+    recognised = _labelled(file, options) or _with_header(file, options) or _delimited(file, options)
     if recognised is None:
-        raise _unknown(found)
+        raise _unknown(file)
     return recognised
 
 
-def _with_columns(found: Candidate, options: ReadOptions) -> Recognised:
+def _with_columns(file: Candidate, options: ReadOptions) -> Recognised:
     """The user named the columns; a first line that repeats the names is a header line."""
     dialect = with_options(forced(options.dialect or "text"), options)
-    line, newline, _ = found.body.partition(b"\n")
-    delimiter = options.delimiter or dialect.delimiter or _delimiter_for(found, len(options.columns))
-    start = found.start
+    line, newline, _ = file.body.partition(b"\n")
+    delimiter = options.delimiter or dialect.delimiter or _delimiter_for(file, len(options.columns))
+    start = file.start
     if line.rstrip(b"\r").decode("utf-8", "replace").split(delimiter) == list(options.columns):
         start += len(line) + len(newline)
-    return _csv(found, _named(dialect, options), options.columns, delimiter, start)
+    return _csv(file, _named(dialect, options), options.columns, delimiter, start)
 
 
-def _delimiter_for(found: Candidate, columns: int) -> str:
+def _delimiter_for(file: Candidate, columns: int) -> str:
     """The delimiter that makes so many columns in most of the lines. Raises InputError."""
-    lines = _whole_lines(found.body, found.whole)
-    wanted = columns - 1
+    lines = _whole_lines(file.body, file.whole)
+    gaps = columns - 1
     counts = {d: [line.count(d.encode()) for line in lines] for d in _DELIMITERS}
-    by_fit = sorted(_DELIMITERS, key=lambda d: -sum(count == wanted for count in counts[d]))
-    exactly = next((d for d in by_fit if 2 * sum(count == wanted for count in counts[d]) > len(lines)), None)
-    at_least = next((d for d in _DELIMITERS if all(count >= wanted for count in counts[d])), None)
+    by_fit = sorted(_DELIMITERS, key=lambda d: -sum(count == gaps for count in counts[d]))
+    exactly = next((d for d in by_fit if 2 * sum(count == gaps for count in counts[d]) > len(lines)), None)
+    at_least = next((d for d in _DELIMITERS if all(count >= gaps for count in counts[d])), None)
     if exactly is None and at_least is None:
         raise InputError(
-            f"{found.path}: nothing stands between {columns} columns in most of the lines",
+            f"{file.path}: nothing stands between {columns} columns in most of the lines",
             hint="name it with --delimiter, such as --delimiter ':' or --delimiter '\\t'",
         )
     return exactly or str(at_least)
 
 
-def _delimited(found: Candidate, options: ReadOptions) -> Recognised | None:
+def _delimited(file: Candidate, options: ReadOptions) -> Recognised | None:
     """A key and a value in each line, with one delimiter between them; None if it is something else."""
-    lines = [line.removesuffix(b"\r") for line in _whole_lines(found.body, found.whole)]
+    lines = [line.removesuffix(b"\r") for line in _whole_lines(file.body, file.whole)]
     delimiter = key_value_delimiter(lines, options.delimiter)
-    if delimiter is None or _looks_like(found) is not None or _is_binary(lines):
+    if delimiter is None or _looks_like(file) is not None or _is_binary(lines):
         return None
     columns = ("key", "value")
     dialect = with_options(forced(options.dialect or "text"), options)
     values = [first_cells(line, delimiter.encode(), 2)[-1] for line in lines]
     texts = [value.decode("utf-8", "replace") for value in values if value is not None]
-    taken = f"each line is taken for a key, {delimiter!r}, and a value"
-    notes = (*dialect.notes, taken, *check_events(found.path, dialect, texts, options))
+    reading = f"each line is taken for a key, {delimiter!r}, and a value"
+    notes = (*dialect.notes, reading, *check_events(file.path, dialect, texts, options))
     dialect = replace(_named(dialect, replace(options, columns=columns)), notes=notes)
-    return _csv(found, dialect, columns, delimiter, found.start)
+    return _csv(file, dialect, columns, delimiter, file.start)
 
 
 def _named(dialect: Dialect, options: ReadOptions) -> Dialect:
@@ -109,70 +109,70 @@ def _named(dialect: Dialect, options: ReadOptions) -> Dialect:
 _COLUMN_NAMES = ALIASES | {"key_size": ("keysize", "keylength"), "value_size": ("valuesize", "valuelength")}
 
 
-def _labelled(found: Candidate, options: ReadOptions) -> Recognised | None:
+def _labelled(file: Candidate, options: ReadOptions) -> Recognised | None:
     """Recognise the labelled columns of kafka-console-consumer; None if there are none."""
-    lines = [line.removesuffix(b"\r") for line in _whole_lines(found.body, found.whole)]
+    lines = [line.removesuffix(b"\r") for line in _whole_lines(file.body, file.whole)]
     separators = [options.delimiter] if options.delimiter else list(_SEPARATORS)
-    read = ((separator, labelled_columns(lines, separator.encode())) for separator in separators)
-    separator, columns = next(((text, names) for text, names in read if names is not None), ("", None))
+    attempts = ((separator, labelled_columns(lines, separator.encode())) for separator in separators)
+    separator, columns = next(((text, names) for text, names in attempts if names is not None), ("", None))
     if columns is None:
         return None
     if "key" not in columns:
         raise InputError(
-            f"{found.path}: kafka-console-consumer printed no keys ({', '.join(columns)})",
+            f"{file.path}: kafka-console-consumer printed no keys ({', '.join(columns)})",
             hint="export again with --property print.key=true, print.partition=true and print.offset=true",
         )
     dialect = with_options(BY_NAME["console-consumer"], options)
-    return _csv(found, _named(dialect, replace(options, columns=columns)), columns, separator, found.start)
+    return _csv(file, _named(dialect, replace(options, columns=columns)), columns, separator, file.start)
 
 
-def _with_header(found: Candidate, options: ReadOptions) -> Recognised | None:
+def _with_header(file: Candidate, options: ReadOptions) -> Recognised | None:
     """CSV with a header line; None if the first line is none."""
-    line, newline, rest = found.body.partition(b"\n")
+    line, newline, data = file.body.partition(b"\n")
     delimiter = options.delimiter or next((d for d in _DELIMITERS if d.encode() in line), ",")
     try:
         cells = cells_of(line.removesuffix(b"\r"), delimiter.encode())
     except BadCsvError:
         return None
     columns = tuple((cell or b"").decode("utf-8", "surrogateescape").strip() for cell in cells)
-    known = {alias for aliases in ALIASES.values() for alias in aliases}
-    if sum(plain_name(name) in known for name in columns) <= 1:  # one may well be data
+    all_aliases = {alias for aliases in ALIASES.values() for alias in aliases}
+    if sum(plain_name(name) in all_aliases for name in columns) <= 1:  # one may well be data
         return None
-    sample = _rows(columns, _whole_lines(rest, found.whole), delimiter) or [dict.fromkeys(columns)]
-    dialect = choose_dialect(found.path, "csv_lines", sample, options)
+    sample = _rows(columns, _whole_lines(data, file.whole), delimiter) or [dict.fromkeys(columns)]
+    dialect = choose_dialect(file.path, "csv_lines", sample, options)
     if columns == COLUMNS:  # kcompact's own, which quotes what is empty and not what is null
         dialect = replace(dialect, doubtful_key=frozenset(), doubtful_value=frozenset())
-    return _csv(found, dialect, columns, delimiter, found.start + len(line) + len(newline))
+    return _csv(file, dialect, columns, delimiter, file.start + len(line) + len(newline))
 
 
-def _looks_like(found: Candidate) -> tuple[str, str] | None:
+def _looks_like(file: Candidate) -> tuple[str, str] | None:
     """A format that is known, and not read: its name, and what to do instead. None for any other."""
-    return next((known for pattern, known in _LOOKS_LIKE.items() if re.match(pattern, found.body)), None)
+    return next((kind for pattern, kind in _LOOKS_LIKE.items() if re.match(pattern, file.body)), None)
 
 
-def _unknown(found: Candidate) -> InputError:
-    known = _looks_like(found)
-    if known is not None:
-        what, hint = known
-        return InputError(f"{found.path}: looks like {what}, which cannot be read back safely", hint=hint)
-    lines = [line.removesuffix(b"\r") for line in _whole_lines(found.body, found.whole)]
+def _unknown(file: Candidate) -> InputError:
+    kind = _looks_like(file)
+    if kind is not None:
+        name, hint = kind
+        return InputError(f"{file.path}: looks like {name}, which cannot be read back safely", hint=hint)
+    lines = [line.removesuffix(b"\r") for line in _whole_lines(file.body, file.whole)]
     if all(map(is_glued, lines)):
-        return glued(found.path)
+        return glued(file.path)
     if _is_binary(lines):
         return InputError(
-            f"{found.path}: binary keys or values in lines of text, which may hold line ends of their own",
+            f"{file.path}: binary keys or values in lines of text, which may hold line ends of their own",
             hint="export as JSON lines (kcat -J, with -s avro where that is what they are) or Avro",
         )
     names = _header_names(lines)
     if names:
         return InputError(
-            f"{found.path}: CSV with the header line {some(names)}, which names no key and no offset",
+            f"{file.path}: CSV with the header line {some(names)}, which names no key and no offset",
             hint="if two of its columns are the key and the value, say which with --fields"
             " key=COLUMN,value=COLUMN; if a row is a value as a whole, convert it to JSON lines"
             " (mlr --icsv --ojsonl cat) and name its key with --key-field",
         )
     return InputError(
-        f"{found.path}: text in which no delimiter between key and value is known",
+        f"{file.path}: text in which no delimiter between key and value is known",
         hint=f"name its columns, and what stands between them, such as {columns_to_type(lines)};"
         " or export as JSON lines (kcat -J)",
     )
@@ -218,20 +218,20 @@ _LOOKS_LIKE = {
 
 
 def _csv(
-    found: Candidate, dialect: Dialect, columns: tuple[str, ...], delimiter: str, start: int
+    file: Candidate, dialect: Dialect, columns: tuple[str, ...], delimiter: str, start: int
 ) -> Recognised:
     """Raises InputError for a part of the records that several columns may be."""
     parts = (getattr(dialect, part) for part in _COLUMN_NAMES)
     twice = next((name for name in parts if name and columns.count(name) > 1), None)
     if twice is not None:
         raise InputError(
-            f"{found.path}: {columns.count(twice)} columns are called {twice}",
+            f"{file.path}: {columns.count(twice)} columns are called {twice}",
             hint="give each column a name of its own, in the first line or in --columns",
         )
     shape = CsvShape(
         start=start,
-        begin=found.head[:start],
-        newline=newline_of(found.body),
+        begin=file.head[:start],
+        newline=newline_of(file.body),
         columns=columns,
         delimiter=delimiter,
         quoting=dialect.quoting,

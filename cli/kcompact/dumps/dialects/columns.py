@@ -68,17 +68,17 @@ def column_dialect(
     (``""``); with ``key_is_column`` a single one is a column like others.
     """
     named = fields_by_role(columns.names)
-    found: dict[str, Any] = {role: names[0] if names else None for role, names in named.items()}
+    places: dict[str, Any] = {role: names[0] if names else None for role, names in named.items()}
     if (options.key_fields or options.cdc) and not value_place(columns, options):
-        found = dict.fromkeys(found) | {"value": ""}
-    refuse_choices(columns.path, found, named, options)
+        places = dict.fromkeys(places) | {"value": ""}
+    refuse_choices(columns.path, places, named, options)
     single = options.key_fields[0] if len(options.key_fields) == 1 and options.cdc is None else None
     if single and key_is_column:
-        column = ".".join(filter(None, (found["value"], single)))
+        column = ".".join(filter(None, (places["value"], single)))
         if columns.holds(column):
-            found["key"] = column
+            places["key"] = column
             options = replace(options, key_fields=())
-    dialect = with_options(replace(base, **found), options)
+    dialect = with_options(replace(base, **places), options)
     _check(columns, dialect)
     return dialect
 

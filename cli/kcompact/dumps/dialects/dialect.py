@@ -16,7 +16,7 @@ class Dialect:
 
     Roles name the fields as dotted paths ("metadata.offset"); None: the dump never has it. ``signature``
     holds paths that must occur in the file's first records, ``lacking`` paths that must not. ``order``, the
-    order in which its names stand, tells tools apart that write the same names, and mean the same by them.
+    order of its names, tells tools apart that write the same names, and mean the same by them.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Dialect:
     headers_encoding: str = "text"
     named_headers: bool = False  # a header is {NAME: value}, not {"key": NAME, "value": value}
     timestamp_unit: str = "auto"  # "ms", "us", "s", or "auto": by form and size (timestamps.py)
-    key_error: str | None = None  # where this field stands, the key could not be decoded
+    key_error: str | None = None  # where this field is present, the key could not be decoded
     value_error: str | None = None
 
     # What a missing field and a zero-length one stand for: "null" or "empty".

@@ -38,34 +38,34 @@ def fields_by_role(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def refuse_choices(
-    path: str, found: Mapping[str, str | None], named: Mapping[str, list[str]], options: ReadOptions
+    path: str, places: Mapping[str, str | None], named: Mapping[str, list[str]], options: ReadOptions
 ) -> None:
     """Raise InputError where several fields may be a part of a record, and the user does not say which."""
-    told = {*options.fields, *(("key",) if options.key_fields else ())}
+    chosen_roles = {*options.fields, *(("key",) if options.key_fields else ())}
     for role, names in named.items():
-        if len(names) > 1 and found[role] and role not in told:
+        if len(names) > 1 and places[role] and role not in chosen_roles:
             raise InputError(
                 f"{path}: the {role} may be the field {some(names)}",
                 hint=f"say which of them it is with --fields {role}=FIELD",
             )
 
 
-def guess_envelope(path: str, layout: str, seen: set[str], options: ReadOptions) -> Dialect:
+def guess_envelope(path: str, layout: str, field_names: set[str], options: ReadOptions) -> Dialect:
     """A dialect from field names alone. Raises InputError unless key, and value or offset, are there.
 
     Business JSON may well have a ``key`` or a ``timestamp`` of its own, so one name proves nothing.
     """
-    named = fields_by_role(sorted(seen))
-    found: dict[str, Any] = {role: names[0] if names else None for role, names in named.items()}
-    if options.key_fields and (found["value"] is None or found["offset"] is None):
-        found = {**dict.fromkeys(ALIASES), "value": ""}  # bare values, whatever their fields are called
-    found |= options.fields
-    refuse_choices(path, found, named, options)
-    has_key = found["key"] is not None or options.key_fields
-    if not has_key or (found["value"] is None and found["offset"] is None):
+    named = fields_by_role(sorted(field_names))
+    places: dict[str, Any] = {role: names[0] if names else None for role, names in named.items()}
+    if options.key_fields and (places["value"] is None or places["offset"] is None):
+        places = {**dict.fromkeys(ALIASES), "value": ""}  # bare values, whatever their fields are called
+    places |= options.fields
+    refuse_choices(path, places, named, options)
+    has_key = places["key"] is not None or options.key_fields
+    if not has_key or (places["value"] is None and places["offset"] is None):
         raise InputError(
             f"{path}: no record of key and value that kcompact knows"
-            f" (fields: {some(sorted(seen)) or 'none'})",
+            f" (fields: {some(sorted(field_names)) or 'none'})",
             hint="name its fields with --fields key=FIELD,value=FIELD,offset=FIELD;"
             " a dump of bare values needs --key-field FIELD",
         )
@@ -75,5 +75,5 @@ def guess_envelope(path: str, layout: str, seen: set[str], options: ReadOptions)
         layouts=(layout,),
         sure=False,
         **(CSV_DOUBTS if layout == "csv_lines" else {}),
-        **found,
+        **places,
     )
