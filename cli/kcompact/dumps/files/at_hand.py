@@ -1,4 +1,4 @@
-"""Splits whose files lie on this machine's disk: objects of a store are brought there while they are read."""
+"""Splits whose files are on this machine's disk: objects of a store are brought there while they are read."""
 
 import hashlib
 import os
@@ -48,7 +48,7 @@ def file_at_hand(file: DumpFile, split: Split | None = None) -> Iterator[DumpFil
 
 
 def sha256_of(file: DumpFile) -> str:
-    """The SHA-256 of a file as it lies at its place, packed or not. Raises InputError if it has changed."""
+    """The SHA-256 of a file as it is at its place, packed or not. Raises InputError if it has changed."""
     with spool_folder() as spool:
         if file.origin is not None:
             file.origin.bring(spool)

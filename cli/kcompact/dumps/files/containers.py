@@ -86,12 +86,12 @@ CONTAINERS = {
 
 
 def unpack(path: str, spool: Path) -> tuple[str, str | None]:
-    """Where the plain bytes of ``path`` lie, and the container they came in (None: as they are).
+    """Where the plain bytes of ``path`` are, and the container they came in (None: as they are).
 
-    Standard input (``-``) and pipes are written to the spool folder first; objects of a store lie there
+    Standard input (``-``) and pipes are written to the spool folder first; objects of a store are there
     already (``origin.bring``). Raises InputError.
     """
-    data_path = _found(path, spool)
+    data_path = _plain_path(path, spool)
     head = first_bytes(data_path, _MAGIC_BYTES)
     for name, container in CONTAINERS.items():
         if head.startswith(container.magic):
@@ -99,7 +99,7 @@ def unpack(path: str, spool: Path) -> tuple[str, str | None]:
     return data_path, None
 
 
-def _found(path: str, spool: Path) -> str:
+def _plain_path(path: str, spool: Path) -> str:
     if is_address(path):
         return str(place_in(spool, path))
     return path if _is_file(path) else _spooled(path, spool)
@@ -135,9 +135,9 @@ def _unpacked(path: str, data_path: str, name: str, spool: Path) -> str:
 
 
 def _damaged(path: str, name: str, error: Exception) -> InputError:
-    what = "is cut off" if isinstance(error, EOFError) else "is damaged"
+    damage = "is cut off" if isinstance(error, EOFError) else "is damaged"
     return InputError(
-        f"{path}: the {name} archive {what} ({error})",
+        f"{path}: the {name} archive {damage} ({error})",
         hint="copy or export it again; what can still be unpacked is not the whole dump",
     )
 

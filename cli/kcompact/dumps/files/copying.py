@@ -58,8 +58,8 @@ def copy_ranges(path: str, starts: np.ndarray, lengths: np.ndarray, out: BinaryI
     written = 0
     loop = loaded_loop("range_loop")
     for first in range(0, len(starts), RANGES_AT_A_TIME):
-        here = slice(first, first + RANGES_AT_A_TIME)
-        merged = _merged(starts[here].astype(np.int64), lengths[here].astype(np.int64))
+        batch = slice(first, first + RANGES_AT_A_TIME)
+        merged = _merged(starts[batch].astype(np.int64), lengths[batch].astype(np.int64))
         pieces = _joined_in_windows(path, *merged) if loop is None else _joined_each(loop, path, *merged)
         for piece in pieces:
             written += out.write(piece)
@@ -67,7 +67,7 @@ def copy_ranges(path: str, starts: np.ndarray, lengths: np.ndarray, out: BinaryI
 
 
 def _joined_in_windows(path: str, starts: np.ndarray, lengths: np.ndarray) -> Iterator[bytes]:
-    """The ranges, some of them at a time, cut out of what lies between the first and the last."""
+    """The ranges, some of them at a time, cut out of all bytes from the first to the last."""
     for window, offsets, ends in _read_windows(path, starts, lengths, are_kept=False):
         yield b"".join([window[offset:end] for offset, end in zip(offsets, ends, strict=True)])
 
@@ -75,7 +75,7 @@ def _joined_in_windows(path: str, starts: np.ndarray, lengths: np.ndarray) -> It
 def _joined_each(
     loop: ModuleType, path: str, starts: np.ndarray, lengths: np.ndarray
 ) -> Iterator[memoryview]:
-    """The ranges, some of them at a time, without what lies between them.
+    """The ranges, some of them at a time, without the bytes between them.
 
     Each piece takes the place of the one before.
     """
@@ -117,7 +117,7 @@ def _windows(starts: np.ndarray, lengths: np.ndarray) -> Iterator[tuple[int, int
     first = 0
     while first < len(starts):
         limit = int(starts[first]) + WINDOW_BYTES
-        # Ranges ascend nearly always: look for the first that does not, or that lies too far on.
+        # Ranges ascend nearly always: look for the first that does not, or that is too far on.
         probe = min(len(starts), first + 4096)
         gaps = starts[first + 1 : probe] - ends[first : probe - 1]
         stops = np.flatnonzero((gaps < 0) | (gaps > LARGEST_GAP_BYTES) | (ends[first + 1 : probe] > limit))
@@ -130,7 +130,7 @@ def _read_into(window: memoryview, descriptor: int, start: int) -> None:
     """Fill the window, however many reads that takes. Raises EOFError where the file was cut."""
     filled = 0
     while filled < len(window):
-        done = os.preadv(descriptor, [window[filled:]], start + filled)
-        if not done:
+        count = os.preadv(descriptor, [window[filled:]], start + filled)
+        if not count:
             raise EOFError(start + filled)
-        filled += done
+        filled += count

@@ -24,7 +24,7 @@ _LENSES = re.compile(r"^(?P<end>[0-9]+)_\d+_\d+" + _EXTENSIONS)
 
 @dataclass(frozen=True)
 class NameFacts:
-    """Facts about a file's records that its path tells; None where it does not."""
+    """Facts about a file's records that its path gives; None where it does not."""
 
     topic: str | None = None
     partition: int | None = None
@@ -41,12 +41,12 @@ def name_facts(path: str) -> NameFacts:
     from_folders = _folder_facts(folders)
     for pattern in _FILE_PATTERNS:
         match = pattern.match(name)
-        found = match.groupdict() if match else {}
-        partition = _within(found.get("partition"), INT_MAX)
-        start = _within(found.get("start", "0"), LONG_MAX >> 1)  # rows are counted on from there
+        groups = match.groupdict() if match else {}
+        partition = _within(groups.get("partition"), INT_MAX)
+        start = _within(groups.get("start", "0"), LONG_MAX >> 1)  # rows are counted on from there
         if partition is not None and start is not None:
-            topic = found["topic"] or from_folders.topic
-            return NameFacts(topic, partition, start if "start" in found else None)
+            topic = groups["topic"] or from_folders.topic
+            return NameFacts(topic, partition, start if "start" in groups else None)
     if _LENSES.match(name) and folders and _within(folders[-1], INT_MAX) is not None:
         # Lenses: topic/partition/lastOffset_earliest_latest: its last offset orders files as well.
         topic = folders[-2] if len(folders) > 1 else None
@@ -61,7 +61,7 @@ def _within(text: str | None, largest: int) -> int | None:
 
 
 def topic_of(path: str) -> str:
-    """A topic's name where the records tell the partition, but not the topic.
+    """A topic's name where the records give the partition, but not the topic.
 
     From a folder ``topic=``, a file ``topic+partition+offset``, else the file's name without extensions;
     of files that are named after partitions only, the folder's.

@@ -14,23 +14,23 @@ def logs_left_out(notes: Iterable[SplitNotes]) -> set[Log]:
     return {log for of_split in notes for log in of_split.left_out}
 
 
-def refuse_unmatched(options: ReadOptions, read: Iterable[Log], left_out: Iterable[Log]) -> None:
+def refuse_unmatched(options: ReadOptions, logs: Iterable[Log], left_out: Iterable[Log]) -> None:
     """Raise InputError for a topic asked for of which nothing was read, or partitions that hold nothing.
 
     Of several topics each must be there, and have a record in one of the partitions. Of a list of partitions
     some may be empty.
     """
-    read = set(read)
-    topics = {topic for topic, _ in read}
-    there = read | set(left_out)
+    logs = set(logs)
+    topics = {topic for topic, _ in logs}
+    dump_logs = logs | set(left_out)
     for topic in sorted(options.topics - topics):
-        partitions = {partition for name, partition in there if name == topic}
+        partitions = {partition for name, partition in dump_logs if name == topic}
         if not partitions:
-            names = _named(sorted({name for name, _ in there}))
+            names = _named(sorted({name for name, _ in dump_logs}))
             raise InputError(f"--topic {topic}: no record of this topic", hint=f"the dump holds {names}")
         raise _no_partition(f" of {topic}", partitions)
-    if options.partitions and not read:
-        raise _no_partition("", {partition for _, partition in there})
+    if options.partitions and not logs:
+        raise _no_partition("", {partition for _, partition in dump_logs})
 
 
 def _no_partition(of_topic: str, partitions: set[int]) -> InputError:

@@ -28,19 +28,19 @@ class Origin:
 
     def cut(self, split_bytes: int) -> list[tuple[int, int]]:
         """Ranges of about ``split_bytes``; one where every task would have to unpack the whole."""
-        found: list[tuple[int, int]] = []
+        ranges: list[tuple[int, int]] = []
         for start, end in self.ranges:
-            if found and (not self.is_plain or end - found[-1][0] <= split_bytes):
-                found[-1] = found[-1][0], end
+            if ranges and (not self.is_plain or end - ranges[-1][0] <= split_bytes):
+                ranges[-1] = ranges[-1][0], end
             else:
-                found.append((start, end))
-        return found
+                ranges.append((start, end))
+        return ranges
 
     def bring(self, spool: Path) -> None:
         """Bring the whole of it into a task's folder. Raises InputError if it is another by now."""
-        found = bring([path for path, _ in self.stamps], spool)
+        stamps = bring([path for path, _ in self.stamps], spool)
         for path, stamp in self.stamps:
-            refuse_changed(path, stamp, found[path])
+            refuse_changed(path, stamp, stamps[path])
 
     def opened(self) -> BinaryIO:
         """A plain object, open for reading. Raises InputError if it is another by now."""

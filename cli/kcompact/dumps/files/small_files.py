@@ -7,7 +7,7 @@ from kcompact.dumps.records.layout import DumpFile, SplitToIndex
 
 
 def read_together(parts: Iterable[SplitToIndex]) -> Iterator[list[SplitToIndex]]:
-    """All parts, in their order; neighbours that are alike and fit into one window stand together."""
+    """All parts, in their order; neighbours that are alike and fit into one window are together."""
     group: list[SplitToIndex] = []
     group_bytes = 0
     for part in parts:
@@ -22,11 +22,11 @@ def read_together(parts: Iterable[SplitToIndex]) -> Iterator[list[SplitToIndex]]
         yield group
 
 
-def _are_alike(one: DumpFile, other: DumpFile) -> bool:
+def _are_alike(file: DumpFile, other: DumpFile) -> bool:
     """Whether the same bytes would read the same in both files."""
-    return one.file_id == other.file_id or _ways_to_read(one) == _ways_to_read(other)
+    return file.file_id == other.file_id or _ways_to_read(file) == _ways_to_read(other)
 
 
 def _ways_to_read(file: DumpFile) -> tuple[object, ...]:
-    wanted = file.topics, file.partitions, file.left_out
-    return file.layout, file.dialect, file.shape, file.topic, file.partition, file.start_offset, wanted
+    filters = file.topics, file.partitions, file.left_out
+    return file.layout, file.dialect, file.shape, file.topic, file.partition, file.start_offset, filters

@@ -58,10 +58,10 @@ def _local_files(argument: str) -> list[str]:
     if path.is_file():
         return [argument]
     if path.is_dir():
-        found = [file.removeprefix("./") for file in _files_in(str(path))]
-        if not found:
+        files = [file.removeprefix("./") for file in _files_in(str(path))]
+        if not files:
             raise InputError(f"{argument}: no dump files in this folder")
-        return sorted(found, key=natural_order)
+        return sorted(files, key=natural_order)
     if path.exists():  # a FIFO, as of process substitution
         return [argument]
     _refuse_address(argument)
@@ -71,10 +71,10 @@ def _local_files(argument: str) -> list[str]:
 def _matching(argument: str) -> list[str]:
     _refuse_address(argument)
     _require_listable(argument)
-    found = list(_matches(argument))
-    if not found:
+    files = list(_matches(argument))
+    if not files:
         raise InputError(f"{argument}: no file matches this pattern")
-    return sorted(found, key=natural_order)
+    return sorted(files, key=natural_order)
 
 
 def _refuse_address(argument: str) -> None:

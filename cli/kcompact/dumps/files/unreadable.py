@@ -39,9 +39,11 @@ def refuse(files: Sequence[UnreadableFile], *, keep_going: bool) -> InputError:
     )
 
 
-def leaving_out(left: LeftOut) -> LeavingOutError:
+def leaving_out(left_out: LeftOut) -> LeavingOutError:
     """The error that carries what is to be left out."""
-    return LeavingOutError(json.dumps([sorted(left.files), sorted(left.logs), sorted(left.topics)]))
+    return LeavingOutError(
+        json.dumps([sorted(left_out.files), sorted(left_out.logs), sorted(left_out.topics)])
+    )
 
 
 def left_out_by(error: LeavingOutError) -> LeftOut:
@@ -50,21 +52,21 @@ def left_out_by(error: LeavingOutError) -> LeftOut:
     return LeftOut(frozenset(map(tuple, files)), frozenset(map(tuple, logs)), frozenset(topics))
 
 
-def require_logs_left_out(left: LeftOut, logs_of_files: Mapping[str, set[Log]]) -> None:
+def require_logs_left_out(left_out: LeftOut, logs_of_files: Mapping[str, set[Log]]) -> None:
     """Raise LeavingOutError unless every log is left out that one of the files may hold records of.
 
     Names of files count as far as those of all files that can be read are true: ``orders-0.jsonl`` holds
     ``orders-0`` and nothing else, or at least nothing but ``orders``. ``logs_of_files``: by path, of the
     files that can be read. Raises InputError where a name says nothing.
     """
-    known = {path: logs for path, logs in logs_of_files.items() if logs}
-    topics = {topic for logs in known.values() for topic, _ in logs}
-    names_logs = bool(known) and all(logs == {_log_named(path)} for path, logs in known.items())
-    names_topics = bool(known) and all(
-        {topic for topic, _ in logs} == {_topic_named(path, topics)} for path, logs in known.items()
+    known_logs = {path: logs for path, logs in logs_of_files.items() if logs}
+    topics = {topic for logs in known_logs.values() for topic, _ in logs}
+    names_logs = bool(known_logs) and all(logs == {_log_named(path)} for path, logs in known_logs.items())
+    names_topics = bool(known_logs) and all(
+        {topic for topic, _ in logs} == {_topic_named(path, topics)} for path, logs in known_logs.items()
     )
     needed = LeftOut()
-    for path, reason in left.files:
+    for path, reason in left_out.files:
         log, topic = _log_named(path), _topic_named(path, topics)
         if names_logs and log is not None:
             needed = needed.plus(LeftOut(logs=frozenset({log})))
@@ -77,7 +79,7 @@ def require_logs_left_out(left: LeftOut, logs_of_files: Mapping[str, set[Log]]) 
                 hint="repair the file; to go on without it, give the others by name: logs may then be"
                 " incomplete",
             )
-    if not left.has_all(needed):
+    if not left_out.has_all(needed):
         raise leaving_out(needed)
 
 
@@ -98,9 +100,9 @@ def _topic_named(path: str, topics: Iterable[str]) -> str | None:
     return max(named, key=len, default=None)
 
 
-def described(left: LeftOut) -> str:
+def described(left_out: LeftOut) -> str:
     """The logs that were left out, and why, in one line."""
-    logs = [f"{topic}-{partition}" for topic, partition in sorted(left.logs)]
-    logs += [f"every partition of {topic}" for topic in sorted(left.topics)]
-    reasons = "; ".join(dict.fromkeys(reason for _, reason in sorted(left.files)))
+    logs = [f"{topic}-{partition}" for topic, partition in sorted(left_out.logs)]
+    logs += [f"every partition of {topic}" for topic in sorted(left_out.topics)]
+    reasons = "; ".join(dict.fromkeys(reason for _, reason in sorted(left_out.files)))
     return f"left out: {', '.join(logs)} ({reasons})"

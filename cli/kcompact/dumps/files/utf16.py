@@ -30,9 +30,9 @@ def as_utf8(path: str, data_path: str, spool: Path) -> str | None:
     head = first_bytes(data_path, _HEAD_BYTES)
     for encoding, beginning in _UNREAD.items():
         if beginning.match(head):
-            what = "" if encoding.startswith("UTF-32") else " without a byte order mark"
+            missing_mark = "" if encoding.startswith("UTF-32") else " without a byte order mark"
             raise InputError(
-                f"{path}: text in {encoding}{what}, which kcompact does not read",
+                f"{path}: text in {encoding}{missing_mark}, which kcompact does not read",
                 hint=f"make it UTF-8: iconv -f {encoding} -t UTF-8 FILE > NEW",
             )
     if not head.startswith(MARKS):
