@@ -32,35 +32,35 @@ def step(program: Path, folder: Path, **inputs: str) -> tuple[int, dict[str, str
     run = subprocess.run(
         ["bash", str(SCRIPT)], env=environment, cwd=ROOT, capture_output=True, text=True, check=False
     )
-    told = dict(line.split("=", 1) for line in outputs.read_text().splitlines())
-    return run.returncode, told, run.stdout + run.stderr
+    results = dict(line.split("=", 1) for line in outputs.read_text().splitlines())
+    return run.returncode, results, run.stdout + run.stderr
 
 
 def test_a_gate_that_is_reached_fails_the_step_and_counts_its_findings(program: Path, tmp_path: Path) -> None:
-    code, told, log = step(
+    code, results, log = step(
         program,
         tmp_path,
         COMMAND="inspect",
         DUMP="samples/orders.jsonl",
         OPTIONS="--max-gaps 0 --partitions '0,1'",
     )
-    assert (code, told["findings"]) == (1, "1")
-    assert ET.parse(told["report"]).getroot().get("failures") == "1"  # noqa: S314  made here
+    assert (code, results["findings"]) == (1, "1")
+    assert ET.parse(results["report"]).getroot().get("failures") == "1"  # noqa: S314  made here
     assert "::error file=samples/orders.jsonl,title=max-gaps::" in log
 
 
 def test_compact_hands_its_html_report_on(program: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    code, told, _ = step(
+    code, results, _ = step(
         program,
         tmp_path,
         COMMAND="compact",
         DUMP="samples/orders.jsonl\n",
         OPTIONS=f"-o {shlex.quote(str(out))}",
     )
-    assert (code, told["findings"]) == (0, "0")
+    assert (code, results["findings"]) == (0, "0")
     assert out.exists()
-    assert "<h1>Compaction report</h1>" in Path(told["report"]).read_text()
+    assert "<h1>Compaction report</h1>" in Path(results["report"]).read_text()
 
 
 def test_a_job_that_cannot_be_done_fails_the_step_with_2(program: Path, tmp_path: Path) -> None:

@@ -30,12 +30,12 @@ def test_model_predicts_offsets_checkpoint_and_segments(case: GoldenCase, i: int
     offsets, checkpoint = case.offsets(after), case.checkpoint(after)
     for log in case.logs:
         model, _, _ = run(case, i, log)
-        told = case.stage_log(after, log)
+        stage = case.stage_log(after, log)
         kept = [r.offset for b in model.batches() for r in b.records if r.offset >= model.log_start]
         assert kept == offsets[log]
         assert model.checkpoint == checkpoint.get(log)
-        assert model.log_start == told.log_start_offset
-        assert [s.base_offset for s in model.segments] == [s.base_offset for s in told.segments]
+        assert model.log_start == stage.log_start_offset
+        assert [s.base_offset for s in model.segments] == [s.base_offset for s in stage.segments]
 
 
 @pytest.mark.parametrize(("case", "i"), PAIRS, ids=IDS)
@@ -43,13 +43,13 @@ def test_model_predicts_what_was_logged(case: GoldenCase, i: int) -> None:
     for log in case.logs:
         _, rounds, logged = run(case, i, log)
         assert len(rounds) == len(logged)
-        for mine, broker in zip(rounds, logged, strict=True):
-            assert mine.first_dirty == broker.first_dirty_offset
-            assert mine.next_offset == broker.next_dirty_offset
-            assert mine.messages_read == broker.messages_read
+        for predicted, broker in zip(rounds, logged, strict=True):
+            assert predicted.first_dirty == broker.first_dirty_offset
+            assert predicted.next_offset == broker.next_dirty_offset
+            assert predicted.messages_read == broker.messages_read
             unseen = UNSEEN_WRITTEN.get((case.name, i), 0)
-            assert mine.messages_written + unseen == broker.messages_written
-            assert mine.invalid == broker.invalid_messages_read
+            assert predicted.messages_written + unseen == broker.messages_written
+            assert predicted.invalid == broker.invalid_messages_read
 
 
 @pytest.mark.parametrize(("case", "i"), PAIRS, ids=IDS)
@@ -59,9 +59,9 @@ def test_model_predicts_batches(case: GoldenCase, i: int) -> None:
         return
     for log in case.logs:
         model, _, _ = run(case, i, log)
-        found = [_seen(b, len(b.records) + (1 if b.marker else 0)) for b in model.batches()]
+        predicted = [_seen(b, len(b.records) + (1 if b.marker else 0)) for b in model.batches()]
         unseen = {b.base_offset for b in table[log]} - {b.base_offset for b in model.batches()}
-        assert found == [_seen(b, b.record_count) for b in table[log] if b.base_offset not in unseen]
+        assert predicted == [_seen(b, b.record_count) for b in table[log] if b.base_offset not in unseen]
         assert len(unseen) == UNSEEN_WRITTEN.get((case.name, i), 0)
 
 

@@ -24,13 +24,13 @@ def opens_badly(text: str) -> bool:
 
 
 def test_no_docstring_opens_with_what_or_with_a_rule() -> None:
-    found = [
+    places = [
         f"{file.relative_to(CLI)}:{line}"
         for file in sorted(CLI.rglob("*.py"))
         for line, text in texts(file)
         if opens_badly(text)
     ]
-    assert found == []
+    assert places == []
 
 
 @pytest.mark.parametrize(

@@ -26,11 +26,11 @@ def test_generated_dump_is_the_brokers() -> None:
 def test_stages_agree_with_their_segments(case: GoldenCase) -> None:
     for stage in {stage for pair in case.pairs for stage in pair}:
         for log, offsets in case.offsets(stage).items():
-            told = case.stage_log(stage, log)
-            assert all(told.log_start_offset <= offset < told.log_end_offset for offset in offsets)
+            stage_log = case.stage_log(stage, log)
+            assert all(stage_log.log_start_offset <= offset < stage_log.log_end_offset for offset in offsets)
             batches = (case.batches(stage) or {}).get(log)
             if batches is not None:
-                sizes = {segment.base_offset: segment.size_bytes for segment in told.segments}
+                sizes = {segment.base_offset: segment.size_bytes for segment in stage_log.segments}
                 for batch in batches:
                     sizes[batch.segment_base_offset or 0] -= batch.size_bytes
                 assert set(sizes.values()) == {0}
@@ -38,7 +38,7 @@ def test_stages_agree_with_their_segments(case: GoldenCase) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_logged_round_belongs_to_one_pair(case: GoldenCase) -> None:
-    found = [logged for index in range(len(case.pairs)) for logged in case.rounds(index)]
+    logged_rounds = [logged for index in range(len(case.pairs)) for logged in case.rounds(index)]
     unseen = 3 if case.name in {"w14-dirty-ratio", "w26-odd-checkpoints", "w33-choice"} else 0
     unseen = 2 if case.name == "w17-max-compaction-lag" else unseen  # a first round, not dumped
-    assert len(found) == len(case.facts.get("rounds", [])) - unseen
+    assert len(logged_rounds) == len(case.facts.get("rounds", [])) - unseen

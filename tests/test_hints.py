@@ -94,11 +94,11 @@ def test_hints_that_lost_records_once_would_be_noticed(text: str) -> None:
 def test_no_sentence_with_a_hint_s_words_escapes() -> None:
     """A hint that is put together elsewhere than where it is passed is found by the words it begins with."""
     seen = {place.partition(":")[0] for place, _ in HINTS}
-    told = {
+    modules = {
         str(path.relative_to(PACKAGE))
         for path in PACKAGE.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
         if re.match(r"(?:export|leave|remove|name|add|say) (?:the|it|them|what|again)\b", node.value)
     }
-    assert told - seen == set()
+    assert modules - seen == set()

@@ -62,7 +62,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _latest(dump: Path) -> dict[str, str | None]:
     """The last value of each key."""
-    return {one["key"]: one["payload"] for one in map(json.loads, dump.read_text().splitlines())}
+    return {record["key"]: record["payload"] for record in map(json.loads, dump.read_text().splitlines())}
 
 
 @pytest.mark.parametrize("title", RECIPES)
@@ -83,7 +83,9 @@ def test_the_nightly_line_runs_every_night(kcompact: Cli, folder: Path) -> None:
     run = kcompact(*line)
     assert run.exit_code == 0, run.stderr
     assert _latest(folder / "orders.compacted.jsonl")["order-1003"] == "later"
-    latest = {(one["partition"], one["key"]) for one in map(json.loads, (folder / "orders.jsonl").open())}
+    latest = {
+        (record["partition"], record["key"]) for record in map(json.loads, (folder / "orders.jsonl").open())
+    }
     assert len((folder / "orders.compacted.jsonl").read_text().splitlines()) == len(latest)
 
 

@@ -29,9 +29,9 @@ def test_the_model_tells_what_the_stages_send(key_bytes: int, shuffle: ModuleTyp
     met = shuffle.keys_met(RECORDS / 4, KEYS)
     work = shuffle.Workload(4, 2, KEYS, met, key_bytes)
 
-    found = shuffle.measured_bytes(RECORDS, work)
+    measured = shuffle.measured_bytes(RECORDS, work)
 
-    assert found == pytest.approx(shuffle.shuffled_bytes(work), rel=0.05)
+    assert measured == pytest.approx(shuffle.shuffled_bytes(work), rel=0.05)
 
 
 def test_the_model_cuts_and_merges_as_the_program_does(shuffle: ModuleType) -> None:

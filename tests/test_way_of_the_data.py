@@ -15,9 +15,11 @@ MOST_LINES_OF_A_SCREEN = 60
 
 def test_every_module_on_the_page_exists() -> None:
     modules = set(MODULE.findall(PAGE))
-    here = {name for name in modules if ((ROOT if name.startswith("tests/") else PACKAGE) / name).is_file()}
+    existing = {
+        name for name in modules if ((ROOT if name.startswith("tests/") else PACKAGE) / name).is_file()
+    }
     assert len(modules) > 50
-    assert modules == here
+    assert modules == existing
     assert all((PACKAGE / folder).is_dir() for folder in FOLDER.findall(PAGE))
 
 

@@ -22,9 +22,9 @@ def main() -> int:
 
 
 def _fill_closed_streams() -> None:
-    """Open what was closed (``>&-``), so that no file of the run gets its number and what is printed.
+    """Open closed standard streams (``>&-``), so that no file of the run gets their numbers, and our output.
 
-    Nobody can read from, or write to, what stands in for standard input and output.
+    Their replacements can be neither read from nor written to.
     """
     for number, mode in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:
@@ -47,11 +47,11 @@ def _leave_out_working_folder() -> None:
         return
 
 
-def _leave_out_relative_entries(named: list[str]) -> None:
-    """Python made them absolute at its start; one that is named absolutely as well is meant."""
-    for entry in named:
+def _leave_out_relative_entries(entries: list[str]) -> None:
+    """Take out relative entries, which Python made absolute, unless the same folder is an entry by itself."""
+    for entry in entries:
         folder = os.path.abspath(entry)  # noqa: PTH100  no pathlib yet
-        if not os.path.isabs(entry) and folder not in named and folder in sys.path:  # noqa: PTH117  see above
+        if not os.path.isabs(entry) and folder not in entries and folder in sys.path:  # noqa: PTH117  see above
             sys.path.remove(folder)
 
 

@@ -100,17 +100,17 @@ def _long_name(path: str) -> int:
 
 
 def _closed_to_us(path: str) -> int:
-    """Likewise: an argument lies in a folder that this user may not look into."""
+    """Likewise: an argument is in a folder that this user may not look into."""
     hint = "name another place, or give this user leave to look into the folders that it lies in"
     return _failed(InputError(f"{path}: Permission denied", hint=hint))
 
 
 def _unexpected(error: Exception, arguments: Sequence[str]) -> int:
     from kcompact.console import say, stderr
-    from kcompact.usage_errors import is_usage_error, said_plainly
+    from kcompact.usage_errors import is_usage_error, plain_error
 
     if is_usage_error(error):
-        return _failed(said_plainly(error, arguments))
+        return _failed(plain_error(error, arguments))
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG and error.filename:
         return _long_name(os.fsdecode(error.filename))
     if isinstance(error, PermissionError) and error.errno == errno.EACCES and error.filename:

@@ -44,7 +44,7 @@ def terminal_lines(text: str) -> str:
 def printable_key(key: bytes | None, limit_bytes: int = LIMIT_BYTES) -> str:
     r"""A key for people: different keys look different, and what is shown can be turned back.
 
-    ``null`` is no key; UTF-8 stands as text with escapes (a backslash as two), in quotes where it would
+    ``null`` is no key; UTF-8 is shown as text with escapes (a backslash as two), in quotes where it would
     read as something else; other bytes as ``0x`` and hexadecimal digits. A key longer than ``limit_bytes``
     is cut and ends with its length and 32 bits of its BLAKE2b: ``user-17…[300 bytes, 1f0c9a2e]``.
     """

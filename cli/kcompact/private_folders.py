@@ -10,11 +10,11 @@ from typing import BinaryIO
 def user_cache_folder() -> Path | None:
     """``kcompact`` in the user's cache folder, if that is ours; it need not exist yet."""
     home = os.environ.get("HOME")
-    named = os.environ.get("XDG_CACHE_HOME")
+    cache_home = os.environ.get("XDG_CACHE_HOME")
     if not home:
         return None
     usual = Path(home, "Library/Caches") if sys.platform == "darwin" else Path(home, ".cache")
-    folder = Path(named or usual) / "kcompact"
+    folder = Path(cache_home or usual) / "kcompact"
     try:
         private = is_private(folder) if folder.exists() else _is_ours(nearest_existing(folder))
     except OSError:

@@ -1,6 +1,6 @@
 """``python -m kcompact.recording CACHE``: make Java's ahead-of-time cache (started by ``engine.aot_cache``).
 
-Nobody watches this process: it says nothing, and what goes wrong leaves no cache behind.
+Nobody watches this process: it prints nothing, and a failure leaves no cache.
 """
 
 import sys

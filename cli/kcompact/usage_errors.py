@@ -1,7 +1,7 @@
 """A command line that cannot be understood, in the words of its options.
 
-Typer says these errors in the words of the library that reads values; its classes are told apart by what
-they carry, as Typer does not publish them.
+Typer's messages use the words of the library that parses values. Its error classes are not public, so they
+are recognised by their attributes.
 """
 
 from collections.abc import Sequence
@@ -19,11 +19,11 @@ def is_usage_error(error: Exception) -> bool:
     return hasattr(error, "format_message")
 
 
-def said_plainly(error: Any, arguments: Sequence[str]) -> KcompactError:
+def plain_error(error: Any, arguments: Sequence[str]) -> KcompactError:
     """A usage error of Typer as one of ours. Where it does not say of which command, the arguments do."""
     context = getattr(error, "ctx", None)
-    named = [word for word in arguments if word in HELP]
-    command = " ".join(["kcompact", *named[:1]]) if context is None else context.command_path
+    commands = [word for word in arguments if word in HELP]
+    command = " ".join(["kcompact", *commands[:1]]) if context is None else context.command_path
     hint = f"{command} --help shows how it is called"
     possibilities = getattr(error, "possibilities", None)
     if possibilities:
@@ -46,8 +46,8 @@ def _value_and_why(error: Any, parameter: Any) -> str:
     """``" yaml: not one of text, json, markdown"``."""
     details = _details(error)
     kind = details.get("type", "")
-    given = details.get("input")
-    value = f" {given}" if isinstance(given, str) else ""
+    entered_text = details.get("input")
+    value = f" {entered_text}" if isinstance(entered_text, str) else ""
     choices = parameter.type_descriptor.choices
     if choices:
         return f"{value}: not one of {', '.join(str(choice.value) for choice in choices)}"
@@ -62,5 +62,5 @@ def _value_and_why(error: Any, parameter: Any) -> str:
 def _details(error: Any) -> dict[str, Any]:
     """The fault that pydantic found, with the value as it was given."""
     cause = error.__cause__
-    found = cause.errors() if hasattr(cause, "errors") else []
-    return dict(found[0]) if found else {}
+    faults = cause.errors() if hasattr(cause, "errors") else []
+    return dict(faults[0]) if faults else {}

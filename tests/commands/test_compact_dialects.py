@@ -84,8 +84,8 @@ def test_a_doubtful_null_is_refused_only_where_it_counts(
     assert refused.exit_code == 2
     assert "--drop-tombstones depends on which it is" in refused.stderr
     assert "--tombstone" in refused.stderr
-    said = kcompact("compact", source, "--overwrite", "--drop-tombstones", "--tombstone", "null")
-    assert said.exit_code == 0
+    decided = kcompact("compact", source, "--overwrite", "--drop-tombstones", "--tombstone", "null")
+    assert decided.exit_code == 0
     assert (0, 3) in places(tmp_path / "rpk-23.3.compacted.json")
 
 

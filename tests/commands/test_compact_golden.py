@@ -64,11 +64,14 @@ def test_bytes_that_only_the_broker_can_tell_are_called_an_estimate(
     policy: str, is_said: bool, tmp_path: Path, kcompact: Cli
 ) -> None:
     compressed = GOLDEN / "w09-batches-compressed"
-    told = [f"--segments={compressed / 'before.segments'}", f"--batches={compressed / 'before.batches'}"]
+    known_files = [
+        f"--segments={compressed / 'before.segments'}",
+        f"--batches={compressed / 'before.batches'}",
+    ]
     limit = ["--retention-bytes=1GiB"] if is_said else []
 
     run = kcompact(
-        *("compact", compressed / "before.jsonl", "-o", tmp_path / "out.jsonl", *told),
+        *("compact", compressed / "before.jsonl", "-o", tmp_path / "out.jsonl", *known_files),
         *(f"--cleanup-policy={policy}", *limit),
     )
 
@@ -96,12 +99,12 @@ def _options(case: GoldenCase, number: int, folder: Path) -> list[str]:
         options += ["--topic-config", f"{topic}={path}"]
     lines = []
     for topic, partition in case.logs:
-        told = case.stage_log(before, (topic, partition))
+        stage = case.stage_log(before, (topic, partition))
         for name in ("log_start_offset", "log_end_offset", "last_stable_offset"):
-            options += [f"--{name.replace('_', '-')}", f"{topic}-{partition}={getattr(told, name)}"]
+            options += [f"--{name.replace('_', '-')}", f"{topic}-{partition}={getattr(stage, name)}"]
         lines += [
             f"{topic} {partition} {segment.base_offset} {segment.size_bytes} {segment.mtime_ms}"
-            for segment in told.segments
+            for segment in stage.segments
         ]
     (folder / "segments").write_text("\n".join(lines) + "\n")
     options += ["--segments", str(folder / "segments")]
@@ -115,12 +118,12 @@ def _options(case: GoldenCase, number: int, folder: Path) -> list[str]:
 def _map_options(case: GoldenCase) -> list[str]:
     if "map" not in case.facts:
         return []
-    told = case.facts["map"]
+    map_facts = case.facts["map"]
     return [
         "--log-cleaner-dedupe-buffer-size",
-        str(told["log.cleaner.dedupe.buffer.size"]),
+        str(map_facts["log.cleaner.dedupe.buffer.size"]),
         "--log-cleaner-io-buffer-load-factor",
-        str(told["log.cleaner.io.buffer.load.factor"]),
+        str(map_facts["log.cleaner.io.buffer.load.factor"]),
     ]
 
 

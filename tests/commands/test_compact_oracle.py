@@ -52,7 +52,9 @@ def random_records(chance: random.Random, keys: list[bytes], *, keyless: bool) -
     for record in sorted(records, key=lambda record: order[id(record)]):
         by_log.setdefault(record[:2], []).append(record)
     # Interleaved as a consumer meets them: any log next, each log in its order.
-    queues = {log: sorted(found, key=lambda record: record.offset) for log, found in by_log.items()}
+    queues = {
+        log: sorted(log_records, key=lambda record: record.offset) for log, log_records in by_log.items()
+    }
     mixed = []
     while queues:
         log = chance.choice(sorted(queues))

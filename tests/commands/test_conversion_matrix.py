@@ -119,7 +119,7 @@ ODD_KEYS = [b"", b'say "hi", x', b"a\nb", b"null", b"\xff\x00", b"plain"]
 
 def records_of(*, large: bool) -> list[Record]:
     """The sample, and what is odd, over and over; the last record is a tombstone in the first partition."""
-    found, offsets = [], dict.fromkeys(range(3), 0)
+    records, offsets = [], dict.fromkeys(range(3), 0)
     keys = itertools.product(ODD_KEYS, ODD_VALUES)
     odd = [
         Record("orders", n % 3, 0, NOW_MS - 5, *pair, (("h", b"1"), ("n", None)))
@@ -127,8 +127,8 @@ def records_of(*, large: bool) -> list[Record]:
     ]
     for record in (sample() + odd) * (COPIES if large else 1):
         offsets[record.partition] += 2 if record.offset % 50 == 0 else 1
-        found.append(record._replace(offset=offsets[record.partition]))
-    return [*found, found[0]._replace(partition=0, offset=offsets[0] + 1, value=None)]
+        records.append(record._replace(offset=offsets[record.partition]))
+    return [*records, records[0]._replace(partition=0, offset=offsets[0] + 1, value=None)]
 
 
 RECORDS = {large: records_of(large=large) for large in BOTH}
@@ -194,5 +194,5 @@ def check_the_way_back(cell: Cell, output: Path, expected: list[Record], kcompac
 def test_everyday_meets_each_layout_in_each_format_and_all_pairs_of_axes() -> None:
     everyday = cells(whole=False)
     assert {(cell.layout, cell.format) for cell in everyday} == set(itertools.product(LAYOUTS, FORMATS))
-    for one, other in itertools.combinations(range(len(Axes._fields)), 2):
-        assert len({(cell.axes[one], cell.axes[other]) for cell in everyday}) == 4
+    for axis, other in itertools.combinations(range(len(Axes._fields)), 2):
+        assert len({(cell.axes[axis], cell.axes[other]) for cell in everyday}) == 4

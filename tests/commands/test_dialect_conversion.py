@@ -49,14 +49,14 @@ CASES = cases(whole=os.environ.get("KCOMPACT_MATRIX") == "whole")
 def twin(told: Told) -> dict[Place, Record]:
     """The records of plain.jsonl that the tool tells, by partition and offset."""
     rows = map(json.loads, (FIXTURES / "plain.jsonl").read_text().splitlines())
-    found = {}
+    records = {}
     for row in rows:
         if row["offset"] in told.lacking:
             continue
         value = None if row["value"] is None or (told.merged and not row["value"]) else row["value"].encode()
         place = row["partition"], row["offset"]
-        found[place] = Record(row["topic"], *place, row["timestamp"], row["key"].encode(), value)
-    return found
+        records[place] = Record(row["topic"], *place, row["timestamp"], row["key"].encode(), value)
+    return records
 
 
 def respelt(data: bytes, spelling: str) -> bytes:
@@ -99,9 +99,9 @@ def test_a_tool_s_records_arrive_in_another_format(case: Case, tmp_path: Path, k
         state = []  # which names the output that it belongs to
     records = twin(told)
     retained = clean(records.values(), Settings()).retained
-    found = {(record.partition, record.offset): record for record in READERS[case.format](output)}
-    assert found.keys() == {(record.partition, record.offset) for record in retained}
-    for place, record in found.items():
+    output_records = {(record.partition, record.offset): record for record in READERS[case.format](output)}
+    assert output_records.keys() == {(record.partition, record.offset) for record in retained}
+    for place, record in output_records.items():
         assert record.key == records[place].key
         assert is_same(record.value, records[place].value, told)
     if not told.doubt:

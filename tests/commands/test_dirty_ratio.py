@@ -20,10 +20,10 @@ Kcompact = Callable[..., Any]
 
 def options(case: GoldenCase, scratch: Path) -> list[str]:
     """All that the broker knew before the first pair's rounds."""
-    given = options_of(case, 0, scratch)
+    arguments = options_of(case, 0, scratch)
     if write_checkpoint(case, 0, scratch / "checkpoint"):
-        given.append(f"--checkpoint={scratch / 'checkpoint'}")
-    return given
+        arguments.append(f"--checkpoint={scratch / 'checkpoint'}")
+    return arguments
 
 
 def judged(case: GoldenCase, kcompact: Kcompact, scratch: Path) -> dict[str, Any]:
@@ -53,11 +53,14 @@ def test_what_a_broker_cleaned_is_eligible_and_taken_in_its_order(
 ) -> None:
     case = CASES[name]
     logs = judged(case, kcompact, tmp_path)
-    cleaned = {f"{done.log[0]}-{done.log[1]}": done for done in case.rounds(0)}
-    assert [log for log, found in logs.items() if found["eligible"]] == list(cleaned)
-    for log, done in cleaned.items():
-        assert logs[log]["first_dirty_offset"] == done.first_dirty_offset
-        assert logs[log]["first_uncleanable_offset"] == done.next_dirty_offset
+    cleaned = {
+        f"{cleaning_round.log[0]}-{cleaning_round.log[1]}": cleaning_round
+        for cleaning_round in case.rounds(0)
+    }
+    assert [log for log, facts in logs.items() if facts["eligible"]] == list(cleaned)
+    for log, cleaning_round in cleaned.items():
+        assert logs[log]["first_dirty_offset"] == cleaning_round.first_dirty_offset
+        assert logs[log]["first_uncleanable_offset"] == cleaning_round.next_dirty_offset
 
 
 def test_the_ratio_is_the_broker_s_just_below_just_above_and_at_the_threshold(
@@ -66,14 +69,14 @@ def test_the_ratio_is_the_broker_s_just_below_just_above_and_at_the_threshold(
     case = CASES["w14-dirty-ratio"]
     logs = judged(case, kcompact, tmp_path)
     for topic, facts in case.facts["ratios"].items():
-        found = logs[f"{topic}-0"]
-        assert found["dirty_ratio"] == facts["ratio"]
-        assert (found["clean_bytes"], found["cleanable_bytes"]) == (
+        log = logs[f"{topic}-0"]
+        assert log["dirty_ratio"] == facts["ratio"]
+        assert (log["clean_bytes"], log["cleanable_bytes"]) == (
             facts["cleanBytes"],
             facts["cleanableBytes"],
         )
-        assert found["binding_limit"] == "ratio"
-        assert found["estimate"] is None
+        assert log["binding_limit"] == "ratio"
+        assert log["estimate"] is None
 
 
 def test_the_filthiest_log_comes_first_and_the_maximum_lag_gives_no_precedence(
@@ -81,7 +84,7 @@ def test_the_filthiest_log_comes_first_and_the_maximum_lag_gives_no_precedence(
 ) -> None:
     case = CASES["w33-choice"]
     logs = judged(case, kcompact, tmp_path)
-    assert {log: found["dirty_ratio"] for log, found in logs.items()} == {
+    assert {log: facts["dirty_ratio"] for log, facts in logs.items()} == {
         f"{topic}-0": ratio for topic, ratio in case.facts["ratios"].items()
     }
     assert list(logs) == ["w33-high-0", "w33-low-0", "w33-forced-0"]
@@ -100,20 +103,20 @@ def test_what_keeps_a_log_from_being_cleaned_is_named(
     name: str, binding_limit: str, kcompact: Kcompact, tmp_path: Path
 ) -> None:
     logs = judged(CASES[name], kcompact, tmp_path).values()
-    [found] = [log for log in logs if not log["eligible"]]
-    assert found["binding_limit"] == binding_limit
-    assert found["smallest_change"] is not None
+    [uncleaned] = [log for log in logs if not log["eligible"]]
+    assert uncleaned["binding_limit"] == binding_limit
+    assert uncleaned["smallest_change"] is not None
 
 
 def test_the_broker_log_says_what_the_broker_said(kcompact: Kcompact, tmp_path: Path) -> None:
     case = CASES["w33-choice"]
     dump = case.path("before", "jsonl")
     run = kcompact("dirty-ratio", dump, *options(case, tmp_path), "--format", "broker-log")
-    said = (case.folder / "cleaner.log").read_text()
+    broker_log = (case.folder / "cleaner.log").read_text()
     ours = run.stdout.splitlines()
     assert len(ours) == 4
     for line in ours[:3]:  # which segments of which log, and in which offset range
-        assert line.removeprefix("INFO ") in said
+        assert line.removeprefix("INFO ") in broker_log
     assert "\tCleanable partitions: 3, Delayed partitions: 1, max delay: 951293" in ours[3]
 
 
@@ -135,10 +138,10 @@ def test_without_a_checkpoint_both_figures_are_given(kcompact: Kcompact) -> None
 
 
 def test_what_would_go_is_what_compact_removes(kcompact: Kcompact) -> None:
-    told = json.loads(kcompact("dirty-ratio", ORDERS, "--format", "json").stdout)["logs"]
-    done = json.loads(kcompact("compact", ORDERS, "--dry-run", "--format", "json").stdout)["logs"]
-    removed = {log["partition"]: log["records"] - log["kept"] for log in done}
-    assert {log["partition"]: log["gain"]["removable_records"] for log in told} == removed
+    dirty_logs = json.loads(kcompact("dirty-ratio", ORDERS, "--format", "json").stdout)["logs"]
+    compacted_logs = json.loads(kcompact("compact", ORDERS, "--dry-run", "--format", "json").stdout)["logs"]
+    removed = {log["partition"]: log["records"] - log["kept"] for log in compacted_logs}
+    assert {log["partition"]: log["gain"]["removable_records"] for log in dirty_logs} == removed
 
 
 def test_a_row_of_a_list_is_what_its_value_alone_gives(kcompact: Kcompact) -> None:
@@ -172,14 +175,14 @@ def test_a_small_dedupe_buffer_needs_more_rounds(kcompact: Kcompact, tmp_path: P
 @pytest.mark.parametrize("option", ["segments", "batches"])
 def test_batches_tell_segments_and_aborted_data(option: str, kcompact: Kcompact) -> None:
     case = CASES["w10-transactions"]
-    [done] = case.rounds(0)
-    stable = case.stage_log("before", done.log).last_stable_offset
-    given = [f"--{option}={case.path('before', option)}", f"--last-stable-offset={stable}"]
-    run = kcompact("dirty-ratio", case.path("before", "jsonl"), *given, "--format", "json")
+    [cleaning_round] = case.rounds(0)
+    stable = case.stage_log("before", cleaning_round.log).last_stable_offset
+    options = [f"--{option}={case.path('before', option)}", f"--last-stable-offset={stable}"]
+    run = kcompact("dirty-ratio", case.path("before", "jsonl"), *options, "--format", "json")
     [log] = json.loads(run.stdout)["logs"]
     assert (log["first_dirty_offset"], log["first_uncleanable_offset"]) == (
-        done.first_dirty_offset,
-        done.next_dirty_offset,
+        cleaning_round.first_dirty_offset,
+        cleaning_round.next_dirty_offset,
     )
     assert (log["gain"]["aborted_records"] > 0) == (option == "batches")
 
@@ -191,8 +194,8 @@ def test_a_pair_of_dumps_tells_aborted_data_and_where_a_transaction_is_open(kcom
     pair = kcompact("dirty-ratio", dump, "--read-committed", committed, "--format", "json")
     stable = case.stage_log("before", case.logs[0]).last_stable_offset
     exact = ["--last-stable-offset", stable, "--batches", batches]
-    told = kcompact("dirty-ratio", dump, *exact, "--format", "json")
-    [by_pair], [by_batches] = (json.loads(run.stdout)["logs"] for run in (pair, told))
+    single = kcompact("dirty-ratio", dump, *exact, "--format", "json")
+    [by_pair], [by_batches] = (json.loads(run.stdout)["logs"] for run in (pair, single))
     assert by_pair["binding_limit"] == "ratio"
     assert by_pair["last_stable_offset"] == stable
     # Told segments end the range earlier, at a base offset, so compare what lies below it.
@@ -208,21 +211,21 @@ def test_a_checkpoint_behind_the_dump_raises_the_log_end_unless_that_is_told(
     arguments = ("dirty-ratio", ORDERS, "--checkpoint", checkpoint, "--format", "json")
     raised = kcompact(*arguments)
     reset = kcompact(*arguments, "--log-end-offset", "orders-0=1432")
-    found = [
+    logs = [
         next(log for log in json.loads(run.stdout)["logs"] if log["partition"] == 0)
         for run in (raised, reset)
     ]
-    assert (found[0]["log_end_offset"], found[0]["binding_limit"]) == (5000, "nothing dirty")
-    assert (found[1]["checkpoint_reset"], found[1]["first_dirty_offset"]) == (True, 1200)
+    assert (logs[0]["log_end_offset"], logs[0]["binding_limit"]) == (5000, "nothing dirty")
+    assert (logs[1]["checkpoint_reset"], logs[1]["first_dirty_offset"]) == (True, 1200)
     assert "orders-0: the checkpoint, 5000, lies behind the dump's end" in raised.stderr
     assert "orders-0: the checkpoint, 5000, is not between log start 1200 and log end 1432" in reset.stderr
 
 
 def test_a_ratio_above_the_gate_is_a_finding(kcompact: Kcompact) -> None:
     fine = kcompact("dirty-ratio", ORDERS, "--fail-above", "1")
-    found = kcompact("dirty-ratio", ORDERS, "--fail-above", "0.99")
-    assert (fine.exit_code, found.exit_code) == (0, 1)
-    assert "orders-0: dirty ratio 1.0000 is above 0.99; no checkpoint is given" in found.stderr
+    gated = kcompact("dirty-ratio", ORDERS, "--fail-above", "0.99")
+    assert (fine.exit_code, gated.exit_code) == (0, 1)
+    assert "orders-0: dirty ratio 1.0000 is above 0.99; no checkpoint is given" in gated.stderr
 
 
 def test_text_and_markdown_show_the_same_cells(kcompact: Kcompact) -> None:
@@ -260,7 +263,7 @@ def test_a_dump_is_never_replaced_by_its_report(kcompact: Kcompact, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("options", "reason"),
     [
         (["--min-cleanable-dirty-ratio", "2"], "from 0 to 1"),
         (["--min-compaction-lag-ms", "2d", "--max-compaction-lag-ms", "1d"], "exceeds"),
@@ -271,10 +274,10 @@ def test_a_dump_is_never_replaced_by_its_report(kcompact: Kcompact, tmp_path: Pa
         (["--segments", str(CASES["w01-upserts"].path("before", "segments"))], "is about w01-0"),
     ],
 )
-def test_what_cannot_be_is_refused(kcompact: Kcompact, given: list[str], said: str) -> None:
-    run = kcompact("dirty-ratio", ORDERS, *given)
+def test_what_cannot_be_is_refused(kcompact: Kcompact, options: list[str], reason: str) -> None:
+    run = kcompact("dirty-ratio", ORDERS, *options)
     assert run.exit_code == 2
-    assert said in run.stderr
+    assert reason in run.stderr
 
 
 def test_segments_that_start_behind_the_dump_are_asked_about(kcompact: Kcompact, tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def test_exit_codes(options: list[str], exit_code: int, dump: Path, kcompact: Cl
 
 
 @pytest.mark.parametrize(
-    ("ends", "exit_code", "told"),
+    ("ends", "exit_code", "finding"),
     [
         ("orders:0:4\norders:1:2\n", 0, None),
         ("orders 0 4\n# from the broker\norders 1 2\n", 0, None),
@@ -133,13 +133,15 @@ def test_exit_codes(options: list[str], exit_code: int, dump: Path, kcompact: Cl
         ("orders:0:4\n", 0, "note: orders-1: no expected end offset"),
     ],
 )
-def test_expected_end_offsets(ends: str, exit_code: int, told: str | None, dump: Path, kcompact: Cli) -> None:
+def test_expected_end_offsets(
+    ends: str, exit_code: int, finding: str | None, dump: Path, kcompact: Cli
+) -> None:
     expected = dump.with_name("ends.txt")
     expected.write_text(ends)
     run = kcompact("inspect", dump, "--expect-end-offsets", expected)
 
     assert run.exit_code == exit_code
-    assert told in run.stdout if told else "end offset" not in run.stdout
+    assert finding in run.stdout if finding else "end offset" not in run.stdout
 
 
 def test_logs_that_are_filtered_out_are_not_missed(dump: Path, kcompact: Cli) -> None:

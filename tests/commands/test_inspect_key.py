@@ -37,9 +37,9 @@ def dump(tmp_path: Path) -> Path:
 
 
 def records(run: Run) -> list[tuple[object, ...]]:
-    (found,) = json.loads(run.stdout)["keys"]
+    (history,) = json.loads(run.stdout)["keys"]
     names = ("partition", "offset", "is_tombstone", "superseded_by_offset")
-    return [tuple(one[name] for name in names) for one in found["records"]]
+    return [tuple(record[name] for name in names) for record in history["records"]]
 
 
 def test_every_record_is_told_in_time_with_what_supersedes_it(kcompact: Cli, dump: Path) -> None:
@@ -47,7 +47,7 @@ def test_every_record_is_told_in_time_with_what_supersedes_it(kcompact: Cli, dum
     assert run.exit_code == 0
     assert records(run) == [(0, 5, False, 7), (0, 7, False, None), (1, 2, True, None)]
     (key,) = json.loads(run.stdout)["keys"]
-    assert [one["fate"].split(" (")[0].split(":")[0] for one in key["records"]] == [
+    assert [record["fate"].split(" (")[0].split(":")[0] for record in key["records"]] == [
         "goes",
         "stays",
         "stays for now",
@@ -62,9 +62,9 @@ def test_what_stays_is_what_compact_keeps(kcompact: Cli, dump: Path, tmp_path: P
     out = tmp_path / "out.jsonl"
     kcompact("compact", dump, "-o", out, "--null-keys", "drop")
     kept = [json.loads(one) for one in out.read_text().splitlines()]
-    found = records(kcompact("inspect", dump, "--key", "a", "--format", "json"))
+    history = records(kcompact("inspect", dump, "--key", "a", "--format", "json"))
     assert {(one["partition"], one["offset"]) for one in kept if one["key"] == "a"} == {
-        (partition, offset) for partition, offset, _, superseded_by in found if superseded_by is None
+        (partition, offset) for partition, offset, _, superseded_by in history if superseded_by is None
     }
 
 
@@ -77,15 +77,15 @@ def test_keys_come_as_bytes_and_from_files_too(kcompact: Cli, dump: Path, tmp_pa
     (tmp_path / "keys").write_text("a\nnowhere\n")
     b = base64.b64encode(b"b").decode()
     run = kcompact("inspect", dump, "--key", f"@{tmp_path / 'keys'}", "--key-base64", b, "--format", "json")
-    told = {one["key"]: len(one["records"]) for one in json.loads(run.stdout)["keys"]}
-    assert told == {"b": 1, "a": 3, "nowhere": 0}
+    counts = {history["key"]: len(history["records"]) for history in json.loads(run.stdout)["keys"]}
+    assert counts == {"b": 1, "a": 3, "nowhere": 0}
 
 
 def test_a_key_of_the_samples_stands_where_the_java_client_puts_it(kcompact: Cli) -> None:
     orders = Path(__file__).parents[2] / "samples" / "orders.jsonl"
     run = kcompact("inspect", orders, "--key", "order-1003", "--format", "json")
     (key,) = json.loads(run.stdout)["keys"]
-    assert {one["partition"] for one in key["records"]} == {key["belongs_to"]["orders"]["murmur2"]}
+    assert {record["partition"] for record in key["records"]} == {key["belongs_to"]["orders"]["murmur2"]}
 
 
 def test_text_names_the_rules(kcompact: Cli, dump: Path) -> None:

@@ -75,7 +75,7 @@ def test_nothing_is_written_of_a_log_that_is_left_out(
     (dump / "orders-1.more.jsonl").write_bytes(kcat_line(record("a", "x", offset=100, partition=1)))
     (dump / "orders-2.more.jsonl").write_bytes(b"".join(map(kcat_line, RECORDS[2])))
     (dump / "orders-2.jsonl").write_bytes(
-        b"".join(kcat_line(one._replace(offset=one.offset + 100)) for one in RECORDS[2])
+        b"".join(kcat_line(row._replace(offset=row.offset + 100)) for row in RECORDS[2])
     )
     options = ["--state", tmp_path / "state"] if state else []
 

@@ -36,15 +36,15 @@ ASKED = {
 
 def files_in(folder: Path) -> dict[str, Any]:
     """The output, the report and the state; what depends on the run and on names is left out."""
-    found: dict[str, Any] = {}
+    contents: dict[str, Any] = {}
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         name, content = str(path.relative_to(folder)), path.read_bytes()
         if path.name == "report.json":
             report = json.loads(content)
-            found[name] = {key: report[key] for key in report.keys() - {"run", "outputs", "policies"}}
+            contents[name] = {key: report[key] for key in report.keys() - {"run", "outputs", "policies"}}
         elif path.suffix not in {".md", ".html"} and path.name != "output.json":
-            found[name] = content
-    return found
+            contents[name] = content
+    return contents
 
 
 def cut_into_many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,15 +152,15 @@ def test_tasks_do_not_show_in_dirty_ratio(
     monkeypatch: pytest.MonkeyPatch, kcompact: Callable[..., Any]
 ) -> None:
     asked = ("dirty-ratio", SAMPLE, "--segment-bytes", "4KiB,16KiB", "--now", "1760030000000")
-    one = kcompact(*asked, "--format", "json")
+    single = kcompact(*asked, "--format", "json")
     cut_into_many_tasks(monkeypatch)
     many = kcompact(*asked, "--format", "json")
 
-    assert one.exit_code == many.exit_code == 0
-    found = [json.loads(run.stdout) for run in (one, many)]
-    for report in found:
+    assert single.exit_code == many.exit_code == 0
+    reports = [json.loads(run.stdout) for run in (single, many)]
+    for report in reports:
         del report["run"]
-    assert found[0] == found[1]
+    assert reports[0] == reports[1]
 
 
 def test_tasks_do_not_show_in_verify(
@@ -176,11 +176,11 @@ def test_tasks_do_not_show_in_verify(
         ("verify", *dumps, "--now", "1760030000000", "--format", "json")
         for dumps in ((SAMPLE, wrong), (SAMPLE, taken), (wrong,))
     ]
-    one = [kcompact(*question) for question in asked]
+    singles = [kcompact(*question) for question in asked]
     cut_into_many_tasks(monkeypatch)
     many = [kcompact(*question) for question in asked]
 
-    assert [run.exit_code for run in one] == [1, 1, 1]
-    assert [run.stdout for run in many] == [run.stdout for run in one]
-    checks = {finding["check"] for finding in json.loads(one[0].stdout)["findings"]}
+    assert [run.exit_code for run in singles] == [1, 1, 1]
+    assert [run.stdout for run in many] == [run.stdout for run in singles]
+    checks = {finding["check"] for finding in json.loads(singles[0].stdout)["findings"]}
     assert {"missing-key", "duplicate-offset", "reordered-records", "changed-record"} <= checks

@@ -20,26 +20,28 @@ def dump(path: Path, offsets: range, value: str = "v") -> Path:
 def test_files_that_hold_the_same_records_are_named(
     command: str, tmp_path: Path, kcompact: Callable[..., Run]
 ) -> None:
-    one, other = dump(tmp_path / "a.jsonl", range(9)), dump(tmp_path / "b.jsonl", range(6, 12))
+    first, other = dump(tmp_path / "a.jsonl", range(9)), dump(tmp_path / "b.jsonl", range(6, 12))
     output = ["-o", tmp_path / "out.jsonl"] if command == "compact" else []
 
-    run = kcompact(command, one, other, *output)
+    run = kcompact(command, first, other, *output)
 
     assert run.exit_code == 0, run.stderr
-    said = " ".join(run.stderr.split())
-    assert f"{one} and {other} both hold 3 records, with the same offsets and content: counted once" in said
+    notes = " ".join(run.stderr.split())
+    assert (
+        f"{first} and {other} both hold 3 records, with the same offsets and content: counted once" in notes
+    )
 
 
 @pytest.mark.parametrize("command", ["compact", "dirty-ratio"])
 def test_records_that_differ_are_named_by_file_and_line(
     command: str, tmp_path: Path, kcompact: Callable[..., Run]
 ) -> None:
-    one, other = dump(tmp_path / "a.jsonl", range(9)), dump(tmp_path / "b.jsonl", range(6, 12), "w")
+    first, other = dump(tmp_path / "a.jsonl", range(9)), dump(tmp_path / "b.jsonl", range(6, 12), "w")
     output = ["-o", tmp_path / "out.jsonl"] if command == "compact" else []
 
-    run = kcompact(command, one, other, *output)
+    run = kcompact(command, first, other, *output)
 
     assert run.exit_code == 2
-    places = f"at {one}:7 and at {other}:1"
+    places = f"at {first}:7 and at {other}:1"
     assert f"t-0 offset 6: two records with different content, {places}" in " ".join(run.stderr.split())
     assert not (tmp_path / "out.jsonl").exists()

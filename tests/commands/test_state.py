@@ -19,22 +19,22 @@ Kcompact = Callable[..., Run]
 
 
 def by_log(lines: list[str], logs: list[Log]) -> dict[Log, list[int]]:
-    found: dict[Log, list[int]] = {log: [] for log in logs}
+    offsets_by_log: dict[Log, list[int]] = {log: [] for log in logs}
     for line in lines:
         record = json.loads(line)
-        found[record["topic"], record["partition"]].append(record["offset"])
-    return {log: sorted(offsets) for log, offsets in found.items()}
+        offsets_by_log[record["topic"], record["partition"]].append(record["offset"])
+    return {log: sorted(offsets) for log, offsets in offsets_by_log.items()}
 
 
 def new_lines(case: GoldenCase, number: int, known: dict[Log, list[int]], scratch: Path) -> list[str]:
     """What was produced since the last run: lines of the next dump that the last output does not hold."""
     lines = case.dump_path(case.pairs[number][0], scratch).read_text().splitlines()
-    found = []
+    unseen = []
     for line in lines:
         record = json.loads(line)
         if record["offset"] not in known.get((record["topic"], record["partition"]), []):
-            found.append(line)
-    return found
+            unseen.append(line)
+    return unseen
 
 
 @pytest.mark.parametrize(
@@ -78,8 +78,8 @@ def test_next_week_goes_on_where_this_week_ended(kcompact: Kcompact, tmp_path: P
     assert kcompact("compact", ORDERS, "-o", tmp_path / "whole.jsonl").exit_code == 0
     whole = (tmp_path / "whole.jsonl").read_text().splitlines()
     assert sorted(second.read_text().splitlines()) == sorted(whole)
-    told = kcompact("dirty-ratio", second, "--state", state, "--format", "json")
-    for log in json.loads(told.stdout)["logs"]:
+    dirtiness = kcompact("dirty-ratio", second, "--state", state, "--format", "json")
+    for log in json.loads(dirtiness.stdout)["logs"]:
         assert (log["binding_limit"], log["estimate"]) == ("nothing dirty", None)
 
 
@@ -121,9 +121,9 @@ def test_how_dirty_a_full_dump_is_counts_from_its_start(kcompact: Kcompact, tmp_
     for inputs, ratio in (([dump], 1.0), ([output, dump], 1.0), ([output], 0.0)):
         run = kcompact("dirty-ratio", *inputs, "--state", state, "--format", "json", "--now", NOW_MS)
         assert run.exit_code == 0, run.stderr
-        told = json.loads(run.stdout)
-        assert [log["dirty_ratio"] for log in told["logs"]] == [ratio] * 3
-        assert any("dumped in full once more" in note for note in told["notes"]) is bool(ratio)
+        report = json.loads(run.stdout)
+        assert [log["dirty_ratio"] for log in report["logs"]] == [ratio] * 3
+        assert any("dumped in full once more" in note for note in report["notes"]) is bool(ratio)
 
 
 def test_a_dump_that_a_broker_has_compacted_since_is_the_same_log(kcompact: Kcompact, tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def with_shifted_offsets(lines: list[str]) -> list[str]:
 
 
 def with_later_timestamps(lines: list[str]) -> list[str]:
-    return [json.dumps({**one, "ts": one["ts"] + 1}) + "\n" for one in map(json.loads, lines)]
+    return [json.dumps({**record, "ts": record["ts"] + 1}) + "\n" for record in map(json.loads, lines)]
 
 
 def without_a_partition(lines: list[str]) -> list[str]:
@@ -157,7 +157,7 @@ def without_the_beginning(lines: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "sentence"),
     [
         (with_shifted_offsets, "the state knows another key"),
         (with_later_timestamps, "the state knows the timestamp 1"),
@@ -166,7 +166,7 @@ def without_the_beginning(lines: list[str]) -> list[str]:
     ],
 )
 def test_a_full_dump_that_is_another_log_is_refused_in_a_sentence(
-    change: Callable[[list[str]], list[str]], said: str, kcompact: Kcompact, tmp_path: Path
+    change: Callable[[list[str]], list[str]], sentence: str, kcompact: Kcompact, tmp_path: Path
 ) -> None:
     state, output, dump = tmp_path / "state", tmp_path / "out.jsonl", tmp_path / "dump.jsonl"
     dump.write_text("".join(LINES[:300]))
@@ -175,7 +175,7 @@ def test_a_full_dump_that_is_another_log_is_refused_in_a_sentence(
     dump.write_text("".join(change(LINES)))
     run = compact_on(1, kcompact, state, output, dump)
     assert run.exit_code == 2
-    assert said in run.stderr
+    assert sentence in run.stderr
     assert {path: path.read_bytes() for path in [output, *state.iterdir()]} == before
 
 

@@ -51,10 +51,10 @@ def test_wrong_pairs_are_found_in_every_format(
     run = kcompact("verify", before, after, *NOW, "--format", "json", "--max-findings", 10_000)
 
     assert (run.exit_code, run.stderr) == (1, "")
-    found: dict[str, Counter[str]] = {name: Counter() for name in wrong}
+    checks: dict[str, Counter[str]] = {name: Counter() for name in wrong}
     for finding in json.loads(run.stdout)["findings"]:
-        found[finding["topic"]][finding["check"]] += 1
-    assert found == {name: m.found for name, m in wrong.items()}
+        checks[finding["topic"]][finding["check"]] += 1
+    assert checks == {name: m.found for name, m in wrong.items()}
 
 
 def test_what_a_csv_cannot_tell_is_asked_and_then_judged(tmp_path: Path, kcompact: Cli) -> None:
@@ -101,8 +101,8 @@ def test_an_empty_after_is_judged(tmp_path: Path, kcompact: Cli) -> None:
     assert run.exit_code == 2
     assert run.stdout.splitlines()[1] == "nobody can tell: 2 missing-log"
     assert "found AFTER has no orders at all, nor orders-0; give --cleanup-policy: compact" in run.stdout
-    told = kcompact("verify", before, after, *NOW, *COMPACT)
-    assert told.exit_code == 1  # records behind the last gap, at 13, cannot have been aborted
+    decided = kcompact("verify", before, after, *NOW, *COMPACT)
+    assert decided.exit_code == 1  # records behind the last gap, at 13, cannot have been aborted
 
 
 def test_bounds_of_every_round_are_obeyed(tmp_path: Path, kcompact: Cli) -> None:
@@ -160,7 +160,7 @@ def test_the_state_folder_tells_what_a_cleaning_knew(tmp_path: Path, kcompact: C
 
 
 @pytest.mark.parametrize(
-    ("case", "before", "after", "told"),
+    ("case", "before", "after", "side_files"),
     [
         ("w04-tombstones-stay", "before", "after", ["segments", "batches"]),
         ("w07-compact-delete", "before", "after", ["segments"]),
@@ -170,10 +170,10 @@ def test_the_state_folder_tells_what_a_cleaning_knew(tmp_path: Path, kcompact: C
     ],
 )
 def test_what_a_broker_left_holds_strictly(
-    case: str, before: str, after: str, told: list[str], kcompact: Cli
+    case: str, before: str, after: str, side_files: list[str], kcompact: Cli
 ) -> None:
     folder = GOLDEN / case
-    options = [word for name in told for word in (f"--{name}", folder / f"{before}.{name}")]
+    options = [word for name in side_files for word in (f"--{name}", folder / f"{before}.{name}")]
     checkpoint = ("--checkpoint", folder / "cleaner-offset-checkpoint")
     taken_ms = json.loads((folder / "facts.json").read_text())["stages"][after]["takenAtMs"]
     run = kcompact(
@@ -220,8 +220,8 @@ def test_text_names_three_of_a_kind_and_json_all(tmp_path: Path, kcompact: Cli) 
     lines = kcompact("verify", before, after, *NOW).stdout.splitlines()
     assert lines[2] == "finding: 8 missing-key in orders-0"
     assert lines[6] == "    and 5 more (--max-findings shows more)"
-    told = json.loads(kcompact("verify", before, after, *NOW, "--format", "json").stdout)
-    assert [finding["offset"] for finding in told["findings"]] == list(range(1, 9))
+    report = json.loads(kcompact("verify", before, after, *NOW, "--format", "json").stdout)
+    assert [finding["offset"] for finding in report["findings"]] == list(range(1, 9))
 
 
 def test_state_takes_exactly_two_dumps(tmp_path: Path, kcompact: Cli) -> None:
@@ -237,10 +237,12 @@ def test_absent_keys_come_with_evidence_and_without_the_keys(tmp_path: Path, kco
     keys.write_text("i\nb\nbase64:Zg==\n")
     run = kcompact("verify", "--absent-keys", keys, dump, "--format", "json", "--hash-keys")
     assert run.exit_code == 1
-    told = json.loads(run.stdout)
-    assert [key["verdict"] for key in told["keys"]] == ["absent", "tombstone-only", "present"]
-    assert told["keys"][2]["key"] == "sha256:252f10c83610ebca1a059c0bae8255eba2f95be4d1d7bcfa89d7248a82d9f111"
-    assert set(told["sha256"]) == {str(dump), str(keys)}
+    report = json.loads(run.stdout)
+    assert [key["verdict"] for key in report["keys"]] == ["absent", "tombstone-only", "present"]
+    assert (
+        report["keys"][2]["key"] == "sha256:252f10c83610ebca1a059c0bae8255eba2f95be4d1d7bcfa89d7248a82d9f111"
+    )
+    assert set(report["sha256"]) == {str(dump), str(keys)}
 
 
 def test_a_dump_without_offsets_cannot_be_judged(tmp_path: Path, kcompact: Cli) -> None:
@@ -267,8 +269,8 @@ def test_a_lost_last_record_may_belong_to_a_transaction_that_ended_behind_the_du
     assert run.exit_code == 2
     assert "nobody can tell: 1 missing-key" in run.stdout
     assert "BEFORE itself as --read-committed, if the topic has no transactions" in run.stdout
-    for told in (("--read-committed", before), ("--log-end-offset", "orders-0=15")):
-        run = kcompact("verify", before, after, *NOW, *told)
+    for option in (("--read-committed", before), ("--log-end-offset", "orders-0=15")):
+        run = kcompact("verify", before, after, *NOW, *option)
         assert (run.exit_code, "no: 1 missing-key" in run.stdout) == (1, True)
 
 
@@ -315,8 +317,8 @@ def test_a_delete_event_is_a_delete_in_what_it_was_converted_to(
 
     same = kcompact("verify", "--mode", "state", before, after, *options)
     assert (same.exit_code, "1 live keys in A, 1 in B" in same.stdout) == (0, True), same.stdout
-    found = kcompact("inspect", after, *options)
-    assert found.stdout.startswith("2 records, 1 live of 2 keys"), found.stderr
+    inspection = kcompact("inspect", after, *options)
+    assert inspection.stdout.startswith("2 records, 1 live of 2 keys"), inspection.stderr
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "csv", "avro", "parquet"])

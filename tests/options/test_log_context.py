@@ -50,15 +50,15 @@ def test_nothing_given_tells_nothing() -> None:
 
 def test_a_state_gives_checkpoint_and_horizons() -> None:
     state = CleanerState({ORDERS: 9}, {ORDERS: (DeleteHorizon(9, 5),)})
-    given = read_context(LogOptions(state="dir")).with_state(state).for_logs([ORDERS])
-    assert given == {ORDERS: LogContext(checkpoint_offset=9, horizons=(DeleteHorizon(9, 5),))}
+    context = read_context(LogOptions(state="dir")).with_state(state).for_logs([ORDERS])
+    assert context == {ORDERS: LogContext(checkpoint_offset=9, horizons=(DeleteHorizon(9, 5),))}
 
 
 @pytest.mark.parametrize("option", ["segments", "aborted", "checkpoint"])
 def test_a_file_about_other_logs_only_is_refused(folder: Path, option: str) -> None:
-    given = read_context(replace(LogOptions(), **{option: str(folder / option)}))
+    context = read_context(replace(LogOptions(), **{option: str(folder / option)}))
     with pytest.raises(InputError, match=rf"--{option} .* is about orders-0; the dump holds users-0"):
-        given.for_logs([USERS])
+        context.for_logs([USERS])
 
 
 def test_checkpoint_and_state_exclude_each_other(folder: Path) -> None:
@@ -74,9 +74,11 @@ def test_the_clock_is_given_or_this_machine_s() -> None:
 
 
 def test_logs_that_a_file_does_not_mention_are_named(folder: Path) -> None:
-    given = read_context(LogOptions(segments=str(folder / "segments"), checkpoint=str(folder / "checkpoint")))
-    assert given.silences([ORDERS]) == []
-    assert given.silences([ORDERS, USERS]) == [
+    context = read_context(
+        LogOptions(segments=str(folder / "segments"), checkpoint=str(folder / "checkpoint"))
+    )
+    assert context.silences([ORDERS]) == []
+    assert context.silences([ORDERS, USERS]) == [
         f"--segments {folder / 'segments'} says nothing about users-0: no segments are known",
         f"--checkpoint {folder / 'checkpoint'} says nothing about users-0: never cleaned so far",
     ]
@@ -84,6 +86,6 @@ def test_logs_that_a_file_does_not_mention_are_named(folder: Path) -> None:
 
 def test_an_empty_checkpoint_says_that_nothing_was_cleaned(folder: Path) -> None:
     (folder / "empty").write_text("0\n0\n")
-    given = read_context(LogOptions(checkpoint=str(folder / "empty")))
-    assert given.for_logs([ORDERS]) == {ORDERS: LogContext()}
-    assert len(given.silences([ORDERS])) == 1
+    context = read_context(LogOptions(checkpoint=str(folder / "empty")))
+    assert context.for_logs([ORDERS]) == {ORDERS: LogContext()}
+    assert len(context.silences([ORDERS])) == 1

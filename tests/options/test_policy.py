@@ -39,10 +39,10 @@ def test_every_config_reaches_the_policy() -> None:
 def test_an_option_beats_a_topic_s_file_which_beats_a_file_for_all(tmp_path: Path) -> None:
     (tmp_path / "all").write_text("segment.ms=1\nmin.compaction.lag.ms=1\nsegment.bytes=2000000\n")
     (tmp_path / "orders").write_text("segment.ms=2\nmin.compaction.lag.ms=2\n")
-    given = policies(
+    topic_policies = policies(
         topic_config=[f"orders={tmp_path / 'orders'}", str(tmp_path / "all")], min_compaction_lag_ms="3s"
     )
-    orders, users = given.for_topic("orders"), given.for_topic("users")
+    orders, users = topic_policies.for_topic("orders"), topic_policies.for_topic("users")
     assert (orders.segment_ms, orders.min_compaction_lag_ms, orders.segment_bytes) == (2, 3000, 2000000)
     assert (users.segment_ms, users.min_compaction_lag_ms, users.segment_bytes) == (1, 3000, 2000000)
     assert orders.now_ms == 5
@@ -55,8 +55,8 @@ def test_nothing_given_leaves_kafka_s_defaults_and_one_closed_segment_per_record
 def test_a_describe_text_applies_to_the_topic_it_names(tmp_path: Path) -> None:
     path = tmp_path / "describe.txt"
     path.write_text("Topic: a\tPartitionCount: 1\tConfigs: segment.ms=7\n")
-    given = policies(topic_config=[str(path)])
-    assert (given.for_topic("a").segment_ms, given.for_topic("b").segment_ms) == (7, None)
+    topic_policies = policies(topic_config=[str(path)])
+    assert (topic_policies.for_topic("a").segment_ms, topic_policies.for_topic("b").segment_ms) == (7, None)
     assert policies(topic_config=[f"a={path}"]).for_topic("a").segment_ms == 7
     with pytest.raises(PolicyError, match="describes a, not b"):
         policies(topic_config=[f"b={path}"])
@@ -65,9 +65,9 @@ def test_a_describe_text_applies_to_the_topic_it_names(tmp_path: Path) -> None:
 def test_a_file_about_topics_that_are_not_in_the_dump_is_noted(tmp_path: Path) -> None:
     path = tmp_path / "describe.txt"
     path.write_text("Topic: a\tPartitionCount: 1\tConfigs: segment.ms=7\n")
-    given = policies(topic_config=[str(path)])
-    assert set(given.for_topics(["b"])) == {"b"}
-    assert given.notes == ["--topic-config speaks of a: not in the dump"]
+    topic_policies = policies(topic_config=[str(path)])
+    assert set(topic_policies.for_topics(["b"])) == {"b"}
+    assert topic_policies.notes == ["--topic-config speaks of a: not in the dump"]
 
 
 def test_an_impossible_option_is_refused_with_its_name_and_range() -> None:

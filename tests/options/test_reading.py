@@ -37,7 +37,7 @@ def test_lists_are_parsed() -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "options",
     [
         ReadingOptions(partitions="x"),
         ReadingOptions(partitions="5-3"),
@@ -52,6 +52,6 @@ def test_lists_are_parsed() -> None:
         ReadingOptions(fields="=x"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(given: ReadingOptions) -> None:
+def test_what_cannot_be_meant_is_refused(options: ReadingOptions) -> None:
     with pytest.raises(InputError, match=r"--(partitions|fields|cdc|key-field)"):
-        read_options(given)
+        read_options(options)

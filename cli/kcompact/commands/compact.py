@@ -37,7 +37,7 @@ def compact(
     with spark_starting(dumps, run):
         from kcompact.dumps.files.sources import find_files
 
-        find_files(dumps)  # a missing file is told before Spark is imported
+        find_files(dumps)  # a missing file is reported before Spark is imported
         from kcompact.commands.compact_run import CompactCommand
 
         return CompactCommand(

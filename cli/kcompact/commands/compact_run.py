@@ -1,4 +1,4 @@
-"""The work behind ``kcompact compact``: read, compact, prepare, publish, report."""
+"""The run of ``kcompact compact``: read, compact, prepare, publish, report."""
 
 import time
 from contextlib import AbstractContextManager, ExitStack
@@ -97,13 +97,13 @@ class CompactCommand(Command):
             dump.files = joined(outputs)
             work = self._work(publication, outputs, places)
             in_use = state_in_use(state, dump, places)
-            done = self._compact(stack, dump, policies, in_use.beside if in_use else None, work)
-            check_one_log(outputs, [f"{log.topic}-{log.partition}" for log in done.outcome.logs])
+            compaction = self._compact(stack, dump, policies, in_use.beside if in_use else None, work)
+            check_one_log(outputs, [f"{log.topic}-{log.partition}" for log in compaction.outcome.logs])
             dump.check_unmoved()
-            report = self._report(dump, outputs, policies, done)
+            report = self._report(dump, outputs, policies, compaction)
             report.run = {"seconds": round(time.monotonic() - started, 3), "now_ms": policies.base.now_ms}
             if not self.output.dry_run:
-                publish(outputs, report, done, publications, in_use)
+                publish(outputs, report, compaction, publications, in_use)
         self._show(report, outputs)
         return ExitCode.OK
 
@@ -148,14 +148,14 @@ class CompactCommand(Command):
         """Where everything will go, once it is sure that nothing is lost by that."""
         choice = OutputChoice(self.output.output, self.output.report, self.output.no_report)
         names = name_outputs(self.dumps, files_named(self.dumps, self.left_out), choice)
-        written = [
+        targets = [
             names.result and WrittenPath(names.result, "-o", replaces_input=self.output.overwrite),
             names.report and WrittenPath(names.report, "--report"),
             (folder := local_state(self.log_options)) and WrittenPath(Path(folder), "--state"),
         ]
         check_state_apart(state_place(self.log_options), self.dumps, names.stored)
         others = [*context_files(self.log_options), *config_files(self.policy)]
-        check_paths(self.dumps, others, [path for path in written if path], self.output.annotations)
+        check_paths(self.dumps, others, [path for path in targets if path], self.output.annotations)
         if not self.output.dry_run:
             names.check_replaceable(overwrite=self.output.overwrite)
         return names
@@ -194,10 +194,10 @@ class CompactCommand(Command):
         with work.places.session(dump.data_bytes) as spark:
             if not self.output.no_report:
                 prepare_soon(PAGE)  # while Java and its workers have the work
-            done = compact_dump(spark, dump, request)
+            compaction = compact_dump(spark, dump, request)
         if committed is not None:
             committed.check_unmoved()
-        return done
+        return compaction
 
     def _shared_folder(self, names: OutputNames, publication: Publication) -> Path | None:
         """The folder that workers write into, where they see it; None: they write to a store, or nothing."""
@@ -210,23 +210,25 @@ class CompactCommand(Command):
         return stack.enter_context(work.places.open([path], self.read_options()))
 
     def _report(
-        self, dump: Dump, outputs: OutputPlan, policies: Policies, done: Compacted
+        self, dump: Dump, outputs: OutputPlan, policies: Policies, compaction: Compacted
     ) -> CompactionReport:
-        shared = [SharedKey(topic, key) for topic, key in done.shared_keys.examples]
-        notes = [*dump.notes, *conversion_notes(outputs), *order_notes(outputs, done.overtaken)]
+        shared = [SharedKey(topic, key) for topic, key in compaction.shared_keys.examples]
+        notes = [*dump.notes, *conversion_notes(outputs), *order_notes(outputs, compaction.overtaken)]
         serial = serial_notes(dump) if self.run.verbose else []
         warnings = self.notes_on_left_out()
-        if done.shared_keys.count:
-            warnings.append(_shared_warning(done.shared_keys.count))
+        if compaction.shared_keys.count:
+            warnings.append(_shared_warning(compaction.shared_keys.count))
         return CompactionReport(
-            logs=done.outcome.logs,
+            logs=compaction.outcome.logs,
             inputs=[file.path for file in dump.files],
             outputs=[*outputs.published(), *filter(None, [state_place(self.log_options)])],
-            policies={log.topic: _policy_values(policies.for_topic(log.topic)) for log in done.outcome.logs},
+            policies={
+                log.topic: _policy_values(policies.for_topic(log.topic)) for log in compaction.outcome.logs
+            },
             recognised=[str(recognition) for recognition in describe(dump)],
-            notes=list(dict.fromkeys([*notes, *serial, *done.notes, *policies.notes])),
+            notes=list(dict.fromkeys([*notes, *serial, *compaction.notes, *policies.notes])),
             warnings=warnings,
-            shared_keys=done.shared_keys.count,
+            shared_keys=compaction.shared_keys.count,
             shared_key_examples=shared,
             dry_run=self.output.dry_run,
         )

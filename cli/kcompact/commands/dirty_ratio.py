@@ -35,7 +35,7 @@ def dirty_ratio(
     with spark_starting(dumps, run):
         from kcompact.dumps.files.sources import find_files
 
-        find_files(dumps)  # a missing file is told before Spark is imported
+        find_files(dumps)  # a missing file is reported before Spark is imported
         from kcompact.commands.dirty_ratio_run import DirtyRatioCommand
 
         return DirtyRatioCommand(dumps, reading, run, output, policy, log_options).execute()

@@ -1,4 +1,4 @@
-"""The work behind ``kcompact dirty-ratio``: read, scan once, look at it under every setting, report."""
+"""The run of ``kcompact dirty-ratio``: read, scan once, look at it under every setting, report."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -57,8 +57,8 @@ _RENDERINGS: Mapping[DirtyRatioFormat, Callable[[DirtyRatioReport], str]] = {
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """All settings to look at, read and checked before anything is started."""
+class _Settings:
+    """All settings to look at, parsed and checked before anything is started."""
 
     policies: Policies
     what_if: list[tuple[WhatIfOptions, Policies]]
@@ -80,7 +80,7 @@ class DirtyRatioCommand(Command):
     def attempt(self) -> int:
         """Once, without what is to be left out."""
         started = time.monotonic()
-        asked = self._asked()
+        settings = self._settings()
         with ExitStack() as stack:
             file = stack.enter_context(self._open_report())
             state = self._state(stack)
@@ -90,12 +90,12 @@ class DirtyRatioCommand(Command):
             in_use = state_in_use(state, dump, places)
             beside = in_use.beside if in_use else None
             context = context.with_state(beside.state if beside else None)
-            logs, notes = self._scan(places, dump, asked, context, beside)
+            logs, notes = self._scan(places, dump, settings, context, beside)
             dump.check_unmoved()
-            report = self._report(dump, asked, logs, notes)
+            report = self._report(dump, settings, logs, notes)
             report.run = {
                 "seconds": round(time.monotonic() - started, 3),
-                "now_ms": asked.policies.base.now_ms,
+                "now_ms": settings.policies.base.now_ms,
             }
             self._show(report, file)
             in_stdout = self.output.report_format is DirtyRatioFormat.GITHUB and file is None
@@ -108,11 +108,11 @@ class DirtyRatioCommand(Command):
         others = [*context_files(self.log_options), local_state(self.log_options), *config_files(self.policy)]
         return open_report(self.output, self.dumps, others)
 
-    def _asked(self) -> _Asked:
+    def _settings(self) -> _Settings:
         base = Policy(now_ms=now_ms(self.log_options))
         plain, rows = split_lists(self.policy)
         what_if = [(row, policies_for(row.options, base)) for row in rows]
-        return _Asked(policies_for(plain, base), what_if)
+        return _Settings(policies_for(plain, base), what_if)
 
     def _state(self, stack: ExitStack) -> StatePlace | None:
         place = state_place(self.log_options)
@@ -121,7 +121,12 @@ class DirtyRatioCommand(Command):
         return stack.enter_context(open_state(place, writes=False, must_exist=True))
 
     def _scan(
-        self, places: Workplaces, dump: Dump, asked: _Asked, context: DumpContext, state: StateOfDump | None
+        self,
+        places: Workplaces,
+        dump: Dump,
+        settings: _Settings,
+        context: DumpContext,
+        state: StateOfDump | None,
     ) -> tuple[list[ScannedLog], list[str]]:
         with ExitStack() as stack:
             committed = None
@@ -131,26 +136,26 @@ class DirtyRatioCommand(Command):
                 )
             folder = stack.enter_context(scratch_folder())
             spark = stack.enter_context(places.session(dump.data_bytes))
-            request = ScanRequest(Beside(context, state, committed), asked.settings_of, folder)
-            found = scan_dump(spark, dump, request)
+            request = ScanRequest(Beside(context, state, committed), settings.settings_of, folder)
+            logs_and_notes = scan_dump(spark, dump, request)
             if committed is not None:
                 committed.check_unmoved()
-            return found
+            return logs_and_notes
 
     def _report(
-        self, dump: Dump, asked: _Asked, logs: Sequence[ScannedLog], notes: list[str]
+        self, dump: Dump, settings: _Settings, logs: Sequence[ScannedLog], notes: list[str]
     ) -> DirtyRatioReport:
-        asked.policies.for_topics(one.log.topic for one in logs)  # notes files about other topics
-        values = [row.values for row, _ in asked.what_if]
-        small = [note for _, policies in asked.what_if for note in policies.notes]
-        reports = [report_log(one, values) for one in logs]
+        settings.policies.for_topics(log.log.topic for log in logs)  # notes files about other topics
+        values = [row.values for row, _ in settings.what_if]
+        small = [note for _, policies in settings.what_if for note in policies.notes]
+        reports = [report_log(log, values) for log in logs]
         odd = [text for log in reports for text in remarks(log)]
         return DirtyRatioReport(
             logs=in_cleaner_order(reports),
             inputs=[file.path for file in dump.files],
             notes=list(
                 dict.fromkeys(
-                    [*dump.notes, *asked.policies.notes, *small, *notes, *odd, *self.notes_on_left_out()]
+                    [*dump.notes, *settings.policies.notes, *small, *notes, *odd, *self.notes_on_left_out()]
                 )
             ),
         )

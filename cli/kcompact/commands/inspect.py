@@ -54,7 +54,7 @@ def inspect(
     with spark_starting(dumps, run):
         from kcompact.dumps.files.sources import find_files
 
-        find_files(dumps)  # a missing file is told before Spark is imported
+        find_files(dumps)  # a missing file is reported before Spark is imported
         if keys.is_given:
             from kcompact.commands.inspect_keys_run import KeyCommand
 

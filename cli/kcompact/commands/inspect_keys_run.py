@@ -1,4 +1,4 @@
-"""The work behind ``kcompact inspect --key``: read once, follow a few keys."""
+"""The run of ``kcompact inspect --key``: read once, follow a few keys."""
 
 import base64
 import binascii
@@ -42,7 +42,7 @@ class KeyCommand(Command):
     def attempt(self) -> int:
         """Once, without what is to be left out."""
         self._check_format()
-        keys = self._keys_given()
+        keys = self._keys_named()
         places = _places(self.keys.offset)
         with (
             ExitStack() as stack,
@@ -54,44 +54,45 @@ class KeyCommand(Command):
             with workplaces.session(dump.data_bytes * (1 + len(places))) as spark:
                 keys += [_key_at(spark, dump, log, offset) for log, offset in places]
                 with scratch_folder() as folder:
-                    found = key_histories(spark, dump, folder, list(dict.fromkeys(keys)))
+                    histories = key_histories(spark, dump, folder, list(dict.fromkeys(keys)))
             dump.check_unmoved()
             for text in dump.notes:
                 note(text)
-            show_report(report, lambda console: self._render(found, console))
+            show_report(report, lambda console: self._render(histories, console))
             if report is not None:
                 stderr.print(f"wrote {terminal(str(report.path))}", markup=False)
         return ExitCode.OK
 
     def _check_format(self) -> None:
-        wanted = self.output.report_format
-        if wanted is not InspectFormat.TEXT and wanted not in _RENDERINGS:
+        report_format = self.output.report_format
+        if report_format is not InspectFormat.TEXT and report_format not in _RENDERINGS:
             raise PolicyError(
-                f"--format {wanted.value} has no form for histories of keys",
+                f"--format {report_format.value} has no form for histories of keys",
                 hint="use text, json, markdown or html",
             )
 
-    def _keys_given(self) -> list[bytes]:
+    def _keys_named(self) -> list[bytes]:
         keys = [_from_base64(text) for text in self.keys.key_base64]
         for text in self.keys.key:
             keys += read_keys(text[1:]) if text.startswith("@") else [text.encode("utf-8", "surrogateescape")]
         return keys
 
-    def _render(self, found: Sequence[KeyHistory], console: Console) -> None:
+    def _render(self, histories: Sequence[KeyHistory], console: Console) -> None:
         if self.output.report_format is InspectFormat.TEXT:
-            print_text(found, console)
+            print_text(histories, console)
         else:
-            console.file.write(_RENDERINGS[self.output.report_format](found))
+            console.file.write(_RENDERINGS[self.output.report_format](histories))
 
 
 def _places(arguments: list[str]) -> list[tuple[LogName, int]]:
-    each = [parse_log_offsets("--offset", [argument]) for argument in arguments]
-    for found in each:
-        if found.unnamed is not None:
+    arguments_offsets = [parse_log_offsets("--offset", [argument]) for argument in arguments]
+    for offsets in arguments_offsets:
+        if offsets.unnamed is not None:
             raise PolicyError(
-                f"--offset {found.unnamed}: of which log?", hint=f"write --offset orders-0={found.unnamed}"
+                f"--offset {offsets.unnamed}: of which log?",
+                hint=f"write --offset orders-0={offsets.unnamed}",
             )
-    return [place for found in each for place in found.by_log.items()]
+    return [place for offsets in arguments_offsets for place in offsets.by_log.items()]
 
 
 def _key_at(spark: SparkSession, dump: Dump, log: LogName, offset: int) -> bytes:

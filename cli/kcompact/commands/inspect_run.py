@@ -1,4 +1,4 @@
-"""The work behind ``kcompact inspect``: read once, ask everything, report, compare with what was expected."""
+"""The run of ``kcompact inspect``: read once, ask everything, report, compare with what was expected."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -29,7 +29,7 @@ from kcompact.report.inspect.inspection_text import print_text
 from kcompact.storage.scratch import scratch_folder
 
 _RENDERINGS: Mapping[InspectFormat, Callable[[Inspection], str]] = {
-    InspectFormat.JSON: lambda found: render_json(found).decode(),
+    InspectFormat.JSON: lambda inspection: render_json(inspection).decode(),
     InspectFormat.MARKDOWN: render_markdown,
     InspectFormat.HTML: render_html,
 }
@@ -54,41 +54,43 @@ class InspectCommand(Command):
             (places := Workplaces(stack, self.run.session_options())).open(self.dumps, options) as dump,
         ):
             with scratch_folder() as folder, places.session(dump.data_bytes) as spark:
-                found = inspect_dump(spark, dump, folder, expected)
+                inspection = inspect_dump(spark, dump, folder, expected)
             dump.check_unmoved()
-            found.notes += self.notes_on_left_out()
-            found.run = {"seconds": round(time.monotonic() - started, 3)}
-            self._show(found, report)
-        told = ci_report(found, self.expectations.fail_on.level)
+            inspection.notes += self.notes_on_left_out()
+            inspection.run = {"seconds": round(time.monotonic() - started, 3)}
+            self._show(inspection, report)
+        ci = ci_report(inspection, self.expectations.fail_on.level)
         in_stdout = self.output.report_format is InspectFormat.GITHUB and report is None
-        tell_github(told, self.output.annotations, in_stdout=in_stdout)
-        return ExitCode.OK if told.holds else ExitCode.FINDING
+        tell_github(ci, self.output.annotations, in_stdout=in_stdout)
+        return ExitCode.OK if ci.holds else ExitCode.FINDING
 
     def _expected(self, options: ReadOptions) -> Expectations:
-        given = self.expectations
-        limits = Thresholds(given.max_null_keys, given.max_cross_partition_keys, given.max_gaps)
-        ends = read_end_offsets(given.expect_end_offsets) if given.expect_end_offsets else {}
+        expectations = self.expectations
+        limits = Thresholds(
+            expectations.max_null_keys, expectations.max_cross_partition_keys, expectations.max_gaps
+        )
+        ends = read_end_offsets(expectations.expect_end_offsets) if expectations.expect_end_offsets else {}
         return Expectations(limits, {log: end for log, end in ends.items() if _is_wanted(log, options)})
 
-    def _show(self, found: Inspection, report: ReportFile | None) -> None:
-        for text in found.notes:
+    def _show(self, inspection: Inspection, report: ReportFile | None) -> None:
+        for text in inspection.notes:
             note(text)
-        show_report(report, lambda console: self._render(found, console))
+        show_report(report, lambda console: self._render(inspection, console))
         if report is not None:
-            stderr.print(f"{terminal(found.verdict)}\nwrote {terminal(str(report.path))}", markup=False)
+            stderr.print(f"{terminal(inspection.verdict)}\nwrote {terminal(str(report.path))}", markup=False)
 
-    def _render(self, found: Inspection, console: Console) -> None:
+    def _render(self, inspection: Inspection, console: Console) -> None:
         if self.output.report_format is InspectFormat.TEXT:
-            print_text(found, console)
+            print_text(inspection, console)
             return
         of_ci = CI_RENDERINGS.get(self.output.report_format)
         if of_ci:
-            console.file.write(of_ci(ci_report(found, self.expectations.fail_on.level)))
+            console.file.write(of_ci(ci_report(inspection, self.expectations.fail_on.level)))
         else:
-            console.file.write(_RENDERINGS[self.output.report_format](found))
+            console.file.write(_RENDERINGS[self.output.report_format](inspection))
 
 
 def _is_wanted(log: LogName, options: ReadOptions) -> bool:
     """Whether the filters leave a log in: what is not read is not missed."""
     of_topic = not options.topics or log.topic in options.topics
-    return of_topic and (not options.partitions or any(log.partition in some for some in options.partitions))
+    return of_topic and (not options.partitions or any(log.partition in span for span in options.partitions))

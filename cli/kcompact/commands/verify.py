@@ -39,7 +39,7 @@ def verify(
     with spark_starting(dumps, run):
         from kcompact.dumps.files.sources import find_files
 
-        find_files(dumps)  # a missing file is told before Spark is imported
+        find_files(dumps)  # a missing file is reported before Spark is imported
         from kcompact.commands.verify_run import VerifyCommand
 
         return VerifyCommand(dumps, reading, run, verification, answer, log_options, policy).execute()

@@ -1,4 +1,4 @@
-"""The work behind ``kcompact verify``: read the dumps, ask, answer."""
+"""The run of ``kcompact verify``: read the dumps, ask, answer."""
 
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
@@ -61,7 +61,7 @@ from kcompact.verify.same_state import StateQuestion, verify_state
 
 @dataclass(frozen=True)
 class Inputs:
-    """The dumps of one verification, read. ``before`` None: AFTER stands alone."""
+    """The dumps of one verification, read. ``before`` None: there is only AFTER."""
 
     rows: DumpRows
     before: Indexed | None
@@ -136,7 +136,7 @@ class VerifyCommand(Command):
         )
 
     def _folds(self, policies: Policies) -> bool:
-        """Whether nothing is asked or told that takes a row of every record."""
+        """Whether no option makes it necessary to keep a row of every record."""
         is_pair = self.verification.mode is VerifyMode.COMPACTION and len(self.dumps) > 1
         return (
             is_pair
@@ -168,17 +168,17 @@ class VerifyCommand(Command):
             require_offsets(after, "AFTER")
         spark = stack.enter_context(places.session(sum(dump.data_bytes for dump in dumps if dump)))
         folder = stack.enter_context(scratch_folder())
-        rows, read = read_dumps(
+        rows, indexed = read_dumps(
             partial(send, spark), {BEFORE: before, AFTER: after, COMMITTED: committed}, folder, folds=folds
         )
         if committed is not None:
             committed.check_unmoved()
-        read_before, read_after = read.get(BEFORE), read.get(AFTER, NOTHING)
+        read_before, read_after = indexed.get(BEFORE), indexed.get(AFTER, NOTHING)
         _refuse_unmatched(options, [read_before, read_after])
         if read_before is not None and self.verification.mode is VerifyMode.COMPACTION:
             read_after = named_alike(read_before, read_after)
             rows = rows.renaming(read_after.renamed)
-        return Inputs(rows, read_before, read_after, read.get(COMMITTED), before, after, places)
+        return Inputs(rows, read_before, read_after, indexed.get(COMMITTED), before, after, places)
 
     def _ask(self, inputs: Inputs, policies: Policies, states: KnownStates | None) -> Outcome:
         if self.verification.absent_keys:
@@ -274,7 +274,7 @@ class VerifyCommand(Command):
             by_log,
             {log_id: of_topic[name.topic] for log_id, name in names.items()},
             state.is_end if state else None,
-            {log_id: policies.given_for(name.topic) for log_id, name in names.items()},
+            {log_id: policies.config_names_for(name.topic) for log_id, name in names.items()},
             tells_checkpoints=self.log_options.checkpoint is not None or state is not None,
             tells_transactions=inputs.committed is not None or self.log_options.aborted is not None,
         )
@@ -282,6 +282,6 @@ class VerifyCommand(Command):
 
 def _refuse_unmatched(options: ReadOptions, dumps: list[Indexed | None]) -> None:
     """A topic that only one of the dumps holds is a finding, one that neither holds is a slip."""
-    there = [dump for dump in dumps if dump is not None]
-    logs = {log for dump in there for log in dump.logs.values()}
-    refuse_unmatched(options, logs, {log for dump in there for log in dump.left_out})
+    present_dumps = [dump for dump in dumps if dump is not None]
+    logs = {log for dump in present_dumps for log in dump.logs.values()}
+    refuse_unmatched(options, logs, {log for dump in present_dumps for log in dump.left_out})

@@ -50,13 +50,13 @@ def target_names(incomplete: str) -> list[str]:
 def topic_names(context: typer.Context, incomplete: str) -> list[str]:
     """For ``--topic``: the topics at the start of each file of the dump that is named before it."""
     # An option without its value leaves Typer with the words before it unread.
-    named = context.params.get("dumps") or context.args
-    paths = [path for path in named if not path.startswith("-")]
+    words = context.params.get("dumps") or context.args
+    paths = [path for path in words if not path.startswith("-")]
     try:
-        found = _topics_of(paths) if paths else set()
+        topics = _topics_of(paths) if paths else set()
     except Exception:  # noqa: BLE001  whatever is wrong with the dump, a shell that completes wants silence
         return []
-    return sorted(topic for topic in found if topic.startswith(incomplete))
+    return sorted(topic for topic in topics if topic.startswith(incomplete))
 
 
 def _topics_of(paths: list[str]) -> set[str]:

@@ -92,34 +92,34 @@ class ReadingOptions:
     ] = False
 
 
-def read_options(given: ReadingOptions, left_out: LeftOut = NOTHING_LEFT_OUT) -> ReadOptions:
+def read_options(options: ReadingOptions, left_out: LeftOut = NOTHING_LEFT_OUT) -> ReadOptions:
     """Parse what was given; ``left_out`` is known from an attempt before. Raises InputError."""
     return ReadOptions(
-        dialect=given.dialect,
-        fields=_fields(given.fields),
-        key_fields=_key_fields(given.key_field),
-        cdc=_cdc(given.cdc),
-        tombstone=given.tombstone,
-        missing_key=given.missing_key,
-        columns=tuple(name.strip() for name in given.columns.split(",")) if given.columns else (),
-        delimiter=None if given.delimiter is None else given.delimiter.replace("\\t", "\t"),
-        canonical_keys=given.canonical_keys,
-        topics=frozenset(given.topic),
-        partitions=_partitions(given.partitions),
-        keep_going=given.keep_going,
+        dialect=options.dialect,
+        fields=_fields(options.fields),
+        key_fields=_key_fields(options.key_field),
+        cdc=_cdc(options.cdc),
+        tombstone=options.tombstone,
+        missing_key=options.missing_key,
+        columns=tuple(name.strip() for name in options.columns.split(",")) if options.columns else (),
+        delimiter=None if options.delimiter is None else options.delimiter.replace("\\t", "\t"),
+        canonical_keys=options.canonical_keys,
+        topics=frozenset(options.topic),
+        partitions=_partitions(options.partitions),
+        keep_going=options.keep_going,
         left_out=left_out,
     )
 
 
-def _key_fields(given: list[str]) -> tuple[str, ...]:
-    if len(given) > 1:
+def _key_fields(arguments: list[str]) -> tuple[str, ...]:
+    if len(arguments) > 1:
         raise InputError(
-            f"--key-field is given {len(given)} times: {', '.join(given)}",
-            hint=f"a key of several fields is one option: --key-field {','.join(given)}",
+            f"--key-field is given {len(arguments)} times: {', '.join(arguments)}",
+            hint=f"a key of several fields is one option: --key-field {','.join(arguments)}",
         )
-    names = tuple(name.strip() for name in given[0].split(",")) if given else ()
+    names = tuple(name.strip() for name in arguments[0].split(",")) if arguments else ()
     if not all(names):
-        raise InputError(f"--key-field {given[0]}: a name is empty", hint="as in --key-field tenant,id")
+        raise InputError(f"--key-field {arguments[0]}: a name is empty", hint="as in --key-field tenant,id")
     return names
 
 

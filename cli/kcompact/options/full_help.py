@@ -13,7 +13,7 @@ class CommandWithGroups(TyperCommand):
 
     def format_usage(self, ctx: Any, formatter: Any) -> None:
         """Write the usage line, with the argument as it is called in all texts."""
-        arguments = [one.metavar for one in self.params if one.param_type_name == "argument"]
+        arguments = [argument.metavar for argument in self.params if argument.param_type_name == "argument"]
         formatter.write_usage(ctx.command_path, " ".join(["[OPTIONS]", *map(str, arguments)]))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

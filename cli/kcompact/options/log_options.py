@@ -23,7 +23,7 @@ _PANEL = "What the dump cannot know"
 T = TypeVar("T")
 
 
-_given_option = partial(value_option, _PANEL)
+_context_option = partial(value_option, _PANEL)
 
 
 @dataclass(frozen=True)
@@ -32,54 +32,54 @@ class LogOptions:
 
     segments: Annotated[
         str | None,
-        _given_option(
+        _context_option(
             "Lines 'topic partition base-offset bytes', perhaps mtime_ms, or a listing of the log directory.",
             "FILE",
         ),
     ] = None
     batches: Annotated[
         str | None,
-        _given_option("The text of kafka-dump-log: makes transactions and delete horizons exact.", "FILE"),
+        _context_option("The text of kafka-dump-log: makes transactions and delete horizons exact.", "FILE"),
     ] = None
     log_start_offset: Annotated[
         list[str],
-        _given_option(
+        _context_option(
             "Where the log starts; repeatable as orders-0=303 (default: the first offset in the dump).",
             "OFFSET",
         ),
     ] = field(default_factory=list)
     log_end_offset: Annotated[
         list[str],
-        _given_option(
+        _context_option(
             "Where the log ends; repeatable as orders-0=303 (default: behind the last offset in the dump).",
             "OFFSET",
         ),
     ] = field(default_factory=list)
     last_stable_offset: Annotated[
         list[str],
-        _given_option(
+        _context_option(
             "Where transactions are undecided; repeatable as orders-0=303 (default: the log end).", "OFFSET"
         ),
     ] = field(default_factory=list)
     read_committed: Annotated[
         str | None,
-        _given_option("A read_committed dump of the same topic: what it lacks was aborted.", "DUMP"),
+        _context_option("A read_committed dump of the same topic: what it lacks was aborted.", "DUMP"),
     ] = None
     aborted: Annotated[
         str | None,
-        _given_option("Aborted data: lines 'topic partition first_offset last_offset'.", "FILE"),
+        _context_option("Aborted data: lines 'topic partition first_offset last_offset'.", "FILE"),
     ] = None
     checkpoint: Annotated[
         str | None,
-        _given_option("Kafka's cleaner-offset-checkpoint; read only, excludes --state.", "FILE"),
+        _context_option("Kafka's cleaner-offset-checkpoint; read only, excludes --state.", "FILE"),
     ] = None
     state: Annotated[
         str | None,
-        _given_option("Folder or s3:// prefix that remembers checkpoint and delete horizons.", "DIR"),
+        _context_option("Folder or s3:// prefix that remembers checkpoint and delete horizons.", "DIR"),
     ] = None
     now: Annotated[
         str | None,
-        _given_option(
+        _context_option(
             "The clock of the run, in ms or as 2026-01-31T12:00:00Z (default: this machine's).", "TIME"
         ),
     ] = None
@@ -133,8 +133,8 @@ def local_state(options: LogOptions) -> str | None:
 
 def context_files(options: LogOptions) -> list[str | None]:
     """The files that these options name, other than the state; None where one is not given."""
-    given = [options.segments, options.batches, options.aborted, options.checkpoint]
-    return [*given, options.read_committed]
+    files = [options.segments, options.batches, options.aborted, options.checkpoint]
+    return [*files, options.read_committed]
 
 
 def _read(path: str | None, read: Callable[[str], PerLog[T]]) -> PerLog[T] | None:

@@ -76,7 +76,7 @@ MAP_ENTRY_BYTES = 24  # an MD5 of the key and an offset
 
 
 def config_name(field_name: str) -> str:
-    """``segment_bytes`` -> ``segment.bytes``: how Kafka spells the config behind a field or an option."""
+    """``segment_bytes`` -> ``segment.bytes``: how Kafka spells the config of a field or an option."""
     return field_name.replace("_", ".")
 
 
@@ -102,7 +102,7 @@ class Policies:
         _check_map(policy)
         return policy
 
-    def given_for(self, topic: str) -> frozenset[str]:
+    def config_names_for(self, topic: str) -> frozenset[str]:
         """The configs that are given for one topic, by Kafka's names."""
         return frozenset(self._entries(topic))
 
@@ -130,11 +130,11 @@ class Policies:
 
 def policies_for(options: PolicyOptions, base: Policy) -> Policies:
     """Read and check all configs given; no dump is needed yet. Raises PolicyError, InputError."""
-    given = {config_name(name): _option_entry(name, text) for name, text in _given(options).items()}
-    policies = Policies(base, given, [_read_file(argument) for argument in options.topic_config])
+    entries = {config_name(name): _option_entry(name, text) for name, text in _option_texts(options).items()}
+    policies = Policies(base, entries, [_read_file(argument) for argument in options.topic_config])
     for configs in policies.files:
         policies.notes += configs.notes
-    policies.notes += _small_segments(given)
+    policies.notes += _small_segments(entries)
     return policies
 
 
@@ -149,14 +149,14 @@ def require_retention(topic: str, policy: Policy) -> None:
         )
 
 
-def _small_segments(given: dict[str, ConfigEntry]) -> list[str]:
-    entry = given.get("segment.bytes")
+def _small_segments(entries: dict[str, ConfigEntry]) -> list[str]:
+    entry = entries.get("segment.bytes")
     if entry is None or not isinstance(entry.value, int) or entry.value >= SMALLEST_SEGMENT_BYTES:
         return []
     return [f"{entry.place} below {SMALLEST_SEGMENT_BYTES}: brokers since Kafka 4.1 refuse such segments"]
 
 
-def _given(options: PolicyOptions) -> dict[str, str]:
+def _option_texts(options: PolicyOptions) -> dict[str, str]:
     texts = {option.name: getattr(options, option.name) for option in fields(options)}
     return {name: text for name, text in texts.items() if isinstance(text, str)}
 
@@ -186,14 +186,14 @@ def _read_file(argument: str) -> TopicConfigs:
         return read_topic_configs(argument)
     topic = argument.partition("=")[0]
     configs = read_topic_configs(path)
-    said = configs.by_topic.get(topic, configs.by_topic.get(None))
-    if said is None:
+    entries = configs.by_topic.get(topic, configs.by_topic.get(None))
+    if entries is None:
         others = ", ".join(sorted(str(name) for name in configs.by_topic))
         raise PolicyError(
             f"--topic-config {argument}: {path} describes {others or 'nothing'}, not {topic}",
             hint="give the file without TOPIC= to let it speak for the topic it names",
         )
-    return TopicConfigs({topic: said}, configs.notes)
+    return TopicConfigs({topic: entries}, configs.notes)
 
 
 def _check_lags(policy: Policy, entries: dict[str, ConfigEntry]) -> None:

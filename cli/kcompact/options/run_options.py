@@ -90,12 +90,12 @@ class RunOptions:
     @property
     def settings(self) -> tuple[tuple[str, str], ...]:
         """Names and values of ``--conf``. Raises EngineError."""
-        found = []
-        for one in self.conf:
-            name, equals, value = one.partition("=")
+        pairs = []
+        for argument in self.conf:
+            name, equals, value = argument.partition("=")
             if not (equals and name.startswith("spark.")):
                 raise EngineError(
-                    f"--conf {one}: not a setting of Spark", hint="write --conf spark.executor.memory=4g"
+                    f"--conf {argument}: not a setting of Spark", hint="write --conf spark.executor.memory=4g"
                 )
-            found.append((name, value))
-        return tuple(found)
+            pairs.append((name, value))
+        return tuple(pairs)

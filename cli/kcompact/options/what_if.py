@@ -18,18 +18,18 @@ class WhatIfOptions:
 
     values: tuple[tuple[str, str], ...]
     options: PolicyOptions
-    rerolls: bool  # segments that are told no longer count: the values would have made others
+    rerolls: bool  # known segments do not count: under these values the broker would have rolled others
 
 
 def split_lists(options: PolicyOptions) -> tuple[PolicyOptions, list[WhatIfOptions]]:
     """The options without those that are lists, and one set of options per combination of listed values.
 
-    What a list was given for keeps its value from a file, or its default, in the first. Raises PolicyError.
+    In the first, an option that was a list has its value from a file, or its default. Raises PolicyError.
     """
     lists = {
-        option.name: [text.strip() for text in given.split(",")]
+        option.name: [text.strip() for text in value.split(",")]
         for option in fields(options)
-        if option.name not in _NO_LISTS and "," in (given := getattr(options, option.name) or "")
+        if option.name not in _NO_LISTS and "," in (value := getattr(options, option.name) or "")
     }
     unsaid: dict[str, Any] = dict.fromkeys(lists)
     plain = replace(options, **unsaid)

@@ -48,11 +48,11 @@ class Workplaces:
         return open_dump(paths, options, self.run)
 
     def _open_here(self, paths: list[str], options: ReadOptions) -> Dump:
-        """By tasks, too, where there are so many files that it pays to have Spark started first."""
-        named = find_files(paths)
-        stamps = [stamp_of(path) for path in named] if len(named) >= MANY_FILES else []
+        """Open a dump on this machine; if it has MANY_FILES or more, in Spark's tasks."""
+        files = find_files(paths)
+        stamps = [stamp_of(path) for path in files] if len(files) >= MANY_FILES else []
         sizes = [stamp.size for stamp in stamps if stamp is not None]
-        if not sizes or len(sizes) < len(named):  # few, or none that a task could open: pipes, objects
+        if not sizes or len(sizes) < len(files):  # few, or none that a task could open: pipes, objects
             return open_dump(paths, options)
         if self._spark is None:
             self._spark = self._stack.enter_context(self.session(sum(sizes)))
@@ -65,7 +65,7 @@ class Workplaces:
         return run_tasks(self._spark, tasks, do)
 
     def session(self, input_bytes: int) -> AbstractContextManager[Any]:
-        """The session to work on, for dumps of so many bytes."""
+        """The session to work on, for dumps of ``input_bytes``."""
         if self._spark is not None:
             job_known(input_bytes, writes=self._options.writes)
             return nullcontext(self._spark)
@@ -73,12 +73,14 @@ class Workplaces:
 
 
 def files_named(dumps: list[str], left_out: LeftOut = NOTHING_LEFT_OUT) -> list[str]:
-    """One path for each file of a dump, in their order; of files that lie side by side, the first."""
-    gone = left_out.paths
-    found = [
-        path for path in find_files(dumps) if not gone or gone.isdisjoint((path, _as_workers_name(path)))
+    """One path for each file of a dump, in their order; of paired files, the first."""
+    absent_paths = left_out.paths
+    paths = [
+        path
+        for path in find_files(dumps)
+        if not absent_paths or absent_paths.isdisjoint((path, _as_workers_name(path)))
     ]
-    groups = grouped(found)
+    groups = grouped(paths)
     return [next(group[role] for role in ROLES if role in group) for group in groups]
 
 

@@ -48,8 +48,8 @@ def state_in_use(opened: StatePlace | None, dump: Dump, places: Workplaces) -> S
 def outputs_among(
     files: Sequence[DumpFile], states: Sequence[CleanerState], places: Workplaces
 ) -> dict[str, OutputFile]:
-    """Those files, by path, that are as large as a file of a state's output."""
-    sizes = {one.size_bytes for state in states for one in state.files or ()}
+    """The files, by path, that are as large as a file of a state's output."""
+    sizes = {output.size_bytes for state in states for output in state.files or ()}
     likely = [file for file in files if _size(file.path) in sizes]
     digests = places.run(len(likely), lambda number: sha256_of(likely[number]))
     return {

@@ -44,11 +44,11 @@ class KnownStates:
     def beside(self, before: Dump | None, after: Dump | None, places: Workplaces) -> KnownState:
         """The state of AFTER, or of BEFORE. Raises InputError if it belongs to neither."""
         for dump, is_end in ((after, True), (before, False)):
-            found = outputs_among(dump.files, self.states, places) if dump else {}
-            state = state_that_counts(self.states, found)
+            outputs = outputs_among(dump.files, self.states, places) if dump else {}
+            state = state_that_counts(self.states, outputs)
             if not state.files:
                 return KnownState(state, None)
-            digests = {file.sha256 for file in found.values()}
+            digests = {file.sha256 for file in outputs.values()}
             if digests.issuperset(file.sha256 for file in state.files):
                 return KnownState(state, is_end)
         names = ", ".join(file.name for file in self.states[0].files or ())

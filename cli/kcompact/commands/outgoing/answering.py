@@ -24,9 +24,9 @@ RENDERINGS: dict[VerifyFormat, Callable[[Outcome, Keys], str]] = {
 
 def give_answer(outcome: Outcome, options: AnswerOptions, keys: Keys, file: ReportFile | None) -> None:
     """Show the outcome as asked for. Raises OutputError."""
-    told = ci_report(outcome, keys)
+    ci = ci_report(outcome, keys)
     of_ci = CI_RENDERINGS.get(options.answer_format)
-    text = of_ci(told) if of_ci else RENDERINGS[options.answer_format](outcome, keys)
+    text = of_ci(ci) if of_ci else RENDERINGS[options.answer_format](outcome, keys)
     if file is None:
         if not (stdout.quiet and options.answer_format is VerifyFormat.TEXT):
             sys.stdout.write(text)
@@ -35,4 +35,4 @@ def give_answer(outcome: Outcome, options: AnswerOptions, keys: Keys, file: Repo
         file.write(text)
         stderr.print(terminal(f"{answer(outcome)}; written to {options.output}"), markup=False)
     in_stdout = options.answer_format is VerifyFormat.GITHUB and file is None
-    tell_github(told, options.annotations, in_stdout=in_stdout)
+    tell_github(ci, options.annotations, in_stdout=in_stdout)

@@ -16,7 +16,7 @@ from kcompact.storage.object_stores import is_address
 def check_paths(
     dumps: Iterable[str],
     others: Iterable[str | None],
-    written: Sequence[WrittenPath],
+    targets: Sequence[WrittenPath],
     annotations: bool | None,
 ) -> None:
     """Raise OutputError where a path that is written meets one that is read, or another that is written.
@@ -31,26 +31,28 @@ def check_paths(
         raise InputError("standard input is named twice, and can be read once", hint="name a file")
     summary = summary_file(annotations)
     if summary is not None:
-        written = [*written, WrittenPath(summary, STEP_SUMMARY)]
-    read = [source for dump in dumps if dump != STDIN and not is_address(dump) for source in _found(dump)]
-    read += [source for other in others if other for source in _found_or_missing(other)]
-    check_apart(read, written)
-    for source in read:
+        targets = [*targets, WrittenPath(summary, STEP_SUMMARY)]
+    sources = [
+        source for dump in dumps if dump != STDIN and not is_address(dump) for source in _sources(dump)
+    ]
+    sources += [source for other in others if other for source in _sources_or_missing(other)]
+    check_apart(sources, targets)
+    for source in sources:
         if source.files:
             _check_temporary_folder(source)
 
 
-def _found(dump: str) -> list[ReadPath]:
+def _sources(dump: str) -> list[ReadPath]:
     files = tuple(path for group in grouped(find_files([dump])) for path in group.values())
     if Path(dump).is_dir():
         return [ReadPath(dump, files, is_compacted=True)]
     return [ReadPath(path, is_compacted=True) for path in files]
 
 
-def _found_or_missing(other: str) -> list[ReadPath]:
-    """Whoever reads it says what is wrong with it."""
+def _sources_or_missing(other: str) -> list[ReadPath]:
+    """A path that cannot be found counts as one file; the error comes from whatever reads it."""
     try:
-        return [replace(source, is_compacted=False) for source in _found(other)]
+        return [replace(source, is_compacted=False) for source in _sources(other)]
     except InputError:
         return [ReadPath(other)]
 

@@ -34,72 +34,72 @@ class Publications:
 def publish(
     outputs: OutputPlan,
     report: CompactionReport,
-    done: Compacted,
+    compaction: Compacted,
     publications: Publications,
     state: StateInUse | None,
 ) -> None:
-    """Publish report, dump and state; the parts lie in the work folder, or on a store. Raises OutputError."""
+    """Publish report, dump and state; the parts are in the work folder, or on a store. Raises OutputError."""
     publication, stored = publications.local, publications.stored
     folder = publication.work_folder
     stored_report = folder / "report" if outputs.stored and outputs.stored.report else None
     if stored is not None and (stored_report or outputs.report):
-        stored.bring_pieces(done.outcome, folder)
+        stored.bring_pieces(compaction.outcome, folder)
     if stored_report is not None:
-        _write_report(stored_report, report, done, folder)
+        _write_report(stored_report, report, compaction, folder)
     if outputs.report is not None:
         with disk.explained(outputs.report):
-            _write_report(publication.prepare(outputs.report), report, done, folder)
-    written: Mapping[Path, Path] = {}
+            _write_report(publication.prepare(outputs.report), report, compaction, folder)
+    prepared_paths: Mapping[Path, Path] = {}
     if outputs.result is not None:
         with disk.explained(outputs.result):
-            written = _write_outputs(publication, outputs, done, folder)
-    parts = _stored_parts(outputs, done)
+            prepared_paths = _write_outputs(publication, outputs, compaction, folder)
+    parts = _stored_parts(outputs, compaction)
     if state is not None:
-        state.prepare(_next_state(done, tuple(_output_files(written))), list(parts), publication)
+        state.prepare(_next_state(compaction, tuple(_output_files(prepared_paths))), list(parts), publication)
     if stored is not None:
         stored.publish(parts.values(), stored_report)
     publication.commit()
     if state is not None:
         state.opened.finish()
     if outputs.to_stdout:
-        write_joined(sys.stdout.buffer, outputs.targets[0], done.outcome.fragments, folder)
+        write_joined(sys.stdout.buffer, outputs.targets[0], compaction.outcome.fragments, folder)
         sys.stdout.buffer.flush()
 
 
-def _stored_parts(outputs: OutputPlan, done: Compacted) -> dict[str, str]:
+def _stored_parts(outputs: OutputPlan, compaction: Compacted) -> dict[str, str]:
     """The names of the part files that tasks wrote to a store, by address, in order."""
     if outputs.stored is None:
         return {}
-    parts = [one.part for one in done.outcome.fragments if one.end > one.start]
+    parts = [fragment.part for fragment in compaction.outcome.fragments if fragment.end > fragment.start]
     return {outputs.stored.prefix + part: part for part in parts}
 
 
-def _output_files(written: Mapping[Path, Path]) -> Iterator[OutputFile]:
+def _output_files(prepared_paths: Mapping[Path, Path]) -> Iterator[OutputFile]:
     """Files are named as they will be, measured as they are prepared."""
-    for target, prepared in written.items():
+    for target, prepared in prepared_paths.items():
         with disk.explained(target):
             yield replace(output_file(prepared), name=target.name)
 
 
-def _next_state(done: Compacted, files: tuple[OutputFile, ...]) -> CleanerState:
+def _next_state(compaction: Compacted, files: tuple[OutputFile, ...]) -> CleanerState:
     """The state for the next run."""
     checkpoint, horizons, last_offsets, records = {}, {}, {}, {}
-    for log in done.outcome.logs:
-        name, cleaning = LogName(log.topic, log.partition), done.cleanings[log.log_id]
+    for log in compaction.outcome.logs:
+        name, cleaning = LogName(log.topic, log.partition), compaction.cleanings[log.log_id]
         horizons[name] = cleaning.horizons
         last_offsets[name] = log.last_kept_offset
-        records[name] = done.known.get(log.log_id, ())
+        records[name] = compaction.known.get(log.log_id, ())
         if cleaning.checkpoint_offset is not None:
             checkpoint[name] = cleaning.checkpoint_offset
     return CleanerState(checkpoint, horizons, last_offsets, files, records)
 
 
-def _write_report(target: Path, report: CompactionReport, done: Compacted, folder: Path) -> None:
+def _write_report(target: Path, report: CompactionReport, compaction: Compacted, folder: Path) -> None:
     disk.make_folder(target)
     disk.write(target / "report.json", render_json(report))
     disk.write(target / "report.md", render_markdown(report).encode())
-    _write_pieces(target / "removed-keys.csv", REMOVED_KEYS_HEADER, done.outcome.removed_keys, folder)
-    _write_pieces(target / "gaps.csv", GAPS_HEADER, done.outcome.gaps, folder)
+    _write_pieces(target / "removed-keys.csv", REMOVED_KEYS_HEADER, compaction.outcome.removed_keys, folder)
+    _write_pieces(target / "gaps.csv", GAPS_HEADER, compaction.outcome.gaps, folder)
     disk.write(target / "report.html", render_html(report, target).encode())
 
 
@@ -111,39 +111,39 @@ def _write_pieces(path: Path, header: bytes, pieces: list[Piece], folder: Path) 
 
 
 def _write_outputs(
-    publication: Publication, outputs: OutputPlan, done: Compacted, folder: Path
+    publication: Publication, outputs: OutputPlan, compaction: Compacted, folder: Path
 ) -> dict[Path, Path]:
-    """Write all output files; their targets, and where each lies until then.
+    """Write all output files; the prepared path of each target, from which it is published later.
 
-    In a folder there is none for an input that ``--keep-going`` leaves out whole: empty, it would say that
-    nothing is left of its logs.
+    In an output folder, an input that ``--keep-going`` leaves out as a whole gets no file: an empty one would
+    mean that nothing is left of its logs.
     """
-    written: dict[Path, Path] = {}
+    prepared_paths: dict[Path, Path] = {}
     base = publication.prepare(outputs.folder) if outputs.folder is not None else None
     if base is not None:
         disk.make_folder(base)
-    made = {base}
-    fragments = _fragments_of(outputs, done)
-    for target, mine in zip(outputs.targets, fragments, strict=True):
-        if base is not None and target.files[0].file_id in done.left_out:
+    folders = {base}
+    fragments = _fragments_of(outputs, compaction)
+    for target, target_fragments in zip(outputs.targets, fragments, strict=True):
+        if base is not None and target.files[0].file_id in compaction.left_out:
             continue
         if base is None or outputs.folder is None:
             path = publication.prepare(target.path)
         else:
             path = base / target.path.relative_to(outputs.folder)
-            if path.parent not in made:
+            if path.parent not in folders:
                 disk.make_folders(path.parent)
-                made.add(path.parent)
-        assemble(path, target, mine, folder)
-        written[target.path] = path
-    return written
+                folders.add(path.parent)
+        assemble(path, target, target_fragments, folder)
+        prepared_paths[target.path] = path
+    return prepared_paths
 
 
-def _fragments_of(outputs: OutputPlan, done: Compacted) -> list[list[Fragment]]:
+def _fragments_of(outputs: OutputPlan, compaction: Compacted) -> list[list[Fragment]]:
     """The fragments of each target, in their order; there may be thousands of targets."""
     target_of = {file.file_id: n for n, target in enumerate(outputs.targets) for file in target.files}
-    file_of = {split.split_id: split.file_id for split in done.plan.splits.values()}
+    file_of = {split.split_id: split.file_id for split in compaction.plan.splits.values()}
     fragments: list[list[Fragment]] = [[] for _ in outputs.targets]
-    for fragment in done.outcome.fragments:
+    for fragment in compaction.outcome.fragments:
         fragments[target_of[file_of[fragment.split_id]]].append(fragment)
     return fragments

@@ -37,7 +37,7 @@ class ReportOptions(Protocol):
 
     @property
     def annotations(self) -> bool | None:
-        """Whether GitHub is told; None: under GitHub Actions."""
+        """Whether GitHub gets annotations; None: under GitHub Actions."""
 
 
 @dataclass(frozen=True)

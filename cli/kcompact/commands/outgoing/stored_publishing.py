@@ -1,7 +1,7 @@
 """Publishing on a store: markers first, then parts, manifest, report, ``_SUCCESS``; old files go last.
 
 A run that fails before its manifest is there deletes what it wrote. One that is killed leaves its marker, by
-which the next knows that what lies there is no dump; with ``--overwrite`` it then replaces it.
+which the next run knows that the prefix holds no whole dump; with ``--overwrite`` it then replaces it.
 
 There is no lock that all stores have. Of runs that write one prefix at the same time, the one with the latest
 marker publishes; the others find that out before they change anything, and give way.
@@ -48,23 +48,23 @@ class StoredPublication:
             fetch(self._output.work + name, folder / name)
 
     def publish(self, parts: Iterable[str], report_folder: Path | None) -> None:
-        """Publish part files, by their names in order, and the report that lies in a folder."""
+        """Publish part files, by their names in order, and the report in a folder."""
         prefix = self._output.prefix
-        there = list_objects(prefix)
-        if self._is_overtaken(there):
+        listing = list_objects(prefix)
+        if self._is_overtaken(listing):
             raise OutputError(
                 f"{prefix}: another run has begun to write there after this one, which gives way",
                 hint="wait until that run has ended, or choose another prefix with -o",
             )
-        sizes = {one.address: one.size for one in there}
+        sizes = {entry.address: entry.size for entry in listing}
         names = list(parts)
         rows = [{"name": name, "bytes": _size(sizes, prefix + name)} for name in names]
         manifest = {"schema_version": _SCHEMA_VERSION, "run": self._output.run, "parts": rows}
         write(prefix + MANIFEST, orjson.dumps(manifest, option=orjson.OPT_INDENT_2))
-        kept = {prefix + name for name in (MANIFEST, *names)}
+        new_addresses = {prefix + name for name in (MANIFEST, *names)}
         try:
             self._switch_report(report_folder)
-            self._delete({*sizes, *self._old} - kept - {*self._output.markers})
+            self._delete({*sizes, *self._old} - new_addresses - {*self._output.markers})
             if not self._is_overtaken(list_objects(prefix)):
                 write(prefix + SUCCESS, b"")
             self._delete(self._output.markers)
@@ -82,7 +82,7 @@ class StoredPublication:
             for name in REPORT_FILES:
                 write(self._output.report + name, (folder / name).read_bytes())
         except KcompactError:
-            with suppress(KcompactError):  # else the marker beside it tells that it belongs to nothing
+            with suppress(KcompactError):  # else the marker shows that the report is of no dump
                 self._delete(self._output.report + name for name in REPORT_FILES)
             raise
 
@@ -95,19 +95,19 @@ class StoredPublication:
         if self._is_published():
             return
         prefix = self._output.prefix
-        there = list_objects(prefix)
-        addresses = (one.address for one in there)
-        self._delete(one for one in addresses if self._output.is_of_run(one.removeprefix(prefix)))
-        if prefix + SUCCESS in self._old and not self._is_overtaken(there):
+        listing = list_objects(prefix)
+        of_run = self._output.is_of_run
+        self._delete(entry.address for entry in listing if of_run(entry.address.removeprefix(prefix)))
+        if prefix + SUCCESS in self._old and not self._is_overtaken(listing):
             write(prefix + SUCCESS, b"")
         self._delete(self._output.markers)
 
-    def _is_overtaken(self, there: list[StoredObject]) -> bool:
+    def _is_overtaken(self, listing: list[StoredObject]) -> bool:
         """Whether a later run writes the prefix, or has published: then this run's marker is gone."""
         claims = {
-            one.address: (one.mtime_ns or 0, one.address)
-            for one in there
-            if one.address.startswith(self._output.prefix + UNFINISHED)
+            entry.address: (entry.mtime_ns or 0, entry.address)
+            for entry in listing
+            if entry.address.startswith(self._output.prefix + UNFINISHED)
         }
         own = claims.get(self._output.marker)
         return own is None or own < max(claims.values())
@@ -121,11 +121,11 @@ class StoredPublication:
 
     def _delete(self, addresses: Iterable[str]) -> None:
         """Delete objects; folders of pieces as a whole, as some stores would keep the empty folder."""
-        found = set(addresses)
-        folders = {folder for address in found if (folder := self._output.work_folder_of(address))}
+        address_set = set(addresses)
+        folders = {folder for address in address_set if (folder := self._output.work_folder_of(address))}
         for folder in sorted(folders):
             delete_folder(folder)
-        singly = sorted(address for address in found if not self._output.work_folder_of(address))
+        singly = sorted(address for address in address_set if not self._output.work_folder_of(address))
         with ThreadPoolExecutor(_AT_ONCE) as threads:
             list(threads.map(delete, singly))
 
@@ -134,12 +134,12 @@ class StoredPublication:
 def open_stored(output: StoredOutput, *, overwrite: bool) -> Iterator[StoredPublication]:
     """Claim a prefix before any work, so that what cannot be written is known at once. Raises OutputError."""
     old = _check_replaceable(output, overwrite=overwrite)
-    publication = StoredPublication(output, [one.address for one in old])
+    publication = StoredPublication(output, [entry.address for entry in old])
     try:
         for marker in output.markers:
             write(marker, b"")
         # Until the old parts are gone, only the manifest says which are the dump.
-        if any(one.address == output.prefix + SUCCESS for one in old):
+        if any(entry.address == output.prefix + SUCCESS for entry in old):
             delete(output.prefix + SUCCESS)
         yield publication
     except BaseException as error:
@@ -157,7 +157,7 @@ def open_stored(output: StoredOutput, *, overwrite: bool) -> Iterator[StoredPubl
 
 def _check_replaceable(output: StoredOutput, *, overwrite: bool) -> list[StoredObject]:
     old = list_objects(output.prefix)
-    names = [one.address.removeprefix(output.prefix) for one in old]
+    names = [entry.address.removeprefix(output.prefix) for entry in old]
     for name in names:
         if not output.is_known(name):
             raise OutputError(
@@ -165,8 +165,8 @@ def _check_replaceable(output: StoredOutput, *, overwrite: bool) -> list[StoredO
                 hint="choose another prefix with -o",
             )
     reports = list_objects(output.report) if output.report else []
-    for one in reports:
-        name = one.address.removeprefix(output.report or "")
+    for entry in reports:
+        name = entry.address.removeprefix(output.report or "")
         if name not in REPORT_FILES and not name.startswith(UNFINISHED):
             raise OutputError(
                 f"{output.report} holds {name}, which this run will not write",
@@ -174,12 +174,12 @@ def _check_replaceable(output: StoredOutput, *, overwrite: bool) -> list[StoredO
             )
     if (old or reports) and not overwrite:
         unfinished = MANIFEST not in names and any(name.startswith(UNFINISHED) for name in names)
-        what = "holds what a run left that has not finished" if unfinished else "exists already"
+        problem = "holds what a run left that has not finished" if unfinished else "exists already"
         raise OutputError(
-            f"{output.prefix if old else output.report} {what}",
+            f"{output.prefix if old else output.report} {problem}",
             hint="add --overwrite to replace it, or choose another prefix with -o",
         )
-    return old + [one for one in reports if UNFINISHED in one.address]
+    return old + [entry for entry in reports if UNFINISHED in entry.address]
 
 
 def _size(sizes: dict[str, int], address: str) -> int:

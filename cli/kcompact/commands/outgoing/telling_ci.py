@@ -1,4 +1,4 @@
-"""GitHub is told by itself where it is listening: annotations in the log, and a summary of the step."""
+"""Results for GitHub Actions, without being asked for: annotations in the log, a summary of the step."""
 
 import os
 import sys
@@ -22,7 +22,7 @@ STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
 def tell_github(report: CiReport, annotations: bool | None, *, in_stdout: bool) -> None:
-    """``annotations`` None: under GitHub Actions only. ``in_stdout``: they stand there already."""
+    """``annotations`` None: under GitHub Actions only. ``in_stdout``: they are there already."""
     if not _listens(annotations):
         return
     if not in_stdout:
@@ -39,9 +39,9 @@ def add_to_summary(markdown: str, annotations: bool | None) -> None:
 
 
 def summary_file(annotations: bool | None) -> Path | None:
-    """The file that holds the summary of the step; None where there is none, or GitHub is told nothing."""
-    named = os.environ.get(STEP_SUMMARY)
-    return Path(named) if named and _listens(annotations) else None
+    """The file that holds the summary of the step; None where there is none, or annotations are off."""
+    path = os.environ.get(STEP_SUMMARY)
+    return Path(path) if path and _listens(annotations) else None
 
 
 def _listens(annotations: bool | None) -> bool:
