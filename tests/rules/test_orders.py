@@ -37,3 +37,10 @@ def test_of_two_at_one_place_the_second_comes_second(rows: list[tuple[int, int, 
     groups, offsets, is_second = (np.array([row[at] for row in rows], np.int64) for at in range(3))
     order = order_by_group(groups, offsets, is_second.astype(bool))
     assert [rows[at] for at in order] == sorted(rows)
+
+
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 2**30)), max_size=30, unique=True))
+def test_groups_that_arrow_numbered_with_32_bits_come_in_order(pairs: list[tuple[int, int]]) -> None:
+    groups, offsets = np.array(pairs, np.int64).reshape(-1, 2).T
+    order = order_by_group(groups.astype(np.int32), offsets, np.zeros(len(pairs), np.bool_))
+    assert [pairs[at] for at in order] == sorted(pairs)

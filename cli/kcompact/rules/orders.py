@@ -38,13 +38,16 @@ def order_by_group(groups: Longs, offsets: Longs, is_second: NDArray[np.bool_]) 
 
 
 def order_by_pairs(groups: Longs, offsets: Longs) -> Longs | None:
-    """Rows in the order of group, from 0 on, and offset; None where a pair occurs twice, or is too large."""
+    """Rows in the order of group, from 0 on, and offset; None where a pair occurs twice, or is too large.
+
+    Groups may be integers of any size: numpy would multiply those of 32 bits in 32 bits.
+    """
     if not len(groups):
         return np.empty(0, np.int64)
     first, span = int(offsets.min()), int(offsets.max()) - int(offsets.min()) + 1
     if (int(groups.max()) + 1) * span > _LARGEST:
         return None
-    pairs = groups * span + (offsets - first)
+    pairs = groups.astype(np.int64, copy=False) * span + (offsets - first)
     order = np.argsort(pairs)
     return None if (np.diff(pairs[order]) == 0).any() else order
 

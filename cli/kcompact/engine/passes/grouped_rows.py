@@ -91,14 +91,14 @@ def _merged(rows: pa.Table) -> pa.Table:
 
 
 def numbered(keys: pa.Array, log_ids: np.ndarray) -> np.ndarray:
-    """A number for each row, from 0 on without gaps, equal where log and key are."""
-    numbers: np.ndarray = keys.dictionary_encode().indices.to_numpy()
+    """A number (int64) for each row, from 0 on without gaps, equal where log and key are."""
+    numbers: np.ndarray = keys.dictionary_encode().indices.to_numpy().astype(np.int64)
     log_of = np.empty(int(numbers.max()) + 1, np.int64)
     log_of[numbers] = log_ids
     if bool((log_of[numbers] == log_ids).all()):  # each key in one log: the rule, as partitions follow keys
         return numbers
     known, codes = np.unique(log_ids, return_inverse=True)
-    pairs = numbers.astype(np.int64) * len(known) + codes
+    pairs = numbers * len(known) + codes
     return np.unique(pairs, return_inverse=True)[1]
 
 
