@@ -95,6 +95,29 @@ def test_groups_of_many_tasks_are_merged_in_any_order(
     assert merged.num_rows == len(expected(rows))
 
 
+@pytest.mark.usefixtures("_limits")
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(records, st.integers(1, 20))
+def test_a_map_tells_which_record_of_a_key_came_before(
+    rows: list[tuple[int, bytes | None]], size: int
+) -> None:
+    """Each record of a key but the first one of a group is told of the record before it."""
+    assert load_loops("json_lines")
+    grouper = KeyGrouper(GROUPED, ("last_offset", "position"))
+    keyed = [(number, row) for number, row in enumerate(rows) if row[1] is not None]
+    groups, told = 0, list[list[int]]()
+    for first in range(0, len(rows), size):
+        groups += sum(map(len, grouper.add(index_batch(rows[first : first + size], first))))
+        told += grouper.before.T.tolist()
+    groups += grouper.finish().num_rows
+
+    assert len(told) == len(keyed)
+    assert sum(before == [-1, -1] for before in told) == groups
+    for at, (_, row) in enumerate(keyed):
+        earlier = [number for number, other in keyed[:at] if other == row]
+        assert told[at] in [[-1, -1], [earlier[-1] * 10, earlier[-1] * 100] if earlier else [-1, -1]]
+
+
 def test_more_bytes_of_keys_than_a_column_holds_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     assert load_loops("json_lines")
     monkeypatch.setattr(offset_map, "MOST_KEY_BYTES", 20)

@@ -20,6 +20,7 @@ from kcompact.compact.full_form import full
 from kcompact.compact.full_form.log_contexts import Beside
 from kcompact.compact.pipeline import compact_fully
 from kcompact.compact.request import Compacted, Form, Renderings, Request
+from kcompact.compact.round_form import full_maps
 from kcompact.compact.round_form.one_round import compact_one_round
 from kcompact.compact.totals import piece_bytes
 from kcompact.dumps.dump import open_dump
@@ -46,6 +47,8 @@ def small_stages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexing, "SMALLEST_SPLIT_BYTES", 5_000)
     monkeypatch.setattr(full, "ROWS_PER_RECEIVER", 100)
     monkeypatch.setattr(full, "RECORDS_PER_SHARE", 60)
+    monkeypatch.setattr(full_maps, "STEPS_PER_SHARE", 50)
+    monkeypatch.setattr(full_maps, "_STEPS_AT_A_TIME", 20)
     monkeypatch.setattr(grouping, "MOST_ROWS", 7)
     monkeypatch.setattr(grouping, "MOST_KEYS", 7)
     monkeypatch.setattr(plain_copying, "_SAMPLED", 2)
@@ -71,10 +74,10 @@ def policy_of(rng: random.Random, night: int) -> Policy:
         min_compaction_lag_ms=rng.choice([0, 0, 50_000, 150_000, DAY_MS + 100_000]),
         delete_retention_ms=rng.choice([0, 1_000, DAY_MS, 10 * DAY_MS, 2**63 - 1]),
         drop_tombstones=rng.random() < 0.1,
-        rounds=rng.choice([1, None]),
+        rounds=rng.choice([1, 2, 3, None]),
         null_keys=rng.choice(["error", "keep", "drop"]),
     )
-    return with_map_of(rng.choice([None, None, 10_000]), policy)
+    return with_map_of(rng.choice([None, 10_000, 40, 5, 1]), policy)
 
 
 @dataclass(frozen=True)
@@ -160,6 +163,7 @@ def by_both(paths: list[Path], folder: Path, policy: Policy, beside: Beside) -> 
     return whole
 
 
+@pytest.mark.usefixtures("loops_or_tables")
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("is_full_dump", [False, True], ids=["output and new records", "full dumps"])
 def test_nights_with_a_state(tmp_path: Path, seed: int, *, is_full_dump: bool) -> None:
@@ -182,6 +186,7 @@ def test_nights_with_a_state(tmp_path: Path, seed: int, *, is_full_dump: bool) -
         inputs = [output]
 
 
+@pytest.mark.usefixtures("loops_or_tables")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_checkpoint_in_a_log_that_nobody_has_cleaned(tmp_path: Path, seed: int) -> None:
     """Below it lie several records of a key, which stay where no dirty one comes."""
@@ -225,7 +230,15 @@ def test_what_two_passes_cannot_tell_is_left_to_the_full_form(tmp_path: Path, na
     assert run([path], tmp_path / "work", Policy(now_ms=NOW_MS), Beside(DumpContext()), in_one_round) is None
 
 
-def test_a_map_that_may_be_full_is_left_to_the_full_form(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("loops_or_tables")
+@pytest.mark.parametrize("rounds", [1, 2, 3, None])
+@pytest.mark.parametrize("keys", [1, 8, 40])
+def test_maps_that_get_full_end_rounds(tmp_path: Path, keys: int, rounds: int | None) -> None:
     path = write_kcat(tmp_path / "dump.jsonl", night_of(random.Random(2), 0, [0, 5, 9], 60))
-    policy = with_map_of(8, Policy(now_ms=NOW_MS, rounds=None))
-    assert run([path], tmp_path / "work", policy, Beside(DumpContext()), in_one_round) is None
+    policy = with_map_of(keys, Policy(now_ms=NOW_MS, rounds=rounds))
+
+    left = by_both([path], tmp_path / "work", policy, Beside(DumpContext()))
+
+    entries = [[one["map_entries"] for one in log["rounds"]] for log in left.told["logs"]]
+    assert max(map(len, entries)) > 1 or rounds == 1 or keys == 40
+    assert {number for of_log in entries for number in of_log[:-1]} <= {keys}

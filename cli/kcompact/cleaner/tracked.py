@@ -93,18 +93,29 @@ class Tracked:
         self, states: Mapping[int, State], feed: Callable[[State, pa.Table], State]
     ) -> dict[int, State]:
         """Hand each log's rows to its state, share by share in the order of offsets; the last states."""
-        found = dict(states)
-        for wave in self.shares.waves() if found else ():
-            before = dict(found)
+        return in_turn(self.shared, self.shares, share_rows, states, feed)
 
-            def work(_: int, blocks: list[Block], before: dict[int, State] = before) -> dict[int, State]:
-                logs = slices_by_log(share_rows(blocks))
-                return {log_id: feed(before[log_id], rows) for log_id, rows in logs if log_id in before}
 
-            results, _ = self.shared.results(work, wave)
-            for after in results:
-                found |= after
-        return found
+def in_turn(
+    shared: Stage,
+    shares: Shares,
+    rows_of_share: Callable[[Sequence[Block]], pa.Table],
+    states: Mapping[int, State],
+    feed: Callable[[State, pa.Table], State],
+) -> dict[int, State]:
+    """Hand each log's rows to its state, share by share in the order of offsets; the last states."""
+    found = dict(states)
+    for wave in shares.waves() if found else ():
+        before = dict(found)
+
+        def work(_: int, blocks: list[Block], before: dict[int, State] = before) -> dict[int, State]:
+            logs = slices_by_log(rows_of_share(blocks))
+            return {log_id: feed(before[log_id], rows) for log_id, rows in logs if log_id in before}
+
+        results, _ = shared.results(work, wave)
+        for after in results:
+            found |= after
+    return found
 
 
 def track(

@@ -79,7 +79,7 @@ def tally(tracked: Tracked, plans: Mapping[int, Plan]) -> dict[int, list[Tally]]
 def tallies_in(shares: Iterable[pa.Table]) -> dict[int, list[Tally]]:
     """The tallies of each log, from what ``tally_rows`` says of several shares in the order of offsets."""
     found: dict[int, list[Tally]] = {}
-    for row in _summed(pa.concat_tables(shares)).to_pylist():
+    for row in summed(pa.concat_tables(shares)).to_pylist():
         log_id = row.pop("log_id")
         found.setdefault(log_id, []).append(Tally(**row))
     return found
@@ -96,10 +96,11 @@ def tally_rows(rows: pa.Table) -> pa.Table:
         "first_offset": rows["offset"],
         "first_timestamp_ms": rows["timestamp_ms"],
     }
-    return _summed(pa.table({name: rows[name] for name in _GROUPED_BY} | counted))
+    return summed(pa.table({name: rows[name] for name in _GROUPED_BY} | counted))
 
 
-def _summed(rows: pa.Table) -> pa.Table:
+def summed(rows: pa.Table) -> pa.Table:
+    """One row for rows of tallies that share log, segment and fate."""
     by = [*_GROUPED_BY, "tombstone"]
     grouped = rows.group_by(by, use_threads=False).aggregate(list(_SUMS.items()))
     return grouped.rename_columns([*by, *_SUMS])

@@ -52,7 +52,7 @@ def form_for(beside: Beside, policies: Sequence[Policy], *, tells_rounds: bool) 
 
 
 def _ask_one_round(policies: Sequence[Policy]) -> bool:
-    """Whether no policy asks for more than a round whose map holds all keys, and all have the same lag."""
+    """Whether no policy asks for more than rounds that full maps end, and all have the same lag."""
     return len({policy.min_compaction_lag_ms for policy in policies}) == 1 and all(
         policy.cleanup_policy == {"compact"}
         and policy.segment_bytes is None
@@ -123,7 +123,10 @@ def _in_stages(spark: SparkSession, dump: Dump, request: Request) -> Compacted:
 
 
 def compact_rows(send: Send, dump: Dump, request: Request, merging: int) -> Compacted:
-    """One round where it can be, in so many merge tasks, else the full form; ``send``: where stages run."""
+    """Rounds in two passes where it can be, by so many merge tasks, else the full form.
+
+    ``send``: where stages run.
+    """
     done = compact_one_round(send, dump, request, merging) if request.form is Form.ONE_ROUND else None
     return done or compact_fully(send, dump, request)
 

@@ -19,10 +19,11 @@ from pyspark.sql import SparkSession
 from kcompact.compact.keys_across_partitions import SharedKeys, find_shared_keys, together
 from kcompact.compact.plain_copying import CopiedLog, PlainJob, copy_latest, in_place, kept_bytes
 from kcompact.compact.sections import SectionReader
+from kcompact.compact.steps import STEPS, TOLD, steps_in_task
 from kcompact.compact.task_files import results_of
 from kcompact.dumps.output.assemble import Fragment
 from kcompact.dumps.records.layout import SplitNotes
-from kcompact.engine.blocks import row_blocks, rows_in
+from kcompact.engine.blocks import block_of, row_blocks, rows_in
 from kcompact.engine.exchange import receivers_by_key, shares_by_key
 from kcompact.engine.passes.grouped_rows import GROUPED, split_of
 from kcompact.engine.passes.grouping import KeyGrouper, passes_for
@@ -121,9 +122,9 @@ def send_groups(job: PlainJob, task: int, merge_tasks: int) -> Sent:
 
     Records that are not of a dirty section known beforehand have a row each.
     """
-    reader, grouper = TaskReader(job.plan, task), KeyGrouper(job.grouping)
+    reader, grouper = TaskReader(job.plan, task), KeyGrouper(job.grouping, TOLD if job.tells_steps else ())
     sections = None if job.sections is None else SectionReader(job.sections)
-    for rows in reader.rows():
+    for number, rows in enumerate(reader.rows(), task):
         dirty = rows
         if sections is not None:
             dirty, others = sections.cut(rows)
@@ -132,6 +133,9 @@ def send_groups(job: PlainJob, task: int, merge_tasks: int) -> Sent:
                 yield from _by_key(pa.Table.from_batches([single]), merge_tasks)
         for groups in grouper.add(dirty):
             yield from _by_key(pa.Table.from_batches([groups]), merge_tasks)
+        if job.tells_steps and not dirty.column("key").null_count:
+            # By way of any merge task: shares are not known before all is read.
+            yield number % merge_tasks, block_of(STEPS, steps_in_task(dirty, grouper.before))
     yield from _by_key(grouper.finish(), merge_tasks)
     summaries = reader.summaries.values()
     yield DRIVER, Block(SUMMARIES, packed(summaries, with_runs=False))

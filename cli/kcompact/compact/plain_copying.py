@@ -71,6 +71,7 @@ class PlainJob:
     drop_tombstones: bool = False
     starts: tuple[int, ...] | None = None  # of each task's survivors in WHOLE, and where the last ones end
     sections: Sections | None = None  # None: all of a log is dirty, and nobody asks for a round's figures
+    tells_steps: bool = False  # the first pass tells of each record which one of its key comes before it
 
     @property
     def grouping(self) -> KeyGrouping:

@@ -34,7 +34,7 @@ class Form(enum.Enum):
     """How a compaction is done. Where the dump asks for more, the full form is taken."""
 
     PLAIN = "plain"  # one closed log that was never cleaned
-    ONE_ROUND = "one round"  # by bounds that checkpoint, state and minimum lag tell
+    ONE_ROUND = "one round"  # or several, by bounds that checkpoint, state, lag and a map's size tell
     FULL = "full"  # whatever the cleaner does
 
 

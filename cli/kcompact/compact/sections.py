@@ -35,6 +35,12 @@ class Sections:
     young_from_ms: int | None = None  # timestamps from here on are too young; None: no minimum lag
     known_offsets: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
+    def are_dirty(self, rows: pa.RecordBatch | pa.Table) -> np.ndarray:
+        """A flag for each row (with log_id, last_offset); no log is dirty whose end is not known."""
+        log_ids, offsets = (rows.column(name).to_numpy() for name in ("log_id", "last_offset"))
+        dirty: np.ndarray = offsets >= bounds_of_logs(log_ids, self.first_dirty_offsets, 0)
+        return dirty & (offsets < bounds_of_logs(log_ids, self.first_uncleanable_offsets or {}, 0))
+
 
 @dataclass
 class SectionFigures:

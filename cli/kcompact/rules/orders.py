@@ -20,13 +20,17 @@ _RADIX_SORTED = 1 << 16  # numpy sorts numbers of two bytes in one pass
 def order_by_place(rows: pa.Table) -> Longs:
     """Rows in the order of log_id, offset, split_id, position."""
     log_ids, offsets = rows["log_id"].to_numpy(), rows["offset"].to_numpy()
-    _, logs = ranked(log_ids)
-    found = _order_by_dense_offset(logs, offsets) if len(offsets) else None
-    if found is None:
-        found = order_by_pairs(logs, offsets)
+    found = order_by_offset(log_ids, offsets)
     if found is not None:
         return found
     return np.lexsort((rows["position"].to_numpy(), rows["split_id"].to_numpy(), offsets, log_ids))
+
+
+def order_by_offset(log_ids: Longs, offsets: Longs) -> Longs | None:
+    """Rows in the order of log_id and offset; None where an offset occurs twice, or is too large."""
+    _, logs = ranked(log_ids)
+    found = _order_by_dense_offset(logs, offsets) if len(offsets) else None
+    return order_by_pairs(logs, offsets) if found is None else found
 
 
 def order_by_group(groups: Longs, offsets: Longs, is_second: NDArray[np.bool_]) -> Longs:

@@ -1,1 +1,1 @@
-"""The form for one round by known bounds: the plain form's passes, the full form's rules."""
+"""The form for rounds by known bounds: the plain form's passes, the full form's rules."""

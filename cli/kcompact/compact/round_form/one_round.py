@@ -1,12 +1,14 @@
-"""One round with known bounds through the plain form's two passes, for a state, a checkpoint, a minimum lag.
+"""Rounds through the plain form's two passes, for a state, a checkpoint, a minimum lag, an offset map's size.
 
 What one task merges by key it takes to be dirty, by all that is known before reading: the checkpoint, and its
 own first record that is too young. Where the whole dump says otherwise it is read once more, with the bounds.
+Several rounds leave what one leaves that ends where the last of them does: what is asked more where maps get
+full is where they end, and what went in which.
 """
 
 import pickle
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -41,6 +43,7 @@ from kcompact.compact.plain import (
 )
 from kcompact.compact.plain_copying import PlainJob, in_place
 from kcompact.compact.request import Compacted, Request, refuse_doubtful
+from kcompact.compact.round_form.full_maps import FullMaps, find_full_maps
 from kcompact.compact.round_form.log_sections import LogSections
 from kcompact.compact.round_form.round_merge import MergedFigures, RoundMerge
 from kcompact.compact.round_form.round_scan import RoundScan
@@ -59,6 +62,7 @@ from kcompact.rules.cleaned_log import LogCleaning
 from kcompact.rules.files.retention import Retained
 from kcompact.rules.lookups import NO_SEGMENT, Lookup, lookup_for
 from kcompact.rules.policy import Policy
+from kcompact.rules.rounds import RoundSpan
 from kcompact.rules.verdicts import Verdict
 
 _RECORDS_PER_KEY = 10  # of a topic that is worth compacting
@@ -66,38 +70,36 @@ _RECORDS_PER_KEY = 10  # of a topic that is worth compacting
 
 def compact_one_round(send: Send, dump: Dump, request: Request, merge_tasks: int) -> Compacted | None:
     """None: the dump, or what is known beside it, asks for the full form."""
-    if not _is_worth_a_try(dump, request.policy_of("")):
-        return None
+    return _compact(send, dump, request, merge_tasks, tells_steps=_may_fill_maps(dump, request.policy_of("")))
+
+
+def _compact(
+    send: Send, dump: Dump, request: Request, merge_tasks: int, *, tells_steps: bool
+) -> Compacted | None:
     plan = plan_index(dump, request.folder, INDEXED)
-    scan = _read(send, request, plan, _known_before(request), merge_tasks)
-    remarks = check_notes(dump, plan.splits, scan.notes)
-    refuse_unmatched(dump.options, log_names(scan.summaries), logs_left_out(scan.notes.values()))
-    refuse_crowded_offsets(scan.summaries)
-    refuse_doubtful(dump, plan, scan.notes, request)
+    job = replace(_job(request, plan, _known_before(request)), tells_steps=tells_steps)
+    scan = _read(send, job, merge_tasks)
+    remarks = _checked(dump, scan, request)
     file_ids = {split.split_id: split.file_id for split in plan.splits.values()}
     if not _is_simple(scan, file_ids):
         return None
     contexts, assumed = log_contexts(send, scan, request.beside, request.folder)
     policies = {log_id: request.policy_of(topic) for log_id, (topic, _) in scan.names.items()}
-    one_round = _Round(scan, contexts, policies)
-    if not one_round.fits:
-        scan = _read(send, request, plan, one_round.sections, merge_tasks)
-        one_round = _Round(scan, contexts, policies)
-    merge = one_round.merging(has_state=request.beside.state is not None).merged
-    job = _job(request, plan, scan.sections)
+    job, scan, rounds = _bounded(send, job, _Rounds(scan, contexts, policies), merge_tasks)
+    merge = rounds.merging(has_state=request.beside.state is not None).merged
     latest = scan.grouped.then(
         len(plan.tasks), lambda _, blocks: send_latest(job, blocks, merge_tasks, merge)
     )
     found = latest.driver_blocks()
     merged = MergedFigures.together(figures_in(found))
-    tallies = one_round.tallies(merged.tallies)
-    if one_round.may_fill_a_map(tallies):
-        return None
+    tallies = rounds.tallies(merged.tallies)
+    if not tells_steps and rounds.may_fill_a_map(tallies):
+        return _compact(send, dump, request, merge_tasks, tells_steps=True)
     results, _ = results_of(latest, plan.task_bytes, in_place(job, kept_bytes_in(found)), copy_sent)
     copied = [log for logs, _ in results for log in logs]
     fragments = [fragment for _, parts in results for fragment in parts]
     outcome = plain_outcome(scan.summaries, copied, fragments, request.renderings.gaps)
-    cleanings = one_round.cleanings(tallies)
+    cleanings = rounds.cleanings(tallies)
     for log in outcome.logs:
         log.keys = merged.keys[log.log_id]
         add_cleaning(log, cleanings[log.log_id])
@@ -108,10 +110,36 @@ def compact_one_round(send: Send, dump: Dump, request: Request, merge_tasks: int
     return done
 
 
-def _is_worth_a_try(dump: Dump, policy: Policy) -> bool:
-    """Whether the map may hold all keys; how many there are is known when the work is nearly done."""
+def _bounded(
+    send: Send, job: PlainJob, rounds: "_Rounds", merge_tasks: int
+) -> tuple[PlainJob, RoundScan, "_Rounds"]:
+    """The rounds with all that ends them, and the dump as it was read by their bounds."""
+    scan = rounds.scan
+    if not rounds.fit(scan):
+        job = replace(job, sections=rounds.sections)
+        scan = _read(send, job, merge_tasks)
+        rounds = replace(rounds, scan=scan)
+    if job.tells_steps:
+        rounds = rounds.with_full_maps(merge_tasks)
+        if not rounds.fit(scan):  # the last one ends with a full map
+            job = replace(job, sections=rounds.sections, tells_steps=False)
+            scan = _read(send, job, merge_tasks)
+    return job, scan, rounds
+
+
+def _checked(dump: Dump, scan: RoundScan, request: Request) -> list[str]:
+    """Remarks on a dump that was read. Raises where it cannot be compacted."""
+    remarks = check_notes(dump, scan.plan.splits, scan.notes)
+    refuse_unmatched(dump.options, log_names(scan.summaries), logs_left_out(scan.notes.values()))
+    refuse_crowded_offsets(scan.summaries)
+    refuse_doubtful(dump, scan.plan, scan.notes, request)
+    return remarks
+
+
+def _may_fill_maps(dump: Dump, policy: Policy) -> bool:
+    """Whether a map may well get full; how many keys there are is known when the work is nearly done."""
     limit = map_limit(policy)
-    return limit is None or limit * _RECORDS_PER_KEY * TYPICAL_RECORD_BYTES >= dump.data_bytes
+    return limit is not None and limit * _RECORDS_PER_KEY * TYPICAL_RECORD_BYTES < dump.data_bytes
 
 
 def notes_of(cleanings: Mapping[int, LogCleaning], names: Mapping[int, tuple[str, int]]) -> list[str]:
@@ -131,8 +159,8 @@ def _job(request: Request, plan: IndexPlan, sections: Sections) -> PlainJob:
     )
 
 
-def _read(send: Send, request: Request, plan: IndexPlan, sections: Sections, merge_tasks: int) -> RoundScan:
-    job = _job(request, plan, sections)
+def _read(send: Send, job: PlainJob, merge_tasks: int) -> RoundScan:
+    plan, sections = job.plan, job.sections or Sections()
     grouped = send(len(plan.tasks), merge_tasks, lambda task: send_groups(job, task, merge_tasks))
     blocks = grouped.driver_blocks()
     summaries, notes = unpacked(block.content for block in blocks if block.kind == SUMMARIES)
@@ -166,12 +194,13 @@ def _is_simple(scan: RoundScan, file_ids: Mapping[int, int]) -> bool:
 
 
 @dataclass(frozen=True)
-class _Round:
-    """The round of each log, by log id."""
+class _Rounds:
+    """The rounds of each log, by log id. ``scan`` has merged what the bounds say, or more."""
 
     scan: RoundScan
     contexts: Mapping[int, LogContext]
     policies: Mapping[int, Policy]
+    full_maps: Mapping[int, FullMaps] = field(default_factory=dict)
 
     @cached_property
     def lookups(self) -> dict[int, Lookup]:
@@ -186,39 +215,43 @@ class _Round:
         return with_cleanable_bytes(case, log.dirty_log_bytes) if bound_cuts_bytes(case) else case
 
     @cached_property
+    def spans(self) -> dict[int, list[RoundSpan]]:
+        known = self.full_maps
+        return {i: known[i].spans if i in known else spans_of_case(c, None) for i, c in self.cases.items()}
+
+    @cached_property
     def sections(self) -> Sections:
         """The bounds, now that they are known."""
-        return replace(
-            self.scan.sections,
-            first_dirty_offsets={i: lookup.first_dirty_offset for i, lookup in self.lookups.items()},
-            first_uncleanable_offsets={i: c.range.first_uncleanable_offset for i, c in self.cases.items()},
-        )
+        ends = {i: spans[-1].next_offset if spans else 0 for i, spans in self.spans.items()}
+        starts = {i: lookup.first_dirty_offset for i, lookup in self.lookups.items()}
+        return replace(self.scan.sections, first_dirty_offsets=starts, first_uncleanable_offsets=ends)
 
-    @property
-    def fits(self) -> bool:
+    def fit(self, scan: RoundScan) -> bool:
         """Whether all records were merged, and only those, that lie within the bounds."""
-        taken, known = self.scan.sections.first_dirty_offsets, self.sections
+        taken, known = scan.sections.first_dirty_offsets, self.sections
         return all(
             taken.get(i, 0) == known.first_dirty_offsets[i]
             and log.last_dirty_offset < (known.first_uncleanable_offsets or {})[i]
-            for i, log in self.scan.logs.items()
+            for i, log in scan.logs.items()
+        )
+
+    def with_full_maps(self, merge_tasks: int) -> "_Rounds":
+        """The same, once it is known where full maps end rounds."""
+        cases = {i: case for i, case in self.cases.items() if needs_scan(case)}
+        return replace(
+            self, full_maps=find_full_maps(self.scan, merge_tasks, self.sections, cases, self.lookups)
         )
 
     def merging(self, *, has_state: bool) -> RoundMerge:
-        ends = self.sections.first_uncleanable_offsets or {}
-        return RoundMerge(
-            self.scan.names,
-            self.sections.first_dirty_offsets,
-            {i: ends[i] if case.is_taken else 0 for i, case in self.cases.items()},
-            {i: plan_of(case, spans_of_case(case, None), 0) for i, case in self.cases.items()},
-            self.lookups,
-            has_state,
-        )
+        plans = {i: plan_of(case, self.spans[i], 0) for i, case in self.cases.items()}
+        return RoundMerge(self.scan.names, self.sections, plans, self.lookups, has_state)
 
     def tallies(self, merged: Sequence[pa.Table]) -> dict[int, list[Tally]]:
-        """Of all records: those that were merged away are what is missing from the whole."""
+        """Of all records: those that were merged away are what steps tell, or is missing from the whole."""
         found = tallies_in(merged)
         for log_id, case in self.cases.items():
+            if log_id in self.full_maps:
+                found[log_id] += self.full_maps[log_id].superseded(found[log_id])
             whole, told = case.survey.whole, found[log_id]
             records = whole.records - sum(one.records for one in told)
             if records:
@@ -235,7 +268,7 @@ class _Round:
     def cleanings(self, tallies: Mapping[int, Sequence[Tally]]) -> dict[int, LogCleaning]:
         found = {}
         for log_id, case in self.cases.items():
-            played = play_rounds(case, spans_of_case(case, None), tallies[log_id])
+            played = play_rounds(case, self.spans[log_id], tallies[log_id])
             retained = Retained((), case.bounds.log_start_offset)
             found[log_id] = outcome_of(case, played, tallies[log_id], retained)
         return found

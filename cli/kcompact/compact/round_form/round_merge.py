@@ -1,4 +1,4 @@
-"""One round's decisions on the records of each key, where these meet: by the rules that the full form has.
+"""The decisions of rounds on the records of each key, where these meet: by the rules that the full form has.
 
 A row stands for all records of a key in the dirty section (its latest one and their number), or for a single
 record of the clean section, or of what the round leaves alone.
@@ -16,7 +16,7 @@ from kcompact.compact.decided_rows import DECIDED_SCHEMA, NO_OFFSET
 from kcompact.compact.full_form import remembering
 from kcompact.compact.full_form.remembering import KnownByLog, records_to_know
 from kcompact.compact.keys_across_partitions import SharedKeys, find_shared_keys, together
-from kcompact.compact.sections import bounds_of_logs
+from kcompact.compact.sections import Sections
 from kcompact.digits import LONG_MAX
 from kcompact.engine.passes.grouped_rows import SIZED, is_tombstone_of, numbered
 from kcompact.rules.decisions import TALLY_COLUMNS, Plan, with_columns
@@ -47,14 +47,13 @@ class MergedFigures:
 
 @dataclass(frozen=True)
 class RoundMerge:
-    """One round over the keys of one merge task. Bounds, plans and lookups are by log id.
+    """All rounds over the keys of one merge task. Plans and lookups are by log id.
 
-    A log without a round has its first uncleanable offset at 0.
+    ``sections``: the first uncleanable offset is where the last round ends, 0 of a log without a round.
     """
 
     names: Mapping[int, tuple[str, int]]
-    first_dirty_offsets: Mapping[int, int]
-    first_uncleanable_offsets: Mapping[int, int]
+    sections: Sections
     plans: Mapping[int, Plan]
     lookups: Mapping[int, Lookup]
     has_state: bool
@@ -69,7 +68,7 @@ class RoundMerge:
 
     def _by_key(self, groups: list[pa.RecordBatch]) -> tuple[pa.Table, np.ndarray]:
         """All rows, those of a key side by side in the order of offsets; where each key begins."""
-        inside = [pa.array(self._is_dirty(batch)) for batch in groups]
+        inside = [pa.array(self.sections.are_dirty(batch)) for batch in groups]
         others = [batch.filter(pa.compute.invert(at)) for batch, at in zip(groups, inside, strict=True)]
         if not sum(map(len, others)):
             merged = SIZED.merged(groups).combine_chunks()
@@ -82,16 +81,12 @@ class RoundMerge:
         starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
         return rows.take(pa.array(order)).combine_chunks(), starts
 
-    def _is_dirty(self, rows: pa.RecordBatch | pa.Table) -> np.ndarray:
-        log_ids, offsets = (rows.column(name).to_numpy() for name in ("log_id", "last_offset"))
-        is_dirty: np.ndarray = offsets >= bounds_of_logs(log_ids, self.first_dirty_offsets, 0)
-        return is_dirty & (offsets < bounds_of_logs(log_ids, self.first_uncleanable_offsets, 0))
-
     def _decided(self, rows: pa.Table, starts: np.ndarray) -> pa.Table:
         """The rows with TRACKED's columns, as far as rules ask for them, and TALLY_COLUMNS."""
-        count, offsets, is_dirty = rows.num_rows, rows["last_offset"].to_numpy(), self._is_dirty(rows)
-        mapped = np.maximum.reduceat(np.where(is_dirty, offsets, NO_OFFSET), starts)
-        mapped = np.repeat(mapped, np.diff(np.append(starts, count)))  # of the row's key, by the round's map
+        count = rows.num_rows
+        offsets, first = rows["last_offset"].to_numpy(), rows["first_offset"].to_numpy()
+        first = np.minimum.reduceat(np.where(self.sections.are_dirty(rows), first, NEVER), starts)
+        first = np.repeat(first, np.diff(np.append(starts, count)))  # of the row's key in the dirty section
         columns = {
             "offset": offsets,
             "is_tombstone": is_tombstone_of(rows["location"].to_numpy()),
@@ -99,7 +94,7 @@ class RoundMerge:
             "is_control": np.zeros(count, bool),
             "is_repeated": np.zeros(count, bool),
             "previous_offset": np.full(count, NO_PREVIOUS_OFFSET),  # what lies below has no entry in the map
-            "superseded_at_offset": np.where(mapped > offsets, mapped, NEVER),
+            "superseded_at_offset": np.where(first > offsets, first, NEVER),
         }
         for name, column in columns.items():
             rows = rows.append_column(name, pa.array(column))

@@ -33,6 +33,8 @@ _SIGNATURE = types.int64(
     types.int64,
     array_type(types.int64),
     types.int64,
+    array_type(types.int64),
+    array_type(types.int64, 2, written=True),
     array_type(types.uint64),
     array_type(types.int64, 2, written=True),
     array_type(types.uint64, written=True),
@@ -102,6 +104,8 @@ def put_rows(
     first: int,
     rules: np.ndarray,
     last_offset: int,
+    told: np.ndarray,
+    before: np.ndarray,
     secret: np.ndarray,
     groups: np.ndarray,
     slots: np.ndarray,
@@ -113,6 +117,7 @@ def put_rows(
     """Merge rows into the map, from ``first`` on, and return the first one that it has no room for.
 
     ``rules`` says how each of the rows' columns is merged; ``last_offset`` is the number of one of them.
+    ``before`` is given those columns of a row's group that ``told`` names, as they are before the row.
     The key of row i is ``keys[key_offsets[i]:key_offsets[i + 1]]``; that of group i lies in ``key_bytes``
     between ``key_ends[i]`` and the next one. ``slots``, of which there is a power of two, hold 32 bits of
     hash above the number of a group, from 1 on.
@@ -133,6 +138,8 @@ def put_rows(
             one, two = hashes[at - first, 0], hashes[at - first, 1]
             group, free = _found(slots, groups, one, two)
             if group >= 0:
+                for place in range(len(told)):
+                    before[place, at] = groups[group, FIRST_COLUMN + told[place]]
                 _merge(groups, group, rows, at, rules, last_offset)
                 continue
             group = state[GROUPS]

@@ -1,8 +1,9 @@
 """Rows of a key become one: by a compiled loop where it is loaded, else by tables of many rows."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 
 from kcompact.engine.passes.offset_map import OffsetMap, loaded_map, merged_by_map
@@ -36,11 +37,20 @@ class KeyGrouping:
 
 
 class KeyGrouper:
-    """Merges the index rows of a task into one row per (log, key)."""
+    """Merges the index rows of a task into one row per (log, key).
 
-    def __init__(self, grouping: KeyGrouping) -> None:
-        self._grouping = grouping
+    ``told`` are columns that ``before`` tells of each row last added (``OffsetMap``). Without compiled code
+    each row is a group of its own then, for tables do not tell.
+    """
+
+    def __init__(self, grouping: KeyGrouping, told: Sequence[str] = ()) -> None:
+        self._grouping, self._told = grouping, told
         self._grouper: OffsetMap | _TableGrouper | None = None
+
+    @property
+    def before(self) -> np.ndarray:
+        """The columns ``told`` of the group of each row last added, before it; -1 of a group's first row."""
+        return np.empty((len(self._told), 0), np.int64) if self._grouper is None else self._grouper.before
 
     def add(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Take index rows in; give groups out only where they grow too many to hold."""
@@ -51,8 +61,8 @@ class KeyGrouper:
     def _new_grouper(self) -> "OffsetMap | _TableGrouper":
         loop, grouping = loaded_map(), self._grouping
         if loop is None:
-            return _TableGrouper(grouping.merge_tables)
-        return OffsetMap(loop, grouping.schema, grouping.merge, MOST_KEYS, MOST_BYTES)
+            return _TableGrouper(grouping.merge_tables, len(self._told))
+        return OffsetMap(loop, grouping.schema, grouping.merge, MOST_KEYS, MOST_BYTES, told=self._told)
 
     def finish(self) -> pa.Table:
         """The groups that are left."""
@@ -63,12 +73,16 @@ class KeyGrouper:
 class _TableGrouper:
     """For small dumps, and where there is no compiled code: merges tables of many rows."""
 
-    def __init__(self, merge_tables: Callable[[pa.Table], pa.Table]) -> None:
-        self._merge = merge_tables
+    def __init__(self, merge_tables: Callable[[pa.Table], pa.Table], told: int) -> None:
+        self._merge, self._told = merge_tables, told
         self._rows = _Pending(MOST_ROWS)
         self._groups = _Pending(MOST_KEYS)
 
     def add(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        self.before = np.full((self._told, batch.num_rows), -1)
+        if self._told:
+            yield batch
+            return
         self._rows.add(pa.Table.from_batches([batch]))
         if not self._rows.is_full():
             return

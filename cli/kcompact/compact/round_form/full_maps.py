@@ -1,0 +1,122 @@
+"""Where full maps end the rounds of logs, and what these rounds supersede: told by the steps of all keys."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from kcompact.cleaner.log_case import LogCase, scan_limits, spans_of_case
+from kcompact.cleaner.shares import plan_shares
+from kcompact.cleaner.tracked import in_turn
+from kcompact.cleaner.unbatched import plan_of
+from kcompact.cleaner.verdict_tallies import Tally, summed, tallies_in, tally_rows
+from kcompact.compact.plain import GROUPS
+from kcompact.compact.round_form.round_scan import RoundScan
+from kcompact.compact.sections import Sections
+from kcompact.compact.steps import STEPS, STEPS_SCHEMA, steps_between
+from kcompact.engine.blocks import joined, row_blocks, rows_in
+from kcompact.engine.exchange import shares_by_key
+from kcompact.engine.passes.grouped_rows import SIZED_SCHEMA
+from kcompact.engine.passes.grouping import passes_for
+from kcompact.engine.shuffle import Block, Sent
+from kcompact.errors import EngineError
+from kcompact.rules.decisions import TALLY_COLUMNS, with_columns
+from kcompact.rules.links import NO_OFFSET
+from kcompact.rules.lookups import Lookup, look_up
+from kcompact.rules.orders import order_by_offset
+from kcompact.rules.rounds import MapScan, RoundSpan
+
+STEPS_PER_SHARE = 1 << 19  # of a log, unless one split has more
+_STEPS_AT_A_TIME = 1 << 16  # get the columns that rules ask for
+
+
+@dataclass
+class FullMaps:
+    """One log: its maps, filled by the dirty section's records in order, and what went in their rounds."""
+
+    log_id: int
+    case: LogCase
+    lookup: Lookup
+    scan: MapScan
+    tallies: pa.Table | None = None
+
+    @property
+    def spans(self) -> list[RoundSpan]:
+        """The rounds, as far as they are known."""
+        return spans_of_case(self.case, self.scan)
+
+    def superseded(self, others: Sequence[Tally]) -> list[Tally]:
+        """All records that a later one supersedes in one of the rounds; ``others`` are all others."""
+        found = [] if self.tallies is None else tallies_in([self.tallies])[self.log_id]
+        records, told = self.case.survey.whole.records, sum(one.records for one in (*found, *others))
+        if told != records:
+            raise EngineError(f"steps and keys account for {told:,} of {records:,} records")
+        return found
+
+    def fed(self, steps: pa.Table) -> "FullMaps":
+        """With the next steps, which come in the order of the later record."""
+        for first in range(0, steps.num_rows, _STEPS_AT_A_TIME):
+            self._feed(steps.slice(first, _STEPS_AT_A_TIME))
+        return self
+
+    def _feed(self, steps: pa.Table) -> None:
+        at, offsets = (steps[name].to_numpy() for name in ("superseded_at_offset", "offset"))
+        self.scan.feed(at, offsets, np.ones(len(at), np.bool_), np.zeros(len(at), np.bool_))
+        # Rounds that are not known yet begin behind these steps: the plan so far is that of all of them.
+        gone = (offsets != NO_OFFSET) & (at < self.spans[-1].next_offset)
+        if gone.any():
+            known = [] if self.tallies is None else [self.tallies]
+            self.tallies = summed(pa.concat_tables([*known, self._tallied(steps.filter(pa.array(gone)))]))
+
+    def _tallied(self, steps: pa.Table) -> pa.Table:
+        rows = steps.combine_chunks()
+        flags = {"has_key": True, "is_control": False, "is_repeated": False}
+        for name, flag in flags.items():
+            rows = rows.append_column(name, pa.array(np.full(rows.num_rows, flag)))
+        # In no map's count: the scan has counted.
+        rows = rows.append_column("previous_offset", rows["offset"])
+        looked_up = look_up(rows.to_batches()[0], {self.log_id: self.lookup})
+        plans = {self.log_id: plan_of(self.case, self.spans, 0)}
+        return tally_rows(with_columns(pa.Table.from_batches([looked_up]), plans, list(TALLY_COLUMNS)))
+
+
+def find_full_maps(
+    scan: RoundScan,
+    merge_tasks: int,
+    sections: Sections,
+    cases: Mapping[int, LogCase],
+    lookups: Mapping[int, Lookup],
+) -> dict[int, FullMaps]:
+    """Of the logs of ``cases``; ``sections`` are what was read as dirty."""
+    if not cases:
+        return {}
+    shares = plan_shares(scan.summaries, STEPS_PER_SHARE)
+
+    def send_steps(_: int, blocks: list[Block]) -> Sent:
+        for steps in _steps_in(blocks, merge_tasks, sections):
+            places = (steps[name].to_numpy() for name in ("log_id", "superseded_at_offset"))
+            yield from row_blocks(STEPS, steps, shares.of(*places))
+
+    sent = scan.grouped.then(shares.count, send_steps)
+    states = {i: FullMaps(i, case, lookups[i], MapScan(scan_limits(case))) for i, case in cases.items()}
+    return in_turn(sent, shares, _in_order, states, FullMaps.fed)
+
+
+def _steps_in(blocks: list[Block], merge_tasks: int, sections: Sections) -> Iterator[pa.Table]:
+    """All steps that a merge task knows: those that it is to pass on, and those between its groups."""
+    yield from joined(batch for block in blocks for batch in rows_in([block], STEPS))
+    groups = [batch.filter(pa.array(sections.are_dirty(batch))) for batch in rows_in(blocks, GROUPS)]
+    for of_keys in shares_by_key(groups, merge_tasks, passes_for(groups)):
+        rows = pa.Table.from_batches(of_keys, SIZED_SCHEMA)
+        if rows.num_rows:
+            yield steps_between(rows)
+
+
+def _in_order(blocks: Sequence[Block]) -> pa.Table:
+    """The steps of one share, by log and the later record's offset."""
+    rows = pa.Table.from_batches(rows_in(blocks, STEPS), STEPS_SCHEMA).combine_chunks()
+    log_ids, offsets = (rows[name].to_numpy() for name in ("log_id", "superseded_at_offset"))
+    order = order_by_offset(log_ids, offsets)
+    order = np.lexsort((offsets, log_ids)) if order is None else order
+    return rows.take(pa.array(order)).combine_chunks()
