@@ -52,5 +52,14 @@ class PolicyError(KcompactError):
     """Settings that no broker would accept, or that contradict each other."""
 
 
+class AccountError(KcompactError):
+    """Figures of ours contradict each other: a bug, and nothing is published."""
+
+    exit_code = ExitCode.BUG
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, hint="please report it; nothing was written")
+
+
 class EngineError(KcompactError):
     """Spark or its JVM could not be started, or failed."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from kcompact.broker.log_names import LogName
 from kcompact.cleaner.log_case import LogCase, scan_limits, spans_of_case
 from kcompact.cleaner.shares import plan_shares
 from kcompact.cleaner.tracked import in_turn
@@ -20,7 +21,7 @@ from kcompact.engine.exchange import shares_by_key
 from kcompact.engine.passes.grouped_rows import SIZED_SCHEMA
 from kcompact.engine.passes.grouping import passes_for
 from kcompact.engine.shuffle import Block, Sent
-from kcompact.errors import EngineError
+from kcompact.errors import AccountError
 from kcompact.rules.decisions import TALLY_COLUMNS, with_columns
 from kcompact.rules.links import NO_OFFSET
 from kcompact.rules.lookups import Lookup, look_up
@@ -33,25 +34,51 @@ _STEPS_AT_A_TIME = 1 << 16  # get the columns that rules ask for
 
 @dataclass
 class FullMaps:
-    """One log: its maps, filled by the dirty section's records in order, and what went in their rounds."""
+    """One log: its maps, filled by the dirty section's records in order, and what went in their rounds.
+
+    ``steps`` counts those that came, ``last_offset`` is the later record's of the last one. ``misplaced`` are
+    those that came twice or too late, or that lead to an offset that is not below theirs.
+    """
 
     log_id: int
+    name: str
     case: LogCase
     lookup: Lookup
     scan: MapScan
     tallies: pa.Table | None = None
+    steps: int = 0
+    misplaced: int = 0
+    last_offset: int = NO_OFFSET
 
     @property
     def spans(self) -> list[RoundSpan]:
         """The rounds, as far as they are known."""
         return spans_of_case(self.case, self.scan)
 
+    def check_steps(self, dirty_records: int) -> None:
+        """Raise AccountError unless there was one step to each record of the dirty section, in order.
+
+        Those to the first records of keys decide where rounds end, and supersede nothing: no sum misses them.
+        """
+        if self.misplaced or self.steps != dirty_records:
+            raise AccountError(
+                f"{self.name}: {self.steps:,} steps, {self.misplaced:,} of them out of place, lead to"
+                f" {dirty_records:,} records"
+            )
+
     def superseded(self, others: Sequence[Tally]) -> list[Tally]:
-        """All records that a later one supersedes in one of the rounds; ``others`` are all others."""
+        """All records that a later one supersedes in one of the rounds; ``others`` are all others.
+
+        Raises AccountError where they are not the whole log together.
+        """
         found = [] if self.tallies is None else tallies_in([self.tallies])[self.log_id]
-        records, told = self.case.survey.whole.records, sum(one.records for one in (*found, *others))
-        if told != records:
-            raise EngineError(f"steps and keys account for {told:,} of {records:,} records")
+        whole, told = self.case.survey.whole, (*found, *others)
+        records, log_bytes = sum(one.records for one in told), sum(one.log_bytes for one in told)
+        if (records, log_bytes) != (whole.records, whole.log_bytes):
+            raise AccountError(
+                f"{self.name}: steps and keys account for {records:,} of {whole.records:,} records,"
+                f" {log_bytes:,} of {whole.log_bytes:,} bytes"
+            )
         return found
 
     def fed(self, steps: pa.Table) -> "FullMaps":
@@ -62,6 +89,9 @@ class FullMaps:
 
     def _feed(self, steps: pa.Table) -> None:
         at, offsets = (steps[name].to_numpy() for name in ("superseded_at_offset", "offset"))
+        is_misplaced = (np.diff(at, prepend=self.last_offset) <= 0) | (offsets >= at)
+        self.misplaced += int(np.count_nonzero(is_misplaced))
+        self.steps, self.last_offset = self.steps + len(at), int(at[-1])
         self.scan.feed(at, offsets, np.ones(len(at), np.bool_), np.zeros(len(at), np.bool_))
         # Rounds that are not known yet begin behind these steps: the plan so far is that of all of them.
         gone = (offsets != NO_OFFSET) & (at < self.spans[-1].next_offset)
@@ -88,7 +118,7 @@ def find_full_maps(
     cases: Mapping[int, LogCase],
     lookups: Mapping[int, Lookup],
 ) -> dict[int, FullMaps]:
-    """Of the logs of ``cases``; ``sections`` are what was read as dirty."""
+    """Of the logs of ``cases``; ``sections`` are what was read as dirty. Raises where a step is missing."""
     if not cases:
         return {}
     shares = plan_shares(scan.summaries, STEPS_PER_SHARE)
@@ -99,8 +129,14 @@ def find_full_maps(
             yield from row_blocks(STEPS, steps, shares.of(*places))
 
     sent = scan.grouped.then(shares.count, send_steps)
-    states = {i: FullMaps(i, case, lookups[i], MapScan(scan_limits(case))) for i, case in cases.items()}
-    return in_turn(sent, shares, _in_order, states, FullMaps.fed)
+    states = {
+        i: FullMaps(i, str(LogName(*scan.names[i])), case, lookups[i], MapScan(scan_limits(case)))
+        for i, case in cases.items()
+    }
+    found = in_turn(sent, shares, _in_order, states, FullMaps.fed)
+    for log_id, maps in found.items():
+        maps.check_steps(scan.logs[log_id].dirty_records)
+    return found
 
 
 def _steps_in(blocks: list[Block], merge_tasks: int, sections: Sections) -> Iterator[pa.Table]:

@@ -22,6 +22,11 @@ class LogSections:
         return self.by_section[DIRTY]["last_offset"] if DIRTY in self.by_section else -1
 
     @property
+    def dirty_records(self) -> int:
+        """How many records were merged by key."""
+        return self.by_section[DIRTY]["records"] if DIRTY in self.by_section else 0
+
+    @property
     def dirty_log_bytes(self) -> int:
         """Of the records that were merged by key."""
         return self.by_section[DIRTY]["log_bytes"] if DIRTY in self.by_section else 0

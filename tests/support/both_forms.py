@@ -1,0 +1,127 @@
+"""Both forms of a compaction with rounds, in this process, on dumps cut so small that stages are many."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcompact.broker.log_names import LogName
+from kcompact.broker.state.cleaner_state import CleanerState
+from kcompact.broker.state.state_of_dump import state_beside
+from kcompact.broker.state.state_output import OutputFile, output_file
+from kcompact.compact import plain_copying
+from kcompact.compact.full_form import full
+from kcompact.compact.full_form.log_contexts import Beside
+from kcompact.compact.pipeline import compact_fully
+from kcompact.compact.request import Compacted, Form, Renderings, Request
+from kcompact.compact.round_form import full_maps
+from kcompact.compact.round_form.one_round import compact_one_round
+from kcompact.compact.totals import piece_bytes
+from kcompact.dumps.dump import open_dump
+from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.output.workplace import Workplace
+from kcompact.dumps.writers.converting import Copier
+from kcompact.engine.in_process import send_in_process
+from kcompact.engine.passes import grouping
+from kcompact.engine.passes import index_pass as indexing
+from kcompact.report.compact.csv_parts import render_gaps, render_removed_keys
+from kcompact.rules.policy import Policy
+
+MERGE_TASKS = 3
+
+
+def cut_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many tasks, receivers, shares, passes and stretches."""
+    monkeypatch.setattr(indexing, "SMALLEST_SPLIT_BYTES", 5_000)
+    monkeypatch.setattr(full, "ROWS_PER_RECEIVER", 100)
+    monkeypatch.setattr(full, "RECORDS_PER_SHARE", 60)
+    monkeypatch.setattr(full_maps, "STEPS_PER_SHARE", 50)
+    monkeypatch.setattr(full_maps, "_STEPS_AT_A_TIME", 20)
+    monkeypatch.setattr(grouping, "MOST_ROWS", 7)
+    monkeypatch.setattr(grouping, "MOST_KEYS", 7)
+    monkeypatch.setattr(plain_copying, "_SAMPLED", 2)
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a run leaves, and what it tells."""
+
+    dump: bytes
+    reports: list[bytes]
+    told: dict[str, Any]
+    state: CleanerState
+
+    @classmethod
+    def by(cls, done: Compacted, folder: Path) -> "Left":
+        outcome = done.outcome
+        parts = [(folder / part.part).read_bytes()[part.start : part.end] for part in outcome.fragments]
+        pieces = (outcome.removed_keys, outcome.gaps)
+        logs = [(LogName(log.topic, log.partition), log) for log in outcome.logs]
+        told = {
+            "logs": [asdict(log) for log in outcome.logs],
+            "shared keys": done.shared_keys,
+            "notes": done.notes,
+            "ranges": {name: done.cleanings[log.log_id].range for name, log in logs},
+            "ratios": {name: done.cleanings[log.log_id].dirty_ratio for name, log in logs},
+            "removed": {name: +done.cleanings[log.log_id].removed for name, log in logs},
+        }
+        checkpoints = {name: done.cleanings[log.log_id].checkpoint_offset for name, log in logs}
+        state = CleanerState(
+            {name: offset for name, offset in checkpoints.items() if offset is not None},
+            {name: done.cleanings[log.log_id].horizons for name, log in logs},
+            {name: log.last_kept_offset for name, log in logs},
+            (),
+            {name: done.known.get(log.log_id, ()) for name, log in logs},
+        )
+        return cls(b"".join(parts), [b"".join(piece_bytes(folder, lines)) for lines in pieces], told, state)
+
+
+@dataclass(frozen=True)
+class State:
+    """A state that needs no folder."""
+
+    state: CleanerState
+    output: Path
+
+    def beside(self, paths: Iterable[Path]) -> Any:
+        class Opened:
+            place, states = "state", (self.state,)
+
+        known = {file.sha256 for file in self.state.files or ()}
+        outputs = {str(path): output_file(path) for path in paths}
+        own: dict[str, OutputFile] = {path: one for path, one in outputs.items() if one.sha256 in known}
+        return state_beside(Opened(), [*map(str, paths)], own)  # type: ignore[arg-type]  # no lock, no folder
+
+
+def run(
+    paths: list[Path], folder: Path, policy: Policy, beside: Beside, form: Callable[..., Compacted | None]
+) -> Left | None:
+    folder.mkdir()
+    with open_dump([*map(str, paths)], ReadOptions()) as dump:
+        renderings = Renderings(render_removed_keys, render_gaps)
+        place = Workplace(str(folder))
+        request = Request(
+            policy, lambda _: policy, beside, folder, place, Copier({}), renderings, Form.ONE_ROUND
+        )
+        done = form(send_in_process, dump, request)
+    return None if done is None else Left.by(done, folder)
+
+
+def in_one_round(*arguments: Any) -> Compacted | None:
+    return compact_one_round(*arguments, MERGE_TASKS)
+
+
+def by_both(paths: list[Path], folder: Path, policy: Policy, beside: Beside) -> Left:
+    """What both forms leave alike."""
+    folder.mkdir()
+    whole = run(paths, folder / "full", policy, beside, compact_fully)
+    assert whole is not None
+    passes = run(paths, folder / "one-round", policy, beside, in_one_round)
+    assert passes is not None, "the full form was wanted"
+    assert passes.told == whole.told
+    assert passes.state == whole.state
+    assert passes.reports == whole.reports
+    assert passes.dump == whole.dump
+    return whole
