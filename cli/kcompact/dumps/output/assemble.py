@@ -35,7 +35,7 @@ class Fragment:
 def assemble(path: Path, target: Target, fragments: Iterable[Fragment], folder: Path) -> None:
     """Write at ``path`` what is to become ``target``: beginning, fragments in order, end; packed as named."""
     fragments = list(fragments)
-    if any(one.part == WHOLE for one in fragments):
+    if any(fragment.part == WHOLE for fragment in fragments):
         disk.rename(folder / WHOLE, path)
         return
     first = target.files[0]
@@ -79,7 +79,7 @@ def _row_groups(fragments: Iterable[Fragment], folder: Path) -> Iterator[pa.Tabl
 
 
 def around(target: Target) -> tuple[bytes, bytes, bytes]:
-    """The bytes before, between and behind the fragments."""
+    """The bytes before, between and after the fragments."""
     if target.writer is not None:
         return target.writer.begin(), b"", target.writer.end()
     return LAYOUTS[target.files[0].layout].around(target.files[0])
@@ -87,20 +87,20 @@ def around(target: Target) -> tuple[bytes, bytes, bytes]:
 
 def copy_range(source: BinaryIO, start: int, length: int, out: BinaryIO) -> None:
     """Append a range of a file; by the kernel where both are plain files and it can."""
-    left = length
+    remaining = length
     source.seek(start)
     if length > _FEW_BYTES and hasattr(os, "copy_file_range") and _is_plain(out):
         out.flush()
-        while left:
-            done = disk.copy_range(source, out, left)
-            if not done:
+        while remaining:
+            count = disk.copy_range(source, out, remaining)
+            if not count:
                 break
-            left -= done
+            remaining -= count
         out.seek(0, os.SEEK_END)
-        source.seek(start + length - left)
-    while left and (chunk := source.read(min(left, 1 << 20))):
+        source.seek(start + length - remaining)
+    while remaining and (chunk := source.read(min(remaining, 1 << 20))):
         out.write(chunk)
-        left -= len(chunk)
+        remaining -= len(chunk)
 
 
 def _is_plain(out: BinaryIO) -> bool:

@@ -56,11 +56,11 @@ def _difference(first: DumpFile, file: DumpFile) -> str | None:
     if first.layout != file.layout:
         return f"one is {first.layout.replace('_', ' ')}, the other {file.layout.replace('_', ' ')}"
     if isinstance(file.shape, AvroShape):
-        same = first.shape.header.schema == file.shape.header.schema
-        return None if same else "their Avro schemas differ"
+        is_equal = first.shape.header.schema == file.shape.header.schema
+        return None if is_equal else "their Avro schemas differ"
     if isinstance(file.shape, ParquetForm):
-        same = first.shape.schema.equals(file.shape.schema)
-        return None if same else "their Parquet schemas differ"
+        is_equal = first.shape.schema.equals(file.shape.schema)
+        return None if is_equal else "their Parquet schemas differ"
     if first.dialect.name != file.dialect.name:
         return f"one is of {first.dialect.tool}, the other of {file.dialect.tool}"
     if LAYOUTS[first.layout].around(first)[0] != LAYOUTS[file.layout].around(file)[0]:

@@ -35,7 +35,7 @@ class Target:
 class OutputNames:
     """Where a run writes: a path for each input if they go to a folder, else one for all.
 
-    ``folder`` is set where the outputs lie in one folder, published as a whole.
+    ``folder`` is set where the outputs are in one folder, published as a whole.
     """
 
     paths: tuple[Path, ...]

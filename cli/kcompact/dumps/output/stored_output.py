@@ -81,19 +81,19 @@ def check_state_apart(state: str | None, inputs: list[str], output: StoredOutput
     """Raise OutputError where a state on a store meets what is read, or what else is written there."""
     if state is not None and is_address(state):
         written = [output.prefix, output.report] if output else []
-        others = dict.fromkeys(inputs, "read") | {one: "written, too" for one in written if one}
-        _check_apart("--state", state, others)
+        addresses = dict.fromkeys(inputs, "read") | {path: "written, too" for path in written if path}
+        _check_apart("--state", state, addresses)
 
 
-def _check_apart(option: str, address: str, others: Mapping[str, str]) -> None:
-    """``others``: what happens to each of them."""
-    for one, what in others.items():
-        root = re.split(r"[*?\[]", one, maxsplit=1)[0]
-        if is_address(one) and (
+def _check_apart(option: str, address: str, addresses: Mapping[str, str]) -> None:
+    """``addresses``: what happens to each of them."""
+    for other, use in addresses.items():
+        root = re.split(r"[*?\[]", other, maxsplit=1)[0]
+        if is_address(other) and (
             f"{root.rstrip('/')}/".startswith(address) or address.startswith(f"{root.rstrip('/')}/")
         ):
             raise OutputError(
-                f"{option} {address} meets {one}, which is {what}",
+                f"{option} {address} meets {other}, which is {use}",
                 hint=f"choose another prefix with {option}",
             )
 

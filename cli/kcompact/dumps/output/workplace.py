@@ -77,9 +77,9 @@ class PartFile:
 class Workplace:
     """``folder``: a folder's path or a store's address, for pieces of reports; None: they are not wanted.
 
-    ``parts`` are the files of an output on a store; None: parts lie in the folder too, the driver joins them.
+    ``parts`` are the files of an output on a store; None: parts are in the folder too, the driver joins them.
     ``is_afar``: tasks do not see the folder, and what they write is brought there through Spark.
-    ``whole_begin``: tasks may write the output file itself, each in its place, behind these bytes.
+    ``whole_begin``: tasks may write the output file itself, each in its place, after these bytes.
     """
 
     folder: str | None

@@ -25,4 +25,6 @@ class Copier:
 
 def copier_for(outputs: OutputPlan) -> Copier:
     """How survivors get into these outputs."""
-    return Copier({file.file_id: one.writer for one in outputs.targets if one.writer for file in one.files})
+    return Copier(
+        {file.file_id: target.writer for target in outputs.targets if target.writer for file in target.files}
+    )

@@ -16,7 +16,7 @@ _REPLACEMENT = "\ufffd"  # readers take it for a sign of lost bytes
 class JsonLinesWriter(Writer):
     """``{"topic", "partition", "offset", "timestamp", "key", "value"}``, and what else the record has.
 
-    ``"key_encoding": "base64"`` and ``"value_encoding": "base64"`` stand beside a key or value that is not
+    ``"key_encoding": "base64"`` and ``"value_encoding": "base64"`` are beside a key or value that is not
     text; ``"encoding": "base64"`` in a header beside its value.
     """
 

@@ -31,10 +31,10 @@ def _line(record: Record) -> bytes:
             raise OutputError(
                 f"{where(record)}: an empty {role}, which kcat -Z would send as null", hint=_HINT
             )
-        found = next((byte for byte in delimiters if byte in (data or b"")), None)
-        if found is not None:
+        sign = next((byte for byte in delimiters if byte in (data or b"")), None)
+        if sign is not None:
             raise OutputError(
-                f"{where(record)}: the {role} contains {_NAMES[found]}, which kcat would split at", hint=_HINT
+                f"{where(record)}: the {role} contains {_NAMES[sign]}, which kcat would split at", hint=_HINT
             )
     return (record.key or b"") + b"\t" + (record.value or b"") + b"\n"
 

@@ -57,8 +57,8 @@ def target_named(output: str, files: tuple[DumpFile, ...]) -> str | None:
     formats = [_formats_of(file) for file in files]
     if suffix in {"", _OURS} or _are_named(files, suffix):
         return None
-    asked = _FORMATS.get(suffix)
-    if asked is None:
+    target = _FORMATS.get(suffix)
+    if target is None:
         if suffix in _TEXT_SUFFIXES and not any(of_file & {"avro", "parquet"} for of_file in formats):
             return None
         raise OutputError(
@@ -66,9 +66,9 @@ def target_named(output: str, files: tuple[DumpFile, ...]) -> str | None:
             hint=f"a name ends in {', '.join(_FORMATS)}, in the input's own suffix, or in none (the input's"
             " format); or say the format with --to",
         )
-    if all(asked in of_file for of_file in formats):
+    if all(target in of_file for of_file in formats):
         return None
-    return "jsonl" if asked == "json" else asked
+    return "jsonl" if target == "json" else target
 
 
 def _are_named(files: tuple[DumpFile, ...], suffix: str) -> bool:
@@ -99,21 +99,21 @@ def with_writers(outputs: OutputPlan, target: str | None) -> OutputPlan:
     if target is not None and (outputs.folder is not None or len(outputs.targets) != 1):
         raise OutputError("--to makes one output", hint="name it with -o FILE, or -o - for standard output")
     targets = []
-    for one in outputs.targets:
+    for output in outputs.targets:
         name = target or (
-            None if outputs.folder or outputs.stored else target_named(str(one.path), one.files)
+            None if outputs.folder or outputs.stored else target_named(str(output.path), output.files)
         )
-        if name is None and any(file.layout == "side_files" for file in one.files):
-            path = one.files[0].path
+        if name is None and any(file.layout == "side_files" for file in output.files):
+            path = output.files[0].path
             hint = "add --to avro, --to parquet, --to jsonl or --to csv" if outputs.stored else CONVERT_HINT
             raise OutputError(f"{path}: keys and values lie in files of their own", hint=hint)
-        targets.append(one if name is None else replace(one, writer=open_writer(name, one.files)))
+        targets.append(output if name is None else replace(output, writer=open_writer(name, output.files)))
     return replace(outputs, targets=tuple(targets))
 
 
 def check_one_log(outputs: OutputPlan, kept_logs: list[str]) -> None:
     """Refuse records of several logs in a format that cannot tell them apart. Raises OutputError."""
-    if len(kept_logs) > 1 and any(one.writer and one.writer.one_log for one in outputs.targets):
+    if len(kept_logs) > 1 and any(target.writer and target.writer.one_log for target in outputs.targets):
         raise OutputError(
             f"kcat produces into one topic and partition, and these are {len(kept_logs)}:"
             f" {', '.join(kept_logs[:5])}",
@@ -123,15 +123,15 @@ def check_one_log(outputs: OutputPlan, kept_logs: list[str]) -> None:
 
 def conversion_notes(outputs: OutputPlan) -> list[str]:
     """Notes for the user about outputs in another format."""
-    converted = [(one, one.writer) for one in outputs.targets if one.writer is not None]
-    lost = [
-        f"{one.path}: {', '.join(writer.losses)} of the records are not in this output"
-        for one, writer in converted
+    converted = [(target, target.writer) for target in outputs.targets if target.writer is not None]
+    notes = [
+        f"{target.path}: {', '.join(writer.losses)} of the records are not in this output"
+        for target, writer in converted
         if writer.losses
     ]
-    side = [file.path for one, _ in converted for file in one.files if file.layout == "side_files"]
+    side = [file.path for target, _ in converted for file in target.files if file.layout == "side_files"]
     together = f"{side[0]}: keys and values from files of their own are written together" if side else None
-    return [*lost, *([together] if together else [])]
+    return [*notes, *([together] if together else [])]
 
 
 def open_writer(target: str, files: tuple[DumpFile, ...]) -> Writer:

@@ -12,7 +12,7 @@ CHUNK_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Writer(ABC):
-    """One target. Picklable: workers encode, the driver writes what stands around the fragments.
+    """One target. Picklable: workers encode, the driver writes what is around the fragments.
 
     ``seed`` tells the inputs apart. ``losses`` says what the target cannot hold (nothing: lossless),
     ``one_log`` whether records of several partitions would be mixed up in it.
