@@ -56,9 +56,9 @@ def serial_notes(dump: Dump) -> list[str]:
     """Which files one task reads from beginning to end, however large they are."""
     return [
         f"{path}: cannot be read in parallel"
-        for one in describe(dump)
-        if not one.splittable
-        for path in one.paths
+        for files in describe(dump)
+        if not files.splittable
+        for path in files.paths
     ]
 
 

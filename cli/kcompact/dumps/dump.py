@@ -32,7 +32,7 @@ _OPENED_BY_TASK = 1000  # files on a disk of all tasks: a task that opened fewer
 class Dump:
     """The files of one dump. A context: ``spool``, the folder of unpacked files, is gone at its end.
 
-    Whatever went wrong inside, if a file changed meanwhile, that is why (InputError): ``stamps`` tell.
+    Whatever went wrong inside, if a file changed meanwhile, that is why (InputError): ``stamps`` show it.
     ``left_out`` names only those files that are this dump's.
     """
 
@@ -104,8 +104,8 @@ def open_dump(
             opened_files = _open_in_tasks(groups, options, spool, opening)
         else:
             opened_files = [_open_or_tell(n, group, options, spool) for n, group in enumerate(groups)]
-        files = [one for one in opened_files if isinstance(one, DumpFile)]
-        unreadable = [one for one in opened_files if isinstance(one, UnreadableFile)]
+        files = [file for file in opened_files if isinstance(file, DumpFile)]
+        unreadable = [file for file in opened_files if isinstance(file, UnreadableFile)]
         if unreadable:
             check_stamps(stamps)
             raise refuse(unreadable, keep_going=options.keep_going and bool(files))
@@ -115,7 +115,7 @@ def open_dump(
 def _open_or_tell(
     file_id: int, group: dict[str, str], options: ReadOptions, spool: Path
 ) -> DumpFile | UnreadableFile:
-    """As ``open_group``; what cannot be opened is told with all the others."""
+    """As ``open_group``; what cannot be opened is reported with all the others."""
     try:
         return open_group(file_id, group, options, spool)
     except InputError as error:
@@ -126,11 +126,11 @@ def _open_in_tasks(
     groups: list[dict[str, str]], options: ReadOptions, spool: Path, opening: Opening
 ) -> list[DumpFile | UnreadableFile]:
     """As ``_open_or_tell`` of each, by tasks on this machine, which run in folders of their own."""
-    numbers, here = range(len(groups)), Path.cwd()
+    numbers, working_folder = range(len(groups)), Path.cwd()
     shares = [numbers[first : first + _OPENED_BY_TASK] for first in numbers[::_OPENED_BY_TASK]]
 
     def open_share(task: int) -> OfShare:
-        with chdir(here):
+        with chdir(working_folder):
             return [(n, _open_or_tell(n, groups[n], options, spool)) for n in shares[task]]
 
     return [file for share in opening(len(shares), open_share) for _, file in share]
@@ -140,11 +140,11 @@ def _open_apart(
     groups: list[dict[str, str]], options: ReadOptions, spool: Path, opening: Opening
 ) -> list[DumpFile | UnreadableFile]:
     """Open files in tasks, a share of them each; what only this process has (stdin) it opens itself."""
-    own = [n for n, group in enumerate(groups) if _is_ours_alone(group)]
-    others = [n for n in range(len(groups)) if n not in set(own)]
-    shares = [others[first::MOST_OPENING_TASKS] for first in range(min(MOST_OPENING_TASKS, len(others)))]
+    local = [n for n, group in enumerate(groups) if _is_ours_alone(group)]
+    remote = [n for n in range(len(groups)) if n not in set(local)]
+    shares = [remote[first::MOST_OPENING_TASKS] for first in range(min(MOST_OPENING_TASKS, len(remote)))]
 
-    def open_one(number: int) -> tuple[int, DumpFile | UnreadableFile]:
+    def open_number(number: int) -> tuple[int, DumpFile | UnreadableFile]:
         try:
             return number, opened_apart(number, groups[number], options)
         except InputError as error:
@@ -152,9 +152,9 @@ def _open_apart(
 
     def open_share(task: int) -> OfShare:
         with ThreadPoolExecutor(_OPENED_AT_ONCE) as threads:
-            return list(threads.map(open_one, shares[task]))
+            return list(threads.map(open_number, shares[task]))
 
-    files = {number: _open_or_tell(number, groups[number], options, spool) for number in own}
+    files = {number: _open_or_tell(number, groups[number], options, spool) for number in local}
     files |= {number: file for share in opening(len(shares), open_share) for number, file in share}
     return [files[number] for number in sorted(files)]
 

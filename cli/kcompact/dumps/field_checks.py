@@ -10,25 +10,25 @@ from kcompact.dumps.records.layout import SplitNotes
 from kcompact.errors import InputError
 
 
-def check_fields(dump: Dump, found: Mapping[int, SplitNotes]) -> None:
+def check_fields(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> None:
     """A field that no record of a tool's files has was not exported: it does not mean null."""
     by_dialect: dict[Dialect, Counter[str]] = defaultdict(Counter)
     for file in dump.files:
-        by_dialect[file.dialect].update(found[file.file_id].fields_seen)
+        by_dialect[file.dialect].update(file_notes[file.file_id].fields_seen)
     options = dump.options
-    for dialect, seen in by_dialect.items():
-        if not seen.get("record"):
+    for dialect, counts in by_dialect.items():
+        if not counts.get("record"):
             continue
         path = next(file.path for file in dump.files if file.dialect == dialect)
-        if not seen.get("key") and options.key_fields:
-            raise _no_such_fields(path, options.key_fields, found)
-        if not seen.get("key") and options.missing_key is None:
+        if not counts.get("key") and options.key_fields:
+            raise _no_such_fields(path, options.key_fields, file_notes)
+        if not counts.get("key") and options.missing_key is None:
             raise InputError(
                 f"{path}: no record has the field {dialect.key or 'key'}: the keys were not exported",
                 hint="export again with keys (kafkactl: --print-keys; console consumer: --property"
                 " print.key=true), or name the field with --fields key=FIELD or --key-field FIELD",
             )
-        if not seen.get("value") and options.tombstone not in {"missing", "empty"}:
+        if not counts.get("value") and options.tombstone not in {"missing", "empty"}:
             raise InputError(
                 f"{path}: no record has the field {dialect.value or 'value'}: values that were not exported"
                 " are no tombstones",
@@ -37,10 +37,10 @@ def check_fields(dump: Dump, found: Mapping[int, SplitNotes]) -> None:
             )
 
 
-def _no_such_fields(path: str, fields: tuple[str, ...], found: Mapping[int, SplitNotes]) -> InputError:
+def _no_such_fields(path: str, fields: tuple[str, ...], file_notes: Mapping[int, SplitNotes]) -> InputError:
     """For --key-field of names that no value has."""
     for name in FORMATS:
-        if any(notes.counts.get(f"{name}_events") for notes in found.values()):
+        if any(notes.counts.get(f"{name}_events") for notes in file_notes.values()):
             return InputError(
                 f"{path}: no value has the field {', '.join(fields)}; they are change events of {name}",
                 hint=f"--cdc {name} looks it up in the row, after the change or before it",
@@ -51,16 +51,16 @@ def _no_such_fields(path: str, fields: tuple[str, ...], found: Mapping[int, Spli
     )
 
 
-def check_tables(dump: Dump, found: Mapping[int, SplitNotes]) -> None:
+def check_tables(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> None:
     """Rows of several tables have keys of their own: the same id is another row in another table."""
     tables: dict[str, set[str]] = defaultdict(set)
-    for notes in found.values():
-        for topic, seen in notes.tables.items():
-            tables[topic] |= set(seen)
+    for notes in file_notes.values():
+        for topic, topic_tables in notes.tables.items():
+            tables[topic] |= set(topic_tables)
     for topic, names in tables.items():
         if len(names) > 1:
             parts = [dict(part.partition("=")[::2] for part in name.split(", ")) for name in sorted(names)]
-            differing = [part for part in parts[0] if any(one.get(part) != parts[0][part] for one in parts)]
+            differing = [part for part in parts[0] if any(row.get(part) != parts[0][part] for row in parts)]
             raise InputError(
                 f"{dump.files[0].path}: {topic} holds rows of several tables"
                 f" ({'; '.join(sorted(names)[:3])}): the same key in two of them is two rows",
@@ -69,11 +69,11 @@ def check_tables(dump: Dump, found: Mapping[int, SplitNotes]) -> None:
             )
 
 
-def check_kinds_of_keys(dump: Dump, found: Mapping[int, SplitNotes]) -> None:
+def check_kinds_of_keys(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> None:
     """Of keys files in JSON: 7 and "7" are two keys, and would be one without the quotes."""
-    other = next((file for file in dump.files if found[file.file_id].counts.get("json_keys")), None)
+    other = next((file for file in dump.files if file_notes[file.file_id].counts.get("json_keys")), None)
     quoted = next(
-        (file for file in dump.files if found[file.file_id].counts.get("json_keys_in_quotes")), None
+        (file for file in dump.files if file_notes[file.file_id].counts.get("json_keys_in_quotes")), None
     )
     if other is not None and quoted is not None:
         raise InputError(

@@ -1,4 +1,4 @@
-"""The registry of layouts: one line per way in which records lie in a file."""
+"""The registry of layouts: one line per way in which a file holds records."""
 
 from kcompact.dumps.avro.avro_layout import Avro
 from kcompact.dumps.json.json_array import JsonArray

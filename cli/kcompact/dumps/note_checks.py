@@ -26,15 +26,16 @@ def check_notes(dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, Spl
     exported, keys that were damaged by the export.
     """
     refuse_rejects(dump, splits, notes)
-    found = _by_file(splits, notes)
-    check_fields(dump, found)
-    check_tables(dump, found)
-    check_kinds_of_keys(dump, found)
+    by_file = _by_file(splits, notes)
+    check_fields(dump, by_file)
+    check_tables(dump, by_file)
+    check_kinds_of_keys(dump, by_file)
     for file in dump.files:
-        _check_lossy_keys(file, found[file.file_id])
-    remarks = [remark for file in dump.files for remark in _remarks(file, found[file.file_id])]
-    doubts = [_doubt(file, found[file.file_id], role) for role in ("key", "value") for file in dump.files]
-    slow = [_WITHOUT_LOOPS] if any(notes.counts.get("read_without_loops") for notes in found.values()) else []
+        _check_lossy_keys(file, by_file[file.file_id])
+    remarks = [remark for file in dump.files for remark in _remarks(file, by_file[file.file_id])]
+    doubts = [_doubt(file, by_file[file.file_id], role) for role in ("key", "value") for file in dump.files]
+    is_slow = any(notes.counts.get("read_without_loops") for notes in by_file.values())
+    slow = [_WITHOUT_LOOPS] if is_slow else []
     return slow + remarks + [doubt for doubt in doubts if doubt]
 
 
@@ -90,8 +91,8 @@ def _logs_of_files(
 ) -> dict[int, set[Log]]:
     """The logs that each file holds records of, asked for or not."""
     logs: dict[int, set[Log]] = {file.file_id: set() for file in dump.files}
-    for split_id, found in notes.items():
-        logs[splits[split_id].file_id] |= {*found.logs.values(), *found.left_out}
+    for split_id, split_notes in notes.items():
+        logs[splits[split_id].file_id] |= {*split_notes.logs.values(), *split_notes.left_out}
     return logs
 
 
@@ -109,10 +110,10 @@ def refuse_doubts(
     ``{"value": "--drop-tombstones"}``. A role that is not in it does not matter this time.
     ``any_quote_tells``: no record goes by it, so CSV with any quotes is taken as it most likely is.
     """
-    found = _by_file(splits, notes)
+    file_notes = _by_file(splits, notes)
     for role, reason in reasons.items():
         for file in dump.files:
-            doubt = _doubt(file, found[file.file_id], role, any_quote_tells=any_quote_tells)
+            doubt = _doubt(file, file_notes[file.file_id], role, any_quote_tells=any_quote_tells)
             if doubt:
                 hint = _LITERAL_HINT if "the word " in doubt and role == "value" else _DOUBT_HINTS[role]
                 raise InputError(f"{doubt}, and {reason} depends on which it is", hint=hint)
@@ -141,20 +142,20 @@ def place_of(file: DumpFile, position: int) -> str:
     layout = LAYOUTS[file.layout]
     if not isinstance(layout, FramedLayout):
         return f"{file.path}: {layout.place(position)}"
-    with file_at_hand(file) as here:
-        return f"{file.path}:{line_number(here.data_path, position)}"
+    with file_at_hand(file) as file_on_disk:
+        return f"{file.path}:{line_number(file_on_disk.data_path, position)}"
 
 
 def line_number(path: str, position: int) -> int:
     """The line, counted from 1, that the byte at ``position`` is on."""
-    lines, left = 1, position
+    lines, remaining = 1, position
     with Path(path).open("rb") as source:
-        while left > 0:
-            chunk = source.read(min(left, _CHUNK_BYTES))
+        while remaining > 0:
+            chunk = source.read(min(remaining, _CHUNK_BYTES))
             if not chunk:
                 break
             lines += chunk.count(b"\n")
-            left -= len(chunk)
+            remaining -= len(chunk)
     return lines
 
 
@@ -174,25 +175,25 @@ def _by_file(splits: Mapping[int, Split], notes: Mapping[int, SplitNotes]) -> di
     return total
 
 
-def _check_lossy_keys(file: DumpFile, found: SplitNotes) -> None:
-    rounded = found.counts.get("rounded_keys", 0)
+def _check_lossy_keys(file: DumpFile, notes: SplitNotes) -> None:
+    rounded = notes.counts.get("rounded_keys", 0)
     if rounded:
         raise InputError(
             f"{file.path}: {rounded:,} keys hold numbers that {_short(file.dialect.tool)} may have rounded:"
-            f" different keys may look alike ({'; '.join(found.examples['rounded_keys'][:3])})",
+            f" different keys may look alike ({'; '.join(notes.examples['rounded_keys'][:3])})",
             hint="export again without decoding: kcat -J, or kaf --output json-each-row",
         )
-    respelt = found.counts.get("respelt_keys", 0)
+    respelt = notes.counts.get("respelt_keys", 0)
     if respelt:
         raise InputError(
             f"{file.path}: {counted(respelt, 'key')} {'has' if respelt == 1 else 'have'} another size than in"
             f" Kafka: Redpanda Console writes 7 for 007, so different keys may look alike"
-            f" ({'; '.join(found.examples['respelt_keys'][:3])})",
+            f" ({'; '.join(notes.examples['respelt_keys'][:3])})",
             hint="export with rpk topic consume or kcat -J, or save them again with raw data included",
         )
-    count = found.counts.get("lossy_keys", 0)
+    count = notes.counts.get("lossy_keys", 0)
     if count:
-        examples = "; ".join(found.examples.get("lossy_keys", [])[:3])
+        examples = "; ".join(notes.examples.get("lossy_keys", [])[:3])
         raise InputError(
             f"{file.path}: {counted(count, 'key')} with U+FFFD, which stands for bytes that were"
             f" lost when the dump was written: different keys may look alike ({examples})",
@@ -232,19 +233,19 @@ _REMARKS = {
 """By count: what was counted, and what is to be said about it."""
 
 
-def _remarks(file: DumpFile, found: SplitNotes) -> list[str]:
-    short = found.counts.get("ten_digit_timestamps", 0)
+def _remarks(file: DumpFile, notes: SplitNotes) -> list[str]:
+    short = notes.counts.get("ten_digit_timestamps", 0)
     seconds = [
         f"{file.path}: all timestamps have ten digits: are they seconds? They are read as milliseconds"
     ]
-    return (seconds if short and short == found.counts.get("timestamps") else []) + [
-        f"{file.path}: {counted(found.counts[name], what)} {text}"
-        for name, (what, text) in _REMARKS.items()
-        if found.counts.get(name)
+    return (seconds if short and short == notes.counts.get("timestamps") else []) + [
+        f"{file.path}: {counted(notes.counts[name], unit)} {text}"
+        for name, (unit, text) in _REMARKS.items()
+        if notes.counts.get(name)
     ]
 
 
-def _doubt(file: DumpFile, found: SplitNotes, role: str, *, any_quote_tells: bool = False) -> str | None:
+def _doubt(file: DumpFile, notes: SplitNotes, role: str, *, any_quote_tells: bool = False) -> str | None:
     """Why nulls of this file are in doubt, if records are there whose reading matters."""
     dialect = file.dialect
     if role == "key" and dialect.key_fields:
@@ -252,9 +253,9 @@ def _doubt(file: DumpFile, found: SplitNotes, role: str, *, any_quote_tells: boo
     settled_by = dialect.key_settled_by if role == "key" else dialect.value_settled_by
     forms = dialect.doubtful_key if role == "key" else dialect.doubtful_value
     counted = {
-        form: found.counts.get(f"{form}_{role}", 0)
+        form: notes.counts.get(f"{form}_{role}", 0)
         for form in forms
-        if not _is_settled(form, settled_by, found, any_quote_tells=any_quote_tells)
+        if not _is_settled(form, settled_by, notes, any_quote_tells=any_quote_tells)
     }
     total = sum(counted.values())
     if not total:
@@ -263,13 +264,13 @@ def _doubt(file: DumpFile, found: SplitNotes, role: str, *, any_quote_tells: boo
     other = f"the text {dialect.null_literal!r}" if spelt == "literal" else f"an empty {role}"
     form = _FORMS.get(spelt, f"the word {dialect.null_literal} as")
     meaning = "no key" if role == "key" else "a tombstone"
-    is_minimal = settled_by == QUOTING and spelt == "missing" and found.counts.get("quoted_cells")
+    is_minimal = settled_by == QUOTING and spelt == "missing" and notes.counts.get("quoted_cells")
     tool = _WHERE_QUOTED_ONLY if is_minimal else _short(dialect.tool)
     with_form = f"{_records(total)} with {form} {role}"
     return f"{file.path}: {with_form}, which {tool} writes for {meaning} and for {other} alike"
 
 
-def _is_settled(form: str, settled_by: str | None, found: SplitNotes, *, any_quote_tells: bool) -> bool:
+def _is_settled(form: str, settled_by: str | None, notes: SplitNotes, *, any_quote_tells: bool) -> bool:
     """Whether other records show that the tool writes the form for one thing only.
 
     Of CSV: a tool that quotes what is empty, or a text that needs no quotes, writes nothing at all for null
@@ -277,12 +278,12 @@ def _is_settled(form: str, settled_by: str | None, found: SplitNotes, *, any_quo
     quote or a null show.
     """
     if settled_by != QUOTING:
-        return settled_by is not None and found.counts.get(settled_by, 0) > 0
-    quoted = found.counts.get("quoted_cells", 0)
+        return settled_by is not None and notes.counts.get(settled_by, 0) > 0
+    quoted = notes.counts.get("quoted_cells", 0)
     if form == "missing":
-        return (any_quote_tells and quoted > 0) or any(map(found.counts.get, _NEEDLESS_QUOTES))
-    is_null = any(found.counts.get(f"missing_{role}") for role in ("key", "value"))
-    return is_null or found.fields_seen.get("record", 0) > quoted
+        return (any_quote_tells and quoted > 0) or any(map(notes.counts.get, _NEEDLESS_QUOTES))
+    is_null = any(notes.counts.get(f"missing_{role}") for role in ("key", "value"))
+    return is_null or notes.fields_seen.get("record", 0) > quoted
 
 
 _FORMS = {"missing": "no", "empty": "an empty"}

@@ -58,12 +58,12 @@ def _opened_object(file_id: int, path: str, options: ReadOptions, spool: Path) -
         comes_whole = size <= _BROUGHT_WHOLE_BYTES or container_of(path) is not None
         head_bytes = size if comes_whole else HEAD_BYTES
         source.bring(place, (0, head_bytes))
-        found = _opened_by_ends(file_id, path, options, spool, source) if head_bytes < size else None
-        if found is None:
+        opened = _opened_by_ends(file_id, path, options, spool, source) if head_bytes < size else None
+        if opened is None:
             source.bring(place, (head_bytes, size))
             file = _open_file(file_id, path, options, spool)
-            found = file, LAYOUTS[file.layout].plan(file, _GRAIN_BYTES)
-    file, ranges = found
+            opened = file, LAYOUTS[file.layout].plan(file, _GRAIN_BYTES)
+    file, ranges = opened
     origin = Origin(((path, source.stamp),), tuple(ranges), _is_plain(file))
     return replace(file, data_path=path, origin=origin)
 
@@ -72,15 +72,15 @@ def _opened_by_ends(
     file_id: int, path: str, options: ReadOptions, spool: Path, source: StoredReader
 ) -> tuple[DumpFile, Ranges] | None:
     """A large object, of which the beginning is there, and its ranges; None: all of it has to be there."""
-    with place_in(spool, path).open("rb") as there:
-        head = there.read(HEAD_BYTES)
+    with place_in(spool, path).open("rb") as content:
+        head = content.read(HEAD_BYTES)
     if not _tells_all(head):
         return None
     if not head.startswith(AVRO_MAGIC):
         source.bring(place_in(spool, path), (source.stamp.size - TAIL_BYTES, source.stamp.size))
     if head.startswith(PARQUET_MAGIC):
         return _opened_parquet(file_id, path, options, source)
-    with suppress(InputError):  # what is wrong with it is told of the whole
+    with suppress(InputError):  # what is wrong with it is reported of the whole
         file = _open_file(file_id, path, options, spool)
         ranges = LAYOUTS[file.layout].cut(file, cast(BinaryIO, source), _GRAIN_BYTES)
         return None if ranges is None else (file, ranges)
@@ -88,7 +88,7 @@ def _opened_by_ends(
 
 
 def _tells_all(head: bytes) -> bool:
-    """Whether what is recognised by the head, and the end, needs nothing of what lies between."""
+    """Whether what is recognised by the head, and the end, needs nothing of what is between."""
     if head.startswith(PARQUET_MAGIC):
         return True
     if head.startswith((*MARKS, *(container.magic for container in CONTAINERS.values()))):
@@ -110,10 +110,10 @@ def _opened_parquet(
     file_id: int, path: str, options: ReadOptions, source: StoredReader
 ) -> tuple[DumpFile, Ranges]:
     """By its table of contents and the first of its values."""
-    there = cast(BinaryIO, source)
-    recognised = replace(recognise_parquet(path, there, options), data_bytes=source.stamp.size)
+    data = cast(BinaryIO, source)
+    recognised = replace(recognise_parquet(path, data, options), data_bytes=source.stamp.size)
     file = _file_of(file_id, path, path, recognised, options)
-    return file, LAYOUTS["parquet"].cut(file, there, _GRAIN_BYTES) or []
+    return file, LAYOUTS["parquet"].cut(file, data, _GRAIN_BYTES) or []
 
 
 def _is_plain(file: DumpFile) -> bool:
@@ -169,8 +169,8 @@ def _file_of(
         notes.append(f"no topic in the records; by its name: {topic}")
     if dialect.partition is None and partition is None:
         partition = facts.partition or 0
-        taken = "taken as 0" if facts.partition is None else "taken from the file's path"
-        notes.append(f"no partition in the records; {taken}")
+        reason = "taken as 0" if facts.partition is None else "taken from the file's path"
+        notes.append(f"no partition in the records; {reason}")
     if dialect.offset is None:
         start = facts.start_offset
         notes.append("no offsets in the records; the order in the file counts")

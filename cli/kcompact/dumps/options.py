@@ -26,8 +26,8 @@ class LeftOut:
 
     def of_files(self, paths: Iterable[str]) -> "LeftOut":
         """With no other files than these."""
-        mine = self.paths.intersection(paths)
-        return LeftOut(frozenset(one for one in self.files if one[0] in mine), self.logs, self.topics)
+        overlap = self.paths.intersection(paths)
+        return LeftOut(frozenset(file for file in self.files if file[0] in overlap), self.logs, self.topics)
 
     def has_all(self, other: "LeftOut") -> bool:
         """Whether everything of the other is left out."""
@@ -57,7 +57,7 @@ class ReadOptions:
     topics: frozenset[str] = frozenset()  # empty: all
     partitions: tuple[range, ...] = ()  # empty: all
     may_be_converted: bool = (
-        False  # AFTER of ``verify``: perhaps kcompact wrote it, from what the rest tells of
+        False  # AFTER of ``verify``: perhaps kcompact wrote it, from what the other options describe
     )
     keep_going: bool = False  # leave out what cannot be read, with its logs, instead of refusing the dump
     left_out: LeftOut = NOTHING_LEFT_OUT

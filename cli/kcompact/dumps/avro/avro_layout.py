@@ -36,7 +36,7 @@ from kcompact.dumps.dialects.columns import AVRO, value_place
 from kcompact.dumps.loops.avro.block_loop import BlockLoop, Cursor
 from kcompact.dumps.loops.readiness import scanner_of
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.records.indexing import Found, index_rows
+from kcompact.dumps.records.indexing import Entry, index_rows
 from kcompact.dumps.records.layout import Chosen, DumpFile, Split, SplitNotes, SplitToIndex, UnreadableError
 from kcompact.dumps.records.layout_interface import Layout, asked_for, until_reject
 from kcompact.dumps.records.record import Record
@@ -102,7 +102,7 @@ class Avro(Layout):
         most_bytes = file.data_bytes if file.dialect.in_order else split_bytes
         return cut_behind(header.sync, source, len(header.raw), file.data_bytes, most_bytes)
 
-    def found(self, part: SplitToIndex, *, values: bool) -> Iterator[Found]:
+    def read(self, part: SplitToIndex, *, values: bool) -> Iterator[Entry]:
         """All records, read with fastavro."""
         exact = _ExactReader(part, values=values)
         with map_file(part.file.data_path) as data:
@@ -189,11 +189,11 @@ class _ExactReader:
         self._datums = self._reader.records()
         self._ordinal = 0
 
-    def read(self, chunk: Chunk, first: Cursor, last: Cursor) -> Iterator[Found]:
+    def read(self, chunk: Chunk, first: Cursor, last: Cursor) -> Iterator[Entry]:
         """The records of a chunk between two places. Raises UnreadableError."""
         return asked_for(self._read(chunk, first, last), self._part)
 
-    def _read(self, chunk: Chunk, first: Cursor, last: Cursor) -> Iterator[Found]:
+    def _read(self, chunk: Chunk, first: Cursor, last: Cursor) -> Iterator[Entry]:
         for number in range(first.block, min(last.block + 1, len(chunk.blocks))):
             block, unpacked = chunk.blocks[number], chunk.unpacked[number]
             start = first if number == first.block else Cursor(number)

@@ -11,7 +11,7 @@ from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.change_events import FORMATS, fields_of, format_of
 from kcompact.dumps.records.encodings import ENCODINGS
-from kcompact.dumps.records.shown import some
+from kcompact.dumps.records.shown import name_list
 from kcompact.errors import InputError
 
 _LOOKED_AT = 20  # values of a sample
@@ -54,7 +54,7 @@ def parsed_values(values: Iterable[bytes | None]) -> list[Any]:
 
 
 def _key_hint(name: str, fields: list[str]) -> str:
-    about = f" (the fields of the first one: {some(fields, _SHOWN_FIELDS)})" if fields else ""
+    about = f" (the fields of the first one: {name_list(fields, _SHOWN_FIELDS)})" if fields else ""
     return (
         f"say which fields of a row make its key: --cdc {name} --key-field {_likely_key(fields)},"
         f" or --key-field A,B for a key of several{about}"

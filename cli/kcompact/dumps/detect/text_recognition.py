@@ -13,7 +13,7 @@ from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.dialects.envelope import ALIASES, plain_name
 from kcompact.dumps.dialects.overrides import forced, with_options
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.records.shown import some
+from kcompact.dumps.records.shown import name_list
 from kcompact.dumps.text.console_consumer import labelled_columns
 from kcompact.dumps.text.csv_reader import CsvShape
 from kcompact.dumps.text.csv_text import BadCsvError, cells_of, first_cells
@@ -166,7 +166,7 @@ def _unknown(file: Candidate) -> InputError:
     names = _header_names(lines)
     if names:
         return InputError(
-            f"{file.path}: CSV with the header line {some(names)}, which names no key and no offset",
+            f"{file.path}: CSV with the header line {name_list(names)}, which names no key and no offset",
             hint="if two of its columns are the key and the value, say which with --fields"
             " key=COLUMN,value=COLUMN; if a row is a value as a whole, convert it to JSON lines"
             " (mlr --icsv --ojsonl cat) and name its key with --key-field",
@@ -235,7 +235,7 @@ def _csv(
         columns=columns,
         delimiter=delimiter,
         quoting=dialect.quoting,
-        rest=dialect.quoting == "none" and dialect.name in _WITH_REST and columns[-1] == dialect.value,
+        takes_rest=dialect.quoting == "none" and dialect.name in _WITH_REST and columns[-1] == dialect.value,
         splittable=not dialect.in_order,
     )
     return Recognised("csv_lines", dialect, shape)

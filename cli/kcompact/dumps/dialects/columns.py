@@ -9,7 +9,7 @@ from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.envelope import ALIASES, fields_by_role, plain_name, refuse_choices
 from kcompact.dumps.dialects.overrides import with_options
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.records.shown import some
+from kcompact.dumps.records.shown import name_list
 from kcompact.errors import InputError
 
 
@@ -103,7 +103,7 @@ def written_by(columns: Columns, options: ReadOptions, *, spark: bool, aiven: bo
 def _check(columns: Columns, dialect: Dialect) -> None:
     """Refuse schemas whose records have no key or no value, but for Lenses' files of tombstones."""
     path, format_ = columns.path, columns.format
-    fields = f"(fields: {some([name for name in columns.names if '.' not in name])})"
+    fields = f"(fields: {name_list([name for name in columns.names if '.' not in name])})"
     for role in ROLES:
         dotted = getattr(dialect, role)
         if dotted and not columns.holds(dotted):

@@ -5,7 +5,7 @@ from typing import Any
 
 from kcompact.dumps.dialects.dialect import CSV_DOUBTS, Dialect
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.records.shown import some
+from kcompact.dumps.records.shown import name_list
 from kcompact.errors import InputError
 
 ALIASES: dict[str, tuple[str, ...]] = {
@@ -45,7 +45,7 @@ def refuse_choices(
     for role, names in named.items():
         if len(names) > 1 and places[role] and role not in chosen_roles:
             raise InputError(
-                f"{path}: the {role} may be the field {some(names)}",
+                f"{path}: the {role} may be the field {name_list(names)}",
                 hint=f"say which of them it is with --fields {role}=FIELD",
             )
 
@@ -65,7 +65,7 @@ def guess_envelope(path: str, layout: str, field_names: set[str], options: ReadO
     if not has_key or (places["value"] is None and places["offset"] is None):
         raise InputError(
             f"{path}: no record of key and value that kcompact knows"
-            f" (fields: {some(sorted(field_names)) or 'none'})",
+            f" (fields: {name_list(sorted(field_names)) or 'none'})",
             hint="name its fields with --fields key=FIELD,value=FIELD,offset=FIELD;"
             " a dump of bare values needs --key-field FIELD",
         )

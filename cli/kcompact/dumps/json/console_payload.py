@@ -28,11 +28,11 @@ def require_shown(raw: dict[str, Any], role: str) -> None:
         )
 
 
-def is_respelt(raw: dict[str, Any], found: bytes) -> bool:
+def is_respelt(raw: dict[str, Any], data: bytes) -> bool:
     """Whether a text or number has another size than what was sent: several of them may look alike."""
     size = raw.get("size")
     is_plain = not isinstance(raw["payload"], dict | list) and raw.get("encoding") in _AS_SENT
-    return is_plain and type(size) is int and len(found) != size
+    return is_plain and type(size) is int and len(data) != size
 
 
 def as_sent(raw: dict[str, Any], spelling: bytes) -> bytes:
@@ -40,7 +40,7 @@ def as_sent(raw: dict[str, Any], spelling: bytes) -> bytes:
     if raw.get("encoding") not in _AS_SENT:
         return spelling
     return next(
-        (one for one in _spellings(raw["payload"], spelling) if len(one) == raw.get("size")), spelling
+        (text for text in _spellings(raw["payload"], spelling) if len(text) == raw.get("size")), spelling
     )
 
 

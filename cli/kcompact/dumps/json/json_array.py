@@ -59,7 +59,7 @@ def _is_record(item: Item, data: bytes, notes: SplitNotes) -> bool:
 
 
 def array_texts(head: bytes, tail: bytes, start: int) -> tuple[bytes, bytes, bytes]:
-    """The bytes before, between and behind the elements of an output array.
+    """The bytes before, between and after the elements of an output array.
 
     Taken from the beginning (``head``, of which ``start`` bytes are a BOM) and the end (``tail``) of the
     input, so that a pretty array stays pretty.

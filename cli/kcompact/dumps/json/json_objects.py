@@ -62,7 +62,7 @@ class JsonObjects(FramedLayout):
 
 
 def _not_json(data: bytes, position: int) -> UnreadableError:
-    """The error for what stands between objects and is none."""
+    """The error for what is between objects and is none."""
     text = data.strip()
     hint = NOT_A_RECORD_HINT
     if text.strip(BLANKS) == b"null":
@@ -79,20 +79,20 @@ def _after_blanks(path: str, position: int, end: int) -> int:
         source.seek(position)
         while position < end:
             probe = source.read(_PROBE_BYTES)
-            rest = probe.lstrip(BLANKS)
-            position += len(probe) - len(rest)
-            if rest or not probe:
+            remainder = probe.lstrip(BLANKS)
+            position += len(probe) - len(remainder)
+            if remainder or not probe:
                 break
     return position
 
 
 def _is_blank(data: bytes, notes: SplitNotes) -> bool:
-    """Whether nothing stands there but blanks and kcat's messages, which are counted."""
+    """Whether nothing is there but blanks and kcat's messages, which are counted."""
     if not data.strip(BLANKS):
         return True
-    rest, lines = _NOISE.subn(b"", data)
+    remainder, lines = _NOISE.subn(b"", data)
     notes.count(NOISE_LINES, lines)
-    return not rest.strip(BLANKS)
+    return not remainder.strip(BLANKS)
 
 
 def _with_blanks(record: Frame, after: Item, notes: SplitNotes) -> Frame:

@@ -89,7 +89,7 @@ class JsonReader:
         )
 
     def _refuse_repeated(self, parsed: ParsedJson) -> None:
-        """Refuse members that stand twice, where they are asked for; of others it does not matter."""
+        """Refuse members that occur twice, where they are asked for; of others it does not matter."""
         for role, path in self._read.items():
             value = parsed.value
             for name in path:
@@ -151,7 +151,7 @@ class JsonReader:
         return self._rules.null_or_empty(role, "missing") if instead is None else instead
 
     def _instead(self, parsed: ParsedJson, role: str) -> bytes | None:
-        """Bytes that stand in a field of their own, where they are no UTF-8 (kcl); None if they do not."""
+        """Bytes that have a field of their own, where they are no UTF-8 (kcl); None if they do not."""
         raw = self._get(parsed, self._base64[role])
         if not isinstance(raw, str):
             return None
@@ -199,7 +199,7 @@ class JsonReader:
         return canonical(spelling) if role == "key" and self._dialect.canonical_keys else spelling
 
     def _console(self, parsed: ParsedJson, raw: dict[str, Any], role: str) -> bytes | None:
-        """Redpanda Console: an object that tells null itself and may carry the raw bytes."""
+        """Redpanda Console: an object that marks null itself and may carry the raw bytes."""
         if raw["isPayloadNull"]:
             return None
         if raw.get("rawPayload") is not None:
@@ -208,10 +208,10 @@ class JsonReader:
         if role == "value" and not self._values:
             return b"?"
         if isinstance(raw["payload"], str):
-            found = self._text(parsed, raw["payload"], role) or b""
+            spelling = self._text(parsed, raw["payload"], role) or b""
         else:
-            found = self._spelling(parsed, role, ("payload",))
-        sent = as_sent(raw, found)
+            spelling = self._spelling(parsed, role, ("payload",))
+        sent = as_sent(raw, spelling)
         if role == "key" and is_respelt(raw, sent):
             self._rules.count("respelt_keys", sent.decode("utf-8", "replace")[:60])
         return sent
@@ -240,7 +240,7 @@ def _path(dotted: str | None) -> Path | None:
 
 
 def _repeated_in(value: Any, role: str, *, values: bool) -> frozenset[str]:
-    """The names that stand twice in a key, value or headers of which single members are read."""
+    """The names that occur twice in a key, value or headers of which single members are read."""
     if role == "headers":
         return frozenset(repeated_names(value)) if values else frozenset()
     if role not in {"key", "value"} or not isinstance(value, Repeating):

@@ -49,7 +49,7 @@ class Scanner:
 
 
 def _escaped(positions: np.ndarray, kinds: np.ndarray) -> np.ndarray:
-    """Which signs stand after a run of backslashes of odd length."""
+    """Which signs follow a run of backslashes of odd length."""
     slashes = np.flatnonzero(kinds == _BACKSLASH)
     places, order = positions[slashes], np.arange(len(slashes))
     opens = np.concatenate([[True], np.diff(places) != 1])
@@ -101,11 +101,11 @@ def items_of(path: str, start: int, end: int, *, commas: bool, inside: bool = Fa
     pieces: list[bytes] = []
     for chunk_start, chunk in chunks_of(path, start, end):
         positions, kinds, depths = scanner.feed(chunk)
-        wanted = ((kinds == OPEN) & (depths == 1)) | ((kinds == CLOSE) & (depths == 0))
+        bounds = ((kinds == OPEN) & (depths == 1)) | ((kinds == CLOSE) & (depths == 0))
         if commas:
-            wanted |= (kinds == COMMA) & (depths == 1)
+            bounds |= (kinds == COMMA) & (depths == 1)
         at = 0
-        for event, kind in zip(positions[wanted].tolist(), kinds[wanted].tolist(), strict=True):
+        for event, kind in zip(positions[bounds].tolist(), kinds[bounds].tolist(), strict=True):
             pieces.append(chunk[at:event])
             yield Item(position, b"".join(pieces), opened, kind)
             pieces, at, opened = [], event + 1, kind

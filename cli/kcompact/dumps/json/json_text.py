@@ -14,12 +14,12 @@ _DECODER = json.JSONDecoder()
 _WHITESPACE = " \t\n\r"
 _OPENINGS = frozenset(b'0123456789-[{"tfn')
 _OUT_OF_REACH = "export it again with keys that are spelt otherwise"
-_MOST_ZEROS = 30  # behind an integer that is written out
+_MOST_ZEROS = 30  # after an integer that is written out
 _ESCAPED_QUOTE = b"\\u0022"  # orjson writes it in another way
 
 
 class Repeating(dict[str, Any]):
-    """An object in which members of the same name stand; ``twice`` are these names, of which it has the last.
+    """An object with several members of one name; ``twice`` are such names, of which it has the last member.
 
     Readers of JSON disagree on which member counts: where one of them is asked for, nobody can tell.
     """
@@ -32,7 +32,7 @@ class ParsedJson:
 
     ``errors`` is the codec error handler that turns a parsed string back into the bytes of the dump: kcat
     copies bytes that are not UTF-8 into its JSON, which only Python's own parser can be talked into reading.
-    ``twice`` are the names that stand more than once in an object of it, which is a ``Repeating`` then.
+    ``twice`` are the names that occur more than once in an object of it, which is a ``Repeating`` then.
     """
 
     __slots__ = ("data", "errors", "twice", "value")
@@ -94,12 +94,12 @@ class ParsedJson:
 
 
 def member_of(text: str, start: int, name: str) -> tuple[int, int]:
-    """Where the value of the last member called ``name`` lies in the object that starts at ``start``.
+    """Where the value of the last member called ``name`` is, in the object that starts at ``start``.
 
     ``text`` has a character for each byte.
     """
     at = past_blanks(text, past_blanks(text, start) + 1)
-    found = (at, at)
+    span = (at, at)
     while text[at] != "}":
         name_start = at
         key, at = _DECODER.raw_decode(text, at)
@@ -108,11 +108,11 @@ def member_of(text: str, start: int, name: str) -> tuple[int, int]:
         value_start = past_blanks(text, past_blanks(text, at) + 1)
         _, value_end = _DECODER.raw_decode(text, value_start)
         if key == name:
-            found = (value_start, value_end)
+            span = (value_start, value_end)
         at = past_blanks(text, value_end)
         if text[at] == ",":
             at = past_blanks(text, at + 1)
-    return found
+    return span
 
 
 def repeated_member(name: str, owner: str, position: int | None = None) -> UnreadableError:
@@ -126,7 +126,7 @@ def repeated_member(name: str, owner: str, position: int | None = None) -> Unrea
 
 
 def repeated_names(value: Any) -> set[str]:
-    """The names that stand twice in an object of a parsed value."""
+    """The names that occur twice in an object of a parsed value."""
     if isinstance(value, list):
         return {name for item in value for name in repeated_names(item)}
     if not isinstance(value, dict):
@@ -175,11 +175,11 @@ def _exact(spelling: str) -> Decimal:
         number = Decimal(spelling)
     except InvalidOperation as error:  # an exponent of 19 digits and more
         raise UnreadableError("the key holds a number that is too large to compare", _OUT_OF_REACH) from error
-    sign, digits, told = number.as_tuple()
+    sign, digits, exponent = number.as_tuple()
     if not any(digits):
         return Decimal(0)
     zeros = next(place for place, digit in enumerate(reversed(digits)) if digit)
-    return Decimal((sign, digits[: len(digits) - zeros], int(told) + zeros))
+    return Decimal((sign, digits[: len(digits) - zeros], int(exponent) + zeros))
 
 
 def _written(value: Any) -> str:

@@ -47,12 +47,12 @@ class JsonWrapper(FramedLayout):
         """Copy records into the arrays they came from."""
         file, _, positions, record_bytes = chosen
         arrays = file.shape.arrays
-        where = np.searchsorted([opening for opening, _ in arrays], positions, side="right") - 1
-        order = np.argsort(where, kind="stable")
+        array_numbers = np.searchsorted([opening for opening, _ in arrays], positions, side="right") - 1
+        order = np.argsort(array_numbers, kind="stable")
         whole = memoryview(Path(file.data_path).read_bytes())
         written, current, separator = 0, 0, b""
         pieces = read_ranges(file.data_path, positions[order], record_bytes[order])
-        for piece, array in zip(pieces, where[order].tolist(), strict=True):
+        for piece, array in zip(pieces, array_numbers[order].tolist(), strict=True):
             if array != current:
                 written += out.write(_between_arrays(whole, arrays, current, array))
                 current, separator = array, b""

@@ -15,7 +15,7 @@ from kcompact.dumps.json.json_text import reads_as_json
 from kcompact.dumps.paired.side_rows import Row, SidePart, bad_row, headers_in, rows_of
 from kcompact.dumps.parquet.parquet_file import MAGIC as PARQUET_MAGIC
 from kcompact.dumps.records.headers import decode_headers
-from kcompact.dumps.records.indexing import Found
+from kcompact.dumps.records.indexing import Entry
 from kcompact.dumps.records.layout import Chosen, DumpFile, SplitNotes, SplitToIndex, UnreadableError
 from kcompact.dumps.records.layout_interface import Layout, asked_for
 from kcompact.dumps.records.record import Record
@@ -53,7 +53,7 @@ def grouped(paths: list[str]) -> list[dict[str, str]]:
     """Files by role ("value", "keys", "headers"), those that belong together in one dict.
 
     The keys and headers of a file with a Confluent name are found beside it, named or not. Where there are no
-    keys, files stand alone as "value".
+    keys, files are alone as "value".
     """
     groups: dict[str, dict[str, str]] = {}
     for path in paths:
@@ -71,17 +71,17 @@ def grouped(paths: list[str]) -> list[dict[str, str]]:
 
 def _side_files_in(folder: str) -> dict[str, dict[str, str]]:
     """Keys and headers in a folder: paths by what a group's names have in common, then by role."""
-    found: dict[str, dict[str, str]] = {}
+    groups: dict[str, dict[str, str]] = {}
     beside = stored_beside(folder) if is_address(folder) else sorted(map(str, Path(folder).iterdir()))
     for path in beside:
         role, stem = _role_of(path)
         if role != "value":
-            found.setdefault(stem, {})[role] = path
-    return found
+            groups.setdefault(stem, {})[role] = path
+    return groups
 
 
 def _role_of(path: str) -> tuple[str, str]:
-    """The role that a name tells, and what the names of a group have in common."""
+    """The role that a name gives, and what the names of a group have in common."""
     folder, slash, name = path.rpartition("/")
     if side := _SIDE.match(name):
         return side["role"], f"{folder}{slash}{side['stem']}"
@@ -114,7 +114,7 @@ def recognise_side_files(group: dict[str, str], spool: Path) -> SideShape:
 
 
 def refuse_tombstones_apart(files: list[DumpFile]) -> None:
-    """Raise InputError where tombstones and values of a log lie in files of their own."""
+    """Raise InputError where tombstones and values of a log are in files of their own."""
     side = [file for file in files if isinstance(file.shape, SideShape)]
     values = {(file.topic, file.partition): file.path for file in side if "value" in file.shape.parts}
     for file in side:
@@ -135,9 +135,9 @@ class SideFiles(Layout):
         del split_bytes
         return [(0, file.data_bytes)]
 
-    def found(self, part: SplitToIndex, *, values: bool) -> Iterator[Found]:
+    def read(self, part: SplitToIndex, *, values: bool) -> Iterator[Entry]:
         """All records, zipped from the files; a position is the number of a row."""
-        return asked_for(_found(part.file, part.notes, as_text=values), part)
+        return asked_for(_zipped_records(part.file, part.notes, as_text=values), part)
 
     def decode_alone(self, chosen: Chosen) -> Iterator[Record]:
         """No record is read without those before it, which number it."""
@@ -149,7 +149,7 @@ class SideFiles(Layout):
         return InputError(str(bad), hint=bad.hint)
 
     def copy(self, chosen: Chosen, out: BinaryIO) -> int:
-        """Raise OutputError: one output file cannot hold what lay in several; a writer can."""
+        """Raise OutputError: one output file cannot hold what was in several; a writer can."""
         del out
         raise OutputError(f"{chosen.file.path}: keys and values lie in files of their own", hint=CONVERT_HINT)
 
@@ -157,7 +157,7 @@ class SideFiles(Layout):
 CONVERT_HINT = "name an output that ends in .avro, .parquet, .jsonl or .csv with -o: it holds both together"
 
 
-def _found(file: DumpFile, notes: SplitNotes, *, as_text: bool) -> Iterator[Found]:
+def _zipped_records(file: DumpFile, notes: SplitNotes, *, as_text: bool) -> Iterator[Entry]:
     """All records, zipped from the files. Raises UnreadableError."""
     parts: dict[str, SidePart] = file.shape.parts
     roles = list(parts)
@@ -209,5 +209,5 @@ def _headers(file: DumpFile, row: Row) -> tuple[tuple[str, bytes | None], ...]:
     try:
         return headers_of(row.parsed) if part.header else decode_headers(headers_in(row))
     except (ValueError, TypeError, AttributeError) as error:
-        told = str(error) if isinstance(error, UnreadableError) else f"headers cannot be read: {error}"
-        raise bad_row(part.path, told, "export them again; without this file all headers are lost") from error
+        text = str(error) if isinstance(error, UnreadableError) else f"headers cannot be read: {error}"
+        raise bad_row(part.path, text, "export them again; without this file all headers are lost") from error

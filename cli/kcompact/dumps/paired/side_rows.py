@@ -81,24 +81,24 @@ def _avro_rows(part: SidePart, header: Header, *, as_text: bool) -> Iterator[Row
         try:
             for block in blocks(data, header.sync, len(header.raw), len(data)):
                 for datum in read_block(reader, unpack(data, block, header.codec), block):
-                    found = datum.at(())
-                    yield Row(datum.record_bytes, found, _avro_bytes(wire, found, datum, structured))
+                    value = datum.at(())
+                    yield Row(datum.record_bytes, value, _avro_bytes(wire, value, datum, structured))
         except UnreadableError as bad:
             raise bad_row(part.path, f"byte {bad.position}: {bad}", bad.hint) from bad
 
 
-def _avro_bytes(wire: WireSchema, found: Any, datum: Datum, structured: Any) -> bytes | None:
-    if found is None:
+def _avro_bytes(wire: WireSchema, value: Any, datum: Datum, structured: Any) -> bytes | None:
+    if value is None:
         return None
     if is_bytes(wire, wire.type):
-        return bytes(found)
+        return bytes(value)
     if is_integer(wire.type):
-        return b"%d" % found
+        return b"%d" % value
     raw = datum.raw[()]
     return as_json(fastavro.schemaless_reader(io.BytesIO(raw), structured, None)) if structured else raw
 
 
 def headers_in(row: Row) -> Any:
     """The headers in a row of a headers file; in JSON, Connect wraps them in an object."""
-    found = row.parsed
-    return found.get("headers", found) if isinstance(found, dict) else found
+    value = row.parsed
+    return value.get("headers", value) if isinstance(value, dict) else value

@@ -24,16 +24,16 @@ def column_at(batch: pa.RecordBatch, dotted: str) -> pa.Array:
     if not dotted:
         return pa.StructArray.from_arrays(batch.columns, fields=list(batch.schema))
     names = [dotted] if dotted in batch.schema.names else dotted.split(".")
-    found = batch.column(names[0])
+    column = batch.column(names[0])
     for name in names[1:]:
-        found = pc.struct_field(found, found.type.get_field_index(name))
-    return found
+        column = pc.struct_field(column, column.type.get_field_index(name))
+    return column
 
 
 def scalars_of(column: pa.Array) -> list[Any]:
     """Plain Python values: text as it can be made of bytes again, times as their numbers."""
     values = _stored(column, keep_text=False).to_pylist()
-    return [one.decode("utf-8", "surrogateescape") if isinstance(one, bytes) else one for one in values]
+    return [cell.decode("utf-8", "surrogateescape") if isinstance(cell, bytes) else cell for cell in values]
 
 
 def nested_of(column: pa.Array) -> list[Any]:
@@ -46,8 +46,8 @@ def bytes_of(column: pa.Array) -> list[bytes | None]:
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if _is_bytes(kind):
         return list(_stored(column, keep_text=False).to_pylist())
-    found = _stored(column, keep_text=True)
-    return [None if one is None else as_json(_told(one, found.type)) for one in found.to_pylist()]
+    stored = _stored(column, keep_text=True)
+    return [None if cell is None else as_json(_plain(cell, stored.type)) for cell in stored.to_pylist()]
 
 
 def _stored(column: pa.Array, *, keep_text: bool) -> pa.Array:
@@ -62,8 +62,8 @@ def _stored_type(kind: pa.DataType, *, keep_text: bool) -> pa.DataType:
 
     if isinstance(kind, pa.BaseExtensionType) or pa.types.is_dictionary(kind):
         return inner(kind.value_type if pa.types.is_dictionary(kind) else kind.storage_type)
-    if any(is_one(kind) for is_one in _TEMPORAL):
-        return pa.int32() if any(is_one(kind) for is_one in _TEMPORAL_32) else pa.int64()
+    if any(is_type(kind) for is_type in _TEMPORAL):
+        return pa.int32() if any(is_type(kind) for is_type in _TEMPORAL_32) else pa.int64()
     if _is_bytes(kind):
         is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
         return kind if is_text and keep_text else pa.large_binary()
@@ -82,8 +82,8 @@ def _stored_nested(kind: pa.DataType, inner: Callable[[pa.DataType], pa.DataType
 
 def _is_bytes(kind: pa.DataType) -> bool:
     return any(
-        is_one(kind)
-        for is_one in (
+        is_type(kind)
+        for is_type in (
             pa.types.is_binary,
             pa.types.is_large_binary,
             pa.types.is_fixed_size_binary,
@@ -95,16 +95,16 @@ def _is_bytes(kind: pa.DataType) -> bool:
     )
 
 
-def _told(value: Any, kind: pa.DataType) -> Any:
+def _plain(value: Any, kind: pa.DataType) -> Any:
     """A value as JSON can hold it: a map as an object, a decimal as text."""
     if value is None:
         return None
     if pa.types.is_map(kind):
-        return {_name(key): _told(one, kind.item_type) for key, one in value}
+        return {_name(key): _plain(item, kind.item_type) for key, item in value}
     if pa.types.is_struct(kind):
-        return {field.name: _told(value[field.name], field.type) for field in kind}
+        return {field.name: _plain(value[field.name], field.type) for field in kind}
     if isinstance(value, list):
-        return [_told(one, kind.value_type) for one in value]
+        return [_plain(item, kind.value_type) for item in value]
     return str(value) if isinstance(value, Decimal) else value
 
 

@@ -45,10 +45,10 @@ def type_at(schema: pa.Schema, dotted: str | None) -> pa.DataType | None:
     if not dotted:
         return None
     names = [dotted] if dotted in schema.names else dotted.split(".")
-    found: pa.DataType = pa.struct(list(schema))
+    kind: pa.DataType = pa.struct(list(schema))
     for name in names:
-        index = found.get_field_index(name) if pa.types.is_struct(found) else -1
+        index = kind.get_field_index(name) if pa.types.is_struct(kind) else -1
         if index < 0:
             return None
-        found = found.field(index).type
-    return found.value_type if pa.types.is_dictionary(found) else found
+        kind = kind.field(index).type
+    return kind.value_type if pa.types.is_dictionary(kind) else kind

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from pyarrow import parquet
 
 MAGIC = b"PAR1"
-GROUP_SHIFT = 32  # a record's position: the number of its row group, and behind it its row there
+GROUP_SHIFT = 32  # a record's position: the number of its row group, and after it its row there
 DAMAGED_HINT = "copy or export it again; what can still be read is not the whole dump"
 _CUT_HINT = (
     "a Parquet file ends in its table of contents, so nothing of a cut one can be read: export it again"
 )
 _BATCH_ROWS = 16_384
-_BATCH_BYTES = 64 << 20  # unpacked, as the file tells it
+_BATCH_BYTES = 64 << 20  # unpacked, as the file says it
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def bad_row_group(number: int, reason: str, hint: str | None = DAMAGED_HINT, row
 
 
 ParquetInput = str | BinaryIO
-"""Where a file lies on this disk, or an object, which is read by ranges, as they are needed."""
+"""Where a file is on this disk, or an object, which is read by ranges, as they are needed."""
 
 
 def input_of(file: DumpFile) -> ParquetInput:
@@ -68,7 +68,7 @@ def open_parquet(path: str, data: ParquetInput) -> "parquet.ParquetFile":
             data,
             coerce_int96_timestamp_unit="us",
             page_checksum_verification=True,
-            pre_buffer=not isinstance(data, str),  # columns that lie side by side come together
+            pre_buffer=not isinstance(data, str),  # columns that are side by side come together
         )
 
 
@@ -92,15 +92,15 @@ def reading_footer(path: str, data: ParquetInput) -> Iterator[None]:
 
 def row_groups(file: "parquet.ParquetFile") -> list[RowGroup]:
     """All row groups that have rows."""
-    found, start = [], 0
+    groups, start = [], 0
     for number in range(file.metadata.num_row_groups):
         group = file.metadata.row_group(number)
         packed = sum(group.column(column).total_compressed_size for column in range(group.num_columns))
         end = start + max(1, packed)
         if group.num_rows:
-            found.append(RowGroup(number, start, end, group.num_rows, group.total_byte_size))
+            groups.append(RowGroup(number, start, end, group.num_rows, group.total_byte_size))
         start = end
-    return found
+    return groups
 
 
 def batches_of(

@@ -32,7 +32,7 @@ from kcompact.dumps.parquet.parquet_file import (
 from kcompact.dumps.parquet.parquet_output import form_of, framed, is_ours
 from kcompact.dumps.parquet.parquet_reader import ParquetReader
 from kcompact.dumps.parquet.parquet_rows import RowGroupRows
-from kcompact.dumps.records.indexing import Found, index_rows
+from kcompact.dumps.records.indexing import Entry, index_rows
 from kcompact.dumps.records.layout import Chosen, DumpFile, Split, SplitNotes, SplitToIndex, UnreadableError
 from kcompact.dumps.records.layout_interface import Layout, asked_for, until_reject
 from kcompact.dumps.records.record import Record
@@ -50,14 +50,14 @@ def recognise_parquet(path: str, data: ParquetInput, options: ReadOptions) -> Re
     with open_parquet(path, data) as source:
         with reading_footer(path, data):
             schema, groups, form = source.schema_arrow, row_groups(source), form_of(source)
-        if is_ours(schema):  # options tell of what another tool wrote
+        if is_ours(schema):  # options describe what another tool wrote
             options = ReadOptions(canonical_keys=options.canonical_keys, cdc=options.cdc)
         columns = columns_of(path, schema)
         place = value_place(columns, options)
         try:
             sample = parsed_values(_sample(source, groups[0], place)) if groups else []
         except UnreadableError:
-            sample = []  # told when it is read as a whole
+            sample = []  # reported when the whole is read
         notes = check_events(path, replace(PARQUET["parquet"], value=place), sample, options)
         dialect = parquet_dialect(columns, schema, options)
         return Recognised("parquet", dialect, form, notes=notes)
@@ -81,7 +81,7 @@ class Parquet(Layout):
         """Likewise, by an object's table of contents."""
         return _between_groups(file, source, split_bytes)
 
-    def found(self, part: SplitToIndex, *, values: bool) -> Iterator[Found]:
+    def read(self, part: SplitToIndex, *, values: bool) -> Iterator[Entry]:
         """All records, row group by row group."""
         reader = ParquetReader(part.file, part.notes, values=values)
         with open_parquet(part.file.path, input_of(part.file)) as source:
@@ -98,8 +98,8 @@ class Parquet(Layout):
                 if rows is not None:
                     yield from rows
                     continue
-                found = until_reject(asked_for(_records_of(source, group, reader), part), part)
-                yield from index_rows(found, part, extra)
+                records = until_reject(asked_for(_records_of(source, group, reader), part), part)
+                yield from index_rows(records, part, extra)
                 if part.notes.rejects:
                     return
 
@@ -144,7 +144,7 @@ def _groups_in(source: "parquet.ParquetFile", split: Split) -> list[RowGroup]:
     return [group for group in row_groups(source) if split.start <= group.start < split.end]
 
 
-def _records_of(source: "parquet.ParquetFile", group: RowGroup, reader: ParquetReader) -> Iterator[Found]:
+def _records_of(source: "parquet.ParquetFile", group: RowGroup, reader: ParquetReader) -> Iterator[Entry]:
     """All records of a row group. Raises UnreadableError."""
     least, larger = divmod(group.end - group.start, group.rows)
     for row, record in enumerate(reader.records(source, group)):
@@ -156,11 +156,11 @@ def _chosen(file: DumpFile, positions: np.ndarray) -> Iterator[tuple[int, pa.Tab
     if not len(positions):
         return
     order = np.argsort(positions, kind="stable")
-    found = _ascending(file, positions[order])
+    tables = _ascending(file, positions[order])
     if (np.diff(positions) > 0).all():
-        yield from found
+        yield from tables
         return
-    rows = pa.concat_tables(rows for _, rows in found)
+    rows = pa.concat_tables(rows for _, rows in tables)
     ranks = np.empty(len(order), np.int64)
     ranks[order] = np.arange(len(order))
     yield int(positions[0]) >> GROUP_SHIFT, rows.take(pa.array(ranks))
@@ -178,10 +178,10 @@ def _ascending(file: DumpFile, positions: np.ndarray) -> Iterator[tuple[int, pa.
 
 
 def _rows_of(source: "parquet.ParquetFile", group: RowGroup, rows: np.ndarray) -> pa.Table:
-    kept, start, schema = [], 0, without_views(source.schema_arrow)
+    batches, start, schema = [], 0, without_views(source.schema_arrow)
     for batch in batches_of(source, group, None):
         plain = batch if batch.schema.equals(schema) else batch.cast(schema)
         first, behind = np.searchsorted(rows, [start, start + batch.num_rows])
-        kept.append(plain.take(pa.array(rows[first:behind] - start)))
+        batches.append(plain.take(pa.array(rows[first:behind] - start)))
         start += batch.num_rows
-    return pa.Table.from_batches(kept, schema)
+    return pa.Table.from_batches(batches, schema)

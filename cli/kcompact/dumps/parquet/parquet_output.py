@@ -105,13 +105,13 @@ def write_parquet(out: BinaryIO, form: ParquetForm, tables: Iterable[pa.Table]) 
 
 def _filled(tables: Iterable[pa.Table], most_rows: int) -> Iterator[pa.Table]:
     """Tables joined until they have as many rows as a row group of the input."""
-    found: list[pa.Table] = []
+    group: list[pa.Table] = []
     rows = 0
     for table in tables:
-        if found and rows + table.num_rows > most_rows:
-            yield pa.concat_tables(found)
-            found, rows = [], 0
-        found.append(table)
+        if group and rows + table.num_rows > most_rows:
+            yield pa.concat_tables(group)
+            group, rows = [], 0
+        group.append(table)
         rows += table.num_rows
-    if found:
-        yield pa.concat_tables(found)
+    if group:
+        yield pa.concat_tables(group)

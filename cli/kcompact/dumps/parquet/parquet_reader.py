@@ -37,8 +37,8 @@ class ParquetReader:
         value = self.value_column(source, group)
         names = [getattr(self._dialect, role) for role in self._roles() if role != "value"]
         columns = [name for name in (*names, value) if name]
-        asked = None if value == "" else list(dict.fromkeys(columns))
-        return self._of(batches_of(source, group, asked), group.number, value)
+        read_columns = None if value == "" else list(dict.fromkeys(columns))
+        return self._of(batches_of(source, group, read_columns), group.number, value)
 
     def decoded(self, rows: pa.Table, number: int) -> Iterator[Record]:
         """The records of rows with all columns. Raises UnreadableError for the row group of that number."""
@@ -105,12 +105,12 @@ class ParquetReader:
                 fields[role] = nested_of(column) if role == "headers" else bytes_of(column)
         return fields
 
-    def _bytes(self, found: bytes | None, role: str) -> bytes | None:
-        if found is None:
+    def _bytes(self, data: bytes | None, role: str) -> bytes | None:
+        if data is None:
             return None
-        if not found:
+        if not data:
             return None if getattr(self._rules.dialect, f"empty_{role}") == "null" else b""
-        return None if self._rules.is_literal(found, role) else found
+        return None if self._rules.is_literal(data, role) else data
 
 
 def _depends_on_values(dialect: Dialect) -> bool:
@@ -126,7 +126,7 @@ def _presence(batch: pa.RecordBatch, name: str | None) -> list[bytes | None]:
 
 
 def _first_leaf(schema: pa.Schema, dotted: str) -> str:
-    """The first column within a struct, which tells where the struct is null; else the column itself."""
+    """The first column within a struct, which shows where the struct is null; else the column itself."""
     kind = type_at(schema, dotted)
     while kind is not None and pa.types.is_struct(kind) and kind.num_fields:
         dotted = f"{dotted}.{kind.field(0).name}"

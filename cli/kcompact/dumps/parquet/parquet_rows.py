@@ -56,28 +56,28 @@ class RowGroupRows:
         logs: dict[int, tuple[str, int]] = {}
         left_out: set[tuple[str, int]] = set()
         try:
-            found = list(self._batches(group, logs, left_out))
+            batches = list(self._batches(group, logs, left_out))
         except (UnreadableError, _Misfit):
             return None
         self._notes.logs.update(logs)
         self._notes.left_out.update(left_out)
         for name in ("record", "key", "value"):
             self._notes.see(name, group.rows)
-        return found
+        return batches
 
     def _batches(
         self, group: RowGroup, logs: dict[int, tuple[str, int]], left_out: set[tuple[str, int]]
     ) -> Iterator[pa.RecordBatch]:
         value = self._reader.value_column(self._source, group)
         names = [getattr(self._dialect, role) for role in _ROLES]
-        wanted = [name for name in (*names, value) if name]
+        read_columns = [name for name in (*names, value) if name]
         least, larger = divmod(group.end - group.start, group.rows)
         start = 0
-        for batch in batches_of(self._source, group, wanted):
+        for batch in batches_of(self._source, group, read_columns):
             rows = np.arange(start, start + batch.num_rows, dtype=np.int64)
             start += batch.num_rows
             with naming(group.number):
-                log_ids, kept = self._logs(batch, logs, left_out)
+                log_ids, is_wanted = self._logs(batch, logs, left_out)
                 columns = [
                     log_ids,
                     _whole_numbers(self._column(batch, "offset")),
@@ -88,8 +88,8 @@ class RowGroupRows:
                     rows | group.number << GROUP_SHIFT,
                     (least + (rows < larger)).astype(np.int32),
                 ]
-                found = pa.RecordBatch.from_arrays(list(map(pa.array, columns)), schema=INDEX_SCHEMA)
-                yield found if kept is None else found.filter(pa.array(kept))
+                index_batch = pa.RecordBatch.from_arrays(list(map(pa.array, columns)), schema=INDEX_SCHEMA)
+                yield index_batch if is_wanted is None else index_batch.filter(pa.array(is_wanted))
 
     def _column(self, batch: pa.RecordBatch, role: str) -> pa.Array:
         column = column_at(batch, getattr(self._dialect, role))
@@ -104,12 +104,12 @@ class RowGroupRows:
         if topics.null_count or (len(partitions) and partitions.max() > INT_MAX):
             raise _Misfit
         codes = topics.indices.to_numpy().astype(np.int64) << GROUP_SHIFT | partitions
-        known, inverse = np.unique(codes, return_inverse=True)
+        distinct, inverse = np.unique(codes, return_inverse=True)
         names = topics.dictionary.to_pylist()
-        pairs = [(names[code >> GROUP_SHIFT], code & INT_MAX) for code in known.tolist()]
+        pairs = [(names[code >> GROUP_SHIFT], code & INT_MAX) for code in distinct.tolist()]
         ids = [log_id_of(*pair) for pair in pairs]
         flags = [self._file.wants(*pair) for pair in pairs]
-        logs.update((one, pair) for one, pair, flag in zip(ids, pairs, flags, strict=True) if flag)
+        logs.update((log_id, pair) for log_id, pair, flag in zip(ids, pairs, flags, strict=True) if flag)
         left_out.update(pair for pair, flag in zip(pairs, flags, strict=True) if not flag)
         return np.array(ids, np.int64)[inverse], None if all(flags) else np.array(flags)[inverse]
 

@@ -115,7 +115,7 @@ def _change_stream(parsed: ParsedJson, at: Path, event: dict[str, Any]) -> Chang
 
 
 def maxwell(parsed: ParsedJson) -> ChangeEvent:
-    """Maxwell's events; those that tell of a table, not of a row, have no fields."""
+    """Maxwell's events; those about a table, not about a row, have no fields."""
     event = parsed.value if isinstance(parsed.value, dict) else {}
     if event.get("type") in {"table-drop", "database-drop"}:
         raise _empties_table(f"type {event['type']}")
@@ -177,7 +177,7 @@ def format_of(value: Any) -> str | None:
 
 
 def fields_of(value: Any) -> list[str]:
-    """The names of the row that a parsed event tells of: candidates for the key."""
+    """The names of the row that a parsed event is about: candidates for the key."""
     name = format_of(value)
     if name is None:
         return []
@@ -190,7 +190,7 @@ def fields_of(value: Any) -> list[str]:
 
 
 def _payload(parsed: ParsedJson) -> Path:
-    """Where the event stands: under ``payload`` where its schema, or nothing else, stands beside it."""
+    """Where the event is: under ``payload`` where its schema, or nothing else, is beside it."""
     value = parsed.value
     is_wrapped = isinstance(value, dict) and isinstance(value.get("payload"), dict)
     return ("payload",) if is_wrapped and value.keys() <= {"schema", "payload"} else ()

@@ -38,7 +38,7 @@ def value_hashes(values: Sequence[bytes | None], secret: bytes) -> pa.Array:
 
 
 def secret_words(secret: bytes) -> np.ndarray:
-    """A secret as two words (uint64): a loop would read behind a shorter one. Raises ValueError."""
+    """A secret as two words (uint64): a loop would read past a shorter one. Raises ValueError."""
     if len(secret) != SECRET_BYTES:
         raise ValueError(f"a secret of {len(secret)} bytes, not {SECRET_BYTES}")
     return np.frombuffer(secret, np.uint64)
@@ -60,7 +60,7 @@ def hashes_as_column(
 def _sip_hashes(
     data: np.ndarray, starts: np.ndarray, sizes: np.ndarray, is_null: np.ndarray, key: np.ndarray
 ) -> np.ndarray:
-    """Of ranges of ``data``, which has eight bytes behind the last one: uint64 of shape (rows, 2)."""
+    """Of ranges of ``data``, which has eight bytes after the last one: uint64 of shape (rows, 2)."""
     words = sizes // _WORD_BYTES
     order = np.argsort(-words, kind="stable")
     at, words, sizes = starts[order], words[order], sizes[order]
@@ -70,8 +70,8 @@ def _sip_hashes(
     for number in range(int(words.max(initial=0))):
         several = int(np.searchsorted(-words, -number, side="left"))  # those with more words than that
         _take_in(state[:, :several], anywhere[at[:several] + number * _WORD_BYTES])
-    rest = (sizes % _WORD_BYTES).astype(np.uint64) * _BYTE_BITS
-    last = anywhere[at + words * _WORD_BYTES] & ((_ONE << rest) - _ONE)
+    bits = (sizes % _WORD_BYTES).astype(np.uint64) * _BYTE_BITS
+    last = anywhere[at + words * _WORD_BYTES] & ((_ONE << bits) - _ONE)
     _take_in(state, last | ((sizes + _WORD_BYTES).astype(np.uint64) << _LENGTH_SHIFT))
     hashes = np.empty((len(order), 2), np.uint64)
     hashes[order] = _finished(state)

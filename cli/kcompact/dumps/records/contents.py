@@ -12,7 +12,7 @@ from kcompact.dumps.records.indexing import BATCH_OVERHEAD_BYTES, RECORD_OVERHEA
 from kcompact.dumps.records.record import HASH_BYTES, headers_hash
 
 CONTENT_EXTRA = frozenset({"log_bytes", "is_control", "value_hash", "headers_hash"})
-"""Columns of EXTRA_FIELDS that can be told for many records at once."""
+"""Columns of EXTRA_FIELDS that can be computed for many records at once."""
 
 _VARINT_STEPS = [1 << (7 * groups - 1) for groups in range(1, 6)]  # zigzag doubles: 64, 8192, ...
 
@@ -62,8 +62,8 @@ def _is_null(values: pa.Array) -> np.ndarray:
 
 
 def _sized(lengths: np.ndarray) -> np.ndarray:
-    known = np.maximum(lengths, 0)
-    return np.where(lengths < 0, 1, _varint_bytes(known) + known)
+    sizes = np.maximum(lengths, 0)
+    return np.where(lengths < 0, 1, _varint_bytes(sizes) + sizes)
 
 
 def _varint_bytes(values: np.ndarray) -> np.ndarray:

@@ -45,7 +45,7 @@ def _python(text: bytes) -> bytes:
 
 ENCODINGS: dict[str, Callable[[bytes], bytes]] = {
     "text": _text,
-    "json": _text,  # decoded JSON stands in the dump: json_reader.py tells 7 from "7"
+    "json": _text,  # the dump holds decoded JSON: json_reader.py tells 7 from "7"
     "base64": _base64,
     "hex": _hex,
     "spark-hex": _spark_hex,

@@ -9,7 +9,7 @@ from typing import BinaryIO, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from kcompact.dumps.files.copying import copy_ranges, read_ranges
-from kcompact.dumps.records.indexing import Found
+from kcompact.dumps.records.indexing import Entry
 from kcompact.dumps.records.layout import Chosen, DumpFile, SplitNotes, SplitToIndex, UnreadableError
 from kcompact.dumps.records.layout_interface import Layout, asked_for
 from kcompact.dumps.records.record import LARGEST_RECORD_BYTES, Record
@@ -17,7 +17,7 @@ from kcompact.dumps.records.value_keys import ValueKeys
 
 
 class Frame(NamedTuple):
-    """One record as it lies in the file; ``data`` are all of its bytes, a line end included."""
+    """One record as it is in the file; ``data`` are all of its bytes, a line end included."""
 
     position: int
     data: bytes
@@ -69,7 +69,7 @@ class FramedLayout(Layout):
     reader: ClassVar[type[Reader]]
 
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
-        """One range, where records can only be told from the first one on."""
+        """One range, where records can only be recognised from the first one on."""
         del split_bytes
         return [(file.shape.start, file.data_bytes)]
 
@@ -82,17 +82,17 @@ class FramedLayout(Layout):
         return data
 
     def placed(self, file: DumpFile, position: int, record: Record) -> Record:
-        """The record, with what the place in the file tells of it."""
+        """The record, with what its place in the file adds to it."""
         del file, position
         return record
 
-    def found(self, part: SplitToIndex, *, values: bool) -> Iterator[Found]:
+    def read(self, part: SplitToIndex, *, values: bool) -> Iterator[Entry]:
         """The records of the frames; a tombstone without a key belongs to the delete before it."""
-        found = asked_for(self._one_by_one(part, values=values), part)
+        records = asked_for(self._framed_records(part, values=values), part)
         is_joined = part.file.dialect.cdc and part.file.dialect.key_fields
-        return _joined_tombstones(found, part.notes) if is_joined else found
+        return _joined_tombstones(records, part.notes) if is_joined else records
 
-    def _one_by_one(self, part: SplitToIndex, *, values: bool) -> Iterator[Found]:
+    def _framed_records(self, part: SplitToIndex, *, values: bool) -> Iterator[Entry]:
         file, split, notes, *_ = part
         read = self._reader(file, notes, values=values)
         position = split.start
@@ -120,7 +120,7 @@ class FramedLayout(Layout):
             yield self.placed(file, position, record)
 
     def _reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> Callable[[bytes, int], Record]:
-        """The reader, with what the value tells where the dialect asks for it."""
+        """The reader, with what the value adds where the dialect asks for it."""
         read = self.reader(file, notes, values=values or file.dialect.reads_values)
         if not file.dialect.reads_values:
             return read
@@ -165,22 +165,22 @@ def _refuse_too_large(frame: Frame) -> None:
         raise UnreadableError(TOO_LARGE, TOO_LARGE_HINT)
 
 
-def _joined_tombstones(found: Iterable[Found], notes: SplitNotes) -> Iterator[Found]:
+def _joined_tombstones(entries: Iterable[Entry], notes: SplitNotes) -> Iterator[Entry]:
     """Records, with a null that has no key directly after a delete made one with it: it is its tombstone.
 
-    By itself it would tell nobody whose tombstone it is, so the two stay or go together.
+    By itself it would not show whose tombstone it is, so the two stay or go together.
     """
-    last: Found | None = None
-    for one in found:
-        if last is not None and _is_tombstone_of(last[2], one[2]):
+    last: Entry | None = None
+    for entry in entries:
+        if last is not None and _is_tombstone_of(last[2], entry[2]):
             position, _, delete = last
             notes.count("joined_tombstones")
-            yield position, one[0] + one[1] - position, delete._replace(value=None, is_delete=False)
+            yield position, entry[0] + entry[1] - position, delete._replace(value=None, is_delete=False)
             last = None
             continue
         if last is not None:
             yield last
-        last = one
+        last = entry
     if last is not None:
         yield last
 

@@ -26,7 +26,7 @@ from kcompact.dumps.records.record import (
 )
 
 REPLACEMENT = "\ufffd".encode()
-Found = tuple[int, int, Record]  # position, record_bytes, record
+Entry = tuple[int, int, Record]  # position, record_bytes, record
 _BATCH_ROWS = 16_384
 BATCH_OVERHEAD_BYTES = 61  # R40: of a batch, whatever is in it
 RECORD_OVERHEAD_BYTES = 3  # attributes, timestamp delta and offset delta of a batch's first record
@@ -34,11 +34,11 @@ _DEBEZIUM_DELETE = re.compile(rb'"op"\s*:\s*"d"')
 _TIMESTAMP_TYPES = {"create": 0, "logappend": 1}
 
 
-def index_rows(found: Iterable[Found], part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBatch]:
+def index_rows(items: Iterable[Entry], part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBatch]:
     """Rows of ``index_schema(extra)`` for records in the order of their split; notes learn the logs."""
     schema = index_schema(extra)
     log_ids: dict[tuple[str, int], int] = {}
-    rows = iter(found)
+    rows = iter(items)
     while chunk := list(islice(rows, _BATCH_ROWS)):
         ids = []
         for _, _, record in chunk:
@@ -62,7 +62,7 @@ def _extra_column(name: str, records: list[Record], part: SplitToIndex) -> Any:
     return list(map(EXTRA[name], records))
 
 
-def _fixed_columns(chunk: list[Found], split_id: int) -> list[list[Any]]:
+def _fixed_columns(chunk: list[Entry], split_id: int) -> list[list[Any]]:
     """INDEX_SCHEMA's columns after ``log_id``."""
     records = [record for _, _, record in chunk]
     return [
@@ -108,7 +108,7 @@ def value_kind(value: bytes | None) -> int:
 
 
 def is_debezium_delete(value: bytes | None) -> bool:
-    """Whether the value is a Debezium envelope (with its schema or without) that tells of a deleted row."""
+    """Whether the value is a Debezium envelope (with its schema or without) that deletes a row."""
     if value is None or not _DEBEZIUM_DELETE.search(value):
         return False
     try:
@@ -138,6 +138,6 @@ def count_replacements(rows: pa.RecordBatch, notes: SplitNotes) -> None:
     data = keys.buffers()[2]  # of all keys of the batch that this one may be a slice of
     if data is None or np.frombuffer(data, np.uint8).max(initial=0) < REPLACEMENT[0]:
         return
-    found = pc.sum(pc.match_substring(keys, REPLACEMENT)).as_py()
-    if found:
-        notes.count("replacement_keys", found)
+    count = pc.sum(pc.match_substring(keys, REPLACEMENT)).as_py()
+    if count:
+        notes.count("replacement_keys", count)

@@ -37,13 +37,13 @@ class DumpFile:
     topics: frozenset[str] = frozenset()  # ReadOptions.topics: records of others are not indexed; empty: all
     partitions: tuple[range, ...] = ()  # likewise
     left_out: LeftOut = NOTHING_LEFT_OUT  # records of these logs are not indexed
-    origin: Origin | None = None  # where each task gets it from, if it lies on no disk as plain bytes
+    origin: Origin | None = None  # where each task gets it from, if it is on no disk as plain bytes
     dump_bytes: int = 0  # data_bytes of all files of the dump: what pays for a large one costs a small one
 
     def wants(self, topic: str, partition: int) -> bool:
         """Whether the user asked for records of this log (``--topic``, ``--partitions``) and it is there."""
         is_asked_for = (not self.topics or topic in self.topics) and (
-            not self.partitions or any(partition in some for some in self.partitions)
+            not self.partitions or any(partition in numbers for numbers in self.partitions)
         )
         return is_asked_for and not self.left_out.holds(topic, partition)
 
@@ -80,7 +80,7 @@ class SplitNotes:
     left_out: set[tuple[str, int]] = field(default_factory=set)  # logs whose records were not asked for
     rejects: list[Reject] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
-    fields_seen: dict[str, int] = field(default_factory=dict)  # records in which key, value, ... stood
+    fields_seen: dict[str, int] = field(default_factory=dict)  # records that have a key, value, ...
     examples: dict[str, list[str]] = field(default_factory=dict)
     tables: dict[str, list[str]] = field(default_factory=dict)  # topic -> tables whose rows its events change
 

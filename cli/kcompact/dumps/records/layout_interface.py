@@ -1,4 +1,4 @@
-"""The interface of a layout: how records lie in a file, and how survivors are copied out of it."""
+"""The interface of a layout: how a file holds records, and how survivors are copied out of it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,7 +7,7 @@ from typing import BinaryIO, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from kcompact.dumps.records.indexing import Found, index_rows
+from kcompact.dumps.records.indexing import Entry, index_rows
 from kcompact.dumps.records.layout import (
     Chosen,
     DumpFile,
@@ -24,7 +24,7 @@ Item = TypeVar("Item")
 
 
 class Layout(ABC):
-    """One way in which records lie in a file. One module per layout, registered in ``LAYOUTS``."""
+    """One way in which a file holds records. One module per layout, registered in ``LAYOUTS``."""
 
     @abstractmethod
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
@@ -36,7 +36,7 @@ class Layout(ABC):
         return None
 
     @abstractmethod
-    def found(self, part: SplitToIndex, *, values: bool) -> Iterator[Found]:
+    def read(self, part: SplitToIndex, *, values: bool) -> Iterator[Entry]:
         """The records that are asked for, one by one. Raises UnreadableError, with the position.
 
         Without ``values``, a value may come out as any bytes or None.
@@ -47,8 +47,8 @@ class Layout(ABC):
 
         Stops at the first record that cannot be read.
         """
-        found = until_reject(self.found(part, values=bool(extra)), part)
-        yield from index_rows(found, part, extra)
+        records = until_reject(self.read(part, values=bool(extra)), part)
+        yield from index_rows(records, part, extra)
 
     def index_together(
         self, parts: Sequence[SplitToIndex], extra: frozenset[str]
@@ -60,10 +60,10 @@ class Layout(ABC):
         for part in parts:
             yield from self.index(part, extra)
 
-    def records(self, file: DumpFile, split: Split) -> Iterator[Found]:
+    def records(self, file: DumpFile, split: Split) -> Iterator[Entry]:
         """Every record, decoded in full. Raises InputError."""
         try:
-            yield from self.found(SplitToIndex(file, split, SplitNotes()), values=True)
+            yield from self.read(SplitToIndex(file, split, SplitNotes()), values=True)
         except UnreadableError as bad:
             raise self.refusal(file, bad) from bad
 
@@ -78,13 +78,13 @@ class Layout(ABC):
             except UnreadableError as bad:  # in what the index did not look at
                 raise self.refusal(chosen.file, bad) from bad
             return
-        wanted = set(chosen.positions.tolist())
+        positions = set(chosen.positions.tolist())
         records = self.records(chosen.file, chosen.split)
-        found = ((position, record) for position, _, record in records if position in wanted)
+        pairs = ((position, record) for position, _, record in records if position in positions)
         if (np.diff(chosen.positions) > 0).all():
-            yield from (record for _, record in found)
+            yield from (record for _, record in pairs)
         else:
-            by_position = dict(found)
+            by_position = dict(pairs)
             yield from (by_position[position] for position in chosen.positions.tolist())
 
     @abstractmethod
@@ -115,7 +115,7 @@ class Layout(ABC):
         return False
 
     def around(self, file: DumpFile) -> tuple[bytes, bytes, bytes]:
-        """The bytes of an output file before, between and behind non-empty fragments.
+        """The bytes of an output file before, between and after non-empty fragments.
 
         A header line or an Avro header with the input's metadata; ``[``, ``,`` and ``]`` of an array.
         """
@@ -123,19 +123,19 @@ class Layout(ABC):
         return b"", b"", b""
 
 
-def until_reject(found: Iterable[Item], part: SplitToIndex) -> Iterator[Item]:
+def until_reject(items: Iterable[Item], part: SplitToIndex) -> Iterator[Item]:
     """Whatever is read of a part, until something cannot be read, which notes learn."""
     try:
-        yield from found
+        yield from items
     except UnreadableError as bad:
         part.notes.rejects.append(Reject(part.split.split_id, bad.position or 0, str(bad), bad.hint))
 
 
-def asked_for(found: Iterable[Found], part: SplitToIndex) -> Iterator[Found]:
+def asked_for(entries: Iterable[Entry], part: SplitToIndex) -> Iterator[Entry]:
     """The records of logs that the user asked for; notes learn of the other logs."""
-    for one in found:
-        log = one[2].topic, one[2].partition
+    for entry in entries:
+        log = entry[2].topic, entry[2].partition
         if part.file.wants(*log):
-            yield one
+            yield entry
         else:
             part.notes.left_out.add(log)

@@ -60,7 +60,7 @@ class FieldRules:
                 examples.append(example)
 
     def see(self, role: str) -> None:
-        """The field of this role stood in one more record."""
+        """One more record has the field of this role."""
         if role == "key" and not self._counts_keys:
             return
         self.notes.see(role)
@@ -107,12 +107,12 @@ class FieldRules:
         if type(raw) is int and 0 <= raw < _SMALLEST_US and self.dialect.timestamp_unit in {"ms", "auto"}:
             return raw
         try:
-            found = timestamp_ms(raw, self.dialect.timestamp_unit)
+            timestamp = timestamp_ms(raw, self.dialect.timestamp_unit)
         except (ValueError, OverflowError) as error:
             raise UnreadableError(f"{shown(raw)} is not a timestamp", DAMAGED_HINT) from error
-        if abs(found) > LONG_MAX:
+        if abs(timestamp) > LONG_MAX:
             raise UnreadableError(f"timestamp {shown(raw)} is out of range", DAMAGED_HINT)
-        return found
+        return timestamp
 
     def to_timestamp_type(self, raw: Any, timestamp: Any) -> str | None:
         """Either "create" or "logappend", or None."""
@@ -143,7 +143,7 @@ class FieldRules:
 
     @staticmethod
     def encoding_of(mark: Any, role: str) -> str | None:
-        """The encoding that a mark beside a key or value tells; None for text. Raises UnreadableError."""
+        """The encoding that a mark beside a key or value names; None for text. Raises UnreadableError."""
         if mark is MISSING or mark is None:
             return None
         word = str(mark).lower()

@@ -14,8 +14,8 @@ def shown(raw: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
-def some(names: list[str], most: int = 20) -> str:
+def name_list(names: list[str], most: int = 20) -> str:
     """The first of many names, each cut where it is long."""
-    few = [name if len(name) <= LONGEST else f"{name[:LONGEST]}..." for name in names[:most]]
+    shortened = [name if len(name) <= LONGEST else f"{name[:LONGEST]}..." for name in names[:most]]
     more = f", and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(few) + more
+    return ", ".join(shortened) + more

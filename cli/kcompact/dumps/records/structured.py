@@ -1,4 +1,4 @@
-"""Values of formats that have types of their own, Avro and Parquet: told as text, as JSON, as headers."""
+"""Values of formats that have types of their own, Avro and Parquet: as text, as JSON, as headers."""
 
 import math
 from typing import Any
@@ -11,35 +11,35 @@ from kcompact.dumps.records.reading import DAMAGED_HINT, MISSING
 from kcompact.dumps.records.shown import shown
 
 
-def as_text(found: Any) -> Any:
+def as_text(value: Any) -> Any:
     """Bytes as text, which they can be made of again; what is no bytes as it is."""
-    return found.decode("utf-8", "surrogateescape") if isinstance(found, bytes) else found
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
 
 
-def headers_of(found: Any) -> Headers:
+def headers_of(value: Any) -> Headers:
     """Headers from a map, a record with one field per header, a list of records or pairs, or text as in CSV.
 
     Raises UnreadableError.
     """
     try:
-        return _headers_of(found)
+        return _headers_of(value)
     except (ValueError, KeyError, TypeError) as error:
-        raise UnreadableError(f"headers cannot be read: {shown(found)}", DAMAGED_HINT) from error
+        raise UnreadableError(f"headers cannot be read: {shown(value)}", DAMAGED_HINT) from error
 
 
-def _headers_of(found: Any) -> Headers:
-    if found is MISSING or found is None:
+def _headers_of(headers: Any) -> Headers:
+    if headers is MISSING or headers is None:
         return ()
-    if isinstance(found, bytes | str):
-        return decode_headers(as_text(found), errors="surrogateescape")
-    if isinstance(found, dict):
-        return tuple((name, _header_bytes(value)) for name, value in found.items())
-    pairs = [_pair(item) if isinstance(item, dict) else item for item in found]
+    if isinstance(headers, bytes | str):
+        return decode_headers(as_text(headers), errors="surrogateescape")
+    if isinstance(headers, dict):
+        return tuple((name, _header_bytes(value)) for name, value in headers.items())
+    pairs = [_pair(item) if isinstance(item, dict) else item for item in headers]
     return tuple((as_text(name), _header_bytes(value)) for name, value in pairs)
 
 
 def _pair(header: dict[str, Any]) -> tuple[Any, ...]:
-    """Name and value of a header that is a record, in whatever order its fields stand, or a map of one."""
+    """Name and value of a header that is a record, in whatever order its fields are, or a map of one."""
     if len(header) == 1:
         return next(iter(header.items()))
     fields = {name.lower(): value for name, value in header.items()}
@@ -53,8 +53,8 @@ def _header_bytes(value: Any) -> bytes | None:
 
 def as_json(value: Any) -> bytes:
     """JSON, with bytes spelt as Avro's own JSON encoding does: a character each; NaN and infinity as text."""
-    found = _dumped(value)
-    return _dumped(_finite(value)) if b"null" in found else found  # which orjson writes for NaN as well
+    encoded = _dumped(value)
+    return _dumped(_finite(value)) if b"null" in encoded else encoded  # which orjson writes for NaN as well
 
 
 def _dumped(value: Any) -> bytes:
@@ -64,9 +64,9 @@ def _dumped(value: Any) -> bytes:
 def _finite(value: Any) -> Any:
     """The value with text for floats that are no number."""
     if isinstance(value, dict):
-        return {name: _finite(one) for name, one in value.items()}
+        return {name: _finite(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_finite(one) for one in value]
+        return [_finite(item) for item in value]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -79,8 +79,8 @@ def _from_integer(number: int, unit: str) -> int:
 def _from_text(text: str, unit: str) -> int:
     if text in {"", "NO_TIMESTAMP", "null"}:
         return NO_TIMESTAMP
-    prefix, colon, rest = text.partition(":")
-    number = whole_number(rest if colon and prefix in _PREFIXES else text)
+    prefix, colon, number_text = text.partition(":")
+    number = whole_number(number_text if colon and prefix in _PREFIXES else text)
     if number is not None:
         return _from_integer(number, unit)
     if parts := _FRACTION.fullmatch(text):

@@ -1,4 +1,4 @@
-"""Facts that only a record's value tells: its key (``--key-field``), whether it is a delete (``--cdc``)."""
+"""Facts that only a record's value shows: its key (``--key-field``), whether it is a delete (``--cdc``)."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ class ValueKeys:
         self._names = {*names, *(part for name in names for part in name.split("."))}
 
     def keyed(self, record: Record) -> Record:
-        """The record with the key that its value tells. Raises UnreadableError."""
+        """The record with the key that its value holds. Raises UnreadableError."""
         parsed = None if record.value is None else self._parsed(record.value)
         if self._dialect.cdc and parsed is not None and parsed.value in _NULLS:
             record, parsed = record._replace(value=None), None
@@ -44,7 +44,7 @@ class ValueKeys:
         return record._replace(key=self._key(record, parsed, event)) if self._dialect.key_fields else record
 
     def _parsed(self, data: bytes) -> ParsedJson | None:
-        """Parsed, if it is JSON. Raises UnreadableError where a member stands twice that may be asked for."""
+        """Parsed, if it is JSON. Raises UnreadableError where a member occurs twice that may be asked for."""
         try:
             parsed = ParsedJson(data)
         except ValueError:
@@ -60,8 +60,8 @@ class ValueKeys:
         return ChangeEvent(places=(Place(parsed),))
 
     def _key(self, record: Record, parsed: ParsedJson, event: ChangeEvent) -> bytes | None:
-        found = (self._key_in(place, event) for place in event.places)
-        key = next((key for key in found if key is not None), None)
+        keys = (self._key_in(place, event) for place in event.places)
+        key = next((key for key in keys if key is not None), None)
         if key is None and self._dialect.cdc is None:
             key = self._key_before(parsed)
         if key is None:
@@ -82,30 +82,30 @@ class ValueKeys:
 
     def _has_moved(self, event: ChangeEvent) -> bool:
         """Whether an update has given its row another key."""
-        now = {name: event.places[0].get(name) for name in self._dialect.key_fields if name in event.old}
-        return any(one is not None and one[2] != event.old[name] for name, one in now.items())
+        members = {name: event.places[0].get(name) for name in self._dialect.key_fields if name in event.old}
+        return any(member is not None and member[2] != event.old[name] for name, member in members.items())
 
     def _key_in(self, place: Place, event: ChangeEvent) -> bytes | None:
         """The key made of the fields in this place; None if one of them is not there, or none is set."""
-        found: list[Member] = []
+        members: list[Member] = []
         for name in self._dialect.key_fields:
             if name in event.table:
-                found.append((None, (), event.table[name]))
-            elif (one := place.get(name)) is not None:
-                found.append(one)
+                members.append((None, (), event.table[name]))
+            elif (member := place.get(name)) is not None:
+                members.append(member)
             else:
                 return None
-        if all(value is None for _, _, value in found):
+        if all(value is None for _, _, value in members):
             return None
-        return self._spelt(found)
+        return self._spelt(members)
 
-    def _spelt(self, found: list[Member]) -> bytes:
+    def _spelt(self, members: list[Member]) -> bytes:
         """One field is its text or its exact spelling; several are a JSON array, in the order given."""
-        if len(found) == 1 and isinstance(found[0][2], str):
-            parsed, _, text = found[0]
+        if len(members) == 1 and isinstance(members[0][2], str):
+            parsed, _, text = members[0]
             key = text.encode() if parsed is None else parsed.encoded(text)
             return orjson.dumps(text) if reads_as_json(key) else key
-        parts = [self._spelling(*one) for one in found]
+        parts = [self._spelling(*member) for member in members]
         return parts[0] if len(parts) == 1 else b"[" + b",".join(parts) + b"]"
 
     def _spelling(self, parsed: ParsedJson | None, path: tuple[str, ...], value: Any) -> bytes:
@@ -120,12 +120,12 @@ class ValueKeys:
         names = [_before(name) for name in self._dialect.key_fields]
         if names == list(self._dialect.key_fields):
             return None
-        found = [Place(parsed).get(name) for name in names]
-        known = [one for one in found if one is not None]
-        if len(known) < len(names) or all(value is None for _, _, value in known):
+        candidates = [Place(parsed).get(name) for name in names]
+        members = [member for member in candidates if member is not None]
+        if len(members) < len(names) or all(value is None for _, _, value in members):
             return None
         self._rules.count("keys_before")
-        return self._spelt(list(known))
+        return self._spelt(list(members))
 
     def _key_without_row(self, record: Record) -> bytes | None:
         """Of a null value with a key: the fields in that key if it is JSON, else the key itself."""

@@ -29,33 +29,33 @@ def labelled_columns(lines: list[bytes], separator: bytes) -> Columns | None:
     rows = [line.split(separator) for line in lines]
     if any(_labels_of(row) != labels for row in rows):
         return None
-    rests = [row[len(labels) :] for row in rows]
-    [(width, _)] = Counter(map(len, rests)).most_common(1)
-    rest = _rest_columns([rest for rest in rests if len(rest) == width], width, "partition" in labels)
-    return None if rest is None else labels + rest
+    tails = [row[len(labels) :] for row in rows]
+    [(width, _)] = Counter(map(len, tails)).most_common(1)
+    columns = _tail_columns([tail for tail in tails if len(tail) == width], width, "partition" in labels)
+    return None if columns is None else labels + columns
 
 
 def _labels_of(row: list[bytes]) -> Columns:
     """The labelled pieces that a line begins with; each kind once and in Kafka's order."""
-    found: list[str] = []
+    labels: list[str] = []
     kinds = list(_LABELS)
     for piece in row:
         kind = next((kind for kind in kinds if _LABELS[kind].match(piece)), None)
         if kind is None:
             break
-        found.append(kind)
+        labels.append(kind)
         kinds = kinds[kinds.index(kind) + 1 :]
-    return tuple(found)
+    return tuple(labels)
 
 
-def _rest_columns(rests: list[list[bytes]], width: int, has_partition: bool) -> Columns | None:
-    """Names of the columns behind the labelled ones; None if they cannot be recognised."""
+def _tail_columns(rows: list[list[bytes]], width: int, has_partition: bool) -> Columns | None:
+    """Names of the columns after the labelled ones; None if they cannot be recognised."""
     full: Columns = ("headers", "key", "value")
     if width == len(full):
-        if all(_HEADERS.match(rest[0]) for rest in rests):
+        if all(_HEADERS.match(cells[0]) for cells in rows):
             return full
-        is_old = not has_partition and all(rest[-1].isdigit() for rest in rests)
+        is_old = not has_partition and all(cells[-1].isdigit() for cells in rows)
         return ("key", "value", "partition") if is_old else None
     if width == len(full[1:]):
-        return full[::2] if any(rest[0] == b"NO_HEADERS" for rest in rests) else full[1:]
+        return full[::2] if any(cells[0] == b"NO_HEADERS" for cells in rows) else full[1:]
     return full[2:] if width == 1 else None

@@ -27,14 +27,14 @@ class CsvLines(LineLayout):
     reader = CsvReader
 
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
-        """Cut after line ends that stand outside of quotes."""
+        """Cut after line ends that are outside of quotes."""
         ranges = super().plan(file, split_bytes)
         return ranges if _is_cut_well(file, ranges) else _outside_quotes(file, ranges)
 
     def cut(self, file: DumpFile, source: BinaryIO, split_bytes: int) -> list[tuple[int, int]] | None:
         """Likewise, where no line end can be quoted."""
-        is_one = not file.shape.splittable or file.data_bytes - file.shape.start <= split_bytes
-        return super().cut(file, source, split_bytes) if is_one or file.shape.quoting == "none" else None
+        is_whole = not file.shape.splittable or file.data_bytes - file.shape.start <= split_bytes
+        return super().cut(file, source, split_bytes) if is_whole or file.shape.quoting == "none" else None
 
     def frames(self, file: DumpFile, start: int, end: int, notes: SplitNotes) -> Iterator[Frame]:
         """Rows; blank lines are skipped."""
@@ -81,7 +81,7 @@ def _outside_quotes(file: DumpFile, ranges: list[tuple[int, int]]) -> list[tuple
     """
     counted = _quotes_by_backslash if file.shape.quoting == "backslash" else _quotes_between
     with ThreadPoolExecutor(_MOST_THREADS) as pool:
-        counts = pool.map(lambda one: counted(file.data_path, *one), ranges[:-1])
+        counts = pool.map(lambda bounds: counted(file.data_path, *bounds), ranges[:-1])
         cuts, quotes = [ranges[0][0]], 0
         for (_, candidate), count in zip(ranges[:-1], counts, strict=True):
             quotes += count
@@ -94,17 +94,17 @@ def _outside_quotes(file: DumpFile, ranges: list[tuple[int, int]]) -> list[tuple
 
 
 def _quotes_between(path: str, start: int, end: int) -> int:
-    found, buffer = 0, bytearray(_COUNTED_BYTES)
+    quotes, buffer = 0, bytearray(_COUNTED_BYTES)
     marks = np.frombuffer(buffer, np.uint8)  # numpy counts several times as fast as bytes do, and in threads
     with Path(path).open("rb", buffering=0) as source:
         source.seek(start)
         while start < end:
-            read = source.readinto(memoryview(buffer)[: end - start])
-            if not read:
+            size = source.readinto(memoryview(buffer)[: end - start])
+            if not size:
                 raise EOFError(path)
-            found += int(np.count_nonzero(marks[:read] == ord('"')))
-            start += read
-    return found
+            quotes += int(np.count_nonzero(marks[:size] == ord('"')))
+            start += size
+    return quotes
 
 
 def _quotes_by_backslash(path: str, start: int, end: int) -> int:

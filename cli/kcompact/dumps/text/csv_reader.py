@@ -21,7 +21,7 @@ class CsvShape(TextShape):
     columns: tuple[str, ...] = ()
     delimiter: str = ","
     quoting: str = "rfc4180"
-    rest: bool = False  # the last column takes the rest of the line, delimiters and all
+    takes_rest: bool = False  # the last column takes the rest of the line, delimiters and all
 
     @property
     def has_header(self) -> bool:
@@ -78,7 +78,7 @@ class CsvReader:
             if self._free.search(data):
                 self._rules.count("freely_quoted_cells")
         try:
-            if shape.rest:
+            if shape.takes_rest:
                 cells = first_cells(data, self._delimiter, len(shape.columns))
             else:
                 cells = cells_of(data, self._delimiter, shape.quoting)
@@ -139,9 +139,9 @@ class CsvReader:
         """Null or empty, as the length beside an empty cell says: -1 or 0. Raises UnreadableError."""
         if size in {b"-1", b"0"}:
             return None if size == b"-1" else b""
-        told = shown(size.decode("utf-8", "replace"))
+        shown_size = shown(size.decode("utf-8", "replace"))
         raise UnreadableError(
-            f"the {role} was not exported: its column is empty, and its size is {told}",
+            f"the {role} was not exported: its column is empty, and its size is {shown_size}",
             "export as JSON: Redpanda Console's CSV leaves out 0, false, null, and what is too large to show",
         )
 

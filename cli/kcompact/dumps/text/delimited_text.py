@@ -1,4 +1,4 @@
-"""Text with one delimiter and no header: which one stands between keys and values?
+"""Text with one delimiter and no header: which one is between keys and values?
 
 As ``kcat -K:``, kafka-console-consumer with ``print.key=true``, Debezium's ``watch-topic -k`` and the dumps
 of ``_schemas`` and ``__consumer_offsets`` write it.
@@ -18,21 +18,21 @@ _NULLS = (None, b"null", b"NULL")
 _OFFSETS_KEY = re.compile(rb"\[[^\[\]]+\]")  # of __consumer_offsets: [group,topic,partition]
 
 
-def key_value_delimiter(lines: list[bytes], given: str | None = None) -> str | None:
+def key_value_delimiter(lines: list[bytes], option: str | None = None) -> str | None:
     """The delimiter of sampled lines of a key and a value each; None if none fits nearly all of them.
 
-    One that the user gave need only be there; others have to be told by keys or values that are JSON, or by
+    One that the user gave need only be there; others have to show by keys or values that are JSON, or by
     a tab.
     """
-    for delimiter in (given,) if given else DELIMITERS:
+    for delimiter in (option,) if option else DELIMITERS:
         pairs = [first_cells(line, delimiter.encode(), 2) for line in lines]
         pairs = [pair for pair in pairs if pair[1:] and pair[0]]
-        if len(pairs) >= _NEARLY_ALL * len(lines) and (given or _is_told(pairs, delimiter)):
+        if len(pairs) >= _NEARLY_ALL * len(lines) and (option or _is_likely(pairs, delimiter)):
             return delimiter
     return None
 
 
-def _is_told(pairs: list[Cells], delimiter: str) -> bool:
+def _is_likely(pairs: list[Cells], delimiter: str) -> bool:
     if delimiter == "::":
         return all(_OFFSETS_KEY.fullmatch(key or b"") for key, _ in pairs)
     if delimiter == "\t":
@@ -47,14 +47,14 @@ def _is_object(value: bytes | None) -> bool:
 
 
 def begins_with_key(line: bytes) -> bool:
-    """Whether a line that begins like JSON is a key with something behind it, not a record of JSON."""
+    """Whether a line that begins like JSON is a key with something after it, not a record of JSON."""
     line = line.rstrip(b"\r\n")
     end = end_of_value(line)
     if end is None:
         return bool(re.match(rb"\[[^\[\]{}\"]+\]::", line))
-    rest = line[end:]
-    after = rest.strip(_BETWEEN_RECORDS)[:1]
-    return after != b"" and (rest.startswith(b"\t") or after not in (b"{", b"[", b",", b"]", b"}", b"%"))
+    remainder = line[end:]
+    after = remainder.strip(_BETWEEN_RECORDS)[:1]
+    return after != b"" and (remainder.startswith(b"\t") or after not in (b"{", b"[", b",", b"]", b"}", b"%"))
 
 
 def columns_to_type(lines: list[bytes]) -> str:
@@ -85,8 +85,8 @@ _COLUMNS = {
 def is_glued(line: bytes) -> bool:
     """Whether a line is two JSON values with nothing between them."""
     end = end_of_value(line)
-    rest = b"" if end is None else line[end:]
-    return bool(rest) and not rest[:1].isspace() and end_of_value(rest) == len(rest)
+    remainder = b"" if end is None else line[end:]
+    return bool(remainder) and not remainder[:1].isspace() and end_of_value(remainder) == len(remainder)
 
 
 def glued(path: str) -> InputError:

@@ -27,7 +27,7 @@ _RECORD = re.compile(
     rb"(?:[|-] )?offset: (?P<offset>\d+)(?P<fields>(?: (?!(?:key|payload|headerKeys): )\w+: +\S+)+)"
     rb"(?: headerKeys: \[(?P<headers>.*?)\](?= key: | payload: | endTxnMarker: |\s*\Z))?",
 )
-"""Versions differ in which fields stand between offset and key, and in what order."""
+"""Versions differ in which fields are between offset and key, and in what order."""
 _FIELD = re.compile(rb" (\w+): +(\S+)")
 _TIMESTAMPS = ("createtime", "logappendtime", "notimestamptype")
 _CONTROL = (
@@ -42,7 +42,7 @@ _CONTROL = (
 
 @dataclass(frozen=True)
 class Section:
-    """The output about one file, from its line ``Dumping FILE`` on; None where its folder tells no log."""
+    """The output about one file, from its line ``Dumping FILE`` on; None where its folder names no log."""
 
     position: int
     line: bytes
@@ -135,8 +135,8 @@ class DumpLog(FramedLayout):
             section = shape.sections[int(numbers[first])]
             if section.log != last:
                 written += out.write(section.line)
-            mine = positions[first:behind], record_bytes[first:behind]
-            written += super().copy(Chosen(chosen.file, chosen.split, *mine), out)
+            columns = positions[first:behind], record_bytes[first:behind]
+            written += super().copy(Chosen(chosen.file, chosen.split, *columns), out)
             last = section.log
         return written
 
@@ -159,15 +159,15 @@ def _record(data: bytes, rules: FieldRules) -> Record:
     match = _RECORD.match(data)
     if match is None:
         raise UnreadableError("not a record of kafka-dump-log", "print with --print-data-log")
-    rest = data[match.end() :]
+    remainder = data[match.end() :]
     fields = {name.decode().lower(): text for name, text in _FIELD.findall(match["fields"])}
     clock = next((name for name in _TIMESTAMPS if name in fields), None)
     if clock is None or not {"keysize", "valuesize"} <= fields.keys():
         raise UnreadableError("a record without its sizes and timestamp", "print with --print-data-log")
     offset = rules.to_offset(match["offset"].decode(), 0)
-    key, rest = _sized(rest, b" key: ", fields["keysize"], b" payload: ")
-    value, rest = _sized(rest, b" payload: ", fields["valuesize"], b"")
-    if rest.strip():
+    key, remainder = _sized(remainder, b" key: ", fields["keysize"], b" payload: ")
+    value, remainder = _sized(remainder, b" payload: ", fields["valuesize"], b"")
+    if remainder.strip():
         raise UnreadableError("more bytes than keySize and valueSize tell", "was the output edited?")
     for role in ("record", "key", "value"):
         rules.see(role)
@@ -189,30 +189,30 @@ def _record(data: bytes, rules: FieldRules) -> Record:
     )
 
 
-def _sized(rest: bytes, label: bytes, told: bytes, following: bytes) -> tuple[bytes | None, bytes]:
-    """A key or payload of the size that the line told, and what comes after it."""
-    size = whole_number(told.decode())
+def _sized(data: bytes, label: bytes, size_text: bytes, following: bytes) -> tuple[bytes | None, bytes]:
+    """A key or payload of the size that the line gives, and what comes after it."""
+    size = whole_number(size_text.decode())
     if size is None or size > LARGEST_RECORD_BYTES:
-        raise UnreadableError(f"a size of {shown(told.decode())} bytes", "was the output edited?")
+        raise UnreadableError(f"a size of {shown(size_text.decode())} bytes", "was the output edited?")
     if size < 0:
-        return None, rest
-    if not rest.startswith(label):
+        return None, data
+    if not data.startswith(label):
         if size == 0:
-            return b"", rest
+            return b"", data
         raise UnreadableError(
             f"no{label.decode().rstrip()} in the line",
             "print with --print-data-log, and with kafka-dump-log of Kafka 2.4 or later (KAFKA-8745)",
         )
-    text = rest[len(label) :]
+    text = data[len(label) :]
     after = text[size:]
     is_whole = after in {b"", b"\r"} or not after.strip(b"\n") or (following and after.startswith(following))
     if len(text) >= size and is_whole:
         return text[:size], after
     # Bytes that are no UTF-8 were replaced, so sizes do not fit: the rest is found by its label.
-    found, label_after, others = text.partition(following) if following else (text, b"", b"")
-    if b"\xef\xbf\xbd" not in found:
+    content, label_after, remainder = text.partition(following) if following else (text, b"", b"")
+    if b"\xef\xbf\xbd" not in content:
         raise UnreadableError(f"not the {size} bytes that the line tells", "was the output edited or cut?")
-    return found, label_after + others
+    return content, label_after + remainder
 
 
 _FIRST_LINES = 20
@@ -245,10 +245,10 @@ def dump_log_facts(head: bytes, start: int) -> tuple[DumpLogShape, str | None, i
 def sections_of(data_path: str) -> tuple[Section, ...]:
     """The sections of a file that is about several logs; none if it is about one."""
     with Path(data_path).open("rb") as source, mmap(source.fileno(), 0, access=ACCESS_READ) as data:
-        found = [
+        sections = [
             Section(match.start(), match[0], *_log_of(match[1])) for match in _DUMPING_LINE.finditer(data)
         ]
-    return tuple(found) if len({section.log for section in found}) > 1 else ()
+    return tuple(sections) if len({section.log for section in sections}) > 1 else ()
 
 
 def _log_of(path: bytes) -> tuple[str | None, int | None]:

@@ -1,4 +1,4 @@
-"""Lines of a file by byte range: found without reading what lies between."""
+"""Lines of a file by byte range: found without reading what is between."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -16,7 +16,7 @@ _PROBE_BYTES = 64 << 10
 def cut_behind(
     mark: bytes, source: BinaryIO, start: int, end: int, split_bytes: int
 ) -> list[tuple[int, int]]:
-    """Ranges of about ``split_bytes`` of an open file that start behind a mark, such as a line end."""
+    """Ranges of about ``split_bytes`` of an open file that start after a mark, such as a line end."""
     cuts = [start]
     while end - cuts[-1] > split_bytes:
         cut = behind_next(mark, source, cuts[-1] + split_bytes - 1, end)
@@ -34,17 +34,17 @@ def ranges_between(cuts: list[int], end: int) -> list[tuple[int, int]]:
 def behind_next(mark: bytes, source: BinaryIO, position: int, end: int) -> int | None:
     """Where the next mark from ``position`` on ends; None if none begins before ``end``."""
     source.seek(position)
-    known = b""  # the end of what was read: a mark may have begun there
+    tail = b""  # the end of what was read: a mark may have begun there
     probe_bytes = _PROBE_BYTES
     while position < end:
         probe = source.read(probe_bytes)
         if not probe:
             break
-        found = (known + probe).find(mark)
-        if found >= 0:
-            return position - len(known) + found + len(mark)
+        index = (tail + probe).find(mark)
+        if index >= 0:
+            return position - len(tail) + index + len(mark)
         position += len(probe)
-        known = (known + probe)[len(known) + len(probe) - len(mark) + 1 :]
+        tail = (tail + probe)[len(tail) + len(probe) - len(mark) + 1 :]
         probe_bytes = min(2 * probe_bytes, CHUNK_BYTES)
     return None
 
@@ -57,24 +57,24 @@ def lines_of(path: str, start: int, end: int) -> Iterator[Frame]:
     with Path(path).open("rb") as source:
         source.seek(start)
         position, read_to = start, start
-        begun: list[bytes] = []  # a line that has not ended yet
+        pieces: list[bytes] = []  # a line that has not ended yet
         while read_to < end:
             chunk = source.read(min(CHUNK_BYTES, end - read_to))
             if not chunk:
                 raise EOFError(path)
             read_to += len(chunk)
-            first, *others = chunk.split(b"\n")
-            begun.append(first)
-            if others:
-                for line in (b"".join(begun), *others[:-1]):
+            first, *lines = chunk.split(b"\n")
+            pieces.append(first)
+            if lines:
+                for line in (b"".join(pieces), *lines[:-1]):
                     yield Frame(position, line + b"\n")
                     position += len(line) + 1
-                begun = [others[-1]]
+                pieces = [lines[-1]]
             elif read_to - position > LARGEST_RECORD_BYTES:
                 raise UnreadableError(TOO_LARGE, TOO_LARGE_HINT, position=position)
-        rest = b"".join(begun)
-        if rest:
-            yield Frame(position, rest)
+        last_line = b"".join(pieces)
+        if last_line:
+            yield Frame(position, last_line)
 
 
 def without_line_end(line: bytes) -> bytes:

@@ -23,7 +23,7 @@ def end_of_records(tail: bytes, data_bytes: int) -> tuple[int, int]:
     ``tail`` are the last bytes (TAIL_BYTES) of the file's ``data_bytes``. Blank lines among them count as the
     tool's. Without any, the end of the file and 0.
     """
-    end, found = data_bytes, 0
+    end, lines = data_bytes, 0
     position, count = data_bytes, 0
     for line in _lines_backwards(tail):
         position -= len(line)
@@ -33,8 +33,8 @@ def end_of_records(tail: bytes, data_bytes: int) -> tuple[int, int]:
             break
         count += bool(text.strip())
         if is_tool:
-            end, found = position, count
-    return end, found
+            end, lines = position, count
+    return end, lines
 
 
 def _lines_backwards(text: bytes) -> Iterator[bytes]:

@@ -100,7 +100,7 @@ def scanner_for(part: SplitToIndex, extra: frozenset[str]) -> CsvScanner | None:
 def _covers(file: DumpFile) -> bool:
     dialect: Dialect = file.dialect
     shape: CsvShape = file.shape
-    if shape.rest or not {dialect.key, dialect.value, dialect.offset} <= set(shape.columns):
+    if shape.takes_rest or not {dialect.key, dialect.value, dialect.offset} <= set(shape.columns):
         return False
     if "json" in (dialect.key_encoding, dialect.value_encoding):
         return False
