@@ -2,6 +2,7 @@ import io
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import fastavro
 import numpy as np
@@ -392,3 +393,26 @@ def test_lenses_file_of_tombstones_has_no_value_field(tmp_path: Path) -> None:
         table, notes = index_all(dump)
         check_notes(dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes)
     assert pa.compute.all(table["is_tombstone"]).as_py()
+
+
+NODE = {"name": "N", "type": "record", "fields": [{"name": "next", "type": ["null", "N"]}]}
+RECURSIVE = [("key", "string"), ("offset", "long"), ("value", ["null", NODE])]
+
+
+@pytest.mark.parametrize(("deep", "is_told"), [(300, True), (900, False)])
+def test_values_of_a_recursive_schema_are_told_as_json_or_refused(
+    tmp_path: Path, deep: int, is_told: bool
+) -> None:
+    fields = [{"name": name, "type": kind} for name, kind in RECURSIVE]
+    value: dict[str, Any] = {"next": None}
+    for _ in range(deep - 1):
+        value = {"next": value}
+    path = tmp_path / "deep.avro"
+    with path.open("wb") as file:
+        schema = {"name": "R", "type": "record", "fields": fields}
+        fastavro.writer(file, schema, [{"key": "k", "offset": 0, "value": value}])
+    if is_told:
+        assert [record.value for record in decoded(path)] == [b'{"next":' * deep + b"null" + b"}" * deep]
+    else:
+        with pytest.raises(InputError, match="nested too deeply"):
+            decoded(path)

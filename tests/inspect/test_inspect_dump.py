@@ -147,6 +147,7 @@ def test_lookalike_keys_are_told_by_what_they_differ_by(inspect: Inspect) -> Non
         b"alone",
         b"\0\0\0\0\0\0\0\x2a",  # a long
         b"\0\0\0\0\x01\0\0\x2a",  # another long
+        b'{"a":' * 300 + b"1" + b"}" * 300,  # deeper than some writers of JSON go
     ]
     found = inspect([record(key, "v", offset=at, partition=at % 2) for at, key in enumerate(keys)])
 

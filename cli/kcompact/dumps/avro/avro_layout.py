@@ -83,9 +83,9 @@ def _sample(data_path: str, header: Header, place: str) -> list[Any]:
             block = next(blocks(data, header.sync, len(header.raw), len(data)))
             datums = islice(reader.read(unpack(data, block, header.codec)), min(block.count, _SAMPLED))
             values = [datum.at(path) for datum in datums]
-    except (StopIteration, *DAMAGE):
+        return parsed_values(value if isinstance(value, bytes) else as_json(value) for value in values)
+    except (StopIteration, UnreadableError, *DAMAGE):
         return []  # reported when the whole is read
-    return parsed_values(value if isinstance(value, bytes) else as_json(value) for value in values)
 
 
 class Avro(Layout):

@@ -1,5 +1,6 @@
 """Values of formats that have types of their own, Avro and Parquet: as text, as JSON, as headers."""
 
+import json
 import math
 from typing import Any
 
@@ -52,13 +53,29 @@ def _header_bytes(value: Any) -> bytes | None:
 
 
 def as_json(value: Any) -> bytes:
-    """JSON, with bytes spelt as Avro's own JSON encoding does: a character each; NaN and infinity as text."""
+    """JSON, with bytes spelt as Avro's own JSON encoding does: a character each; NaN and infinity as text.
+
+    Raises UnreadableError for a value that is nested too deeply.
+    """
     encoded = _dumped(value)
     return _dumped(_finite(value)) if b"null" in encoded else encoded  # which orjson writes for NaN as well
 
 
 def _dumped(value: Any) -> bytes:
-    return orjson.dumps(value, default=_latin1, option=orjson.OPT_NON_STR_KEYS)
+    try:
+        return orjson.dumps(value, default=_latin1, option=orjson.OPT_NON_STR_KEYS)
+    except orjson.JSONEncodeError:  # nested more than 254 deep
+        return _dumped_deeply(value)
+
+
+def _dumped_deeply(value: Any) -> bytes:
+    try:
+        return json.dumps(_finite(value), default=_latin1, ensure_ascii=False, separators=(",", ":")).encode()
+    except RecursionError as error:
+        raise UnreadableError("the value is nested too deeply", _TOO_DEEP_HINT) from error
+
+
+_TOO_DEEP_HINT = "export it as JSON lines, with the value as the text or the bytes that Kafka has"
 
 
 def _finite(value: Any) -> Any:

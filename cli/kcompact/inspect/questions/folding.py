@@ -77,5 +77,5 @@ def _are_foldable(keys: pa.Array) -> NDArray[np.bool_]:
 def _respelt(key: bytes) -> bytes:
     try:
         return orjson.dumps(orjson.loads(key), option=orjson.OPT_SORT_KEYS)
-    except orjson.JSONDecodeError:
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):  # no JSON; nested more than 254 deep
         return key
