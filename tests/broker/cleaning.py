@@ -105,8 +105,8 @@ def take_stage(broker: LiveBroker, work: Workload, folder: Path) -> Stage:
     (folder / "segments").write_text("".join(line + "\n" for line in lines))
     table = batch_lines(broker.data, work.topic, work.partitions)
     (folder / "batches").write_text("".join(line + "\n" for line in table))
-    mine = [line for line in broker.checkpoint().splitlines()[2:] if line.split()[0] == work.topic]
-    (folder / "checkpoint").write_text("\n".join(["0", str(len(mine)), *mine]) + "\n")
+    entries = [line for line in broker.checkpoint().splitlines()[2:] if line.split()[0] == work.topic]
+    (folder / "checkpoint").write_text("\n".join(["0", str(len(entries)), *entries]) + "\n")
     return Stage(folder, offsets)
 
 
@@ -197,14 +197,14 @@ def _size(path: Path) -> int | None:
 
 
 def _offsets(broker: LiveBroker, topic: str, partition: int) -> LogOffsets:
-    found = []
+    marks = []
     for level in ("read_uncommitted", "read_committed"):
         consumer = Consumer(
             {"bootstrap.servers": broker.bootstrap, "group.id": "offsets", "isolation.level": level}
         )
-        found.append(consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=CLIENT_SECONDS))
+        marks.append(consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=CLIENT_SECONDS))
         consumer.close()
-    return LogOffsets(found[0][0], found[0][1], found[1][1])
+    return LogOffsets(marks[0][0], marks[0][1], marks[1][1])
 
 
 def _dump(broker: LiveBroker, topic: str) -> bytes:

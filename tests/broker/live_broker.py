@@ -118,7 +118,7 @@ class LiveBroker:
         path = self.data / "cleaner-offset-checkpoint"
         return path.read_text() if path.exists() else "0\n0\n"
 
-    def wait_for(self, what: str, holds: Callable[[], bool]) -> None:
+    def wait_for(self, event: str, holds: Callable[[], bool]) -> None:
         """Look until something holds, for a bounded time."""
         deadline = time.monotonic() + WAIT_SECONDS
         self.look()
@@ -126,7 +126,7 @@ class LiveBroker:
             if self.process.poll() is not None:
                 raise RuntimeError(f"the broker ended: {self.log_path.read_text(errors='replace')[-2000:]}")
             if time.monotonic() > deadline:
-                raise TimeoutError(f"waited {WAIT_SECONDS} s for {what}")
+                raise TimeoutError(f"waited {WAIT_SECONDS} s for {event}")
             time.sleep(0.05)
             self.look()
 

@@ -83,10 +83,10 @@ def work_of(case: GoldenCase, topic: str) -> Workload:
 
 def configs_of(case: GoldenCase, number: int, topic: str) -> dict[str, str]:
     """What the cleaner and retention were told in a pair of stages."""
-    told = case.configs(number, topic)
+    configs = case.configs(number, topic)
     return {
         "min.cleanable.dirty.ratio": "0.5",
-        **{name: value for name, value in told.items() if name in _WHILE_CLEANED},
+        **{name: value for name, value in configs.items() if name in _WHILE_CLEANED},
     }
 
 
@@ -130,16 +130,16 @@ class Sender:
 
 def batches_of(case: GoldenCase, stage: str, log: Log) -> Iterator[tuple[str, list[Record]]]:
     """The codec and the records of each batch of a log; what no file tells was one record each."""
-    told = (case.batches(stage) or {}).get(log, ())
-    batch_at = {offset: batch for batch in told for offset in range(batch.base_offset, batch.last_offset + 1)}
+    batches = (case.batches(stage) or {}).get(log, ())
+    batch_at = {at: batch for batch in batches for at in range(batch.base_offset, batch.last_offset + 1)}
     of_log = (record for record in case.records(stage) if record[:2] == log)
     for batch, records in groupby(of_log, lambda record: batch_at.get(record.offset, record.offset)):
         yield batch.codec if isinstance(batch, Batch) else "none", list(records)
 
 
 def places(case: GoldenCase, stage: str, work: Workload) -> set[tuple[str, int, int]]:
-    found = case.offsets(stage)
-    return {(*log, offset) for log in found if log[0] == work.topic for offset in found[log]}
+    offsets = case.offsets(stage)
+    return {(*log, offset) for log in offsets if log[0] == work.topic for offset in offsets[log]}
 
 
 def places_in(stage: Stage) -> set[tuple[str, int, int]]:

@@ -81,8 +81,8 @@ def test_kcat_pipes_through_kcompact_and_back_into_kcat(
     assert kcompact("verify", "--mode", "state", dump, restored).exit_code == 0
 
 
-def output_of(command: list[object], given: bytes = b"") -> bytes:
+def output_of(command: list[object], stdin: bytes = b"") -> bytes:
     """What a command prints when it is given something."""
-    done = subprocess.run(list(map(str, command)), input=given, capture_output=True, check=False, timeout=120)
+    done = subprocess.run(list(map(str, command)), input=stdin, capture_output=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -138,15 +138,15 @@ def options(topic: CleanedTopic) -> list[str]:
     properties = stage.folder / "topic.properties"
     configs = {**work.created, **work.configs, **work.cleaner}
     properties.write_text("".join(f"{name}={value}\n" for name, value in configs.items()))
-    given = [f"--topic-config={work.topic}={properties}"]
+    arguments = [f"--topic-config={work.topic}={properties}"]
     for partition, offsets in stage.offsets.items():
         log = f"{work.topic}-{partition}"
-        given += [
+        arguments += [
             f"--log-start-offset={log}={offsets.start}",
             f"--log-end-offset={log}={offsets.end}",
             f"--last-stable-offset={log}={offsets.stable}",
         ]
-    return given
+    return arguments
 
 
 def files(folder: Path, now_ms: int) -> list[str]:
@@ -163,9 +163,9 @@ def known_checkpoint(folder: Path) -> list[str]:
 def check_dirty_ratio(topic: CleanedTopic, kcompact: Cli) -> None:
     """The broker cleaned the logs that are said to be eligible, none dirtier than the one before it (R9)."""
     stage, seed = topic.before, topic.work.seed
-    given = [*known_checkpoint(stage.folder), *options(topic), *files(stage.folder, topic.now_ms)]
+    arguments = [*known_checkpoint(stage.folder), *options(topic), *files(stage.folder, topic.now_ms)]
 
-    run = kcompact("dirty-ratio", stage.dump, "--format=json", *given)
+    run = kcompact("dirty-ratio", stage.dump, "--format=json", *arguments)
 
     assert run.exit_code == 0, f"seed {seed}: {run.stderr}"
     logs = json.loads(run.stdout)["logs"]
@@ -212,10 +212,10 @@ def check_verify(topics: list[CleanedTopic], folder: Path, kcompact: Cli) -> Non
         for topic, stage in zip(topics, stages, strict=True):
             shutil.copyfile(stage.dump, folder / name / f"{topic.work.topic}.jsonl")
     join_files([topic.before.folder for topic in topics], folder)
-    given = [argument for topic in topics for argument in options(topic)]
-    given += [*known_checkpoint(folder), *files(folder, max(topic.now_ms for topic in topics))]
+    arguments = [argument for topic in topics for argument in options(topic)]
+    arguments += [*known_checkpoint(folder), *files(folder, max(topic.now_ms for topic in topics))]
 
-    run = kcompact("verify", folder / "before", folder / "after", *given)
+    run = kcompact("verify", folder / "before", folder / "after", *arguments)
 
     for topic in topics:
         if run.exit_code and f"{topic.work.topic}-" in run.stdout:
@@ -233,14 +233,14 @@ def check_verify(topics: list[CleanedTopic], folder: Path, kcompact: Cli) -> Non
 
 def logs_that_end_with_their_only_markers(topics: list[CleanedTopic]) -> set[str]:
     """Logs of which nothing in a dump tells that they have transactions: `verify` states what it assumes."""
-    found = set()
+    names = set()
     for topic in topics:
         offsets = kcat_offsets(topic.before.dump)
         for partition, log in topic.before.offsets.items():
             held = sorted(offset for _, of_partition, offset in offsets if of_partition == partition)
             if held and len(held) == held[-1] - held[0] + 1 and log.end > held[-1] + 1:
-                found.add(f"{topic.work.topic}-{partition}")
-    return found
+                names.add(f"{topic.work.topic}-{partition}")
+    return names
 
 
 def join_files(folders: list[Path], target: Path) -> None:

@@ -17,15 +17,15 @@ def test_ranges_are_read_by_log_in_ascending_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("orders 0 5", ":1: 'orders 0 5' is not"),
         ("orders 0 5 4", ":1: the last offset, 4"),
         ("o 0 x 4", "'x'"),
     ],
 )
-def test_what_is_no_range_is_refused(tmp_path: Path, line: str, said: str) -> None:
+def test_what_is_no_range_is_refused(tmp_path: Path, line: str, message: str) -> None:
     path = tmp_path / "aborted.txt"
     path.write_text(line)
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         read_aborted(str(path))

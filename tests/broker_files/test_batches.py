@@ -89,15 +89,15 @@ def test_the_golden_tables_are_read_in_full(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "no record batches"),
         ('{"key": 1}\n', "no record batches"),
         ("topic\tpartition\n", "no column baseOffset, lastOffset, count, bytes"),
     ],
 )
-def test_what_holds_no_batches_is_refused(write: Write, text: str, said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_what_holds_no_batches_is_refused(write: Write, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         read_batches(write(text))
 
 

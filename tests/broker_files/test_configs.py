@@ -22,7 +22,7 @@ def test_a_value_that_a_broker_accepts_is_read(name: str, text: str, expected: o
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "message"),
     [
         ("cleanup.policy", "compacted", "compact, delete"),
         ("cleanup.policy", "", "compact, delete"),
@@ -40,7 +40,7 @@ def test_a_value_that_a_broker_accepts_is_read(name: str, text: str, expected: o
         ("log.cleaner.dedupe.buffer.size", "1048576", "from 1048577 to"),
     ],
 )
-def test_an_impossible_value_is_refused_with_its_range(name: str, text: str, said: str) -> None:
+def test_an_impossible_value_is_refused_with_its_range(name: str, text: str, message: str) -> None:
     with pytest.raises(ValueError, match=name) as refusal:
         parse_config(name, text)
-    assert said in str(refusal.value)
+    assert message in str(refusal.value)

@@ -81,7 +81,7 @@ def test_find_and_du_listings_are_read(write: Write, line: str, expected: Segmen
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("t 0 0\n", ":1: 't 0 0' is not"),
         ("t 0 0 100\nt 0 zero 100\n", ":2: 'zero' is not a whole number"),
@@ -92,7 +92,7 @@ def test_find_and_du_listings_are_read(write: Write, line: str, expected: Segmen
         ("t-0/00000000000000000000.log\n", "no size in bytes"),
     ],
 )
-def test_what_is_no_segment_is_refused(write: Write, text: str, said: str) -> None:
+def test_what_is_no_segment_is_refused(write: Write, text: str, message: str) -> None:
     with pytest.raises(InputError) as refusal:
         read_segments(write(text))
-    assert said in refusal.value.message
+    assert message in refusal.value.message

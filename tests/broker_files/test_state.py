@@ -77,17 +77,17 @@ def test_entries_of_other_logs_are_kept(tmp_path: Path, dump: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("last_offsets", "said"),
+    ("last_offsets", "message"),
     [
         ({USERS: 500}, "this state is about orders-0, the dump about users-3"),
         ({ORDERS: 301}, "up to offset 302, the dump ends at 301"),
     ],
 )
 def test_another_topic_and_an_older_dump_are_explained(
-    tmp_path: Path, dump: Path, last_offsets: Mapping[LogName, int], said: str
+    tmp_path: Path, dump: Path, last_offsets: Mapping[LogName, int], message: str
 ) -> None:
     save(tmp_path / "state", dump)
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         check(tmp_path / "state", [dump], last_offsets)
 
 
@@ -115,8 +115,8 @@ def test_a_run_that_died_while_it_wrote_the_state_is_noticed(tmp_path: Path, dum
 def test_a_checkpoint_copied_from_a_broker_is_taken_with_a_note(tmp_path: Path, dump: Path) -> None:
     (tmp_path / "state").mkdir()
     (tmp_path / "state/cleaner-offset-checkpoint").write_text("0\n1\norders 0 60\n")
-    [said] = check(tmp_path / "state", [dump], {ORDERS: 10})
-    assert "without output.json" in said
+    [note] = check(tmp_path / "state", [dump], {ORDERS: 10})
+    assert "without output.json" in note
 
 
 def test_what_is_prepared_and_not_published_changes_nothing(tmp_path: Path, dump: Path) -> None:
@@ -188,16 +188,16 @@ def test_a_lock_that_its_run_has_just_removed_does_not_count(
 
 
 @pytest.mark.parametrize(
-    ("mode", "said"), [(0o000, "st: cannot be used"), (0o444, "delete-horizons: cannot be read")]
+    ("mode", "message"), [(0o000, "st: cannot be used"), (0o444, "delete-horizons: cannot be read")]
 )
-def test_a_state_that_may_not_be_read_is_refused(dump: Path, mode: int, said: str) -> None:
+def test_a_state_that_may_not_be_read_is_refused(dump: Path, mode: int, message: str) -> None:
     with folder_for_all() as folder:
         save(folder / "st", dump)
         (folder / "st").chmod(mode)
         with other_user():
-            with pytest.raises(InputError, match=said):
+            with pytest.raises(InputError, match=message):
                 read_states(str(folder / "st"))
-            with pytest.raises(InputError, match=said), open_state(str(folder / "st"), writes=False):
+            with pytest.raises(InputError, match=message), open_state(str(folder / "st"), writes=False):
                 pass
             with pytest.raises(OutputError, match="st: cannot be used"), open_state_folder(folder / "st"):
                 pass
@@ -224,13 +224,13 @@ def test_of_two_states_that_counts_whose_output_is_there(tmp_path: Path, dump: P
         CleanerState({ORDERS: n}, files=(output_file(path),)) for n, path in enumerate([dump, other])
     )
     both = CleanerState({ORDERS: 2}, files=(output_file(dump), output_file(other)))
-    found = {path.name: output_file(path) for path in (dump, other)}
-    assert state_that_counts([first, later], {"a": found[dump.name]}) == first
-    assert state_that_counts([first, later], {"b": found[other.name]}) == later
+    outputs = {path.name: output_file(path) for path in (dump, other)}
+    assert state_that_counts([first, later], {"a": outputs[dump.name]}) == first
+    assert state_that_counts([first, later], {"b": outputs[other.name]}) == later
     assert state_that_counts([first, later], {}) == first
-    assert state_that_counts([both, later], found) == both
-    assert state_that_counts([first, replace(first, checkpoint={})], found) == replace(first, checkpoint={})
-    assert state_that_counts([], found) == CleanerState()
+    assert state_that_counts([both, later], outputs) == both
+    assert state_that_counts([first, replace(first, checkpoint={})], outputs) == replace(first, checkpoint={})
+    assert state_that_counts([], outputs) == CleanerState()
 
 
 def test_a_foreign_output_json_is_refused(tmp_path: Path, dump: Path) -> None:

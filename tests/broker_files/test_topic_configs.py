@@ -133,6 +133,6 @@ def test_a_line_that_is_no_config_is_refused(write: Write, text: str) -> None:
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*/*topic.properties")), ids=lambda p: p.parent.name)
 def test_what_kafka_configs_printed_says_what_the_properties_say(path: Path) -> None:
     described = values(path.with_name(path.name.replace(".properties", ".describe.txt")))
-    [said] = described.values()
-    assert {None: said} == values(path)
+    [configs] = described.values()
+    assert {None: configs} == values(path)
     assert set(described) != {None}

@@ -1,4 +1,4 @@
-"""Which records belong to aborted transactions, told as runs of offsets."""
+"""Which records belong to aborted transactions, as runs of offsets."""
 
 from dataclasses import dataclass
 
@@ -17,16 +17,16 @@ class AbortedRange:
 
 def read_aborted(path: str) -> PerLog[tuple[AbortedRange, ...]]:
     """Ranges by log, ascending, from ``topic partition first_offset last_offset``. Raises InputError."""
-    found: dict[LogName, list[AbortedRange]] = {}
+    ranges: dict[LogName, list[AbortedRange]] = {}
     lines = numbered_lines(path)
-    wanted = "topic partition first_offset last_offset"
-    for number, (topic, which, *fields) in fields_of_lines(lines, path, wanted):
-        partition = partition_in(which, path, number)
+    columns = "topic partition first_offset last_offset"
+    for number, (topic, partition_text, *fields) in fields_of_lines(lines, path, columns):
+        partition = partition_in(partition_text, path, number)
         first_offset, last_offset = (number_in(field, path, number) for field in fields)
         if last_offset < first_offset:
             raise InputError(f"{path}:{number}: the last offset, {last_offset}, is below the first")
-        found.setdefault(LogName(topic, partition), []).append(AbortedRange(first_offset, last_offset))
-    by_log = {log: tuple(sorted(of_log, key=_first_offset)) for log, of_log in found.items()}
+        ranges.setdefault(LogName(topic, partition), []).append(AbortedRange(first_offset, last_offset))
+    by_log = {log: tuple(sorted(of_log, key=_first_offset)) for log, of_log in ranges.items()}
     return PerLog(f"--aborted {path}", by_log)
 
 

@@ -1,4 +1,4 @@
-"""The record batches of a log as they lie on disk: producers, markers, delete horizons, exact sizes."""
+"""The record batches of a log as they are on disk: producers, markers, delete horizons, exact sizes."""
 
 import re
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ class Batch:
     last_offset: int
     record_count: int
     size_bytes: int
-    segment_base_offset: int | None = None  # None: not told
+    segment_base_offset: int | None = None  # None: not known
     codec: str = "none"
     timestamp_type: str = "create"  # "create" or "logappend"
     max_timestamp_ms: int = -1
@@ -58,15 +58,15 @@ def read_batches(path: str) -> PerLog[tuple[Batch, ...]]:
     lines = numbered_lines(path, errors="surrogateescape")  # record text may be anything
     first = next(lines, (1, ""))
     is_table = first[1].startswith("topic\t")
-    found: dict[LogName | None, list[Batch]] = {}
+    batches: dict[LogName | None, list[Batch]] = {}
     for log, batch in (_table if is_table else _dump_log)(path, chain([first], lines)):
-        found.setdefault(log, []).append(batch)
-    if not found and not is_table:
+        batches.setdefault(log, []).append(batch)
+    if not batches and not is_table:
         raise InputError(
             f"{path}: no record batches in it",
             hint="wanted: the text of kafka-dump-log --deep-iteration, or a table with a header line",
         )
-    ascending = {log: _ascending(path, str(log or "the log"), of_log) for log, of_log in found.items()}
+    ascending = {log: _ascending(path, str(log or "the log"), of_log) for log, of_log in batches.items()}
     return PerLog.of(f"--batches {path}", ascending)
 
 
@@ -109,7 +109,7 @@ def _table_batch(path: str, number: int, row: dict[str, str]) -> Batch:
 
 
 def _dump_log(path: str, lines: Lines) -> Iterator[LoggedBatch]:
-    """Batch lines, each completed by the marker that its record line tells; other lines are record text."""
+    """Batch lines, each completed by the marker in its record line; other lines are record text."""
     log: LogName | None = None
     segment_base_offset: int | None = None
     batch: Batch | None = None
@@ -172,10 +172,10 @@ def _header_batch(path: str, number: int, line: str, segment_base_offset: int | 
 
 def _ascending(path: str, log: str, batches: list[Batch]) -> tuple[Batch, ...]:
     ascending = sorted(batches, key=lambda batch: batch.base_offset)
-    for one, next_one in pairwise(ascending):
-        if next_one.base_offset <= one.last_offset:
+    for batch, next_batch in pairwise(ascending):
+        if next_batch.base_offset <= batch.last_offset:
             raise InputError(
-                f"{path}: batches of {log} overlap: {one.base_offset} to {one.last_offset},"
-                f" and {next_one.base_offset} to {next_one.last_offset}"
+                f"{path}: batches of {log} overlap: {batch.base_offset} to {batch.last_offset},"
+                f" and {next_batch.base_offset} to {next_batch.last_offset}"
             )
     return tuple(ascending)

@@ -29,7 +29,7 @@ def parse_checkpoint(text: str, path: str) -> dict[LogName, int]:
     """First dirty offset by log; the last line of a log listed twice counts. Raises InputError.
 
     ``path`` is what an error names. An empty file, or one with a version line only, holds no entries.
-    Negative offsets are read as they stand.
+    Negative offsets are read as they are.
     """
     lines = _LINE_END.split(text)
     if lines[-1] == "":

@@ -31,17 +31,18 @@ class HorizonInterval:
 
 def parse_delete_horizons(text: str, path: str) -> dict[LogName, tuple[DeleteHorizon, ...]]:
     """Horizons by log in the order of the rounds. Raises InputError naming ``path`` and the line."""
-    found: dict[LogName, list[DeleteHorizon]] = {}
-    for number, (topic, which, *fields) in fields_of_lines(enumerate(text.split("\n"), 1), path, _LINE):
-        partition = partition_in(which, path, number)
+    horizons: dict[LogName, list[DeleteHorizon]] = {}
+    lines = enumerate(text.split("\n"), 1)
+    for number, (topic, partition_text, *fields) in fields_of_lines(lines, path, _LINE):
+        partition = partition_in(partition_text, path, number)
         end_offset, horizon_ms = (number_in(field, path, number) for field in fields)
-        of_log = found.setdefault(LogName(topic, partition), [])
+        of_log = horizons.setdefault(LogName(topic, partition), [])
         if of_log and end_offset <= of_log[-1].rewritten_end_offset:
             raise InputError(
                 f"{path}:{number}: a later round of {topic}-{partition} ends below an earlier one"
             )
         of_log.append(DeleteHorizon(end_offset, horizon_ms))
-    return {log: tuple(of_log) for log, of_log in found.items()}
+    return {log: tuple(of_log) for log, of_log in horizons.items()}
 
 
 def format_delete_horizons(horizons: Mapping[LogName, Iterable[DeleteHorizon]]) -> str:

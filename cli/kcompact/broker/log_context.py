@@ -1,4 +1,4 @@
-"""All that is told about logs beside their dump: what a dump cannot know itself."""
+"""All that is known of logs from options and files: what a dump does not hold itself."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -49,29 +49,29 @@ class DumpContext:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing at all is told."""
+        """Whether nothing at all is known."""
         return self.tells_rounds_alone and not (self.checkpoint or self.horizons)
 
     @property
     def tells_rounds_alone(self) -> bool:
-        """Whether nothing is told but what earlier rounds have left: checkpoint and horizons."""
+        """Whether nothing is known but what earlier rounds have left: checkpoint and horizons."""
         files = (self.segments, self.batches, self.aborted)
         offsets = (self.log_start_offsets, self.log_end_offsets, self.last_stable_offsets)
-        told = [per_log for per_log in offsets if per_log is not None and per_log.says_anything]
-        return not (any(file is not None for file in files) or told)
+        known_offsets = [per_log for per_log in offsets if per_log is not None and per_log.says_anything]
+        return not (any(file is not None for file in files) or known_offsets)
 
     def for_logs(self, logs: Iterable[LogName]) -> dict[LogName, LogContext]:
         """The knowledge about each of a dump's logs. Raises InputError if a file is about none of them."""
-        wanted = sorted(set(logs))
-        is_told = self.checkpoint_source and self.checkpoint and wanted
-        if is_told and not self.checkpoint.keys() & set(wanted):
-            raise _about_others(str(self.checkpoint_source), self.checkpoint, wanted)
-        segments = _of(self.segments, wanted)
-        batches = _of(self.batches, wanted)
-        aborted = _of(self.aborted, wanted)
-        starts = _of(self.log_start_offsets, wanted)
-        ends = _of(self.log_end_offsets, wanted)
-        stable = _of(self.last_stable_offsets, wanted)
+        names = sorted(set(logs))
+        has_entries = self.checkpoint_source and self.checkpoint and names
+        if has_entries and not self.checkpoint.keys() & set(names):
+            raise _about_others(str(self.checkpoint_source), self.checkpoint, names)
+        segments = _of(self.segments, names)
+        batches = _of(self.batches, names)
+        aborted = _of(self.aborted, names)
+        starts = _of(self.log_start_offsets, names)
+        ends = _of(self.log_end_offsets, names)
+        stable = _of(self.last_stable_offsets, names)
         return {
             log: LogContext(
                 segments=segments.get(log),
@@ -83,40 +83,40 @@ class DumpContext:
                 checkpoint_offset=self.checkpoint.get(log),
                 horizons=self.horizons.get(log, ()),
             )
-            for log in wanted
+            for log in names
         }
 
     def silences(self, logs: Iterable[LogName]) -> list[str]:
         """Notes on logs that a given file does not mention, and what is taken for granted there."""
-        wanted = set(logs)
+        names = set(logs)
         notes = []
-        for told, assumed in (
+        for per_log, assumption in (
             (self.segments, "no segments are known"),
             (self.batches, "no batches are known"),
         ):
-            if told is not None and told.unnamed is None:
-                notes += _silence(told.source, wanted - told.by_log.keys(), assumed)
+            if per_log is not None and per_log.unnamed is None:
+                notes += _silence(per_log.source, names - per_log.by_log.keys(), assumption)
         if self.checkpoint_source:
-            notes += _silence(self.checkpoint_source, wanted - self.checkpoint.keys(), "never cleaned so far")
+            notes += _silence(self.checkpoint_source, names - self.checkpoint.keys(), "never cleaned so far")
         return notes
 
 
-def _silence(source: str, logs: set[LogName], assumed: str) -> list[str]:
-    return [f"{source} says nothing about {_few(sorted(logs))}: {assumed}"] if logs else []
+def _silence(source: str, logs: set[LogName], assumption: str) -> list[str]:
+    return [f"{source} says nothing about {_few(sorted(logs))}: {assumption}"] if logs else []
 
 
-def _of(told: PerLog[T] | None, wanted: list[LogName]) -> dict[LogName, T]:
-    if told is None:
+def _of(per_log: PerLog[T] | None, logs: list[LogName]) -> dict[LogName, T]:
+    if per_log is None:
         return {}
-    found = told.for_logs(wanted)
-    if told.by_log and wanted and not found:
-        raise _about_others(told.source, told.by_log, wanted)
-    return found
+    by_log = per_log.for_logs(logs)
+    if per_log.by_log and logs and not by_log:
+        raise _about_others(per_log.source, per_log.by_log, logs)
+    return by_log
 
 
-def _about_others(source: str, told: Mapping[LogName, object], wanted: list[LogName]) -> InputError:
+def _about_others(source: str, by_log: Mapping[LogName, object], logs: list[LogName]) -> InputError:
     return InputError(
-        f"{source} is about {_few(sorted(told)) or 'no log'}; the dump holds {_few(wanted)}",
+        f"{source} is about {_few(sorted(by_log)) or 'no log'}; the dump holds {_few(logs)}",
         hint="give the file of the same topic, or leave the option out",
     )
 

@@ -39,10 +39,10 @@ class PerLog(Generic[T]):
     unnamed: T | None = None
 
     @classmethod
-    def of(cls, source: str, found: Mapping[LogName | None, T]) -> Self:
+    def of(cls, source: str, values: Mapping[LogName | None, T]) -> Self:
         """From values by log, None being "the log"."""
-        by_log = {log: value for log, value in found.items() if log is not None}
-        return cls(source, by_log, found.get(None))
+        by_log = {log: value for log, value in values.items() if log is not None}
+        return cls(source, by_log, values.get(None))
 
     @property
     def says_anything(self) -> bool:
@@ -51,14 +51,14 @@ class PerLog(Generic[T]):
 
     def for_logs(self, logs: Iterable[LogName]) -> dict[LogName, T]:
         """The part that concerns ``logs``. Raises InputError if an unnamed part could mean several."""
-        wanted = sorted(set(logs))
-        found = {log: self.by_log[log] for log in wanted if log in self.by_log}
+        names = sorted(set(logs))
+        part = {log: self.by_log[log] for log in names if log in self.by_log}
         if self.unnamed is None:
-            return found
-        if len(wanted) > 1:
+            return part
+        if len(names) > 1:
             raise InputError(
-                f"{self.source} names no topic and partition, and the dump holds {len(wanted)} logs"
-                f" ({', '.join(str(log) for log in wanted[:3])}, ...)",
-                hint=f"say which log is meant, for example {wanted[0]}",
+                f"{self.source} names no topic and partition, and the dump holds {len(names)} logs"
+                f" ({', '.join(str(log) for log in names[:3])}, ...)",
+                hint=f"say which log is meant, for example {names[0]}",
             )
-        return dict.fromkeys(wanted, self.unnamed) | found
+        return dict.fromkeys(names, self.unnamed) | part

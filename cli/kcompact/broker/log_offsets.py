@@ -20,9 +20,9 @@ def parse_log_offsets(option: str, arguments: Iterable[str]) -> PerLog[int]:
                 f"{option} {shown(argument)}: not an offset",
                 hint=f"write {option} 303, or {option} orders-0=303",
             )
-        said_before = offsets.unnamed if log is None else offsets.by_log.get(log)
-        if said_before not in (None, offset):
-            raise PolicyError(f"{option} is given twice for {log or 'the log'}: {said_before} and {offset}")
+        previous = offsets.unnamed if log is None else offsets.by_log.get(log)
+        if previous not in (None, offset):
+            raise PolicyError(f"{option} is given twice for {log or 'the log'}: {previous} and {offset}")
         if log is None:
             offsets.unnamed = offset
         else:

@@ -43,13 +43,13 @@ def parse_moment_ms(text: str) -> int:
     """Milliseconds since 1970, or an ISO 8601 time with its offset from UTC. Raises ValueError."""
     if re.fullmatch(r"-?[0-9]+", text):
         return _whole(text)
-    wanted = "milliseconds since 1970, or a time such as 2026-01-31T12:00:00Z"
+    form = "milliseconds since 1970, or a time such as 2026-01-31T12:00:00Z"
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        raise ValueError(f"'{shown(text)}' is not a moment; wanted: {wanted}") from error
+        raise ValueError(f"'{shown(text)}' is not a moment; wanted: {form}") from error
     if moment.tzinfo is None:
-        raise ValueError(f"'{shown(text)}' does not say its time zone; wanted: {wanted}")
+        raise ValueError(f"'{shown(text)}' does not say its time zone; wanted: {form}")
     since_1970 = moment - datetime(1970, 1, 1, tzinfo=UTC)
     return (since_1970.days * 86_400 + since_1970.seconds) * 1000 + since_1970.microseconds // 1000
 
@@ -61,11 +61,11 @@ def _whole(text: str) -> int:
     return number
 
 
-def _parse(text: str, factors: dict[str, int], wanted: str) -> int:
+def _parse(text: str, factors: dict[str, int], form: str) -> int:
     match = _QUANTITY.fullmatch(text.strip())
     unit = match["unit"] if match else ""
     if match is None or (unit and unit not in factors) or (match["fraction"] and not unit):
-        raise ValueError(f"'{shown(text)}' is not {wanted}")
+        raise ValueError(f"'{shown(text)}' is not {form}")
     factor = factors[unit] if unit else 1
     if not match["fraction"]:
         return _whole(match["number"]) * factor

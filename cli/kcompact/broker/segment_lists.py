@@ -1,4 +1,4 @@
-"""The segments of a log, as a table or as a listing of the broker's log directory tells them."""
+"""The segments of a log, from a table or from a listing of the broker's log directory."""
 
 import re
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Segment:
 
     base_offset: int
     size_bytes: int  # of the .log file
-    mtime_ms: int | None = None  # modification time of the .log file; None: not told
+    mtime_ms: int | None = None  # modification time of the .log file; None: not known
 
 
 _TABLE = "topic partition base-offset bytes [mtime_ms]"
@@ -38,25 +38,25 @@ def read_segments(path: str) -> PerLog[tuple[Segment, ...]]:
     """
     lines = list(numbered_lines(path))
     if any(_SEGMENT_FILE.search(line.rstrip()) for _, line in lines):
-        found = _read_listing(path, lines)
+        segments = _read_listing(path, lines)
     else:
-        found = _read_table(path)
-    if not found:
+        segments = _read_table(path)
+    if not segments:
         raise InputError(
             f"{path}: no segments in it", hint=f"wanted: lines '{_TABLE}', or a listing with .log files"
         )
-    ascending = {log: _ascending(path, str(log or "the log"), of_log) for log, of_log in found.items()}
+    ascending = {log: _ascending(path, str(log or "the log"), of_log) for log, of_log in segments.items()}
     return PerLog.of(f"--segments {path}", ascending)
 
 
 def _read_table(path: str) -> dict[LogName | None, list[Segment]]:
-    found: dict[LogName | None, list[Segment]] = {}
-    for number, (topic, which, *fields) in fields_of_lines(numbered_lines(path), path, _TABLE):
-        partition = partition_in(which, path, number)
+    segments: dict[LogName | None, list[Segment]] = {}
+    for number, (topic, partition_text, *fields) in fields_of_lines(numbered_lines(path), path, _TABLE):
+        partition = partition_in(partition_text, path, number)
         base_offset, size_bytes, *mtime_ms = (number_in(field, path, number) for field in fields)
         segment = Segment(base_offset, size_bytes, *mtime_ms)
-        found.setdefault(LogName(topic, partition), []).append(segment)
-    return found
+        segments.setdefault(LogName(topic, partition), []).append(segment)
+    return segments
 
 
 def _read_listing(path: str, lines: list[tuple[int, str]]) -> dict[LogName | None, list[Segment]]:
@@ -64,7 +64,7 @@ def _read_listing(path: str, lines: list[tuple[int, str]]) -> dict[LogName | Non
 
     Only ``.log`` files count. The log is the folder in the file's path, or in the title above it.
     """
-    found: dict[LogName | None, list[Segment]] = {}
+    segments: dict[LogName | None, list[Segment]] = {}
     folder: LogName | None = None
     for number, line in lines:
         title = _DIRECTORY_TITLE.fullmatch(line.strip())
@@ -74,8 +74,8 @@ def _read_listing(path: str, lines: list[tuple[int, str]]) -> dict[LogName | Non
         elif match:
             parent = parse_log_name(PurePosixPath(match["path"]).parent.name)
             segment = _listed_segment(path, number, line[: match.start("path")], match["base"])
-            found.setdefault(parent or folder, []).append(segment)
-    return found
+            segments.setdefault(parent or folder, []).append(segment)
+    return segments
 
 
 def _listed_segment(path: str, number: int, before_name: str, base: str) -> Segment:
@@ -109,7 +109,7 @@ def _listed_mtime_ms(fields: list[str]) -> int | None:
 
 def _ascending(path: str, log: str, segments: list[Segment]) -> tuple[Segment, ...]:
     ascending = sorted(segments, key=lambda segment: segment.base_offset)
-    for one, next_one in pairwise(ascending):
-        if one.base_offset == next_one.base_offset:
-            raise InputError(f"{path}: {log} has two segments with base offset {one.base_offset}")
+    for segment, next_segment in pairwise(ascending):
+        if segment.base_offset == next_segment.base_offset:
+            raise InputError(f"{path}: {log} has two segments with base offset {segment.base_offset}")
     return tuple(ascending)

@@ -1,4 +1,4 @@
-"""Small text files that stand beside a dump, line by line."""
+"""Small text files beside a dump, line by line."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -26,7 +26,7 @@ def numbered_lines(path: str, errors: str = "strict") -> Iterator[tuple[int, str
 
 
 def read_text(path: str) -> str:
-    """The whole of a small UTF-8 text file, line ends as they stand. Raises InputError."""
+    """The whole of a small UTF-8 text file, line ends unchanged. Raises InputError."""
     try:
         data = Path(path).read_bytes()
         return data.decode("utf-8")
@@ -38,21 +38,21 @@ def read_text(path: str) -> str:
 
 
 def fields_of_lines(
-    lines: Iterable[tuple[int, str]], path: str, wanted: str
+    lines: Iterable[tuple[int, str]], path: str, columns: str
 ) -> Iterator[tuple[int, list[str]]]:
-    """Line numbers and blank-separated fields; ``[name]`` at the end of ``wanted`` is an optional field.
+    """Line numbers and blank-separated fields; ``[name]`` at the end of ``columns`` is an optional field.
 
     ``lines`` are numbered from 1, ``path`` is what an error names. Blank lines and lines that start with
     ``#`` are skipped. Raises InputError for another number of fields.
     """
-    most = len(wanted.split())
-    least = most - wanted.count("[")
+    most = len(columns.split())
+    least = most - columns.count("[")
     for number, line in lines:
         fields = line.split()
         if not fields or fields[0].startswith("#"):
             continue
         if not least <= len(fields) <= most:
-            raise InputError(f"{path}:{number}: '{shown(line)}' is not '{wanted}'")
+            raise InputError(f"{path}:{number}: '{shown(line)}' is not '{columns}'")
         yield number, fields
 
 

@@ -14,7 +14,7 @@ MOST_NAMES = 6  # unknown ones that a note lists
 
 @dataclass(frozen=True)
 class ConfigEntry:
-    """One config with the place where it was said, ``file:line`` or an option's name."""
+    """One config with the place where it was given, ``file:line`` or an option's name."""
 
     value: ConfigValue
     place: str
@@ -30,7 +30,7 @@ class TopicConfigs:
 
 @dataclass(frozen=True)
 class _Line:
-    """One ``name=value`` and where it stands; topic None in a properties file."""
+    """One ``name=value`` and where it is; topic None in a properties file."""
 
     topic: str | None
     name: str
@@ -62,13 +62,13 @@ def read_topic_configs(path: str) -> TopicConfigs:
     lines = list(numbered_lines(path))
     titles = (_CONFIGS_TITLE, _TOPICS_TITLE, _BROKER_TITLE)
     described = any(title.fullmatch(line) for _, line in lines for title in titles)
-    found = list(_described(path, lines) if described else _properties(path, lines))
+    config_lines = list(_described(path, lines) if described else _properties(path, lines))
     configs = TopicConfigs()
-    for line in found:
+    for line in config_lines:
         entries = configs.by_topic.setdefault(line.topic, {})
         if line.name in CONFIGS and line.text != "null":
             entries[line.name] = _entry(path, line)
-    configs.notes += _unknown_names(path, (line.name for line in found))
+    configs.notes += _unknown_names(path, (line.name for line in config_lines))
     for entries in configs.by_topic.values():
         if "internal.segment.bytes" in entries:
             entries["segment.bytes"] = entries.pop("internal.segment.bytes")
@@ -137,8 +137,8 @@ def _odd_line(path: str, number: int, line: str) -> PolicyError:
     )
 
 
-def _unknown_names(path: str, said: Iterable[str]) -> list[str]:
-    unknown = sorted(set(said) - CONFIGS.keys() - CONFIGS_WITHOUT_EFFECT)
+def _unknown_names(path: str, config_names: Iterable[str]) -> list[str]:
+    unknown = sorted(set(config_names) - CONFIGS.keys() - CONFIGS_WITHOUT_EFFECT)
     if not unknown:
         return []
     names = sorted(map(_with_likely_name, unknown), key=lambda text: "did you mean" not in text)

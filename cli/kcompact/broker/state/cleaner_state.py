@@ -56,14 +56,14 @@ class CleanerState:
 
 
 class StatePlace(Protocol):
-    """A state in use by this run, wherever it lies."""
+    """A state in use by this run, wherever it is stored."""
 
     place: str
     """As the user names it."""
 
     states: tuple[CleanerState, ...]
     """Its content when the run began: none, a state, or two, the later one of a run that died while it
-    published its dump. Which of them counts is told by the dump (``state_of_dump.py``)."""
+    published its dump. The dump decides which of them counts (``state_of_dump.py``)."""
 
     files: Sequence[Path]
     """Files of this machine that a publication replaces; none of a state on a store."""

@@ -36,28 +36,28 @@ def chosen(records: Collection[KnownRecord]) -> tuple[KnownRecord, ...]:
     """Of some records of a log those to remember: the last one, the last one kept, a few of all kept."""
     if not records:
         return ()
-    kept = [record for record in records if record.is_kept]
-    ranks = rank(np.array([record.offset for record in kept], np.int64)).tolist()
-    few = [record for _, record in sorted(zip(ranks, kept, strict=True))[:RECORDS_PER_LOG]]
-    return tuple(sorted({max(records), *(max(part) for part in [kept] if part), *few}))
+    survivors = [record for record in records if record.is_kept]
+    ranks = rank(np.array([record.offset for record in survivors], np.int64)).tolist()
+    few = [record for _, record in sorted(zip(ranks, survivors, strict=True))[:RECORDS_PER_LOG]]
+    return tuple(sorted({max(records), *(max(part) for part in [survivors] if part), *few}))
 
 
-def disagreement(known: KnownRecord, found: KnownRecord) -> str | None:
+def disagreement(expected: KnownRecord, actual: KnownRecord) -> str | None:
     """How a dump's record differs from the known one at its offset: the known one's; None: it does not."""
-    if known.key_sha256 != found.key_sha256:
+    if expected.key_sha256 != actual.key_sha256:
         return "another key"
-    if known.is_tombstone != found.is_tombstone:
-        return f"a {'tombstone' if known.is_tombstone else 'record with a value'}"
-    if min(known.timestamp_ms, found.timestamp_ms) >= 0 and known.timestamp_ms != found.timestamp_ms:
-        return f"the timestamp {known.timestamp_ms}"
+    if expected.is_tombstone != actual.is_tombstone:
+        return f"a {'tombstone' if expected.is_tombstone else 'record with a value'}"
+    if min(expected.timestamp_ms, actual.timestamp_ms) >= 0 and expected.timestamp_ms != actual.timestamp_ms:
+        return f"the timestamp {expected.timestamp_ms}"
     return None
 
 
-def explains_absence(known: KnownRecord, last_offset: int | None) -> bool:
+def explains_absence(record: KnownRecord, last_offset: int | None) -> bool:
     """Whether a broker may have removed a record since. ``last_offset``: its key's in the dump; None: none.
 
     A later record may have superseded it, and a tombstone whose older records are gone may have expired.
     """
-    if not known.is_kept:
+    if not record.is_kept:
         return True
-    return known.is_tombstone if last_offset is None else last_offset > known.offset
+    return record.is_tombstone if last_offset is None else last_offset > record.offset

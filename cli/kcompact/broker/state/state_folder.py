@@ -23,10 +23,10 @@ class StateFolder:
         self.place = str(path)
         self.files: Sequence[Path] = [path / name for name in STATE_NAMES]
         try:
-            there = os.listdir(path)  # noqa: PTH208  an error of the folder's own, unlike that of exists()
+            names = os.listdir(path)  # noqa: PTH208  an error of the folder's own, unlike that of exists()
         except OSError as error:
             raise InputError(f"{path}: cannot be used as a state folder: {error.strerror}") from error
-        texts = {file.name: read_text(str(file)) for file in self.files if file.name in there}
+        texts = {file.name: read_text(str(file)) for file in self.files if file.name in names}
         self.states: tuple[CleanerState, ...] = (state_of(texts, self.place),)
 
     def prepare(self, before: CleanerState, after: CleanerState, publication: Publication) -> None:

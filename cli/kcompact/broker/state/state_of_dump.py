@@ -14,13 +14,13 @@ from kcompact.errors import InputError
 class StateOfDump:
     """A state beside the files of a dump. Picklable.
 
-    ``own``: those that are files of the output which the state belongs to, byte for byte. ``missing``: the
+    ``output_paths``: the dump's files that are files of the state's output, byte for byte. ``missing``: the
     first file of that output that is none of them; ``changed``: one that bears its name.
     """
 
     place: str
     state: CleanerState
-    own: frozenset[str]
+    output_paths: frozenset[str]
     missing: OutputFile | None
     changed: str | None
 
@@ -41,7 +41,7 @@ class StateOfDump:
                     hint=START_ANEW,
                 )
 
-    def lacks(self, wanted: OutputFile) -> InputError:
+    def lacks(self, file: OutputFile) -> InputError:
         """The error for a dump that is without a file of the state's output."""
         why = (
             f"{self.changed} is not as the run that wrote the state left it; a run that died between writing"
@@ -50,8 +50,8 @@ class StateOfDump:
             else "it is not among the inputs"
         )
         return InputError(
-            f"{self.place}: this state belongs to {wanted.name} of {wanted.size_bytes} bytes"
-            f" (SHA-256 {wanted.sha256[:12]}...): {why}",
+            f"{self.place}: this state belongs to {file.name} of {file.size_bytes} bytes"
+            f" (SHA-256 {file.sha256[:12]}...): {why}",
             hint=START_ANEW,
         )
 
@@ -66,13 +66,13 @@ class StateOfDump:
 def state_beside(opened: StatePlace, paths: Sequence[str], outputs: Mapping[str, OutputFile]) -> StateOfDump:
     """The state beside a dump of these files. ``outputs``: those as large as one that a state belongs to."""
     state = state_that_counts(opened.states, outputs)
-    wanted = state.files or ()
+    state_digests = {file.sha256 for file in state.files or ()}
     digests = {file.sha256 for file in outputs.values()}
-    missing = next((file for file in wanted if file.sha256 not in digests), None)
+    missing = next((file for file in state.files or () if file.sha256 not in digests), None)
     return StateOfDump(
         opened.place,
         state,
-        frozenset(path for path, file in outputs.items() if file.sha256 in {one.sha256 for one in wanted}),
+        frozenset(path for path, file in outputs.items() if file.sha256 in state_digests),
         missing,
         next((path for path in paths if missing and PurePath(path).name == missing.name), None),
     )
@@ -84,9 +84,13 @@ def state_that_counts(states: Sequence[CleanerState], outputs: Mapping[str, Outp
     Neither is: the one before, as if that run had never been.
     """
     digests = {file.sha256 for file in outputs.values()}
-    there = [one for one in states if one.files and digests.issuperset(file.sha256 for file in one.files)]
+    candidates = [
+        state for state in states if state.files and digests.issuperset(file.sha256 for file in state.files)
+    ]
     return max(
-        reversed(there), key=lambda one: len(one.files or ()), default=next(iter(states), CleanerState())
+        reversed(candidates),
+        key=lambda state: len(state.files or ()),
+        default=next(iter(states), CleanerState()),
     )
 
 

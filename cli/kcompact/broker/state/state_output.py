@@ -41,7 +41,7 @@ class StateOutput:
 
 
 def output_file(path: Path) -> OutputFile:
-    """Size and SHA-256 of a file as it lies on disk."""
+    """Size and SHA-256 of a file as it is on disk."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
     return OutputFile(path.name, path.stat().st_size, digest.hexdigest())
@@ -55,33 +55,33 @@ def digest_of(text: str) -> str:
 def parse_output(text: str, path: str) -> StateOutput:
     """The content of the file. Raises InputError, naming ``path``, for anything that we did not write."""
     try:
-        said = json.loads(text)
-        return _output({SCHEMA_VERSION: said}[said["schema_version"]])
+        content = json.loads(text)
+        return _output({SCHEMA_VERSION: content}[content["schema_version"]])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{path}: not written by kcompact: {shown(str(error))}", hint=START_ANEW) from error
 
 
-def _output(said: dict[str, Any]) -> StateOutput:
+def _output(content: dict[str, Any]) -> StateOutput:
     """Raises ValueError and the like for any value of another type than ``format_output`` writes."""
     return StateOutput(
         tuple(
-            OutputFile(_of(str, one["name"]), _of(int, one["size_bytes"]), _of(str, one["sha256"]))
-            for one in said["files"]
+            OutputFile(_of(str, file["name"]), _of(int, file["size_bytes"]), _of(str, file["sha256"]))
+            for file in content["files"]
         ),
         {
             LogName(_of(str, topic), _of(int, partition)): _of(int, last)
-            for topic, partition, last in said["last_offsets"]
+            for topic, partition, last in content["last_offsets"]
         },
         {
             LogName(_of(str, topic), _of(int, partition)): tuple(map(_known_record, records))
-            for topic, partition, records in said.get("records", [])
+            for topic, partition, records in content.get("records", [])
         },
-        {_of(str, name): _of(str, digest) for name, digest in said["sha256"].items()},
+        {_of(str, name): _of(str, digest) for name, digest in content["sha256"].items()},
     )
 
 
-def _known_record(said: list[Any]) -> KnownRecord:
-    offset, timestamp_ms, is_tombstone, is_kept, key_sha256 = said
+def _known_record(fields: list[Any]) -> KnownRecord:
+    offset, timestamp_ms, is_tombstone, is_kept, key_sha256 = fields
     return KnownRecord(
         _of(int, offset),
         _of(int, timestamp_ms),
@@ -99,11 +99,11 @@ def _of(kind: type[T], value: Any) -> T:
 
 def format_output(output: StateOutput) -> str:
     """The file's text."""
-    said: dict[str, Any] = {
+    content: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "files": [asdict(file) for file in output.files],
         "last_offsets": [[*log, last_offset] for log, last_offset in sorted(output.last_offsets.items())],
         "records": [[*log, records] for log, records in sorted(output.records.items())],
         "sha256": dict(output.vouched),
     }
-    return json.dumps(said, indent=2) + "\n"
+    return json.dumps(content, indent=2) + "\n"

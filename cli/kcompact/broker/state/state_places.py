@@ -1,4 +1,4 @@
-"""Where a state lies: in a folder of this machine, or below a prefix of a store."""
+"""Where a state is stored: in a folder of this machine, or below a prefix of a store."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,7 @@
 """A state on an object store: one object, ``state.json``, replaced on condition that it has not changed.
 
 A dump and its state cannot be replaced at one moment there. So the object holds two states while a dump is
-published: the one before, and the one that belongs to the new dump. Afterwards the later one stands alone. If
+published: the one before, and the one that belongs to the new dump; afterwards only the later one. If
 a run dies between the two writes, the next one sees from its inputs which dump is there, by content, and goes
 on with that one's state (``state_of_dump.py``). No dump is published before the object's first write has come
 through: a run that another has overtaken leaves dump and state as they were.
@@ -33,9 +33,9 @@ class StoredState:
     def __init__(self, objects: ConditionalObjects) -> None:
         self.place = objects.prefix
         self._objects = objects
-        found = objects.read(STATE_NAME)
-        self._version = found[1] if found else None
-        self.states = self._states(found[0]) if found else self._brought()
+        state_object = objects.read(STATE_NAME)
+        self._version = state_object[1] if state_object else None
+        self.states = self._states(state_object[0]) if state_object else self._copied_state()
         self._after = CleanerState()
         self._run = os.urandom(8).hex()
 
@@ -69,24 +69,24 @@ class StoredState:
 
     def _write(self, states: Sequence[CleanerState]) -> None:
         texts = [texts_of(state) for state in states]
-        said = {"schema_version": _SCHEMA_VERSION, "run": self._run, "states": texts}
-        self._version = self._objects.write(STATE_NAME, json.dumps(said, indent=1).encode(), self._version)
+        body = {"schema_version": _SCHEMA_VERSION, "run": self._run, "states": texts}
+        self._version = self._objects.write(STATE_NAME, json.dumps(body, indent=1).encode(), self._version)
 
     def _states(self, content: bytes) -> tuple[CleanerState, ...]:
         place = self.place + STATE_NAME
         try:
-            said = json.loads(content)
-            texts: Any = {_SCHEMA_VERSION: said}[said["schema_version"]]["states"]
-            found = [{name: _text(one[name]) for name in STATE_NAMES if name in one} for one in texts]
+            body = json.loads(content)
+            entries: Any = {_SCHEMA_VERSION: body}[body["schema_version"]]["states"]
+            texts = [{name: _text(entry[name]) for name in STATE_NAMES if name in entry} for entry in entries]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise InputError(f"{place}: not written by kcompact", hint=START_ANEW) from error
-        return tuple(state_of(one, place) for one in found)
+        return tuple(state_of(by_name, place) for by_name in texts)
 
-    def _brought(self) -> tuple[CleanerState, ...]:
-        """The state that somebody has copied there from a folder, or a broker: files as of a state folder."""
-        found = {name: self._objects.read(name) for name in STATE_NAMES}
+    def _copied_state(self) -> tuple[CleanerState, ...]:
+        """The state that somebody has copied there from a folder or a broker: files as of a state folder."""
+        files = {name: self._objects.read(name) for name in STATE_NAMES}
         try:
-            texts = {name: one[0].decode() for name, one in found.items() if one}
+            texts = {name: file[0].decode() for name, file in files.items() if file}
         except UnicodeDecodeError as error:
             raise InputError(f"{self.place}: a file of this state is not UTF-8 text") from error
         return (state_of(texts, self.place),) if texts else ()

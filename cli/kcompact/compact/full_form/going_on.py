@@ -72,7 +72,7 @@ def _dumped_again(index: IndexedDump, context: LogContexts, state: StateOfDump) 
     for part in index.summaries:
         checkpoint_offset = context[part.log_id].checkpoint_offset or 0
         output_end_offset = state.state.last_offsets.get(LogName(part.topic, part.partition), -1) + 1
-        is_own = index.plan.file_of(index.plan.split(part.split_id)).path in state.own
+        is_own = index.plan.file_of(index.plan.split(part.split_id)).path in state.output_paths
         if not is_own and part.first_offset < max(checkpoint_offset, output_end_offset):
             again.add(part.log_id)
     return again
