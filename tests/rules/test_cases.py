@@ -104,19 +104,19 @@ def test_model_leaves_what_is_expected(played: Played) -> None:
 
 
 def _horizons(batches: list[ModelBatch]) -> dict[int, int]:
-    found = {}
+    horizons = {}
     for batch in batches:
         stamped = [r.offset for r in batch.records if r.value is None] or [batch.last_offset]
         if batch.delete_horizon_ms is not None:
-            found |= dict.fromkeys(stamped, batch.delete_horizon_ms)
-    return found
+            horizons |= dict.fromkeys(stamped, batch.delete_horizon_ms)
+    return horizons
 
 
 def test_every_case_is_accounted_for_once() -> None:
-    here = {case.name[:3] for case in CASES}
+    tested = {case.name[:3] for case in CASES}
     elsewhere = {name for names in ELSEWHERE for name in names.split()}
     assert len(ALL.split()) == 87
-    assert sorted([*here, *elsewhere, *NOT_EXPRESSIBLE]) == sorted(ALL.split())
+    assert sorted([*tested, *elsewhere, *NOT_EXPRESSIBLE]) == sorted(ALL.split())
 
 
 # --- the engine: all rounds of all cases in one DataFrame ---------------------------------------------------
@@ -144,17 +144,17 @@ def _needs_batches(log: ModelLog) -> bool:
 @pytest.fixture(scope="module")
 def cleaned() -> Any:
     logs: dict[int, list[Record]] = {}
-    given, policies = {}, {}
+    contexts, policies = {}, {}
     for played in ROUNDS:
         for with_batches in (True, False):
             if with_batches or not _needs_batches(played.before):
                 name = log_id(played.name, with_batches)
                 logs[name] = [r for b in played.before.batches() for r in b.records]
-                given[name] = contexts_of(
+                contexts[name] = contexts_of(
                     played.before, with_batches=with_batches, is_forced=played.step.is_forced
                 )
                 policies[name] = _policy(played)
-    result = log_frames.cleaned(logs, given, policies)
+    result = log_frames.cleaned(logs, contexts, policies)
     kept: dict[int, list[int]] = {name: [] for name in logs}
     for row in log_frames.retained(result):
         kept[row["log_id"]].append(row["offset"])
@@ -209,11 +209,11 @@ def _questions(case: Case) -> list[Asked]:
             log.last_stable = int(step.given.get("uncleanable", log.log_end))
             clean_round(log, case.config, step.now_ms, cleanable_range(log, case.config, step.now_ms))
         else:
-            asked.append(Asked(f"{case.name}-{i}", _told(_copy(log), step), step))
+            asked.append(Asked(f"{case.name}-{i}", _with_offsets(_copy(log), step), step))
     return asked
 
 
-def _told(log: ModelLog, step: Step) -> ModelLog:
+def _with_offsets(log: ModelLog, step: Step) -> ModelLog:
     checkpoint = step.given.get("ckpt", "none")
     log.checkpoint = None if checkpoint == "none" else int(checkpoint)
     log.log_start = int(step.given.get("logStart", 0))
@@ -238,21 +238,21 @@ def test_ranges_and_sums(asked: Asked) -> None:
 
     states = [_state(log, i) for i in range(len(log.segments))]
     bounds = log_bounds(contexts_of(log, with_batches=False), 0, log.log_end)
-    found = segmented_range(states, bounds, log.checkpoint, policy)
-    assert found.first_uncleanable_offset == model.bound
-    assert (found.first_dirty_offset, found.checkpoint_reset) == (model.first_dirty, model.reset)
-    ratio = segmented_ratio(states, found, policy)
+    cleanable = segmented_range(states, bounds, log.checkpoint, policy)
+    assert cleanable.first_uncleanable_offset == model.bound
+    assert (cleanable.first_dirty_offset, cleanable.checkpoint_reset) == (model.first_dirty, model.reset)
+    ratio = segmented_ratio(states, cleanable, policy)
     assert (ratio.clean_bytes, ratio.cleanable_bytes) == (clean_bytes, cleanable_bytes)
     assert ratio.compaction_delay_ms == delay_ms
     if "ratio" in step.expected:
         assert ratio.ratio == pytest.approx(float(step.expected["ratio"]), abs=1e-6)
 
 
-def _check(step: Step, found: Range, sums: dict[str, int], delay_ms: int) -> None:
+def _check(step: Step, cleanable: Range, sums: dict[str, int], delay_ms: int) -> None:
     figures: dict[str, object] = {
-        "firstDirty": found.first_dirty,
-        "firstUncleanableDirty": found.first_uncleanable,
-        "LogToClean.firstUncleanable": found.bound,
+        "firstDirty": cleanable.first_dirty,
+        "firstUncleanableDirty": cleanable.first_uncleanable,
+        "LogToClean.firstUncleanable": cleanable.bound,
         "maxCompactionDelay": delay_ms,
         **sums,
     }
@@ -260,7 +260,7 @@ def _check(step: Step, found: Range, sums: dict[str, int], delay_ms: int) -> Non
         if name in step.expected:
             assert value == int(step.expected[name]), name
     if "resetCheckpoint" in step.expected:
-        assert found.reset == (step.expected["resetCheckpoint"] == "yes")
+        assert cleanable.reset == (step.expected["resetCheckpoint"] == "yes")
 
 
 def _state(log: ModelLog, i: int) -> SegmentState:

@@ -114,7 +114,7 @@ def test_closed_form_is_the_literal_procedure(records: list[Record], setup: Setu
         scan.feed(rows.offset[part], previous[part], rows.has_key[part], rows.is_aborted[part])
     spans = spans_of(limits, scan, None)
     horizon_ms = NOW_MS + setup.retention_ms
-    found = decide(
+    decision = decide(
         rows,
         Rounds(
             np.array([span.next_offset for span in spans]),
@@ -133,9 +133,9 @@ def test_closed_form_is_the_literal_procedure(records: list[Record], setup: Setu
         null_keys="keep" if setup.keep_keyless else "drop",
     )
     fates, nexts = literal(records, plain, first_dirty, horizons, setup.rounds)
-    mine = {
+    closed_fates = {
         int(offset): (Verdict(int(verdict)).name.lower(), int(number))
-        for offset, verdict, number in zip(rows.offset, found.verdict, found.round, strict=True)
+        for offset, verdict, number in zip(rows.offset, decision.verdict, decision.round, strict=True)
     }
-    assert mine == fates
+    assert closed_fates == fates
     assert [span.next_offset for span in spans] == nexts

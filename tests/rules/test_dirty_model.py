@@ -50,40 +50,40 @@ def records_of(log: ModelLog) -> list[Record]:
 def test_range_sums_delay_and_eligibility_are_the_model_s(seed: int) -> None:
     made = random_log(seed, transactions=False)
     expected = cleanable_range(made.log, made.config, NOW_MS)
-    found = look(records_of(made.log), contexts_of(made.log), policy_of(made.config), pieces=1 + seed % 5)
-    assert (found.range.first_dirty_offset, found.range.first_uncleanable_offset) == (
+    dirtiness = look(records_of(made.log), contexts_of(made.log), policy_of(made.config), pieces=1 + seed % 5)
+    assert (dirtiness.range.first_dirty_offset, dirtiness.range.first_uncleanable_offset) == (
         expected.first_dirty,
         expected.bound,
     )
-    assert found.range.checkpoint_reset == expected.reset
-    assert (found.ratio.clean_bytes, found.ratio.cleanable_bytes) == byte_sums(made.log, expected)
+    assert dirtiness.range.checkpoint_reset == expected.reset
+    assert (dirtiness.ratio.clean_bytes, dirtiness.ratio.cleanable_bytes) == byte_sums(made.log, expected)
     delay_ms = compaction_delay(made.log, made.config, expected.first_dirty, NOW_MS)
-    assert found.ratio.compaction_delay_ms == delay_ms
-    assert found.eligible == is_eligible(made.log, made.config, NOW_MS)
+    assert dirtiness.ratio.compaction_delay_ms == delay_ms
+    assert dirtiness.eligible == is_eligible(made.log, made.config, NOW_MS)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_would_go_goes(seed: int) -> None:
     made = random_log(seed, transactions=False)
     config = replace(made.config, offset_map_limit=None, cleanup_policy=frozenset({"compact"}))
-    found = look(records_of(made.log), contexts_of(made.log), policy_of(config))
+    dirtiness = look(records_of(made.log), contexts_of(made.log), policy_of(config))
     log = copy.deepcopy(made.log)
-    if not found.ratio.cleanable_bytes:
-        assert found.gain.removable_records == 0
+    if not dirtiness.ratio.cleanable_bytes:
+        assert dirtiness.gain.removable_records == 0
         return
     done = clean_round(log, config, NOW_MS, cleanable_range(log, config, NOW_MS))
-    assert found.gain.removable_records == len(records_of(made.log)) - len(records_of(log))
-    assert found.gain.keyless_records == done.invalid
-    assert found.gain.map_entries == done.map_entries
+    assert dirtiness.gain.removable_records == len(records_of(made.log)) - len(records_of(log))
+    assert dirtiness.gain.keyless_records == done.invalid
+    assert dirtiness.gain.map_entries == done.map_entries
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_small_map_needs_the_model_s_rounds(seed: int) -> None:
     made = random_log(seed, transactions=False)
     config = replace(made.config, cleanup_policy=frozenset({"compact"}), delete_retention_ms=10**9)
-    found = look(records_of(made.log), contexts_of(made.log), policy_of(config))
+    dirtiness = look(records_of(made.log), contexts_of(made.log), policy_of(config))
     rounds = turn(copy.deepcopy(made.log), config, NOW_MS, rounds=None, respect_ratio=False)
-    assert found.gain.rounds == len(rounds)
+    assert dirtiness.gain.rounds == len(rounds)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -95,6 +95,6 @@ def test_rolled_segments_are_the_model_s(seed: int) -> None:
     expected = cleanable_range(
         replace(made.log, segments=rolled), replace(config, max_compaction_lag_ms=2**63 - 1), NOW_MS
     )
-    found = look(records_of(made.log), context, policy_of(config))
-    assert [s.base_offset for s in found.segments or ()] == [s.base_offset for s in rolled]
-    assert found.range.first_uncleanable_offset == expected.bound
+    dirtiness = look(records_of(made.log), context, policy_of(config))
+    assert [s.base_offset for s in dirtiness.segments or ()] == [s.base_offset for s in rolled]
+    assert dirtiness.range.first_uncleanable_offset == expected.bound

@@ -32,12 +32,12 @@ def random_records(chance: random.Random) -> list[Record]:
 
 def horizons_by_offset(records: list[Record], context: LogContext) -> dict[int, int]:
     """The rounds' intervals spelled out: each record has the horizon of the first round that reached it."""
-    found = {}
-    for one in records:
-        reached = [h for h in context.horizons if one.offset < h.rewritten_end_offset]
+    horizons = {}
+    for log_record in records:
+        reached = [h for h in context.horizons if log_record.offset < h.rewritten_end_offset]
         if reached:
-            found[one.offset] = reached[0].delete_horizon_ms
-    return found
+            horizons[log_record.offset] = reached[0].delete_horizon_ms
+    return horizons
 
 
 @pytest.mark.parametrize(("remembers", "seed"), [(False, 1), (True, 2), (True, 3)])
@@ -59,11 +59,11 @@ def test_every_log_s_scan_is_the_slow_one_s(remembers: bool, seed: int) -> None:
 
     table = index_table(shuffled)
     lookups = {log_id: lookup_for(context[log_id], policy) for log_id in logs}
-    found = scan_logs(keyed_rows(table), shares_of(table), lookups, plans)
+    scans = scan_logs(keyed_rows(table), shares_of(table), lookups, plans)
 
     for log_id, records in logs.items():
         horizons = horizons_by_offset(records, context[log_id])
-        assert found[log_id] == scan(records, plans[log_id], horizons), log_id
+        assert scans[log_id] == scan(records, plans[log_id], horizons), log_id
 
 
 def test_a_record_that_stands_twice_counts_once() -> None:

@@ -57,7 +57,7 @@ def test_the_gain_is_what_a_round_removes(seed: int) -> None:
     stable = chance.choice([None, records[chance.randrange(60)].offset])
     context = LogContext(checkpoint_offset=checkpoint, last_stable_offset=stable)
     policy = Policy(now_ms=NOW_MS, min_compaction_lag_ms=lag_ms)
-    found = look(records, context, policy, horizons=horizons, pieces=chance.randrange(1, 9))
+    dirtiness = look(records, context, policy, horizons=horizons, pieces=chance.randrange(1, 9))
 
     first_dirty = records[0].offset if checkpoint is None else checkpoint
     end_offset = records[-1].offset + 1
@@ -65,13 +65,13 @@ def test_the_gain_is_what_a_round_removes(seed: int) -> None:
         r.offset for r in records if r.offset >= first_dirty and lag_ms and r.timestamp_ms > NOW_MS - lag_ms
     ]
     bound = max(first_dirty, min([end_offset, end_offset if stable is None else stable, *young[:1]]))
-    assert found.range.first_dirty_offset == first_dirty
-    assert found.range.first_uncleanable_offset == bound
+    assert dirtiness.range.first_dirty_offset == first_dirty
+    assert dirtiness.range.first_uncleanable_offset == bound
     clean = sum(size(r) for r in records if r.offset < first_dirty)
     cleanable = sum(size(r) for r in records if first_dirty <= r.offset < bound)
-    assert (found.ratio.clean_bytes, found.ratio.cleanable_bytes) == (clean, cleanable)
+    assert (dirtiness.ratio.clean_bytes, dirtiness.ratio.cleanable_bytes) == (clean, cleanable)
     gone = removed(records, first_dirty, bound, horizons) if bound > first_dirty else defaultdict(list)
-    gain = found.gain
+    gain = dirtiness.gain
     assert (gain.superseded_records, gain.keyless_records, gain.due_tombstones) == (
         *(len(gone["superseded"]), len(gone["keyless"])),
         len(gone["due"]),
@@ -88,7 +88,7 @@ def test_rounds_and_pieces_do_not_depend_on_each_other(seed: int) -> None:
     records = random_log(chance, 200)
     limit = chance.randrange(1, 12)
     policy = with_map_of(limit, Policy(now_ms=NOW_MS))
-    found = look(records, LogContext(), policy, pieces=chance.randrange(1, 20))
+    dirtiness = look(records, LogContext(), policy, pieces=chance.randrange(1, 20))
     rounds, keys = 1, set()
     for one in records:
         if one.key is None:
@@ -96,16 +96,16 @@ def test_rounds_and_pieces_do_not_depend_on_each_other(seed: int) -> None:
         if len(keys) == limit:
             rounds, keys = rounds + 1, set()
         keys.add(one.key)
-    assert found.gain.rounds == rounds
+    assert dirtiness.gain.rounds == rounds
 
 
 def test_told_segments_are_summed_whole_and_the_half_clean_one_twice() -> None:
     # Case G03: two segments of 188 bytes, checkpoint 1 inside the first.
     records = [record("1", "a", offset=offset) for offset in range(4)]
     segments = (Segment(0, 188), Segment(2, 188), Segment(4, 0))
-    found = look(records, LogContext(checkpoint_offset=1, segments=segments), Policy(now_ms=NOW_MS))
-    assert (found.ratio.clean_bytes, found.ratio.cleanable_bytes) == (188, 376)
-    assert round(found.ratio.ratio, 6) == 0.666667
+    dirtiness = look(records, LogContext(checkpoint_offset=1, segments=segments), Policy(now_ms=NOW_MS))
+    assert (dirtiness.ratio.clean_bytes, dirtiness.ratio.cleanable_bytes) == (188, 376)
+    assert round(dirtiness.ratio.ratio, 6) == 0.666667
 
 
 def test_the_ratio_must_exceed_the_threshold() -> None:
@@ -113,9 +113,10 @@ def test_the_ratio_must_exceed_the_threshold() -> None:
     records = [record("1", "a", offset=offset) for offset in range(6)]
     segments = tuple(Segment(offset, 94) for offset in range(6))
     context = LogContext(checkpoint_offset=2, last_stable_offset=4, log_end_offset=6, segments=segments)
-    found = look(records, context, Policy(now_ms=NOW_MS))
-    assert (found.ratio.clean_bytes, found.ratio.cleanable_bytes, found.ratio.ratio) == (188, 188, 0.5)
-    assert (found.eligible, found.binding_limit) == (False, "ratio")
+    dirtiness = look(records, context, Policy(now_ms=NOW_MS))
+    ratio = dirtiness.ratio
+    assert (ratio.clean_bytes, ratio.cleanable_bytes, ratio.ratio) == (188, 188, 0.5)
+    assert (dirtiness.eligible, dirtiness.binding_limit) == (False, "ratio")
 
 
 def test_the_maximum_lag_makes_a_log_eligible_one_millisecond_after_it() -> None:
@@ -130,9 +131,9 @@ def test_the_maximum_lag_makes_a_log_eligible_one_millisecond_after_it() -> None
         (1400003600001, 4, 0, "nothing dirty"),
     ):
         policy = Policy(now_ms=now_ms, min_cleanable_dirty_ratio=1.0, max_compaction_lag_ms=3600000)
-        found = look(records, LogContext(checkpoint_offset=checkpoint, segments=context.segments), policy)
-        assert (found.ratio.compaction_delay_ms, found.binding_limit) == (delay_ms, binding)
-        assert found.eligible == (delay_ms > 0)
+        dirtiness = look(records, LogContext(checkpoint_offset=checkpoint, segments=context.segments), policy)
+        assert (dirtiness.ratio.compaction_delay_ms, dirtiness.binding_limit) == (delay_ms, binding)
+        assert dirtiness.eligible == (delay_ms > 0)
 
 
 @pytest.mark.parametrize(
@@ -153,29 +154,29 @@ def test_the_limit_that_binds_is_named(context: LogContext, policy: Policy, bind
 
 def test_without_a_checkpoint_everything_is_dirty_and_the_first_repeated_key_makes_an_estimate() -> None:
     records = [record(key, "v", offset=offset) for offset, key in enumerate("abcb")]
-    one = scanned(records, Policy(now_ms=NOW_MS))
-    assert assess(one, one.settings[0]).ratio.ratio == 1.0
-    supposed = estimate(one, one.settings[0])
+    log = scanned(records, Policy(now_ms=NOW_MS))
+    assert assess(log, log.settings[0]).ratio.ratio == 1.0
+    supposed = estimate(log, log.settings[0])
     assert supposed.range.first_dirty_offset == 3
     assert supposed.ratio.ratio == size(records[3]) / sum(size(record) for record in records)
 
 
 def test_a_dump_without_repeated_keys_could_be_all_clean() -> None:
-    one = scanned(
+    log = scanned(
         [record(key, "v", offset=offset) for offset, key in enumerate("abc")], Policy(now_ms=NOW_MS)
     )
-    supposed = estimate(one, one.settings[0])
+    supposed = estimate(log, log.settings[0])
     assert (supposed.range.first_dirty_offset, supposed.ratio.ratio) == (3, 0.0)
 
 
 def test_rolled_segments_shield_the_active_one_and_the_perfect_gain_ignores_it() -> None:
     records = [record(key, "v", offset=offset) for offset, key in enumerate("abcaab")]
-    one = scanned(records, Policy(now_ms=NOW_MS, segment_bytes=240))
-    looked = assess(one, one.settings[0])
-    assert [segment.base_offset for segment in looked.segments or ()] == [0, 3]
-    assert looked.range.first_uncleanable_offset == 3
-    assert looked.gain.superseded_records == 0
-    assert perfect_gain(one).superseded_records == 3
+    log = scanned(records, Policy(now_ms=NOW_MS, segment_bytes=240))
+    dirtiness = assess(log, log.settings[0])
+    assert [segment.base_offset for segment in dirtiness.segments or ()] == [0, 3]
+    assert dirtiness.range.first_uncleanable_offset == 3
+    assert dirtiness.gain.superseded_records == 0
+    assert perfect_gain(log).superseded_records == 3
 
 
 def test_horizons_still_to_come_are_told_of_the_latest_tombstones() -> None:
@@ -184,9 +185,9 @@ def test_horizons_still_to_come_are_told_of_the_latest_tombstones() -> None:
         *(record("a", "v", offset=2), tombstone("c", offset=3)),
     ]
     horizons = {0: NOW_MS + 1, 1: NOW_MS + 7, 3: NOW_MS - 1}
-    one = scanned(records, Policy(now_ms=NOW_MS), horizons=horizons)
-    assert (one.scan.next_due_ms, one.scan.last_due_ms) == (NOW_MS + 7, NOW_MS + 7)
-    gain = assess(one, one.settings[0]).gain
+    log = scanned(records, Policy(now_ms=NOW_MS), horizons=horizons)
+    assert (log.scan.next_due_ms, log.scan.last_due_ms) == (NOW_MS + 7, NOW_MS + 7)
+    gain = assess(log, log.settings[0]).gain
     assert (gain.tombstones, gain.stamped_tombstones, gain.due_tombstones) == (2, 2, 1)
 
 

@@ -61,14 +61,14 @@ def logged_rounds(case: GoldenCase, i: int, log: Log) -> list[LoggedRound]:
 
 def contexts_of(case: GoldenCase, i: int, log: Log, *, with_batches: bool) -> LogContext:
     stage = case.pairs[i][0]
-    told = case.stage_log(stage, log)
+    facts = case.stage_log(stage, log)
     table = case.batches(stage) if with_batches else None
     return LogContext(
-        segments=told.segments,
+        segments=facts.segments,
         batches=tuple(table[log]) if table else None,
-        log_start_offset=told.log_start_offset,
-        log_end_offset=told.log_end_offset,
-        last_stable_offset=told.last_stable_offset,
+        log_start_offset=facts.log_start_offset,
+        log_end_offset=facts.log_end_offset,
+        last_stable_offset=facts.last_stable_offset,
         checkpoint_offset=case.checkpoint_before(i).get(log),
     )
 
@@ -125,22 +125,22 @@ def test_engine_leaves_what_the_broker_left(cleaned: Cleaned, case: GoldenCase, 
     offsets, checkpoint = case.offsets(after), case.checkpoint(after)
     for log in case.logs:
         name = log_id(case.name, i, log, True)
-        found, told = cleaned.logs[name], case.stage_log(after, log)
+        cleaning, expected = cleaned.logs[name], case.stage_log(after, log)
         assert sorted(cleaned.kept[name]) == offsets[log]
-        assert found.checkpoint_offset == checkpoint.get(log)
-        assert found.log_start_offset == told.log_start_offset
-        assert [s.base_offset for s in found.segments or ()] == [s.base_offset for s in told.segments]
-        check_rounds(found, logged_rounds(case, i, log), UNSEEN_WRITTEN.get((case.name, i), 0))
+        assert cleaning.checkpoint_offset == checkpoint.get(log)
+        assert cleaning.log_start_offset == expected.log_start_offset
+        assert [s.base_offset for s in cleaning.segments or ()] == [s.base_offset for s in expected.segments]
+        check_rounds(cleaning, logged_rounds(case, i, log), UNSEEN_WRITTEN.get((case.name, i), 0))
 
 
-def check_rounds(found: LogCleaning, logged: list[LoggedRound], unseen_written: int = 0) -> None:
-    assert len(found.rounds) == len(logged)
-    for mine, broker in zip(found.rounds, logged, strict=True):
-        assert mine.span.first_dirty_offset == broker.first_dirty_offset
-        assert mine.span.next_offset == broker.next_dirty_offset
-        assert mine.messages_read == broker.messages_read
-        assert mine.messages_written + unseen_written == broker.messages_written
-        assert mine.invalid_messages_read == broker.invalid_messages_read
+def check_rounds(cleaning: LogCleaning, logged: list[LoggedRound], unseen_written: int = 0) -> None:
+    assert len(cleaning.rounds) == len(logged)
+    for round_, broker in zip(cleaning.rounds, logged, strict=True):
+        assert round_.span.first_dirty_offset == broker.first_dirty_offset
+        assert round_.span.next_offset == broker.next_dirty_offset
+        assert round_.messages_read == broker.messages_read
+        assert round_.messages_written + unseen_written == broker.messages_written
+        assert round_.invalid_messages_read == broker.invalid_messages_read
 
 
 @pytest.mark.parametrize(("case", "i"), PAIRS, ids=IDS)
@@ -148,9 +148,9 @@ def test_segment_sizes_are_the_brokers(cleaned: Cleaned, case: GoldenCase, i: in
     if case.name[:3] in {"w09", "w18", "w20"}:  # recompressed; unseen records; producers idle for years
         return
     for log in case.logs:
-        found = cleaned.logs[log_id(case.name, i, log, True)]
-        told = case.stage_log(case.pairs[i][1], log)
-        assert [s.size_bytes for s in found.segments or ()] == [s.size_bytes for s in told.segments]
+        cleaning = cleaned.logs[log_id(case.name, i, log, True)]
+        expected = case.stage_log(case.pairs[i][1], log)
+        assert [s.size_bytes for s in cleaning.segments or ()] == [s.size_bytes for s in expected.segments]
 
 
 @pytest.mark.parametrize(("case", "i"), PAIRS, ids=IDS)
@@ -167,18 +167,18 @@ def test_records_and_segments_are_enough_without_horizons_and_transactions(
 @pytest.fixture(scope="module")
 def chained() -> Iterator[dict[tuple[str, int, Log], tuple[LogCleaning, list[int]]]]:
     """Pair after pair with the checkpoint and the horizons that the run before left, and no batches."""
-    found: dict[tuple[str, int, Log], tuple[LogCleaning, list[int]]] = {}
+    results: dict[tuple[str, int, Log], tuple[LogCleaning, list[int]]] = {}
     for i in range(max(len(case.pairs) for case in CHAINED)):
         logs, context, policies = {}, {}, {}
         present = [(case, log) for case in CHAINED if i < len(case.pairs) for log in case.logs]
         for case, log in present:
             name = log_id(case.name, log)
             logs[name] = records_of(case, i, log)
-            told = contexts_of(case, i, log, with_batches=False)
-            before = found[case.name, i - 1, log][0] if i else None
+            facts = contexts_of(case, i, log, with_batches=False)
+            before = results[case.name, i - 1, log][0] if i else None
             context[name] = LogContext(
-                segments=told.segments,
-                log_end_offset=told.log_end_offset,
+                segments=facts.segments,
+                log_end_offset=facts.log_end_offset,
                 checkpoint_offset=before.checkpoint_offset if before else None,
                 horizons=before.horizons if before else (),
             )
@@ -186,15 +186,15 @@ def chained() -> Iterator[dict[tuple[str, int, Log], tuple[LogCleaning, list[int
         result = Cleaned(log_frames.cleaned(logs, context, policies))
         for case, log in present:
             name = log_id(case.name, log)
-            found[case.name, i, log] = result.logs[name], sorted(result.kept[name])
-    return found
+            results[case.name, i, log] = result.logs[name], sorted(result.kept[name])
+    return results
 
 
 @pytest.mark.parametrize("case", CHAINED, ids=lambda case: case.name)
 def test_remembered_horizons_stand_for_batches(chained: Any, case: GoldenCase) -> None:
     for i, (_, after) in enumerate(case.pairs):
         for log in case.logs:
-            found, kept = chained[case.name, i, log]
+            cleaning, kept = chained[case.name, i, log]
             assert kept == case.offsets(after)[log]
-            assert found.checkpoint_offset == case.checkpoint(after).get(log)
-            check_rounds(found, logged_rounds(case, i, log))
+            assert cleaning.checkpoint_offset == case.checkpoint(after).get(log)
+            check_rounds(cleaning, logged_rounds(case, i, log))

@@ -118,7 +118,7 @@ def test_tasks_write_one_file_in_place(
     parts = run(path, tmp_path / "parts", 3, drop_tombstones=drop_tombstones)
     place = run(path, tmp_path / "place", 3, drop_tombstones=drop_tombstones, whole_begin=b"begin")
 
-    assert {one.part for one in place.fragments} == {WHOLE}
+    assert {fragment.part for fragment in place.fragments} == {WHOLE}
     assert left(tmp_path / "place", place) == left(tmp_path / "parts", parts)
     survivors, _, _ = left(tmp_path / "parts", parts)
     assert (tmp_path / "place" / WHOLE).read_bytes() == b"begin" + survivors
@@ -131,10 +131,10 @@ def test_what_tasks_write_in_folders_of_their_own_comes_to_the_drivers_in_order(
     small_passes.setattr(task_files, "_BLOCK_BYTES", 500)
     small_passes.setattr(task_files, "_TAKEN_BYTES", 2_000)
     small_passes.setenv("TMPDIR", str(tmp_path))
-    here = run(path, tmp_path / "here", 3)
+    in_place = run(path, tmp_path / "here", 3)
     brought = run(path, tmp_path / "brought", 3, is_afar=True)
 
-    assert left(tmp_path / "brought", brought) == left(tmp_path / "here", here)
+    assert left(tmp_path / "brought", brought) == left(tmp_path / "here", in_place)
     names = {one.name for one in (tmp_path / "brought").iterdir()}
     assert {name for name in names if name.startswith("part-")} == {one.part for one in brought.fragments}
     assert not list(tmp_path.glob(".kcompact-*"))

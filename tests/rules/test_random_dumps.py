@@ -138,13 +138,13 @@ def _log_bytes(record: Record) -> int:
 def test_unsegmented_dumps_are_cleaned_as_the_oracle_says() -> None:
     dumps = {seed: Unsegmented(seed) for seed in SEEDS}
     result = cleaned(
-        {seed: one.records for seed, one in dumps.items()},
-        {seed: one.context() for seed, one in dumps.items()},
-        {seed: one.policy for seed, one in dumps.items()},
+        {seed: dump.records for seed, dump in dumps.items()},
+        {seed: dump.context() for seed, dump in dumps.items()},
+        {seed: dump.policy for seed, dump in dumps.items()},
     )
     kept = _kept(result)
-    for seed, one in dumps.items():
-        offsets, checkpoint = one.expected()
+    for seed, dump in dumps.items():
+        offsets, checkpoint = dump.expected()
         assert [offset for offset, _ in kept[seed]] == offsets, seed
         assert result.logs[seed].checkpoint_offset == checkpoint, seed
     assert sum(len(log.rounds) > 1 for log in result.logs.values()) > len(SEEDS) // 10
@@ -198,19 +198,19 @@ def test_rolled_segments_are_cleaned_as_the_model_says(index_bytes: int) -> None
         policies[seed] = with_map_of(config.offset_map_limit, policy)
         turn(model, config, NOW_MS, respect_ratio=False)
         expected[seed] = model
-    told = {
+    contexts = {
         seed: LogContext(
             checkpoint_offset=random_log(seed, transactions=False).log.checkpoint,
             log_end_offset=expected[seed].log_end,
         )
         for seed in SEEDS
     }
-    result = cleaned(logs, told, policies)
+    result = cleaned(logs, contexts, policies)
     kept = _kept(result)
     for seed, model in expected.items():
         left = [r.offset for b in model.batches() for r in b.records]
         assert [offset for offset, _ in kept[seed]] == left, seed
-        found = [(s.base_offset, s.size_bytes) for s in result.logs[seed].segments or ()]
+        sizes = [(s.base_offset, s.size_bytes) for s in result.logs[seed].segments or ()]
         if index_bytes > 40:  # without batches, index files are estimated, and merging with them
-            assert found == [(s.base_offset, s.size_bytes) for s in model.segments], seed
+            assert sizes == [(s.base_offset, s.size_bytes) for s in model.segments], seed
         assert result.logs[seed].checkpoint_offset == model.checkpoint, seed

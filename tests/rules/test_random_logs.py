@@ -47,69 +47,70 @@ def _policy(setup: RandomLog) -> Policy:
 @pytest.fixture(scope="module", params=[True, False], ids=["batches", "records"])
 def played(request: pytest.FixtureRequest) -> Any:
     expected = {seed: _expected(random_log(seed, transactions=request.param)) for seed in SEEDS}
-    logs, given, policies = {}, {}, {}
-    for seed, one in expected.items():
-        logs[seed] = [r for b in one.setup.log.batches() for r in b.records]
-        given[seed] = contexts_of(one.setup.log, with_batches=request.param)
-        policies[seed] = _policy(one.setup)
-    found = {}
-    for seed, one in expected.items():  # each the only log of its broker: a turn goes over all logs
-        result = cleaned({seed: logs[seed]}, {seed: given[seed]}, {seed: policies[seed]})
+    logs, contexts, policies = {}, {}, {}
+    for seed, model in expected.items():
+        logs[seed] = [r for b in model.setup.log.batches() for r in b.records]
+        contexts[seed] = contexts_of(model.setup.log, with_batches=request.param)
+        policies[seed] = _policy(model.setup)
+    results = {}
+    for seed, model in expected.items():  # each the only log of its broker: a turn goes over all logs
+        result = cleaned({seed: logs[seed]}, {seed: contexts[seed]}, {seed: policies[seed]})
         if not overtaken(result.logs[seed]):
-            found[seed] = one, result.logs[seed], sorted(row["offset"] for row in retained(result))
-    return found
+            results[seed] = model, result.logs[seed], sorted(row["offset"] for row in retained(result))
+    return results
 
 
-def overtaken(found: LogCleaning) -> bool:
+def overtaken(cleaning: LogCleaning) -> bool:
     """Whether retention has moved the log start beyond the next round: the run ends there, and says so."""
-    return any("overtaken" in note for note in found.notes)
+    return any("overtaken" in note for note in cleaning.notes)
 
 
 def test_records_checkpoint_and_log_start_are_the_models(played: Any) -> None:
-    for seed, (expected, found, kept) in played.items():
+    for seed, (expected, cleaning, kept) in played.items():
         log = expected.after
         offsets = [r.offset for b in log.batches() for r in b.records if r.offset >= log.log_start]
         assert kept == offsets, seed
-        assert found.checkpoint_offset == log.checkpoint, seed
-        assert found.log_start_offset == log.log_start, seed
+        assert cleaning.checkpoint_offset == log.checkpoint, seed
+        assert cleaning.log_start_offset == log.log_start, seed
 
 
 def test_rounds_are_the_models(played: Any) -> None:
-    for seed, (expected, found, _) in played.items():
-        assert [_figures(one) for one in expected.rounds] == _engine_figures(found), seed
+    for seed, (expected, cleaning, _) in played.items():
+        assert [_figures(model_round) for model_round in expected.rounds] == _engine_figures(cleaning), seed
 
 
-def _figures(one: Round) -> tuple[int, ...]:
-    span = (one.first_dirty, one.next_offset, one.map_entries)
-    return (*span, one.messages_read, one.messages_written, one.invalid, one.bytes_read, one.bytes_written)
+def _figures(model: Round) -> tuple[int, ...]:
+    span = (model.first_dirty, model.next_offset, model.map_entries)
+    messages = (model.messages_read, model.messages_written, model.invalid)
+    return (*span, *messages, model.bytes_read, model.bytes_written)
 
 
-def _engine_figures(found: LogCleaning) -> list[tuple[int, ...]]:
+def _engine_figures(cleaning: LogCleaning) -> list[tuple[int, ...]]:
     return [
         (
-            one.span.first_dirty_offset,
-            one.span.next_offset,
-            one.map_entries,
-            one.messages_read,
-            one.messages_written,
-            one.invalid_messages_read,
-            one.bytes_read,
-            one.bytes_written,
+            engine_round.span.first_dirty_offset,
+            engine_round.span.next_offset,
+            engine_round.map_entries,
+            engine_round.messages_read,
+            engine_round.messages_written,
+            engine_round.invalid_messages_read,
+            engine_round.bytes_read,
+            engine_round.bytes_written,
         )
-        for one in found.rounds
+        for engine_round in cleaning.rounds
     ]
 
 
 def test_segments_are_the_models(played: Any) -> None:
-    for seed, (expected, found, _) in played.items():
-        mine = [(s.base_offset, s.size_bytes) for s in found.segments or ()]
-        assert mine == [(s.base_offset, s.size_bytes) for s in expected.after.segments], seed
+    for seed, (expected, cleaning, _) in played.items():
+        sizes = [(s.base_offset, s.size_bytes) for s in cleaning.segments or ()]
+        assert sizes == [(s.base_offset, s.size_bytes) for s in expected.after.segments], seed
 
 
 def test_the_random_logs_are_worth_it(played: Any) -> None:
     """Most logs are cleaned, many in several rounds, some are cut by retention."""
     assert len(played) > len(SEEDS) * 0.95
-    found = [found for _, found, _ in played.values()]
-    assert sum(bool(log.rounds) for log in found) > len(SEEDS) // 3
-    assert sum(len(log.rounds) > 1 for log in found) > len(SEEDS) // 20
-    assert sum(log.log_start_offset > log.bounds.log_start_offset for log in found) > len(SEEDS) // 20
+    logs = [log for _, log, _ in played.values()]
+    assert sum(bool(log.rounds) for log in logs) > len(SEEDS) // 3
+    assert sum(len(log.rounds) > 1 for log in logs) > len(SEEDS) // 20
+    assert sum(log.log_start_offset > log.bounds.log_start_offset for log in logs) > len(SEEDS) // 20

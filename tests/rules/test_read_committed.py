@@ -18,12 +18,12 @@ def summary(present: set[int]) -> list[LogSummary]:
 
 
 def aborted_of(present: set[int], committed: set[int], stable: int | None) -> tuple[set[int], int | None]:
-    told, _ = with_read_committed(
+    contexts, _ = with_read_committed(
         {7: LogContext(last_stable_offset=stable)}, summary(present), summary(committed) if committed else []
     )
-    ranges = told[7].aborted
+    ranges = contexts[7].aborted
     aborted = {offset for r in ranges for offset in range(r.first_offset, r.last_offset + 1)}
-    return aborted, told[7].last_stable_offset
+    return aborted, contexts[7].last_stable_offset
 
 
 STAGES = [
@@ -43,8 +43,8 @@ def test_the_pair_tells_what_a_brokers_batches_tell(case: GoldenCase, stage: str
     aborted, _ = aborted_of(present, committed, stable)
 
     ranges = aborted_ranges((case.batches(stage) or {})[case.logs[0]])
-    told = {offset for r in ranges for offset in range(r.first_offset, r.last_offset + 1)}
-    assert aborted == {offset for offset in told & present if offset < stable}
+    in_batches = {offset for r in ranges for offset in range(r.first_offset, r.last_offset + 1)}
+    assert aborted == {offset for offset in in_batches & present if offset < stable}
 
 
 @given(offsets, st.data())

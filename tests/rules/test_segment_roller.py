@@ -20,11 +20,11 @@ def bases(settings: RollSettings, rows: list[tuple[int, int, int]], pieces: int 
     """Base offsets of the segments of (offset, timestamp, bytes) rows that are fed in some pieces."""
     table = np.array(rows, np.int64).reshape(-1, 3)
     roller = Roller(settings)
-    found: list[int] = []
+    offsets: list[int] = []
     for part in np.array_split(table, pieces):
         appends = Appends(part[:, 0], part[:, 1], part[:, 2])
-        found += [int(appends.offsets[start]) for start in roller.starts(appends)]
-    return found
+        offsets += [int(appends.offsets[start]) for start in roller.starts(appends)]
+    return offsets
 
 
 def test_a_segment_ends_before_the_append_that_would_exceed_its_size() -> None:

@@ -36,14 +36,14 @@ def test_segments_merge_by_their_sizes_before_the_round(
     segments: list[tuple[int, int]], segment_bytes: int, uncleanable: int, groups: list[list[int]]
 ) -> None:
     states = [SegmentState(base, size) for base, size in segments]
-    found = group_segments(states, Policy(segment_bytes=segment_bytes), uncleanable)
-    assert [[segment.base_offset for segment in group] for group in found] == groups
+    merged = group_segments(states, Policy(segment_bytes=segment_bytes), uncleanable)
+    assert [[segment.base_offset for segment in group] for group in merged] == groups
 
 
 def test_index_sizes_limit_merging() -> None:
     states = [SegmentState(10 * i, 100, offset_index_bytes=80, time_index_bytes=120) for i in range(4)]
-    found = group_segments(states, Policy(segment_index_bytes=240), 40)
-    assert [len(group) for group in found] == [2, 2]
+    merged = group_segments(states, Policy(segment_index_bytes=240), 40)
+    assert [len(group) for group in merged] == [2, 2]
 
 
 COMPACT_DELETE = frozenset({"compact", "delete"})
@@ -115,10 +115,10 @@ def test_byte_sums(
     records: int, log_start: int, checkpoint: int, clean: int, cleanable: int, *, reset: bool
 ) -> None:
     segments, policy = _wishing_well(records), Policy()
-    found = segmented_range(segments, LogBounds(log_start, records, records), checkpoint, policy)
-    ratio = segmented_ratio(segments, found, policy)
+    cleanable_range = segmented_range(segments, LogBounds(log_start, records, records), checkpoint, policy)
+    ratio = segmented_ratio(segments, cleanable_range, policy)
     assert (ratio.clean_bytes, ratio.cleanable_bytes) == (clean, cleanable)
-    assert found.checkpoint_reset == reset
+    assert cleanable_range.checkpoint_reset == reset
 
 
 @pytest.mark.parametrize(

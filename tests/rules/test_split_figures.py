@@ -54,24 +54,24 @@ def rows_of(split_id: int, offsets: list[int], records: list[Record]) -> pa.Tabl
 
 def expected(rows: pa.Table, offsets: list[int]) -> dict[str, int]:
     """The figures of one split, one after another."""
-    found = rows.to_pylist()
-    kept = [row for row in found if row["retained_offset"] >= 0]
+    key_rows = rows.to_pylist()
+    kept = [row for row in key_rows if row["retained_offset"] >= 0]
     kept_offsets = [row["last_offset"] for row in kept]
     gaps = [(low + 1, high) for low, high in itertools.pairwise(kept_offsets) if high - low > 1]
     first, last = (kept_offsets[0], kept_offsets[-1]) if kept else (-1, -1)
     return {
-        "split_id": found[0]["split_id"],
-        "first_offset": found[0]["last_offset"],
-        "keys": len(found),
+        "split_id": key_rows[0]["split_id"],
+        "first_offset": key_rows[0]["last_offset"],
+        "keys": len(key_rows),
         "kept": len(kept),
         "kept_bytes": sum(row["last_offset"] % 7 + 1 for row in kept),
         "tombstones_kept": sum(row["location"] & 1 for row in kept),
-        "tombstones_dropped": len(found) - len(kept),
+        "tombstones_dropped": len(key_rows) - len(kept),
         "first_kept": first,
         "last_kept": last,
         "records_before": sum(offset < first for offset in offsets),
         "records_through": sum(offset <= last for offset in offsets),
-        "removed_keys": sum(row["records_removed"] > 0 for row in found),
+        "removed_keys": sum(row["records_removed"] > 0 for row in key_rows),
         "gaps": len(gaps),
         "gap_offsets": sum(end - start for start, end in gaps),
         "gap_missing_before": sum(
@@ -83,20 +83,20 @@ def expected(rows: pa.Table, offsets: list[int]) -> dict[str, int]:
 @given(split_logs())
 def test_many_splits_at_once_are_as_each_by_itself(splits: list[tuple[list[int], list[Record]]]) -> None:
     tables = [rows_of(number, *split) for number, split in enumerate(splits)]
-    there = [number for number, table in enumerate(tables) if table.num_rows]
-    if not there:
+    numbers = [number for number, table in enumerate(tables) if table.num_rows]
+    if not numbers:
         return
     rows = pa.concat_tables(tables).combine_chunks()
     logs = [
         LogSummary(number, 7, "t", 0, first_offset=splits[number][0][0], runs=runs_of(splits[number][0]))
-        for number in there
+        for number in numbers
     ]
 
     figures = SplitFigures.of(rows, Splits.of(rows["split_id"].to_numpy()), logs)
 
-    found = [
+    figure_rows = [
         dict(zip(figures.columns, row, strict=True))
         for row in zip(*(column.tolist() for column in figures.columns.values()), strict=True)
     ]
-    assert [expected(tables[number], splits[number][0]) for number in there] == found
-    assert len(figures.gaps) == sum(row["gaps"] for row in found)
+    assert [expected(tables[number], splits[number][0]) for number in numbers] == figure_rows
+    assert len(figures.gaps) == sum(row["gaps"] for row in figure_rows)

@@ -112,45 +112,45 @@ def plan_scan(context: LogContext, settings: Sequence[Setting]) -> ScanPlan:
     )
 
 
-def assess(one: ScannedLog, setting: Setting) -> Dirtiness:
+def assess(log: ScannedLog, setting: Setting) -> Dirtiness:
     """The log under one of its settings (or one that differs from it in lag, ratio or policy words only)."""
-    found = _range_and_ratio(one, setting, one.scan.dirty)
-    return replace(found, gain=gain_below(one, found.range, setting.policy))
+    dirtiness = _range_and_ratio(log, setting, log.scan.dirty)
+    return replace(dirtiness, gain=gain_below(log, dirtiness.range, setting.policy))
 
 
-def estimate(one: ScannedLog, setting: Setting) -> Dirtiness:
+def estimate(log: ScannedLog, setting: Setting) -> Dirtiness:
     """The log as if all had been cleaned once below the first record whose key came before.
 
     An estimate for dumps without a checkpoint: no cleaner can have passed that record. The gain is empty.
     """
-    bounds = log_bounds(one.context, one.scan.first_offset, one.scan.last_offset + 1)
-    start = one.scan.estimated.start
-    supposed = replace(one.context, checkpoint_offset=start.offset if start else bounds.log_end_offset)
-    return _range_and_ratio(replace(one, context=supposed), setting, one.scan.estimated)
+    bounds = log_bounds(log.context, log.scan.first_offset, log.scan.last_offset + 1)
+    start = log.scan.estimated.start
+    context = replace(log.context, checkpoint_offset=start.offset if start else bounds.log_end_offset)
+    return _range_and_ratio(replace(log, context=context), setting, log.scan.estimated)
 
 
-def _range_and_ratio(one: ScannedLog, setting: Setting, section: DirtySection) -> Dirtiness:
-    policy, context = setting.policy, one.context
-    bounds = log_bounds(context, one.scan.first_offset, one.scan.last_offset + 1)
-    segments = _segments(one, setting)
+def _range_and_ratio(log: ScannedLog, setting: Setting, section: DirtySection) -> Dirtiness:
+    policy, context = setting.policy, log.context
+    bounds = log_bounds(context, log.scan.first_offset, log.scan.last_offset + 1)
+    segments = _segments(log, setting)
     if segments:
         cleanable = segmented_range(segments, bounds, context.checkpoint_offset, policy)
         ratio = segmented_ratio(segments, cleanable, policy)
     else:
-        young = _young(section, one.plan, policy)
+        young = _young(section, log.plan, policy)
         cleanable = unsegmented_range(bounds, context.checkpoint_offset, young.offset if young else None)
-        ratio = _unsegmented_ratio(one.scan, section, cleanable, policy)
+        ratio = _unsegmented_ratio(log.scan, section, cleanable, policy)
     return Dirtiness(setting, bounds, cleanable, ratio, Gain(), segments)
 
 
-def gain_below(one: ScannedLog, cleanable: CleanableRange, policy: Policy) -> Gain:
+def gain_below(log: ScannedLog, cleanable: CleanableRange, policy: Policy) -> Gain:
     """The gain of cleaning the range; nothing if it is empty."""
     bound = cleanable.first_uncleanable_offset
     limit = map_limit(policy)
     if bound <= cleanable.first_dirty_offset:
         return Gain(map_limit=limit)
-    mark = mark_at(one.scan, bound)
-    full = one.scan.full_maps_at[one.plan.map_limits.index(limit)] if limit is not None else []
+    mark = mark_at(log.scan, bound)
+    full = log.scan.full_maps_at[log.plan.map_limits.index(limit)] if limit is not None else []
     return Gain(
         superseded_records=mark["superseded_records"],
         superseded_bytes=mark["superseded_bytes"],
@@ -168,19 +168,19 @@ def gain_below(one: ScannedLog, cleanable: CleanableRange, policy: Policy) -> Ga
     )
 
 
-def perfect_gain(one: ScannedLog) -> Gain:
+def perfect_gain(log: ScannedLog) -> Gain:
     """The gain of cleaning every record of the log, as if nothing were held back."""
-    everything = CleanableRange(-1, one.scan.end.offset, "log end", checkpoint_reset=False)
-    return gain_below(one, everything, one.settings[0].policy)
+    everything = CleanableRange(-1, log.scan.end.offset, "log end", checkpoint_reset=False)
+    return gain_below(log, everything, log.settings[0].policy)
 
 
 def mark_at(scan: LogScan, offset: int) -> Mark:
-    """The totals below an offset that some bound of the plan lies at."""
-    noted = [segment.mark for segments in (scan.fixed, *scan.rolled) for segment in segments]
+    """The totals below an offset, which is a bound of the plan."""
+    marks = [segment.mark for segments in (scan.fixed, *scan.rolled) for segment in segments]
     sections = (scan.dirty, scan.estimated)
-    noted += [mark for section in sections for mark in (section.start, *section.young) if mark]
-    at_or_above = [mark for mark in noted if mark.offset >= offset]
-    # No record lies between a bound and the next mark at or above it, since every bound is marked.
+    marks += [mark for section in sections for mark in (section.start, *section.young) if mark]
+    at_or_above = [mark for mark in marks if mark.offset >= offset]
+    # No record is between a bound and the next mark at or above it, since every bound is marked.
     return min(at_or_above, key=lambda mark: mark.offset, default=scan.end)
 
 
@@ -190,15 +190,15 @@ def _rolling(setting: Setting, context: LogContext) -> RollSettings | None:
     return roll_settings(setting.policy) if rolls and is_rolled(setting.policy) else None
 
 
-def _segments(one: ScannedLog, setting: Setting) -> tuple[SegmentState, ...] | None:
-    settings = _rolling(setting, one.context)
+def _segments(log: ScannedLog, setting: Setting) -> tuple[SegmentState, ...] | None:
+    settings = _rolling(setting, log.context)
     if settings:
-        return _rolled_segments(one.scan, one.plan.roll_settings.index(settings))
-    return None if one.context.segments is None or setting.reroll else _known_segments(one.scan, one.context)
+        return _rolled_segments(log.scan, log.plan.roll_settings.index(settings))
+    return None if log.context.segments is None or setting.reroll else _known_segments(log.scan, log.context)
 
 
-def _rolled_segments(scan: LogScan, which: int) -> tuple[SegmentState, ...]:
-    scanned = scan.rolled[which]
+def _rolled_segments(scan: LogScan, index: int) -> tuple[SegmentState, ...]:
+    scanned = scan.rolled[index]
     ends = [segment.mark["bytes"] for segment in scanned[1:]] + [scan.end["bytes"]]
     return tuple(
         _state(segment, end - segment.mark["bytes"]) for segment, end in zip(scanned, ends, strict=True)
@@ -207,9 +207,9 @@ def _rolled_segments(scan: LogScan, which: int) -> tuple[SegmentState, ...]:
 
 def _known_segments(scan: LogScan, context: LogContext) -> tuple[SegmentState, ...]:
     """Known sizes and file times; timestamps of batches (markers have some too), or of records."""
-    told = context.segments or ()
-    bases = [segment.base_offset for segment in told]
-    times: list[list[tuple[int, int]]] = [[] for _ in told]  # (first, largest) of each part of a segment
+    segments = context.segments or ()
+    bases = [segment.base_offset for segment in segments]
+    times: list[list[tuple[int, int]]] = [[] for _ in segments]  # (first, largest) of each part of a segment
     if context.batches:
         parts = [
             (batch.base_offset, batch.max_timestamp_ms, batch.max_timestamp_ms) for batch in context.batches
@@ -227,11 +227,11 @@ def _known_segments(scan: LogScan, context: LogContext) -> tuple[SegmentState, .
         SegmentState(
             segment.base_offset,
             segment.size_bytes,
-            max((largest_ms for _, largest_ms in mine), default=-1),
-            mine[0][0] if mine else -1,
+            max((largest_ms for _, largest_ms in part_times), default=-1),
+            part_times[0][0] if part_times else -1,
             segment.mtime_ms,
         )
-        for segment, mine in zip(told, times, strict=True)
+        for segment, part_times in zip(segments, times, strict=True)
     )
 
 

@@ -40,8 +40,8 @@ def scan_dump(spark: SparkSession, dump: Dump, request: ScanRequest) -> tuple[li
     """Every log of the dump, by topic and partition, and notes. Raises InputError."""
     plan = plan_index(dump, request.folder)
     if len(plan.tasks) == 1:
-        (found,) = run_tasks(spark, 1, lambda _: scan_rows(send_in_process, dump, request))
-        return found
+        (result,) = run_tasks(spark, 1, lambda _: scan_rows(send_in_process, dump, request))
+        return result
     return scan_rows(partial(send, spark), dump, request)
 
 
@@ -64,13 +64,13 @@ def _scan(index: FullIndex, settings_of: SettingsOf, contexts: Mapping[int, LogC
     lookups = {i: lookup_for(contexts[i], settings[i][0].policy) for i in names}
     scans = scan_logs(index.keyed, index.shares, lookups, plans) if names else {}
     logs = [ScannedLog(log, settings[i], contexts[i], plans[i], scans[i]) for i, log in names.items()]
-    for one in logs:
-        _refuse_clash(one)
-    return sorted(logs, key=lambda one: one.log)
+    for scanned_log in logs:
+        _refuse_clash(scanned_log)
+    return sorted(logs, key=lambda scanned_log: scanned_log.log)
 
 
 def _with_segments(index: FullIndex, contexts: Mapping[int, LogContext]) -> dict[int, LogContext]:
-    """Segments that only the batches tell count where the batches reach the dump's end."""
+    """Segments known from batches alone count where the batches reach the dump's end."""
     ends = dict.fromkeys(contexts, 0)
     for part in index.summaries:
         ends[part.log_id] = max(ends[part.log_id], part.last_offset + 1)
@@ -82,9 +82,9 @@ def _with_segments(index: FullIndex, contexts: Mapping[int, LogContext]) -> dict
     }
 
 
-def _refuse_clash(one: ScannedLog) -> None:
-    if one.scan.clashing_offset >= 0:
+def _refuse_clash(log: ScannedLog) -> None:
+    if log.scan.clashing_offset >= 0:
         raise InputError(
-            f"{one.log}: offset {one.scan.clashing_offset} stands in the dump twice, with different keys",
+            f"{log.log}: offset {log.scan.clashing_offset} stands in the dump twice, with different keys",
             hint="are these exports of two clusters, or of a topic that was made anew?",
         )

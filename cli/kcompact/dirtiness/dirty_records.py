@@ -40,18 +40,18 @@ def with_superseded(rows: pa.Table, plans: Collection[ScanPlan]) -> pa.Table:
     takes = mapped & is_dirty & (keys.previous_offset != NO_OFFSET)
     from_clean = keys.previous_offset < keys.first_dirty_offset
     starts = np.flatnonzero(~keys.follows)
-    for name, values in _taken(rows, plans).items():
+    for name, values in _superseded_amounts(rows, plans).items():
         ordered = values[keys.order]
         before = np.zeros_like(ordered)
         before[1:] = ordered[:-1]
         clean = np.where(~is_dirty & ~keys.is_repeated, ordered, 0)
         of_group = np.add.reduceat(clean, starts)[keys.group] if len(starts) else clean
-        taken = np.where(takes, np.where(from_clean, of_group, before), 0)
-        rows = rows.append_column(f"superseded_{name}", pa.array(keys.unsorted(taken), pa.int64()))
+        amounts = np.where(takes, np.where(from_clean, of_group, before), 0)
+        rows = rows.append_column(f"superseded_{name}", pa.array(keys.unsorted(amounts), pa.int64()))
     return rows
 
 
-def _taken(rows: pa.Table, plans: Collection[ScanPlan]) -> dict[str, np.ndarray]:
+def _superseded_amounts(rows: pa.Table, plans: Collection[ScanPlan]) -> dict[str, np.ndarray]:
     """By name of SUPERSEDED, the amount (int64) that each row counts for when it is superseded."""
     now_ms = next((plan.now_ms for plan in plans), 0)
     is_tombstone = rows["is_tombstone"].to_numpy()

@@ -1,6 +1,6 @@
 """One scan over a log in offset order: everything that ``dirty-ratio`` and its what-if tables ask of records.
 
-Figures are running totals. They are noted wherever some bound could come to lie (segment bases under every
+Figures are running totals. They are noted wherever some bound could be (segment bases under every
 setting, the first record that a minimum lag protects, the last stable offset), so that the figures below
 each bound are looked up afterwards and no record is read twice.
 """
@@ -48,7 +48,7 @@ class ScanPlan:
 
     now_ms: int
     first_dirty_offset: int  # 0 where the log start decides
-    fixed_offsets: tuple[int, ...] = ()  # ascending: told segment bases, last stable offset, ...
+    fixed_offsets: tuple[int, ...] = ()  # ascending: known segment bases, last stable offset, ...
     roll_settings: tuple[RollSettings, ...] = ()
     young_limits_ms: tuple[int, ...] = ()  # a minimum lag protects records with later timestamps
     map_limits: tuple[int, ...] = ()  # keys that fit into the offset map
@@ -87,7 +87,7 @@ class Mark:
 
 @dataclass
 class ScannedSegment:
-    """A stretch of a log as its records tell it, with the totals below its first offset."""
+    """A stretch of a log by its records, with the totals below its first offset."""
 
     mark: Mark
     largest_timestamp_ms: int = -1
@@ -98,7 +98,7 @@ class ScannedSegment:
 class DirtySection:
     """Figures of the section from one possible first dirty offset on."""
 
-    start: Mark | None = None  # None: no record lies there
+    start: Mark | None = None  # None: no record is there
     oldest_ms: int = -1  # smallest timestamp above 0
     young: list[Mark | None] = field(default_factory=list)  # one per limit; None: no record is that young
 
@@ -109,7 +109,7 @@ class LogScan:
 
     first_offset: int = -1
     last_offset: int = -1
-    clashing_offset: int = -1  # stands twice, with different keys
+    clashing_offset: int = -1  # occurs twice, with different keys
     next_due_ms: int = -1  # earliest and latest delete horizon after now, of latest tombstones
     last_due_ms: int = -1
     dirty: DirtySection = field(default_factory=DirtySection)
@@ -154,7 +154,7 @@ class LogScanner:
         self._totals = running[-1]
 
     def finish(self) -> LogScan:
-        """The result of the scan; fixed offsets behind the last record are noted now."""
+        """The result of the scan; fixed offsets after the last record are noted now."""
         self.scan.end = Mark(self.scan.last_offset + 1, tuple(self._totals.tolist()))
         for offset in self._plan.fixed_offsets[len(self.scan.fixed) :]:
             self.scan.fixed.append(ScannedSegment(Mark(offset, self.scan.end.totals)))
@@ -172,7 +172,7 @@ class LogScanner:
 
     def _running_totals(self, rows: ScanRows) -> Longs:
         """(n + 1, len(TOTALS)): row ``i`` holds the totals below record ``i``."""
-        taken = dict(zip(SUPERSEDED, rows.superseded.T, strict=True))
+        superseded = dict(zip(SUPERSEDED, rows.superseded.T, strict=True))
         tombstones = rows.is_tombstone & rows.is_mapped
         stamped = tombstones & (rows.delete_horizon_ms != UNKNOWN_HORIZON_MS)
         due = stamped & (rows.delete_horizon_ms <= self._plan.now_ms)
@@ -181,16 +181,16 @@ class LogScanner:
         steps = [
             np.ones(len(rows), np.int64),
             rows.log_bytes,
-            taken["bytes"],
-            taken["records"],
+            superseded["bytes"],
+            superseded["records"],
             np.where(rows.is_keyless, rows.log_bytes, 0),
             rows.is_keyless,
             np.where(rows.is_aborted, rows.log_bytes, 0),
             rows.is_aborted,
-            tombstones - taken["tombstones"],
-            stamped - taken["stamped"],
-            due - taken["due"],
-            np.where(due, rows.log_bytes, 0) - taken["due_bytes"],
+            tombstones - superseded["tombstones"],
+            stamped - superseded["stamped"],
+            due - superseded["due"],
+            np.where(due, rows.log_bytes, 0) - superseded["due_bytes"],
             opens,
         ]
         running = np.zeros((len(rows) + 1, len(TOTALS)), np.int64)
@@ -221,9 +221,9 @@ class LogScanner:
             scan.last_due_ms = max(scan.last_due_ms, int(horizons_ms.max()))
 
     def _note_segments(self, rows: ScanRows, running: Longs) -> None:
-        known = len(self.scan.fixed)
+        count = len(self.scan.fixed)
         reached = int(np.searchsorted(self._fixed_offsets, rows.offset[-1], side="right"))
-        fixed = self._fixed_offsets[known:reached]
+        fixed = self._fixed_offsets[count:reached]
         starts = np.searchsorted(rows.offset, fixed).tolist()
         marks = [Mark(int(o), tuple(running[i].tolist())) for o, i in zip(fixed, starts, strict=True)]
         _extend(self.scan.fixed, rows, starts, marks)
@@ -233,7 +233,7 @@ class LogScanner:
 
 
 def _extend(segments: list[ScannedSegment], rows: ScanRows, starts: list[int], marks: Sequence[Mark]) -> None:
-    """Add what the rows tell to the segment at hand and to those that start among them."""
+    """Add figures of the rows to the segment at hand and to those that start among them."""
     for i, (start, end) in enumerate(pairwise([0, *starts, len(rows)])):
         if i > 0:
             segments.append(ScannedSegment(marks[i - 1]))
