@@ -22,12 +22,12 @@ READ_ALONE = """
 import json, resource, sys
 sys.path.insert(0, sys.argv[1])
 from dump_pipeline import index_all, open_one
-from kcompact.dumps.note_checks import judge
+from kcompact.dumps.note_checks import check_notes
 from kcompact.errors import InputError
 try:
     with open_one(sys.argv[2]) as dump:
         rows, notes = index_all(dump)
-        judge(dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes)
+        check_notes(dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes)
         said = f"{rows.num_rows} rows"
 except InputError as refused:
     said = refused.message
