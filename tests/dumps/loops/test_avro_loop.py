@@ -68,23 +68,23 @@ def both_ways(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> li
 
     Behind a block that cannot be read nothing counts; the loop may have found more rows before it.
     """
-    found = []
+    rows = []
     for extra in (CONTENT_EXTRA, frozenset[str]()):
         with monkeypatch.context() as patched:
             patched.setattr(avro, "scanner_of", lambda part, extra: scanner_of(part.file, extra))
-            found, notes = rows_and_notes(path, extra, **options)
+            rows, notes = rows_and_notes(path, extra, **options)
         with monkeypatch.context() as patched:
             patched.setattr(avro, "scanner_of", lambda *_: None)
             expected, expected_notes = rows_and_notes(path, extra, **options)
         if expected_notes.rejects:
-            assert found[: len(expected)] == expected
+            assert rows[: len(expected)] == expected
             assert notes.rejects == expected_notes.rejects
         else:
-            assert found == expected
+            assert rows == expected
             assert notes == expected_notes
             if extra:
-                assert_the_same_where_needed(path, found, **options)
-    return found
+                assert_the_same_where_needed(path, rows, **options)
+    return rows
 
 
 def assert_the_same_where_needed(path: Path, in_full: list[dict[str, Any]], **options: Any) -> None:
@@ -399,5 +399,5 @@ def test_change_events_are_left_to_the_reference(tmp_path: Path, monkeypatch: py
     with path.open("wb") as out:
         rows = [{"key": "k", "value": event, "offset": n} for n, event in enumerate(events)]
         fastavro.writer(out, {"type": "record", "name": "Top", "fields": fields}, rows)
-    found = both_ways(path, monkeypatch, cdc="debezium")
-    assert [row["is_tombstone"] for row in found] == [False, True, True]
+    read_rows = both_ways(path, monkeypatch, cdc="debezium")
+    assert [row["is_tombstone"] for row in read_rows] == [False, True, True]

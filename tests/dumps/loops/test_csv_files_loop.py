@@ -39,17 +39,17 @@ KINDS_OF_HEADERS = ["", "", "a=b", "a:1", '"a=b,c=NULL"', '""', "x", "7"]
 
 def both(path: Path, monkeypatch: pytest.MonkeyPatch, split_bytes: int, **options: Any) -> list[Any]:
     """What the reference and the loop tell: rows and notes, or the refusal to open."""
-    told = []
+    results = []
     for smallest in (1 << 40, 0):
         monkeypatch.setitem(readiness.SMALLEST_DUMP_BYTES, "csv_lines", smallest)
         try:
             with open_one(path, **options) as dump:
                 table, notes = index_all(dump, split_bytes)
                 contents, _ = index_all(dump, split_bytes, extra=CONTENT_EXTRA)
-                told.append((table, notes, contents))
+                results.append((table, notes, contents))
         except InputError as error:
-            told.append((error.message, None, None))
-    return told
+            results.append((error.message, None, None))
+    return results
 
 
 @pytest.mark.parametrize("seed", range(150))
@@ -79,16 +79,16 @@ def test_any_cells_read_alike(seed: int, tmp_path: Path, monkeypatch: pytest.Mon
     path.write_text(newline.join([header, *rows]) + rng.choice(["", newline]), newline="")
     monkeypatch.setattr(windows, "WINDOW_BYTES", rng.choice([64, 300, 1 << 20]))
     options = {"partitions": (range(1, 2),)} if rng.random() < 0.2 else {}
-    expected, found = both(path, monkeypatch, rng.choice([200, 1 << 40]), **options)
-    assert found == expected
+    expected, tables = both(path, monkeypatch, rng.choice([200, 1 << 40]), **options)
+    assert tables == expected
 
 
 def test_an_empty_last_cell_is_null(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "dump.csv"
     path.write_text('offset,key,value\n0,"a",')
-    expected, found = both(path, monkeypatch, 1 << 40)
-    assert found == expected
-    assert found[0]["is_tombstone"].to_pylist() == [True]
+    expected, rows = both(path, monkeypatch, 1 << 40)
+    assert rows == expected
+    assert rows[0]["is_tombstone"].to_pylist() == [True]
 
 
 def test_the_loop_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

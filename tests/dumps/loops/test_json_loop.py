@@ -233,14 +233,14 @@ HEADERS = ['["a","b"]', '["a",null]', "[]", "null", '["a","\\u00e9","a","x"]', '
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_headers_and_values_are_hashed_as_the_reference_hashes_them(
-    tmp_path: Path, told: list[tuple[str, str | None]]
+    tmp_path: Path, contents: list[tuple[str, str | None]]
 ) -> None:
     lines = [
         kcat_line(at, payload=json.dumps(value)).replace(b'"key"', f'"headers":{headers},"key"'.encode())
-        for at, (headers, value) in enumerate(told)
+        for at, (headers, value) in enumerate(contents)
     ]
     table = assert_same_with([dump_file(tmp_path / "d.jsonl", b"".join(lines), KCAT)], CONTENT_EXTRA)
-    values = [None if value is None else value.encode() for _, value in told]
+    values = [None if value is None else value.encode() for _, value in contents]
     assert table["value_hash"].to_pylist() == list(map(value_hash, values))
 
 

@@ -57,7 +57,7 @@ def test_compiled_code_is_kept_for_the_next_run_and_thrown_away_when_damaged(tmp
 
 def test_without_numba_the_reference_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readiness.importlib.util, "find_spec", lambda _: None)
-    assert not readiness.is_numba_there()
+    assert not readiness.is_numba_installed()
     assert readiness.likely_layouts(["dump.jsonl"], 1 << 30) == ()
     assert readiness.is_numba_missed(["dump.jsonl"], 1 << 30)
     assert not readiness.is_numba_missed(["dump.jsonl"], 1 << 20)
@@ -88,14 +88,14 @@ import sys
 sys.path[:0] = [{str(tmp_path)!r}, *{sys.path!r}]
 from pathlib import Path
 from dump_pipeline import index_all, open_one
-from kcompact.dumps.note_checks import judge
+from kcompact.dumps.note_checks import check_notes
 from kcompact.dumps.loops import readiness
 readiness.SMALLEST_DUMP_BYTES["json_lines"] = readiness.WORTH_COMPILING_BYTES = 0
 assert not readiness.load_loops("json_lines")
 dump = open_one(Path({str(path)!r}))
 table, notes = index_all(dump)
 assert table.num_rows == 1
-(remark,) = judge(dump, {{0: dump.splits(1 << 20)[0]}}, notes)
+(remark,) = check_notes(dump, {{0: dump.splits(1 << 20)[0]}}, notes)
 assert remark.startswith("numba is installed, but"), remark
 """
     done = run(code, **no_home(tmp_path))

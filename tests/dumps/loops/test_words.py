@@ -13,7 +13,7 @@ NEWLINE, QUOTE, LARGEST, LEAST = ord("\n"), ord('"'), 0xFF, 8
 
 
 @numba.njit
-def found(data: np.ndarray, at: int, least: int) -> int:
+def first_place(data: np.ndarray, at: int, least: int) -> int:
     """Compiled, as loops call it."""
     return first_of(data, at, NEWLINE, QUOTE, LARGEST, least)
 
@@ -72,11 +72,11 @@ def test_the_first_byte_of_a_kind_is_found(text: bytes, at: int, least: int, las
     data = text.rjust(at, b"\xfe") + last + bytes(PADDING_BYTES)
     kinds = {NEWLINE, QUOTE, LARGEST}
     expected = next(i for i in range(at, len(data)) if data[i] in kinds or data[i] < least)
-    assert found(np.frombuffer(data, np.uint8), at, least) == expected
+    assert first_place(np.frombuffer(data, np.uint8), at, least) == expected
 
 
 @pytest.mark.parametrize("place", range(70))
 def test_it_is_found_wherever_it_stands(place: int) -> None:
     data = bytearray(b"\x7f\x80\xfe" * 40)
     data[place] = QUOTE
-    assert found(np.frombuffer(data, np.uint8), 0, 32) == place
+    assert first_place(np.frombuffer(data, np.uint8), 0, 32) == place

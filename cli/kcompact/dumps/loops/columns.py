@@ -24,14 +24,14 @@ VALUE_ESCAPED, QUOTED, HEADERS_ESCAPED, FREELY_QUOTED = 1, 2, 4, 8
 
 # Places of ``Columns.state``.
 AT, ROWS, REFUSALS, KEY_BYTES, TOPICS, IS_UNFINISHED, BLOCK, DONE = range(8)
-"""BLOCK is the number of the Avro block that AT lies in, DONE of how many of its records rows were made."""
+"""BLOCK is the number of the Avro block that AT is in, DONE how many of its records have rows."""
 
 
 @dataclass
 class Columns:
     """Filled from the first row on by each call of a loop. ``numbers`` has a row for each column.
 
-    A topic is told by its number among ``topic_ends``; 0 is the file's own. Keys lie one after the other in
+    A topic is given by its number among ``topic_ends``; 0 is the file's own. Keys are one after the other in
     ``keys``. ``refused`` has, for each record that the loop leaves to the reference, the number of rows
     before it, its start and its end.
     """

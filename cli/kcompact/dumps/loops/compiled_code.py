@@ -93,12 +93,12 @@ def import_with(folder: Path, names: list[str]) -> None:
 @contextmanager
 def _kept_in(config: Any, folder: Path) -> Iterator[None]:
     """Inside, numba keeps compiled code there."""
-    kept = config.CACHE_DIR
+    cache_folder = config.CACHE_DIR
     config.CACHE_DIR = str(folder)
     try:
         yield
     finally:
-        config.CACHE_DIR = kept
+        config.CACHE_DIR = cache_folder
 
 
 def folder_of(layout: str) -> Path:
@@ -125,12 +125,12 @@ def _digest() -> str:
 
 
 def _processor() -> list[str]:
-    """The model and abilities of the processor, as far as the system tells."""
-    told = [platform.machine(), platform.processor()]
+    """The model and abilities of the processor, as far as the system names them."""
+    facts = [platform.machine(), platform.processor()]
     with suppress(OSError):
         lines = Path(_FAMILIES).read_text().splitlines()
-        told += sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))})
-    return told
+        facts += sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))})
+    return facts
 
 
 def _root() -> Path:

@@ -29,7 +29,7 @@ def copied(data: np.ndarray, start: int, end: int, out: np.ndarray, out_at: int)
 
 @part
 def is_lossy(data: np.ndarray, start: int, end: int) -> bool:
-    """Whether U+FFFD stands in a range, for bytes that were lost."""
+    """Whether U+FFFD is in a range, for bytes that were lost."""
     for at in range(start, end - 2):
         if (
             data[at] == _REPLACEMENT[0]

@@ -18,13 +18,13 @@ def hash_keys(data: np.ndarray, offsets: np.ndarray, hashes: np.ndarray) -> None
     """Hash keys into one word each; key i is ``data[offsets[i]:offsets[i + 1]]``."""
     for key in range(len(hashes)):
         at, end = int64(offsets[key]), int64(offsets[key + 1])
-        found = (np.uint64(end - at) + _ONE) * _FACTOR
+        value = (np.uint64(end - at) + _ONE) * _FACTOR
         while at < end:
             if at + WORD <= end:
                 word = word_at(data, at)
             else:  # its bytes are the highest ones
                 word = last_word(data, at, end) << (_BYTE_BITS * np.uint64(WORD - (end - at)))
-            found = (found ^ word) * _FACTOR
-            found ^= found >> _HALF
+            value = (value ^ word) * _FACTOR
+            value ^= value >> _HALF
             at += WORD
-        hashes[key] = found * _FACTOR
+        hashes[key] = value * _FACTOR

@@ -32,7 +32,7 @@ class Scanner(Protocol):
         """Fill the columns with what follows ``columns.state[AT]``."""
 
     def more(self, rows: ScannedRows, window: Window, keys: pa.Array) -> list[pa.Array]:
-        """The columns behind INDEX_SCHEMA. Raises Misfit."""
+        """The columns after INDEX_SCHEMA. Raises Misfit."""
 
 
 def index_lines(
@@ -67,7 +67,7 @@ class LineLoop:
             columns.make_room(len(window.buffer))
             columns.state[c.AT] = 0
             self._scanner.start(window, columns)
-            while columns.state[c.AT] < window.end and window.taken is None:
+            while columns.state[c.AT] < window.end and window.next_start is None:
                 first = int(columns.state[c.AT])
                 self._scanner.scan(window, columns)
                 pieces = list(self._pieces(window, columns, first))
@@ -92,16 +92,16 @@ class LineLoop:
         except Misfit:
             yield from self._read_by_reference(window, first, int(columns.state[c.AT]))
             return
-        done = 0
+        accepted = 0
         for row, start, end in _joined(columns):
-            if batch is not None and row > done:
-                yield self._accepted(window, rows, batch, done, row)
-            done = row
+            if batch is not None and row > accepted:
+                yield self._accepted(window, rows, batch, accepted, row)
+            accepted = row
             yield from self._read_by_reference(window, start, end)
             if any(part.notes.rejects for part in self._parts):
                 return
-        if batch is not None and rows.count > done:
-            yield self._accepted(window, rows, batch, done, rows.count)
+        if batch is not None and rows.count > accepted:
+            yield self._accepted(window, rows, batch, accepted, rows.count)
 
     def _accepted(
         self, window: Window, rows: ScannedRows, batch: pa.RecordBatch, first: int, last: int
@@ -133,7 +133,7 @@ class LineLoop:
         return rows.batch(
             places,
             self._extra,
-            lambda some, keys: self._scanner.more(some, window, keys),
+            lambda chosen, keys: self._scanner.more(chosen, window, keys),
             self._parts[0].needs_extra,
         )
 
@@ -156,8 +156,8 @@ def _spread(numbers: list[int], counts: np.ndarray) -> np.ndarray:
 
 def _rows_before_ends(window: Window, rows: ScannedRows) -> np.ndarray:
     """How many rows start before the end of each stretch."""
-    found: np.ndarray = np.searchsorted(rows[c.START], [stretch.last for stretch in window.stretches])
-    return found
+    counts: np.ndarray = np.searchsorted(rows[c.START], [stretch.last for stretch in window.stretches])
+    return counts
 
 
 def _joined(columns: Columns) -> Iterator[tuple[int, int, int]]:

@@ -103,11 +103,11 @@ def count_rows(
     start, end) of each run of consecutive offsets that has ended.
     """
     for at in range(first, len(log_ids)):
-        known = state[LOGS]
+        logs_before = state[LOGS]
         number = _number_of(log_ids[at], logs, slots, state)
         if number == _UNKNOWN:
             return at
-        if number == known:
+        if number == logs_before:
             _start(figures, number, offsets[at])
         figures[number, RECORDS] += 1
         figures[number, RECORD_BYTES] += record_bytes[at]

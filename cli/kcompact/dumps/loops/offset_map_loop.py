@@ -46,14 +46,14 @@ _SIGNATURE = types.int64(
 
 
 @part
-def _found(slots: np.ndarray, groups: np.ndarray, one: np.uint64, two: np.uint64) -> tuple[int, int]:
-    """The group with a hash, or -1; and the slot that tells it, or that is free for it."""
+def _group_slot(slots: np.ndarray, groups: np.ndarray, word: np.uint64, more: np.uint64) -> tuple[int, int]:
+    """The group with a hash, or -1; and the slot that holds it, or that is free for it."""
     mask = np.uint64(len(slots) - 1)
-    slot = one & mask
+    slot = word & mask
     while slots[slot] != _FREE:
-        if slots[slot] >> _HALF == one >> _HALF:
+        if slots[slot] >> _HALF == word >> _HALF:
             group = int64(slots[slot] & _LOW) - 1
-            if np.uint64(groups[group, HASH]) == one and np.uint64(groups[group, MORE_HASH]) == two:
+            if np.uint64(groups[group, HASH]) == word and np.uint64(groups[group, MORE_HASH]) == more:
                 return group, int64(slot)
         slot = (slot + _ONE) & mask
     return -1, int64(slot)
@@ -104,7 +104,7 @@ def put_rows(
     first: int,
     rules: np.ndarray,
     last_offset: int,
-    told: np.ndarray,
+    fields: np.ndarray,
     before: np.ndarray,
     secret: np.ndarray,
     groups: np.ndarray,
@@ -117,8 +117,8 @@ def put_rows(
     """Merge rows into the map, from ``first`` on, and return the first one that it has no room for.
 
     ``rules`` says how each of the rows' columns is merged; ``last_offset`` is the number of one of them.
-    ``before`` is given those columns of a row's group that ``told`` names, as they are before the row.
-    The key of row i is ``keys[key_offsets[i]:key_offsets[i + 1]]``; that of group i lies in ``key_bytes``
+    ``before`` is given those columns of a row's group that ``fields`` names, as they are before the row.
+    The key of row i is ``keys[key_offsets[i]:key_offsets[i + 1]]``; that of group i is in ``key_bytes``
     between ``key_ends[i]`` and the next one. ``slots``, of which there is a power of two, hold 32 bits of
     hash above the number of a group, from 1 on.
     """
@@ -127,26 +127,26 @@ def put_rows(
         stop = min(first + ROWS_AT_A_TIME, count)
         for at in range(first, stop):
             log_id = np.uint64(rows[LOG_ID, at])
-            one, two = hash_of(keys, key_offsets[at], key_offsets[at + 1], log_id, secret)
-            hashes[at - first, 0], hashes[at - first, 1] = one, two
-            prefetched(slots, int64(one & mask))
+            word, more = hash_of(keys, key_offsets[at], key_offsets[at + 1], log_id, secret)
+            hashes[at - first, 0], hashes[at - first, 1] = word, more
+            prefetched(slots, int64(word & mask))
         for at in range(first, stop):
             slot = slots[hashes[at - first, 0] & mask]
             if slot != _FREE:
                 prefetched(groups, int64(slot & _LOW) - 1)
         for at in range(first, stop):
-            one, two = hashes[at - first, 0], hashes[at - first, 1]
-            group, free = _found(slots, groups, one, two)
+            word, more = hashes[at - first, 0], hashes[at - first, 1]
+            group, free = _group_slot(slots, groups, word, more)
             if group >= 0:
-                for place in range(len(told)):
-                    before[place, at] = groups[group, FIRST_COLUMN + told[place]]
+                for place in range(len(fields)):
+                    before[place, at] = groups[group, FIRST_COLUMN + fields[place]]
                 _merge(groups, group, rows, at, rules, last_offset)
                 continue
             group = state[GROUPS]
             if not _is_added(keys, key_offsets[at], key_offsets[at + 1], groups, key_ends, key_bytes, state):
                 return at
-            slots[free] = ((one >> _HALF) << _HALF) | np.uint64(group + 1)
-            groups[group, HASH], groups[group, MORE_HASH] = int64(one), int64(two)
+            slots[free] = ((word >> _HALF) << _HALF) | np.uint64(group + 1)
+            groups[group, HASH], groups[group, MORE_HASH] = int64(word), int64(more)
             for column in range(len(rules)):
                 groups[group, FIRST_COLUMN + column] = rows[column, at]
         first = stop

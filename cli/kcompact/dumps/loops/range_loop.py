@@ -1,4 +1,4 @@
-"""Ranges of a file read one by one into one buffer: what lies between them is not read."""
+"""Ranges of a file read one by one into one buffer: what is between them is not read."""
 
 import ctypes
 import os
@@ -38,7 +38,7 @@ _pread: Any = (
 
 @loop(_SIGNATURE)
 def read_each(descriptor: int, starts: np.ndarray, lengths: np.ndarray, out: np.ndarray) -> int:
-    """Read the ranges, one behind the other, into ``out``; how many of them were read as a whole.
+    """Read the ranges, one after the other, into ``out``; how many of them were read as a whole.
 
     It ends before the first range for which there is no room in ``out``, or of which the system did not
     bring all bytes at once: why that was, is for the caller to find out.

@@ -38,10 +38,10 @@ _SUFFIXES = {
 
 def are_loops_worth_it(file: "DumpFile") -> bool:
     """Whether a file of this dump is to be read by loops."""
-    return file.dump_bytes >= SMALLEST_DUMP_BYTES[file.layout] and is_numba_there()
+    return file.dump_bytes >= SMALLEST_DUMP_BYTES[file.layout] and is_numba_installed()
 
 
-def is_numba_there() -> bool:
+def is_numba_installed() -> bool:
     """Whether numba is installed; nothing is imported."""
     return importlib.util.find_spec("numba") is not None
 
@@ -97,9 +97,9 @@ def _are_imported(names: list[str]) -> bool:
 
 
 def likely_layouts(paths: Iterable[str], dump_bytes: int) -> tuple[str, ...]:
-    """Whose loops a dump will need, as far as names tell; none for a small one, or without numba."""
+    """Whose loops a dump will need, as far as names show it; none for a small one, or without numba."""
     is_kept = user_cache_folder() is not None and may_keep_caches()
-    if not is_numba_there() or not (is_kept or dump_bytes >= WORTH_COMPILING_BYTES):
+    if not is_numba_installed() or not (is_kept or dump_bytes >= WORTH_COMPILING_BYTES):
         return ()
     return _layouts_worth_it(paths, dump_bytes)
 
@@ -107,7 +107,7 @@ def likely_layouts(paths: Iterable[str], dump_bytes: int) -> tuple[str, ...]:
 def is_numba_missed(paths: Iterable[str], dump_bytes: int) -> bool:
     """Whether a dump would be read much faster if numba were installed."""
     is_large = dump_bytes >= WORTH_COMPILING_BYTES
-    return is_large and not is_numba_there() and bool(_layouts_worth_it(paths, dump_bytes))
+    return is_large and not is_numba_installed() and bool(_layouts_worth_it(paths, dump_bytes))
 
 
 def _layouts_worth_it(paths: Iterable[str], dump_bytes: int) -> tuple[str, ...]:
@@ -137,5 +137,5 @@ def prepare_in_background(layouts: Iterable[str], environment: Mapping[str, str]
 
 
 if __name__ == "__main__":
-    for asked in sys.argv[1:]:
-        load_loops(asked)
+    for layout_name in sys.argv[1:]:
+        load_loops(layout_name)

@@ -20,7 +20,7 @@ _PER_MS = {"ms": 1, "us": 1000, "ns": 1_000_000}
 _COUNTED = {c.MISSING: "missing", c.EMPTY: "empty", c.LITERAL: "literal"}
 
 ExtraColumns = Callable[["ScannedRows", pa.Array], list[pa.Array]]
-"""The columns behind INDEX_SCHEMA, of some rows (one at least) with these keys. Raises Misfit."""
+"""The columns after INDEX_SCHEMA, of some rows (one at least) with these keys. Raises Misfit."""
 
 
 class Misfit(Exception):  # noqa: N818  it sends records to the reference reader, no user sees it
@@ -28,7 +28,7 @@ class Misfit(Exception):  # noqa: N818  it sends records to the reference reader
 
 
 class RecordPlaces(NamedTuple):
-    """Where each row's record lies: columns of INDEX_SCHEMA."""
+    """Where each row's record is: columns of INDEX_SCHEMA."""
 
     split_ids: np.ndarray
     positions: np.ndarray
@@ -54,8 +54,8 @@ class ScannedRows:
 
     def __getitem__(self, column: int) -> np.ndarray:
         """A column of numbers."""
-        found: np.ndarray = self._numbers[column]
-        return found
+        values: np.ndarray = self._numbers[column]
+        return values
 
     def batch(
         self,
@@ -87,15 +87,15 @@ class ScannedRows:
     def _more_of(
         self, at: np.ndarray, keys: pa.Array, extra: frozenset[str], more: ExtraColumns
     ) -> list[pa.Array]:
-        """The columns behind INDEX_SCHEMA, null but at some rows. Raises Misfit."""
+        """The columns after INDEX_SCHEMA, null but at some rows. Raises Misfit."""
         if not len(at):
             types = [field.type for field in index_schema(extra)][len(INDEX_SCHEMA) :]
-            return [pa.nulls(self.count, one) for one in types]
-        some = ScannedRows(self._file, self._columns, self._logs, at)
+            return [pa.nulls(self.count, kind) for kind in types]
+        chosen = ScannedRows(self._file, self._columns, self._logs, at)
         numbers = np.full(self.count, -1)
         numbers[at] = np.arange(len(at))
         back = pa.array(numbers, mask=numbers < 0)
-        return [column.take(back) for column in more(some, keys.take(pa.array(at)))]
+        return [column.take(back) for column in more(chosen, keys.take(pa.array(at)))]
 
     def _keys(self) -> pa.Array:
         """Raises Misfit."""
@@ -133,8 +133,8 @@ class ScannedRows:
             return np.where(raw < 0, -1, raw // _PER_MS[unit])
         if raw.max(initial=0) < _SMALLEST_US:
             return raw
-        found = np.where(raw >= _SMALLEST_US, raw // 1000, raw)
-        return np.where(raw >= _SMALLEST_NS, raw // 1_000_000, found)
+        from_us = np.where(raw >= _SMALLEST_US, raw // 1000, raw)
+        return np.where(raw >= _SMALLEST_NS, raw // 1_000_000, from_us)
 
     def log_ids(self) -> np.ndarray:
         """The log of each row."""
@@ -142,15 +142,15 @@ class ScannedRows:
         span = int(partitions.max(initial=0)) + 1
         packed = topics * span + partitions
         if packed.max(initial=0) < 1 << 16:
-            known = np.flatnonzero(np.bincount(packed))
+            pairs = np.flatnonzero(np.bincount(packed))
             codes = packed
-            table = np.zeros(int(known[-1]) + 1, np.int64)
-            table[known] = [self._log_id(code // span, code % span) for code in known.tolist()]
+            table = np.zeros(int(pairs[-1]) + 1, np.int64)
+            table[pairs] = [self._log_id(code // span, code % span) for code in pairs.tolist()]
         else:
-            known, codes = np.unique(packed, return_inverse=True)
-            table = np.array([self._log_id(code // span, code % span) for code in known.tolist()], np.int64)
-        found: np.ndarray = table[codes]
-        return found
+            pairs, codes = np.unique(packed, return_inverse=True)
+            table = np.array([self._log_id(code // span, code % span) for code in pairs.tolist()], np.int64)
+        log_ids: np.ndarray = table[codes]
+        return log_ids
 
     def _partitions(self) -> np.ndarray:
         partitions = self[c.PARTITION]

@@ -1,4 +1,4 @@
-"""SipHash-1-3 of 128 bits, for loops: of a word and the bytes behind it."""
+"""SipHash-1-3 of 128 bits, for loops: of a word and the bytes after it."""
 
 import numpy as np
 
@@ -38,7 +38,7 @@ def _three_rounds(
 
 @part
 def last_word(data: np.ndarray, at: int, end: int) -> np.uint64:
-    """The bytes behind the last whole word, less than eight."""
+    """The bytes after the last whole word, less than eight."""
     bits = _BYTE_BITS * np.uint64(end - at)
     if at + _WORD <= len(data):
         return word_at(data, at) & ((_ONE << bits) - _ONE)

@@ -15,19 +15,19 @@ def topic_number(
     """The number of the topic that a range spells, which may be new; REFUSED where there are too many."""
     if last > 0 and _is_topic(data, start, end, last, topics, ends):
         return last
-    known = state[c.TOPICS]
-    for number in range(1, known):
+    count = state[c.TOPICS]
+    for number in range(1, count):
         if _is_topic(data, start, end, number, topics, ends):
             return number
-    at = ends[known - 1]
-    if known == c.MOST_TOPICS or end - start > len(topics) - at:
+    at = ends[count - 1]
+    if count == c.MOST_TOPICS or end - start > len(topics) - at:
         return REFUSED
     for place in range(start, end):
         topics[at] = data[place]
         at += 1
-    ends[known] = at
-    state[c.TOPICS] = known + 1
-    return known
+    ends[count] = at
+    state[c.TOPICS] = count + 1
+    return count
 
 
 @part

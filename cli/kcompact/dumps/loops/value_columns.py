@@ -1,4 +1,4 @@
-"""The columns behind INDEX_SCHEMA, of records that a loop has read."""
+"""The columns after INDEX_SCHEMA, of records that a loop has read."""
 
 from collections.abc import Callable, Sequence
 
@@ -17,7 +17,7 @@ from kcompact.dumps.records.headers import Headers
 from kcompact.dumps.records.record import INDEX_SCHEMA, VALUE_EMPTY, VALUE_NULL, VALUE_PRESENT, index_schema
 
 SPELT = frozenset({"text", "json"})
-"""Encodings of values that stand in the dump as they are."""
+"""Encodings of values that are in the dump as they are."""
 
 KIND_EXTRA = frozenset({"value_kind", "is_debezium_delete"})
 """Columns of EXTRA_FIELDS that say the same of nearly all records; the others are left to the reference."""
@@ -41,9 +41,9 @@ def added_columns(
     if extra & KIND_EXTRA:
         columns["value_kind"] = _kinds(lengths())
         columns["is_debezium_delete"] = pa.array(np.zeros(len(columns["value_kind"]), bool))
-    if asked := extra & CONTENT_EXTRA:
-        known = contents()
-        columns |= {name: known.column(name) for name in asked}
+    if names := extra & CONTENT_EXTRA:
+        record_contents = contents()
+        columns |= {name: record_contents.column(name) for name in names}
     return [columns[name] for name in index_schema(extra).names[len(INDEX_SCHEMA) :]]
 
 
@@ -63,13 +63,13 @@ def contents_of(
     read_headers: Callable[[bytes], Headers],
     secret: bytes,
 ) -> Contents:
-    """Values lie in ``texts``; ``headers`` are spelt as the format has them, null for none. Raises Misfit.
+    """Values are in ``texts``; ``headers`` are spelt as the format has them, null for none. Raises Misfit.
 
     ``secret`` is that of the hashes.
     """
     encoded = headers.fill_null(b"").dictionary_encode()
     try:
-        known: Sequence[Headers] = [
+        distinct: Sequence[Headers] = [
             read_headers(spelt) if spelt else () for spelt in encoded.dictionary.to_pylist()
         ]
     except ValueError as error:
@@ -81,7 +81,7 @@ def contents_of(
         ends = starts + lengths
         return hashes_as_column(hashes, lengths, lambda at: texts[starts[at] : ends[at]].data, secret)
 
-    return Contents(lengths_of(keys), lengths, hash_values, known, encoded.indices.to_numpy())
+    return Contents(lengths_of(keys), lengths, hash_values, distinct, encoded.indices.to_numpy())
 
 
 WriteTexts = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray], None]
@@ -128,7 +128,7 @@ def _decoded(
 def gathered(data: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> pa.Array:
     """The bytes of ranges as a binary array, null where ABSENT. Starts ascend, but where they are.
 
-    Arrow copies: seen as an array of ranges and what lies between them, every second element is wanted.
+    Arrow copies: seen as an array of ranges and what is between them, every second element is wanted.
     """
     bounds = np.zeros(2 * len(starts) + 1, np.int64)
     bounds[:-1:2] = np.maximum.accumulate(np.where(lengths < 0, 0, starts))

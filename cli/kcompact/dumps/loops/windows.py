@@ -10,7 +10,7 @@ import numpy as np
 from kcompact.dumps.records.record import LARGEST_RECORD_BYTES
 
 WINDOW_BYTES = 4 << 20
-PADDING_BYTES = 32  # zeros behind the last byte: a loop loads so many at once
+PADDING_BYTES = 32  # zeros after the last byte: a loop loads so many at once
 _NEWLINE = b"\n"
 
 
@@ -43,15 +43,15 @@ class Stretch(NamedTuple):
 class Window:
     """Whole lines: the bytes before ``end``, which follows a newline. ``stretches`` cover them, in order.
 
-    Who reads it may set ``taken``, where a record begins that does not end here: it comes again in the next
-    window. ``is_last``: no more of the (last) range follows.
+    Who reads it may set ``next_start``, where a record begins that does not end here: the next window has
+    it again. ``is_last``: no more of the (last) range follows.
     """
 
     buffer: bytearray
     end: int
     stretches: tuple[Stretch, ...]
     is_last: bool = True
-    taken: int | None = None
+    next_start: int | None = None
 
     def __post_init__(self) -> None:
         self.data = np.frombuffer(self.buffer, np.uint8)
@@ -63,7 +63,7 @@ def windows_of(ranges: Sequence[ByteRange]) -> Iterator[Window]:
     Raises EOFError where a file is shorter than its range, LongLineError.
     """
     if len(ranges) == 1:
-        yield from _windows_of_one(ranges[0])
+        yield from _windows_of_range(ranges[0])
         return
     window = _window_of_all(ranges)
     if window.end:
@@ -73,41 +73,41 @@ def windows_of(ranges: Sequence[ByteRange]) -> Iterator[Window]:
 def _window_of_all(ranges: Sequence[ByteRange]) -> Window:
     buffer = bytearray(sum(end - start + 1 for _, start, end in ranges) + PADDING_BYTES)
     stretches, filled = [], 0
-    for number, one in enumerate(ranges):
+    for number, byte_range in enumerate(ranges):
         first = filled
-        with _Source(one) as source:
+        with _Source(byte_range) as source:
             filled = _with_newline(buffer, source.fill(buffer, filled))
         if filled > first:
-            stretches.append(Stretch(number, one.start - first, first, filled))
+            stretches.append(Stretch(number, byte_range.start - first, first, filled))
     return Window(buffer, filled, tuple(stretches))
 
 
-def _windows_of_one(one: ByteRange) -> Iterator[Window]:
-    buffer = bytearray(min(WINDOW_BYTES, one.end - one.start + 1) + PADDING_BYTES)
+def _windows_of_range(byte_range: ByteRange) -> Iterator[Window]:
+    buffer = bytearray(min(WINDOW_BYTES, byte_range.end - byte_range.start + 1) + PADDING_BYTES)
     filled = 0
-    with _Source(one) as source:
-        while source.position < one.end:
+    with _Source(byte_range) as source:
+        while source.position < byte_range.end:
             filled = source.fill(buffer, filled)
             base = source.position - filled
-            is_last = source.position == one.end
+            is_last = source.position == byte_range.end
             if is_last:
                 filled = _with_newline(buffer, filled)
             end = buffer.rfind(_NEWLINE, 0, filled) + 1
-            taken = 0
+            used = 0
             if end:
                 window = Window(buffer, end, (Stretch(0, base, 0, end),), is_last)
                 yield window
-                taken = end if window.taken is None else window.taken
-            if not taken:
+                used = end if window.next_start is None else window.next_start
+            if not used:
                 buffer = _twice_as_long(buffer, base)
-            buffer = _without(buffer, taken, filled)
-            filled -= taken
+            buffer = _without(buffer, used, filled)
+            filled -= used
 
 
-def _without(buffer: bytearray, taken: int, filled: int) -> bytearray:
-    """The buffer with what was not taken moved to its start."""
-    rest = filled - taken
-    buffer[:rest] = buffer[taken:filled]
+def _without(buffer: bytearray, used: int, filled: int) -> bytearray:
+    """The buffer with what was not used moved to its start."""
+    length = filled - used
+    buffer[:length] = buffer[used:filled]
     return buffer
 
 
@@ -132,10 +132,10 @@ def _twice_as_long(buffer: bytearray, position: int) -> bytearray:
 class _Source:
     """Reads a range from its start on."""
 
-    def __init__(self, one: ByteRange) -> None:
-        self.position = one.start
-        self._end = one.end
-        self._descriptor = os.open(one.path, os.O_RDONLY)
+    def __init__(self, byte_range: ByteRange) -> None:
+        self.position = byte_range.start
+        self._end = byte_range.end
+        self._descriptor = os.open(byte_range.path, os.O_RDONLY)
 
     def __enter__(self) -> Self:
         return self
@@ -145,11 +145,11 @@ class _Source:
 
     def fill(self, buffer: bytearray, filled: int) -> int:
         """Read until the buffer is full, but for a newline and the padding, or the range ends."""
-        wanted = min(len(buffer) - PADDING_BYTES - 1 - filled, self._end - self.position)
-        while wanted:
-            done = os.preadv(self._descriptor, [memoryview(buffer)[filled : filled + wanted]], self.position)
-            if not done:
+        length = min(len(buffer) - PADDING_BYTES - 1 - filled, self._end - self.position)
+        while length:
+            count = os.preadv(self._descriptor, [memoryview(buffer)[filled : filled + length]], self.position)
+            if not count:
                 raise EOFError(self.position)
-            filled, wanted = filled + done, wanted - done
-            self.position += done
+            filled, length = filled + count, length - count
+            self.position += count
         return filled

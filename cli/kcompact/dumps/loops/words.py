@@ -30,10 +30,10 @@ def _interpreted_word(data: np.ndarray, at: int) -> np.uint64:
     return np.uint64(int.from_bytes(data[at : at + WORD].tobytes(), "little"))
 
 
-def _interpreted_steps(data: np.ndarray, at: int, one: int, two: int, three: int, least: int) -> int:
+def _interpreted_steps(data: np.ndarray, at: int, first: int, second: int, third: int, least: int) -> int:
     stretch = data[at : at + STRETCH_BYTES]
-    found = np.flatnonzero((stretch == one) | (stretch == two) | (stretch == three) | (stretch < least))
-    return int(found[0]) if len(found) else STRETCH_BYTES
+    places = np.flatnonzero((stretch == first) | (stretch == second) | (stretch == third) | (stretch < least))
+    return int(places[0]) if len(places) else STRETCH_BYTES
 
 
 def _loaded(context: Any, builder: Any, data_type: Any, data: Any, at: Any, loaded_type: Any) -> Any:
@@ -54,8 +54,8 @@ def _compiled_word(_typing: Any, data: Any, at: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types here
-def _compiled_steps(_typing: Any, data: Any, at: Any, one: Any, two: Any, three: Any, least: Any) -> Any:
-    del at, one, two, three, least
+def _compiled_steps(_typing: Any, data: Any, at: Any, first: Any, second: Any, third: Any, least: Any) -> Any:
+    del at, first, second, third, least
     byte, bits = ir.IntType(8), ir.IntType(STRETCH_BYTES)
     stretch_type = ir.VectorType(byte, STRETCH_BYTES)
 
@@ -157,7 +157,7 @@ def store_word(data: np.ndarray, at: int, word: np.uint64) -> None:
 def digits_in(word: np.uint64) -> int:
     """How many of a word's bytes are digits, up to the first one that is none."""
     # A digit's byte turns into its value. With 0x76 added, only what is no digit reaches the highest bit, or
-    # carries into bytes behind it.
+    # carries into bytes after it.
     values = word ^ _ZEROS
     return _low_zeros(((values + _TO_THE_HIGHEST_BIT) | values) & _HIGHEST_BITS) // _BYTE_BITS
 
@@ -171,14 +171,14 @@ def number_of_digits(word: np.uint64) -> int:
 
 
 @part
-def steps_to(data: np.ndarray, at: int, one: int, two: int, three: int, least: int) -> int:
+def steps_to(data: np.ndarray, at: int, first: int, second: int, third: int, least: int) -> int:
     """How far it is to the first byte from ``at`` on that is one of three or below ``least``.
 
     STRETCH_BYTES if it is not in the stretch that starts there.
     """
     if CHECKED and (at < 0 or at + STRETCH_BYTES > len(data)):
         raise IndexError("a stretch outside of its buffer")
-    return _steps(data, at, one, two, three, least)
+    return _steps(data, at, first, second, third, least)
 
 
 @part
@@ -190,10 +190,10 @@ def prefetched(rows: np.ndarray, at: int) -> None:
 
 
 @part
-def first_of(data: np.ndarray, at: int, one: int, two: int, three: int, least: int) -> int:
+def first_of(data: np.ndarray, at: int, first: int, second: int, third: int, least: int) -> int:
     """The first such byte, which is known to come."""
     while True:
-        steps = steps_to(data, at, one, two, three, least)
+        steps = steps_to(data, at, first, second, third, least)
         at += steps
         if steps < STRETCH_BYTES:
             return at

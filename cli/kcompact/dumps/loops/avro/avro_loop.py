@@ -145,18 +145,18 @@ def scan_avro_blocks(
 ) -> None:
     """Read records of the blocks [starts, ends), of so many ``counts``, until the columns are full.
 
-    Or until one is refused, or bytes are left over behind a block's records: then a refusal is counted.
+    Or until one is refused, or bytes are left over after a block's records: then a refusal is counted.
     ``bases`` are positions in the dump, of each block's first record.
     """
-    at, row, block, done = state[c.AT], 0, state[c.BLOCK], state[c.DONE]
+    at, row, block, records = state[c.AT], 0, state[c.BLOCK], state[c.DONE]
     state[c.KEY_BYTES] = state[c.REFUSALS] = 0
     while block < len(starts) and row < numbers.shape[1]:
-        if done == counts[block]:
+        if records == counts[block]:
             if at != ends[block]:
                 state[c.REFUSALS] = 1
                 break
             block += 1
-            done = 0
+            records = 0
             at = starts[block] if block < len(starts) else at
             continue
         _clear(spans, rules)
@@ -167,7 +167,7 @@ def scan_avro_blocks(
         start = bases[block] + at - starts[block]
         numbers[c.START, row], numbers[c.END, row] = start, start + after - at
         row += 1
-        done += 1
+        records += 1
         key_ends[row] = state[c.KEY_BYTES]
         at = after
-    state[c.AT], state[c.ROWS], state[c.BLOCK], state[c.DONE] = at, row, block, done
+    state[c.AT], state[c.ROWS], state[c.BLOCK], state[c.DONE] = at, row, block, records

@@ -14,7 +14,7 @@ ROLES = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
 
 # Steps over a field that nobody asks for.
 FIXED, LONG, BYTES, ENUM = range(4)
-# Steps that keep a field: a whole number, bytes behind their length, or all that lies between two steps.
+# Steps that keep a field: a whole number, bytes after their length, or all that is between two steps.
 KEEP_LONG, KEEP_BYTES, BEGIN, FINISH, THERE = range(4, 9)
 # Steps that lead elsewhere.
 UNION, JUMP, ITEMS, NEXT_ITEM, CALL, RETURN, END = range(9, 16)
@@ -44,9 +44,10 @@ class NotCovered(Exception):  # noqa: N818  no user sees it
 def compile_program(wire: WireSchema, paths: dict[str, Path], *, contents: bool) -> AvroProgram | None:
     """The steps over one record, keeping what ``paths`` name; None for what only the reference can read.
 
-    ``contents``: not only whether there is a value is kept, but where it and the headers lie.
+    ``contents``: not only whether there is a value is kept, but where it and the headers are.
     """
-    nested = any(one != two and one == two[: len(one)] for one in paths.values() for two in paths.values())
+    named = paths.values()
+    nested = any(outer != inner and outer == inner[: len(outer)] for outer in named for inner in named)
     if nested or AvroBounds(wire).needs_walk:
         return None
     try:
@@ -135,14 +136,14 @@ class _Compiler:
             self._add(NEXT_ITEM)
             items[1] = len(self.steps)
 
-    def _union(self, kinds: list[Any], each: Any) -> None:
+    def _union(self, kinds: list[Any], add_branch: Any) -> None:
         first = len(self.branch_starts)
         self._add(UNION, len(kinds), first)
         self.branch_starts += [0] * len(kinds)
         jumps = []
         for number, kind in enumerate(kinds):
             self.branch_starts[first + number] = len(self.steps)
-            each(kind)
+            add_branch(kind)
             jumps.append(self._add(JUMP))
         for jump in jumps:
             jump[1] = len(self.steps)

@@ -1,4 +1,4 @@
-"""The way through one Avro record by the steps of ``avro_program``: its end, and where its parts lie."""
+"""The way through one Avro record by the steps of ``avro_program``: its end, and where its parts are."""
 
 import numpy as np
 
@@ -119,7 +119,7 @@ def _chosen(
 ) -> tuple[int, int]:
     """Behind the number of a union's branch, and the step that the branch starts with.
 
-    The reference cuts a single byte off where it needs the bytes behind it: longer spellings are left to it.
+    The reference cuts a single byte off where it needs the bytes after it: longer spellings are left to it.
     """
     if at >= end or data[at] >= _MORE:
         return REFUSED, step

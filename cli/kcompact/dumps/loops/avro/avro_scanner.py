@@ -83,7 +83,7 @@ class AvroScanner:
         scan_avro_blocks(self._data, *self._blocks, *rules, *filled, *topics, columns.state, self._spans)
 
     def more(self, rows: ScannedRows, keys: pa.Array) -> list[pa.Array]:
-        """The columns behind INDEX_SCHEMA. Raises Misfit."""
+        """The columns after INDEX_SCHEMA. Raises Misfit."""
         return added_columns(self._extra, lambda: np.zeros(0), lambda: self._contents(rows, keys))
 
     def _contents(self, rows: ScannedRows, keys: pa.Array) -> Contents:
@@ -115,8 +115,8 @@ def scanner_for(part: SplitToIndex, extra: frozenset[str]) -> AvroScanner | None
 def _covers(dialect: Dialect, extra: frozenset[str]) -> bool:
     is_ruled: Any = dialect.null_literal or "null" in (dialect.empty_key, dialect.empty_value)
     is_ruled = is_ruled or dialect.reads_values
-    is_told = not extra or (extra <= CONTENT_EXTRA and dialect.value != "")
+    has_columns = not extra or (extra <= CONTENT_EXTRA and dialect.value != "")
     is_spelt = dialect.key_encoding == "text" and dialect.timestamp_unit in _UNITS
     return bool(
-        not dialect.reads_values and is_told and is_spelt and dialect.offset is not None and not is_ruled
+        not dialect.reads_values and has_columns and is_spelt and dialect.offset is not None and not is_ruled
     )

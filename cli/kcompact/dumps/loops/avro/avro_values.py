@@ -48,9 +48,9 @@ def written_number(number: int, out: np.ndarray, at: int) -> int:
         out[at] = _MINUS
         at += 1
         number = -number
-    end, rest = at + 1, number // _TEN
-    while rest > 0:
-        rest //= _TEN
+    end, remainder = at + 1, number // _TEN
+    while remainder > 0:
+        remainder //= _TEN
         end += 1
     for place in range(end - 1, at - 1, -1):
         out[place] = _ZERO + number % _TEN

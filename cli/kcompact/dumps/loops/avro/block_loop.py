@@ -49,8 +49,8 @@ class BlockLoop:
         first = Cursor(0)
         while first.block < len(chunk.blocks):
             self._scanner.scan(self._columns)
-            block, done, at = (int(state[place]) for place in (c.BLOCK, c.DONE, c.AT))
-            last = Cursor(block, done, at - int(starts[block]))
+            block, records, at = (int(state[place]) for place in (c.BLOCK, c.DONE, c.AT))
+            last = Cursor(block, records, at - int(starts[block]))
             behind = Cursor(block + 1) if state[c.REFUSALS] else last
             try:
                 yield from self._accepted()

@@ -253,7 +253,7 @@ def scan_csv_lines(
     topic_ends: np.ndarray,
     state: np.ndarray,
 ) -> None:
-    """Read rows until ``end`` (behind a newline), or until the columns are full, or one does not end.
+    """Read rows until ``end`` (after a newline), or until the columns are full, or one does not end.
 
     No row reaches over any of ``bounds``, which ascend; the last one is ``end``.
     """

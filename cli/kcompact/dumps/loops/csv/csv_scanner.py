@@ -71,7 +71,7 @@ class CsvScanner:
         topics = columns.topics, columns.topic_ends
         scan_csv_lines(window.data, window.end, *rules, *filled, *topics, columns.state)
         if columns.state[c.IS_UNFINISHED]:
-            window.taken = int(columns.state[c.AT])
+            window.next_start = int(columns.state[c.AT])
 
     def more(self, rows: ScannedRows, window: Window, keys: pa.Array) -> list[pa.Array]:
         """Raises Misfit."""

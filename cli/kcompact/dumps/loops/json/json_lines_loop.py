@@ -8,7 +8,7 @@ import numpy as np
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.compiling import int64, loop, part
 from kcompact.dumps.loops.fields import copied, is_lossy, whole_number
-from kcompact.dumps.loops.json.json_members import END, HELD, KIND, START, object_end
+from kcompact.dumps.loops.json.json_members import END, KIND, SIGNS, START, object_end
 from kcompact.dumps.loops.json.json_names import (
     ERRORS,
     HEADERS,
@@ -55,7 +55,7 @@ def _clear(spans: np.ndarray) -> None:
     """Of what is missing, places count for value and headers alone."""
     for name in range(len(spans)):
         spans[name, KIND] = c.MISSING
-    spans[VALUE, START] = spans[VALUE, END] = spans[VALUE, HELD] = 0
+    spans[VALUE, START] = spans[VALUE, END] = spans[VALUE, SIGNS] = 0
     spans[HEADERS, START] = spans[HEADERS, END] = 0
 
 
@@ -137,7 +137,7 @@ def _fill_topic(
     if spans[TOPIC, KIND] <= c.NULL:
         numbers[c.TOPIC, row] = 0
         return rules[TOPIC_NEEDED] == 0
-    if spans[TOPIC, KIND] != c.TEXT or spans[TOPIC, HELD] != 0:
+    if spans[TOPIC, KIND] != c.TEXT or spans[TOPIC, SIGNS] != 0:
         return False
     last = numbers[c.TOPIC, row - 1] if row > 0 else 0
     start, end = spans[TOPIC, START], spans[TOPIC, END]
@@ -149,14 +149,14 @@ def _fill_topic(
 def _fill_value(
     data: np.ndarray, spans: np.ndarray, row: int, rules: np.ndarray, literal: np.ndarray, numbers: np.ndarray
 ) -> bool:
-    kind, start, end, held = spans[VALUE, 0], spans[VALUE, 1], spans[VALUE, 2], spans[VALUE, 3]
+    kind, start, end, signs = spans[VALUE, 0], spans[VALUE, 1], spans[VALUE, 2], spans[VALUE, 3]
     quotes = int64(kind == c.TEXT)
     if rules[KINDS] and end > 0 and is_telling(data, start - quotes, end + quotes):
         return False
     if kind == c.TEXT:
-        if rules[CONTENTS] and held & SURROGATE:
+        if rules[CONTENTS] and signs & SURROGATE:
             return False
-        kind = _text_kind(data, start, end, held, literal)
+        kind = _text_kind(data, start, end, signs, literal)
     elif kind == c.OTHER and _is_envelope(data, start, end):
         return False
     numbers[c.VALUE_KIND, row] = kind
@@ -165,18 +165,18 @@ def _fill_value(
     if spans[HEADERS, KIND] == c.TEXT:
         numbers[c.HEADERS_START, row] -= 1  # with its quotes
         numbers[c.HEADERS_END, row] += 1
-    numbers[c.FLAGS, row] = c.VALUE_ESCAPED if held & ESCAPED else 0
+    numbers[c.FLAGS, row] = c.VALUE_ESCAPED if signs & ESCAPED else 0
     return kind >= 0
 
 
 @part
-def _text_kind(data: np.ndarray, start: int, end: int, held: int, literal: np.ndarray) -> int:
+def _text_kind(data: np.ndarray, start: int, end: int, signs: int, literal: np.ndarray) -> int:
     """EMPTY, LITERAL or TEXT; REFUSED where escapes may spell the dialect's word for null."""
     if start == end:
         return c.EMPTY
     if len(literal) == 0:
         return c.TEXT
-    if held & ESCAPED:
+    if signs & ESCAPED:
         return REFUSED
     if end - start != len(literal):
         return c.TEXT
@@ -209,15 +209,15 @@ def _fill_key(
     keys: np.ndarray,
     state: np.ndarray,
 ) -> bool:
-    kind, start, end, held = spans[KEY, 0], spans[KEY, 1], spans[KEY, 2], spans[KEY, 3]
+    kind, start, end, signs = spans[KEY, 0], spans[KEY, 1], spans[KEY, 2], spans[KEY, 3]
     at = state[c.KEY_BYTES]
     after = at
     if kind == c.TEXT:
-        kind = _text_kind(data, start, end, held, literal)
+        kind = _text_kind(data, start, end, signs, literal)
         if kind == c.TEXT:
-            if held & SURROGATE:
+            if signs & SURROGATE:
                 return False
-            after = unescaped(data, start, end, keys, at) if held else copied(data, start, end, keys, at)
+            after = unescaped(data, start, end, keys, at) if signs else copied(data, start, end, keys, at)
             if rules[JSON_KEYS] and _IS_OPENING[keys[at]]:
                 return False  # a string that reads as JSON keeps its quotes
     elif kind == c.OTHER:
@@ -251,7 +251,7 @@ def scan_json_lines(
     spelt: np.ndarray,
     spans: np.ndarray,
 ) -> None:
-    """Read lines until ``end`` (behind a newline), or until the columns are full."""
+    """Read lines until ``end`` (after a newline), or until the columns are full."""
     at, row, refusals = state[c.AT], 0, 0
     state[c.KEY_BYTES] = 0
     while at < end and row < numbers.shape[1] and refusals < len(refused):

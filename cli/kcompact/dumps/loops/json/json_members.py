@@ -1,6 +1,6 @@
 """The members of a JSON object: where the values of known names are. Names are those of ``json_names``.
 
-Columns of ``spans``, which has a row for each name, are KIND (of columns.py), START, END and HELD (of
+Columns of ``spans``, which has a row for each name, are KIND (of columns.py), START, END and SIGNS (of
 json_values.py).
 """
 
@@ -14,7 +14,7 @@ from kcompact.dumps.loops.json.name_guesses import LENGTH as GUESSED_LENGTH
 from kcompact.dumps.loops.json.name_guesses import ROW, guess_again, is_as_guessed
 from kcompact.dumps.loops.words import word_at
 
-KIND, START, END, HELD = range(4)
+KIND, START, END, SIGNS = range(4)
 _QUOTE, _COLON, _COMMA, _OPEN, _CLOSE, _SMALL_N = b'":,{}n'
 _OUTSIDE = -2  # of the record
 _WORD = 8
@@ -82,7 +82,7 @@ def _member_end(
     spelt: np.ndarray,
     spans: np.ndarray,
 ) -> tuple[int, int]:
-    """Behind the value of the member that starts at ``at``, and NONE.
+    """The end of the value of the member that starts at ``at``, and NONE.
 
     If that is an object some of whose members are asked for: where it starts, and the row of its name.
     """
@@ -109,8 +109,8 @@ def _name_end(data: np.ndarray, at: int) -> int:
     """The closing quote of a name that is spelt without escapes."""
     if data[at] != _QUOTE:
         return REFUSED
-    close, held = string_end(data, at + 1)
-    return close if held == 0 else REFUSED
+    close, signs = string_end(data, at + 1)
+    return close if signs == 0 else REFUSED
 
 
 @part
@@ -130,20 +130,20 @@ def _name_number(
         word &= (np.uint64(1) << np.uint64(_BYTE * length)) - np.uint64(1)
     for row in range(len(table)):
         if words[row] == word and table[row, LENGTH] == length and table[row, PARENT] == parent:
-            same = True
+            is_equal = True
             for place in range(_WORD, length):
-                same = same and data[start + place] == texts[row, place]
-            if same:
+                is_equal = is_equal and data[start + place] == texts[row, place]
+            if is_equal:
                 return row
     return NONE
 
 
 @part
 def _value_span(data: np.ndarray, at: int, name: int, spans: np.ndarray) -> int:
-    """Behind the value that starts at ``at``, whose place is kept if its name is known."""
-    start, kind, held = at, c.OTHER, 0
+    """The end of the value that starts at ``at``, whose place is kept if its name is known."""
+    start, kind, signs = at, c.OTHER, 0
     if data[at] == _QUOTE:
-        close, held = string_end(data, at + 1)
+        close, signs = string_end(data, at + 1)
         if close < 0:
             return REFUSED
         start, after, kind = at + 1, close + 1, c.TEXT
@@ -155,10 +155,10 @@ def _value_span(data: np.ndarray, at: int, name: int, spans: np.ndarray) -> int:
         after = value_end(data, at)
         end = after
     if name >= 0:
-        spans[name, KIND], spans[name, START], spans[name, END], spans[name, HELD] = (
+        spans[name, KIND], spans[name, START], spans[name, END], spans[name, SIGNS] = (
             kind,
             start,
             end,
-            held,
+            signs,
         )
     return after

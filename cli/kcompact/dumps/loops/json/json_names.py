@@ -23,7 +23,7 @@ _WORD = 8
 class JsonNames:
     """Rows of ``table``: (length, row of the name above or TOP); a length of NONE is never met.
 
-    ``words`` are the first eight bytes of each name (zeros behind a shorter one), ``texts`` all of them.
+    ``words`` are the first eight bytes of each name (zeros after a shorter one), ``texts`` all of them.
     """
 
     table: np.ndarray  # int64 of shape (names, 2)
@@ -35,7 +35,7 @@ def json_names(dialect: Dialect) -> JsonNames | None:
     """The table for a dialect; None where it has names of a kind that the loop does not look for."""
     paths = [_path(getattr(dialect, role)) for role in (*_PARTS, *_MARKERS, *_ERRORS)]
     named = [path for path in paths if path is not None]
-    nested = any(one != two and two[: len(one)] == one for one in named for two in named)
+    nested = any(outer != inner and inner[: len(outer)] == outer for outer in named for inner in named)
     if nested or len(set(named)) < len(named) or any(_is_odd(name) for path in named for name in path):
         return None
     prefixes = sorted({path[:length] for path in named for length in range(1, len(path))})

@@ -44,23 +44,23 @@ def past_blanks(data: np.ndarray, at: int) -> int:
 @part
 def string_end(data: np.ndarray, at: int) -> tuple[int, int]:
     """The closing quote of the string whose text starts at ``at``, and ESCAPED, SURROGATE or both."""
-    found = 0
+    signs = 0
     while True:
         at = end_of_plain_text(data, at)
         if data[at] == _QUOTE:
-            return at, found
+            return at, signs
         if data[at] != _BACKSLASH:
-            return REFUSED, found
+            return REFUSED, signs
         escape = data[at + 1]
         if _IS_ESCAPE[escape] == 0:
-            return REFUSED, found
-        found |= ESCAPED
+            return REFUSED, signs
+        signs |= ESCAPED
         at += 2
         if escape == _SMALL_U:
             if not _is_hex(data, at):
-                return REFUSED, found
+                return REFUSED, signs
             if data[at] | _LOWER == _SMALL_D and data[at + 1] >= _FIRST_SURROGATE:
-                found |= SURROGATE
+                signs |= SURROGATE
             at += _HEX_DIGITS
 
 
@@ -105,7 +105,7 @@ def _past_digits(data: np.ndarray, at: int) -> int:
 
 @part
 def word_end(data: np.ndarray, at: int, word: np.ndarray) -> int:
-    """Behind a word, if it stands there."""
+    """The end of a word, if it is there."""
     for place in range(len(word)):
         if data[at + place] != word[place]:
             return REFUSED
@@ -114,7 +114,7 @@ def word_end(data: np.ndarray, at: int, word: np.ndarray) -> int:
 
 @part
 def null_end(data: np.ndarray, at: int) -> int:
-    """Behind ``null``, if it stands there."""
+    """The end of ``null``, if it is there."""
     return word_end(data, at, _NULL)
 
 
@@ -183,7 +183,7 @@ def _past_closings(data: np.ndarray, at: int, depth: int, kinds: int) -> tuple[i
 
 @part
 def _member_value(data: np.ndarray, at: int, kinds: int) -> int:
-    """Where the value of an item begins that starts at ``at``: behind its name, in an object."""
+    """Where the value of an item begins that starts at ``at``: after its name, in an object."""
     if kinds & 1 == 0:
         return at
     if data[at] != _QUOTE:

@@ -1,4 +1,4 @@
-"""The name of a member, guessed: most often it is the one that stood in this place of the record before.
+"""The name of a member, guessed: most often it is the one that was in this place of the record before.
 
 A guess that holds spares the search for the closing quote, on whose result all that follows has to wait.
 """

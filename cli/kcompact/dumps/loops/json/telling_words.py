@@ -12,7 +12,7 @@ _WORDS, _MASKS = (
     for words in (_TELLING, [b"\xff" * len(word) for word in _TELLING])
 )
 _QUOTE, _BACKSLASH = b'"\\'
-_BEHIND_ZERO = 1  # zeros are looked at as well: they stand behind the end of a window
+_BEHIND_ZERO = 1  # zeros are looked at as well: they follow the end of a window
 
 
 @part
