@@ -198,9 +198,9 @@ def test_structured_values_leave_avro_as_json(tmp_path: Path) -> None:
 
 
 def test_what_is_no_number_leaves_avro_as_text(tmp_path: Path) -> None:
-    one = {"type": "record", "name": "one", "fields": [{"name": "x", "type": "double"}]}
-    one["fields"] += [{"name": "all", "type": {"type": "array", "items": ["null", "float"]}}]  # type: ignore[operator]
-    fields = {"offset": "long", "key": "string", "value": one}
+    value_type = {"type": "record", "name": "one", "fields": [{"name": "x", "type": "double"}]}
+    value_type["fields"] += [{"name": "all", "type": {"type": "array", "items": ["null", "float"]}}]  # type: ignore[operator]
+    fields = {"offset": "long", "key": "string", "value": value_type}
     schema = {
         "type": "record",
         "name": "envelope",
@@ -210,8 +210,8 @@ def test_what_is_no_number_leaves_avro_as_text(tmp_path: Path) -> None:
     path = tmp_path / "t-0.avro"
     with path.open("wb") as out:
         fastavro.writer(out, schema, [{"offset": n, "key": "k", "value": v} for n, v in enumerate(values)])
-    found = [json.loads(record.value or b"") for record in decoded(path)]
-    assert found == [{"x": x, "all": [None, x, 1.5]} for x in ("nan", "inf", "-inf", 2.0)]
+    texts = [json.loads(record.value or b"") for record in decoded(path)]
+    assert texts == [{"x": x, "all": [None, x, 1.5]} for x in ("nan", "inf", "-inf", 2.0)]
 
 
 def test_records_without_offsets_are_numbered_through_the_file(tmp_path: Path) -> None:
@@ -304,15 +304,15 @@ def test_damage_is_found_or_harmless(tmp_path: Path, codec: str) -> None:
     with open_one(path) as dump:
         start = len(dump.files[0].shape.header.raw)
     chance = random.Random(5)
-    found = 0
+    rejected = 0
     for _ in range(60):
         at = chance.randrange(start, len(data))
         path.write_bytes(data[:at] + bytes([data[at] ^ 1 << chance.randrange(8)]) + data[at + 1 :])
         with open_one(path) as dump:
             table, notes = index_all(dump)
-            found += bool(notes[0].rejects)
+            rejected += bool(notes[0].rejects)
             assert table.num_rows == 40 or notes[0].rejects
-    assert found > 40
+    assert rejected > 40
 
 
 def test_an_unknown_codec_is_refused(tmp_path: Path) -> None:

@@ -209,7 +209,9 @@ def test_every_digit_of_a_key_counts_whatever_stands_beside_it(
 ) -> None:
     values = [text.replace("ROW", f'{{"id":{number},"x":{other}}}') for number in LARGE]
     path = tmp_path / "t.jsonl"
-    path.write_text("".join(f'{{"key":null,"offset":{i},"value":{one}}}\n' for i, one in enumerate(values)))
+    path.write_text(
+        "".join(f'{{"key":null,"offset":{i},"value":{value}}}\n' for i, value in enumerate(values))
+    )
     rows, _ = judged(path, cdc=cdc, key_fields=("id",))
     assert [row["key"].decode() for row in rows] == LARGE
 
@@ -290,8 +292,8 @@ def test_change_events_in_avro_are_proposed_and_their_deletes_are_tombstones(tmp
         open_one(path)
     assert "--cdc debezium --key-field id" in str(caught.value.hint)
     rows, _ = judged(path, cdc="debezium", key_fields=("id",))
-    found = [(row["key"], row["is_tombstone"]) for row in rows]
-    assert found == [(b"0", False), (b"1", False), (b"0", False), (b"1", False), (b"1", True)]
+    deletes = [(row["key"], row["is_tombstone"]) for row in rows]
+    assert deletes == [(b"0", False), (b"1", False), (b"0", False), (b"1", False), (b"1", True)]
 
 
 def test_several_fields_of_an_avro_record_are_a_key(tmp_path: Path) -> None:
@@ -337,7 +339,7 @@ def test_an_update_that_gives_a_row_another_key_is_named(cdc: str, tmp_path: Pat
     events: list[dict[str, Any]] = [INSERTED, MOVED, RENAMED]
     if cdc == "canal":
         lists = ("data", "old")
-        events = [CANAL | {k: [v] if k in lists else v for k, v in one.items()} for one in events]
+        events = [CANAL | {k: [v] if k in lists else v for k, v in event.items()} for event in events]
     path = write(tmp_path / "t.jsonl", *events)
     rows, remarks = judged(path, cdc=cdc, key_fields=("id",))
     assert [row["key"] for row in rows] == [b"1", b"2", b"2"]

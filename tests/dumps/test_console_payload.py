@@ -33,7 +33,9 @@ def records(path: Path) -> list[Record]:
     with open_one(path) as dump:
         file = dump.files[0]
         return [
-            one for split in dump.splits(1 << 40) for *_, one in LAYOUTS[file.layout].records(file, split)
+            record
+            for split in dump.splits(1 << 40)
+            for *_, record in LAYOUTS[file.layout].records(file, split)
         ]
 
 
@@ -57,8 +59,8 @@ def test_a_key_is_the_bytes_whose_size_it_has(shown: Any, sent: bytes, encoding:
 
 def test_a_decoded_key_is_taken_as_it_is_shown(tmp_path: Path) -> None:
     keys = [payload({"id": 7}, 6, "avro"), payload(8, 4, "uint")]
-    found = records(saved(tmp_path / "m.json", keys, payload("v", 1)))
-    assert [json.loads(one.key or b"") for one in found] == [{"id": 7}, 8]
+    saved_records = records(saved(tmp_path / "m.json", keys, payload("v", 1)))
+    assert [json.loads(record.key or b"") for record in saved_records] == [{"id": 7}, 8]
 
 
 @pytest.mark.parametrize(("shown", "size"), [(7, 3), ("k", 9), (True, 5)])
@@ -81,8 +83,8 @@ def test_a_payload_too_large_to_show_is_no_empty_one(encoding: str, tmp_path: Pa
 
 
 def test_an_empty_payload_is_one(tmp_path: Path) -> None:
-    found = records(saved(tmp_path / "m.json", [payload("k", 1)], payload("", 0)))
-    assert found[0].value == b""
+    saved_records = records(saved(tmp_path / "m.json", [payload("k", 1)], payload("", 0)))
+    assert saved_records[0].value == b""
 
 
 def test_headers_lose_the_quotes_that_the_console_puts_around_them(tmp_path: Path) -> None:

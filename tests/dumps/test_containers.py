@@ -81,11 +81,11 @@ def test_damaged_archives_are_refused(tmp_path: Path, container: str) -> None:
 
 @pytest.mark.parametrize("container", KINDS)
 def test_the_same_records_give_the_same_archive(tmp_path: Path, container: str) -> None:
-    one = packed(tmp_path / "one.x", container, LINES)
+    archive = packed(tmp_path / "one.x", container, LINES)
     two = packed(tmp_path / "two.y", container, LINES)
-    assert one.read_bytes() == two.read_bytes()
-    data_path, found = unpack(str(one), tmp_path)
-    assert found == container
+    assert archive.read_bytes() == two.read_bytes()
+    data_path, container_name = unpack(str(archive), tmp_path)
+    assert container_name == container
     assert Path(data_path).read_bytes() == LINES
 
 

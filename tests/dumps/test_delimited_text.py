@@ -18,11 +18,11 @@ Pair = tuple[bytes | None, bytes | None]
 def pairs(path: Path, **options: Any) -> list[Pair]:
     with open_one(path, **options) as dump:
         file = dump.files[0]
-        found = [r for split in dump.splits(1) for _, _, r in LAYOUTS[file.layout].records(file, split)]
+        records = [r for split in dump.splits(1) for _, _, r in LAYOUTS[file.layout].records(file, split)]
         table, notes = index_all(dump)
         check_notes(dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes)
-    assert table["key"].to_pylist() == [record.key for record in found]
-    return [(record.key, record.value) for record in found]
+    assert table["key"].to_pylist() == [record.key for record in records]
+    return [(record.key, record.value) for record in records]
 
 
 def lines(path: Path, text: str) -> Path:
@@ -46,16 +46,16 @@ KEYS = {
 
 @pytest.mark.parametrize("name", KEYS)
 def test_it_is_recognised_without_options(name: str) -> None:
-    found = pairs(FIXTURES / name)
-    assert [key for key, _ in found] == KEYS[name]
-    deleted = {key for key, _ in found if dict(found)[key] is None}
+    records = pairs(FIXTURES / name)
+    assert [key for key, _ in records] == KEYS[name]
+    deleted = {key for key, _ in records if dict(records)[key] is None}
     assert len(deleted) == 1
 
 
 def test_the_registry_s_topic_is_recognised() -> None:
-    found = pairs(FIXTURES / "console-consumer-3.7-schemas.txt")
-    assert [value is None for _, value in found] == [False, False, False, True]
-    assert found[3][0] == found[1][0]
+    records = pairs(FIXTURES / "console-consumer-3.7-schemas.txt")
+    assert [value is None for _, value in records] == [False, False, False, True]
+    assert records[3][0] == records[1][0]
 
 
 def test_the_last_column_takes_the_rest_of_the_line() -> None:

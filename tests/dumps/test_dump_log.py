@@ -30,7 +30,7 @@ def write(path: Path, records: list[tuple[str | None, str | None]]) -> Path:
     return path
 
 
-def told(path: Path) -> list[tuple[str, int, bytes | None, bytes | None]]:
+def contents_of(path: Path) -> list[tuple[str, int, bytes | None, bytes | None]]:
     with open_one(path) as dump:
         (split,) = dump.splits(10)
         return [
@@ -43,7 +43,7 @@ def test_keys_and_payloads_may_hold_what_looks_like_labels_or_lines(tmp_path: Pa
     records = [("k payload: x", "v\nw"), (None, "headerKeys: []"), ("k", None), ("", ""), ("a", "\n\n")]
     path = write(tmp_path / "log.txt", records)
     encoded = [tuple(None if text is None else text.encode() for text in record) for record in records]
-    assert told(path) == [("shop.orders", 3, *record) for record in encoded]
+    assert contents_of(path) == [("shop.orders", 3, *record) for record in encoded]
 
 
 texts = st.none() | st.text(st.characters(codec="utf-8", exclude_characters="\r\ufffd"), max_size=8)
@@ -54,7 +54,7 @@ texts = st.none() | st.text(st.characters(codec="utf-8", exclude_characters="\r\
 def test_any_text_comes_out(tmp_path: Path, records: list[tuple[str | None, str | None]]) -> None:
     path = write(tmp_path / "log.txt", records)
     encoded = [tuple(None if text is None else text.encode() for text in record) for record in records]
-    assert told(path) == [("shop.orders", 3, *record) for record in encoded]
+    assert contents_of(path) == [("shop.orders", 3, *record) for record in encoded]
 
 
 def test_survivors_keep_the_head_and_their_lines(tmp_path: Path) -> None:
@@ -65,36 +65,36 @@ def test_survivors_keep_the_head_and_their_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("| offset: 0 CreateTime: 5 keySize: 1 valueSize: 3 sequence: -1 headerKeys: []\n", "no key:"),
         (record_line(0, "k", "v").replace("valueSize: 1", "valueSize: 2"), "not the 2 bytes"),
         (record_line(0, "k\ufffd", "v").replace("keySize: 4", "keySize: 2"), "U+FFFD"),
     ],
 )
-def test_lines_that_lost_something_are_refused(tmp_path: Path, line: str, said: str) -> None:
+def test_lines_that_lost_something_are_refused(tmp_path: Path, line: str, message: str) -> None:
     path = tmp_path / "log.txt"
     path.write_text(HEADER + BATCH.format(0) + line)
     with open_one(path) as dump:
         _, notes = index_all(dump)
         with pytest.raises(InputError) as caught:
             check_notes(dump, {split.split_id: split for split in dump.splits(10)}, notes)
-    assert said in caught.value.message
+    assert message in caught.value.message
 
 
 @pytest.mark.parametrize("version", ["2.0", "2.4", "2.8", "4.0-pasted"])
 def test_every_version_s_lines_tell_the_same(version: str, tmp_path: Path) -> None:
     path = Path(__file__).parent / "fixtures" / f"dump-log-{version}.txt"
     expected = [(b"k1", b"v1"), (b"k2", b"v2"), (b"k1", b"v3"), (b"k2", None)]
-    found = told(path)
-    assert [record[2:] for record in found] == expected[: len(found)]
-    assert len(found) == (3 if version == "2.0" else 4)  # before 2.4 a tombstone's key was not printed
-    assert {record[0] for record in found} == {"orders"}
+    contents = contents_of(path)
+    assert [record[2:] for record in contents] == expected[: len(contents)]
+    assert len(contents) == (3 if version == "2.0" else 4)  # before 2.4 a tombstone's key was not printed
+    assert {record[0] for record in contents} == {"orders"}
     with open_one(path) as dump:
         table, _ = index_all(dump)
-        assert table["timestamp_ms"].to_pylist() == [1700000000000 + 1000 * n for n in range(len(found))]
+        assert table["timestamp_ms"].to_pylist() == [1700000000000 + 1000 * n for n in range(len(contents))]
         (tmp_path / "again.txt").write_bytes(compacted(dump))
-    again = [record[2:] for record in told(tmp_path / "again.txt")]
+    again = [record[2:] for record in contents_of(tmp_path / "again.txt")]
     assert again == (expected[1:3] if version == "2.0" else expected[2:])
 
 
@@ -103,7 +103,7 @@ def test_sections_of_several_partitions_are_logs_of_their_own(tmp_path: Path) ->
     path = tmp_path / "pasted.txt"
     first = head % 3 + record_line(0, "a", "1") + record_line(1, "a", "2") + record_line(2, "b", "1")
     path.write_text(first + head % 4 + record_line(0, "a", "3") + head % 3 + record_line(7, "b", None))
-    assert told(path) == [
+    assert contents_of(path) == [
         ("shop.orders", 3, b"a", b"1"),
         ("shop.orders", 3, b"a", b"2"),
         ("shop.orders", 3, b"b", b"1"),
@@ -117,7 +117,7 @@ def test_sections_of_several_partitions_are_logs_of_their_own(tmp_path: Path) ->
         places = rows["position"].to_numpy(), rows["record_bytes"].to_numpy()
         decoded = list(LAYOUTS["dump_log"].decode(Chosen(dump.files[0], dump.splits(10)[0], *places)))
     assert [record.partition for record in decoded] == [3, 3, 3, 4, 3]
-    assert told(output) == [
+    assert contents_of(output) == [
         ("shop.orders", 3, b"a", b"2"),
         ("shop.orders", 4, b"a", b"3"),
         ("shop.orders", 3, b"b", None),
@@ -143,6 +143,6 @@ def test_header_values_that_were_not_printed_are_noted(tmp_path: Path) -> None:
     path.write_text(HEADER + BATCH.format(0) + "".join(lines))
     with open_one(path) as dump:
         _, notes = index_all(dump)
-        (said,) = check_notes(dump, {split.split_id: split for split in dump.splits(10)}, notes)
-    assert "1 record with headers" in said
-    assert "values are null" in said
+        (note,) = check_notes(dump, {split.split_id: split for split in dump.splits(10)}, notes)
+    assert "1 record with headers" in note
+    assert "values are null" in note

@@ -23,9 +23,9 @@ NUMBERS = st.builds(
 
 
 @given(NUMBERS, NUMBERS)
-def test_numbers_are_one_key_if_and_only_if_their_values_are_equal(one: str, other: str) -> None:
-    is_one_key = canonical(one.encode()) == canonical(other.encode())
-    assert is_one_key == (Fraction(one) == Fraction(other))
+def test_numbers_are_one_key_if_and_only_if_their_values_are_equal(spelling: str, other: str) -> None:
+    is_one_key = canonical(spelling.encode()) == canonical(other.encode())
+    assert is_one_key == (Fraction(spelling) == Fraction(other))
 
 
 @given(NUMBERS)

@@ -53,31 +53,33 @@ def test_every_fixture_is_tested() -> None:
 
 @pytest.mark.parametrize("name", TOLD)
 def test_a_tool_s_dump_tells_the_records_of_its_plain_twin(name: str) -> None:
-    told = TOLD[name]
-    records = records_of(FIXTURES / name, **told.options)
-    expected = {place: record for place, record in PLAIN.items() if place[1] not in told.lacking}
+    facts = TOLD[name]
+    records = records_of(FIXTURES / name, **facts.options)
+    expected = {place: record for place, record in PLAIN.items() if place[1] not in facts.lacking}
     assert records.keys() == expected.keys()
     for place, record in records.items():
         twin = expected[place]
         assert record.key == twin.key
-        if told.merged and not twin.value:
+        if facts.merged and not twin.value:
             assert not record.value
-        elif told.values and not (twin.value or b"").startswith(b"{"):  # JSON may be spelt with other blanks
+        elif facts.values and not (twin.value or b"").startswith(b"{"):  # JSON may be spelt with other blanks
             assert record.value == twin.value
-        assert (record.value is None) == (twin.value is None) or told.merged
+        assert (record.value is None) == (twin.value is None) or facts.merged
     assert survivors(records) == survivors(expected)
 
 
 @pytest.mark.parametrize("name", TOLD)
 def test_it_is_recognised_and_its_doubts_are_said(name: str) -> None:
-    told = TOLD[name]
-    with open_one(FIXTURES / name, **told.options) as dump:
-        assert {(file.dialect.name, file.layout) for file in dump.files} == {(told.dialect, told.layout)}
+    expected = TOLD[name]
+    with open_one(FIXTURES / name, **expected.options) as dump:
+        assert {(file.dialect.name, file.layout) for file in dump.files} == {
+            (expected.dialect, expected.layout)
+        }
         _, notes = index_all(dump)
         splits = {split.split_id: split for split in dump.splits(1 << 40)}
         remarks = check_notes(dump, splits, notes)
-        assert any("alike" in remark for remark in remarks) == told.doubt
-        if not told.doubt:
+        assert any("alike" in remark for remark in remarks) == expected.doubt
+        if not expected.doubt:
             refuse_doubts(dump, splits, notes, {"value": "--drop-tombstones", "key": "--null-keys drop"})
             return
         with pytest.raises(InputError, match="--drop-tombstones depends on which it is"):
@@ -86,8 +88,8 @@ def test_it_is_recognised_and_its_doubts_are_said(name: str) -> None:
 
 @pytest.mark.parametrize("name", TOLD)
 def test_its_survivors_are_a_dump_of_the_same_kind(name: str, tmp_path: Path) -> None:
-    told = TOLD[name]
-    with open_one(FIXTURES / name, **told.options) as dump:
+    expected = TOLD[name]
+    with open_one(FIXTURES / name, **expected.options) as dump:
         file = dump.files[0]  # of a folder, one output for one input: see the command's tests
         splits = {split.split_id for split in dump.splits(40) if split.file_id == file.file_id}
         rows = [row for row in index_all(dump, 40)[0].to_pylist() if row["split_id"] in splits]
@@ -95,12 +97,12 @@ def test_its_survivors_are_a_dump_of_the_same_kind(name: str, tmp_path: Path) ->
         output = copied(dump, kept, 40)
     written = tmp_path / Path(file.path).name
     written.write_bytes(output)
-    with open_one(written, **told.options) as again:
-        assert again.files[0].dialect.name == told.dialect
+    with open_one(written, **expected.options) as again:
+        assert again.files[0].dialect.name == expected.dialect
         assert index_all(again)[0]["offset"].to_pylist() == [row["offset"] for row in kept]
 
 
-JSON_LINES = [name for name, told in TOLD.items() if told.layout == "json_lines" and "utf16" not in name]
+JSON_LINES = [name for name, facts in TOLD.items() if facts.layout == "json_lines" and "utf16" not in name]
 
 
 @pytest.mark.parametrize("name", JSON_LINES)
@@ -114,11 +116,11 @@ def test_the_order_of_fields_changes_nothing(name: str, tmp_path: Path) -> None:
         target = tmp_path / name / path.name if source.is_dir() else tmp_path / name
         target.parent.mkdir(exist_ok=True)
         target.write_text("".join(json.dumps(row, sort_keys=True) + "\n" for row in rows))
-    expected, found = (records_of(path / name, **TOLD[name].options) for path in (FIXTURES, tmp_path))
-    assert {place: record.key for place, record in found.items()} == {
+    expected, actual = (records_of(path / name, **TOLD[name].options) for path in (FIXTURES, tmp_path))
+    assert {place: record.key for place, record in actual.items()} == {
         place: record.key for place, record in expected.items()
     }
-    assert survivors(found) == survivors(expected)
+    assert survivors(actual) == survivors(expected)
 
 
 def plain_lines(keys: list[str]) -> str:
@@ -175,8 +177,8 @@ def test_words_and_numbers_are_not_taken_for_base64(keys: list[str], tmp_path: P
 def test_the_word_null_in_karapace_s_dump_is_null_and_nothing_is_empty(tmp_path: Path) -> None:
     path = tmp_path / "t.log"
     path.write_text("/V2\n6B\t\n6B\tnull\nnull\t76\n\t76\n")
-    found = [(record.key, record.value) for record in records_of(path).values()]
-    assert found == [(b"k", b""), (b"k", None), (None, b"v"), (b"", b"v")]
+    pairs = [(record.key, record.value) for record in records_of(path).values()]
+    assert pairs == [(b"k", b""), (b"k", None), (None, b"v"), (b"", b"v")]
 
 
 @pytest.mark.parametrize("name", BY_FILE_ORDER)
@@ -209,7 +211,7 @@ def test_kcl_s_bytes_that_are_no_text_are_neither_missing_nor_null(tmp_path: Pat
     row = '{"topic":"t","partition":0,"offset":%d,"timestamp":1,"leader_epoch":0,%s}\n'
     fields = ['"key_base64":"/w==","value_base64":"/g=="', '"key":"a","value":null', '"key":null,"value":""']
     path.write_text("".join(row % (number, field) for number, field in enumerate(fields)))
-    found = [(record.key, record.value) for record in records_of(path).values()]
-    assert found == [(b"\xff", b"\xfe"), (b"a", None), (None, b"")]
+    pairs = [(record.key, record.value) for record in records_of(path).values()]
+    assert pairs == [(b"\xff", b"\xfe"), (b"a", None), (None, b"")]
     with open_one(path) as dump:
         assert index_all(dump)[0]["is_tombstone"].to_pylist() == [False, True, False]

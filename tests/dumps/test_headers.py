@@ -21,7 +21,9 @@ def records(path: Path, **options: Any) -> list[Record]:
     with open_one(path, **options) as dump:
         file = dump.files[0]
         return [
-            one for split in dump.splits(1 << 40) for *_, one in LAYOUTS[file.layout].records(file, split)
+            record
+            for split in dump.splits(1 << 40)
+            for *_, record in LAYOUTS[file.layout].records(file, split)
         ]
 
 
@@ -48,8 +50,8 @@ def test_headers_of_an_exporter_may_be_called_as_fields_are(tmp_path: Path) -> N
     row = PLACE | {"key": as_base64(b"k"), "value": as_base64(b"v"), "headers": headers}
     path = tmp_path / "t.json"
     path.write_text(json.dumps(row) + "\n")
-    found = records(path, dialect="exporter-importer")[0].headers
-    assert found == (*((name, b"hello") for name in NAMES), ("key", None))
+    decoded = records(path, dialect="exporter-importer")[0].headers
+    assert decoded == (*((name, b"hello") for name in NAMES), ("key", None))
 
 
 @pytest.mark.parametrize("numbers", [[256], [-129], ["a"]])
@@ -68,18 +70,18 @@ def test_a_header_that_ends_with_a_semicolon_is_base64_of_aiven_s_sinks_alone(tm
     cell = f"{as_base64(b'name')}:{as_base64(b'text')};{as_base64(b'none')}:;"
     path.write_text(f"{as_base64(b'k')},{as_base64(b'v')},0,17,{cell}\n")
     columns = ("key", "value", "offset", "timestamp", "headers")
-    found = records(path, dialect="aiven-csv", columns=columns)[0]
-    assert found.headers == (("name", b"text"), ("none", b""))
+    record = records(path, dialect="aiven-csv", columns=columns)[0]
+    assert record.headers == (("name", b"text"), ("none", b""))
 
 
 FIELDS = [("value", b"of it"), ("key", "h")]
 
 
 def test_fields_of_a_header_may_stand_in_any_order_in_avro(tmp_path: Path) -> None:
-    one = {"type": "record", "name": "header", "fields": [{"name": "value", "type": ["null", "bytes"]}]}
-    one["fields"] += [{"name": "key", "type": "string"}]  # type: ignore[operator]  # a list
-    found = _of_avro(tmp_path / "t.avro", {"type": "array", "items": one}, [dict(FIELDS)])
-    assert found == (("h", b"of it"),)
+    header = {"type": "record", "name": "header", "fields": [{"name": "value", "type": ["null", "bytes"]}]}
+    header["fields"] += [{"name": "key", "type": "string"}]  # type: ignore[operator]  # a list
+    decoded = _of_avro(tmp_path / "t.avro", {"type": "array", "items": header}, [dict(FIELDS)])
+    assert decoded == (("h", b"of it"),)
 
 
 def test_a_header_may_be_a_map_in_avro(tmp_path: Path) -> None:
@@ -101,7 +103,7 @@ def _of_avro(path: Path, kind: Any, headers: Any) -> tuple[tuple[str, bytes | No
     schema = {
         "type": "record",
         "name": "envelope",
-        "fields": [{"name": name, "type": one} for name, one in kinds.items()],
+        "fields": [{"name": name, "type": field_type} for name, field_type in kinds.items()],
     }
     with path.open("wb") as out:
         fastavro.writer(out, schema, [PLACE | {"key": b"k", "value": b"v", "headers": headers}])

@@ -32,8 +32,8 @@ def test_log_bytes_count_headers_and_long_varints() -> None:
 def test_rows_carry_every_extra_column_and_the_table_of_logs() -> None:
     part = part_of_rows(3)
     records = [Record("t", 1, 7, -1, None, None), Record("u", 0, 8, 5, b"", b"", timestamp_type="logappend")]
-    found = [(100, 10, records[0]), (110, 12, records[1])]
-    table = pa.Table.from_batches(index_rows(found, part, frozenset(EXTRA_FIELDS)))
+    entries = [(100, 10, records[0]), (110, 12, records[1])]
+    table = pa.Table.from_batches(index_rows(entries, part, frozenset(EXTRA_FIELDS)))
     assert table.schema == index_schema(frozenset(EXTRA_FIELDS))
     assert table["key"].to_pylist() == [None, b""]
     assert table["is_tombstone"].to_pylist() == [True, False]

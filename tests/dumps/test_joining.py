@@ -23,11 +23,11 @@ def join(paths: list[Path], output: str) -> Dump:
 
 
 def test_avro_files_are_joined_under_one_marker_and_codec(tmp_path: Path) -> None:
-    one = write_avro(tmp_path / "1.avro", PLAIN, RECORDS[:20], codec="snappy", block_bytes=100)
+    first = write_avro(tmp_path / "1.avro", PLAIN, RECORDS[:20], codec="snappy", block_bytes=100)
     two = write_avro(
         tmp_path / "2.avro", PLAIN, RECORDS[20:], codec="deflate", block_bytes=100, marker=b"another marker--"
     )
-    with join([one, two], str(tmp_path / "out.avro")) as dump:
+    with join([first, two], str(tmp_path / "out.avro")) as dump:
         rows = index_all(dump)[0].to_pylist()
         assert [row["offset"] for row in read_rows(copied(dump, rows))] == list(range(40))
         odd = [row for row in rows if row["offset"] % 2]
@@ -35,12 +35,12 @@ def test_avro_files_are_joined_under_one_marker_and_codec(tmp_path: Path) -> Non
 
 
 def test_files_of_two_schemas_are_not_joined(tmp_path: Path) -> None:
-    one = write_avro(tmp_path / "1.avro", PLAIN, RECORDS[:1])
+    first = write_avro(tmp_path / "1.avro", PLAIN, RECORDS[:1])
     two = write_avro(tmp_path / "2.avro", TRIVADIS, RECORDS[1:])
     with pytest.raises(OutputError, match="their Avro schemas differ") as caught:
-        join([one, two], str(tmp_path / "out.avro"))
+        join([first, two], str(tmp_path / "out.avro"))
     assert "-o DIR/" in (caught.value.hint or "")
-    join([one, two], f"{tmp_path}/out/").__exit__(None, None, None)
+    join([first, two], f"{tmp_path}/out/").__exit__(None, None, None)
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from kcompact.errors import InputError
 
 LABELS = "CreateTime:5\tPartition:0\tOffset:{}\tNO_HEADERS\t{}\n"
 DUMP_LOG = "Dumping /data/t-0/00000000000000000000.log\nLog starting offset: 0\n" + "".join(
-    f"| offset: {offset} CreateTime: 5 keySize: {key_size} valueSize: {size} headerKeys: []{rest}\n"
-    for offset, key_size, size, rest in [
+    f"| offset: {offset} CreateTime: 5 keySize: {key_size} valueSize: {size} headerKeys: []{columns}\n"
+    for offset, key_size, size, columns in [
         (0, 1, 1, " key: a payload: x"),
         (1, 1, -1, " key: b"),
         (2, 3, 5, " key: c\nd payload: y\n\nz\n"),
@@ -125,11 +125,11 @@ def test_cells_hold_no_line_end(tmp_path: Path, name: str, spelling: str) -> Non
     path = tmp_path / "t-0.dump"
     path.write_bytes(SPELLINGS[spelling](text))
 
-    found = at_their_positions(path, options)
+    places = at_their_positions(path, options)
 
     within = b"\r\n" if spelling.startswith("CR LF") and name == "value last" else b"\n"
     expected = [(key, value and value.replace(b"\n", within)) for key, value in expected]
-    assert [(record.key, record.value) for record in found] == expected
+    assert [(record.key, record.value) for record in places] == expected
 
 
 def test_a_payload_may_end_in_a_carriage_return(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_a_line_that_is_not_json_is_named(tmp_path: Path, split_bytes: int) -> N
 
 
 @pytest.mark.parametrize(
-    ("last", "said"),
+    ("last", "message"),
     [
         ('{"topic":"t","partition":0,"off', "cut off"),
         ('{"topic":"t","partition":0,"key":"k","payload":"v"}\n', "no offset in the record"),
@@ -50,11 +50,11 @@ def test_a_line_that_is_not_json_is_named(tmp_path: Path, split_bytes: int) -> N
         ("[" * 100_000 + "\n", "not JSON"),
     ],
 )
-def test_a_record_that_cannot_be_read_is_named(tmp_path: Path, last: str, said: str) -> None:
+def test_a_record_that_cannot_be_read_is_named(tmp_path: Path, last: str, message: str) -> None:
     # More records than recognition looks at: it is the index that must notice.
     error = refused(tmp_path / "x.jsonl", "".join(LINE % n for n in range(300)) + last)
     assert error.message.startswith(f"{tmp_path}/x.jsonl:301: ")
-    assert said in error.message
+    assert message in error.message
 
 
 def test_fields_that_no_record_has_were_not_exported(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ CSV = "topic,partition,offset,timestamp,key,value\n"
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "message"),
     [
         ("t,0,0,1,k,v\nt,0,1,1,k,a,b\n", ":3: 7 columns where 6 are expected"),
         ("t,0,0,1,k,v\nt,0,1", ":3: 3 columns where 6 are expected"),
@@ -102,8 +102,8 @@ CSV = "topic,partition,offset,timestamp,key,value\n"
         ('t,0,0,1,k,"v"w\n', ":2: text after a closing quote"),
     ],
 )
-def test_rows_that_break_the_rules_are_named(tmp_path: Path, rows: str, said: str) -> None:
-    assert f"x.csv{said}" in refused(tmp_path / "x.csv", CSV + rows).message
+def test_rows_that_break_the_rules_are_named(tmp_path: Path, rows: str, message: str) -> None:
+    assert f"x.csv{message}" in refused(tmp_path / "x.csv", CSV + rows).message
 
 
 HEADER = "topic,partition,offset,timestamp,key,value\n"
@@ -142,10 +142,10 @@ def test_nothing_where_quotes_stand_only_where_they_must_may_be_an_empty_value(
 ) -> None:
     path = tmp_path / "d.csv"
     path.write_text(HEADER + rows)
-    assert any("such as pandas, writes for a tombstone" in said for said in judged(path)) == is_doubtful
+    assert any("such as pandas, writes for a tombstone" in remark for remark in judged(path)) == is_doubtful
     with open_one(path) as dump:
         _, notes = index_all(dump)
-        asked = (dump, {one.split_id: one for one in dump.splits(1 << 40)}, notes, {"value": "it"})
+        asked = (dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes, {"value": "it"})
         refuse_doubts(*asked, any_quote_tells=True)  # as verify does
         with pytest.raises(InputError, match="such as pandas") if is_doubtful else nullcontext():
             refuse_doubts(*asked)
@@ -157,11 +157,13 @@ def test_nothing_where_quotes_stand_only_where_they_must_may_be_an_empty_value(
 def test_nothing_is_as_doubtful_in_csv_whose_columns_have_other_names(header: str, tmp_path: Path) -> None:
     path = tmp_path / "d.csv"
     path.write_text(f'{header}\nt;0;0;17;a;"x;y"\nt;0;1;17;b;\n')
-    assert any("1 record with no value, which a tool" in said for said in judged(path))
+    assert any("1 record with no value, which a tool" in remark for remark in judged(path))
     with open_one(path) as dump:
         _, notes = index_all(dump)
         with pytest.raises(InputError, match="depends on which it is"):
-            refuse_doubts(dump, {one.split_id: one for one in dump.splits(1 << 40)}, notes, {"value": "it"})
+            refuse_doubts(
+                dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes, {"value": "it"}
+            )
 
 
 def test_kcompact_s_own_csv_is_in_no_doubt(tmp_path: Path) -> None:

@@ -64,11 +64,11 @@ def copied(dump: Dump, rows: list[dict[str, Any]], folder: Path, split_bytes: in
     fragments = []
     with (folder / "part").open("wb") as part:
         for split in dump.splits(split_bytes):
-            mine = table.filter(pa.compute.equal(table["split_id"], split.split_id))
+            split_rows = table.filter(pa.compute.equal(table["split_id"], split.split_id))
             start = part.tell()
-            places = mine["position"].to_numpy(), mine["record_bytes"].to_numpy()
+            places = split_rows["position"].to_numpy(), split_rows["record_bytes"].to_numpy()
             LAYOUT.copy(Chosen(dump.files[split.file_id], split, *places), part)
-            fragments.append(Fragment(split.split_id, "part", start, part.tell(), len(mine)))
+            fragments.append(Fragment(split.split_id, "part", start, part.tell(), len(split_rows)))
     output = folder / "out.parquet"
     with output.open("wb") as out:
         write_joined(out, Target(output, dump.files), fragments, folder)
@@ -101,8 +101,8 @@ def test_rows_read_in_batches_are_those_of_the_logs_that_are_asked_for(tmp_path:
     rows = [row | {"topic": f"t{number % 3}"} for number, row in enumerate(spark_rows(90))]
     path = written(tmp_path / "d.parquet", rows, row_group_size=40)
     with open_one(path, topics=frozenset({"t1"}), partitions=(range(1),)) as dump:
-        found, notes = index_all(dump)
-    assert found["offset"].to_pylist() == [n for n in range(90) if n % 3 == 1 and n % 2 == 0]
+        table, notes = index_all(dump)
+    assert table["offset"].to_pylist() == [n for n in range(90) if n % 3 == 1 and n % 2 == 0]
     assert notes[0].left_out == {("t0", 0), ("t0", 1), ("t1", 1), ("t2", 0), ("t2", 1)}
     assert set(notes[0].logs.values()) == {("t1", 0)}
 
@@ -150,8 +150,13 @@ def test_survivors_are_row_groups_of_the_same_making(tmp_path: Path) -> None:
     assert after.schema.equals(before.schema)
     assert after.metadata.metadata == {b"made.by": b"somebody"}
     for number in range(after.metadata.num_columns):
-        one, other = (file.metadata.row_group(0).column(number) for file in (before, after))
-        assert (one.path_in_schema, one.compression, one.has_dictionary_page, one.is_stats_set) == (
+        column, other = (file.metadata.row_group(0).column(number) for file in (before, after))
+        assert (
+            column.path_in_schema,
+            column.compression,
+            column.has_dictionary_page,
+            column.is_stats_set,
+        ) == (
             other.path_in_schema,
             other.compression,
             other.has_dictionary_page,
@@ -174,8 +179,8 @@ def test_dates_that_nanoseconds_cannot_hold_survive_int96(tmp_path: Path) -> Non
     path = written(tmp_path / "d.parquet", rows, schema, use_deprecated_int96_timestamps=True)
     with open_one(path) as dump:
         output = copied(dump, index_all(dump)[0].to_pylist(), tmp_path)
-    found = parquet.ParquetFile(output, coerce_int96_timestamp_unit="us").read()["valid_to"].to_pylist()
-    assert found == [datetime(9999, 12, 31)] * 5  # noqa: DTZ001
+    dates = parquet.ParquetFile(output, coerce_int96_timestamp_unit="us").read()["valid_to"].to_pylist()
+    assert dates == [datetime(9999, 12, 31)] * 5  # noqa: DTZ001
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
@@ -198,10 +203,10 @@ def test_columns_of_other_types_are_told_as_json(tmp_path: Path) -> None:
         {"key": 7, "value": value, "offset": 0, "topic": "t", "headers": [("h", b"1")]},
         {"key": 7, "value": None, "offset": 1, "topic": "t", "headers": None},
     ]
-    found = decoded(written(tmp_path / "d.parquet", rows, schema))
-    assert json.loads(found[0].value or b"") == {"id": 1, "price": "9.50", "raw": "\xff", "tags": {"a": 1}}
-    assert [(r.key, r.headers) for r in found] == [(b"7", (("h", b"1"),)), (b"7", ())]
-    assert found[1].value is None
+    records = decoded(written(tmp_path / "d.parquet", rows, schema))
+    assert json.loads(records[0].value or b"") == {"id": 1, "price": "9.50", "raw": "\xff", "tags": {"a": 1}}
+    assert [(r.key, r.headers) for r in records] == [(b"7", (("h", b"1"),)), (b"7", ())]
+    assert records[1].value is None
     with open_one(tmp_path / "d.parquet") as dump:
         assert index_all(dump)[0]["is_tombstone"].to_pylist() == [False, True]
 
@@ -221,8 +226,8 @@ def test_maps_are_told_as_objects_also_where_they_are_empty(
 ) -> None:
     schema = pa.schema([("key", pa.string()), ("value", pa.struct([("one", kind)])), ("offset", pa.int32())])
     rows = [{"key": "k", "value": {"one": value}, "offset": 0}]
-    (found,) = decoded(written(tmp_path / "t-0.parquet", rows, schema))
-    assert json.loads(found.value or b"") == {"one": expected}
+    (record,) = decoded(written(tmp_path / "t-0.parquet", rows, schema))
+    assert json.loads(record.value or b"") == {"one": expected}
 
 
 def test_columns_that_may_both_be_the_key_are_asked_about(tmp_path: Path) -> None:
@@ -256,14 +261,14 @@ def test_rows_without_an_envelope_are_the_values(tmp_path: Path) -> None:
         open_one(path)
     assert caught.value.hint is not None
     assert "--key-field" in caught.value.hint
-    found = decoded(path, key_fields=("name", "id"))
-    assert [(r.key, r.offset) for r in found] == [
+    records = decoded(path, key_fields=("name", "id"))
+    assert [(r.key, r.offset) for r in records] == [
         (b'["x",0]', 0),
         (b'["x",1]', 1),
         (b'["x",0]', 2),
         (b'["x",1]', 3),
     ]
-    assert found[0].value == b'{"id":0,"name":"x"}'
+    assert records[0].value == b'{"id":0,"name":"x"}'
 
 
 ROW = pa.struct([("id", pa.int64()), ("name", pa.string())])
@@ -292,8 +297,8 @@ def test_change_events_are_proposed_and_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="change events of Debezium") as caught:
         open_one(path)
     assert "--cdc debezium --key-field id" in str(caught.value.hint)
-    found = decoded(path, cdc="debezium", key_fields=("id",))
-    assert [(r.key, r.is_delete) for r in found] == [(b"1", False), (b"2", False), (b"1", True)]
+    records = decoded(path, cdc="debezium", key_fields=("id",))
+    assert [(r.key, r.is_delete) for r in records] == [(b"1", False), (b"2", False), (b"1", True)]
     with open_one(path, cdc="debezium", key_fields=("id",)) as dump:
         assert index_all(dump)[0]["is_tombstone"].to_pylist() == [False, False, True]
 
@@ -447,5 +452,5 @@ def test_a_folder_that_spark_wrote_is_its_part_files(tmp_path: Path) -> None:
     (tmp_path / "_SUCCESS").touch()
     with open_one(tmp_path) as dump:
         assert [(file.topic, file.partition) for file in dump.files] == [("orders", 0), ("orders", 1)]
-        found, _ = index_all(dump)
-    assert found["is_tombstone"].to_pylist() == [False, True] * 2
+        table, _ = index_all(dump)
+    assert table["is_tombstone"].to_pylist() == [False, True] * 2

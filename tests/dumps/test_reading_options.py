@@ -82,8 +82,8 @@ def test_fields_are_found_where_the_user_says(path: Path) -> None:
 
 
 def test_fields_that_may_both_be_the_key_are_asked_about(path: Path) -> None:
-    one = {"Offset": 5, "key": "a", "_key": "b", "message": "v"}
-    dump(path, one, {**one, "Offset": 6})
+    row = {"Offset": 5, "key": "a", "_key": "b", "message": "v"}
+    dump(path, row, {**row, "Offset": 6})
     with pytest.raises(InputError, match="the key may be the field _key, key") as refused:
         records(path)
     assert refused.value.hint == "say which of them it is with --fields key=FIELD"
@@ -106,13 +106,13 @@ def test_columns_of_one_name_are_refused_where_they_matter(tmp_path: Path) -> No
 
 def test_a_field_of_the_value_can_be_the_key(path: Path) -> None:
     dump(path, {"id": 1, "name": "a"}, {"id": 2, "name": "b"}, {"id": 1, "name": "c"})
-    found = records(path, key_fields=("id",))
-    assert [(record.topic, record.offset, record.key) for record in found] == [
+    by_key = records(path, key_fields=("id",))
+    assert [(record.topic, record.offset, record.key) for record in by_key] == [
         ("orders", 0, b"1"),
         ("orders", 1, b"2"),
         ("orders", 2, b"1"),
     ]
-    assert found[0].value == b'{"id": 1, "name": "a"}'
+    assert by_key[0].value == b'{"id": 1, "name": "a"}'
 
 
 def test_value_only_files_of_a_sink_take_their_place_from_names() -> None:
@@ -129,8 +129,8 @@ def test_the_console_consumer_s_separator_is_found(tmp_path: Path, separator: st
     path = tmp_path / "out.txt"
     path.write_text("".join(separator.join(row) + "\n" for row in rows))
     options = {"delimiter": separator} if len(separator) > 1 else {}
-    found = records(path, **options)
-    assert [(record.partition, record.offset, record.value) for record in found] == [
+    decoded = records(path, **options)
+    assert [(record.partition, record.offset, record.value) for record in decoded] == [
         (1, 0, b"v"),
         (1, 1, None),
     ]
@@ -174,12 +174,12 @@ def test_markers_say_which_values_are_base64(path: Path) -> None:
         envelope(0, "AP8=", "aGk=", key_encoding="base64", value_encoding="base64"),
         envelope(1, "AP8=", "aGk=", key_encoding="text"),
     )
-    found = records(path)
-    assert [(record.key, record.value) for record in found] == [(b"\x00\xff", b"hi"), (b"AP8=", b"aGk=")]
+    decoded = records(path)
+    assert [(record.key, record.value) for record in decoded] == [(b"\x00\xff", b"hi"), (b"AP8=", b"aGk=")]
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"dialect": "nonsense"}, "no such dialect"),
         ({"dialect": "rpk-meta-only"}, "values were not exported"),
@@ -188,9 +188,9 @@ def test_markers_say_which_values_are_base64(path: Path) -> None:
         ({"missing_key": "none"}, "--missing-key none"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(path: Path, options: dict[str, Any], said: str) -> None:
+def test_what_cannot_be_meant_is_refused(path: Path, options: dict[str, Any], message: str) -> None:
     dump(path, envelope(0, "k"))
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         records(path, **options)
 
 
@@ -243,8 +243,8 @@ def test_files_without_offsets_and_order_are_refused(tmp_path: Path) -> None:
 def test_a_mark_beside_a_key_says_how_it_is_encoded(suffix: str, mark: Any, spelt: str, path: Path) -> None:
     path = path.with_suffix(suffix)
     _marked(path, spelt, mark)
-    found = records(path)[0]
-    assert (found.key, found.value) == (b"k1", b"k1")
+    record = records(path)[0]
+    assert (record.key, record.value) == (b"k1", b"k1")
 
 
 @pytest.mark.parametrize("mark", ["utf-8", "text", "string", "", False])

@@ -36,8 +36,8 @@ class Producer:
             self.flush()
 
     def flush(self) -> None:
-        for told in self.waiting:
-            told(self.refuse, None)
+        for delivery in self.waiting:
+            delivery(self.refuse, None)
         self.waiting.clear()
 
 

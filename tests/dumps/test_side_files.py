@@ -124,8 +124,8 @@ def test_survivors_are_written_as_the_plain_envelope(tmp_path: Path, target: str
             copier_for(outputs)(Chosen(file, split, *where), out)
     with open_one(tmp_path / target) as dump:
         (split,) = dump.splits(1 << 40)
-        found = LAYOUTS[dump.files[0].layout].records(dump.files[0], split)
-        assert [record for _, _, record in found] == EXPECTED[1:]
+        entries = LAYOUTS[dump.files[0].layout].records(dump.files[0], split)
+        assert [record for _, _, record in entries] == EXPECTED[1:]
 
 
 def test_an_output_of_no_format_is_refused(tmp_path: Path) -> None:

@@ -25,9 +25,9 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("spelt", ["{}", "{}/", "{}//"])
 def test_a_folder_holds_what_is_no_mark_and_not_empty(folder: Path, spelt: str) -> None:
-    found = find_files([spelt.format(folder)])
+    files = find_files([spelt.format(folder)])
 
-    assert [f"{folder}/deep/er/x.jsonl", f"{folder}/part-2.jsonl", f"{folder}/part-10.jsonl"] == found
+    assert [f"{folder}/deep/er/x.jsonl", f"{folder}/part-2.jsonl", f"{folder}/part-10.jsonl"] == files
 
 
 def test_the_folder_one_is_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,10 +51,10 @@ def test_links_to_files_count_and_links_to_folders_do_not(folder: Path) -> None:
     (folder / "again").symlink_to(folder)
     (folder / "broken.jsonl").symlink_to(folder / "nowhere")
 
-    found = find_files([str(folder)])
+    files = find_files([str(folder)])
 
-    assert f"{folder}/link.jsonl" in found
-    assert len(COUNT) + 1 == len(found)
+    assert f"{folder}/link.jsonl" in files
+    assert len(COUNT) + 1 == len(files)
 
 
 def test_a_folder_of_marks_alone_is_no_dump(tmp_path: Path) -> None:

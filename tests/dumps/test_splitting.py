@@ -99,13 +99,13 @@ def records_in(output: bytes, layout: str) -> list[object]:
         rows = csv.DictReader(io.StringIO(text, newline=""))
         numbers = ("partition", "offset", "timestamp")
         return [{**row, **{name: int(row[name]) for name in numbers}} for row in rows]
-    decoder, at, found = json.JSONDecoder(), 0, []
+    decoder, at, records = json.JSONDecoder(), 0, []
     while at < len(text):
         value, at = decoder.raw_decode(text, at)
-        found.append(value)
+        records.append(value)
         while at < len(text) and text[at].isspace():
             at += 1
-    return found
+    return records
 
 
 @pytest.mark.parametrize("name", DUMPS)

@@ -22,9 +22,9 @@ CASES = [
 def timestamps(path: Path, **options: Any) -> list[int]:
     with open_one(path, **options) as dump:
         table, notes = index_all(dump)
-    assert [one.rejects for one in notes.values()] == [[]]
-    found: list[int] = table["timestamp_ms"].to_pylist()
-    return found
+    assert [split_notes.rejects for split_notes in notes.values()] == [[]]
+    times: list[int] = table["timestamp_ms"].to_pylist()
+    return times
 
 
 @pytest.mark.parametrize(("spelt", "expected"), CASES)
@@ -38,5 +38,5 @@ def test_a_fraction_in_csv(spelt: str, expected: int, tmp_path: Path) -> None:
 def test_a_fraction_in_json(spelt: str, expected: int, tmp_path: Path) -> None:
     row = json.dumps({"topic": "t", "partition": 0, "offset": 0, "key": "k", "value": "v", "headers": []})
     path = tmp_path / "t.jsonl"
-    path.write_text("".join(f'{row[:-1]}, "timestamp": {one}}}\n' for one in (spelt, "-1.0")))
+    path.write_text("".join(f'{row[:-1]}, "timestamp": {spelling}}}\n' for spelling in (spelt, "-1.0")))
     assert timestamps(path, dialect="plain") == [expected, -1]

@@ -50,9 +50,9 @@ records = st.lists(
 )
 
 
-def write(folder: Path, target: str, found: list[Record]) -> Path:
+def write(folder: Path, target: str, records: list[Record]) -> Path:
     writer = TARGETS[target]("seed")
-    fragments = [b"".join(writer.encode(found[:2])), b"".join(writer.encode(found[2:]))]
+    fragments = [b"".join(writer.encode(records[:2])), b"".join(writer.encode(records[2:]))]
     path = folder / f"dump.{target}"
     path.write_bytes(writer.begin() + b"".join(fragments) + writer.end())
     return path
@@ -74,25 +74,25 @@ def read(dump: Dump) -> list[Record]:
 
 @pytest.mark.parametrize("target", LOSSLESS)
 @settings(max_examples=40, deadline=None)
-@given(found=records)
-@example(found=[Record("orders", 0, 0, 0, None, b"\0\0\0\x80", (("", b"//////0"),))])  # all likely base64
+@given(survivors=records)
+@example(survivors=[Record("orders", 0, 0, 0, None, b"\0\0\0\x80", (("", b"//////0"),))])  # all likely base64
 def test_what_was_written_is_read_back(
-    tmp_path_factory: pytest.TempPathFactory, target: str, found: list[Record]
+    tmp_path_factory: pytest.TempPathFactory, target: str, survivors: list[Record]
 ) -> None:
-    with open_one(write(tmp_path_factory.mktemp("dump"), target, found)) as dump:
-        assert read(dump) == found
+    with open_one(write(tmp_path_factory.mktemp("dump"), target, survivors)) as dump:
+        assert read(dump) == survivors
 
 
 @pytest.mark.parametrize("source", LOSSLESS)
 @pytest.mark.parametrize("target", LOSSLESS)
 def test_conversions_keep_every_byte(tmp_path: Path, source: str, target: str) -> None:
-    found = [
+    survivors = [
         Record("orders", 3, 7, 1_700_000_000_000, b"\xff\0\n", b'a\r\n"b",\t', (("h", b"\xfe"), ("n", None))),
         Record("orders", 3, 8, -1, "\ufffd".encode(), b"", (("h", b""),), "create"),
         Record("orders", 4, 0, 5, b"", None),
         Record("orders", 4, 1, 5, None, b"null"),
     ]
-    with open_one(write(tmp_path, source, found)) as dump:
+    with open_one(write(tmp_path, source, survivors)) as dump:
         table, notes = index_all(dump)
         check_notes(dump, dict(enumerate(dump.splits(1 << 40))), notes)
         writer = open_writer(target, dump.files)
@@ -102,7 +102,7 @@ def test_conversions_keep_every_byte(tmp_path: Path, source: str, target: str) -
             out.write(writer.begin())
             Copier({0: writer})(Chosen(dump.files[0], split, *where), out)
     with open_one(tmp_path / "out") as dump:
-        assert read(dump) == found
+        assert read(dump) == survivors
 
 
 def test_records_without_offsets_keep_their_numbers(tmp_path: Path) -> None:
@@ -121,12 +121,12 @@ def test_records_without_offsets_keep_their_numbers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", ["jsonl", "csv"])
 def test_header_names_of_odd_bytes_need_avro(tmp_path: Path, target: str) -> None:
-    found = [Record("t", 0, 0, 5, b"k", b"v", ((b"h\xff".decode("utf-8", "surrogateescape"), b"x"),))]
+    survivors = [Record("t", 0, 0, 5, b"k", b"v", ((b"h\xff".decode("utf-8", "surrogateescape"), b"x"),))]
     with pytest.raises(OutputError, match="no UTF-8") as caught:
-        list(TARGETS[target]("").encode(found))
+        list(TARGETS[target]("").encode(survivors))
     assert "Avro" in (caught.value.hint or "")
-    with open_one(write(tmp_path, "avro", found)) as dump:
-        assert read(dump) == found
+    with open_one(write(tmp_path, "avro", survivors)) as dump:
+        assert read(dump) == survivors
 
 
 def test_the_same_inputs_give_the_same_container(tmp_path: Path) -> None:
@@ -136,12 +136,12 @@ def test_the_same_inputs_give_the_same_container(tmp_path: Path) -> None:
 
 
 def test_kcat_lines_are_key_tab_value() -> None:
-    found = [
+    survivors = [
         Record("t", 0, 0, 5, b"k", b"a\tb"),
         Record("t", 0, 1, 5, b"k", None),
         Record("t", 0, 2, 5, None, b"v"),
     ]
-    assert b"".join(TARGETS["kcat"]("").encode(found)) == b"k\ta\tb\nk\t\n\tv\n"
+    assert b"".join(TARGETS["kcat"]("").encode(survivors)) == b"k\ta\tb\nk\t\n\tv\n"
     assert TARGETS["kcat"]("").losses
 
 
@@ -230,9 +230,9 @@ def test_a_name_that_promises_what_is_not_written_is_refused(
 
 
 def test_files_of_several_formats_are_joined_where_they_are_converted(tmp_path: Path) -> None:
-    one = write(tmp_path, "csv", [Record("t", 0, 0, 5, b"k", b"v")])
+    first = write(tmp_path, "csv", [Record("t", 0, 0, 5, b"k", b"v")])
     two = write(tmp_path, "avro", [Record("t", 0, 1, 5, b"k", b"v")])
-    arguments = [str(one), str(two)]
+    arguments = [str(first), str(two)]
     with open_dump(arguments, ReadOptions()) as dump:
         plan = planned(dump, arguments, tmp_path / "out.jsonl")
         outputs = with_writers(plan, None)

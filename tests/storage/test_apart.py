@@ -78,8 +78,8 @@ def test_an_input_is_replaced_only_by_its_own_name(tmp_path: Path, monkeypatch: 
 
 
 def test_a_replaced_folder_may_hold_nothing_else_that_is_read(tmp_path: Path) -> None:
-    dump, told = made(tmp_path / "d" / "a.jsonl"), made(tmp_path / "d" / "told" / "segments")
-    read = [ReadPath(str(tmp_path / "d"), (str(dump),), is_compacted=True), ReadPath(str(told))]
+    dump, state = made(tmp_path / "d" / "a.jsonl"), made(tmp_path / "d" / "told" / "segments")
+    read = [ReadPath(str(tmp_path / "d"), (str(dump),), is_compacted=True), ReadPath(str(state))]
     with pytest.raises(OutputError, match=r"holds .*segments"):
         check_apart(read, [WrittenPath(tmp_path / "d", "-o", replaces_input=True)])
 
@@ -98,11 +98,11 @@ def test_the_working_folder_is_not_replaced(tmp_path: Path, monkeypatch: pytest.
 def test_outputs_do_not_hold_each_other(tmp_path: Path, second: str) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "out")
-    one, other = WrittenPath(tmp_path / "out", "-o"), WrittenPath(tmp_path / second, "--state")
-    for pair in ([one, other], [other, one]):
+    target, other = WrittenPath(tmp_path / "out", "-o"), WrittenPath(tmp_path / second, "--state")
+    for pair in ([target, other], [other, target]):
         with pytest.raises(OutputError, match=r"--state .* -o|-o .* --state"):
             check_apart([], pair)
-    check_apart([], [one, WrittenPath(tmp_path / "output", "--state")])
+    check_apart([], [target, WrittenPath(tmp_path / "output", "--state")])
 
 
 def test_standard_output_does_not_grow_an_input(tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ def test_an_address_without_bucket_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "told"),
+    ("path", "is_one"),
     [
         ("s3://b/x", True),
         ("hdfs://h/x", True),
@@ -144,8 +144,8 @@ def test_an_address_without_bucket_is_refused() -> None:
         ("http://x", False),
     ],
 )
-def test_addresses_are_told_from_paths(path: str, told: bool) -> None:
-    assert is_address(path) is told
+def test_addresses_are_told_from_paths(path: str, is_one: bool) -> None:
+    assert is_address(path) is is_one
 
 
 def test_a_glob_stays_within_a_folder_unless_it_says_any_depth() -> None:

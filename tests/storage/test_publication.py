@@ -63,8 +63,11 @@ def test_all_is_replaced_together(tmp_path: Path) -> None:
 
 def test_a_run_that_fails_leaves_the_old_and_no_folder(tmp_path: Path) -> None:
     write_old(tmp_path)
-    with pytest.raises(RuntimeError), open_publication([tmp_path / "out", tmp_path / "deep" / "er"]) as one:
-        disk.write(one.prepare(tmp_path / "deep" / "er"), b"half")
+    with (
+        pytest.raises(RuntimeError),
+        open_publication([tmp_path / "out", tmp_path / "deep" / "er"]) as publication,
+    ):
+        disk.write(publication.prepare(tmp_path / "deep" / "er"), b"half")
         raise RuntimeError
     assert contents(tmp_path) == OLD
     assert not (tmp_path / "deep").exists()
@@ -135,10 +138,10 @@ def test_a_kill_at_any_call_is_finished_or_undone_by_the_next_run(
         died = os.waitpid(child, 0)[1] != 0
         settle(folder if at % 2 else folder / "state")
         settle(folder / "state" if at % 2 else folder)
-        found = contents(folder)
-        assert found in (OLD, NEW), at
+        after = contents(folder)
+        assert after in (OLD, NEW), at
         assert not list(folder.rglob(".kcompact-*")), at
-        outcomes.append(("old" if found == OLD else "new") if died else "lived")
+        outcomes.append(("old" if after == OLD else "new") if died else "lived")
     assert outcomes.index("new") > 10
     assert outcomes == sorted(outcomes, key=["old", "new", "lived"].index)
 

@@ -32,8 +32,8 @@ def test_what_a_dead_run_left_is_removed(tmp_path: Path) -> None:
 
 
 def test_a_living_run_keeps_its_folder(tmp_path: Path) -> None:
-    with scratch_folder(tmp_path) as one, scratch_folder(tmp_path) as other:
-        assert one.is_dir()
+    with scratch_folder(tmp_path) as first, scratch_folder(tmp_path) as other:
+        assert first.is_dir()
         assert other.is_dir()
 
 

@@ -26,7 +26,7 @@ def refuse(files: Sequence[UnreadableFile], *, keep_going: bool) -> InputError:
     first = files[0].error
     if keep_going:
         return leaving_out(
-            LeftOut(frozenset((path, one.error.message) for one in files for path in one.paths))
+            LeftOut(frozenset((path, file.error.message) for file in files for path in file.paths))
         )
     if len(files) == 1:
         return first

@@ -38,13 +38,13 @@ class ParquetWriter(Writer):
     def encode(self, records: Iterable[Record]) -> Iterator[bytes]:
         """Row groups. Raises OutputError for text that is no UTF-8."""
         rows = iter(records)
-        while batch := list(_some(rows)):
+        while batch := list(_next_batch(rows)):
             columns = zip(*map(_row, batch), strict=True)
             arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
             yield framed(pa.Table.from_arrays(arrays, schema=SCHEMA))
 
 
-def _some(records: Iterator[Record]) -> Iterator[Record]:
+def _next_batch(records: Iterator[Record]) -> Iterator[Record]:
     size = 0
     for record in islice(records, _BATCH_ROWS):
         yield record
