@@ -132,8 +132,8 @@ def test_what_is_no_file_is_no_cache(
         if kind == "pipe":
             os.mkfifo(path, 0o600)
         elif kind == "socket":
-            with monkeypatch.context() as here:
-                here.chdir(path.parent)  # a socket's path may have some hundred bytes only
+            with monkeypatch.context() as patch:
+                patch.chdir(path.parent)  # a socket's path may have some hundred bytes only
                 listening.bind(path.name)
         elif kind == "folder":
             path.mkdir(0o700)

@@ -19,14 +19,14 @@ def test_rows_come_out_with_their_receiver_in_their_order(tables: list[list[tupl
         table = pa.table([[b"%d" % n for _, n in rows], [n % 2**40 for _, n in rows]], schema=ROWS)
         return row_blocks("rows", table, np.array([receiver for receiver, _ in rows], np.int64))
 
-    found, _ = send_in_process(len(tables), 6, work).results(
+    keys, _ = send_in_process(len(tables), 6, work).results(
         lambda _receiver, blocks: [
             row["key"] for batch in rows_in(blocks, "rows") for row in batch.to_pylist()
         ]
     )
 
     expected = [[b"%d" % n for rows in tables for to, n in rows if to == receiver] for receiver in range(6)]
-    assert found == expected
+    assert keys == expected
 
 
 def test_blocks_of_another_kind_hold_no_rows_to_take() -> None:

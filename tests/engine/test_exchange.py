@@ -30,12 +30,12 @@ def test_equal_keys_meet_wherever_they_stand(keys: list[bytes], receivers: int, 
 
 
 def hash_of_key(key: bytes) -> int:
-    found = (len(key) + 1) * 0x9E3779B97F4A7C15 % 2**64
+    mixed = (len(key) + 1) * 0x9E3779B97F4A7C15 % 2**64
     for at in range(0, len(key), 8):
         word = int.from_bytes(key[at : at + 8].rjust(8, b"\0"), "little")
-        found = (found ^ word) * 0x9E3779B97F4A7C15 % 2**64
-        found ^= found >> 29
-    return found * 0x9E3779B97F4A7C15 % 2**64
+        mixed = (mixed ^ word) * 0x9E3779B97F4A7C15 % 2**64
+        mixed ^= mixed >> 29
+    return mixed * 0x9E3779B97F4A7C15 % 2**64
 
 
 @pytest.mark.parametrize("has_loop", [True, False])
@@ -48,23 +48,23 @@ def test_a_task_with_loops_and_one_without_hash_alike(
     first = data.draw(st.integers(0, len(keys) - 1))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exchange, "loaded_loop", lambda _: key_hash_loop if has_loop else None)
-        found = key_hashes(pa.array(keys, pa.binary()).slice(first)).tolist()
-    assert found == list(map(hash_of_key, keys[first:]))
+        hashes = key_hashes(pa.array(keys, pa.binary()).slice(first)).tolist()
+    assert hashes == list(map(hash_of_key, keys[first:]))
 
 
 @given(st.lists(st.lists(st.integers(0, 30), max_size=8), max_size=5), st.integers(1, 3), st.integers(1, 5))
 def test_a_share_holds_all_rows_of_its_keys(numbers: list[list[int]], receivers: int, shares: int) -> None:
     batches = [rows(*some).combine_chunks().to_batches() for some in numbers]
-    mine = [batch for some in batches for batch in some]
+    all_batches = [batch for some in batches for batch in some]
 
-    found = [
+    share_numbers = [
         pa.Table.from_batches(share, SCHEMA)["number"].to_pylist()
-        for share in shares_by_key(mine, receivers, shares)
+        for share in shares_by_key(all_batches, receivers, shares)
     ]
 
-    assert len(found) == shares
-    assert sorted(itertools.chain(*found)) == sorted(itertools.chain(*numbers))
-    assert sum(len(set(share)) for share in found) == len(set(itertools.chain(*numbers)))
+    assert len(share_numbers) == shares
+    assert sorted(itertools.chain(*share_numbers)) == sorted(itertools.chain(*numbers))
+    assert sum(len(set(share)) for share in share_numbers) == len(set(itertools.chain(*numbers)))
 
 
 def test_keys_spread_evenly_though_they_differ_in_the_middle_only() -> None:

@@ -159,7 +159,7 @@ def hears(process: subprocess.Popen[str], number: signal.Signals) -> bool:
     """Whether the process has a handler for SIGHUP, which Python alone never sets; then it has all three."""
     status = Path(f"/proc/{process.pid}/status").read_text()
     caught = int(status.partition("SigCgt:")[2].split()[0], 16)
-    return all(caught >> one - 1 & 1 for one in (number, signal.SIGHUP))
+    return all(caught >> needed - 1 & 1 for needed in (number, signal.SIGHUP))
 
 
 def test_a_killed_run_takes_java_and_workers_with_it(tmp_path: Path) -> None:
@@ -243,9 +243,9 @@ def test_a_bug_in_a_worker_is_a_sentence_and_its_traceback_is_for_debug(tmp_path
     for job in (query, "run_tasks(spark, 1, lambda task: 1 // task)"):
         run = run_python(hanging(job), tmp_path)
         assert run.returncode == 3
-        said, hint = run.stderr.splitlines()
-        assert said.startswith("bug: ")
-        assert said.endswith(
+        sentence, hint = run.stderr.splitlines()
+        assert sentence.startswith("bug: ")
+        assert sentence.endswith(
             "in a Python worker of Spark: ZeroDivisionError: integer division or modulo by zero"
         )
         assert "--debug" in hint

@@ -67,10 +67,10 @@ def _limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 @given(records, st.integers(1, 20))
 def test_groups_hold_count_first_and_latest(rows: list[tuple[int, bytes | None]], size: int) -> None:
     grouper = KeyGrouper(GROUPED)
-    found: list[pa.RecordBatch] = []
+    groups: list[pa.RecordBatch] = []
     for first in range(0, len(rows), size):
-        found += grouper.add(index_batch(rows[first : first + size], first))
-    merged = GROUPED.merged([*found, *grouper.finish().to_batches()])
+        groups += grouper.add(index_batch(rows[first : first + size], first))
+    merged = GROUPED.merged([*groups, *grouper.finish().to_batches()])
 
     assert {tuple(row.values()) for row in merged.to_pylist()} == expected(rows)
     assert merged.num_rows == len(expected(rows))

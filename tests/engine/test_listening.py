@@ -48,12 +48,12 @@ def test_only_loopback_is_listened_on_and_no_request_without_a_token_is_answered
             }
         finally:
             process.terminate()
-    assert {at: said for at, said in answers.items() if not _refuses(said)} == {}
+    assert {at: answer for at, answer in answers.items() if not _refuses(answer)} == {}
 
 
-def _refuses(said: bytes) -> bool:
+def _refuses(answer: bytes) -> bool:
     """Nothing; an error of py4j; or, from the Python daemon, the number of a worker that wants a token."""
-    return not said or said.startswith((b"!x", b"!z")) or len(said) == 4
+    return not answer or answer.startswith((b"!x", b"!z")) or len(answer) == 4
 
 
 def _answer(host: str, port: int, request: bytes) -> bytes:
@@ -62,7 +62,7 @@ def _answer(host: str, port: int, request: bytes) -> bytes:
         try:
             connection.sendall(request)
             return connection.recv(4096)
-        except OSError:  # closed, or nothing said
+        except OSError:  # closed, or no answer
             return b""
 
 
@@ -78,12 +78,12 @@ def listening(processes: dict[int, str]) -> list[tuple[str, int]]:
 
 
 def _sockets_of(process: int) -> list[str]:
-    found = []
+    inodes = []
     for descriptor in Path(f"/proc/{process}/fd").iterdir():
         target = str(descriptor.readlink()) if descriptor.is_symlink() else ""
         if target.startswith("socket:["):
-            found.append(target[8:-1])
-    return found
+            inodes.append(target[8:-1])
+    return inodes
 
 
 def _address(text: str) -> tuple[str, int]:

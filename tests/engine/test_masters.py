@@ -113,7 +113,7 @@ def test_a_local_cluster_gives_the_same_bytes_and_leaves_nothing(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("master", "given"),
+    ("master", "spark_master"),
     [
         ("local", "local[1,4]"),
         ("local[*]", "local[*,4]"),
@@ -125,6 +125,6 @@ def test_a_local_cluster_gives_the_same_bytes_and_leaves_nothing(tmp_path: Path)
     ],
 )
 def test_a_task_whose_worker_dies_is_tried_again_unless_the_master_says_how_often(
-    master: str, given: str
+    master: str, spark_master: str
 ) -> None:
-    assert tried_again(master) == given
+    assert tried_again(master) == spark_master

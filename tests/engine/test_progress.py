@@ -74,11 +74,11 @@ def test_a_quiet_run_shows_no_bar(dump: Path) -> None:
 
 
 def test_bytes_of_all_tasks_are_added_up_and_none_counts_more_than_it_has(tmp_path: Path) -> None:
-    one, other = Meter(tmp_path, READ, "0", 100), Meter(tmp_path, READ, "1", 50)
-    one.add(30)
+    meter, other = Meter(tmp_path, READ, "0", 100), Meter(tmp_path, READ, "1", 50)
+    meter.add(30)
     other.add(80)  # records of a compressed block may be more than its bytes
     assert done_bytes(tmp_path, READ) == 80
-    one.finish()
+    meter.finish()
     assert done_bytes(tmp_path, READ) == 150
 
 

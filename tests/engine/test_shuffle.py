@@ -36,12 +36,12 @@ def work_of_numbers() -> Callable[[int], Sent]:
 def test_blocks_reach_their_receivers_in_the_order_of_senders(spark: object) -> None:
     stage = send(spark, TASKS, RECEIVERS, work_of_numbers())
 
-    found, of_driver = stage.results(
+    results, of_driver = stage.results(
         lambda receiver, blocks: (receiver, [block.content.decode() for block in blocks])
     )
 
     expected = [(r, [str(n) for n in range(30) if n % RECEIVERS == r]) for r in range(RECEIVERS)]
-    assert found == expected
+    assert results == expected
     assert of_driver == [Block("sum", b"45"), Block("sum", b"145"), Block("sum", b"245")]
 
 
@@ -123,10 +123,10 @@ def test_large_blocks_and_many_arrive_whole(spark: object) -> None:
         for number in range(40):
             yield number % 2, Block("large", bytes([task, number]) * (size // 2))
 
-    found, _ = send(spark, TASKS, 2, large).results(
+    counts, _ = send(spark, TASKS, 2, large).results(
         lambda _receiver, blocks: Counter((*block.content[:2], len(block.content)) for block in blocks)
     )
 
     for receiver in (0, 1):
         sent = [(task, number, size) for task in range(TASKS) for number in range(receiver, 40, 2)]
-        assert found[receiver] == Counter(sent)
+        assert counts[receiver] == Counter(sent)

@@ -55,7 +55,7 @@ def counted(rows: list[Row]) -> dict[str, Any]:
         "record_bytes": sum(row.record_bytes for row in rows),
         "first_offset": min(offsets),
         "last_offset": max(offsets),
-        "ascending": all(one < other for one, other in itertools.pairwise(offsets)),
+        "ascending": all(offset < other for offset, other in itertools.pairwise(offsets)),
         "tombstones": sum(row.is_tombstone for row in rows),
         "null_keys": len(keyless),
         "null_key_offsets": keyless[:NULL_KEY_EXAMPLES],
@@ -76,9 +76,9 @@ def test_each_log_is_counted_as_record_by_record(batches: list[list[Row]], slice
     logs = {log.log_id: log for log in summary.logs()}
     assert set(logs) == {row.log_id for row in rows}
     for log_id, log in logs.items():
-        mine = [row for row in rows if row.log_id == log_id]
-        expected = counted(mine)
+        log_rows = [row for row in rows if row.log_id == log_id]
+        expected = counted(log_rows)
         assert {name: getattr(log, name) for name in expected} == expected
         assert (log.split_id, log.topic, log.partition) == (4, *LOGS[log_id])
         held = [offset for start, end in log.runs.tolist() for offset in range(start, end)]
-        assert held == sorted({row.offset for row in mine})
+        assert held == sorted({row.offset for row in log_rows})

@@ -126,12 +126,12 @@ def scanned(plan: IndexPlan, size: Size) -> list[bytes]:
 
 def copied(plan: IndexPlan, size: Size) -> list[CopiedLog]:
     """What the copying tasks tell: of each ten offsets, from 0 on, the last one stays."""
-    found = []
+    logs = []
     for number, task in enumerate(plan.tasks):
         for split in task:
             start, end = size.offsets(split.start, split.end, split.file_id)
             first, last, kept = -(start + 1) % 10 + start, (end - 10) // 10 * 10 + 9, end // 10 - start // 10
-            found.append(
+            logs.append(
                 CopiedLog(
                     split.split_id,
                     split.file_id % PARTITIONS,
@@ -141,7 +141,7 @@ def copied(plan: IndexPlan, size: Size) -> list[CopiedLog]:
                     *(kept, (0, 0), max(kept - 1, 0), 9 * max(kept - 1, 0), 0, (0, 0)),
                 )
             )
-    return found
+    return logs
 
 
 def no_lines(_topic: str, _partition: int, gaps: np.ndarray) -> bytes:
@@ -176,11 +176,11 @@ def test_the_figures_of_ten_billion_records_are_exact_and_take_memory_by_splits_
         assert (log.first_offset, log.last_offset) == (FIRST_OFFSET, end - 1)
         assert (log.first_kept_offset, log.last_kept_offset) == (FIRST_OFFSET + 9, end - 1)
         assert (log.gaps, log.gap_offsets, log.gap_offsets_missing_before) == (each // 10, each // 10 * 9, 0)
-    assert told(outcome)["records"] == each
+    assert last_log(outcome)["records"] == each
     assert peak < DRIVER_BYTES_PER_SPLIT * len(plan.splits)
 
 
-def told(outcome: Outcome) -> dict[str, int]:
+def last_log(outcome: Outcome) -> dict[str, int]:
     """The last log as ``report.json`` says it."""
     report = CompactionReport(
         outcome.logs, inputs=[], outputs=[], policies={}, recognised=[], notes=[], warnings=[]

@@ -129,6 +129,6 @@ def test_the_traps_cover_what_is_imported() -> None:
     ],
 )
 def test_only_absolute_entries_of_the_python_path_are_handed_on(named: str | None, kept: str | None) -> None:
-    given = {"HOME": "/home"} | ({} if named is None else {"PYTHONPATH": named})
+    environment = {"HOME": "/home"} | ({} if named is None else {"PYTHONPATH": named})
     expected = {"HOME": "/home", "PYTHONSAFEPATH": "1"} | ({} if kept is None else {"PYTHONPATH": kept})
-    assert safe_environment(given) == expected
+    assert safe_environment(environment) == expected

@@ -59,7 +59,7 @@ def cluster_session(options: SessionOptions) -> Iterator["SparkSession"]:
 
 def is_on_cluster(session: "SparkSession") -> bool:
     """Whether the workers of a session that the caller had already may be on other machines."""
-    context = getattr(session, "_sc", None)  # none behind Spark Connect
+    context = getattr(session, "_sc", None)  # none with Spark Connect
     return context is None or not str(context.master).startswith("local")
 
 
@@ -89,7 +89,8 @@ def refuse_unreachable(kind: MasterKind, master: str) -> None:
             )
         return
     addresses = master.partition("://")[2].removeprefix("https://").removeprefix("http://").split(",")
-    problems = [problem for one in addresses if (problem := _problem(one, _DEFAULT_PORTS[kind])) is not None]
+    port = _DEFAULT_PORTS[kind]
+    problems = [problem for address in addresses if (problem := _problem(address, port)) is not None]
     if len(problems) == len(addresses):
         raise EngineError(
             f"no Spark master can be reached at {problems[0]}", hint="look at the address in --master"

@@ -1,7 +1,7 @@
 """Failures below Spark, each in a sentence: a killed Java or worker, memory, disk, missing modules.
 
 Spark wraps every failure of a worker or of Java in long texts; those that a user can do something about
-are told apart here by words in them. Anything else stays as it is: it is a bug.
+are recognised here by words in them. Anything else stays as it is: it is a bug.
 """
 
 import itertools
@@ -56,9 +56,9 @@ def explained(java: Callable[[], Jvm] | None = None) -> Iterator[None]:
             raise KeyboardInterrupt from None
         if isinstance(error, KcompactError):
             raise
-        known = explain(error, java and java())
-        if known is not None:
-            raise known from error
+        explanation = explain(error, java and java())
+        if explanation is not None:
+            raise explanation from error
         if not _is_of_spark(error):
             raise
         raise _unexpected(error) from None
@@ -81,8 +81,8 @@ def _sentence(text: str) -> str:
     raised = _LAST_LINE_OF_TRACEBACK.findall(text)
     if raised:
         return f"in a Python worker of Spark: {raised[-1]}"
-    said = itertools.takewhile(lambda line: not line.startswith(_OF_JAVAS_TRACEBACK), text.splitlines())
-    return " ".join(line.strip() for line in said if line.strip())[:_LONGEST_SENTENCE]
+    lines = itertools.takewhile(lambda line: not line.startswith(_OF_JAVAS_TRACEBACK), text.splitlines())
+    return " ".join(line.strip() for line in lines if line.strip())[:_LONGEST_SENTENCE]
 
 
 def _was_interrupted(error: BaseException | None) -> bool:
@@ -108,10 +108,10 @@ def _packages_of(error: Exception) -> set[str]:
 
 def explain(error: Exception, java: Jvm | None = None) -> KcompactError | None:
     """The error to show in place of one of Spark's; None where it is a bug and has to stay as it is."""
-    known = _explained_by_text(str(error), java) if _is_of_spark(error) else None
-    if known is None and java is not None and _may_come_of_a_dead_java(error) and java.is_dead():
+    explanation = _explained_by_text(str(error), java) if _is_of_spark(error) else None
+    if explanation is None and java is not None and _may_come_of_a_dead_java(error) and java.is_dead():
         return EngineError(f"Spark's Java died ({_cause(java.process.returncode)})", hint=_MORE_MEMORY)
-    return known
+    return explanation
 
 
 def _explained_by_text(text: str, java: Jvm | None) -> KcompactError | None:
@@ -120,8 +120,8 @@ def _explained_by_text(text: str, java: Jvm | None) -> KcompactError | None:
         return raised
     if any(words in text for words in _NO_SPACE):
         return _disk_full(java)
-    known = ((message, hint) for words, message, hint in _KNOWN if words in text)
-    return next((EngineError(message, hint=hint) for message, hint in known), None)
+    explanations = ((message, hint) for words, message, hint in _KNOWN if words in text)
+    return next((EngineError(message, hint=hint) for message, hint in explanations), None)
 
 
 def _disk_full(java: Jvm | None) -> EngineError:
@@ -135,10 +135,10 @@ def _disk_full(java: Jvm | None) -> EngineError:
 
 def _raised_in_worker(text: str) -> KcompactError | None:
     """An error of ours that was raised in a worker, back from the traceback that Spark carries over."""
-    found = list(_RAISED_IN_WORKER.finditer(text))
-    if not found:
+    matches = list(_RAISED_IN_WORKER.finditer(text))
+    if not matches:
         return None
-    name, message, hint = found[-1].groups()  # the last of a chain is the one that left the worker
+    name, message, hint = matches[-1].groups()  # the last of a chain is the one that left the worker
     kind = getattr(errors, name, None)
     if not (isinstance(kind, type) and issubclass(kind, KcompactError)):
         return None

@@ -34,8 +34,8 @@ class _InProcessStage:
         self, work: Callable[[int, list[Block]], Result], receivers: Sequence[int] | None = None
     ) -> tuple[list[Result], list[Block]]:
         of_driver = self.driver_blocks()
-        wanted = range(len(self._received) - 1) if receivers is None else receivers
-        return [work(number, blocks_of(self._received[number])) for number in wanted], of_driver
+        numbers = range(len(self._received) - 1) if receivers is None else receivers
+        return [work(number, blocks_of(self._received[number])) for number in numbers], of_driver
 
 
 def send_in_process(tasks: int, receivers: int, work: Callable[[int], Sent]) -> _InProcessStage:

@@ -53,10 +53,10 @@ def kind_of_master(master: str) -> MasterKind:
 
 def tried_again(master: str) -> str:
     """The master as Spark is given it: ``local[N]`` alone tries no task a second time if its worker dies."""
-    found = _LOCAL.fullmatch(master)
-    if found is None or found[3]:
+    match = _LOCAL.fullmatch(master)
+    if match is None or match[3]:
         return master
-    return f"local[{found[2] or 1},{_ATTEMPTS}]"
+    return f"local[{match[2] or 1},{_ATTEMPTS}]"
 
 
 def jdk_for_executors() -> Path:

@@ -26,17 +26,17 @@ class _Job:
 
     def done(self) -> tuple[str, float]:
         """The phase in a word, and the bytes of the input that the whole work done so far is worth."""
-        read = min(sum(done_bytes(folder, READ) for folder in self.folders), self.input_bytes)
-        written = min(sum(done_bytes(folder, WRITTEN) for folder in self.folders), self.input_bytes)
+        read_bytes = min(sum(done_bytes(folder, READ) for folder in self.folders), self.input_bytes)
+        written_bytes = min(sum(done_bytes(folder, WRITTEN) for folder in self.folders), self.input_bytes)
         share = _WRITING_SHARE if self.writes else 0.0
-        return self._phase(read, written), read * (1 - share) + written * share
+        return self._phase(read_bytes, written_bytes), read_bytes * (1 - share) + written_bytes * share
 
-    def _phase(self, read: int, written: int) -> str:
-        if written:
+    def _phase(self, read_bytes: int, written_bytes: int) -> str:
+        if written_bytes:
             return "writing"
-        if not read:
+        if not read_bytes:
             return "starting"
-        return "reading" if read < self.input_bytes else "merging"
+        return "reading" if read_bytes < self.input_bytes else "merging"
 
 
 _job = _Job()  # a process runs one command at a time
@@ -56,7 +56,7 @@ def progress_shown(input_bytes: int) -> Iterator[None]:
 
 
 def job_known(input_bytes: int, *, writes: bool) -> None:
-    """The dump is opened: so many bytes are to be read, and survivors are to be written or not."""
+    """Called once the dump is opened: the bytes to be read, and whether survivors are to be written."""
     _job.input_bytes, _job.writes = input_bytes, writes
 
 

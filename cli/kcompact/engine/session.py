@@ -104,8 +104,7 @@ def spark_started(options: SessionOptions) -> Iterator[None]:
 def open_session(options: SessionOptions = _DEFAULT) -> Iterator["SparkSession"]:
     """A session for one run; a session that the caller already had is borrowed and left running.
 
-    One of our own is gone at the end, with Java, its workers and their files, and nobody waits for Spark
-    to stop.
+    Our own session ends at once, with Java, its workers and their files, without waiting for Spark to stop.
     """
     active = _active_session()
     if active is not None:
@@ -156,7 +155,7 @@ def _active_session() -> "SparkSession | None":
 
 
 def works_elsewhere(options: SessionOptions) -> bool:
-    """Whether workers may be on other machines, with other disks; the caller's own session tells first."""
+    """Whether workers may be on other machines, with other disks; the caller's own session decides first."""
     active = _active_session()
     return options.is_elsewhere if active is None else is_on_cluster(active)
 

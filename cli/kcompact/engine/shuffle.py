@@ -151,10 +151,10 @@ class _RddStage:
             messages = list(_values(pairs))
             yield messages if receiver == driver else result_of(lambda: work(receiver, blocks_of(messages)))
 
-        wanted = [*(range(driver) if receivers is None else receivers), driver]
-        done = self._received.mapPartitionsWithIndex(do)
+        partitions = [*(range(driver) if receivers is None else receivers), driver]
+        rdd = self._received.mapPartitionsWithIndex(do)
         wait_for_worker()
-        *results, messages = self._received.context.runJob(done, iter, wanted)
+        *results, messages = self._received.context.runJob(rdd, iter, partitions)
         return [value_of(result) for result in results], for_the_driver(messages)
 
 
@@ -206,20 +206,20 @@ class _FrameStage:
         self, work: Callable[[int, list[Block]], Result], receivers: Sequence[int] | None = None
     ) -> tuple[list[Result], list[Block]]:
         driver = self._receivers
-        wanted = [*(range(driver) if receivers is None else receivers), driver]
+        partitions = [*(range(driver) if receivers is None else receivers), driver]
 
         def do(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             receiver = _partition()
-            if receiver in wanted:
+            if receiver in partitions:
                 messages = list(_messages_in(batches))
-                done = (
+                result = (
                     messages if receiver == driver else result_of(lambda: work(receiver, blocks_of(messages)))
                 )
-                yield _row_of(Message(receiver, receiver, 0, "", pickle.dumps(done)))
+                yield _row_of(Message(receiver, receiver, 0, "", pickle.dumps(result)))
 
         rows = self._received.mapInArrow(do, _MESSAGE_COLUMNS).toArrow().to_pylist()
-        found = {row["receiver"]: pickle.loads(row["content"]) for row in rows}  # noqa: S301  pickled above
-        *results, messages = (found[receiver] for receiver in wanted)
+        contents = {row["receiver"]: pickle.loads(row["content"]) for row in rows}  # noqa: S301  pickled above
+        *results, messages = (contents[receiver] for receiver in partitions)
         return [value_of(result) for result in results], for_the_driver(messages)
 
 

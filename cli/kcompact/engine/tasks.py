@@ -1,4 +1,4 @@
-"""Tasks that are given their number alone, and what they return.
+"""Tasks whose only argument is their number, and their results.
 
 They run as an RDD. The same job as a DataFrame costs Java another second of CPU time, for a query's session,
 plan and generated code that nothing here needs.

@@ -34,8 +34,8 @@ def check_workers(spark: "SparkSession", inputs: Sequence[str], folder: Path | N
     look = _look(_PACKAGES, [*inputs, *([str(token)] if token else [])], str(token))
     for host, version, lacking, unseen in _answers(spark, look):
         if version != sys.version_info[:2]:
-            theirs, ours = ".".join(map(str, version)), ".".join(map(str, sys.version_info[:2]))
-            raise EngineError(f"the workers on {host} run Python {theirs}, and this is {ours}", hint=_HINT)
+            remote, own = ".".join(map(str, version)), ".".join(map(str, sys.version_info[:2]))
+            raise EngineError(f"the workers on {host} run Python {remote}, and this is {own}", hint=_HINT)
         if lacking:
             raise EngineError(f"the workers on {host} lack {', '.join(lacking)}", hint=_HINT)
         if str(token) in unseen:
@@ -55,7 +55,7 @@ Answer = tuple[str, tuple[int, int], list[str], list[str]]
 
 
 def _look(packages: Sequence[str], paths: Sequence[str], token: str) -> Callable[[], Answer]:
-    wanted, looked_at = tuple(packages), tuple(paths)
+    names, inputs = tuple(packages), tuple(paths)
 
     def look() -> Answer:
         import importlib.util
@@ -63,8 +63,8 @@ def _look(packages: Sequence[str], paths: Sequence[str], token: str) -> Callable
         import socket
         import sys
 
-        lacking = [name for name in wanted if importlib.util.find_spec(name) is None]
-        unseen = [path for path in looked_at if not os.access(path, os.W_OK if path == token else os.R_OK)]
+        lacking = [name for name in names if importlib.util.find_spec(name) is None]
+        unseen = [path for path in inputs if not os.access(path, os.W_OK if path == token else os.R_OK)]
         return socket.gethostname(), sys.version_info[:2], lacking, unseen
 
     return look
@@ -89,7 +89,7 @@ def _answers(spark: "SparkSession", look: Callable[[], Answer]) -> list[Answer]:
             for _ in batches:
                 yield pa.RecordBatch.from_pydict({"answer": pa.array([pickle.dumps(look())], pa.binary())})
 
-        found = spark.range(0, _TASKS, 1, _TASKS).mapInArrow(rows, "answer binary").toArrow()
-        return [pickle.loads(answer) for answer in found["answer"].to_pylist()]  # noqa: S301  pickled above
+        table = spark.range(0, _TASKS, 1, _TASKS).mapInArrow(rows, "answer binary").toArrow()
+        return [pickle.loads(answer) for answer in table["answer"].to_pylist()]  # noqa: S301  pickled above
     finally:
         by_value.unregister_pickle_by_value(module)

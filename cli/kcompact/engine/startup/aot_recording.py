@@ -41,5 +41,5 @@ def _record(cache: AotCache, train: Callable[[], None]) -> None:
         cache.seal()
         cache.path.with_suffix(".tried").unlink()
     finally:
-        for left in cache.path.parent.glob(f"{unfinished.name}*"):
-            left.unlink(missing_ok=True)
+        for path in cache.path.parent.glob(f"{unfinished.name}*"):
+            path.unlink(missing_ok=True)

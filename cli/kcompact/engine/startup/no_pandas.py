@@ -1,8 +1,8 @@
 """pyarrow and PySpark without pandas, whose import takes 0.3 s and more.
 
-pyarrow imports it for the first array that it makes, to see whether what it is given is pandas' own. PySpark
+pyarrow imports it for the first array that it makes, to see whether its input is an object of pandas. PySpark
 imports it (with unittest and its own test utilities) for the first value that it hands to Java, to see
-whether that is numpy's. Nobody here has anything of either kind.
+whether that is numpy's. kcompact passes neither kind.
 """
 
 import sys
@@ -42,4 +42,4 @@ def drop_numpy_converters() -> None:
     from pyspark.sql.types import NumpyArrayConverter, NumpyScalarConverter
 
     numpys = (NumpyArrayConverter, NumpyScalarConverter)
-    INPUT_CONVERTER[:] = [one for one in INPUT_CONVERTER if not isinstance(one, numpys)]
+    INPUT_CONVERTER[:] = [converter for converter in INPUT_CONVERTER if not isinstance(converter, numpys)]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 def safe_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """The environment to start a process in whose Pythons import only from where they are installed."""
-    named = environment.get("PYTHONPATH", "").split(os.pathsep)
-    kept = [entry for entry in named if Path(entry).is_absolute()]
-    others = {name: value for name, value in environment.items() if name != "PYTHONPATH"}
-    return others | {"PYTHONSAFEPATH": "1"} | ({"PYTHONPATH": os.pathsep.join(kept)} if kept else {})
+    entries = environment.get("PYTHONPATH", "").split(os.pathsep)
+    folders = [entry for entry in entries if Path(entry).is_absolute()]
+    variables = {name: value for name, value in environment.items() if name != "PYTHONPATH"}
+    return variables | {"PYTHONSAFEPATH": "1"} | ({"PYTHONPATH": os.pathsep.join(folders)} if folders else {})

@@ -72,12 +72,12 @@ def jvm_options(options: SessionOptions) -> JvmOptions:
 
 def _refuse_heap(size: str) -> None:
     """Spark refuses less than 450 MiB, and Java does not count all of its heap."""
-    found = _SIZE.fullmatch(size)
-    if found is None:
+    match = _SIZE.fullmatch(size)
+    if match is None:
         raise EngineError(
             f"--driver-memory {size} is no size", hint="write it as Java does, such as 2g or 800m"
         )
-    if int(found[1]) * _UNITS[found[2].lower()] < _UNITS["m"] * _LEAST_HEAP_MIB:
+    if int(match[1]) * _UNITS[match[2].lower()] < _UNITS["m"] * _LEAST_HEAP_MIB:
         raise EngineError(
             f"--driver-memory {size} is too little for Spark", hint=f"give it at least {_LEAST_HEAP_MIB}m"
         )
@@ -102,7 +102,7 @@ def _properties(options: SessionOptions) -> dict[str, str]:
         properties["spark.authenticate"] = "true"  # other users of this machine can reach loopback as well
         properties |= _CARRYING_ON_ONE_DISK
     if options.master_kind is MasterKind.LOCAL_CLUSTER:
-        # An executor's start takes half the CPU time; ``spark.executor.extraJavaOptions`` come behind these.
+        # An executor's start takes half the CPU time; ``spark.executor.extraJavaOptions`` come after these.
         flags = (*QUICK_FLAGS, *(() if options.verbose else (NO_LOG,)))
         properties["spark.executor.defaultJavaOptions"] = " ".join(flags)
     if not options.is_elsewhere:

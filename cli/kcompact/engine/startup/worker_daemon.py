@@ -50,6 +50,6 @@ if __name__ == "__main__":
     # Spark puts a jar of its own first, where nothing of Python is; to look for a package's version lists it.
     sys.path[:] = [entry for entry in sys.path if not entry.endswith(".jar")]
     for layout in filter(None, os.environ.get(LAYOUTS, "").split(",")):
-        load_loops(layout, compile_now=False)  # all workers share what stands in memory when they are forked
+        load_loops(layout, compile_now=False)  # all workers share what is in memory when they are forked
     vars(daemon)["worker"] = _serve_prepared
     daemon.manager()

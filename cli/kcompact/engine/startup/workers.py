@@ -1,7 +1,7 @@
 """Waking the first Python worker while Spark still starts: it takes as long to come up as Spark's context.
 
-Spark keeps idle workers by their environment. The one given here is what tasks ask for (as of Spark 4.3,
-``BasePythonRunner.compute``); if it ever differs, the worker is simply not used.
+Spark keeps idle workers by their environment. This one has the environment that tasks ask for (as of Spark
+4.3, ``BasePythonRunner.compute``); if it ever differs, the worker is simply not used.
 """
 
 import sys
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
 
 DAEMON_MODULE = "kcompact.engine.startup.worker_daemon"
-LAYOUTS = "KCOMPACT_LAYOUTS"  # the variable that tells workers whose loops they will need
+LAYOUTS = "KCOMPACT_LAYOUTS"  # the variable with the layouts whose loops workers will need
 _WORKER_MODULE = "pyspark.worker"
 _SECONDS = 20  # by then the first task has a worker of its own
 _ENVIRONMENT = {
@@ -97,9 +97,9 @@ class _SparkEnv:
         create = self._method("createPythonWorker", pair, text, text, text, variables, flag)
         release = self._method("releasePythonWorker", nothing, text, text, text, variables, worker_class)
 
-        asked = (self._environment, sys.executable, _WORKER_MODULE, DAEMON_MODULE, self._variables())
-        worker = create.invokeWithArguments(self._list(*asked, True)).productElement(0)
-        release.invokeWithArguments(self._list(*asked, worker))
+        arguments = (self._environment, sys.executable, _WORKER_MODULE, DAEMON_MODULE, self._variables())
+        worker = create.invokeWithArguments(self._list(*arguments, True)).productElement(0)
+        release.invokeWithArguments(self._list(*arguments, worker))
 
     def _variables(self) -> Any:
         variables = self._vm.java.util.HashMap()
@@ -119,7 +119,7 @@ class _SparkEnv:
         return self._vm.java.lang.Class.forName(name)
 
     def _list(self, *items: Any) -> Any:
-        made = self._vm.java.util.ArrayList()
+        java_list = self._vm.java.util.ArrayList()
         for item in items:
-            made.add(item)
-        return made
+            java_list.add(item)
+        return java_list
