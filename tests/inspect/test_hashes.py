@@ -29,8 +29,8 @@ JAVA_STRING = {b"": 0, b"hello": 99162322, b"polygenelubricants": -(2**31)}
 keys = st.lists(st.binary(max_size=30), min_size=1, max_size=20)
 
 
-def signed(found: np.ndarray) -> list[int]:
-    return [int(one) for one in found.astype(np.uint32).view(np.int32)]
+def signed(hashed: np.ndarray) -> list[int]:
+    return [int(number) for number in hashed.astype(np.uint32).view(np.int32)]
 
 
 @pytest.mark.parametrize(
@@ -85,12 +85,12 @@ def javascript_murmur2(key: bytes) -> int:
         h *= m
         h = float(int32(h) ^ int32(k))
         step += 1
-    tail, rest = len(key) & ~3, len(key) % 4
-    if rest == 3:
+    tail, left_bytes = len(key) & ~3, len(key) % 4
+    if left_bytes == 3:
         h = float(int32(h) ^ (key[tail + 2] << 16))
-    if rest >= 2:
+    if left_bytes >= 2:
         h = float(int32(h) ^ (key[tail + 1] << 8))
-    if rest >= 1:
+    if left_bytes >= 1:
         h = float(int32(h) ^ key[tail])
         h *= m
     h = float(int32(h) ^ ((int32(h) & 0xFFFFFFFF) >> 13))

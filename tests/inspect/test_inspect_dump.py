@@ -61,12 +61,12 @@ def as_records(sends: list[tuple[bytes, int]]) -> list[Record]:
     return records
 
 
-def facts_of(found: Inspection, partition: int = 0) -> LogFacts:
-    return next(log for log in found.logs if log.partition == partition)
+def facts_of(inspection: Inspection, partition: int = 0) -> LogFacts:
+    return next(log for log in inspection.logs if log.partition == partition)
 
 
-def codes(found: Inspection) -> set[str]:
-    return {finding.code for finding in found.findings}
+def codes(inspection: Inspection) -> set[str]:
+    return {finding.code for finding in inspection.findings}
 
 
 ODD = [
@@ -80,8 +80,8 @@ ODD = [
 
 
 def test_the_facts_of_a_log(inspect: Inspect) -> None:
-    found = inspect(ODD)
-    log = facts_of(found)
+    inspection = inspect(ODD)
+    log = facts_of(inspection)
 
     assert (log.end_minus_begin, log.records, log.first_offset, log.last_offset) == (11, 6, 10, 20)
     assert (log.keys, log.live_keys, log.deleted_keys, log.single_record_keys) == (3, 2, 1, 1)
@@ -91,30 +91,30 @@ def test_the_facts_of_a_log(inspect: Inspect) -> None:
     assert log.tombstone_ages == {"under 7 days": 1}
     assert [(gap.first_offset, gap.last_offset) for gap in log.gaps.longest] == [(16, 19), (13, 13)]
     assert (log.gaps.count, log.gaps.missing_offsets, log.gaps.single_offset_gaps) == (2, 5, 1)
-    assert sum(one.new_keys for one in log.slices) == 3
-    assert sum(one.records for one in log.slices) == 6
-    assert (found.largest_records[0].offset, found.largest_records[0].key) == (20, b"c")
-    assert codes(found) == {"null-keys", "word-null", "empty-values", "late-keys", "gaps"}
-    assert found.verdict.startswith("6 records, 2 live of 3 keys in 1 partition; ")
+    assert sum(part.new_keys for part in log.slices) == 3
+    assert sum(part.records for part in log.slices) == 6
+    assert (inspection.largest_records[0].offset, inspection.largest_records[0].key) == (20, b"c")
+    assert codes(inspection) == {"null-keys", "word-null", "empty-values", "late-keys", "gaps"}
+    assert inspection.verdict.startswith("6 records, 2 live of 3 keys in 1 partition; ")
 
 
 def test_the_dedupe_buffer_of_few_keys_is_the_smallest_that_a_broker_takes(inspect: Inspect) -> None:
     """``CleanerConfig`` refuses a buffer of 1 MiB a thread and less."""
-    found = inspect([record(f"k{at}", "v", offset=at) for at in range(9)])
-    assert facts_of(found).dedupe_buffer_bytes == (1 << 20) + 1
+    inspection = inspect([record(f"k{at}", "v", offset=at) for at in range(9)])
+    assert facts_of(inspection).dedupe_buffer_bytes == (1 << 20) + 1
 
 
 def test_overlapping_files_show_as_repeated_offsets(inspect: Inspect) -> None:
     records = [record(f"k{at}", "v", offset=at) for at in range(4)]
-    found = inspect([*records, *records[2:]])
+    inspection = inspect([*records, *records[2:]])
 
-    assert facts_of(found).repeated_offsets == 2
-    assert not facts_of(found).in_offset_order
-    assert {"repeated-offsets", "offset-order"} <= codes(found)
+    assert facts_of(inspection).repeated_offsets == 2
+    assert not facts_of(inspection).in_offset_order
+    assert {"repeated-offsets", "offset-order"} <= codes(inspection)
 
 
 def test_a_key_deleted_in_one_partition_and_alive_in_another_is_named(inspect: Inspect) -> None:
-    found = inspect(
+    inspection = inspect(
         [
             record("moved", "old", offset=0, partition=0, timestamp_ms=1),
             record("moved", "new", offset=0, partition=1, timestamp_ms=2),
@@ -125,7 +125,7 @@ def test_a_key_deleted_in_one_partition_and_alive_in_another_is_named(inspect: I
             record("home", "v", offset=3, partition=0, timestamp_ms=6),
         ]
     )
-    topic = found.topics[0]
+    topic = inspection.topics[0]
 
     assert (topic.shared_keys, topic.severe_keys) == (3, 1)
     assert topic.newest_by_partition == {0: 1, 1: 2}
@@ -133,7 +133,7 @@ def test_a_key_deleted_in_one_partition_and_alive_in_another_is_named(inspect: I
     gone = topic.shared_key_examples[0]
     assert gone.severe
     assert [(place.is_tombstone, place.is_newest) for place in gone.places] == [(False, False), (True, True)]
-    assert {"deleted-elsewhere", "cross-partition-keys"} <= codes(found)
+    assert {"deleted-elsewhere", "cross-partition-keys"} <= codes(inspection)
 
 
 def test_lookalike_keys_are_told_by_what_they_differ_by(inspect: Inspect) -> None:
@@ -149,14 +149,14 @@ def test_lookalike_keys_are_told_by_what_they_differ_by(inspect: Inspect) -> Non
         b"\0\0\0\0\x01\0\0\x2a",  # another long
         b'{"a":' * 300 + b"1" + b"}" * 300,  # deeper than some writers of JSON go
     ]
-    found = inspect([record(key, "v", offset=at, partition=at % 2) for at, key in enumerate(keys)])
+    inspection = inspect([record(key, "v", offset=at, partition=at % 2) for at, key in enumerate(keys)])
 
-    assert found.topics[0].lookalike_keys == {
+    assert inspection.topics[0].lookalike_keys == {
         "a schema id": 2,
         "JSON field order or blanks": 2,
         "blanks at the ends": 2,
     }
-    assert len(found.topics[0].lookalike_examples) == 3
+    assert len(inspection.topics[0].lookalike_examples) == 3
 
 
 @pytest.mark.parametrize("per_file", [1, 1_000_000])
@@ -176,16 +176,16 @@ def test_each_topic_has_its_own_examples_however_its_records_are_spread(
 
     assert [shared.key for shared in first.shared_key_examples] == sorted(chain(*spelt))[:5]
     assert [shared.key for shared in second.shared_key_examples] == sorted(chain(*spelt[3:6]))[:5]
-    assert [list(found.keys) for found in first.lookalike_examples] == spelt[:5]
-    assert [list(found.keys) for found in second.lookalike_examples] == spelt[3:6]
+    assert [list(example.keys) for example in first.lookalike_examples] == spelt[:5]
+    assert [list(example.keys) for example in second.lookalike_examples] == spelt[3:6]
 
 
 def test_deletes_that_the_exporter_lost(inspect: Inspect) -> None:
     event = '{"before":{"id":1},"after":null,"op":"d"}'
-    found = inspect([record("row-1", event, offset=0), record("row-2", "{}", offset=9)])
+    inspection = inspect([record("row-1", event, offset=0), record("row-2", "{}", offset=9)])
 
-    assert facts_of(found).unmarked_delete_keys == 1
-    assert {"unmarked-deletes", "no-tombstones"} <= codes(found)
+    assert facts_of(inspection).unmarked_delete_keys == 1
+    assert {"unmarked-deletes", "no-tombstones"} <= codes(inspection)
     followed = inspect([record("row-1", event, offset=0), tombstone("row-1", offset=1)])
     assert facts_of(followed).delete_events == 1
     assert not {"unmarked-deletes", "no-tombstones"} & codes(followed)
@@ -193,18 +193,22 @@ def test_deletes_that_the_exporter_lost(inspect: Inspect) -> None:
 
 @pytest.mark.usefixtures("many_tasks")
 def test_a_dump_without_any_key(inspect: Inspect) -> None:
-    found = inspect([record(None, "v", offset=at) for at in range(4)], per_file=2)
+    inspection = inspect([record(None, "v", offset=at) for at in range(4)], per_file=2)
 
-    assert (facts_of(found).records, facts_of(found).keys, facts_of(found).null_keys) == (4, 0, 4)
-    assert found.topics[0].placement.kind == "too_few"
+    assert (facts_of(inspection).records, facts_of(inspection).keys, facts_of(inspection).null_keys) == (
+        4,
+        0,
+        4,
+    )
+    assert inspection.topics[0].placement.kind == "too_few"
 
 
 @pytest.mark.usefixtures("many_tasks")
 @pytest.mark.parametrize("name", ["murmur2", "crc32", "fnv1a"])
 def test_the_cause_of_a_raised_partition_count_is_named_over_many_tasks(inspect: Inspect, name: str) -> None:
     keys = [f"user-{at}".encode() for at in range(150)]
-    found = inspect(as_records(sent(keys, name, 4) + sent(keys, name, 6)), per_file=100)
-    topic = found.topics[0]
+    inspection = inspect(as_records(sent(keys, name, 4) + sent(keys, name, 6)), per_file=100)
+    topic = inspection.topics[0]
 
     assert topic.placement.kind == "changed"
     assert [(placed.partitioner, placed.partitions) for placed in topic.placement.placed][1] == (name, 6)
@@ -238,24 +242,24 @@ def test_many_tasks_count_what_plain_python_counts(inspect: Inspect, rows: list[
         records.append(made)
     random.Random(seed).shuffle(records)
 
-    found = inspect(records, per_file=15)
+    inspection = inspect(records, per_file=15)
 
-    for log in found.logs:
-        mine = sorted((r for r in records if r.partition == log.partition), key=lambda r: r.offset)
-        latest = {r.key: r for r in mine if r.key is not None}
-        assert log.records == len(mine)
+    for log in inspection.logs:
+        log_records = sorted((r for r in records if r.partition == log.partition), key=lambda r: r.offset)
+        latest = {r.key: r for r in log_records if r.key is not None}
+        assert log.records == len(log_records)
         assert log.keys == len(latest)
         assert log.deleted_keys == sum(r.value is None for r in latest.values())
-        assert log.null_keys == sum(r.key is None for r in mine)
-        assert log.tombstones == sum(r.value is None for r in mine)
-        late = {r.key for r in mine if r.key in latest and r.timestamp_ms > latest[r.key].timestamp_ms}
+        assert log.null_keys == sum(r.key is None for r in log_records)
+        assert log.tombstones == sum(r.value is None for r in log_records)
+        late = {r.key for r in log_records if r.key in latest and r.timestamp_ms > latest[r.key].timestamp_ms}
         assert log.late_keys == len(late)
     per_key = Counter((r.partition, r.key) for r in records if r.key is not None)
-    assert sum(bucket.keys for bucket in found.records_per_key) == len(per_key)
-    assert sum(bucket.records for bucket in found.records_per_key) == sum(per_key.values())
+    assert sum(bucket.keys for bucket in inspection.records_per_key) == len(per_key)
+    assert sum(bucket.records for bucket in inspection.records_per_key) == sum(per_key.values())
     if per_key:
-        assert found.top_keys_by_records[0].records == max(per_key.values())
+        assert inspection.top_keys_by_records[0].records == max(per_key.values())
     places = Counter(key for _, key in per_key)
-    assert found.topics[0].shared_keys == sum(count > 1 for count in places.values())
+    assert inspection.topics[0].shared_keys == sum(count > 1 for count in places.values())
     keys = set(places)
-    assert found.topics[0].lookalike_keys.get("blanks at the ends", 0) == 2 * ({b"b", b" b"} <= keys)
+    assert inspection.topics[0].lookalike_keys.get("blanks at the ends", 0) == 2 * ({b"b", b" b"} <= keys)

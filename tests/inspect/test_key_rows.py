@@ -79,13 +79,13 @@ def facts(rows: list[tuple[int, Row]]) -> dict[str, Any]:
 def test_rows_of_all_tasks_make_one_row_a_key(tasks: list[list[Row]], chance: Random) -> None:
     offsets = iter(chance.sample(range(1000), 80))
     numbered = [[(next(offsets), row) for row in rows] for rows in tasks]
-    found: list[pa.RecordBatch] = []
+    groups: list[pa.RecordBatch] = []
     for rows in numbered:
         grouper = KeyGrouper(KEY_ROWS)
         for first in range(0, len(rows), 7):
-            found += grouper.add(batch_of(rows[first : first + 7]))
-        found += grouper.finish().to_batches()
-    merged = regrouped(found).select(KEY_ROW.names).to_pylist()
+            groups += grouper.add(batch_of(rows[first : first + 7]))
+        groups += grouper.finish().to_batches()
+    merged = regrouped(groups).select(KEY_ROW.names).to_pylist()
 
     by_key: dict[tuple[int, bytes], list[tuple[int, Row]]] = {}
     for offset, row in (pair for rows in numbered for pair in rows):

@@ -37,9 +37,9 @@ def test_the_first_rows_of_each_topic(topics: int, most: int) -> None:
     expected = {
         row for topic in {r[0] for r in rows} for row in sorted(r for r in rows if r[0] == topic)[:most]
     }
-    found = [rows[at] for at in first_of_topics(table, most, ["mild", "key"])]
-    assert len(found) == len(expected)
-    assert set(found) == expected
+    firsts = [rows[at] for at in first_of_topics(table, most, ["mild", "key"])]
+    assert len(firsts) == len(expected)
+    assert set(firsts) == expected
 
 
 def some_keys(count: int, seed: int) -> tuple[pa.Table, dict[int, LogSpan]]:
@@ -66,7 +66,7 @@ def test_a_sample_is_the_same_whatever_the_number_of_tasks(
     receivers = receivers_by_key(rows["key"], tasks)
     shares = [rows.filter(pa.array(receivers == task)) for task in range(tasks)]
     parts = [sample_keys(Keys(share, spans, tasks)) for share in shares]
-    found = smallest(pa.concat_tables(parts), 500)
+    sampled = smallest(pa.concat_tables(parts), 500)
 
     seen: dict[tuple[str, bytes], set[int]] = {}
     for log, key in zip(rows["log_id"].to_pylist(), rows["key"].to_pylist(), strict=True):
@@ -83,7 +83,7 @@ def test_a_sample_is_the_same_whatever_the_number_of_tasks(
             limit = sorted(of_kind)[500][0] if len(of_kind) > 500 else 1 << 64
             expected |= {(topic, shared, key, at) for order, key, at in of_kind if order < limit}
     names = "topic", "is_shared", "key", "partition"
-    assert set(zip(*(found[name].to_pylist() for name in names), strict=True)) == expected
+    assert set(zip(*(sampled[name].to_pylist() for name in names), strict=True)) == expected
     if tasks == 20:  # a task sends less than it might have to if it held all keys
         assert sum(part.num_rows for part in parts) < len(rows) * 0.9
 

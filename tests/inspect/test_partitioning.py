@@ -70,14 +70,14 @@ def test_another_client_that_took_over(old: str, new: str) -> None:
     assert [place.partitioner.name for place in cause.placements] == [old, new]
 
 
-@pytest.mark.parametrize(("one", "other"), [("murmur2", "crc32"), ("murmur2", "fnv1a")])
-def test_two_clients_side_by_side(one: str, other: str) -> None:
-    sends = sent(one, 6) + sent(other, 6)
+@pytest.mark.parametrize(("client", "other"), [("murmur2", "crc32"), ("murmur2", "fnv1a")])
+def test_two_clients_side_by_side(client: str, other: str) -> None:
+    sends = sent(client, 6) + sent(other, 6)
     random.Random(7).shuffle(sends)
     cause = find_cause(sightings(sends))
 
     assert cause.kind == "mixed"
-    assert {place.partitioner.name for place in cause.placements} == {one, other}
+    assert {place.partitioner.name for place in cause.placements} == {client, other}
 
 
 def test_producers_that_learn_late_of_new_partitions_do_not_hide_the_change() -> None:

@@ -14,19 +14,19 @@ def log(records: int, keys: int, **more: object) -> LogFacts:
 
 
 def test_without_keys_nothing_is_said_about_keys_of_their_own() -> None:
-    said = verdict([log(5, 0, null_keys=5)], [])
-    assert said.startswith("5 records, 0 live of 0 keys in 1 partition; no record has a key")
+    sentence = verdict([log(5, 0, null_keys=5)], [])
+    assert sentence.startswith("5 records, 0 live of 0 keys in 1 partition; no record has a key")
 
 
 def test_one_record_is_one_record() -> None:
-    said = verdict([log(1, 1)], [])
-    assert said == "1 record, 1 live of 1 key in 1 partition; one record leaves nothing to compact"
+    sentence = verdict([log(1, 1)], [])
+    assert sentence == "1 record, 1 live of 1 key in 1 partition; one record leaves nothing to compact"
 
 
 def test_findings_are_counted_not_repeated() -> None:
-    found = [Finding(Level.WARNING, "a", "the first one"), Finding(Level.WARNING, "b", "the second one")]
-    said = verdict([log(10, 2)], [*found, Finding(Level.ERROR, "c", "the worst")])
-    assert said.endswith("; compaction can remove 8 superseded records (80 %); 1 error, 2 warnings")
+    warnings = [Finding(Level.WARNING, "a", "the first one"), Finding(Level.WARNING, "b", "the second one")]
+    sentence = verdict([log(10, 2)], [*warnings, Finding(Level.ERROR, "c", "the worst")])
+    assert sentence.endswith("; compaction can remove 8 superseded records (80 %); 1 error, 2 warnings")
 
 
 def test_one_of_a_thing_is_not_spoken_of_as_many() -> None:

@@ -1,4 +1,4 @@
-"""``--expect-end-offsets``: does the dump reach the log end offsets that the broker told?"""
+"""``--expect-end-offsets``: does the dump reach the log end offsets that the broker reported?"""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -36,14 +36,14 @@ def check_end_offsets(logs: Iterable[LogFacts], ends: Mapping[LogName, int]) -> 
 
     One missing offset may well be a transaction marker, which no consumer ever sees: a warning only.
     """
-    found = {LogName(log.topic, log.partition): log for log in logs}
+    logs_by_name = {LogName(log.topic, log.partition): log for log in logs}
     findings = []
     for name, end in sorted(ends.items()):
-        log = found.pop(name, None)
+        log = logs_by_name.pop(name, None)
         present_end = log.last_offset + 1 if log is not None else 0
         if present_end != end:
             findings.append(_finding(name, end, None if log is None else present_end))
-    findings += [_unexpected(name) for name in sorted(found)]
+    findings += [_unexpected(name) for name in sorted(logs_by_name)]
     return findings
 
 

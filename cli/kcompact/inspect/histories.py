@@ -66,14 +66,14 @@ class KeyHistory:
         """Oddities of the record, in words."""
         if not self.records:
             return ["no record of this key is in the dump"]
-        latest = [one for one in self.records if one.superseded_by_offset is None]
-        logs = sorted({f"{one.topic}-{one.partition}" for one in latest})
-        found = []
-        if len({one.partition for one in latest}) > 1:
-            found.append(f"it stands in {', '.join(logs)}: each partition keeps its own latest record")
-        if len({one.is_tombstone for one in latest}) > 1:
-            found.append("it is deleted in one partition and alive in another")
-        return found
+        latest = [record for record in self.records if record.superseded_by_offset is None]
+        logs = sorted({f"{record.topic}-{record.partition}" for record in latest})
+        texts = []
+        if len({record.partition for record in latest}) > 1:
+            texts.append(f"it stands in {', '.join(logs)}: each partition keeps its own latest record")
+        if len({record.is_tombstone for record in latest}) > 1:
+            texts.append("it is deleted in one partition and alive in another")
+        return texts
 
 
 def key_histories(spark: SparkSession, dump: Dump, folder: Path, keys: Sequence[bytes]) -> list[KeyHistory]:
@@ -81,17 +81,17 @@ def key_histories(spark: SparkSession, dump: Dump, folder: Path, keys: Sequence[
     plan = plan_index(dump, folder)
     parts = run_tasks(spark, len(plan.tasks), lambda task: _records_of(TaskReader(plan, task), keys))
     names = _names(dump, plan, [summaries for *_, summaries in parts])
-    found: dict[bytes, list[KeyRecord]] = {key: [] for key in keys}
+    records: dict[bytes, list[KeyRecord]] = {key: [] for key in keys}
     counts = dict.fromkeys(keys, 0)
     for rows, of_task, _ in parts:
         for key, count in of_task.items():
             counts[key] += count
         for row in rows:
             log = names[row.pop("log_id")]
-            found[row.pop("key")].append(KeyRecord(log.topic, log.partition, **row))
-    _refuse_too_many(found, counts)
+            records[row.pop("key")].append(KeyRecord(log.topic, log.partition, **row))
+    _refuse_too_many(records, counts)
     partitions = _partition_counts(names.values())
-    return [_history(key, found[key], partitions) for key in keys]
+    return [_history(key, records[key], partitions) for key in keys]
 
 
 def key_at(spark: SparkSession, dump: Dump, folder: Path, log: LogName, offset: int) -> bytes:
@@ -112,32 +112,32 @@ def key_at(spark: SparkSession, dump: Dump, folder: Path, log: LogName, offset: 
 def _names(dump: Dump, plan: IndexPlan, packed_summaries: Iterable[bytes]) -> dict[int, LogName]:
     summaries, notes = unpacked(packed_summaries)
     look_over(dump, plan.splits, notes)
-    return {one.log_id: LogName(one.topic, one.partition) for one in summaries}
+    return {summary.log_id: LogName(summary.topic, summary.partition) for summary in summaries}
 
 
 def _records_of(
     reader: TaskReader, keys: Sequence[bytes]
 ) -> tuple[list[dict[str, Any]], dict[bytes, int], bytes]:
-    """A task's records with one of the keys (the first ones), how many each key has, and summaries."""
-    wanted = pa.array(keys, pa.binary())
+    """A task's first records with one of the keys, the count of records of each key, and summaries."""
+    key_array = pa.array(keys, pa.binary())
     rows: list[dict[str, Any]] = []
     counts: dict[bytes, int] = {}
     for batch in reader.rows():
-        mine = batch.select(_COLUMNS).filter(pc.is_in(batch["key"], wanted))
-        for one in pc.value_counts(mine["key"]).to_pylist():
-            counts[one["values"]] = counts.get(one["values"], 0) + one["counts"]
-        rows += mine.slice(0, max(0, MOST_RECORDS_OF_A_TASK - len(rows))).to_pylist()
+        matches = batch.select(_COLUMNS).filter(pc.is_in(batch["key"], key_array))
+        for entry in pc.value_counts(matches["key"]).to_pylist():
+            counts[entry["values"]] = counts.get(entry["values"], 0) + entry["counts"]
+        rows += matches.slice(0, max(0, MOST_RECORDS_OF_A_TASK - len(rows))).to_pylist()
     return rows, counts, _without_runs(reader)
 
 
 def _keys_at(reader: TaskReader, log: LogName, offset: int) -> tuple[list[bytes | None], bytes]:
     """The keys of the records at one place, and summaries."""
     log_id = log_id_of(log.topic, log.partition)
-    found: list[bytes | None] = []
+    keys: list[bytes | None] = []
     for batch in reader.rows():
         at = pc.and_(pc.equal(batch["log_id"], log_id), pc.equal(batch["offset"], offset))
-        found += batch.filter(at)["key"].to_pylist()
-    return found, _without_runs(reader)
+        keys += batch.filter(at)["key"].to_pylist()
+    return keys, _without_runs(reader)
 
 
 def _without_runs(reader: TaskReader) -> bytes:
@@ -152,10 +152,10 @@ def _partition_counts(names: Iterable[LogName]) -> dict[str, int]:
     return counts
 
 
-def _refuse_too_many(found: Mapping[bytes, list[KeyRecord]], counts: Mapping[bytes, int]) -> None:
-    """Of half a history nobody could say what stays."""
+def _refuse_too_many(records: Mapping[bytes, list[KeyRecord]], counts: Mapping[bytes, int]) -> None:
+    """An incomplete history cannot show which records stay. Raises InputError."""
     for key, count in counts.items():
-        if count > len(found[key]):
+        if count > len(records[key]):
             raise InputError(
                 f"key {printable_key(key)} has {count:,} records, more than a history is made of",
                 hint="ask for fewer at once with --topic and --partitions",
@@ -163,19 +163,22 @@ def _refuse_too_many(found: Mapping[bytes, list[KeyRecord]], counts: Mapping[byt
 
 
 def _history(key: bytes, records: list[KeyRecord], partitions: Mapping[str, int]) -> KeyHistory:
-    by_log = sorted(records, key=lambda one: (one.topic, one.partition, one.offset))
+    by_log = sorted(records, key=lambda record: (record.topic, record.partition, record.offset))
     superseded = {
         earlier: later.offset
         for earlier, later in pairwise(by_log)
         if (earlier.topic, earlier.partition) == (later.topic, later.partition)
     }
-    told = [replace(one, superseded_by_offset=superseded.get(one)) for one in by_log]
-    told.sort(key=lambda one: (one.timestamp_ms, one.topic, one.partition, one.offset))
-    topics = sorted({one.topic for one in records})
+    by_time = [replace(record, superseded_by_offset=superseded.get(record)) for record in by_log]
+    by_time.sort(key=lambda record: (record.timestamp_ms, record.topic, record.partition, record.offset))
+    topics = sorted({record.topic for record in records})
     belongs = {topic: _placed(key, partitions[topic]) for topic in topics}
-    return KeyHistory(key, tuple(told), belongs)
+    return KeyHistory(key, tuple(by_time), belongs)
 
 
 def _placed(key: bytes, partitions: int) -> dict[str, int]:
     matrix = KeyMatrix.of([key])
-    return {one.name: int(one.to_partition(one.hashes(matrix), partitions)[0]) for one in _PARTITIONERS}
+    return {
+        partitioner.name: int(partitioner.to_partition(partitioner.hashes(matrix), partitions)[0])
+        for partitioner in _PARTITIONERS
+    }

@@ -12,7 +12,7 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class FileFacts:
-    """One file: what it was recognised as. ``fields`` names where each part of a record stands."""
+    """One file, as it was recognised. ``fields`` names where each part of a record is."""
 
     path: str
     layout: str
@@ -161,7 +161,7 @@ class PlacementFacts:
     kind: str
     text: str  # in a sentence
     explained: int = 0
-    looked_at: int = 0  # keys and partitions they stand in; a sample of a large topic
+    looked_at: int = 0  # keys and the partitions that hold them; a sample of a large topic
     placed: tuple[Placed, ...] = ()
     changes: tuple[Change, ...] = ()
 

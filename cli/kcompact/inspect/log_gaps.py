@@ -1,4 +1,4 @@
-"""Which offsets of a log are missing? With one dump nobody can know why; the shape gives a hint at most."""
+"""Which offsets of a log are missing? One dump cannot show why; the shape gives a hint at most."""
 
 import numpy as np
 

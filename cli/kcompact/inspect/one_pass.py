@@ -31,7 +31,7 @@ from kcompact.inspect.questions.keys import Keys, LogSpan, spans_of
 from kcompact.inspect.questions.tallies import Tallies, added_up
 
 _KEY_ROWS, _READING = "key rows", "reading"
-_FOUND_SCHEMA = pa.schema([("question", pa.string()), ("rows", pa.binary())])
+_ANSWER_SCHEMA = pa.schema([("question", pa.string()), ("rows", pa.binary())])
 
 
 @dataclass(frozen=True)
@@ -96,22 +96,22 @@ class Reading:
 def ask_all(spark: SparkSession, plan: IndexPlan, partitions: int) -> tuple[Reading, Answers]:
     """Read the dump, bring each key's rows together in one of ``partitions`` tasks, and ask."""
     if len(plan.tasks) == 1:
-        ((reading, found),) = run_tasks(spark, 1, lambda task: _read_alone(plan, task))
-        return reading, _merged([found])
+        ((reading, batch),) = run_tasks(spark, 1, lambda task: _read_alone(plan, task))
+        return reading, _merged([batch])
     sent = send(spark, len(plan.tasks), partitions, lambda task: _send_key_rows(plan, task, partitions))
     reading = _together(pickle.loads(block.content) for block in sent.driver_blocks())  # noqa: S301  by a task
     spans = reading.spans
 
     def look(_: int, blocks: list[Block]) -> pa.RecordBatch:
-        return _found(Keys(regrouped(rows_in(blocks, _KEY_ROWS)), spans, partitions))
+        return _answer_rows(Keys(regrouped(rows_in(blocks, _KEY_ROWS)), spans, partitions))
 
-    found, _ = sent.results(look)
-    return reading, _merged(found)
+    batches, _ = sent.results(look)
+    return reading, _merged(batches)
 
 
 def answer(keys: Keys) -> Answers:
     """The answers about keys at hand, without Spark."""
-    return _merged([_found(keys)])
+    return _merged([_answer_rows(keys)])
 
 
 _TaskReading = tuple[bytes, Mapping[str, pa.Table]]
@@ -123,7 +123,7 @@ def _read_alone(plan: IndexPlan, task: int) -> tuple[Reading, pa.RecordBatch]:
     readings: list[_TaskReading] = []
     rows = regrouped(batch for table in _rows_of_task(plan, task, readings) for batch in table.to_batches())
     reading = _together(readings)
-    return reading, _found(Keys(rows, reading.spans))
+    return reading, _answer_rows(Keys(rows, reading.spans))
 
 
 def _send_key_rows(plan: IndexPlan, task: int, partitions: int) -> Sent:
@@ -152,21 +152,21 @@ def _together(readings: Iterable[_TaskReading]) -> Reading:
     return Reading(*unpacked(summaries), added_up(tallies))
 
 
-def _found(keys: Keys) -> pa.RecordBatch:
+def _answer_rows(keys: Keys) -> pa.RecordBatch:
     """One row per table of each question."""
     rows = [
         {"question": f"{name}/{part}", "rows": packed_rows(table)}
         for name, question in QUESTIONS.items()
         for part, table in question.ask(keys).items()
     ]
-    return pa.RecordBatch.from_pylist(rows, _FOUND_SCHEMA)
+    return pa.RecordBatch.from_pylist(rows, _ANSWER_SCHEMA)
 
 
-def _merged(found: Iterable[pa.RecordBatch]) -> Answers:
+def _merged(batches: Iterable[pa.RecordBatch]) -> Answers:
     """Tables of all tasks, joined to those about no keys at all: no task may have seen one."""
-    nothing = _found(Keys(FOLDED_KEY_ROW.empty_table(), {}))
+    nothing = _answer_rows(Keys(FOLDED_KEY_ROW.empty_table(), {}))
     parts: dict[str, list[pa.Table]] = {}
-    for row in (row for batch in (nothing, *found) for row in batch.to_pylist()):
+    for row in (row for batch in (nothing, *batches) for row in batch.to_pylist()):
         with pa.ipc.open_stream(row["rows"]) as reader:
             parts.setdefault(row["question"], []).append(reader.read_all())
     tables = {

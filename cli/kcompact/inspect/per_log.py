@@ -32,8 +32,8 @@ def log_facts(
     for summary in summaries:
         parts[summary.log_id].append(summary)
     ordered = sorted(parts.items(), key=lambda item: (item[1][0].topic, item[1][0].partition))
-    presents = {log_id: union_of(np.concatenate([part.runs for part in mine])) for log_id, mine in ordered}
-    facts = {log_id: _summed(mine, presents[log_id]) for log_id, mine in ordered}
+    presents = {log_id: union_of(np.concatenate([part.runs for part in group])) for log_id, group in ordered}
+    facts = {log_id: _summed(group, presents[log_id]) for log_id, group in ordered}
     _add_key_counts(facts, answers["key_counts", ""])
     _add_values(facts, tallies["value_kinds"])
     for row in tallies["deletes"].to_pylist():
@@ -44,8 +44,8 @@ def log_facts(
 
 
 def _summed(parts: list[LogSummary], present: Longs) -> LogFacts:
-    known = [part for part in parts if part.min_timestamp_ms >= 0]
-    first, end = int(present[0, 0]), int(present[-1, 1])
+    timestamped = [part for part in parts if part.min_timestamp_ms >= 0]
+    start, end = int(present[0, 0]), int(present[-1, 1])
     records = sum(part.records for part in parts)
     in_turn = all(a.last_offset < b.first_offset for a, b in itertools.pairwise(parts))
     return LogFacts(
@@ -53,16 +53,16 @@ def _summed(parts: list[LogSummary], present: Longs) -> LogFacts:
         partition=parts[0].partition,
         records=records,
         record_bytes=sum(part.record_bytes for part in parts),
-        first_offset=first,
+        first_offset=start,
         last_offset=end - 1,
-        end_minus_begin=end - first,
+        end_minus_begin=end - start,
         repeated_offsets=records - int((present[:, 1] - present[:, 0]).sum()),
         in_offset_order=in_turn and all(part.ascending for part in parts),
         null_keys=sum(part.null_keys for part in parts),
         null_key_offsets=[offset for part in parts for offset in part.null_key_offsets][:_EXAMPLES],
         tombstones=sum(part.tombstones for part in parts),
-        min_timestamp_ms=min((part.min_timestamp_ms for part in known), default=-1),
-        max_timestamp_ms=max((part.max_timestamp_ms for part in known), default=-1),
+        min_timestamp_ms=min((part.min_timestamp_ms for part in timestamped), default=-1),
+        max_timestamp_ms=max((part.max_timestamp_ms for part in timestamped), default=-1),
         gaps=find_gaps(present),
     )
 
@@ -77,16 +77,16 @@ def _add_key_counts(facts: Mapping[int, LogFacts], counts: pa.Table) -> None:
 
 
 def _add_values(facts: Mapping[int, LogFacts], kinds: pa.Table) -> None:
-    found: dict[int, dict[int, int]] = defaultdict(dict)
+    counts_by_log: dict[int, dict[int, int]] = defaultdict(dict)
     for row in kinds.to_pylist():
-        found[row["log_id"]][row["value_kind"]] = row["records"]
-    for log_id, counts in found.items():
+        counts_by_log[row["log_id"]][row["value_kind"]] = row["records"]
+    for log_id, counts in counts_by_log.items():
         order = (VALUE_PRESENT, VALUE_NULL, VALUE_EMPTY, VALUE_WORD_NULL)
         facts[log_id].values = Values(*(counts.get(kind, 0) for kind in order))
 
 
 def _add_ages(facts: Mapping[int, LogFacts], tombstones: pa.Table) -> None:
-    """Ages against the newest timestamp of the dump: the same dump always tells the same."""
+    """Ages against the newest timestamp of the dump, so that the same dump always has the same ages."""
     newest_hour = max((log.max_timestamp_ms for log in facts.values()), default=-1) // HOUR_MS
     for row in tombstones.to_pylist():
         ages = facts[row["log_id"]].tombstone_ages
@@ -99,14 +99,14 @@ def _age(hours: int) -> str:
 
 
 def _add_slices(facts: Mapping[int, LogFacts], presents: Mapping[int, Longs], new_keys: pa.Table) -> None:
-    found: dict[int, dict[int, int]] = defaultdict(dict)
+    new_by_log: dict[int, dict[int, int]] = defaultdict(dict)
     for row in new_keys.to_pylist():
-        found[row["log_id"]][row["slice"]] = row["new_keys"]
+        new_by_log[row["log_id"]][row["slice"]] = row["new_keys"]
     for log_id, log in facts.items():
         span = LogSpan(log.topic, log.partition, log.first_offset, log.last_offset + 1)
         bounds = slice_bounds(span)
         below = Presence(presents[log_id]).count_below(np.append(bounds, span.end_offset))
         log.slices = [
-            Slice(int(bounds[at]), int(below[at + 1] - below[at]), found[log_id].get(at, 0))
+            Slice(int(bounds[at]), int(below[at + 1] - below[at]), new_by_log[log_id].get(at, 0))
             for at in range(SLICES)
         ]

@@ -62,13 +62,13 @@ def _sentence(cause: Cause) -> str:
         return _placed_by(cause)
     old, new = cause.placements
     if cause.kind == "mixed":
-        return f"two kinds of producers write side by side: {_named(old)}, and {_named(new)}"
+        return f"two kinds of producers write side by side: {_description(old)}, and {_description(new)}"
     if old.partitioner is new.partitioner or old.partitions == 1:
         return (
             f"the number of partitions was raised from {old.partitions} to {new.partitions} half-way"
             f" ({new.partitioner.name}: {new.partitioner.clients})"
         )
-    return f"the partitioner changed half-way: first {_named(old)}, then {_named(new)}"
+    return f"the partitioner changed half-way: first {_description(old)}, then {_description(new)}"
 
 
 def _placed_by(cause: Cause) -> str:
@@ -76,26 +76,26 @@ def _placed_by(cause: Cause) -> str:
     if place.partitions == 1:
         return "there is one partition only"
     but = f", but {strays:,} of {cause.rows:,} stand elsewhere: partitions chosen by hand" if strays else ""
-    return f"keys are placed by {_named(place)}{but}"
+    return f"keys are placed by {_description(place)}{but}"
 
 
-def _named(place: Placement) -> str:
+def _description(place: Placement) -> str:
     return f"{place.partitioner.name} modulo {place.partitions} ({place.partitioner.clients})"
 
 
 def _sightings(sample: pa.Table) -> Sightings:
     """Of one topic."""
-    mine = sample.sort_by([("key", "ascending"), ("partition", "ascending")])
-    columns = (mine[name].to_numpy() for name in ("partition", "first_offset", "last_offset"))
-    return Sightings(mine["key"].to_pylist(), *columns)
+    rows = sample.sort_by([("key", "ascending"), ("partition", "ascending")])
+    columns = (rows[name].to_numpy() for name in ("partition", "first_offset", "last_offset"))
+    return Sightings(rows["key"].to_pylist(), *columns)
 
 
 def _add_shared_examples(facts: dict[str, TopicFacts], examples: pa.Table) -> None:
-    found: dict[tuple[bool, str, bytes], list[KeyPlace]] = defaultdict(list)
+    places_by_key: dict[tuple[bool, str, bytes], list[KeyPlace]] = defaultdict(list)
     for row in examples.to_pylist():
         topic, key, severe = row.pop("topic"), row.pop("key"), row.pop("is_severe")
-        found[not severe, topic, key].append(KeyPlace(**row))
-    for (mild, topic, key), places in sorted(found.items()):
+        places_by_key[not severe, topic, key].append(KeyPlace(**row))
+    for (mild, topic, key), places in sorted(places_by_key.items()):
         shown = facts[topic].shared_key_examples
         if len(shown) < MOST_EXAMPLES:
             ordered = tuple(sorted(places, key=lambda place: place.partition))

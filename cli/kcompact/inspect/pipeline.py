@@ -37,13 +37,13 @@ class Expectations:
 
 
 def inspect_dump(spark: SparkSession, dump: Dump, folder: Path, expected: Expectations) -> Inspection:
-    """Everything about a dump. Raises InputError for records that cannot be read or that nobody asked for."""
+    """Inspect a dump. Raises InputError for records that cannot be read, or for filters that match none."""
     plan = plan_index(dump, folder, EXTRA)
     reading, answers = ask_all(spark, plan, key_receivers(dump, plan))
     remarks, problems = look_over(dump, plan.splits, reading.notes)
     refuse_unmatched(dump.options, log_names(reading.summaries), logs_left_out(reading.notes.values()))
     logs = log_facts(reading.summaries, answers, reading.tallies)
-    found = Inspection(
+    inspection = Inspection(
         files=[file_facts(file) for file in dump.files],
         logs=list(logs.values()),
         topics=topic_facts(logs.values(), answers),
@@ -54,15 +54,15 @@ def inspect_dump(spark: SparkSession, dump: Dump, folder: Path, expected: Expect
         notes=[*dump.notes, *remarks],
     )
     exact = all(getattr(file.dialect, "byte_exact", True) for file in dump.files)
-    found.findings = [
-        *check_thresholds(found.logs, found.topics, expected.thresholds),
-        *(check_end_offsets(found.logs, expected.end_offsets) if expected.end_offsets else ()),
+    inspection.findings = [
+        *check_thresholds(inspection.logs, inspection.topics, expected.thresholds),
+        *(check_end_offsets(inspection.logs, expected.end_offsets) if expected.end_offsets else ()),
         *(Finding(Level.WARNING, "fields", text) for text in problems),
-        *remarks_on(Facts(found.logs, found.topics, byte_exact=exact)),
+        *remarks_on(Facts(inspection.logs, inspection.topics, byte_exact=exact)),
     ]
-    found.findings.sort(key=lambda finding: -finding.level)
-    found.verdict = verdict(found.logs, found.findings)
-    return found
+    inspection.findings.sort(key=lambda finding: -finding.level)
+    inspection.verdict = verdict(inspection.logs, inspection.findings)
+    return inspection
 
 
 def _top_keys(answers: Answers, by: str, logs: Mapping[int, LogFacts]) -> list[TopKey]:
@@ -81,8 +81,8 @@ def _top_keys(answers: Answers, by: str, logs: Mapping[int, LogFacts]) -> list[T
 
 
 def _largest(rows: pa.Table, logs: Mapping[int, LogFacts]) -> list[LargeRecord]:
-    found = []
+    records = []
     for row in rows.to_pylist():
         log = logs[row["log_id"]]
-        found.append(LargeRecord(log.topic, log.partition, row["offset"], row["key"], row["record_bytes"]))
-    return found
+        records.append(LargeRecord(log.topic, log.partition, row["offset"], row["key"], row["record_bytes"]))
+    return records

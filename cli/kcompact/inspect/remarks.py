@@ -27,8 +27,8 @@ Remark = Callable[[Facts], Iterator[Finding]]
 
 def remarks_on(facts: Facts) -> list[Finding]:
     """Every remark, the graver first."""
-    found = [finding for remark in REMARKS for finding in remark(facts)]
-    return sorted(found, key=lambda finding: -finding.level)
+    findings = [finding for remark in REMARKS for finding in remark(facts)]
+    return sorted(findings, key=lambda finding: -finding.level)
 
 
 def _keys_deleted_elsewhere(facts: Facts) -> Iterator[Finding]:
@@ -167,9 +167,9 @@ def _gaps(facts: Facts) -> Iterator[Finding]:
 def _dedupe_buffer(facts: Facts) -> Iterator[Finding]:
     for log in facts.logs:
         if log.dedupe_buffer_bytes is None or log.dedupe_buffer_bytes > DEFAULT_BUFFER_BYTES:
-            needed = log.dedupe_buffer_bytes or "more than any broker takes"
+            size = log.dedupe_buffer_bytes or "more than any broker takes"
             text = (
-                f"one cleaning round needs log.cleaner.dedupe.buffer.size={needed} per"
+                f"one cleaning round needs log.cleaner.dedupe.buffer.size={size} per"
                 f" cleaner thread; with the default {DEFAULT_BUFFER_BYTES} it takes several"
             )
             yield Finding(Level.NOTE, "dedupe-buffer", text, log.topic, log.partition)

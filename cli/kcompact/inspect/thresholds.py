@@ -31,7 +31,7 @@ def check_thresholds(
         ("gaps", "gaps", sum(log.gaps.count for log in logs), thresholds.max_gaps),
     ]
     return [
-        Finding(Level.ERROR, f"max-{code}", f"{count:,} {what}; at most {most:,} are allowed")
-        for code, what, count, most in counted
+        Finding(Level.ERROR, f"max-{code}", f"{count:,} {things}; at most {most:,} are allowed")
+        for code, things, count, most in counted
         if most is not None and count > most
     ]

@@ -54,8 +54,8 @@ def _growth(logs: Sequence[LogFacts], keys: int) -> str | None:
 def _graver(findings: Sequence[Finding]) -> str | None:
     """How many errors and warnings there are, which are listed by themselves."""
     levels = [finding.level for finding in findings]
-    found = [counted(levels.count(one), one.name.lower()) for one in _GRAVER if one in levels]
-    return ", ".join(found) or None
+    level_counts = [counted(levels.count(level), level.name.lower()) for level in _GRAVER if level in levels]
+    return ", ".join(level_counts) or None
 
 
 _GRAVER = (Level.ERROR, Level.WARNING)

@@ -47,13 +47,13 @@ def murmur2(keys: KeyMatrix) -> Hashes:
     """``org.apache.kafka.common.utils.Utils.murmur2``."""
     m, words = np.uint32(_M), keys.words
     hashes = np.uint32(_SEED) ^ keys.lengths.astype(np.uint32)
-    whole = keys.lengths // _WORD
+    whole_words = keys.lengths // _WORD
     for at in range(words.shape[1]):
         k = words[:, at] * m
         k = (k ^ (k >> np.uint32(24))) * m
-        hashes = np.where(at < whole, hashes * m ^ k, hashes)
-    rest = _rest(keys, words, whole)
-    hashes = np.where(keys.lengths % _WORD > 0, (hashes ^ rest) * m, hashes)
+        hashes = np.where(at < whole_words, hashes * m ^ k, hashes)
+    tail = _tails(keys, words, whole_words)
+    hashes = np.where(keys.lengths % _WORD > 0, (hashes ^ tail) * m, hashes)
     hashes = (hashes ^ (hashes >> np.uint32(13))) * m
     return hashes ^ (hashes >> np.uint32(15))
 
@@ -72,8 +72,8 @@ def murmur2_in_doubles(keys: KeyMatrix) -> Hashes:
         k = _signed(bits ^ (bits >> np.uint32(24))) * m
         mixed = _signed(_to_uint32(hashes * m) ^ _to_uint32(k))
         hashes = np.where(at < started, mixed, hashes)
-    rest = _rest(keys, words, keys.lengths // _WORD)
-    last = _signed(_to_uint32(hashes) ^ rest) * m
+    tail = _tails(keys, words, keys.lengths // _WORD)
+    last = _signed(_to_uint32(hashes) ^ tail) * m
     bits = _to_uint32(np.where(keys.lengths % _WORD > 0, last, hashes))
     bits = _to_uint32(_signed(bits ^ (bits >> np.uint32(13))) * m)
     return bits ^ (bits >> np.uint32(15))
@@ -102,11 +102,11 @@ def crc32(keys: KeyMatrix) -> Hashes:
     return np.fromiter(map(zlib.crc32, keys.keys), np.uint32, len(keys.keys))
 
 
-def _rest(keys: KeyMatrix, words: NDArray[np.uint32], whole: NDArray[np.int64]) -> Hashes:
-    """The one to three bytes behind the last whole word (the padding is zero)."""
+def _tails(keys: KeyMatrix, words: NDArray[np.uint32], whole_words: NDArray[np.int64]) -> Hashes:
+    """The one to three bytes after the last whole word (the padding is zero)."""
     if not words.shape[1]:
         return np.zeros(len(words), np.uint32)
-    at = np.minimum(whole, words.shape[1] - 1)
+    at = np.minimum(whole_words, words.shape[1] - 1)
     return np.where(keys.lengths % _WORD > 0, words[np.arange(len(words)), at], np.uint32(0))
 
 

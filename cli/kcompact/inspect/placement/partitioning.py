@@ -72,7 +72,7 @@ class Placement(NamedTuple):
 class Change(NamedTuple):
     """In one partition: the last offset that only the old placement explains, the first only the new does.
 
-    None: nothing in the partition tells. Where a count was doubled, old partitions have only the former.
+    None: the partition has no such offset. Where a count was doubled, old partitions have only the former.
     """
 
     partition: int
@@ -141,11 +141,11 @@ class _Candidates:
         return float(_evidence(len(fits), np.array(fits.mean()), self._chance(np.array(place.partitions))))
 
     def may_tell(self, rows: int) -> bool:
-        """Whether so many sightings can be evidence enough, if they all fit."""
+        """Whether ``rows`` sightings can be evidence enough, if they all fit."""
         return rows * -math.log(self._chances.min()) >= ENOUGH
 
     def _chance(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The share of keys that stand where so many partitions want them if something else placed them."""
+        """The share of keys that would fit each partition count by chance, had something else placed them."""
         return 1.0 / np.where(counts > 1, counts, max(2, self.observed))
 
     def _place(self, number: int) -> Placement:
@@ -178,8 +178,8 @@ class _Candidates:
         other = self.best_for(~self.fits(place), like=place)
         if other is None:
             return None
-        both = self.fits(place) | self.fits(other)
-        return (place, other) if both.mean() >= 1 - STRAYS else None
+        joint_fits = self.fits(place) | self.fits(other)
+        return (place, other) if joint_fits.mean() >= 1 - STRAYS else None
 
     def explained(self, pair: tuple[Placement, Placement]) -> tuple[int, bool, int]:
         """How many sightings a pair explains; of two alike, one partitioner, then the likelier, counts."""
@@ -191,7 +191,7 @@ class _Candidates:
         screened = where[:: max(1, len(where) // _SCREENED_ROWS)]
         scores = _evidence(len(screened), self._shares(screened), self._chances)
         # Stable: of two alike, the likelier partitioner and the smaller count come first.
-        unlike = [like is None or one is not like.partitioner for one in PARTITIONERS]
+        unlike = [like is None or partitioner is not like.partitioner for partitioner in PARTITIONERS]
         unlikes = np.append(np.repeat(unlike, len(self._counts)), unlike[0])
         return [self._place(int(at)) for at in np.lexsort((unlikes, -scores))[:most]]
 
@@ -208,21 +208,21 @@ class _Candidates:
 
     def _explained(self, where: Longs) -> NDArray[np.bool_]:
         """Per sighting and placement whether the one explains the other."""
-        seen = self._seen.partitions[where][:, None]
+        partitions = self._seen.partitions[where][:, None]
         fits = [
-            one.to_partition(self._hashes_of(one)[where][:, None], self._counts) == seen
-            for one in PARTITIONERS
+            partitioner.to_partition(self._hashes_of(partitioner)[where][:, None], self._counts) == partitions
+            for partitioner in PARTITIONERS
         ]
-        return np.concatenate([*fits, seen == 0], axis=1)
+        return np.concatenate([*fits, partitions == 0], axis=1)
 
     def _fits(self, place: Placement, where: Longs | slice) -> NDArray[np.bool_]:
         placed = place.partitioner.to_partition(self._hashes_of(place.partitioner)[where], place.partitions)
         return placed == self._seen.partitions[where]
 
-    def _hashes_of(self, one: Partitioner) -> Hashes:
-        if one.name not in self._hashes:
-            self._hashes[one.name] = one.hashes(self._matrix)
-        return self._hashes[one.name]
+    def _hashes_of(self, partitioner: Partitioner) -> Hashes:
+        if partitioner.name not in self._hashes:
+            self._hashes[partitioner.name] = partitioner.hashes(self._matrix)
+        return self._hashes[partitioner.name]
 
 
 def _evidence(rows: int, shares: NDArray[np.float64], chances: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -238,7 +238,7 @@ def _evidence(rows: int, shares: NDArray[np.float64], chances: NDArray[np.float6
 
 
 def _rank(place: Placement) -> int:
-    return [one.name for one in PARTITIONERS].index(place.partitioner.name)
+    return [partitioner.name for partitioner in PARTITIONERS].index(place.partitioner.name)
 
 
 def _pair_cause(seen: Sightings, candidates: _Candidates, pair: tuple[Placement, Placement]) -> Cause:
@@ -250,16 +250,16 @@ def _pair_cause(seen: Sightings, candidates: _Candidates, pair: tuple[Placement,
         new_only = candidates.fits(new) & ~candidates.fits(old)
         changes = [_change(seen, old_only, new_only, int(at)) for at in np.unique(seen.partitions)]
         if _is_in_turn(seen, old_only, changes, grown=same):
-            told = [change for change in changes if change[1:] != (None, None)]
-            return _cause_of("changed", (old, new), candidates, told)
+            known_changes = [change for change in changes if change[1:] != (None, None)]
+            return _cause_of("changed", (old, new), candidates, known_changes)
     return _cause_of("mixed", _likelier_first(pair), candidates, ())
 
 
 def _change(
     seen: Sightings, old_only: NDArray[np.bool_], new_only: NDArray[np.bool_], partition: int
 ) -> Change:
-    here = seen.partitions == partition
-    old_last, new_first = seen.last_offsets[here & old_only], seen.first_offsets[here & new_only]
+    rows = seen.partitions == partition
+    old_last, new_first = seen.last_offsets[rows & old_only], seen.first_offsets[rows & new_only]
     start = int(new_first.min()) if len(new_first) else None
     before = old_last if start is None else old_last[old_last < start]
     return Change(partition, int(before.max()) if len(before) else None, start)
@@ -268,18 +268,18 @@ def _change(
 def _is_in_turn(
     seen: Sightings, old_only: NDArray[np.bool_], changes: Sequence[Change], *, grown: bool
 ) -> bool:
-    """Whether the old placement ends where the new one begins, in all partitions that can tell.
+    """Whether the old placement ends where the new one begins, in all partitions that show both.
 
-    If none can, a count that grew is enough: every new key went to a partition that was not there before.
+    If none does, a count that grew is enough: every new key went to a partition that was not there before.
     """
     starts = {change.partition: change.new_first_offset for change in changes}
-    told = late = 0
+    compared = late = 0
     for partition, last_offset in zip(seen.partitions[old_only], seen.last_offsets[old_only], strict=True):
         start = starts[int(partition)]
         if start is not None:
-            told += 1
+            compared += 1
             late += int(last_offset) >= start
-    return late <= LATE * told if told else grown
+    return late <= LATE * compared if compared else grown
 
 
 def _cause_of(

@@ -22,8 +22,8 @@ def count_records_per_key(keys: Keys) -> pa.Table:
     """Rows (log_id, bucket, keys, records); bucket b holds keys of 2^(b-1) + 1 to 2^b records."""
     records = keys.column("records")
     buckets = np.ceil(np.log2(records)).astype(np.int64)
-    ones = np.ones(len(records), np.int64)
-    table = pa.table({"log_id": keys.column("log_id"), "bucket": buckets, "keys": ones, "records": records})
+    counts = np.ones(len(records), np.int64)
+    table = pa.table({"log_id": keys.column("log_id"), "bucket": buckets, "keys": counts, "records": records})
     return sum_buckets(table)
 
 

@@ -1,6 +1,6 @@
-"""Keys that people take for one and brokers for several: what is left of a key without its accidents.
+"""Keys that are the same to people but differ to brokers: a folded key is the key without its accidents.
 
-Folding takes off Confluent's five bytes (a zero and a schema id), blanks at the ends, and the spelling of a
+Folding removes Confluent's five bytes (a zero and a schema id), blanks at the ends, and the spelling of a
 JSON object or array (order of fields, blanks). Compaction goes by bytes; this is only a hint.
 """
 
@@ -32,18 +32,18 @@ class Accident(enum.IntFlag):
 
 def fold(key: bytes) -> tuple[bytes, Accident]:
     """The folded key, and what was taken off."""
-    taken = Accident(0)
+    accidents = Accident(0)
     # Eight bytes are a number of Java's LongSerializer, and schema ids are small.
     if len(key) > _SCHEMA_BYTES and key[:2] == b"\0\0" and len(key) != _LONG_BYTES and any(key[2:5]):
-        key, taken = key[_SCHEMA_BYTES:], taken | Accident.SCHEMA_ID
+        key, accidents = key[_SCHEMA_BYTES:], accidents | Accident.SCHEMA_ID
     stripped = key.strip()
     if stripped != key and stripped:
-        key, taken = stripped, taken | Accident.BLANKS
+        key, accidents = stripped, accidents | Accident.BLANKS
     if key[:1] in {b"{", b"["}:
         respelt = _respelt(key)
         if respelt != key:
-            key, taken = respelt, taken | Accident.JSON_SPELLING
-    return key, taken
+            key, accidents = respelt, accidents | Accident.JSON_SPELLING
+    return key, accidents
 
 
 def fold_keys(keys: pa.Array) -> tuple[pa.Array, pa.Array]:
@@ -52,9 +52,9 @@ def fold_keys(keys: pa.Array) -> tuple[pa.Array, pa.Array]:
     folded: list[bytes | None] = [None] * len(keys)
     accidents = np.zeros(len(keys), np.int8)
     for at in foldable:
-        form, taken = fold(keys[int(at)].as_py())
-        if taken:
-            folded[at], accidents[at] = form, int(taken)
+        form, key_accidents = fold(keys[int(at)].as_py())
+        if key_accidents:
+            folded[at], accidents[at] = form, int(key_accidents)
     if not accidents.any():
         return pa.nulls(len(keys), pa.binary()), pa.array(accidents)
     return pa.array(folded, pa.binary()), pa.array(accidents)
@@ -62,16 +62,16 @@ def fold_keys(keys: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 def _are_foldable(keys: pa.Array) -> NDArray[np.bool_]:
     """Per key whether it starts or ends as one that could fold to something else."""
-    starts, ends = (np.isin(np.arange(256), list(some)) for some in (_BLANKS + b"\0{[", _BLANKS))
+    starts, ends = (np.isin(np.arange(256), list(signs)) for signs in (_BLANKS + b"\0{[", _BLANKS))
     if not len(keys):
         return np.zeros(0, np.bool_)
     _, offsets, data = keys.buffers()
     bounds = np.frombuffer(offsets, np.int32)[keys.offset : keys.offset + len(keys) + 1]
     is_there = np.diff(bounds) > 0
-    found = np.zeros(len(keys), np.bool_)
+    foldable = np.zeros(len(keys), np.bool_)
     content = np.frombuffer(data or b"", np.uint8)
-    found[is_there] = starts[content[bounds[:-1][is_there]]] | ends[content[bounds[1:][is_there] - 1]]
-    return found
+    foldable[is_there] = starts[content[bounds[:-1][is_there]]] | ends[content[bounds[1:][is_there] - 1]]
+    return foldable
 
 
 def _respelt(key: bytes) -> bytes:

@@ -82,9 +82,9 @@ def spans_of(summaries: Iterable[LogSummary]) -> dict[int, LogSpan]:
     spans: dict[int, LogSpan] = {}
     for part in summaries:
         own = LogSpan(part.topic, part.partition, part.first_offset, part.last_offset + 1)
-        known = spans.get(part.log_id, own)
-        spans[part.log_id] = known._replace(
-            first_offset=min(own.first_offset, known.first_offset),
-            end_offset=max(own.end_offset, known.end_offset),
+        span = spans.get(part.log_id, own)
+        spans[part.log_id] = span._replace(
+            first_offset=min(own.first_offset, span.first_offset),
+            end_offset=max(own.end_offset, span.end_offset),
         )
     return spans

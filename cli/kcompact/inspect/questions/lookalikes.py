@@ -28,11 +28,11 @@ def lookalikes(keys: Keys) -> Mapping[str, pa.Table]:
     ).filter(pa.array(near))
     # The same key in several partitions is one key here.
     table = table.group_by(["topic", "form", "key", "accidents"], use_threads=False).aggregate([])
-    found = table.group_by(["topic", "form"], use_threads=False).aggregate(
+    groups = table.group_by(["topic", "form"], use_threads=False).aggregate(
         [("key", "list"), ("key", "min"), ("accidents", "list")]
     )
-    found = found.filter(pc.greater(pc.list_value_length(found["key_list"]), 1))
-    return {"counts": sum_groups(_counts(found)), "examples": _examples(found)}
+    groups = groups.filter(pc.greater(pc.list_value_length(groups["key_list"]), 1))
+    return {"counts": sum_groups(_counts(groups)), "examples": _examples(groups)}
 
 
 def sum_groups(rows: pa.Table) -> pa.Table:
@@ -42,33 +42,33 @@ def sum_groups(rows: pa.Table) -> pa.Table:
     return grouped.aggregate([(name, "sum") for name in COUNTS]).rename_columns(names)
 
 
-def _counts(found: pa.Table) -> pa.Table:
+def _counts(groups: pa.Table) -> pa.Table:
     return pa.table(
         {
-            "topic": found["topic"],
-            "accidents": _accidents(found),
-            "groups": np.ones(found.num_rows, np.int64),
-            "keys": pc.list_value_length(found["key_list"]).cast(pa.int64()),
+            "topic": groups["topic"],
+            "accidents": _accidents(groups),
+            "groups": np.ones(groups.num_rows, np.int64),
+            "keys": pc.list_value_length(groups["key_list"]).cast(pa.int64()),
         }
     )
 
 
-def _examples(found: pa.Table) -> pa.Table:
-    """Of each topic the groups with the smallest keys, however rows came."""
-    first = found.take(pa.array(first_of_topics(found, MOST_EXAMPLES, ["key_min"])))
-    shown = [sorted(keys)[:MOST_KEYS_SHOWN] for keys in first["key_list"].to_pylist()]
+def _examples(groups: pa.Table) -> pa.Table:
+    """Of each topic the groups with the smallest keys, in any order of rows."""
+    firsts = groups.take(pa.array(first_of_topics(groups, MOST_EXAMPLES, ["key_min"])))
+    shown = [sorted(keys)[:MOST_KEYS_SHOWN] for keys in firsts["key_list"].to_pylist()]
     return pa.table(
         {
-            "topic": first["topic"],
-            "accidents": _accidents(first),
+            "topic": firsts["topic"],
+            "accidents": _accidents(firsts),
             "keys": pa.array(shown, pa.list_(pa.binary())),
         }
     )
 
 
-def _accidents(found: pa.Table) -> pa.Array:
+def _accidents(groups: pa.Table) -> pa.Array:
     """The accidents in each group of keys: the bits of all its keys together."""
-    lists = found["accidents_list"].combine_chunks()
+    lists = groups["accidents_list"].combine_chunks()
     starts = lists.offsets.to_numpy()[:-1]
     if not len(starts):
         return pa.array([], pa.int64())

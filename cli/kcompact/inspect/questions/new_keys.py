@@ -10,13 +10,13 @@ SLICES = 10
 
 def count_new_keys(keys: Keys) -> pa.Table:
     """Rows (log_id, slice, new_keys): how many keys each slice saw for the first time."""
-    log_ids, first = keys.column("log_id"), keys.column("first_offset")
-    slices = np.zeros(len(first), np.int64)
+    log_ids, first_offsets = keys.column("log_id"), keys.column("first_offset")
+    slices = np.zeros(len(first_offsets), np.int64)
     for log_id in np.unique(log_ids):
-        mine = log_ids == log_id
+        in_log = log_ids == log_id
         bounds = slice_bounds(keys.spans[int(log_id)])
-        slices[mine] = np.searchsorted(bounds, first[mine], side="right") - 1
-    table = pa.table({"log_id": log_ids, "slice": slices, "new_keys": np.ones(len(first), np.int64)})
+        slices[in_log] = np.searchsorted(bounds, first_offsets[in_log], side="right") - 1
+    table = pa.table({"log_id": log_ids, "slice": slices, "new_keys": np.ones(len(first_offsets), np.int64)})
     return sum_new_keys(table)
 
 

@@ -1,4 +1,4 @@
-"""A sample of keys with the partitions they stand in, for finding out who placed them there."""
+"""A sample of keys with the partitions that hold them, for finding out who placed them there."""
 
 import zlib
 from collections.abc import Iterator
@@ -39,16 +39,16 @@ def sample_keys(keys: Keys) -> pa.Table:
 
 
 def _most_of_task(keys: Keys) -> int:
-    """How many rows a task can have among the MOST_ROWS of all tasks, short of a miracle.
+    """An upper bound, all but certain, of a task's rows among the MOST_ROWS of all tasks.
 
-    Its share is one of ``keys.tasks`` but for chance, and all rows of a key are here.
+    On average it has one part in ``keys.tasks`` of them; all rows of a key are in the same task.
     """
     rows_of_key = int(keys.partitions.max(initial=0)) + 1
     return min(MOST_ROWS, 4 * MOST_ROWS // keys.tasks + 50 * rows_of_key)
 
 
 def smallest(rows: pa.Table, most: int = MOST_ROWS) -> pa.Table:
-    """The sample of several tasks' samples: of each topic so many rows, and as many of shared keys."""
+    """The sample of several tasks' samples: of each topic ``most`` rows, and as many of shared keys."""
     topics = pc.dictionary_encode(rows["topic"].combine_chunks()).indices.to_numpy()
     kinds = 2 * topics + rows["is_shared"].to_numpy()
     order, is_kept = rows["order"].to_numpy(), np.ones(len(kinds), np.bool_)
@@ -71,5 +71,5 @@ def by_topic(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
 
 def _order(keys: Keys) -> Longs:
     """A hash per key that has nothing to do with the order of CRC-32 itself, which may place keys."""
-    found = np.fromiter(map(zlib.crc32, keys.rows["key"].to_pylist()), np.uint64, keys.rows.num_rows)
-    return (found * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(1)).astype(np.int64)
+    checksums = np.fromiter(map(zlib.crc32, keys.rows["key"].to_pylist()), np.uint64, keys.rows.num_rows)
+    return (checksums * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(1)).astype(np.int64)

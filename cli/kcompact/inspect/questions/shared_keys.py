@@ -1,7 +1,7 @@
-"""Which keys stand in several partitions of their topic, and which of these holds the newest record?
+"""Which keys are in several partitions of their topic, and which of these holds the newest record?
 
 A broker compacts each partition by itself: a key that moved keeps one record in each, and a tombstone in one
-does not delete what stands in another. Offsets of two partitions cannot be compared, so timestamps decide.
+does not delete the record in another. Offsets of two partitions cannot be compared, so timestamps decide.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ EXAMPLE_COLUMNS = [
 
 
 def find_shared_rows(keys: Keys) -> tuple[Longs, Longs]:
-    """Rows whose key stands in several partitions of its topic: their positions, and a number per key."""
+    """Rows whose key is in several partitions of its topic: their positions, and a number per key."""
     if len(keys.spans) == len(keys.topics):  # every topic has one partition here
         return np.empty(0, np.int64), np.empty(0, np.int64)
     table = pa.table({"topic": keys.topic_numbers, "key": keys.rows["key"]})
@@ -46,7 +46,7 @@ def shared_keys(keys: Keys) -> Mapping[str, pa.Table]:
     topic = pa.array(np.array(keys.topics, dtype=object)[topics], pa.string())
     deleted, last_ms = keys.is_deleted[rows], keys.column("last_timestamp_ms")[rows]
     newest, severe = _newest(numbers, last_ms), _severe(numbers, last_ms, deleted)
-    found = keys.rows.take(pa.array(rows)).select(EXAMPLE_COLUMNS)
+    places = keys.rows.take(pa.array(rows)).select(EXAMPLE_COLUMNS)
     for name, column in {
         "topic": topic,
         "partition": pa.array(partitions),
@@ -54,29 +54,29 @@ def shared_keys(keys: Keys) -> Mapping[str, pa.Table]:
         "is_newest": pa.array(newest),
         "is_severe": pa.array(severe),
     }.items():
-        found = found.append_column(name, column)
+        places = places.append_column(name, column)
     return {
-        "counts": sum_counts(_one_each(found, numbers)),
-        "newest": sum_newest(_every_place(found)),
-        "examples": found.take(pa.array(_chosen(found, numbers))),
+        "counts": sum_counts(_one_each(places, numbers)),
+        "newest": sum_newest(_every_place(places)),
+        "examples": places.take(pa.array(_chosen(places, numbers))),
     }
 
 
-def _one_each(found: pa.Table, numbers: Longs) -> pa.Table:
+def _one_each(places: pa.Table, numbers: Longs) -> pa.Table:
     """One row per key."""
-    firsts = found.take(pa.array(np.unique(numbers, return_index=True)[1]))
-    ones, severe = np.ones(firsts.num_rows, np.int64), firsts["is_severe"].cast(pa.int64())
-    return pa.table({"topic": firsts["topic"], "shared_keys": ones, "severe_keys": severe})
+    firsts = places.take(pa.array(np.unique(numbers, return_index=True)[1]))
+    counts, severe = np.ones(firsts.num_rows, np.int64), firsts["is_severe"].cast(pa.int64())
+    return pa.table({"topic": firsts["topic"], "shared_keys": counts, "severe_keys": severe})
 
 
-def _every_place(found: pa.Table) -> pa.Table:
+def _every_place(places: pa.Table) -> pa.Table:
     """One row per key and partition."""
     return pa.table(
         {
-            "topic": found["topic"],
-            "partition": found["partition"],
-            "shared_keys": np.ones(found.num_rows, np.int64),
-            "newest_here": found["is_newest"].cast(pa.int64()),
+            "topic": places["topic"],
+            "partition": places["partition"],
+            "shared_keys": np.ones(places.num_rows, np.int64),
+            "newest_here": places["is_newest"].cast(pa.int64()),
         }
     )
 
@@ -95,7 +95,7 @@ def sum_newest(rows: pa.Table) -> pa.Table:
 
 
 def _newest(numbers: Longs, timestamps_ms: Longs) -> NDArray[np.bool_]:
-    """Per row whether it is the newest of its key; nobody is where the latest timestamp occurs twice."""
+    """Per row whether it is the newest of its key; none is if the latest timestamp occurs twice."""
     best = _max_per_key(numbers, timestamps_ms)
     is_best = (timestamps_ms == best[numbers]) & (timestamps_ms >= 0)
     return is_best & (np.bincount(numbers, is_best, minlength=len(best)) == 1)[numbers]
@@ -114,9 +114,9 @@ def _max_per_key(numbers: Longs, values: Longs) -> Longs:
     return best
 
 
-def _chosen(found: pa.Table, numbers: Longs) -> Longs:
-    """The rows of a few keys of each topic: severe ones first, then the smallest keys, however rows came."""
+def _chosen(places: pa.Table, numbers: Longs) -> Longs:
+    """The rows of a few keys of each topic: severe ones first, then the smallest, in any order of rows."""
     firsts = np.unique(numbers, return_index=True)[1]
-    each = found.take(pa.array(firsts)).select(["topic", "key"])
-    each = each.append_column("mild", pc.invert(found["is_severe"].take(pa.array(firsts))).cast(pa.int8()))
-    return np.flatnonzero(np.isin(numbers, first_of_topics(each, MOST_EXAMPLES, ["mild", "key"])))
+    keys = places.take(pa.array(firsts)).select(["topic", "key"])
+    keys = keys.append_column("mild", pc.invert(places["is_severe"].take(pa.array(firsts))).cast(pa.int8()))
+    return np.flatnonzero(np.isin(numbers, first_of_topics(keys, MOST_EXAMPLES, ["mild", "key"])))

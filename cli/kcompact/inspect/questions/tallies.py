@@ -32,7 +32,7 @@ class Tallies:
     def add(self, batch: pa.RecordBatch) -> None:
         """Count one batch of index rows that have the columns of ``key_facts.EXTRA``."""
         self._pending.append(batch)
-        if sum(one.num_rows for one in self._pending) > _ROWS_AT_A_TIME:
+        if sum(rows.num_rows for rows in self._pending) > _ROWS_AT_A_TIME:
             self._count_pending()
 
     def _count_pending(self) -> None:
@@ -42,13 +42,13 @@ class Tallies:
         tombstones = rows.filter(rows["is_tombstone"])
         hours = pa.array(tombstones["timestamp_ms"].to_numpy() // HOUR_MS)
         deletes = rows.filter(rows["is_debezium_delete"])
-        found = {
+        new_parts = {
             "value_kinds": _counted(rows.select(["log_id", "value_kind"])),
             "tombstones": _counted(tombstones.select(["log_id"]).append_column("hour", hours)),
             "deletes": _counted(deletes.select(["log_id"])),
             "largest": _largest(rows.select(["log_id", "key", "offset", "record_bytes"])),
         }
-        for name, part in found.items():
+        for name, part in new_parts.items():
             new = part.rename_columns(_SCHEMAS[name].names).cast(_SCHEMAS[name])
             self._parts[name] = _merge(name, pa.concat_tables([self._parts[name], new]))
 
