@@ -192,7 +192,7 @@ def test_engine_leaves_what_is_expected(cleaned: Any, played: Played, *, with_ba
 
 
 @dataclass(frozen=True)
-class Asked:
+class Question:
     """A question of a case, and the log it is about."""
 
     name: str
@@ -200,8 +200,8 @@ class Asked:
     step: Step
 
 
-def _questions(case: Case) -> list[Asked]:
-    log, asked = case.open(), []
+def _questions(case: Case) -> list[Question]:
+    log, questions = case.open(), []
     for i, step in enumerate(case.steps):
         if step.kind == "add":
             append(log, step.text)
@@ -209,8 +209,8 @@ def _questions(case: Case) -> list[Asked]:
             log.last_stable = int(step.given.get("uncleanable", log.log_end))
             clean_round(log, case.config, step.now_ms, cleanable_range(log, case.config, step.now_ms))
         else:
-            asked.append(Asked(f"{case.name}-{i}", _with_offsets(_copy(log), step), step))
-    return asked
+            questions.append(Question(f"{case.name}-{i}", _with_offsets(_copy(log), step), step))
+    return questions
 
 
 def _with_offsets(log: ModelLog, step: Step) -> ModelLog:
@@ -222,12 +222,12 @@ def _with_offsets(log: ModelLog, step: Step) -> ModelLog:
     return log
 
 
-QUESTIONS = [asked for case in CASES for asked in _questions(case)]
+QUESTIONS = [question for case in CASES for question in _questions(case)]
 
 
-@pytest.mark.parametrize("asked", QUESTIONS, ids=lambda asked: asked.name)
-def test_ranges_and_sums(asked: Asked) -> None:
-    step, log = asked.step, asked.log
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
+def test_ranges_and_sums(question: Question) -> None:
+    step, log = question.step, question.log
     lag_ms = int(step.given.get("minLag", HOUR_MS))
     policy = Policy(min_compaction_lag_ms=lag_ms, max_compaction_lag_ms=HOUR_MS * 6, now_ms=step.now_ms)
     config = replace(CASES[0].config, min_compaction_lag_ms=lag_ms, max_compaction_lag_ms=HOUR_MS * 6)

@@ -90,12 +90,12 @@ def test_rounds_and_pieces_do_not_depend_on_each_other(seed: int) -> None:
     policy = with_map_of(limit, Policy(now_ms=NOW_MS))
     dirtiness = look(records, LogContext(), policy, pieces=chance.randrange(1, 20))
     rounds, keys = 1, set()
-    for one in records:
-        if one.key is None:
+    for entry in records:
+        if entry.key is None:
             continue
         if len(keys) == limit:
             rounds, keys = rounds + 1, set()
-        keys.add(one.key)
+        keys.add(entry.key)
     assert dirtiness.gain.rounds == rounds
 
 

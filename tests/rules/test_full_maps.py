@@ -79,8 +79,8 @@ def test_rounds_are_those_of_the_oracle(tmp_path: Path, seed: int, largest_step:
     expected = by_oracle(records, limit, policy)
     kept = [(line["partition"], line["offset"]) for line in map(json.loads, left.dump.splitlines())]
     assert sorted(kept) == sorted((record.partition, record.offset) for record in expected.retained)
-    found = {(name.topic, name.partition): offset for name, offset in left.state.checkpoint.items()}
-    assert found == expected.checkpoint
+    checkpoint = {(name.topic, name.partition): offset for name, offset in left.state.checkpoint.items()}
+    assert checkpoint == expected.checkpoint
 
 
 def _without_one(is_wanted: Callable[[pa.Table], np.ndarray]) -> Damage:

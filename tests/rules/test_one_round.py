@@ -102,9 +102,9 @@ def test_bounds_that_only_the_whole_dump_tells(tmp_path: Path) -> None:
 
     left = by_both([path], tmp_path / "work", policy, Beside(DumpContext()))
 
-    of_first = [log for log in left.told["logs"] if log["partition"] == made[0].partition]
+    of_first = [log for log in left.facts["logs"] if log["partition"] == made[0].partition]
     assert [log["removed"]["superseded"] for log in of_first] == [0]
-    assert any(log["removed"]["superseded"] for log in left.told["logs"])
+    assert any(log["removed"]["superseded"] for log in left.facts["logs"])
 
 
 UNTOLD = {
@@ -130,6 +130,6 @@ def test_maps_that_get_full_end_rounds(tmp_path: Path, keys: int, rounds: int | 
 
     left = by_both([path], tmp_path / "work", policy, Beside(DumpContext()))
 
-    entries = [[one["map_entries"] for one in log["rounds"]] for log in left.told["logs"]]
+    entries = [[span["map_entries"] for span in log["rounds"]] for log in left.facts["logs"]]
     assert max(map(len, entries)) > 1 or rounds == 1 or keys == 40
     assert {number for of_log in entries for number in of_log[:-1]} <= {keys}

@@ -135,8 +135,10 @@ def test_what_tasks_write_in_folders_of_their_own_comes_to_the_drivers_in_order(
     brought = run(path, tmp_path / "brought", 3, is_afar=True)
 
     assert left(tmp_path / "brought", brought) == left(tmp_path / "here", in_place)
-    names = {one.name for one in (tmp_path / "brought").iterdir()}
-    assert {name for name in names if name.startswith("part-")} == {one.part for one in brought.fragments}
+    names = {path.name for path in (tmp_path / "brought").iterdir()}
+    assert {name for name in names if name.startswith("part-")} == {
+        fragment.part for fragment in brought.fragments
+    }
     assert not list(tmp_path.glob(".kcompact-*"))
 
 

@@ -50,7 +50,7 @@ class Left:
 
     dump: bytes
     reports: list[bytes]
-    told: dict[str, Any]
+    facts: dict[str, Any]
     state: CleanerState
 
     @classmethod
@@ -59,7 +59,7 @@ class Left:
         parts = [(folder / part.part).read_bytes()[part.start : part.end] for part in outcome.fragments]
         pieces = (outcome.removed_keys, outcome.gaps)
         logs = [(LogName(log.topic, log.partition), log) for log in outcome.logs]
-        told = {
+        facts = {
             "logs": [asdict(log) for log in outcome.logs],
             "shared keys": done.shared_keys,
             "notes": done.notes,
@@ -75,7 +75,7 @@ class Left:
             (),
             {name: done.known.get(log.log_id, ()) for name, log in logs},
         )
-        return cls(b"".join(parts), [b"".join(piece_bytes(folder, lines)) for lines in pieces], told, state)
+        return cls(b"".join(parts), [b"".join(piece_bytes(folder, lines)) for lines in pieces], facts, state)
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def by_both(paths: list[Path], folder: Path, policy: Policy, beside: Beside) -> 
     assert whole is not None
     passes = run(paths, folder / "one-round", policy, beside, in_one_round)
     assert passes is not None, "the full form was wanted"
-    assert passes.told == whole.told
+    assert passes.facts == whole.facts
     assert passes.state == whole.state
     assert passes.reports == whole.reports
     assert passes.dump == whole.dump

@@ -32,8 +32,8 @@ def without_deleted(
 ) -> tuple[SegmentsAfter, LogBounds]:
     """The segments that retention leaves, and the bounds with the new log start offset (R52, R53)."""
     retained = delete_old_segments(after.states, bounds, policy)
-    held = dict(zip((state.base_offset for state in after.states), after.origins, strict=True))
-    origins = tuple(held.get(state.base_offset, ()) for state in retained.segments)
+    origins_by_base = dict(zip((state.base_offset for state in after.states), after.origins, strict=True))
+    origins = tuple(origins_by_base.get(state.base_offset, ()) for state in retained.segments)
     moved = replace(bounds, log_start_offset=retained.log_start_offset)
     return SegmentsAfter(retained.segments, origins), moved
 
@@ -42,22 +42,22 @@ def without_deleted(
 class Aging:
     """One log's segments and tallies; known sizes are trusted, tallies say which share of them is left."""
 
-    told_bytes: Mapping[int, int]  # by base offset
+    known_bytes: Mapping[int, int]  # by base offset
     tallies: Mapping[int, Sequence[Tally]]  # by base offset
     policy: Policy
     first_uncleanable_offset: int
 
     def after_round(self, before: SegmentsAfter, span: RoundSpan, number: int) -> SegmentsAfter:
-        """Rewrite and merge what lies below the round's next."""
+        """Rewrite and merge the segments below the round's next."""
         rewritten = [state for state in before.states if state.base_offset < span.next_offset]
         groups = group_segments(rewritten, self.policy, self.first_uncleanable_offset)
         states: list[SegmentState] = []
         origins: list[tuple[int, ...]] = []
-        taken = 0
+        first = 0
         for group in groups:
-            held = before.origins[taken : taken + len(group)]
-            taken += len(group)
-            origins.append(tuple(base for bases in held for base in bases))
+            merged_origins = before.origins[first : first + len(group)]
+            first += len(group)
+            origins.append(tuple(base for bases in merged_origins for base in bases))
             states.append(self._merged(group, origins[-1], number))
         return SegmentsAfter(
             (*states, *before.states[len(rewritten) :]), (*origins, *before.origins[len(rewritten) :])
@@ -65,15 +65,15 @@ class Aging:
 
     def _merged(self, group: Sequence[SegmentState], origins: Sequence[int], number: int) -> SegmentState:
         """One segment of a group, with the first one's base and the last one's file time (R42)."""
-        left = [t for base in origins for t in self.tallies.get(base, ()) if t.is_left_after(number)]
+        survivors = [t for base in origins for t in self.tallies.get(base, ()) if t.is_left_after(number)]
         size_bytes = sum(self._size_after(base, number) for base in origins)
-        records = sum(t.records for t in left)
-        first = min(left, key=attrgetter("first_offset"), default=None)
+        records = sum(t.records for t in survivors)
+        first = min(survivors, key=attrgetter("first_offset"), default=None)
         offset_index, time_index = estimated_index_bytes(records, size_bytes, self.policy)
         return replace(
             group[0],
             size_bytes=size_bytes,
-            largest_timestamp_ms=max((t.largest_timestamp_ms for t in left), default=-1),
+            largest_timestamp_ms=max((t.largest_timestamp_ms for t in survivors), default=-1),
             first_batch_timestamp_ms=first.first_timestamp_ms if first else -1,
             mtime_ms=group[-1].mtime_ms,
             offset_index_bytes=offset_index,
@@ -82,11 +82,11 @@ class Aging:
 
     def _size_after(self, base_offset: int, number: int) -> int:
         of_segment = self.tallies.get(base_offset, ())
-        told = self.told_bytes[base_offset]
+        size_bytes = self.known_bytes[base_offset]
         estimate = sum(t.log_bytes for t in of_segment)
         after = sum(t.bytes_after(number) for t in of_segment)
-        # Compressed or shared batches make a told file smaller than its records alone would be.
-        return after if estimate in (0, told) else round(told * after / estimate)
+        # Compressed or shared batches make a known file smaller than its records alone would be.
+        return after if estimate in (0, size_bytes) else round(size_bytes * after / estimate)
 
 
 def aging_of(
@@ -94,8 +94,8 @@ def aging_of(
 ) -> Aging:
     """The segments of one log before its rounds, and its tallies."""
     by_base: dict[int, list[Tally]] = {}
-    for one in tallies:
-        if one.verdict != Verdict.REPEATED:
-            by_base.setdefault(one.segment_base_offset, []).append(one)
-    told = {segment.base_offset: segment.size_bytes for segment in segments}
-    return Aging(told, by_base, policy, first_uncleanable_offset)
+    for tally in tallies:
+        if tally.verdict != Verdict.REPEATED:
+            by_base.setdefault(tally.segment_base_offset, []).append(tally)
+    sizes = {segment.base_offset: segment.size_bytes for segment in segments}
+    return Aging(sizes, by_base, policy, first_uncleanable_offset)

@@ -61,7 +61,7 @@ class BatchedLog:
 
 def dirty_ratio_if_due(log: BatchedLog) -> DirtyRatio | None:
     """The dirty ratio of a log that a round would clean now."""
-    return None if _taken(log) is None else log.range_and_ratio()[1]
+    return None if _next_range(log) is None else log.range_and_ratio()[1]
 
 
 def retain_before_rounds(log: BatchedLog) -> None:
@@ -78,8 +78,8 @@ def clean_batched(log: BatchedLog) -> tuple[LogCleaning, Plan]:
     cleanable, ratio = log.range_and_ratio()
     bases = [file.base_offset for file in log.files]
     bounds = log.bounds
-    while (found := _taken(log)) is not None:
-        _play_round(log, found)
+    while (round_range := _next_range(log)) is not None:
+        _play_round(log, round_range)
         _retain(log)
     _retain(log)
     rounds = _rounds(log, log.bounds.log_start_offset)
@@ -130,7 +130,7 @@ def open_batched(context: LogContext, policy: Policy, records: LogRows) -> Batch
     )
 
 
-def _taken(log: BatchedLog) -> CleanableRange | None:
+def _next_range(log: BatchedLog) -> CleanableRange | None:
     """The range of the next round, None if there is none (R7; nothing dirty; enough rounds)."""
     policy = log.policy
     is_over = policy.rounds is not None and len(log.rounds) >= policy.rounds
@@ -148,7 +148,7 @@ def _play_round(log: BatchedLog, cleanable: CleanableRange) -> None:
     end = rewritten_end(next_offset, bases)
     log.spans.append(RoundSpan(cleanable.first_dirty_offset, next_offset, end, entries, map_is_full=is_full))
     policy, number = log.policy, len(log.spans)
-    known = producer_ends(
+    producers = producer_ends(
         [batch for file in log.files for batch in file.batches],
         policy.now_ms,
         policy.producer_id_expiration_ms,
@@ -161,7 +161,7 @@ def _play_round(log: BatchedLog, cleanable: CleanableRange) -> None:
         log.records,
         _decision(log),
         log.aborted,
-        known,
+        producers,
     )
     before = log.files
     log.files = _rewritten(log, rewriting, cleanable.first_uncleanable_offset)
@@ -201,12 +201,12 @@ def _rewritten(
     if not log.merges:
         groups = [[state] for state in states]
     new: list[SegmentFile] = []
-    taken = 0
+    first = 0
     for group in groups:
-        files = old[taken : taken + len(group)]
-        taken += len(group)
-        left = [rewriting.rewrite(batch) for file in files for batch in file.batches]
-        batches = tuple(batch for batch in left if batch is not None)
+        files = old[first : first + len(group)]
+        first += len(group)
+        results = [rewriting.rewrite(batch) for file in files for batch in file.batches]
+        batches = tuple(batch for batch in results if batch is not None)
         new.append(SegmentFile(files[0].base_offset, batches, files[-1].mtime_ms))
     return (*new, *log.files[len(old) :])
 
@@ -224,8 +224,8 @@ def _sizes(log: BatchedLog, before: Sequence[SegmentFile], next_offset: int) -> 
 def _retain(log: BatchedLog) -> None:
     """Delete the segments that retention would delete now (R53)."""
     retained = delete_old_segments(log.states(), log.bounds, log.policy)
-    left = {state.base_offset for state in retained.segments}
-    files = tuple(file for file in log.files if file.base_offset in left)
+    bases = {state.base_offset for state in retained.segments}
+    files = tuple(file for file in log.files if file.base_offset in bases)
     if not files:  # the active one went too, after a roll
         files = (SegmentFile(log.bounds.log_end_offset, (), log.policy.now_ms),)
     log.files = files
@@ -250,11 +250,11 @@ def _removed(log: BatchedLog, plan: Plan) -> Counter[Verdict]:
 
 def _horizons(log: BatchedLog) -> tuple[DeleteHorizon, ...]:
     """The delete horizons of the batches, as intervals: stamped batches always lie below all others (R27)."""
-    found: list[DeleteHorizon] = []
+    horizons: list[DeleteHorizon] = []
     for batch in (batch for file in log.files for batch in file.batches):
         if batch.delete_horizon_ms is None:
             continue
-        if found and found[-1].delete_horizon_ms == batch.delete_horizon_ms:
-            found.pop()
-        found.append(DeleteHorizon(batch.last_offset + 1, batch.delete_horizon_ms))
-    return tuple(found)
+        if horizons and horizons[-1].delete_horizon_ms == batch.delete_horizon_ms:
+            horizons.pop()
+        horizons.append(DeleteHorizon(batch.last_offset + 1, batch.delete_horizon_ms))
+    return tuple(horizons)

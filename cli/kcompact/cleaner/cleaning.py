@@ -163,11 +163,11 @@ def surveyed_cases(
     policies: Mapping[int, Policy],
 ) -> dict[int, LogCase]:
     """Each log before its rounds: segments as known or rolled, range, ratio."""
-    known = {i: known_segments(contexts.get(i, EMPTY_CONTEXT), surveys[i], policies[i]) for i in surveys}
-    to_roll = {i: policies[i] for i in surveys if known[i] is None and is_rolled(policies[i])}
+    states = {i: known_segments(contexts.get(i, EMPTY_CONTEXT), surveys[i], policies[i]) for i in surveys}
+    to_roll = {i: policies[i] for i in surveys if states[i] is None and is_rolled(policies[i])}
     rolled = roll_segments(tracked, to_roll)
     segments: dict[int, tuple[SegmentState, ...] | None] = {
-        i: rolled.get(i) if known[i] is None else known[i] for i in surveys
+        i: rolled.get(i) if states[i] is None else states[i] for i in surveys
     }
     cases = {
         i: case_of(contexts.get(i, EMPTY_CONTEXT), policies[i], surveys[i], segments[i]) for i in surveys

@@ -33,20 +33,20 @@ def expire_records(
     tracked: Tracked, plans: Mapping[int, Plan], retentions: Mapping[int, RecordRetention]
 ) -> dict[int, Retained]:
     """Where each log starts once retention has run on what the rounds left: two stages at most."""
-    found = {i: Retained((), r.bounds.log_start_offset) for i, r in retentions.items()}
+    retained = {i: Retained((), r.bounds.log_start_offset) for i, r in retentions.items()}
     limited = {i: r for i, r in retentions.items() if r.takes_any}
     if not limited:
-        return found
-    left = tracked.each(lambda rows: [(i, *_count(part)) for i, part in _left(rows, plans, limited)])
+        return retained
+    counts = tracked.each(lambda rows: [(i, *_count(part)) for i, part in _survivors(rows, plans, limited)])
     totals: dict[int, tuple[int, int]] = {}
     behind: list[dict[int, int]] = []  # bytes left of each log in the shares before
     records_behind: list[dict[int, int]] = []
-    for share in left:
+    for share in counts:
         behind.append({i: totals.get(i, (0, 0))[1] for i, *_ in share})
         records_behind.append({i: totals.get(i, (0, 0))[0] for i, *_ in share})
         for i, records, log_bytes in share:
-            known = totals.get(i, (0, 0))
-            totals[i] = (known[0] + records, known[1] + log_bytes)
+            total = totals.get(i, (0, 0))
+            totals[i] = (total[0] + records, total[1] + log_bytes)
     excess = {
         i: total - most
         for i, (_, total) in totals.items()
@@ -55,19 +55,19 @@ def expire_records(
     firsts = tracked.each_numbered(
         lambda share, rows: [
             (i, *first_to_stay(part, limited[i].policy.retained_from_ms, excess.get(i), behind[share][i]))
-            for i, part in _left(rows, plans, limited)
+            for i, part in _survivors(rows, plans, limited)
         ]
     )
     for i, (records, _) in totals.items():
-        found[i] = _retained(None, records, limited[i])
+        retained[i] = _retained(None, records, limited[i])
     for number in reversed(range(len(firsts))):
         for i, start, before in firsts[number]:
             if start is not None:
-                found[i] = _retained(start, records_behind[number][i] + before, limited[i])
-    return found
+                retained[i] = _retained(start, records_behind[number][i] + before, limited[i])
+    return retained
 
 
-def _left(
+def _survivors(
     rows: pa.Table, plans: Mapping[int, Plan], limited: Mapping[int, RecordRetention]
 ) -> Iterator[tuple[int, pa.Table]]:
     """The rows that the rounds left of each limited log in a share, from its log start offset on."""
@@ -87,7 +87,7 @@ def first_to_stay(
 ) -> tuple[int | None, int]:
     """The offset of the first record (in the order of offsets) that may stay, and how many are before it.
 
-    ``excess`` is how many bytes of the log are too many, ``bytes_before`` how many lie in front of ``rows``.
+    ``excess`` is how many bytes of the log are too many, ``bytes_before`` how many are before ``rows``.
     """
     stays = np.ones(rows.num_rows, np.bool_)
     if excess is not None:

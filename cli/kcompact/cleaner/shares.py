@@ -35,13 +35,13 @@ class Shares:
 
     def of(self, log_ids: Longs, offsets: Longs) -> Longs:
         """The share of each record."""
-        found = np.empty(len(log_ids), np.int64)
+        shares = np.empty(len(log_ids), np.int64)
         for log_id, at in rows_of_logs(log_ids):
             first = np.searchsorted(self.log_ids, log_id, side="left")
             end = np.searchsorted(self.log_ids, log_id, side="right")
             stretch = np.searchsorted(self.start_offsets[first:end], offsets[at], side="right") - 1
-            found[at] = self.numbers[first + np.maximum(stretch, 0)]
-        return found
+            shares[at] = self.numbers[first + np.maximum(stretch, 0)]
+        return shares
 
     def waves(self) -> Iterator[list[int]]:
         """Shares whose records follow those of the waves before, log by log."""
@@ -71,13 +71,13 @@ def plan_shares(summaries: Iterable[LogSummary], most_records: int) -> Shares:
         if records > room:
             share, room = share + 1, most_records
         room -= records
-        held = 0
+        count = 0
         for part in sorted(parts[log_id], key=attrgetter("first_offset")):
-            if held and held + part.records > most_records and part.first_offset > rows[-1][1]:
-                share, held = share + 1, 0
-            if not held:
+            if count and count + part.records > most_records and part.first_offset > rows[-1][1]:
+                share, count = share + 1, 0
+            if not count:
                 rows.append((log_id, part.first_offset, share))
-            held += part.records
+            count += part.records
     columns = np.array(rows, np.int64).reshape(-1, 3)
     return Shares(*(columns[:, i].copy() for i in range(3)))
 

@@ -18,7 +18,7 @@ from kcompact.rules.policy import Policy
 
 @dataclass(frozen=True)
 class Records:
-    """Figures of records that lie together: those of one known segment, or of a whole log."""
+    """Figures of records together: those of one known segment, or of a whole log."""
 
     records: int
     mapped_records: int
@@ -44,11 +44,11 @@ class Survey:
 
 def survey(tracked: Tracked) -> dict[int, Survey]:
     """Every log, in one stage."""
-    found: dict[int, dict[int, list[Records]]] = defaultdict(lambda: defaultdict(list))
+    by_log: dict[int, dict[int, list[Records]]] = defaultdict(lambda: defaultdict(list))
     for rows in tracked.each(_survey_share):
         for row in rows:
-            found[row.pop("log_id")][row.pop("segment_base_offset")].append(Records(**row))
-    return {log_id: _surveyed(segments) for log_id, segments in found.items()}
+            by_log[row.pop("log_id")][row.pop("segment_base_offset")].append(Records(**row))
+    return {log_id: _surveyed(segments) for log_id, segments in by_log.items()}
 
 
 def _surveyed(segments: Mapping[int, list[Records]]) -> Survey:
@@ -85,8 +85,8 @@ def _together(parts: Iterable[Records]) -> Records:
         return sum(getattr(part, name) for part in ordered)
 
     def smallest(name: str) -> int | None:
-        known = [value for part in ordered if (value := getattr(part, name)) is not None]
-        return min(known, default=None)
+        values = [value for part in ordered if (value := getattr(part, name)) is not None]
+        return min(values, default=None)
 
     return Records(
         records=total("records"),
@@ -104,13 +104,13 @@ def _together(parts: Iterable[Records]) -> Records:
     )
 
 
-def known_segments(context: LogContext, found: Survey, policy: Policy) -> tuple[SegmentState, ...] | None:
+def known_segments(context: LogContext, figures: Survey, policy: Policy) -> tuple[SegmentState, ...] | None:
     """The known segments, with figures of their records; None where none are known."""
-    if context.segments is None or NO_SEGMENT in found.by_segment:
+    if context.segments is None or NO_SEGMENT in figures.by_segment:
         return None
     states = []
     for segment in context.segments:
-        records = found.by_segment.get(segment.base_offset)
+        records = figures.by_segment.get(segment.base_offset)
         count, first_ms, newest_ms = (0, -1, -1)
         if records is not None:
             count = records.records

@@ -104,9 +104,9 @@ def in_turn(
     feed: Callable[[State, pa.Table], State],
 ) -> dict[int, State]:
     """Hand each log's rows to its state, share by share in the order of offsets; the last states."""
-    found = dict(states)
-    for wave in shares.waves() if found else ():
-        before = dict(found)
+    last_states = dict(states)
+    for wave in shares.waves() if last_states else ():
+        before = dict(last_states)
 
         def work(_: int, blocks: list[Block], before: dict[int, State] = before) -> dict[int, State]:
             logs = slices_by_log(rows_of_share(blocks))
@@ -114,8 +114,8 @@ def in_turn(
 
         results, _ = shared.results(work, wave)
         for after in results:
-            found |= after
-    return found
+            last_states |= after
+    return last_states
 
 
 def track(

@@ -30,7 +30,7 @@ def plan_of(case: LogCase, spans: Sequence[RoundSpan], log_start_offset: int) ->
 
 @dataclass(frozen=True)
 class Played:
-    """The rounds that really ran, the segments behind the last one, and where the log starts by then."""
+    """The rounds that really ran, the segments after the last one, and where the log starts then."""
 
     spans: tuple[RoundSpan, ...]
     rounds: tuple[Round, ...]
@@ -43,7 +43,7 @@ def play_rounds(case: LogCase, spans: Sequence[RoundSpan], tallies: Sequence[Tal
     """Every round's figures; where the ratio is respected, a round that is not due ends them."""
     segments = None if case.segments is None else before_rounds(case.segments)
     aging = aging_of(case.segments or (), tallies, case.policy, case.range.first_uncleanable_offset)
-    tallies = [one for one in tallies if one.verdict != Verdict.REPEATED]
+    tallies = [tally for tally in tallies if tally.verdict != Verdict.REPEATED]
     bounds, notes = case.bounds, tuple[str, ...]()
     ran: list[RoundSpan] = []
     rounds: list[Round] = []
@@ -61,7 +61,7 @@ def play_rounds(case: LogCase, spans: Sequence[RoundSpan], tallies: Sequence[Tal
         if after is not None:
             after, bounds = without_deleted(after, bounds, case.policy)
             inside = {base for bases in after.origins for base in bases}
-            tallies = [one for one in tallies if one.segment_base_offset in inside]
+            tallies = [tally for tally in tallies if tally.segment_base_offset in inside]
         segments = after
     return Played(tuple(ran), tuple(rounds), segments, bounds.log_start_offset, notes)
 
@@ -78,8 +78,8 @@ def _sizes(
         read = sum(t.bytes_after(number - 1) for t in rewritten)
         return RoundSizes(read, sum(t.bytes_after(number) for t in rewritten))
     read, written = (
-        sum(state.size_bytes for state in one.states if state.base_offset < span.next_offset)
-        for one in (before, after)
+        sum(state.size_bytes for state in segments.states if state.base_offset < span.next_offset)
+        for segments in (before, after)
     )
     return RoundSizes(read, written, len(before.states), len(after.states))
 
@@ -91,11 +91,11 @@ def _is_still_due(
     if not case.policy.respect_dirty_ratio:
         return True
     if segments is not None:
-        rest = replace(case.range, first_dirty_offset=span.first_dirty_offset)
-        return segmented_ratio(segments.states, rest, case.policy).eligible
-    left = [t for t in tallies if t.in_range]
-    clean = sum(t.bytes_after(number - 1) for t in left if 0 < t.rewritten_round < number)
-    dirty = sum(t.bytes_after(number - 1) for t in left) - clean
+        cleanable = replace(case.range, first_dirty_offset=span.first_dirty_offset)
+        return segmented_ratio(segments.states, cleanable, case.policy).eligible
+    in_range = [t for t in tallies if t.in_range]
+    clean = sum(t.bytes_after(number - 1) for t in in_range if 0 < t.rewritten_round < number)
+    dirty = sum(t.bytes_after(number - 1) for t in in_range) - clean
     return replace(case.dirty_ratio, clean_bytes=clean, cleanable_bytes=dirty).eligible
 
 
@@ -104,15 +104,15 @@ def retained_segments(case: LogCase, played: Played, tallies: Sequence[Tally]) -
     if case.segments is None or played.segments is None:
         return None
     bounds = replace(case.bounds, log_start_offset=played.log_start_offset)
-    left, bounds = without_deleted(played.segments, bounds, case.policy)
-    inside = {base for bases in left.origins for base in bases}
+    after, bounds = without_deleted(played.segments, bounds, case.policy)
+    inside = {base for bases in after.origins for base in bases}
     last = len(played.rounds)
     expired = sum(
         t.records
         for t in tallies
         if t.segment_base_offset not in inside and t.verdict != Verdict.REPEATED and not 0 < t.round <= last
     )
-    return Retained(left.states, bounds.log_start_offset, expired)
+    return Retained(after.states, bounds.log_start_offset, expired)
 
 
 def outcome_of(case: LogCase, played: Played, tallies: Sequence[Tally], retained: Retained) -> LogCleaning:

@@ -1,4 +1,4 @@
-"""Records counted by what happens to them: enough to tell every round's figures, whatever the log's size."""
+"""Records counted by what happens to them: enough for every round's figures, whatever the log's size."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -78,11 +78,11 @@ def tally(tracked: Tracked, plans: Mapping[int, Plan]) -> dict[int, list[Tally]]
 
 def tallies_in(shares: Iterable[pa.Table]) -> dict[int, list[Tally]]:
     """The tallies of each log, from what ``tally_rows`` says of several shares in the order of offsets."""
-    found: dict[int, list[Tally]] = {}
+    by_log: dict[int, list[Tally]] = {}
     for row in summed(pa.concat_tables(shares)).to_pylist():
         log_id = row.pop("log_id")
-        found.setdefault(log_id, []).append(Tally(**row))
-    return found
+        by_log.setdefault(log_id, []).append(Tally(**row))
+    return by_log
 
 
 def tally_rows(rows: pa.Table) -> pa.Table:
@@ -115,17 +115,17 @@ def messages_of_round(tallies: Iterable[Tally], number: int) -> Counts:
     """The messages of a round: batches of aborted data go unread, others are read record by record (R38)."""
     rewritten = [t for t in tallies if t.verdict != Verdict.REPEATED and t.is_rewritten_in(number)]
     removed: Counter[Verdict] = Counter()
-    for one in rewritten:
-        if one.round == number:
-            removed[Verdict(one.verdict)] += one.records
-    left = [t for t in rewritten if t.is_left_after(number)]
+    for t in rewritten:
+        if t.round == number:
+            removed[Verdict(t.verdict)] += t.records
+    survivors = [t for t in rewritten if t.is_left_after(number)]
     return Counts(
         messages_read=sum(t.records for t in rewritten) - removed[Verdict.ABORTED],
-        messages_written=sum(t.records for t in left),
+        messages_written=sum(t.records for t in survivors),
         removed=removed,
-        tombstones_kept=sum(t.records for t in left if t.tombstone),
+        tombstones_kept=sum(t.records for t in survivors if t.tombstone),
         tombstones_stamped=sum(
-            t.records for t in left if t.tombstone and t.stamped and t.rewritten_round == number
+            t.records for t in survivors if t.tombstone and t.stamped and t.rewritten_round == number
         ),
     )
 
@@ -133,7 +133,7 @@ def messages_of_round(tallies: Iterable[Tally], number: int) -> Counts:
 def removed_in_all(tallies: Iterable[Tally], rounds: int) -> Counter[Verdict]:
     """Records that went in the first ``rounds`` rounds, by reason, and repeated ones."""
     removed: Counter[Verdict] = Counter()
-    for one in tallies:
-        if one.verdict == Verdict.REPEATED or 0 < one.round <= rounds:
-            removed[Verdict(one.verdict)] += one.records
+    for t in tallies:
+        if t.verdict == Verdict.REPEATED or 0 < t.round <= rounds:
+            removed[Verdict(t.verdict)] += t.records
     return removed

@@ -56,7 +56,7 @@ def batch_notes(unseen_records: int, records_alone: int) -> Iterator[str]:
 
 
 def estimate_note(policy: Policy, batches_recompressed: int) -> Iterator[str]:
-    """``retention.bytes`` counts bytes that only the broker's own compressor could tell (R39, R53)."""
+    """``retention.bytes`` counts bytes that only the broker's own compressor knows (R39, R53)."""
     limit_bytes = policy.retention_bytes
     if batches_recompressed and limit_bytes is not None and limit_bytes >= 0:
         yield (

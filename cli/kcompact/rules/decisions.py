@@ -72,15 +72,15 @@ def with_verdicts(rows: pa.Table, plans: Mapping[int, Plan]) -> pa.Table:
     return with_columns(rows, plans, ["verdict"])
 
 
-def with_columns(rows: pa.Table, plans: Mapping[int, Plan], wanted: Sequence[str]) -> pa.Table:
-    """Rows of TRACKED's columns, and the ``wanted`` of TALLY_COLUMNS (in place of one of the same name)."""
+def with_columns(rows: pa.Table, plans: Mapping[int, Plan], names: Sequence[str]) -> pa.Table:
+    """Rows of TRACKED's columns, and the ``names`` of TALLY_COLUMNS (in place of one of the same name)."""
     rows = rows.combine_chunks()
     if not rows.num_rows:
-        found = {name: np.empty(0) for name in wanted}
+        columns = {name: np.empty(0) for name in names}
     else:
-        found = decided(rows.to_batches()[0], plans, wanted)
-    for name in wanted:
-        column = pa.array(found[name], TALLY_COLUMNS[name])
+        columns = decided(rows.to_batches()[0], plans, names)
+    for name in names:
+        column = pa.array(columns[name], TALLY_COLUMNS[name])
         if name in rows.column_names:
             rows = rows.set_column(rows.column_names.index(name), name, column)
         else:
@@ -89,22 +89,22 @@ def with_columns(rows: pa.Table, plans: Mapping[int, Plan], wanted: Sequence[str
 
 
 def decided(
-    batch: pa.RecordBatch, plans: Mapping[int, Plan], wanted: Collection[str]
+    batch: pa.RecordBatch, plans: Mapping[int, Plan], names: Collection[str]
 ) -> dict[str, np.ndarray]:
-    """The ``wanted`` of TALLY_COLUMNS for rows of any logs."""
+    """The ``names`` of TALLY_COLUMNS for rows of any logs."""
     types = {name: arrow_type.to_pandas_dtype() for name, arrow_type in TALLY_COLUMNS.items()}
-    found = {name: np.zeros(batch.num_rows, types[name]) for name in wanted}
+    arrays = {name: np.zeros(batch.num_rows, types[name]) for name in names}
     rows = rows_of(batch)
     for log_id, at in rows_of_logs(batch.column("log_id").to_numpy()):
         plan = plans.get(log_id, NO_PLAN)
         of_log = rows.take(at)
         decision = decide(of_log, plan.rounds)
         columns = {"verdict": decision.verdict, "round": decision.round}
-        if not set(wanted) <= columns.keys():
+        if not set(names) <= columns.keys():
             columns |= _tally_columns(of_log, decision, batch.take(pa.array(at)), plan)
-        for name in wanted:
-            found[name][at] = columns[name]
-    return found
+        for name in names:
+            arrays[name][at] = columns[name]
+    return arrays
 
 
 def rows_of(batch: pa.RecordBatch) -> Rows:
@@ -160,5 +160,5 @@ def _segment_bases(offsets: Longs, plan: Plan) -> Longs:
     bases = plan.segment_bases
     if not len(bases):
         return np.full(len(offsets), NO_SEGMENT, np.int64)
-    found = bases[np.maximum(np.searchsorted(bases, offsets, side="right") - 1, 0)]
-    return np.where(offsets < plan.rounds.deleted_before_offset, NO_SEGMENT, found)
+    row_bases = bases[np.maximum(np.searchsorted(bases, offsets, side="right") - 1, 0)]
+    return np.where(offsets < plan.rounds.deleted_before_offset, NO_SEGMENT, row_bases)

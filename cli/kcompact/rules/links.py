@@ -61,11 +61,11 @@ class KeyOrder:
         if order is None:
             split_id, position = rows["split_id"].to_numpy(), rows["position"].to_numpy()
             order = np.lexsort((position, split_id, offset, alone, number, log_id))
-        same = np.ones(len(order), np.bool_)
+        follows = np.ones(len(order), np.bool_)
         for column in (log_id, number, alone):
-            same[1:] &= np.diff(column[order]) == 0
-        same[:1] = False
-        group = np.cumsum(~same) - 1
+            follows[1:] &= np.diff(column[order]) == 0
+        follows[:1] = False
+        group = np.cumsum(~follows) - 1
         first_dirty = rows["first_dirty_offset"].to_numpy()[order]
         return cls(order, group, offset[order], first_dirty, mapped[order])
 
@@ -103,8 +103,8 @@ class KeyOrder:
         dirty = np.where(self.offset >= self.first_dirty_offset, self.offset, NEVER)
         group_starts = np.flatnonzero(~self.follows)
         first_dirty = np.minimum.reduceat(dirty, group_starts)[self.group]
-        found: Longs = np.where(next_offset >= self.first_dirty_offset, next_offset, first_dirty)
-        return found
+        superseding: Longs = np.where(next_offset >= self.first_dirty_offset, next_offset, first_dirty)
+        return superseding
 
     def unsorted(self, values: np.ndarray) -> np.ndarray:
         """Values in this order as a column of the table."""

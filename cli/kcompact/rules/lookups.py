@@ -17,7 +17,7 @@ from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
 Longs = NDArray[np.int64]
 
 NO_SEGMENT = -1
-"""``segment_base_offset`` where no segments are told."""
+"""``segment_base_offset`` where no segments are known."""
 
 LOOKED_UP = pa.schema(
     [
@@ -42,11 +42,11 @@ class Lookup:
     horizon_ms: Longs
     segment_bases: Longs
     first_dirty_offset: int
-    young_from_ms: int | None  # timestamps from here on are too young; None: no minimum lag
+    young_from_ms: int | None  # timestamps from this one on are too young; None: no minimum lag
 
     @property
     def tells_single_records(self) -> bool:
-        """Whether anything depends on where in the log a record lies, but for the first dirty offset."""
+        """Whether anything depends on where in the log a record is, but for the first dirty offset."""
         return bool(len(self.aborted_first) or len(self.horizon_first) or len(self.segment_bases))
 
 
@@ -77,7 +77,7 @@ def lookup_for(context: LogContext, policy: Policy) -> Lookup:
 
 
 def look_up(rows: pa.RecordBatch, lookups: Mapping[int, Lookup]) -> pa.RecordBatch:
-    """``rows`` (of any logs, with log_id, offset, timestamp_ms) with the columns of LOOKED_UP behind them."""
+    """``rows`` (of any logs, with log_id, offset, timestamp_ms) with the columns of LOOKED_UP after them."""
     log_ids = rows.column("log_id").to_numpy()
     offsets = rows.column("offset").to_numpy()
     timestamps_ms = rows.column("timestamp_ms").to_numpy()
@@ -99,8 +99,8 @@ def look_up(rows: pa.RecordBatch, lookups: Mapping[int, Lookup]) -> pa.RecordBat
 
 def rows_of_logs(log_ids: Longs) -> Iterator[tuple[int, Longs]]:
     """Each log with the positions of its rows, in their order."""
-    known, logs = ranked(log_ids)
-    return zip(known.tolist(), stretches(logs), strict=True)
+    ids, logs = ranked(log_ids)
+    return zip(ids.tolist(), stretches(logs), strict=True)
 
 
 def _of_log(lookup: Lookup, offsets: Longs, timestamps_ms: Longs) -> Iterator[NDArray[np.generic]]:
@@ -123,7 +123,7 @@ def _of_log(lookup: Lookup, offsets: Longs, timestamps_ms: Longs) -> Iterator[ND
 
 
 def _within(last: Longs, run: Longs, offsets: Longs) -> NDArray[np.bool_]:
-    """Whether each offset lies in the run that starts at or below it."""
+    """Whether each offset is in the run that starts at or below it."""
     if not len(last):
         return np.zeros(len(offsets), np.bool_)
     return (run >= 0) & (offsets <= last[np.maximum(run, 0)])

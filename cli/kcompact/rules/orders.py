@@ -20,25 +20,25 @@ _RADIX_SORTED = 1 << 16  # numpy sorts numbers of two bytes in one pass
 def order_by_place(rows: pa.Table) -> Longs:
     """Rows in the order of log_id, offset, split_id, position."""
     log_ids, offsets = rows["log_id"].to_numpy(), rows["offset"].to_numpy()
-    found = order_by_offset(log_ids, offsets)
-    if found is not None:
-        return found
+    order = order_by_offset(log_ids, offsets)
+    if order is not None:
+        return order
     return np.lexsort((rows["position"].to_numpy(), rows["split_id"].to_numpy(), offsets, log_ids))
 
 
 def order_by_offset(log_ids: Longs, offsets: Longs) -> Longs | None:
     """Rows in the order of log_id and offset; None where an offset occurs twice, or is too large."""
     _, logs = ranked(log_ids)
-    found = _order_by_dense_offset(logs, offsets) if len(offsets) else None
-    return order_by_pairs(logs, offsets) if found is None else found
+    order = _order_by_dense_offset(logs, offsets) if len(offsets) else None
+    return order_by_pairs(logs, offsets) if order is None else order
 
 
 def order_by_group(groups: Longs, offsets: Longs, is_second: NDArray[np.bool_]) -> Longs:
     """Rows in the order of group, from 0 on, offset, and which of two comes second."""
-    found = None
+    order = None
     if offsets.max(initial=0) < _LARGEST // 2:
-        found = order_by_pairs(groups, 2 * offsets + is_second)
-    return np.lexsort((is_second, offsets, groups)) if found is None else found
+        order = order_by_pairs(groups, 2 * offsets + is_second)
+    return np.lexsort((is_second, offsets, groups)) if order is None else order
 
 
 def order_by_pairs(groups: Longs, offsets: Longs) -> Longs | None:
@@ -76,11 +76,11 @@ def _order_by_dense_offset(logs: Longs, offsets: Longs) -> Longs | None:
 def ranked(numbers: Longs) -> tuple[Longs, Longs]:
     """The different numbers, ascending, and the place of each one among them: ``np.unique`` by hashing."""
     encoded = pa.array(numbers).dictionary_encode()
-    known = encoded.dictionary.to_numpy()
-    order = np.argsort(known)
-    ranks = np.empty(len(known), np.int64)
-    ranks[order] = np.arange(len(known))
-    return known[order], ranks[encoded.indices.to_numpy()]
+    values = encoded.dictionary.to_numpy()
+    order = np.argsort(values)
+    ranks = np.empty(len(values), np.int64)
+    ranks[order] = np.arange(len(values))
+    return values[order], ranks[encoded.indices.to_numpy()]
 
 
 def stretches(groups: Longs) -> Iterator[Longs]:

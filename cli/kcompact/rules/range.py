@@ -15,7 +15,7 @@ class LogBounds:
     log_start_offset: int
     log_end_offset: int
     last_stable_offset: int
-    end_raised: bool = False  # the checkpoint lies beyond everything else that is known of the log
+    end_raised: bool = False  # the checkpoint is beyond everything else that is known of the log
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def log_bounds(context: LogContext, first_offset: int, end_offset: int) -> LogBo
 
 
 def _lie_unseen_below(context: LogContext, first_offset: int) -> bool:
-    """Whether data lie below the first record that a consumer got: then the log starts there (R54)."""
+    """Whether data is below the first record that a consumer got: then the log starts there (R54)."""
     return any(
         batch.record_count and not batch.is_transactional and batch.last_offset < first_offset
         for batch in context.batches or ()
@@ -77,14 +77,14 @@ def segmented_range(
     dirty, reset = first_dirty(bounds, checkpoint_offset)
     bases = [segment.base_offset for segment in segments]
     active = bases[-1]
-    found = [(bounds.last_stable_offset, "last stable offset"), (active, "active segment")]
+    limits = [(bounds.last_stable_offset, "last stable offset"), (active, "active segment")]
     if policy.min_compaction_lag_ms > 0:
         limit_ms = policy.now_ms - policy.min_compaction_lag_ms
         closed = segments[containing(bases, dirty) : -1]
         young = (s.base_offset for s in closed if s.age_timestamp_ms(mtime_unknown_ms=-1) > limit_ms)
-        found.append((next(young, active), "minimum lag"))
-    # Equal bounds are told as the active segment's: the others change nothing then.
-    bound, bounded_by = min(found, key=lambda one: (one[0], one[1] != "active segment"))
+        limits.append((next(young, active), "minimum lag"))
+    # Equal bounds are named as the active segment's: the others change nothing then.
+    bound, bounded_by = min(limits, key=lambda limit: (limit[0], limit[1] != "active segment"))
     bound = max(bound, dirty)
     rounded = active if bound >= active else bases[containing(bases, bound)]
     return CleanableRange(dirty, rounded, bounded_by, reset)
@@ -98,8 +98,8 @@ def unsegmented_range(
     ``first_young_offset`` is the first record from the first dirty offset on that the minimum lag protects.
     """
     dirty, reset = first_dirty(bounds, checkpoint_offset)
-    found = [(bounds.log_end_offset, "log end"), (bounds.last_stable_offset, "last stable offset")]
+    limits = [(bounds.log_end_offset, "log end"), (bounds.last_stable_offset, "last stable offset")]
     if first_young_offset is not None:
-        found.append((first_young_offset, "minimum lag"))
-    bound, bounded_by = min(found, key=lambda one: (one[0], one[1] != "log end"))
+        limits.append((first_young_offset, "minimum lag"))
+    bound, bounded_by = min(limits, key=lambda limit: (limit[0], limit[1] != "log end"))
     return CleanableRange(dirty, max(bound, dirty), bounded_by, reset)

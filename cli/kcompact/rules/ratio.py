@@ -62,5 +62,5 @@ def compaction_delay_ms(first_batch_timestamps_ms: Sequence[int], policy: Policy
     if policy.max_compaction_lag_ms >= LONG_MAX:
         return 0
     limit_ms = policy.now_ms - policy.max_compaction_lag_ms
-    known = [timestamp for timestamp in first_batch_timestamps_ms if timestamp > 0]
-    return max(0, limit_ms - min(known, default=limit_ms))
+    timestamps_ms = [timestamp for timestamp in first_batch_timestamps_ms if timestamp > 0]
+    return max(0, limit_ms - min(timestamps_ms, default=limit_ms))

@@ -85,7 +85,7 @@ class Rewriting:
     aborted: frozenset[int]  # base offsets of batches
     producers: Mapping[int, ProducerEnd]
     counts: Counts = field(default_factory=Counts)
-    _seen: TransactionsSeen = field(default_factory=TransactionsSeen)
+    _transactions: TransactionsSeen = field(default_factory=TransactionsSeen)
 
     def rewrite(self, batch: Batch) -> Batch | None:
         """The batch as the round writes it; None if it goes."""
@@ -94,63 +94,63 @@ class Rewriting:
         if batch.is_control:
             return self._marker(batch, is_last_of_producer=is_last_of_producer)
         is_aborted = batch.base_offset in self.aborted
-        self._seen.meet_data(batch, is_aborted=is_aborted)
+        self._transactions.meet_data(batch, is_aborted=is_aborted)
         at = self.log.span_of(batch)
         gone_in = self.decision.round[at]
-        here = (gone_in == 0) | (gone_in >= self.number)
-        kept = (gone_in == 0) | (gone_in > self.number)
+        is_present = (gone_in == 0) | (gone_in >= self.number)
+        is_kept = (gone_in == 0) | (gone_in > self.number)
         self._count_removed(at, gone_in)
         if is_aborted and not is_last_of_producer:
             return None  # unread
-        unseen = max(0, batch.record_count - int(here.sum()))
+        unseen = max(0, batch.record_count - int(is_present.sum()))
         left_unseen = 0 if is_aborted or batch.last_offset < self.next_offset else unseen
-        self.counts.messages_read += int(here.sum()) + unseen
-        self.counts.messages_written += int(kept.sum()) + left_unseen
-        if not kept.any() and not left_unseen:
+        self.counts.messages_read += int(is_present.sum()) + unseen
+        self.counts.messages_written += int(is_kept.sum()) + left_unseen
+        if not is_kept.any() and not left_unseen:
             return _empty(batch) if is_last_of_producer else None
-        return self._shrunk(batch, at, here, kept, left_unseen)
+        return self._shrunk(batch, at, is_present, is_kept, left_unseen)
 
     def _count_removed(self, at: slice, gone_in: np.ndarray) -> None:
         reasons, counts = np.unique(self.decision.verdict[at][gone_in == self.number], return_counts=True)
         for reason, count in zip(reasons, counts, strict=True):
             self.counts.removed[Verdict(int(reason))] += int(count)
 
-    def _shrunk(self, batch: Batch, at: slice, here: Flags, kept: Flags, unseen: int) -> Batch:
+    def _shrunk(self, batch: Batch, at: slice, is_present: Flags, is_kept: Flags, unseen: int) -> Batch:
         """The batch as it was, or encoded again with the kept records (``MemoryRecords.filterTo``, R39)."""
         rows = self.log.rows
-        stamps = kept & self.decision.stamped[at] & (self.decision.rewritten_round[at] == self.number)
-        tombstones = kept & rows.is_tombstone[at] & rows.has_key[at]
+        stamps = is_kept & self.decision.stamped[at] & (self.decision.rewritten_round[at] == self.number)
+        tombstones = is_kept & rows.is_tombstone[at] & rows.has_key[at]
         self.counts.tombstones_kept += int(tombstones.sum())
         self.counts.tombstones_stamped += int((tombstones & stamps).sum())
-        is_whole = int(kept.sum()) + unseen == batch.record_count
-        if (is_whole and not stamps.any()) or not kept.any():
+        is_whole = int(is_kept.sum()) + unseen == batch.record_count
+        if (is_whole and not stamps.any()) or not is_kept.any():
             return batch
         horizon_ms = self.delete_horizon_ms if stamps.any() else batch.delete_horizon_ms
-        timestamps_ms = self.log.timestamp_ms[at][kept]
+        timestamps_ms = self.log.timestamp_ms[at][is_kept]
         base_ms = int(timestamps_ms[0]) if horizon_ms is None else horizon_ms
-        size = BATCH_HEADER_BYTES + self._record_bytes(batch, at, kept, base_ms)
+        size = BATCH_HEADER_BYTES + self._record_bytes(batch, at, is_kept, base_ms)
         if batch.codec != "none":
-            first_ms = int(self.log.timestamp_ms[at][here][0])
-            plain = BATCH_HEADER_BYTES + self._record_bytes(batch, at, here, first_ms)
+            first_ms = int(self.log.timestamp_ms[at][is_present][0])
+            plain = BATCH_HEADER_BYTES + self._record_bytes(batch, at, is_present, first_ms)
             size = round(batch.size_bytes * size / plain)  # as well as it compressed before
             self.counts.batches_recompressed += 1
         newest_ms = int(timestamps_ms.max()) if batch.timestamp_type == "create" else batch.max_timestamp_ms
         return replace(
             batch,
-            record_count=int(kept.sum()) + unseen,
+            record_count=int(is_kept.sum()) + unseen,
             size_bytes=size,
             max_timestamp_ms=newest_ms,
             delete_horizon_ms=horizon_ms,
         )
 
-    def _record_bytes(self, batch: Batch, at: slice, which: Flags, base_timestamp_ms: int) -> int:
-        deltas_ms = self.log.timestamp_ms[at][which] - base_timestamp_ms
-        offset_deltas = self.log.rows.offset[at][which] - batch.base_offset
-        return int(bytes_in_batch(self.log.log_bytes[at][which], deltas_ms, offset_deltas).sum())
+    def _record_bytes(self, batch: Batch, at: slice, is_in_batch: Flags, base_timestamp_ms: int) -> int:
+        deltas_ms = self.log.timestamp_ms[at][is_in_batch] - base_timestamp_ms
+        offset_deltas = self.log.rows.offset[at][is_in_batch] - batch.base_offset
+        return int(bytes_in_batch(self.log.log_bytes[at][is_in_batch], deltas_ms, offset_deltas).sum())
 
     def _marker(self, batch: Batch, *, is_last_of_producer: bool) -> Batch | None:
         """The control batch after the round, perhaps stamped or empty; None if it goes (R33 to R36)."""
-        may_go = self._seen.marker_may_go(batch)
+        may_go = self._transactions.marker_may_go(batch)
         is_due = batch.delete_horizon_ms is not None and batch.delete_horizon_ms <= self.now_ms
         if may_go and is_due:
             self.counts.markers_gone.append(batch.base_offset)

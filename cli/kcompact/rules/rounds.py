@@ -56,10 +56,10 @@ class MapScan:
         limits = self.limits
         within = (offsets >= limits.first_dirty_offset) & (offsets < limits.first_uncleanable_offset)
         rows = _Rows(offsets[within], previous[within], mapped[within], aborted[within])
-        while not self._done() and len(rows.offsets):
+        while not self._is_over() and len(rows.offsets):
             rows = rows.behind(self._fill(rows))
 
-    def _done(self) -> bool:
+    def _is_over(self) -> bool:
         return self.limits.rounds is not None and len(self.full) >= self.limits.rounds
 
     def _fill(self, rows: "_Rows") -> int:
@@ -68,18 +68,18 @@ class MapScan:
         # The test comes before the put, known key or not: what counts is the entries before each record.
         before = np.concatenate(([self.entries], opened[:-1]))
         finds_full = np.flatnonzero(rows.mapped & (before >= self.limits.map_limit))
-        taken = int(finds_full[0]) if len(finds_full) else len(rows.offsets)
-        if taken:
-            read = rows.offsets[:taken]
-            self.entries = int(opened[taken - 1])
+        count = int(finds_full[0]) if len(finds_full) else len(rows.offsets)
+        if count:
+            read = rows.offsets[:count]
+            self.entries = int(opened[count - 1])
             self._last = int(read[-1])
-            self._last_kept = _last_of(read[~rows.aborted[:taken]], self._last_kept)
-            self._last_put = _last_of(read[rows.mapped[:taken]], self._last_put)
+            self._last_kept = _last_of(read[~rows.aborted[:count]], self._last_kept)
+            self._last_put = _last_of(read[rows.mapped[:count]], self._last_put)
         if len(finds_full):
-            stop = int(rows.offsets[taken])
+            stop = int(rows.offsets[count])
             self.full.append(FullMap(stop, self._last_put, self._last, self._last_kept))
             self._round_start, self.entries = stop, 0
-        return taken
+        return count
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def rewritten_end(next_offset: int, bases: Sequence[int] | None) -> int:
 
 
 def _next_offset(stop: FullMap, bases: Sequence[int], rewritten_before: int) -> int:
-    """Next after a full map: behind the last record read in its segment, or the segment base (R14, R15)."""
+    """Next of a full map: after the last record read in its segment, or the segment base (R14, R15)."""
     base = bases[containing(bases, stop.stop_offset)]
     last = stop.last_kept_offset if base < rewritten_before else stop.last_offset
     return max(stop.last_put_offset, last, base - 1) + 1

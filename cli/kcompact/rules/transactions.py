@@ -8,7 +8,7 @@ from kcompact.broker.batches import Batch
 
 
 def aborted_ranges(batches: Iterable[Batch]) -> list[AbortedRange]:
-    """Offsets of the data batches whose transaction ends in an abort marker, wherever that lies (R31)."""
+    """Offsets of the data batches whose transaction ends in an abort marker, wherever that is (R31)."""
     undecided: dict[int, list[Batch]] = {}
     aborted: list[AbortedRange] = []
     for batch in batches:
@@ -18,7 +18,7 @@ def aborted_ranges(batches: Iterable[Batch]) -> list[AbortedRange]:
                 aborted += [AbortedRange(b.base_offset, b.last_offset) for b in data]
         elif batch.is_transactional:
             undecided.setdefault(batch.producer_id, []).append(batch)
-    return sorted(aborted, key=lambda found: found.first_offset)
+    return sorted(aborted, key=lambda aborted_range: aborted_range.first_offset)
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class TransactionsSeen:
             return True
         if batch.marker is None:
             return False
-        seen = self._aborted if batch.marker == "ABORT" else self._committed
-        was_met = batch.producer_id in seen
-        seen.discard(batch.producer_id)
+        producers = self._aborted if batch.marker == "ABORT" else self._committed
+        was_met = batch.producer_id in producers
+        producers.discard(batch.producer_id)
         return not was_met

@@ -50,7 +50,7 @@ class Rounds:
     drop_tombstones: bool = False
     keep_keyless: bool = False
     log_start_offset: int = 0  # after retention
-    deleted_before_offset: int = 0  # retention took what lies below, before the first round
+    deleted_before_offset: int = 0  # retention took what is below, before the first round
     markers: dict[int, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -139,12 +139,12 @@ def _expiry(rows: Rows, rounds: Rounds, reached: Longs, rewritten: Longs) -> Lon
     if rounds.drop_tombstones:
         return reached
     never = np.full(len(rows), len(rounds))
-    known = rows.delete_horizon_ms != UNKNOWN_HORIZON_MS
-    due = known & (rows.delete_horizon_ms <= rounds.now_ms)
+    is_known = rows.delete_horizon_ms != UNKNOWN_HORIZON_MS
+    due = is_known & (rows.delete_horizon_ms <= rounds.now_ms)
     expiry = np.where(due, reached, never)
     if rounds.delete_horizon_ms is not None and rounds.delete_horizon_ms <= rounds.now_ms:
         after_stamp = np.where(rewritten < reached, reached, reached + 1)
-        expiry = np.where(known, expiry, np.minimum(after_stamp, never))
+        expiry = np.where(is_known, expiry, np.minimum(after_stamp, never))
     return expiry
 
 

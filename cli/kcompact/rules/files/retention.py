@@ -59,7 +59,7 @@ def _leading(segments: Sequence[SegmentState], goes: Callable[[SegmentState], bo
 def _without(retained: Retained, count: int, bounds: LogBounds, policy: Policy) -> Retained:
     if count == 0:
         return retained
-    left = retained.segments[count:]
-    if not left:  # the active segment goes too, after a roll
-        left = (SegmentState(bounds.log_end_offset, 0, mtime_ms=policy.now_ms),)
-    return Retained(left, max(retained.log_start_offset, left[0].base_offset))
+    segments = retained.segments[count:]
+    if not segments:  # the active segment goes too, after a roll
+        segments = (SegmentState(bounds.log_end_offset, 0, mtime_ms=policy.now_ms),)
+    return Retained(segments, max(retained.log_start_offset, segments[0].base_offset))

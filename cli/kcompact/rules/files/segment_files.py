@@ -35,21 +35,21 @@ class SegmentFile:
         )
 
 
-def all_batches(told: Sequence[Batch], records: LogRows) -> list[Batch]:
+def all_batches(batches: Sequence[Batch], records: LogRows) -> list[Batch]:
     """The known batches, and one for each record that none of them holds (the dump may be younger)."""
-    held = np.zeros(len(records.rows), np.bool_)
-    for batch in told:
-        held[records.span_of(batch)] = True
+    is_covered = np.zeros(len(records.rows), np.bool_)
+    for batch in batches:
+        is_covered[records.span_of(batch)] = True
     alone = [
         Batch(offset, offset, 1, size, max_timestamp_ms=timestamp_ms)
         for offset, size, timestamp_ms in zip(
-            records.rows.offset[~held].tolist(),
-            records.log_bytes[~held].tolist(),
-            records.timestamp_ms[~held].tolist(),
+            records.rows.offset[~is_covered].tolist(),
+            records.log_bytes[~is_covered].tolist(),
+            records.timestamp_ms[~is_covered].tolist(),
             strict=True,
         )
     ]
-    return sorted([*told, *alone], key=lambda batch: batch.base_offset)
+    return sorted([*batches, *alone], key=lambda batch: batch.base_offset)
 
 
 def tell_segments(batches: Sequence[Batch]) -> bool:
@@ -58,7 +58,7 @@ def tell_segments(batches: Sequence[Batch]) -> bool:
 
 
 def with_segments_of_batches(context: LogContext) -> LogContext:
-    """With the segments of its batches, where each says in which one it lies and nothing else does."""
+    """With the segments of its batches, where these alone say in which segment each of them is."""
     if context.segments is not None or not tell_segments(context.batches or ()):
         return context
     sizes: dict[int, int] = {}
@@ -71,7 +71,7 @@ def with_segments_of_batches(context: LogContext) -> LogContext:
 def segment_files(
     context: LogContext, batches: Sequence[Batch], bounds: LogBounds
 ) -> tuple[SegmentFile, ...]:
-    """The known segments, else those of the batches, else one per batch with an empty active one behind."""
+    """The known segments, else those of the batches, else one per batch and an empty active one."""
     mtimes: dict[int, int | None]
     if context.segments is not None:
         mtimes = {segment.base_offset: segment.mtime_ms for segment in context.segments}

@@ -101,11 +101,11 @@ class Roller:
         full_at = int(np.searchsorted(ends, begins_at + self._settings.segment_bytes, side="right"))
         last_offset = (self._base_offset or 0) + MAX_OFFSET_SPAN
         far_at = int(np.searchsorted(appends.offsets, last_offset, side="right"))
-        found = max(at, min(full_at, far_at))
+        start = max(at, min(full_at, far_at))
         if self._first_timestamp_ms >= 0:  # else a broker looks at its wall clock, which nobody knows
-            late = appends.timestamps_ms[at:found] - self._first_timestamp_ms > self._settings.limit_ms
-            found = at + int(np.argmax(late)) if late.any() else found
-        return self._index.fill(appends, at, found) if self._index else found
+            late = appends.timestamps_ms[at:start] - self._first_timestamp_ms > self._settings.limit_ms
+            start = at + int(np.argmax(late)) if late.any() else start
+        return self._index.fill(appends, at, start) if self._index else start
 
 
 class _IndexFill:
