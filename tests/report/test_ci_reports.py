@@ -48,8 +48,8 @@ def test_github_gets_no_more_of_a_level_than_it_shows_and_the_last_counts_the_re
     many = [Finding(level, f"code{n}", "text") for level in Level for n in range(count)]
     text = render_annotations(ci_report(inspection(*many), Level.ERROR))
     assert max(levels(text).values()) <= 10
-    told = len(re.findall(r"title=code", text)) + sum(map(int, re.findall(r"title=(\d+) more", text)))
-    assert told == 3 * count
+    counted = len(re.findall(r"title=code", text)) + sum(map(int, re.findall(r"title=(\d+) more", text)))
+    assert counted == 3 * count
 
 
 @pytest.mark.parametrize(("failing", "failed"), [(None, 0), (Level.ERROR, 1), (Level.WARNING, 2)])

@@ -26,44 +26,46 @@ _INVALID = re.compile(
 def logged_by_the_broker(case: GoldenCase) -> list[str]:
     """Blocks (and warnings about records without key) of the rounds that were dumped, without timed lines."""
     text = (case.folder / "cleaner.log").read_text()
-    found = re.findall(f"{_BLOCK.pattern}|{_INVALID.pattern}", text)
-    return [_TIMED.sub("", block) or f"{warning}\n" for block, warning in found]
+    matches = re.findall(f"{_BLOCK.pattern}|{_INVALID.pattern}", text)
+    return [_TIMED.sub("", block) or f"{warning}\n" for block, warning in matches]
 
 
 def rendered(case: GoldenCase, i: int) -> str:
     logs = []
     for topic, partition in case.logs:
-        logged = [one for one in case.rounds(i) if one.log == (topic, partition)]
+        logged = [
+            cleaning_round for cleaning_round in case.rounds(i) if cleaning_round.log == (topic, partition)
+        ]
         if not logged:
             continue
         config = config_of(case.configs(i, topic), offset_map_limit=case.offset_map_limit)
         rounds = turn(model_log(case, i, (topic, partition)), config, logged[0].now_ms)
         slots = case.facts["map"]["slots"] if "map" in case.facts else None
         log = LogOutcome(1, topic, partition)
-        log.rounds = [_figures(one, slots) for one in rounds]
+        log.rounds = [_figures(cleaning_round, slots) for cleaning_round in rounds]
         logs.append(log)
     return render_broker_log(CompactionReport(logs, [], [], {}, []))
 
 
-def _figures(one: Any, slots: int | None) -> dict[str, Any]:
+def _figures(cleaning_round: Any, slots: int | None) -> dict[str, Any]:
     return {
-        "first_dirty_offset": one.first_dirty,
-        "next_dirty_offset": one.next_offset,
-        "map_entries": one.map_entries,
-        "buffer_utilization": one.map_entries / slots if slots else None,
-        "messages_read": one.messages_read,
-        "messages_written": one.messages_written,
-        "invalid_messages_read": one.invalid,
-        "bytes_read": one.bytes_read,
-        "bytes_written": one.bytes_written,
+        "first_dirty_offset": cleaning_round.first_dirty,
+        "next_dirty_offset": cleaning_round.next_offset,
+        "map_entries": cleaning_round.map_entries,
+        "buffer_utilization": cleaning_round.map_entries / slots if slots else None,
+        "messages_read": cleaning_round.messages_read,
+        "messages_written": cleaning_round.messages_written,
+        "invalid_messages_read": cleaning_round.invalid,
+        "bytes_read": cleaning_round.bytes_read,
+        "bytes_written": cleaning_round.bytes_written,
     }
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_line_is_the_brokers(case: GoldenCase) -> None:
     text = "".join(rendered(case, i) for i in range(len(case.pairs)))
-    mine = re.findall(f"{_BLOCK.pattern}|{_INVALID.pattern}", text)
-    blocks = [block or f"{warning}\n" for block, warning in mine]
+    matches = re.findall(f"{_BLOCK.pattern}|{_INVALID.pattern}", text)
+    blocks = [block or f"{warning}\n" for block, warning in matches]
     broker = logged_by_the_broker(case)
     assert set(blocks) <= set(broker)
     assert len(blocks) == len(text and re.findall(r"cleaned log|Found \d", text))

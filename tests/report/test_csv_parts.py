@@ -21,10 +21,11 @@ def rows_of(keys: list[bytes], topic: str = "t") -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize(
-    "one", [b"k", b"\0", b'"', b";", b"\\", b"\xff", "\u202e".encode(), "\U0001f600".encode(), b"=a,\r\n"]
+    "text",
+    [b"k", b"\0", b'"', b";", b"\\", b"\xff", "\u202e".encode(), "\U0001f600".encode(), b"=a,\r\n"],
 )
-def test_long_keys_are_cut_and_stay_different(one: bytes) -> None:
-    keys = [one * (MEGABYTE // len(one)) + end for end in (b"x", b"y")]
+def test_long_keys_are_cut_and_stay_different(text: bytes) -> None:
+    keys = [text * (MEGABYTE // len(text)) + end for end in (b"x", b"y")]
     rows = rows_of(keys)
     assert [row["retained_offset"] for row in rows] == ["9", "9"]
     assert len({row["key"] for row in rows}) == 2

@@ -34,16 +34,16 @@ HOSTILE = "</title><script>alert(1)</script><img src=//x onerror=alert(1)>\"' {{
 
 
 def compaction(logs: int, topic: str = "orders", key: bytes = b"k") -> str:
-    found = []
+    outcomes = []
     for number in range(logs):
         log = LogOutcome(
             number, topic, number, 1_000, 90_000, 300 + number, 20_000, tombstones=9, tombstones_kept=3
         )
         log.removed["superseded"] = 700 - number
         log.first_offset, log.last_offset = 0, 1_199
-        found.append(log)
+        outcomes.append(log)
     report = CompactionReport(
-        found, [topic] * logs, [topic], {}, [topic], [topic], [topic], 1, [SharedKey(topic, key)]
+        outcomes, [topic] * logs, [topic], {}, [topic], [topic], [topic], 1, [SharedKey(topic, key)]
     )
     return render_compaction(report)
 
@@ -191,9 +191,9 @@ def test_gaps_and_keys_are_drawn_from_the_lists_beside_the_report(tmp_path: Path
 
 def heights(path: str) -> dict[int, float]:
     """Bin -> height of its column, from path data of ``pictures``."""
-    found = re.findall(r"M([\d.]+) ([\d.]+)h[\d.]+V([\d.]+)", path)
+    columns = re.findall(r"M([\d.]+) ([\d.]+)h[\d.]+V([\d.]+)", path)
     width = WIDTH / BINS
-    return {round(float(x) / width): float(ground) - float(top) for x, ground, top in found}
+    return {round(float(x) / width): float(ground) - float(top) for x, ground, top in columns}
 
 
 def test_each_column_of_an_axis_shows_the_shares_of_its_offsets() -> None:
@@ -220,8 +220,8 @@ def test_a_log_of_one_offset_has_an_axis_of_one_column() -> None:
 
 
 def test_curves_go_from_left_to_right_and_up_to_the_largest_value() -> None:
-    (one, flat), largest = curves([("a", [0, 50, 100]), ("b", [0, 0, 0])])
-    assert (one.points, largest) == (((0.0, 200.0), (320.0, 100.0), (640.0, 0.0)), 100)
+    (rising, flat), largest = curves([("a", [0, 50, 100]), ("b", [0, 0, 0])])
+    assert (rising.points, largest) == (((0.0, 200.0), (320.0, 100.0), (640.0, 0.0)), 100)
     assert flat.points[-1] == (640.0, 200.0)
 
 

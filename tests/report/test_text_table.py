@@ -76,8 +76,8 @@ def test_what_does_not_fit_goes_on_below_with_the_logs_again() -> None:
 
 def test_columns_that_are_all_zero_are_left_out_of_text_and_markdown() -> None:
     assert "keyless" not in "".join(lines(None)) + markdown_table(TABLE)
-    told = (*TABLE.rows[0][:3], "1", *TABLE.rows[0][4:])
-    assert "keyless" in markdown_table(Table("", TABLE.headers, [*TABLE.rows, told], TABLE.texts))
+    row = (*TABLE.rows[0][:3], "1", *TABLE.rows[0][4:])
+    assert "keyless" in markdown_table(Table("", TABLE.headers, [*TABLE.rows, row], TABLE.texts))
 
 
 @pytest.mark.parametrize(

@@ -89,10 +89,10 @@ def test_the_text_tells_answer_logs_assumptions_and_findings() -> None:
 
 
 def test_json_has_every_count_and_a_version() -> None:
-    told = json.loads(render_json(OUTCOME, KEYS))
-    assert (told["schema_version"], told["command"], told["holds"]) == (SCHEMA_VERSION, "verify", False)
-    assert told["counts"]["stale-value"] == {"finding": 0, "undecided": 0, "note": 0}
-    assert told["findings"][0] == {
+    report = json.loads(render_json(OUTCOME, KEYS))
+    assert (report["schema_version"], report["command"], report["holds"]) == (SCHEMA_VERSION, "verify", False)
+    assert report["counts"]["stale-value"] == {"finding": 0, "undecided": 0, "note": 0}
+    assert report["findings"][0] == {
         "check": "missing-key",
         "severity": "finding",
         "topic": "orders",

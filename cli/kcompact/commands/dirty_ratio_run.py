@@ -181,7 +181,7 @@ class DirtyRatioCommand(Command):
         above = report.above(self.output.fail_above)
         for log in above:
             why = "; no checkpoint is given, so it counts as never cleaned" if log.estimate else ""
-            ratio = log.found.ratio.ratio
+            ratio = log.dirtiness.ratio.ratio
             text = f"{log.log}: dirty ratio {ratio:.4f} is above {self.output.fail_above:g}{why}"
             say("finding", text)
         return ExitCode.FINDING if above else ExitCode.OK

@@ -34,7 +34,7 @@ _HASH_COMMAND = re.compile(r"#(?=#\w*\[)")  # in a log of GitHub, Azure or TeamC
 def json_text(text: str) -> str:
     """JSON with line feeds between its parts: the same values, and nothing in it that does not show.
 
-    JSON's own escapes stand for the rest, and keep a CI runner from finding ``##[command]`` in its log.
+    JSON's own escapes replace the rest, and keep a CI runner from finding ``##[command]`` in its log.
     """
     if not text.isprintable():
         text = "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)

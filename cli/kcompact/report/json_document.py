@@ -18,7 +18,7 @@ def _spelled_out(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, dict):
-        return {_spelled_out(key): _spelled_out(one) for key, one in value.items()}
+        return {_spelled_out(key): _spelled_out(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_spelled_out(one) for one in value]
+        return [_spelled_out(item) for item in value]
     return value

@@ -23,7 +23,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Bar:
-    """A labelled bar of parts side by side; ``note`` stands at its end."""
+    """A labelled bar of parts side by side; ``note`` is written at its end."""
 
     label: str
     parts: tuple[Part, ...]
@@ -76,7 +76,7 @@ def offset_axis(label: str, span: tuple[int, int], gaps: GapColumns, note: str) 
 
 
 def _within(gaps: GapColumns, edges: np.ndarray, amounts: np.ndarray) -> np.ndarray:
-    """How much of the amounts, spread evenly over their gaps, lies between neighbouring edges."""
+    """How much of the amounts, spread evenly over their gaps, is between neighbouring edges."""
     if not len(gaps.first_offsets):
         return np.zeros(len(edges) - 1)
     # The running sum rises within gaps and is level between them: looked up at the last gap before each edge.
@@ -112,15 +112,15 @@ class Curve:
     points: tuple[tuple[float, float], ...]
 
 
-def curves(named: Sequence[tuple[str, Sequence[int]]]) -> tuple[list[Curve], int]:
-    """Curves of equally many values, side by side from left to right; and what the full height stands for."""
-    largest = max((value for _, values in named for value in values), default=0)
-    found = []
-    for number, (label, values) in enumerate(named):
+def curves(series: Sequence[tuple[str, Sequence[int]]]) -> tuple[list[Curve], int]:
+    """Curves of equally many values, side by side from left to right; and the value of the full height."""
+    largest = max((value for _, values in series for value in values), default=0)
+    lines = []
+    for number, (label, values) in enumerate(series):
         step = WIDTH / max(len(values) - 1, 1)
         points = tuple(
             (round(at * step, 1), round(200 - 200 * value / (largest or 1), 1))
             for at, value in enumerate(values)
         )
-        found.append(Curve(label, f"curve{number % 6}", points))
-    return found, largest
+        lines.append(Curve(label, f"curve{number % 6}", points))
+    return lines, largest

@@ -26,14 +26,14 @@ class Table:
         """Whether a column is read from the left."""
         return self.headers[column] in self.texts
 
-    def columns(self, wanted: Sequence[int]) -> Self:
+    def columns(self, columns: Sequence[int]) -> Self:
         """The table with these columns only."""
-        rows = [tuple(row[at] for at in wanted) for row in self.rows]
-        return replace(self, headers=tuple(self.headers[at] for at in wanted), rows=rows)
+        rows = [tuple(row[at] for at in columns) for row in self.rows]
+        return replace(self, headers=tuple(self.headers[at] for at in columns), rows=rows)
 
     def without_zeros(self) -> Self:
-        """The table without columns of numbers that are all zero: they would tell nothing."""
-        told = [
+        """The table without columns of numbers that are all zero."""
+        columns = [
             at
             for at in range(len(self.headers))
             if self.is_text(at)
@@ -41,7 +41,7 @@ class Table:
             or not self.rows
             or any(row[at] != "0" for row in self.rows)
         ]
-        return self.columns(told)
+        return self.columns(columns)
 
     def shortened(self, most_rows: int, where_all: str) -> Self:
         """The table with its first rows (and its total); the remark counts the others."""

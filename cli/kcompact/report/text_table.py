@@ -51,8 +51,8 @@ def _blocks(table: Table, cells: Rows, width: int | None) -> Iterator[list[int]]
     least = [_least(table, cells, at) for at in range(len(table.headers))]
     block = [0]
     for at in range(1, len(least)):
-        wanted = sum(least[one] + _GAP for one in block) + least[at]
-        if width is not None and wanted > width and len(block) > 1:
+        needed_width = sum(least[column] + _GAP for column in block) + least[at]
+        if width is not None and needed_width > width and len(block) > 1:
             yield block
             block = [0]
         block.append(at)
@@ -114,8 +114,8 @@ def shortened(name: str, room: int) -> str:
     """A log's or topic's name cut in its middle: ``prod.payments.…orders.v2-117``; the partition stays."""
     if cell_len(name) <= room:
         return name
-    found = _PARTITION.search(name)
-    partition = found.group() if found else ""
+    match = _PARTITION.search(name)
+    partition = match.group() if match else ""
     topic = name.removesuffix(partition)
     room = max(room - len(partition) - 1, 2)
     head, tail = topic[: room - room // 2], topic[-(room // 2) :]

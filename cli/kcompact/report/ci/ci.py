@@ -25,7 +25,7 @@ class CiFinding:
 
 @dataclass(frozen=True)
 class CiCase:
-    """One question, and what was found about it; ``count`` may be more than there are ``findings``."""
+    """One question, and its findings; ``count`` may be more than there are ``findings``."""
 
     name: str
     findings: tuple[CiFinding, ...] = ()

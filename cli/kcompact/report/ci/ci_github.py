@@ -17,21 +17,21 @@ def render_annotations(report: CiReport) -> str:
 def _annotations(report: CiReport) -> Iterator[str]:
     level = CiLevel.NOTICE if report.holds else CiLevel.ERROR
     for kind in CiLevel:
-        found = [finding for finding in report.findings if finding.level is kind]
-        yield from _of_a_level(found, MOST_ANNOTATIONS - (kind is level))
-    said = github_message(f"{report.question} {report.answer}")
-    yield f"::{level} title={github_property(f'kcompact {report.command}')}::{said}"
+        findings = [finding for finding in report.findings if finding.level is kind]
+        yield from _of_a_level(findings, MOST_ANNOTATIONS - (kind is level))
+    message = github_message(f"{report.question} {report.answer}")
+    yield f"::{level} title={github_property(f'kcompact {report.command}')}::{message}"
 
 
-def _of_a_level(found: list[CiFinding], most: int) -> Iterator[str]:
-    """All, or the first ones and a last one that stands for the others."""
-    alone = found if len(found) <= most else found[: most - 1]
+def _of_a_level(findings: list[CiFinding], most: int) -> Iterator[str]:
+    """All, or the first ones and a last one that counts the others."""
+    alone = findings if len(findings) <= most else findings[: most - 1]
     for finding in alone:
         yield _annotation(finding, finding.title, finding.text)
-    others = found[len(alone) :]
-    if others:
-        titles = ", ".join(dict.fromkeys(finding.title for finding in others[:5]))
-        yield _annotation(others[0], f"{len(others):,} more", f"{titles}, ..." if len(others) > 1 else titles)
+    hidden = findings[len(alone) :]
+    if hidden:
+        titles = ", ".join(dict.fromkeys(finding.title for finding in hidden[:5]))
+        yield _annotation(hidden[0], f"{len(hidden):,} more", f"{titles}, ..." if len(hidden) > 1 else titles)
 
 
 def _annotation(finding: CiFinding, title: str, text: str) -> str:
@@ -51,14 +51,14 @@ def _summary(report: CiReport) -> Iterator[str]:
     yield ""
     for text in report.notes:
         yield f"* {markdown(text)}"
-    found = report.findings[:MOST_SUMMARY_ROWS]
-    if found:
+    findings = report.findings[:MOST_SUMMARY_ROWS]
+    if findings:
         yield ""
         yield "| level | finding | details |"
         yield "| --- | --- | --- |"
-    for finding in found:
+    for finding in findings:
         yield f"| {finding.level} | {markdown_code(finding.title)} | {markdown_code(finding.text)} |"
     for case in report.cases:
-        shown = sum(1 for finding in found if finding in case.findings)
+        shown = sum(1 for finding in findings if finding in case.findings)
         if case.count > shown:
             yield f"\n{case.count - shown:,} more {markdown(case.name)}"

@@ -16,10 +16,10 @@ def render_code_quality(report: CiReport) -> str:
 
 
 def _issue(report: CiReport, finding: CiFinding) -> dict[str, Any]:
-    said = f"{finding.title}: {finding.text}"
-    fingerprint = hashlib.sha256(f"{report.command}\0{finding.file}\0{said}".encode("utf-8", "replace"))
+    text = f"{finding.title}: {finding.text}"
+    fingerprint = hashlib.sha256(f"{report.command}\0{finding.file}\0{text}".encode("utf-8", "replace"))
     return {
-        "description": terminal(said),
+        "description": terminal(text),
         "check_name": f"kcompact {report.command}",
         "fingerprint": fingerprint.hexdigest(),
         "severity": _SEVERITIES[finding.level],

@@ -20,8 +20,8 @@ def _lines(report: CiReport) -> Iterator[str]:
     )
     for case in report.cases:
         yield from _case(report, case)
-    said = "&#10;".join(xml(text) for text in (report.answer, *report.notes))
-    yield f"  <system-out>{said}</system-out>"
+    output = "&#10;".join(xml(text) for text in (report.answer, *report.notes))
+    yield f"  <system-out>{output}</system-out>"
     yield "</testsuite>"
 
 
@@ -31,9 +31,9 @@ def _case(report: CiReport, case: CiCase) -> Iterator[str]:
         yield f"  {start}/>"
         return
     tag = "failure" if case.fails else "system-out"
-    said = f' message="{case.count:,} {xml(case.name)}"' if case.fails else ""
+    message = f' message="{case.count:,} {xml(case.name)}"' if case.fails else ""
     yield f"  {start}>"
-    yield f"    <{tag}{said}>{'&#10;'.join(xml(terminal(text)) for text in _texts(case))}</{tag}>"
+    yield f"    <{tag}{message}>{'&#10;'.join(xml(terminal(text)) for text in _texts(case))}</{tag}>"
     yield "  </testcase>"
 
 

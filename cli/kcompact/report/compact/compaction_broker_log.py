@@ -1,6 +1,6 @@
 """Lines that a broker's cleaner logs after each round, for the rounds of ``compact``: to be compared.
 
-The lines that only tell how long something took are left out; all others are the broker's, figure by figure.
+The lines with nothing but durations are left out; all others are the broker's, figure by figure.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,26 +20,27 @@ def render_broker_log(report: CompactionReport) -> str:
     lines: list[str] = []
     for log in report.logs:
         name = f"{terminal(log.topic)}-{log.partition}"
-        for one in log.rounds:
-            lines += _round(name, one)
+        for figures in log.rounds:
+            lines += _round(name, figures)
     return "".join(f"{line}\n" for line in lines)
 
 
-def _round(name: str, one: Mapping[str, Any]) -> Iterator[str]:
-    dirty = f"[{one['first_dirty_offset']}, {one['next_dirty_offset']}]"
-    filled = one["buffer_utilization"]
+def _round(name: str, figures: Mapping[str, Any]) -> Iterator[str]:
+    dirty = f"[{figures['first_dirty_offset']}, {figures['next_dirty_offset']}]"
+    filled = figures["buffer_utilization"]
     if filled is None:  # an unlimited map: as much of a broker's default one as it would fill
-        filled = one["map_entries"] / DEFAULT_MAP_SLOTS
+        filled = figures["map_entries"] / DEFAULT_MAP_SLOTS
     yield f"INFO {_THREAD}: "
     yield f"\tLog cleaner thread 0 cleaned log {name} (dirty section = {dirty})"
     yield f"\tBuffer utilization: {_tenths(100 * filled)}%"
-    yield f"\tStart size: {_size(one['bytes_read'], one['messages_read'])}"
-    yield f"\tEnd size: {_size(one['bytes_written'], one['messages_written'])}"
-    size = _reduction(one["bytes_read"], one["bytes_written"])
-    messages = _reduction(one["messages_read"], one["messages_written"])
+    yield f"\tStart size: {_size(figures['bytes_read'], figures['messages_read'])}"
+    yield f"\tEnd size: {_size(figures['bytes_written'], figures['messages_written'])}"
+    size = _reduction(figures["bytes_read"], figures["bytes_written"])
+    messages = _reduction(figures["messages_read"], figures["messages_written"])
     yield f"\t{size}% size reduction ({messages}% fewer messages)"
-    if one["invalid_messages_read"]:
-        yield f"WARN {_THREAD}: \tFound {one['invalid_messages_read']} invalid messages during compaction."
+    invalid = figures["invalid_messages_read"]
+    if invalid:
+        yield f"WARN {_THREAD}: \tFound {invalid} invalid messages during compaction."
 
 
 def _size(size_bytes: int, messages: int) -> str:

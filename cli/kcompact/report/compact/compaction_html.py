@@ -1,4 +1,4 @@
-"""``report.html``: the compaction report as pictures, with the figures of each behind it."""
+"""``report.html``: the compaction report as pictures, each with its figures."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -101,9 +101,9 @@ def _axis(log: LogOutcome, gaps: GapColumns) -> Axis:
 
 
 def _tombstone_bars(logs: Sequence[LogOutcome]) -> list[Bar]:
-    found = [log for log in logs if log.tombstones]
-    largest = max((log.tombstones for log in found), default=0)
-    return [_tombstone_bar(log, largest) for log in found]
+    tombstone_logs = [log for log in logs if log.tombstones]
+    largest = max((log.tombstones for log in tombstone_logs), default=0)
+    return [_tombstone_bar(log, largest) for log in tombstone_logs]
 
 
 def _tombstone_bar(log: LogOutcome, largest: int) -> Bar:
@@ -120,10 +120,10 @@ def _tombstone_bar(log: LogOutcome, largest: int) -> Bar:
 def _top_keys(folder: Path | None) -> Table | None:
     """The keys that lost most records."""
     names = ["topic", "partition", "key", "records_removed", "reason"]
-    found = _table(folder, "removed-keys.csv", names)
-    if found is None or not found.num_rows:
+    table = _table(folder, "removed-keys.csv", names)
+    if table is None or not table.num_rows:
         return None
-    removed = found["records_removed"].to_numpy()
+    removed = table["records_removed"].to_numpy()
     least = np.partition(removed, -MOST_TOP_KEYS)[-MOST_TOP_KEYS] if len(removed) > MOST_TOP_KEYS else 0
     most = np.flatnonzero(removed >= least)
     most = most[np.argsort(-removed[most], kind="stable")][:MOST_TOP_KEYS]
@@ -134,7 +134,7 @@ def _top_keys(folder: Path | None) -> Table | None:
             f"{row['records_removed']:,}",
             row["reason"].replace("_", " ") or "superseded",
         )
-        for row in found.take(pa.array(most)).to_pylist()
+        for row in table.take(pa.array(most)).to_pylist()
     ]
     return Table(
         "Keys that lost most records",
@@ -147,10 +147,10 @@ def _top_keys(folder: Path | None) -> Table | None:
 def _gaps(folder: Path | None, logs: Sequence[LogOutcome]) -> dict[int, GapColumns] | None:
     """The gaps of each log, by log id; None: not written, or too much to read."""
     names = ["first_offset", "last_offset", "missing_before"]
-    found = _table(folder, "gaps.csv", names)
-    if found is None or found.num_rows != sum(log.gaps for log in logs):
+    table = _table(folder, "gaps.csv", names)
+    if table is None or table.num_rows != sum(log.gaps for log in logs):
         return None
-    columns = [found[name].to_numpy() for name in names] if found.num_rows else [np.empty(0, np.int64)] * 3
+    columns = [table[name].to_numpy() for name in names] if table.num_rows else [np.empty(0, np.int64)] * 3
     ends = list(accumulate(log.gaps for log in logs))
     return {
         log.log_id: GapColumns(*(column[end - log.gaps : end] for column in columns))

@@ -10,7 +10,7 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class SharedKey:
-    """A key that stands in several partitions of a topic."""
+    """A key that is in several partitions of a topic."""
 
     topic: str
     key: bytes

@@ -13,11 +13,11 @@ def headline(report: CompactionReport) -> str:
         return "The dump holds no records."
     total = total_of(report.logs)
     removed = [f"{count:,} {reason.replace('_', ' ')}" for reason, count in total.removed.items() if count]
-    gone = f" ({', '.join(removed)})" if removed else ""
+    reasons = f" ({', '.join(removed)})" if removed else ""
     logs = "1 log" if len(report.logs) == 1 else f"{len(report.logs):,} logs"
     return (
         f"{total.records:,} records in {logs}: {total.kept:,} kept, {total.records - total.kept:,} removed"
-        f"{gone}; {saved_bytes(total)} bytes saved"
+        f"{reasons}; {saved_bytes(total)} bytes saved"
     )
 
 

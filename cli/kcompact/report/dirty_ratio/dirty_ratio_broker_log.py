@@ -6,9 +6,9 @@ from kcompact.report.inert import terminal
 
 def render_broker_log(report: DirtyRatioReport) -> str:
     """Lines in the order of a broker: resets (R1), then the logs as they are taken (R9), then the totals."""
-    lines = [_reset(log) for log in report.logs if log.found.range.checkpoint_reset]
-    lines += [_taken(log) for log in report.logs if log.found.eligible]
-    delays = [log.found.ratio.compaction_delay_ms for log in report.logs]
+    lines = [_reset(log) for log in report.logs if log.dirtiness.range.checkpoint_reset]
+    lines += [_taken(log) for log in report.logs if log.dirtiness.eligible]
+    delays = [log.dirtiness.ratio.compaction_delay_ms for log in report.logs]
     lines.append(
         f"INFO [kafka-log-cleaner-thread-0]: \tCleanable partitions: {sum(_eligible(report))},"
         f" Delayed partitions: {sum(delay > 0 for delay in delays)}, max delay: {max(delays, default=0)}"
@@ -17,7 +17,7 @@ def render_broker_log(report: DirtyRatioReport) -> str:
 
 
 def _reset(log: LogReport) -> str:
-    bounds, checkpoint = log.found.bounds, log.checkpoint_offset or 0
+    bounds, checkpoint = log.dirtiness.bounds, log.checkpoint_offset or 0
     if checkpoint > bounds.log_end_offset:
         return (
             f"WARN The last checkpoint dirty offset for partition {log.log} is {checkpoint}, which is larger"
@@ -31,14 +31,14 @@ def _reset(log: LogReport) -> str:
 
 
 def _taken(log: LogReport) -> str:
-    found = log.found.range
-    first_dirty, end_offset = found.first_dirty_offset, found.first_uncleanable_offset
+    cleanable = log.dirtiness.range
+    first_dirty, end_offset = cleanable.first_dirty_offset, cleanable.first_uncleanable_offset
     count = ""
-    if log.found.segments is not None:
-        bases = [segment.base_offset for segment in log.found.segments]
-        behind = [base for base in bases if base <= first_dirty]
-        first = behind[-1] if behind else first_dirty
-        count = f" for {sum(first <= base < end_offset for base in bases)} segments"
+    if log.dirtiness.segments is not None:
+        bases = [segment.base_offset for segment in log.dirtiness.segments]
+        lower_bases = [base for base in bases if base <= first_dirty]
+        first_base = lower_bases[-1] if lower_bases else first_dirty
+        count = f" for {sum(first_base <= base < end_offset for base in bases)} segments"
     return (
         f"INFO Cleaner 0: Building offset map for log {log.log}{count}"
         f" in offset range [{first_dirty}, {end_offset})."
@@ -46,9 +46,9 @@ def _taken(log: LogReport) -> str:
 
 
 def _eligible(report: DirtyRatioReport) -> list[bool]:
-    return [log.found.eligible for log in report.logs]
+    return [log.dirtiness.eligible for log in report.logs]
 
 
 def _line(line: str) -> str:
-    head, tab, rest = line.partition("\t")
-    return terminal(head) + tab + terminal(rest)
+    head, tab, tail = line.partition("\t")
+    return terminal(head) + tab + terminal(tail)

@@ -22,12 +22,12 @@ def render_html(report: DirtyRatioReport) -> str:
     return render(
         "dirty_ratio.html",
         report=report,
-        eligible=sum(log.found.eligible for log in report.logs),
-        records=sum(log.found.gain.removable_records for log in report.logs),
-        bytes=sum(log.found.gain.removable_bytes for log in report.logs),
+        eligible=sum(log.dirtiness.eligible for log in report.logs),
+        records=sum(log.dirtiness.gain.removable_records for log in report.logs),
+        bytes=sum(log.dirtiness.gain.removable_bytes for log in report.logs),
         hidden_logs=len(report.logs) - len(logs),
         ratio_bars=[_ratio_bar(log) for log in logs],
-        limits=[round(WIDTH * log.found.ratio.min_cleanable_dirty_ratio, 1) for log in logs],
+        limits=[round(WIDTH * log.dirtiness.ratio.min_cleanable_dirty_ratio, 1) for log in logs],
         tombstone_bars=_tombstone_bars(logs),
         values=values,
         curves=drawn,
@@ -38,7 +38,7 @@ def render_html(report: DirtyRatioReport) -> str:
 
 def _ratio_bar(log: LogReport) -> Bar:
     """Its whole width is clean and cleanable bytes together, so that the threshold has its place in it."""
-    ratio = log.found.ratio
+    ratio = log.dirtiness.ratio
     return bar(
         str(log.log),
         [
@@ -46,14 +46,14 @@ def _ratio_bar(log: LogReport) -> Bar:
             ("missing", "clean bytes", ratio.clean_bytes),
         ],
         ratio.cleanable_bytes + ratio.clean_bytes,
-        f"dirty ratio {ratio.ratio:.4f}; {verdict(log.found)}",
+        f"dirty ratio {ratio.ratio:.4f}; {verdict(log.dirtiness)}",
     )
 
 
 def _tombstone_bars(logs: Sequence[LogReport]) -> list[Bar]:
-    found = [log for log in logs if log.perfect.tombstones]
-    largest = max((log.perfect.tombstones for log in found), default=0)
-    return [_tombstone_bar(log, largest) for log in found]
+    tombstone_logs = [log for log in logs if log.perfect.tombstones]
+    largest = max((log.perfect.tombstones for log in tombstone_logs), default=0)
+    return [_tombstone_bar(log, largest) for log in tombstone_logs]
 
 
 def _tombstone_bar(log: LogReport, largest: int) -> Bar:
@@ -72,9 +72,9 @@ def _curves(logs: Sequence[LogReport]) -> tuple[list[Curve], int]:
     """Bytes that would go under each value: of all logs together, and of those where it is most."""
 
     def gains(log: LogReport) -> list[int]:
-        return [row.found.gain.removable_bytes for row in log.what_if]
+        return [row.dirtiness.gain.removable_bytes for row in log.what_if]
 
     total = [sum(column) for column in zip(*map(gains, logs), strict=True)]
     most = sorted(logs, key=lambda log: -max(gains(log)))[: MOST_CURVES - 1]
-    named = [("all logs", total)] if len(logs) > 1 else []
-    return curves([*named, *((str(log.log), gains(log)) for log in most)])
+    series = [("all logs", total)] if len(logs) > 1 else []
+    return curves([*series, *((str(log.log), gains(log)) for log in most)])

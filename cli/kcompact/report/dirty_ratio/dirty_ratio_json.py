@@ -24,7 +24,7 @@ def render_json(report: DirtyRatioReport) -> bytes:
 
 
 def _log(log: LogReport) -> dict[str, Any]:
-    bounds, tombstones = log.found.bounds, log.perfect
+    bounds, tombstones = log.dirtiness.bounds, log.perfect
     return {
         "topic": log.log.topic,
         "partition": log.log.partition,
@@ -33,11 +33,11 @@ def _log(log: LogReport) -> dict[str, Any]:
         "log_end_offset": bounds.log_end_offset,
         "last_stable_offset": bounds.last_stable_offset,
         "checkpoint_offset": log.checkpoint_offset,
-        "checkpoint_reset": log.found.range.checkpoint_reset,
-        "segments": None if log.found.segments is None else len(log.found.segments),
-        **_dirtiness(log.found),
+        "checkpoint_reset": log.dirtiness.range.checkpoint_reset,
+        "segments": None if log.dirtiness.segments is None else len(log.dirtiness.segments),
+        **_dirtiness(log.dirtiness),
         "estimate": _dirtiness(log.estimate) if log.estimate else None,
-        "gain": _gain(log.found.gain, log.buffer_bytes),
+        "gain": _gain(log.dirtiness.gain, log.buffer_bytes),
         "gain_if_nothing_were_held_back": _gain(log.perfect, None),
         "tombstones": {
             "latest": tombstones.tombstones,
@@ -51,20 +51,20 @@ def _log(log: LogReport) -> dict[str, Any]:
     }
 
 
-def _dirtiness(found: Dirtiness) -> dict[str, Any]:
-    ratio = found.ratio
+def _dirtiness(dirtiness: Dirtiness) -> dict[str, Any]:
+    ratio = dirtiness.ratio
     return {
-        "first_dirty_offset": found.range.first_dirty_offset,
-        "first_uncleanable_offset": found.range.first_uncleanable_offset,
-        "bounded_by": found.range.bounded_by,
+        "first_dirty_offset": dirtiness.range.first_dirty_offset,
+        "first_uncleanable_offset": dirtiness.range.first_uncleanable_offset,
+        "bounded_by": dirtiness.range.bounded_by,
         "clean_bytes": ratio.clean_bytes,
         "cleanable_bytes": ratio.cleanable_bytes,
         "uncleanable_bytes": ratio.uncleanable_bytes,
         "dirty_ratio": ratio.ratio,
         "min_cleanable_dirty_ratio": ratio.min_cleanable_dirty_ratio,
         "max_compaction_delay_ms": ratio.compaction_delay_ms,
-        "eligible": found.eligible,
-        "binding_limit": found.binding_limit,
+        "eligible": dirtiness.eligible,
+        "binding_limit": dirtiness.binding_limit,
     }
 
 
@@ -79,6 +79,6 @@ def _gain(gain: Gain, buffer_bytes: int | None) -> dict[str, Any]:
 def _what_if(row: WhatIf) -> dict[str, Any]:
     return {
         "configs": dict(row.values),
-        **_dirtiness(row.found),
-        "gain": _gain(row.found.gain, row.buffer_bytes),
+        **_dirtiness(row.dirtiness),
+        "gain": _gain(row.dirtiness.gain, row.buffer_bytes),
     }

@@ -9,16 +9,16 @@ from kcompact.report.table import Foreign, Table, texts
 
 def tables(report: DirtyRatioReport) -> list[Table]:
     """All tables that have rows."""
-    found = [_ratios(report), _gains(report), _tombstones(report), _remedies(report), _what_ifs(report)]
-    return [table for table in found if table.rows]
+    all_tables = [_ratios(report), _gains(report), _tombstones(report), _remedies(report), _what_ifs(report)]
+    return [table for table in all_tables if table.rows]
 
 
 def _ratios(report: DirtyRatioReport) -> Table:
     rows = []
     for log in report.logs:
-        start = log.found.range.first_dirty_offset
-        known = "never cleaned" if log.estimate else f"cleaned below {start}"
-        rows.append((Foreign(str(log.log)), *_ratio(log.found), known, verdict(log.found)))
+        start = log.dirtiness.range.first_dirty_offset
+        assumption = "never cleaned" if log.estimate else f"cleaned below {start}"
+        rows.append((Foreign(str(log.log)), *_ratio(log.dirtiness), assumption, verdict(log.dirtiness)))
         if log.estimate:
             start = log.estimate.range.first_dirty_offset
             rows.append(("", *_ratio(log.estimate), f"estimate: cleaned below {start}", ""))
@@ -26,8 +26,8 @@ def _ratios(report: DirtyRatioReport) -> Table:
     return Table("Dirty ratio", head, tuple(rows), texts("log", "if", "eligible"))
 
 
-def _ratio(found: Dirtiness) -> tuple[str, ...]:
-    ratio = found.ratio
+def _ratio(dirtiness: Dirtiness) -> tuple[str, ...]:
+    ratio = dirtiness.ratio
     sizes = (ratio.clean_bytes, ratio.cleanable_bytes, ratio.uncleanable_bytes)
     return (f"{ratio.ratio:.4f}", *(f"{size:,}" for size in sizes))
 
@@ -50,23 +50,23 @@ def _gains(report: DirtyRatioReport) -> Table:
 
 
 def _gain(log: LogReport) -> tuple[str, ...]:
-    gain, found = log.found.gain, log.found.range
+    gain, cleanable = log.dirtiness.gain, log.dirtiness.range
     held_back = log.perfect.removable_records - gain.removable_records
     return (
         Foreign(str(log.log)),
-        f"[{found.first_dirty_offset}, {found.first_uncleanable_offset})",
+        f"[{cleanable.first_dirty_offset}, {cleanable.first_uncleanable_offset})",
         f"{log.records:,}",
         f"{gain.removable_records:,}",
         f"{gain.removable_bytes:,}",
         f"{held_back:,}",
         f"{gain.rounds:,}",
-        _entries(log.found),
+        _entries(log.dirtiness),
         _buffer(log.buffer_bytes),
     )
 
 
-def _entries(found: Dirtiness) -> str:
-    gain = found.gain
+def _entries(dirtiness: Dirtiness) -> str:
+    gain = dirtiness.gain
     room = "" if gain.map_limit is None else f" (room for {gain.map_limit:,})"
     return f"{gain.map_entries:,}{room}"
 
@@ -82,8 +82,8 @@ def _tombstones(report: DirtyRatioReport) -> Table:
         if not gain.tombstones:
             continue
         unstamped = gain.tombstones - gain.stamped_tombstones
-        now_ms = log.found.setting.policy.now_ms
-        first_ms = now_ms + log.found.setting.policy.delete_retention_ms
+        now_ms = log.dirtiness.setting.policy.now_ms
+        first_ms = now_ms + log.dirtiness.setting.policy.delete_retention_ms
         when = [f"{gain.due_tombstones:,} in the next round"] if gain.due_tombstones else []
         if log.next_due_ms is not None:
             waiting = gain.stamped_tombstones - gain.due_tombstones
@@ -134,15 +134,15 @@ def _what_ifs(report: DirtyRatioReport) -> Table:
 
 
 def _what_if(log: LogReport, row: WhatIf) -> tuple[str, ...]:
-    gain = row.found.gain
+    gain = row.dirtiness.gain
     return (
         Foreign(str(log.log)),
         *(text for _, text in row.values),
-        verdict(row.found),
-        f"{row.found.ratio.ratio:.4f}",
+        verdict(row.dirtiness),
+        f"{row.dirtiness.ratio.ratio:.4f}",
         f"{gain.removable_records:,}",
         f"{gain.removable_bytes:,}",
         f"{gain.rounds:,}",
-        _entries(row.found),
+        _entries(row.dirtiness),
         _buffer(row.buffer_bytes),
     )

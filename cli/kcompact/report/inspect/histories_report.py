@@ -22,45 +22,45 @@ _WHERE_ALL = "--format json has all"
 
 def print_text(histories: Sequence[KeyHistory], console: Console) -> None:
     """Print key after key."""
-    for number, one in enumerate(histories):
+    for number, history in enumerate(histories):
         if number:
             console.print()
-        print_tables([_table(one)], console)
-        for text in _texts(one):
+        print_tables([_table(history)], console)
+        for text in _texts(history):
             console.print(Text(terminal(text)))
 
 
 def render_markdown(histories: Sequence[KeyHistory]) -> str:
     """Key after key; what a dump holds is inert."""
     parts = ["# Histories of keys"]
-    for one in histories:
-        parts += [markdown_table(_table(one)), "\n".join(f"* {markdown(text)}" for text in _texts(one))]
+    for history in histories:
+        lines = [f"* {markdown(text)}" for text in _texts(history)]
+        parts += [markdown_table(_table(history)), "\n".join(lines)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def render_html(histories: Sequence[KeyHistory]) -> str:
     """A page with a table per key."""
-    return render(
-        "key_history.html", histories=[(shown([_table(one)], _WHERE_ALL), _texts(one)) for one in histories]
-    )
+    sections = [(shown([_table(history)], _WHERE_ALL), _texts(history)) for history in histories]
+    return render("key_history.html", histories=sections)
 
 
 def render_json(histories: Sequence[KeyHistory]) -> str:
     """All records of each key."""
     keys = [
         {
-            "key": printable_key(one.key),
-            "key_base64": b64encode(one.key).decode(),
-            "records": [{**asdict(record), "fate": record.fate} for record in one.records],
-            "belongs_to": one.belongs_to,
-            "remarks": one.remarks,
+            "key": printable_key(history.key),
+            "key_base64": b64encode(history.key).decode(),
+            "records": [{**asdict(record), "fate": record.fate} for record in history.records],
+            "belongs_to": history.belongs_to,
+            "remarks": history.remarks,
         }
-        for one in histories
+        for history in histories
     ]
     return json_document({"schema_version": SCHEMA_VERSION, "command": "inspect", "keys": keys}).decode()
 
 
-def _table(one: KeyHistory) -> Table:
+def _table(history: KeyHistory) -> Table:
     rows = [
         (
             when(record.timestamp_ms),
@@ -70,18 +70,18 @@ def _table(one: KeyHistory) -> Table:
             f"{record.record_bytes:,}",
             record.fate,
         )
-        for record in one.records
+        for record in history.records
     ]
     headers = ("at (UTC)", "log", "offset", "a", "bytes", "a cleaning up to the end")
-    left = texts("at (UTC)", "log", "a", "a cleaning up to the end")
-    return Table(f"key {printable_key(one.key)}", headers, rows, left).shortened(MOST_ROWS, _WHERE_ALL)
+    of_text = texts("at (UTC)", "log", "a", "a cleaning up to the end")
+    return Table(f"key {printable_key(history.key)}", headers, rows, of_text).shortened(MOST_ROWS, _WHERE_ALL)
 
 
-def _texts(one: KeyHistory) -> list[str]:
+def _texts(history: KeyHistory) -> list[str]:
     """Where it belongs, and what is odd."""
     places = [
         f"{topic}: {partitioner} puts it into partition {partition}"
-        for topic, placed in one.belongs_to.items()
+        for topic, placed in history.belongs_to.items()
         for partitioner, partition in placed.items()
     ]
-    return [*places, *one.remarks]
+    return [*places, *history.remarks]

@@ -9,29 +9,32 @@ _LEVELS = {Level.ERROR: CiLevel.ERROR, Level.WARNING: CiLevel.WARNING, Level.NOT
 _READ = "the dump can be read"
 
 
-def ci_report(found: Inspection, failing: Level | None) -> CiReport:
+def ci_report(inspection: Inspection, failing: Level | None) -> CiReport:
     """One case per kind of finding, and one that holds; ``failing`` is the first level that fails a case."""
     kinds: dict[str, list[Finding]] = {}
-    for finding in found.findings:
+    for finding in inspection.findings:
         kinds.setdefault(finding.code, []).append(finding)
-    cases = [_case(found, code, some, failing) for code, some in kinds.items()]
-    inputs = ", ".join(file.path for file in found.files[:3])
+    cases = [_case(inspection, code, findings, failing) for code, findings in kinds.items()]
+    inputs = ", ".join(file.path for file in inspection.files[:3])
     return CiReport(
         "inspect",
         "dump",
         f"what is in {inputs}?",
-        found.verdict,
+        inspection.verdict,
         not any(case.fails for case in cases),
         [CiCase(_READ), *cases],
-        found.notes,
+        inspection.notes,
     )
 
 
-def _case(found: Inspection, code: str, some: list[Finding], failing: Level | None) -> CiCase:
-    file = found.files[0].path if len(found.files) == 1 else ""
-    findings = tuple(CiFinding(_LEVELS[one.level], f"{code}{_where(one)}", one.text, file) for one in some)
-    fails = failing is not None and any(one.level >= failing for one in some)
-    return CiCase(code, findings, len(some), fails)
+def _case(inspection: Inspection, code: str, findings: list[Finding], failing: Level | None) -> CiCase:
+    file = inspection.files[0].path if len(inspection.files) == 1 else ""
+    ci_findings = tuple(
+        CiFinding(_LEVELS[finding.level], f"{code}{_where(finding)}", finding.text, file)
+        for finding in findings
+    )
+    fails = failing is not None and any(finding.level >= failing for finding in findings)
+    return CiCase(code, ci_findings, len(findings), fails)
 
 
 def _where(finding: Finding) -> str:

@@ -15,23 +15,25 @@ MOST_PICTURED_LOGS = 20
 _WHERE_ALL = "--format json has all"
 
 
-def render_html(found: Inspection) -> str:
+def render_html(inspection: Inspection) -> str:
     """The whole report."""
-    logs = sorted(found.logs, key=lambda log: -log.record_bytes)[:MOST_PICTURED_LOGS]
+    logs = sorted(inspection.logs, key=lambda log: -log.record_bytes)[:MOST_PICTURED_LOGS]
     return render(
         "inspection.html",
-        found=found,
-        findings=[(one.level.name.lower(), place(one) + one.text) for one in found.findings],
-        records=sum(log.records for log in found.logs),
-        live_keys=sum(log.live_keys for log in found.logs),
-        tombstones=sum(log.tombstones for log in found.logs),
-        missing=sum(log.gaps.missing_offsets for log in found.logs),
-        hidden_logs=len(found.logs) - len(logs),
+        inspection=inspection,
+        findings=[
+            (finding.level.name.lower(), place(finding) + finding.text) for finding in inspection.findings
+        ],
+        records=sum(log.records for log in inspection.logs),
+        live_keys=sum(log.live_keys for log in inspection.logs),
+        tombstones=sum(log.tombstones for log in inspection.logs),
+        missing=sum(log.gaps.missing_offsets for log in inspection.logs),
+        hidden_logs=len(inspection.logs) - len(logs),
         log_bars=_log_bars(logs),
-        skew_bars=_skew_bars(found),
-        key_bars=_key_bars(found),
+        skew_bars=_skew_bars(inspection),
+        key_bars=_key_bars(inspection),
         axes=[_axis(log) for log in logs if log.gaps.count],
-        tables=shown(sections(found), _WHERE_ALL),
+        tables=shown(sections(inspection), _WHERE_ALL),
     )
 
 
@@ -57,8 +59,8 @@ def _log_bars(logs: Sequence[LogFacts]) -> list[Bar]:
     ]
 
 
-def _skew_bars(found: Inspection) -> list[Bar]:
-    largest = max((bucket.records for bucket in found.records_per_key), default=0)
+def _skew_bars(inspection: Inspection) -> list[Bar]:
+    largest = max((bucket.records for bucket in inspection.records_per_key), default=0)
     return [
         bar(
             f"{bucket.least:,}" if bucket.least == bucket.most else f"{bucket.least:,} to {bucket.most:,}",
@@ -66,12 +68,12 @@ def _skew_bars(found: Inspection) -> list[Bar]:
             largest,
             f"{bucket.keys:,} keys, {bucket.records:,} records",
         )
-        for bucket in found.records_per_key
+        for bucket in inspection.records_per_key
     ]
 
 
-def _key_bars(found: Inspection) -> list[Bar]:
-    largest = max((key.record_bytes for key in found.top_keys_by_bytes), default=0)
+def _key_bars(inspection: Inspection) -> list[Bar]:
+    largest = max((key.record_bytes for key in inspection.top_keys_by_bytes), default=0)
     return [
         bar(
             printable_key(key.key),
@@ -82,14 +84,14 @@ def _key_bars(found: Inspection) -> list[Bar]:
             largest,
             f"{key.topic}-{key.partition}: {key.records:,} records, {key.record_bytes:,} bytes",
         )
-        for key in found.top_keys_by_bytes
+        for key in inspection.top_keys_by_bytes
     ]
 
 
 def _axis(log: LogFacts) -> Axis:
-    """The longest gaps, which are all that are told one by one."""
+    """The longest gaps, the only ones whose offsets are kept."""
     rows = sorted((gap.first_offset, gap.last_offset, gap.length) for gap in log.gaps.longest)
     gaps = GapColumns(*np.array(rows, np.int64).T)
-    few = "" if len(rows) == log.gaps.count else f", the {len(rows)} longest drawn"
-    note = f"{log.gaps.count:,} gaps, {log.gaps.missing_offsets:,} offsets missing{few}"
+    extent = "" if len(rows) == log.gaps.count else f", the {len(rows)} longest drawn"
+    note = f"{log.gaps.count:,} gaps, {log.gaps.missing_offsets:,} offsets missing{extent}"
     return offset_axis(_name(log), (log.first_offset, log.last_offset), gaps, note)

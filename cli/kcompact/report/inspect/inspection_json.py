@@ -1,6 +1,6 @@
 """The inspection for programs: ``schema_version``, then the same names as in the value itself.
 
-A key stands as text (``key``, in its printable form) and as the bytes that it is (``key_base64``).
+A key is written as text (``key``, in its printable form) and as its bytes (``key_base64``).
 """
 
 from base64 import b64encode
@@ -13,9 +13,9 @@ from kcompact.report.inert import printable_key
 from kcompact.report.json_document import json_document
 
 
-def render_json(found: Inspection) -> bytes:
+def render_json(inspection: Inspection) -> bytes:
     """The report as JSON, keys in a stable order; ``run`` holds what differs from run to run."""
-    return json_document({"schema_version": SCHEMA_VERSION, "command": "inspect", **_plain(found)})
+    return json_document({"schema_version": SCHEMA_VERSION, "command": "inspect", **_plain(inspection)})
 
 
 def _plain(value: Any) -> Any:
@@ -24,15 +24,15 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return _plain({field.name: getattr(value, field.name) for field in fields(value)})
     if isinstance(value, dict):
-        return {str(name): plain for pair in value.items() for name, plain in _named(*pair)}
+        return {str(name): plain for pair in value.items() for name, plain in _pairs(*pair)}
     if hasattr(value, "_asdict"):
         return _plain(value._asdict())
     if isinstance(value, (list, tuple)):
-        return [_key(one) if isinstance(one, bytes) else _plain(one) for one in value]
+        return [_key(item) if isinstance(item, bytes) else _plain(item) for item in value]
     return value
 
 
-def _named(name: Any, value: Any) -> list[tuple[str, Any]]:
+def _pairs(name: Any, value: Any) -> list[tuple[str, Any]]:
     if name == "key" and (value is None or isinstance(value, bytes)):
         return list(_key(value).items())
     return [(str(name), _plain(value))]

@@ -13,26 +13,26 @@ MOST_TOP = 5  # keys, records, gaps of a log
 _LONGEST_YEARS_MS = 253_402_300_800_000  # datetime ends with the year 9999
 
 
-def sections(found: Inspection) -> list[Table]:
-    """All sections that have something to tell, in the order of questions people ask."""
-    made = [
-        _files(found),
-        _records(found.logs),
-        _values(found.logs),
-        _keys(found.logs),
-        _distribution(found),
-        _new_keys(found.logs),
-        _top_keys(found, "by records"),
-        _top_keys(found, "by bytes"),
-        _largest(found),
-        _placement(found.topics),
-        _changes(found.topics),
-        _shared(found.topics),
-        _lookalikes(found.topics),
-        _gaps(found.logs),
-        _ages(found.logs),
+def sections(inspection: Inspection) -> list[Table]:
+    """All sections that have rows, in the order of questions people ask."""
+    tables = [
+        _files(inspection),
+        _records(inspection.logs),
+        _values(inspection.logs),
+        _keys(inspection.logs),
+        _distribution(inspection),
+        _new_keys(inspection.logs),
+        _top_keys(inspection, "by records"),
+        _top_keys(inspection, "by bytes"),
+        _largest(inspection),
+        _placement(inspection.topics),
+        _changes(inspection.topics),
+        _shared(inspection.topics),
+        _lookalikes(inspection.topics),
+        _gaps(inspection.logs),
+        _ages(inspection.logs),
     ]
-    return [section for section in made if section.rows]
+    return [section for section in tables if section.rows]
 
 
 def when(timestamp_ms: int) -> str:
@@ -42,7 +42,7 @@ def when(timestamp_ms: int) -> str:
     return datetime.fromtimestamp(timestamp_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def _files(found: Inspection) -> Table:
+def _files(inspection: Inspection) -> Table:
     rows = [
         (
             Foreign(file.path),
@@ -51,7 +51,7 @@ def _files(found: Inspection) -> Table:
             "certain" if file.sure else "by its field names",
             Foreign(" ".join(f"{role}={path}" for role, path in file.fields.items())),
         )
-        for file in found.files
+        for file in inspection.files
     ]
     headers = ("file", "layout", "dialect", "recognised", "where the parts of a record stand")
     return _listed("Recognised", headers, rows, texts(*headers))
@@ -117,10 +117,10 @@ def _keys(logs: Sequence[LogFacts]) -> Table:
     return _listed("Keys", headers, rows, texts(*headers[:1]))
 
 
-def _distribution(found: Inspection) -> Table:
+def _distribution(inspection: Inspection) -> Table:
     rows = [
         (_span(bucket.least, bucket.most), f"{bucket.keys:,}", f"{bucket.records:,}")
-        for bucket in found.records_per_key
+        for bucket in inspection.records_per_key
     ]
     return Table("Records per key", ("records", "keys", "records of these"), rows, texts("records"))
 
@@ -136,8 +136,8 @@ def _new_keys(logs: Sequence[LogFacts]) -> Table:
     return Table("New keys along the logs", headers, rows, texts(headers[0]))
 
 
-def _top_keys(found: Inspection, by: str) -> Table:
-    keys = found.top_keys_by_records if by == "by records" else found.top_keys_by_bytes
+def _top_keys(inspection: Inspection, by: str) -> Table:
+    keys = inspection.top_keys_by_records if by == "by records" else inspection.top_keys_by_bytes
     rows = [
         (
             Foreign(printable_key(key.key)),
@@ -153,7 +153,7 @@ def _top_keys(found: Inspection, by: str) -> Table:
     return Table(f"Top keys {by}", headers, rows, texts(*headers[:2]))
 
 
-def _largest(found: Inspection) -> Table:
+def _largest(inspection: Inspection) -> Table:
     rows = [
         (
             Foreign(printable_key(record.key)),
@@ -161,7 +161,7 @@ def _largest(found: Inspection) -> Table:
             f"{record.offset:,}",
             f"{record.record_bytes:,}",
         )
-        for record in found.largest_records
+        for record in inspection.largest_records
     ]
     return Table("Largest records", ("key", "log", "offset", "bytes"), rows, texts("key", "log"))
 
@@ -220,9 +220,9 @@ def _shared(topics: Iterable[TopicFacts]) -> Table:
 
 def _lookalikes(topics: Iterable[TopicFacts]) -> Table:
     rows = [
-        (Foreign(topic.topic), found.differ_by, Foreign("   ".join(map(printable_key, found.keys))))
+        (Foreign(topic.topic), example.differ_by, Foreign("   ".join(map(printable_key, example.keys))))
         for topic in topics
-        for found in topic.lookalike_examples
+        for example in topic.lookalike_examples
     ]
     headers = ("topic", "differ by", "keys")
     return Table("Keys that look alike (examples)", headers, rows, texts(*headers[:3]))

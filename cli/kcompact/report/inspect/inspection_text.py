@@ -1,4 +1,4 @@
-"""The inspection on a terminal: the verdict, what was found, then the tables."""
+"""The inspection on a terminal: the verdict, the findings, then the tables."""
 
 from rich.console import Console
 from rich.text import Text
@@ -12,15 +12,15 @@ from kcompact.report.text_table import print_tables
 _STYLES = {"ERROR": "red", "WARNING": "yellow", "NOTE": "dim"}
 
 
-def print_text(found: Inspection, console: Console) -> None:
+def print_text(inspection: Inspection, console: Console) -> None:
     """Print everything; text from the dump is inert on a terminal and in a CI log."""
-    console.print(Text(terminal(found.verdict), style="bold"))
-    for finding in found.findings:
+    console.print(Text(terminal(inspection.verdict), style="bold"))
+    for finding in inspection.findings:
         level = finding.level.name
         line = Text(f"{level.lower()}: ", style=_STYLES[level])
         console.print(line.append(terminal(f"{place(finding)}{finding.text}"), style="default"))
     console.print()
-    print_tables(sections(found), console)
+    print_tables(sections(inspection), console)
 
 
 def place(finding: Finding) -> str:

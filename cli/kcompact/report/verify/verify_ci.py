@@ -1,7 +1,7 @@
 """A verification for CI servers."""
 
 from kcompact.report.ci.ci import CiCase, CiFinding, CiLevel, CiReport
-from kcompact.report.verify.verify_words import Keys, answer, place, question, said
+from kcompact.report.verify.verify_words import Keys, answer, place, question, sentence
 from kcompact.verify.check import Severity
 from kcompact.verify.outcome import Finding, Outcome
 
@@ -26,11 +26,12 @@ def ci_report(outcome: Outcome, keys: Keys) -> CiReport:
 
 
 def _case(outcome: Outcome, name: str, keys: Keys) -> CiCase:
-    findings = tuple(_finding(outcome, one, keys) for one in outcome.findings if one.check == name)
+    examples = [finding for finding in outcome.findings if finding.check == name]
+    findings = tuple(_finding(outcome, finding, keys) for finding in examples)
     failing = {**outcome.counts_of(Severity.UNDECIDED), **outcome.counts_of(Severity.FINDING)}
     return CiCase(name, findings, outcome.counts[name], name in failing)
 
 
 def _finding(outcome: Outcome, finding: Finding, keys: Keys) -> CiFinding:
     title = f"{finding.check} in {place(finding)}"
-    return CiFinding(_LEVELS[finding.severity], title, said(finding, keys), outcome.after)
+    return CiFinding(_LEVELS[finding.severity], title, sentence(finding, keys), outcome.after)

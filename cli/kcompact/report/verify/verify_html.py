@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from kcompact.report.html_page import render, shown
 from kcompact.report.pictures import Bar, bar
 from kcompact.report.table import Foreign, Table, texts
-from kcompact.report.verify.verify_words import Keys, answer, found_or_explained, hidden, place, question
+from kcompact.report.verify.verify_words import Keys, actual_and_remedy, answer, hidden, place, question
 from kcompact.verify.check import Severity
 from kcompact.verify.outcome import Outcome, VerifiedLog
 
@@ -24,14 +24,14 @@ def render_html(outcome: Outcome, keys: Keys) -> str:
     """The whole answer; keys are hashed where they are elsewhere."""
     findings = [
         (
-            one.severity.value,
-            one.check,
-            place(one),
-            keys.shown(one.key),
-            one.expected,
-            found_or_explained(one, keys),
+            finding.severity.value,
+            finding.check,
+            place(finding),
+            keys.shown(finding.key),
+            finding.expected,
+            actual_and_remedy(finding, keys),
         )
-        for one in outcome.findings
+        for finding in outcome.findings
     ]
     logs = sorted(outcome.logs, key=lambda log: -log.removed.get("lost", 0))[:MOST_PICTURED_LOGS]
     return render(
@@ -95,13 +95,13 @@ def _logs(outcome: Outcome) -> Table:
 def _evidence(outcome: Outcome, keys: Keys) -> Table:
     rows = [
         (
-            Foreign(keys.shown(one.key)),
-            Foreign(place(one)),
-            one.verdict.value,
-            "-" if one.last_value_offset is None else f"{one.last_value_offset:,}",
-            "-" if one.tombstone_offset is None else f"{one.tombstone_offset:,}",
+            Foreign(keys.shown(evidence.key)),
+            Foreign(place(evidence)),
+            evidence.verdict.value,
+            "-" if evidence.last_value_offset is None else f"{evidence.last_value_offset:,}",
+            "-" if evidence.tombstone_offset is None else f"{evidence.tombstone_offset:,}",
         )
-        for one in outcome.evidence
+        for evidence in outcome.evidence
     ]
     headers = ("key", "log", "verdict", "last value at offset", "tombstone at offset")
     return Table("Keys asked for", headers, rows, texts("key", "log", "verdict"))

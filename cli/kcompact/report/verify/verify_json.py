@@ -34,16 +34,16 @@ def _as_dict(outcome: Outcome, keys: Keys) -> dict[str, Any]:
         "assumed": list(outcome.assumed),
         "logs": [asdict(log) for log in outcome.logs],
         "findings": [_finding(finding, keys) for finding in outcome.findings],
-        "keys": [_evidence(one, keys) for one in outcome.evidence],
+        "keys": [_evidence(evidence, keys) for evidence in outcome.evidence],
         "sha256": outcome.sha256,
         "run": {"now_ms": outcome.now_ms},
     }
 
 
 def _finding(finding: Finding, keys: Keys) -> dict[str, Any]:
-    said = {name: value for name, value in asdict(finding).items() if name != "found_key"}
-    shown = {"key": keys.shown(finding.key), "found": keys.found(finding)}
-    return {**said, "severity": finding.severity.value, **shown}
+    values = {name: value for name, value in asdict(finding).items() if name != "found_key"}
+    shown = {"key": keys.shown(finding.key), "found": keys.actual(finding)}
+    return {**values, "severity": finding.severity.value, **shown}
 
 
 def _evidence(evidence: KeyEvidence, keys: Keys) -> dict[str, Any]:

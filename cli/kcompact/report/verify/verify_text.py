@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kcompact.report.inert import terminal
-from kcompact.report.verify.verify_words import Keys, answer, place, question, said_with_place
+from kcompact.report.verify.verify_words import Keys, answer, place, question, sentence_with_place
 from kcompact.verify.check import Severity
 from kcompact.verify.outcome import Finding, KeyEvidence, Outcome, VerifiedLog
 
@@ -25,8 +25,8 @@ def _lines(outcome: Outcome, keys: Keys) -> Iterator[str]:
         yield "hint: --mode state compares what two dumps hold, whatever the offsets"
     yield from _logs(outcome)
     yield from _state(outcome)
-    for one in outcome.evidence:
-        yield _evidence(one, keys)
+    for evidence in outcome.evidence:
+        yield _evidence(evidence, keys)
     for path, digest in outcome.sha256.items():
         yield f"SHA-256 of {path}: {digest}"
     for text in outcome.assumed:
@@ -35,17 +35,17 @@ def _lines(outcome: Outcome, keys: Keys) -> Iterator[str]:
 
 def _findings(outcome: Outcome, keys: Keys) -> Iterator[str]:
     """One line per kind and log, and the first examples of each."""
-    named: dict[tuple[str, Severity, str | None, int | None], list[Finding]] = {}
+    by_kind: dict[tuple[str, Severity, str | None, int | None], list[Finding]] = {}
     for finding in outcome.findings:
         log = (finding.topic, finding.partition) if outcome.mode in _BY_LOG else (None, None)
-        named.setdefault((finding.check, finding.severity, *log), []).append(finding)
+        by_kind.setdefault((finding.check, finding.severity, *log), []).append(finding)
     for tally in outcome.tallies:
-        some = named.get((tally.check, tally.severity, tally.topic, tally.partition), [])
+        examples = by_kind.get((tally.check, tally.severity, tally.topic, tally.partition), [])
         where = "" if tally.topic is None else f" in {tally.topic}-{tally.partition}"
         yield f"{tally.severity.value}: {tally.count:,} {tally.check}{where}"
-        yield from (f"    {said_with_place(finding, keys)}" for finding in some)
-        if 0 < len(some) < tally.count:
-            yield f"    and {tally.count - len(some):,} more (--max-findings shows more)"
+        yield from (f"    {sentence_with_place(finding, keys)}" for finding in examples)
+        if 0 < len(examples) < tally.count:
+            yield f"    and {tally.count - len(examples):,} more (--max-findings shows more)"
 
 
 def _logs(outcome: Outcome) -> Iterator[str]:
@@ -58,10 +58,10 @@ def _logs(outcome: Outcome) -> Iterator[str]:
 def _log(log: VerifiedLog, mode: str) -> str:
     if mode == "compacted":
         return f"{log.records_after:,} records, looked at up to offset {log.cleaned_end_offset}"
-    gone = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in log.removed.items())
+    removed = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in log.removed.items())
     end = "" if not log.removed else f"; cleaned up to offset {log.cleaned_end_offset}"
     end += " (assumed)" if end and not log.cleaned_end_is_given else ""
-    return f"{log.records_before:,} -> {log.records_after:,} records{f' ({gone})' if gone else ''}{end}"
+    return f"{log.records_before:,} -> {log.records_after:,} records{f' ({removed})' if removed else ''}{end}"
 
 
 def _state(outcome: Outcome) -> Iterator[str]:

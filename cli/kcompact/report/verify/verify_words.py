@@ -20,8 +20,8 @@ class Keys:
             return f"sha256:{hashlib.sha256(key).hexdigest()}"
         return printable_key(key)
 
-    def found(self, finding: Finding) -> str:
-        """The record that was found, with its key where that is not the expected one."""
+    def actual(self, finding: Finding) -> str:
+        """The actual record of a finding, with its key where that is not the expected one."""
         if finding.found_key is None:
             return finding.found
         return f"{finding.found}: key {self.shown(finding.found_key[0])} for {self.shown(finding.key)}"
@@ -54,33 +54,33 @@ def _counted(outcome: Outcome, severity: Severity) -> str:
 
 
 def place(finding: Finding | KeyEvidence) -> str:
-    """Where something stands, as ``orders-0@17``; the topic is not made inert yet."""
+    """The place of a finding or a key, as ``orders-0@17``; the topic is not made inert yet."""
     if isinstance(finding, KeyEvidence):
         return "-" if finding.topic is None else f"{finding.topic}-{finding.partition}"
     offset = "" if finding.offset is None else f"@{finding.offset}"
     return f"{finding.topic}-{finding.partition}{offset}"
 
 
-def said(finding: Finding, keys: Keys) -> str:
+def sentence(finding: Finding, keys: Keys) -> str:
     """A finding in one line: which key, what was expected, what is there, what could explain it."""
     key = "" if finding.offset is None else f"key {keys.shown(finding.key)}: "
-    return f"{key}expected {finding.expected}, found {found_or_explained(finding, keys)}"
+    return f"{key}expected {finding.expected}, found {actual_and_remedy(finding, keys)}"
 
 
-def found_or_explained(finding: Finding, keys: Keys) -> str:
-    """The finding, and the option that could explain it if it were given."""
-    return keys.found(finding) + ("" if finding.remedy is None else f"; give {finding.remedy}")
+def actual_and_remedy(finding: Finding, keys: Keys) -> str:
+    """The actual record, and the option that could explain it."""
+    return keys.actual(finding) + ("" if finding.remedy is None else f"; give {finding.remedy}")
 
 
-def said_with_place(finding: Finding, keys: Keys) -> str:
-    """The same with where it is."""
-    return f"{place(finding)} {said(finding, keys)}"
+def sentence_with_place(finding: Finding, keys: Keys) -> str:
+    """A finding in one line, with its place."""
+    return f"{place(finding)} {sentence(finding, keys)}"
 
 
 def hidden(outcome: Outcome) -> dict[str, int]:
     """How many findings of each check are counted but not named."""
-    named: dict[str, int] = {}
+    shown: dict[str, int] = {}
     for finding in outcome.findings:
-        named[finding.check] = named.get(finding.check, 0) + 1
-    rest = {name: count - named.get(name, 0) for name, count in outcome.counts.items()}
-    return {name: count for name, count in rest.items() if count > 0}
+        shown[finding.check] = shown.get(finding.check, 0) + 1
+    differences = {name: count - shown.get(name, 0) for name, count in outcome.counts.items()}
+    return {name: count for name, count in differences.items() if count > 0}
