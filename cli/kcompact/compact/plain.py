@@ -88,12 +88,12 @@ def merge_and_copy(job: PlainJob, grouped: Stage, merge_tasks: int, check_scan: 
     copying = job
     if job.workplace.whole_begin is not None:
         copying = in_place(job, kept_bytes_in(latest.driver_blocks()))
-    results, found = results_of(latest, job.plan.task_bytes, copying, copy_sent)
+    results, merged = results_of(latest, job.plan.task_bytes, copying, copy_sent)
     return PlainRun(
         scan,
         [log for logs, _ in results for log in logs],
         [fragment for _, fragments in results for fragment in fragments],
-        together(figures_in(found)),
+        together(figures_in(merged)),
     )
 
 
@@ -168,7 +168,7 @@ def send_latest(job: PlainJob, blocks: list[Block], merge_tasks: int, merge: Mer
 
 
 def figures_in(blocks: list[Block]) -> list[Any]:
-    """The figures that ``merge`` told of all keys, share by share, from the driver's blocks."""
+    """The figures that ``merge`` counted of all keys, share by share, from the driver's blocks."""
     parts = (pickle.loads(block.content) for block in blocks)  # noqa: S301  pickled by send_latest
     return [figures for part, _ in parts for figures in part]
 
@@ -176,8 +176,8 @@ def figures_in(blocks: list[Block]) -> list[Any]:
 def kept_bytes_in(blocks: list[Block]) -> np.ndarray:
     """How much each copy task will write (int64), from the driver's blocks."""
     parts = [pickle.loads(block.content)[1] for block in blocks]  # noqa: S301  pickled by send_latest
-    found: np.ndarray = np.sum(parts, axis=0)
-    return found
+    task_bytes: np.ndarray = np.sum(parts, axis=0)
+    return task_bytes
 
 
 def copy_sent(job: PlainJob, task: int, blocks: list[Block]) -> tuple[list[CopiedLog], list[Fragment]]:

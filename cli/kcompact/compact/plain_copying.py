@@ -100,9 +100,11 @@ def kept_bytes(job: PlainJob, rows: pa.Table) -> np.ndarray:
     if job.sections is None:
         rows = with_outcome(rows, drop_tombstones=job.drop_tombstones)
     location = rows["location"].to_numpy()
-    found = np.zeros(len(job.plan.tasks), np.int64)
-    np.add.at(found, split_of(location) >> TASK_SHIFT, np.where(is_kept(rows), record_bytes_of(location), 0))
-    return found
+    task_bytes = np.zeros(len(job.plan.tasks), np.int64)
+    np.add.at(
+        task_bytes, split_of(location) >> TASK_SHIFT, np.where(is_kept(rows), record_bytes_of(location), 0)
+    )
+    return task_bytes
 
 
 def in_place(job: PlainJob, task_bytes: np.ndarray) -> PlainJob:
@@ -123,11 +125,11 @@ def _stretches(latest: list[pa.RecordBatch]) -> Iterator[pa.Table]:
     places = [_Places.of(batch) for batch in latest]
     cuts = _cuts(places, passes_for(latest))
     for start, end in itertools.pairwise([None, *cuts, None]):
-        found = []
+        batches = []
         for batch, place in zip(latest, places, strict=True):
             inside = place.between(start, end)
-            found.append(batch if inside is None else batch.filter(pa.array(inside)))
-        rows = pa.Table.from_batches(found).combine_chunks()
+            batches.append(batch if inside is None else batch.filter(pa.array(inside)))
+        rows = pa.Table.from_batches(batches).combine_chunks()
         split_ids, positions = split_of(rows["location"].to_numpy()), rows["position"].to_numpy()
         order = pa.array(np.lexsort((positions, split_ids)))
         yield rows.append_column("split_id", pa.array(split_ids)).take(order).combine_chunks()
@@ -152,8 +154,8 @@ class _Places:
         return self._from(*start) if end is None else self._from(*start) & ~self._from(*end)
 
     def _from(self, split_id: int, position: int) -> np.ndarray:
-        here = (self.split_ids == split_id) & (self.positions >= position)
-        return here | (self.split_ids > split_id)
+        in_split = (self.split_ids == split_id) & (self.positions >= position)
+        return in_split | (self.split_ids > split_id)
 
 
 def _cuts(places: list[_Places], stretches: int) -> list[tuple[int, int]]:
@@ -210,8 +212,8 @@ class _CopyTask:
         log_ids = rows["log_id"].to_numpy()
         known = np.unique(log_ids).tolist()
         for log_id in known:
-            mine = rows if len(known) == 1 else rows.take(np.flatnonzero(log_ids == log_id))
-            self._report_log(log_id, mine)
+            of_log = rows if len(known) == 1 else rows.take(np.flatnonzero(log_ids == log_id))
+            self._report_log(log_id, of_log)
 
     def _gather_survivors(self, rows: pa.Table, record_bytes: np.ndarray, kept: np.ndarray) -> None:
         positions = rows["position"].to_numpy()
@@ -220,8 +222,8 @@ class _CopyTask:
             if self._survivors is None or self._survivors.split_id != split_id:
                 self._copy_survivors()
                 self._survivors = _Survivors(split_id)
-            mine = slice(*bounds)
-            self._survivors.add(positions[mine][kept[mine]], record_bytes[mine][kept[mine]])
+            of_split = slice(*bounds)
+            self._survivors.add(positions[of_split][kept[of_split]], record_bytes[of_split][kept[of_split]])
 
     def finish(self) -> tuple[list[CopiedLog], list[Fragment]]:
         self._copy_survivors()

@@ -82,10 +82,10 @@ def refuse_doubtful(dump: Dump, plan: IndexPlan, notes: Mapping[int, SplitNotes]
 
 def refuse_null_keys(summaries: list[LogSummary], policy: Policy, removals: int) -> None:
     """Raise where records without key would be removed and the user has not said that they may (R20)."""
-    found = [summary for summary in summaries if summary.null_keys]
-    if policy.null_keys != "error" or not removals or not found:
+    keyless = [summary for summary in summaries if summary.null_keys]
+    if policy.null_keys != "error" or not removals or not keyless:
         return
-    first, records = found[0], sum(summary.null_keys for summary in found)
+    first, records = keyless[0], sum(summary.null_keys for summary in keyless)
     place = f"{first.topic}-{first.partition} offset {', '.join(map(str, first.null_key_offsets))}"
     raise InputError(
         f"records without a key: {records:,}, of which {removals:,} would be removed;"

@@ -1,4 +1,4 @@
-"""Which records of a log a single round cleans, told and counted while they are read.
+"""Which records of a log a single round cleans, recognised and counted while they are read.
 
 Below the first dirty offset lies the clean section, from the first uncleanable offset on what a round leaves
 alone (R1 to R3). The records of these two are passed on one by one, those between are merged by key.
@@ -68,9 +68,9 @@ class SectionReader:
     @property
     def figures(self) -> SectionFigures:
         """Of all rows so far."""
-        found = self._found
-        counted = [summed(pa.concat_tables(found.counted))] if found.counted else []
-        return SectionFigures(counted, found.first_young_offsets, found.control_records, found.known)
+        figures = self._found
+        counted = [summed(pa.concat_tables(figures.counted))] if figures.counted else []
+        return SectionFigures(counted, figures.first_young_offsets, figures.control_records, figures.known)
 
     def cut(self, rows: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch | None]:
         """The rows of dirty sections, and all others (None: there are none)."""
@@ -79,9 +79,11 @@ class SectionReader:
             self._found.counted.append(_counted(rows, section))
         self._found.control_records += pc.sum(rows.column("is_control")).as_py() or 0
         if len(self._known_offsets):
-            there = np.isin(rows.column("offset").to_numpy(), self._known_offsets)
-            if there.any():
-                self._found.known.append(pa.Table.from_batches([rows.select(_KNOWN).filter(pa.array(there))]))
+            is_known = np.isin(rows.column("offset").to_numpy(), self._known_offsets)
+            if is_known.any():
+                self._found.known.append(
+                    pa.Table.from_batches([rows.select(_KNOWN).filter(pa.array(is_known))])
+                )
         dirty = section == DIRTY
         if dirty.all():
             return rows, None

@@ -107,8 +107,8 @@ class _Kept:
         offsets = offsets[np.lexsort((offsets, numbers))]  # numbers ascend as they are
         bounds = bounds_of(records)
         first, last = np.full((2, len(records)), -1)
-        there = np.flatnonzero(records)
-        first[there], last[there] = offsets[bounds[there]], offsets[bounds[there + 1] - 1]
+        filled = np.flatnonzero(records)
+        first[filled], last[filled] = offsets[bounds[filled]], offsets[bounds[filled + 1] - 1]
         wide = np.flatnonzero((np.diff(offsets) > 1) & (np.diff(numbers) == 0))
         gaps = np.bincount(numbers[wide], minlength=len(records))
         return cls(records, first, last, gaps, offsets[wide] + 1, offsets[wide + 1])

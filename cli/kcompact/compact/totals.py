@@ -111,28 +111,28 @@ def overlapping(summaries: list[LogSummary]) -> bool:
 
 def unsorted_files(summaries: list[LogSummary], file_ids: Mapping[int, int]) -> frozenset[int]:
     """Files in which some log's offsets do not ascend; ``file_ids`` tells the file of each split."""
-    found: set[int] = set()
+    unsorted: set[int] = set()
     ends: dict[tuple[int, int], int] = {}  # (log, file) -> last offset so far
     for part in summaries:  # by split, that is, in the order of each file
         file_id = file_ids[part.split_id]
         if not part.ascending or part.first_offset <= ends.get((part.log_id, file_id), -1):
-            found.add(file_id)
+            unsorted.add(file_id)
         ends[part.log_id, file_id] = part.last_offset
-    return frozenset(found)
+    return frozenset(unsorted)
 
 
 def overtaken_files(summaries: list[LogSummary], file_ids: Mapping[int, int]) -> set[tuple[int, int]]:
     """Files (by id) of which the second, read later, holds offsets below those of the first, in some log."""
-    found: set[tuple[int, int]] = set()
+    overtaken: set[tuple[int, int]] = set()
     largest: dict[int, tuple[int, int]] = {}  # log -> last offset so far, and whose it is
     for part in summaries:
         file_id = file_ids[part.split_id]
         end, before = largest.get(part.log_id, (-1, file_id))
         if before != file_id and part.first_offset < end:
-            found.add((before, file_id))
+            overtaken.add((before, file_id))
         if part.last_offset > end:
             largest[part.log_id] = part.last_offset, file_id
-    return found
+    return overtaken
 
 
 def plain_outcome(

@@ -55,15 +55,15 @@ class FullIndex:
 
     def records_at(self, wanted: KnownByLog) -> dict[tuple[int, int], KnownRecord]:
         """The dump's records at known offsets, by log id and offset."""
-        found = self.keyed.results(lambda _, blocks: records_in(index_rows_in(blocks), wanted))[0]
-        return {place: record for part in found for place, record in part.items()}
+        parts = self.keyed.results(lambda _, blocks: records_in(index_rows_in(blocks), wanted))[0]
+        return {place: record for part in parts for place, record in part.items()}
 
     def last_offsets(self, digests: Digests) -> Known:
         """The last offset of each key of such a digest, by log id and digest."""
-        found = self.keyed.results(
+        parts = self.keyed.results(
             lambda _, blocks: last_offsets_in(index_rows_in(blocks), "offset", digests)
         )[0]
-        return {place: offset for part in found for place, offset in part.items()}
+        return {place: offset for part in parts for place, offset in part.items()}
 
     def tracked(self, contexts: Mapping[int, LogContext], policies: Mapping[int, Policy]) -> Tracked:
         """The rows with what is known of them."""
@@ -73,10 +73,10 @@ class FullIndex:
 
 def full_index(send: Send, dump: Dump, folder: Path) -> FullIndex:
     """Read a dump into an index; a second time, file by file, where one is out of order and was cut."""
-    found = _index(send, dump, plan_index(dump, folder, INDEXED))
-    splits = Counter(split.file_id for split in found.plan.splits.values())
-    if not any(splits[file_id] > 1 for file_id in found.sorted_files):
-        return found
+    index = _index(send, dump, plan_index(dump, folder, INDEXED))
+    splits = Counter(split.file_id for split in index.plan.splits.values())
+    if not any(splits[file_id] > 1 for file_id in index.sorted_files):
+        return index
     return _index(send, dump, plan_index(dump, folder, INDEXED, whole_files=True))
 
 

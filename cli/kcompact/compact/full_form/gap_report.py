@@ -42,14 +42,14 @@ def _report_share(job: FullJob, share: int, rows: pa.Table, plans: Mapping[int, 
     rows = with_verdicts(rows, plans)
     rows = rows.filter(pc.not_equal(rows["verdict"], int(Verdict.REPEATED)))
     task = f"{share:06}"
-    found = []
+    kept = []
     with job.workplace.create(f"gaps-{task}") as part:
         for log_id, of_log in slices_by_log(rows):
             gaps = _gaps(of_log)
             start = part.tell()
             part.write(job.render_gaps(*job.names[log_id], gaps))
-            found.append(_kept(log_id, task, of_log, gaps, (start, part.tell())))
-    return found
+            kept.append(_kept(log_id, task, of_log, gaps, (start, part.tell())))
+    return kept
 
 
 def _retained(rows: pa.Table) -> np.ndarray:

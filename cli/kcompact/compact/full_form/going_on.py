@@ -91,47 +91,48 @@ def _compared(state: StateOfDump, index: IndexedDump, context: LogContexts) -> L
         if log not in ids and any(record.is_kept and not record.is_tombstone for record in known):
             raise _another(state, f"of {log}, which the state knows, the dump holds nothing")
     wanted = {ids[log]: of_log for log, of_log in sorted(state.state.records.items()) if log in ids}
-    found = index.records_at(wanted)
-    absent = _absent(state, index, wanted, found)
-    digests = {log_id: {one.key_sha256 for one in known} for log_id, known in absent.items()}
+    present = index.records_at(wanted)
+    absent = _absent(state, index, wanted, present)
+    digests = {log_id: {record.key_sha256 for record in known} for log_id, known in absent.items()}
     later = index.last_offsets(digests) if digests else {}
     for log_id, records in absent.items():
-        for one in records:
-            if not explains_absence(one, later.get((log_id, one.key_sha256))):
+        for record in records:
+            if not explains_absence(record, later.get((log_id, record.key_sha256))):
                 name = LogName(*index.names[log_id])
                 raise _another(
                     state,
-                    f"it lacks {name} offset {one.offset}, which the state knows as the latest of its key,"
+                    f"it lacks {name} offset {record.offset}, which the state knows as the latest of its key,"
                     " and has no later one of that key; unless its tombstone has come and gone since, this is"
                     " no full dump",
                 )
-    known_again = {log_id for log_id, _ in [*found, *later]}
-    return {i: one if i in known_again else replace(one, horizons=()) for i, one in context.items()}
+    known_again = {log_id for log_id, _ in [*present, *later]}
+    return {i: log if i in known_again else replace(log, horizons=()) for i, log in context.items()}
 
 
 def _absent(
     state: StateOfDump,
     index: IndexedDump,
     wanted: KnownByLog,
-    found: Mapping[tuple[int, int], KnownRecord],
+    present: Mapping[tuple[int, int], KnownRecord],
 ) -> dict[int, list[KnownRecord]]:
     """The known records that the dump does not hold. Raises InputError for another record in place of one."""
     absent: dict[int, list[KnownRecord]] = defaultdict(list)
     for log_id, records in wanted.items():
         for known in records:
-            there = found.get((log_id, known.offset))
-            if there is None:
+            record = present.get((log_id, known.offset))
+            if record is None:
                 absent[log_id].append(known)
                 continue
-            said = disagreement(known, there)
-            if said is not None:
+            difference = disagreement(known, record)
+            if difference is not None:
                 name = LogName(*index.names[log_id])
-                raise _another(state, f"at {name} offset {known.offset} the state knows {said}")
+                raise _another(state, f"at {name} offset {known.offset} the state knows {difference}")
     return absent
 
 
-def _another(state: StateOfDump, what: str) -> InputError:
+def _another(state: StateOfDump, difference: str) -> InputError:
     return InputError(
-        f"{state.place}: the dump is not the one that this state knows, dumped in full once more: {what}",
+        f"{state.place}: the dump is not the one that this state knows, dumped in full once more:"
+        f" {difference}",
         hint=START_ANEW,
     )

@@ -19,7 +19,8 @@ Known = Mapping[tuple[int, str | None], int]
 def records_in(rows: pa.Table, wanted: KnownByLog) -> dict[tuple[int, int], KnownRecord]:
     """Those of index rows at known offsets, by log id and offset."""
     offsets = {
-        log_id: pa.array([one.offset for one in of_log], pa.int64()) for log_id, of_log in wanted.items()
+        log_id: pa.array([record.offset for record in of_log], pa.int64())
+        for log_id, of_log in wanted.items()
     }
     return {
         (log_id, row["offset"]): KnownRecord(
@@ -33,7 +34,7 @@ def records_in(rows: pa.Table, wanted: KnownByLog) -> dict[tuple[int, int], Know
 
 def last_offsets_in(rows: pa.Table, offset: str, digests: Digests) -> Known:
     """The largest of a column of offsets, of each key of such a digest."""
-    found: dict[tuple[int, str | None], int] = {}
+    last_offsets: dict[tuple[int, str | None], int] = {}
     for log_id, of_log in slices_by_log(rows.sort_by("log_id")):
         if log_id not in digests:
             continue
@@ -41,5 +42,5 @@ def last_offsets_in(rows: pa.Table, offset: str, digests: Digests) -> Known:
         for key, largest in zip(last["key"].to_pylist(), last[f"{offset}_max"].to_pylist(), strict=True):
             digest = key_digest(key)
             if digest in digests[log_id]:
-                found[log_id, digest] = largest
-    return found
+                last_offsets[log_id, digest] = largest
+    return last_offsets

@@ -32,10 +32,10 @@ def log_contexts(
     contexts: Mapping[int, LogContext] = {log_id: by_name[name] for log_id, name in names.items()}
     notes = beside.context.silences(names.values())
     if beside.state is not None:
-        contexts, told = goes_on(beside.state, index, contexts)
-        notes += told
+        contexts, more_notes = goes_on(beside.state, index, contexts)
+        notes += more_notes
     if beside.committed is None:
         return contexts, notes
     committed = full_index(send, beside.committed, folder)
-    contexts, told = with_read_committed(contexts, index.summaries, committed.summaries)
-    return contexts, [*notes, *told]
+    contexts, more_notes = with_read_committed(contexts, index.summaries, committed.summaries)
+    return contexts, [*notes, *more_notes]

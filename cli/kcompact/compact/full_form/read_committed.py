@@ -18,12 +18,12 @@ def with_read_committed(
     """``contexts`` with the aborted ranges of each log, and notes on what was assumed.
 
     A record below the last stable offset that the read_committed dump lacks is aborted. Where the last
-    stable offset is not told, it is the first record behind the read_committed dump: what lies there counts
+    stable offset is not known, it is the first record after the read_committed dump: what follows counts
     as open, and stays.
     """
     present, visible = _runs(all_records), _runs(committed)
     names = {part.log_id: f"{part.topic}-{part.partition}" for part in all_records}
-    told, notes = dict(contexts), []
+    completed, notes = dict(contexts), []
     for log_id, runs in present.items():
         log, seen = contexts[log_id], visible.get(log_id, np.empty((0, 2), np.int64))
         stable = log.last_stable_offset
@@ -41,8 +41,8 @@ def with_read_committed(
                 )
         aborted = [AbortedRange(start, end - 1) for start, end in _lacking(runs, seen, decided_end or 0)]
         together = sorted([*log.aborted, *aborted], key=lambda run: run.first_offset)
-        told[log_id] = replace(log, aborted=tuple(together), last_stable_offset=stable)
-    return told, notes
+        completed[log_id] = replace(log, aborted=tuple(together), last_stable_offset=stable)
+    return completed, notes
 
 
 def _from(runs: np.ndarray, offset: int) -> np.ndarray:
@@ -62,7 +62,7 @@ def _runs(summaries: list[LogSummary]) -> dict[int, np.ndarray]:
 def _lacking(runs: np.ndarray, seen: np.ndarray, end_offset: int) -> list[tuple[int, int]]:
     """Ranges [start, end) that are in ``runs`` and below ``end_offset``, but not in ``seen``."""
     holes = list(zip([0, *seen[:, 1].tolist()], [*seen[:, 0].tolist(), end_offset], strict=True))
-    found: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int]] = []
     at = 0
     for start, end in runs.tolist():
         while at < len(holes) and holes[at][1] <= start:
@@ -72,5 +72,5 @@ def _lacking(runs: np.ndarray, seen: np.ndarray, end_offset: int) -> list[tuple[
                 break
             low, high = max(start, hole_start), min(end, hole_end, end_offset)
             if low < high:
-                found.append((low, high))
-    return found
+                ranges.append((low, high))
+    return ranges

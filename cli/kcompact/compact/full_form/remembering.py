@@ -20,11 +20,11 @@ def records_to_know(rows: pa.Table) -> KnownByLog:
 
 def together(parts: Iterable[KnownByLog]) -> KnownByLog:
     """The chosen of all tasks' candidates."""
-    found: dict[int, list[KnownRecord]] = defaultdict(list)
+    candidates: dict[int, list[KnownRecord]] = defaultdict(list)
     for part in parts:
         for log_id, records in part.items():
-            found[log_id] += records
-    return {log_id: chosen(records) for log_id, records in found.items()}
+            candidates[log_id] += records
+    return {log_id: chosen(records) for log_id, records in candidates.items()}
 
 
 def _candidates(rows: pa.Table) -> tuple[KnownRecord, ...]:

@@ -62,8 +62,8 @@ def report_removed_keys(cleaning: Cleaning, job: FullJob, logs: Mapping[int, Log
     parts, figures = results_of(sent, [0] * shares.count, job, _write)
     shared, known = [], []
     for block in figures:
-        keys, found, to_know = pickle.loads(block.content)  # noqa: S301  pickled by send_lost
-        shared.append(found)
+        keys, shared_keys, to_know = pickle.loads(block.content)  # noqa: S301  pickled by send_lost
+        shared.append(shared_keys)
         known.append(to_know)
         for log_id, count in keys.items():
             logs[log_id].keys += count
@@ -100,13 +100,13 @@ def _write(job: FullJob, share: int, blocks: list[Block]) -> list[tuple[int, int
     rows = pa.Table.from_batches(batches).combine_chunks()
     rows = rows.take(np.lexsort((rows["last_offset"].to_numpy(), rows["log_id"].to_numpy())))
     name = f"removed-{share:06}"
-    found = []
+    ranges = []
     with job.workplace.create(name) as part:
         for log_id, lost in slices_by_log(rows):
             start = part.tell()
             part.write(job.render_removed(*job.names[log_id], _removed_rows(lost)))
-            found.append((log_id, lost.num_rows, PartRange(name, start, part.tell())))
-    return found
+            ranges.append((log_id, lost.num_rows, PartRange(name, start, part.tell())))
+    return ranges
 
 
 def _removed_rows(lost: pa.Table) -> pa.Table:

@@ -53,11 +53,11 @@ def refuse_conflicts(send: Send, index: FullIndex) -> list[str]:
         for rows in joined(batch.select(_CONTENT) for batch in TaskReader(plan, task).rows()):
             yield from row_blocks(_CONTENTS, rows, rows["offset"].to_numpy() % receivers)
 
-    found, _ = send(receivers, receivers, by_offset).results(lambda _, blocks: _repeats(blocks))
-    conflicts = [repeats.conflict for repeats in found if repeats.conflict is not None]
+    shares, _ = send(receivers, receivers, by_offset).results(lambda _, blocks: _repeats(blocks))
+    conflicts = [repeats.conflict for repeats in shares if repeats.conflict is not None]
     if conflicts:
         raise _conflict(index, min(conflicts))
-    return _notes(plan, found)
+    return _notes(plan, shares)
 
 
 def _repeats(blocks: list[Block]) -> Repeats:
@@ -78,19 +78,19 @@ def _repeats(blocks: list[Block]) -> Repeats:
     differing = np.flatnonzero(content[order] != content[order[first]][run])
     conflict = None
     if len(differing):
-        one, other = order[first[run[differing[0]]]], order[differing[0]]
-        places = [(int(split_id[at]), int(position[at])) for at in (one, other)]
-        conflict = Conflict(int(log_id[one]), int(offset[one]), *places)
+        first_at, other_at = order[first[run[differing[0]]]], order[differing[0]]
+        places = [(int(split_id[at]), int(position[at])) for at in (first_at, other_at)]
+        conflict = Conflict(int(log_id[first_at]), int(offset[first_at]), *places)
     splits = zip(split_id[order[first[twice]]].tolist(), split_id[order[last[twice]]].tolist(), strict=True)
     return Repeats(conflict, dict(Counter(splits)))
 
 
-def _conflict(index: FullIndex, found: Conflict) -> InputError:
+def _conflict(index: FullIndex, conflict: Conflict) -> InputError:
     """The error for an offset of different records, with the places of two of them."""
-    places = [_place(index.plan, *place) for place in (found.first, found.other)]
+    places = [_place(index.plan, *place) for place in (conflict.first, conflict.other)]
     return InputError(
-        f"{LogName(*index.names[found.log_id])} offset {found.offset}: two records with different content, at"
-        f" {places[0]} and at {places[1]}",
+        f"{LogName(*index.names[conflict.log_id])} offset {conflict.offset}: two records with different"
+        f" content, at {places[0]} and at {places[1]}",
         hint="one log holds an offset once: dumps of two clusters or of a recreated topic were mixed",
     )
 
@@ -103,10 +103,10 @@ def _place(plan: IndexPlan, split_id: int, position: int) -> str:
     return place_of(file, split.start + (position >> BLOCK_SHIFT) if file.layout == "avro" else position)
 
 
-def _notes(plan: IndexPlan, found: list[Repeats]) -> list[str]:
+def _notes(plan: IndexPlan, shares: list[Repeats]) -> list[str]:
     """One note for each pair of files."""
     totals: Counter[tuple[str, str]] = Counter()
-    for repeats in found:
+    for repeats in shares:
         for splits, offsets in repeats.offsets.items():
             first, last = (plan.file_of(plan.split(split)).path for split in splits)
             totals[first, last] += offsets

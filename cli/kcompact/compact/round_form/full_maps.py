@@ -1,4 +1,4 @@
-"""Where full maps end the rounds of logs, and what these rounds supersede: told by the steps of all keys."""
+"""Where full maps end the rounds of logs, and what these rounds supersede, by the steps of all keys."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -71,15 +71,18 @@ class FullMaps:
 
         Raises AccountError where they are not the whole log together.
         """
-        found = [] if self.tallies is None else tallies_in([self.tallies])[self.log_id]
-        whole, told = self.case.survey.whole, (*found, *others)
-        records, log_bytes = sum(one.records for one in told), sum(one.log_bytes for one in told)
+        tallies = [] if self.tallies is None else tallies_in([self.tallies])[self.log_id]
+        whole, counted = self.case.survey.whole, (*tallies, *others)
+        records, log_bytes = (
+            sum(tally.records for tally in counted),
+            sum(tally.log_bytes for tally in counted),
+        )
         if (records, log_bytes) != (whole.records, whole.log_bytes):
             raise AccountError(
                 f"{self.name}: steps and keys account for {records:,} of {whole.records:,} records,"
                 f" {log_bytes:,} of {whole.log_bytes:,} bytes"
             )
-        return found
+        return tallies
 
     def fed(self, steps: pa.Table) -> "FullMaps":
         """With the next steps, which come in the order of the later record."""
@@ -133,10 +136,10 @@ def find_full_maps(
         i: FullMaps(i, str(LogName(*scan.names[i])), case, lookups[i], MapScan(scan_limits(case)))
         for i, case in cases.items()
     }
-    found = in_turn(sent, shares, _in_order, states, FullMaps.fed)
-    for log_id, maps in found.items():
+    full_maps = in_turn(sent, shares, _in_order, states, FullMaps.fed)
+    for log_id, maps in full_maps.items():
         maps.check_steps(scan.logs[log_id].dirty_records)
-    return found
+    return full_maps
 
 
 def _steps_in(blocks: list[Block], merge_tasks: int, sections: Sections) -> Iterator[pa.Table]:

@@ -62,7 +62,7 @@ def logs_of(tasks: Iterable[SectionFigures]) -> dict[int, LogSections]:
         tables += task.counted
         for log_id, offset in task.first_young_offsets.items():
             young.setdefault(log_id, []).append(offset)
-    found: dict[int, dict[int, dict[str, int]]] = {}
+    sections: dict[int, dict[int, dict[str, int]]] = {}
     for row in summed(pa.concat_tables(tables)).to_pylist() if tables else ():
-        found.setdefault(row.pop("log_id"), {})[row.pop("section")] = row
-    return {i: LogSections(parts, min(young.get(i, ()), default=None)) for i, parts in found.items()}
+        sections.setdefault(row.pop("log_id"), {})[row.pop("section")] = row
+    return {i: LogSections(parts, min(young.get(i, ()), default=None)) for i, parts in sections.items()}

@@ -90,12 +90,12 @@ def _compact(
     latest = scan.grouped.then(
         len(plan.tasks), lambda _, blocks: send_latest(job, blocks, merge_tasks, merge)
     )
-    found = latest.driver_blocks()
-    merged = MergedFigures.together(figures_in(found))
+    figures = latest.driver_blocks()
+    merged = MergedFigures.together(figures_in(figures))
     tallies = rounds.tallies(merged.tallies)
     if not tells_steps and rounds.may_fill_a_map(tallies):
         return _compact(send, dump, request, merge_tasks, tells_steps=True)
-    results, _ = results_of(latest, plan.task_bytes, in_place(job, kept_bytes_in(found)), copy_sent)
+    results, _ = results_of(latest, plan.task_bytes, in_place(job, kept_bytes_in(figures)), copy_sent)
     copied = [log for logs, _ in results for log in logs]
     fragments = [fragment for _, parts in results for fragment in parts]
     outcome = plain_outcome(scan.summaries, copied, fragments, request.renderings.gaps)
@@ -178,7 +178,9 @@ def _known_before(request: Request) -> Sections:
     return Sections(
         {log_id_of(*log): offset for log, offset in checkpoint.items()},
         young_from_ms=lookup.young_from_ms,
-        known_offsets={log_id_of(*log): tuple(one.offset for one in of_log) for log, of_log in known.items()},
+        known_offsets={
+            log_id_of(*log): tuple(record.offset for record in of_log) for log, of_log in known.items()
+        },
     )
 
 
@@ -248,16 +250,16 @@ class _Rounds:
 
     def tallies(self, merged: Sequence[pa.Table]) -> dict[int, list[Tally]]:
         """Of all records: those that were merged away are what steps tell, or is missing from the whole."""
-        found = tallies_in(merged)
+        tallies = tallies_in(merged)
         for log_id, case in self.cases.items():
             if log_id in self.full_maps:
-                found[log_id] += self.full_maps[log_id].superseded(found[log_id])
-            whole, told = case.survey.whole, found[log_id]
-            records = whole.records - sum(one.records for one in told)
+                tallies[log_id] += self.full_maps[log_id].superseded(tallies[log_id])
+            whole, counted = case.survey.whole, tallies[log_id]
+            records = whole.records - sum(tally.records for tally in counted)
             if records:
-                log_bytes = whole.log_bytes - sum(one.log_bytes for one in told)
-                found[log_id] = [*told, _superseded(records, log_bytes)]
-        return found
+                log_bytes = whole.log_bytes - sum(tally.log_bytes for tally in counted)
+                tallies[log_id] = [*counted, _superseded(records, log_bytes)]
+        return tallies
 
     def may_fill_a_map(self, tallies: Mapping[int, Sequence[Tally]]) -> bool:
         return any(
@@ -266,12 +268,12 @@ class _Rounds:
         )
 
     def cleanings(self, tallies: Mapping[int, Sequence[Tally]]) -> dict[int, LogCleaning]:
-        found = {}
+        cleanings = {}
         for log_id, case in self.cases.items():
             played = play_rounds(case, self.spans[log_id], tallies[log_id])
             retained = Retained((), case.bounds.log_start_offset)
-            found[log_id] = outcome_of(case, played, tallies[log_id], retained)
-        return found
+            cleanings[log_id] = outcome_of(case, played, tallies[log_id], retained)
+        return cleanings
 
 
 def _superseded(records: int, log_bytes: int) -> Tally:

@@ -106,7 +106,7 @@ class RoundMerge:
         counts = keys["log_id"].value_counts().to_pylist()
         return MergedFigures(
             find_shared_keys(keys, self.names),
-            Counter({one["values"]: one["counts"] for one in counts}),
+            Counter({row["values"]: row["counts"] for row in counts}),
             [tally_rows(rows)],
             records_to_know(rows) if self.has_state else {},
         )
@@ -129,7 +129,7 @@ def _outcome(rows: pa.Table, starts: np.ndarray) -> pa.Table:
         "first_offset_removed": first_removed,
     }
     columns = {n: pa.array(outcome[n]) if n in outcome else rows[n] for n in DECIDED_SCHEMA.names}
-    told = kept.copy()
-    told[lasts] = True
-    found = pa.table(columns, schema=DECIDED_SCHEMA)
-    return found if told.all() else found.filter(pa.array(told))
+    stays = kept.copy()
+    stays[lasts] = True
+    decided = pa.table(columns, schema=DECIDED_SCHEMA)
+    return decided if stays.all() else decided.filter(pa.array(stays))

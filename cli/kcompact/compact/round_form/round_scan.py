@@ -52,4 +52,4 @@ class RoundScan:
             rows = [batch.select(["log_id", "key", "last_offset"]) for batch in rows_in(blocks, GROUPS)]
             return last_offsets_in(pa.Table.from_batches(rows), "last_offset", digests) if rows else {}
 
-        return {place: found for part in self.grouped.results(look)[0] for place, found in part.items()}
+        return {place: offset for part in self.grouped.results(look)[0] for place, offset in part.items()}

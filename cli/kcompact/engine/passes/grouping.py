@@ -39,18 +39,22 @@ class KeyGrouping:
 class KeyGrouper:
     """Merges the index rows of a task into one row per (log, key).
 
-    ``told`` are columns that ``before`` tells of each row last added (``OffsetMap``). Without compiled code
-    each row is a group of its own then, for tables do not tell.
+    ``columns_before`` are columns that ``before`` gives of each row last added (``OffsetMap``). Without
+    compiled code each row is a group of its own then, for tables do not know it.
     """
 
-    def __init__(self, grouping: KeyGrouping, told: Sequence[str] = ()) -> None:
-        self._grouping, self._told = grouping, told
+    def __init__(self, grouping: KeyGrouping, columns_before: Sequence[str] = ()) -> None:
+        self._grouping, self._columns_before = grouping, columns_before
         self._grouper: OffsetMap | _TableGrouper | None = None
 
     @property
     def before(self) -> np.ndarray:
-        """The columns ``told`` of the group of each row last added, before it; -1 of a group's first row."""
-        return np.empty((len(self._told), 0), np.int64) if self._grouper is None else self._grouper.before
+        """``columns_before`` of the group of each row last added, before it; -1 of a group's first row."""
+        return (
+            np.empty((len(self._columns_before), 0), np.int64)
+            if self._grouper is None
+            else self._grouper.before
+        )
 
     def add(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Take index rows in; give groups out only where they grow too many to hold."""
@@ -61,8 +65,10 @@ class KeyGrouper:
     def _new_grouper(self) -> "OffsetMap | _TableGrouper":
         loop, grouping = loaded_map(), self._grouping
         if loop is None:
-            return _TableGrouper(grouping.merge_tables, len(self._told))
-        return OffsetMap(loop, grouping.schema, grouping.merge, MOST_KEYS, MOST_BYTES, told=self._told)
+            return _TableGrouper(grouping.merge_tables, len(self._columns_before))
+        return OffsetMap(
+            loop, grouping.schema, grouping.merge, MOST_KEYS, MOST_BYTES, columns_before=self._columns_before
+        )
 
     def finish(self) -> pa.Table:
         """The groups that are left."""
@@ -73,14 +79,14 @@ class KeyGrouper:
 class _TableGrouper:
     """For small dumps, and where there is no compiled code: merges tables of many rows."""
 
-    def __init__(self, merge_tables: Callable[[pa.Table], pa.Table], told: int) -> None:
-        self._merge, self._told = merge_tables, told
+    def __init__(self, merge_tables: Callable[[pa.Table], pa.Table], columns_before: int) -> None:
+        self._merge, self._columns_before = merge_tables, columns_before
         self._rows = _Pending(MOST_ROWS)
         self._groups = _Pending(MOST_KEYS)
 
     def add(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        self.before = np.full((self._told, batch.num_rows), -1)
-        if self._told:
+        self.before = np.full((self._columns_before, batch.num_rows), -1)
+        if self._columns_before:
             yield batch
             return
         self._rows.add(pa.Table.from_batches([batch]))

@@ -122,20 +122,26 @@ class TaskReader:
         self._splits = plan.tasks[task]
         task_bytes = sum(split.end - split.start for split in self._splits)
         self._meter = Meter(Path(plan.folder), READ, f"{task:06}", task_bytes)
-        self.summaries = {one.split_id: SplitSummary(one.split_id, SplitNotes()) for one in self._splits}
+        self.summaries = {
+            split.split_id: SplitSummary(split.split_id, SplitNotes()) for split in self._splits
+        }
 
     def rows(self, needs_extra: NeedsExtra | None = None) -> Iterator[pa.RecordBatch]:
         """The index rows of all splits, in their order; ``needs_extra`` as in ``SplitToIndex``."""
         plan = self._plan
         parts = (
             SplitToIndex(
-                plan.file_of(one), one, self.summaries[one.split_id].notes, plan.hash_secret, needs_extra
+                plan.file_of(split),
+                split,
+                self.summaries[split.split_id].notes,
+                plan.hash_secret,
+                needs_extra,
             )
-            for one in self._splits
+            for split in self._splits
         )
         for group in read_together(parts):
-            with at_hand(group) as here:
-                for rows in LAYOUTS[here[0].file.layout].index_together(here, plan.extra):
+            with at_hand(group) as splits:
+                for rows in LAYOUTS[splits[0].file.layout].index_together(splits, plan.extra):
                     _add_up(rows, self.summaries)
                     yield rows
                     self._meter.add(pc.sum(rows.column("record_bytes")).as_py() or 0)
@@ -150,6 +156,6 @@ def _add_up(rows: pa.RecordBatch, summaries: Mapping[int, SplitSummary]) -> None
     cuts = np.flatnonzero(np.diff(split_ids)) + 1
     for start, end in itertools.pairwise([0, *cuts.tolist(), len(split_ids)]):
         summary = summaries[int(split_ids[start])]
-        mine = rows.slice(start, end - start)
-        summary.add(mine)
-        count_replacements(mine, summary.notes)
+        of_split = rows.slice(start, end - start)
+        summary.add(of_split)
+        count_replacements(of_split, summary.notes)

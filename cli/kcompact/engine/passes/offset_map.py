@@ -35,7 +35,7 @@ class OffsetMap:
     says of others how two rows are merged: ``sum``, ``min``, ``max``, or ``last``, that of the row with the
     greatest ``last_offset``; ``second`` is the greatest ``last_offset`` but one (-1: of a single record).
 
-    ``before``: of each row last added, the columns ``told`` of its group, as they were before it; -1 of the
+    ``before``: of each row last added, ``columns_before`` of its group, as they were before it; -1 of the
     first row of a group. int64 of shape (columns, rows).
     """
 
@@ -49,7 +49,7 @@ class OffsetMap:
         most_groups: int,
         most_key_bytes: int,
         *,
-        told: Sequence[str] = (),
+        columns_before: Sequence[str] = (),
     ) -> None:
         self._loop, self._schema = loop, schema
         self._names = [name for name in schema.names if name != "key"]
@@ -61,7 +61,7 @@ class OffsetMap:
             "second": loop.SECOND,
         }
         self._rules = np.array([rules.get(merge.get(name, ""), loop.KEPT) for name in self._names])
-        self._told = np.array([self._names.index(name) for name in told], np.int64)
+        self._columns_before = np.array([self._names.index(name) for name in columns_before], np.int64)
         self._groups = _aligned_rows(most_groups, loop.FIRST_COLUMN + len(self._names))
         self._slots = np.zeros(1 << (loop.SLOTS_PER_GROUP * most_groups - 1).bit_length(), np.uint64)
         self._key_ends = np.zeros(most_groups + 1, np.int32)
@@ -74,7 +74,7 @@ class OffsetMap:
         """Take rows with keys in; give all groups out where there is no room for another one."""
         keys, offsets = _bytes_of(batch.column("key"))
         rows = np.stack([batch.column(name).to_numpy() for name in self._names])
-        self.before = np.full((len(self._told), batch.num_rows), -1)
+        self.before = np.full((len(self._columns_before), batch.num_rows), -1)
         done = 0
         while (done := self._put(keys, offsets, rows, done)) < batch.num_rows:
             yield from self.finish()
@@ -90,7 +90,7 @@ class OffsetMap:
             first,
             self._rules,
             self._names.index("last_offset"),
-            self._told,
+            self._columns_before,
             self.before,
             self._secret,
             self._groups,

@@ -91,5 +91,5 @@ class RowsByLog:
         return self._ordered(self._batch.column(name))
 
     def _ordered(self, column: pa.Array) -> np.ndarray:
-        found: np.ndarray = column.to_numpy(zero_copy_only=False)
-        return found if self._order is None else found[self._order]
+        values: np.ndarray = column.to_numpy(zero_copy_only=False)
+        return values if self._order is None else values[self._order]

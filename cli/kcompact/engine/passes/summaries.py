@@ -116,7 +116,7 @@ def unpacked(contents: Iterable[bytes]) -> tuple[list[LogSummary], dict[int, Spl
 
 def log_names(summaries: Iterable[LogSummary]) -> set[tuple[str, int]]:
     """Topic and partition of every log with a record."""
-    return {(one.topic, one.partition) for one in summaries}
+    return {(log.topic, log.partition) for log in summaries}
 
 
 def _notes_in(table: pa.Table) -> dict[int, SplitNotes]:
@@ -132,8 +132,8 @@ def _summaries_in(table: pa.Table) -> list[LogSummary]:
 
 
 def _arrays(lists: pa.ChunkedArray) -> Iterator[np.ndarray]:
-    for one in lists:
-        yield one.values.to_numpy()
+    for values in lists:
+        yield values.values.to_numpy()
 
 
 _RUN_COLUMNS = ["run_starts", "run_ends"]
