@@ -61,9 +61,9 @@ def test_every_record_is_told_in_time_with_what_supersedes_it(kcompact: Cli, dum
 def test_what_stays_is_what_compact_keeps(kcompact: Cli, dump: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     kcompact("compact", dump, "-o", out, "--null-keys", "drop")
-    kept = [json.loads(one) for one in out.read_text().splitlines()]
+    kept = [json.loads(line) for line in out.read_text().splitlines()]
     history = records(kcompact("inspect", dump, "--key", "a", "--format", "json"))
-    assert {(one["partition"], one["offset"]) for one in kept if one["key"] == "a"} == {
+    assert {(row["partition"], row["offset"]) for row in kept if row["key"] == "a"} == {
         (partition, offset) for partition, offset, _, superseded_by in history if superseded_by is None
     }
 
