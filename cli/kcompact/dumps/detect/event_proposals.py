@@ -1,5 +1,6 @@
 """Values that are change events: what a sample shows, and what the user should say about them."""
 
+import shlex
 from collections.abc import Iterable
 from contextlib import suppress
 from itertools import islice
@@ -55,8 +56,9 @@ def parsed_values(values: Iterable[bytes | None]) -> list[Any]:
 
 def _key_hint(name: str, fields: list[str]) -> str:
     about = f" (the fields of the first one: {name_list(fields, _SHOWN_FIELDS)})" if fields else ""
+    likely = shlex.quote(_likely_key(fields))
     return (
-        f"say which fields of a row make its key: --cdc {name} --key-field {_likely_key(fields)},"
+        f"say which fields of a row make its key: --cdc {name} --key-field {likely},"
         f" or --key-field A,B for a key of several{about}"
     )
 

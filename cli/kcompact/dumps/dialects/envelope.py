@@ -1,5 +1,6 @@
 """Envelopes of tools that are in no table: found by the names that tools give the parts of a record."""
 
+import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -9,9 +10,9 @@ from kcompact.dumps.records.shown import name_list
 from kcompact.errors import InputError
 
 ALIASES: dict[str, tuple[str, ...]] = {
-    "topic": ("topic", "topicname", "metadata.topic"),
+    "topic": ("topic", "topicname", "kafkatopic", "metadata.topic"),
     "partition": ("partition", "partitionid", "kafkapartition", "metadata.partition"),
-    "offset": ("offset", "kafkaoffset", "metadata.offset"),
+    "offset": ("offset", "kafkaoffset", "partitionoffset", "metadata.offset"),  # the third is Trino's
     "timestamp": ("timestamp", "ts", "time", "kafkatimestamp", "metadata.timestamp"),
     "timestamp_type": ("timestamptype", "tstype"),
     "key": ("key", "kafkakey", "messagekey", "metadata.key"),
@@ -66,7 +67,7 @@ def guess_envelope(path: str, layout: str, field_names: set[str], options: ReadO
         raise InputError(
             f"{path}: no record of key and value that kcompact knows"
             f" (fields: {name_list(sorted(field_names)) or 'none'})",
-            hint="name its fields with --fields key=FIELD,value=FIELD,offset=FIELD;"
+            hint=f"name its fields with --fields {_to_be_named(field_names)};"
             " a dump of bare values needs --key-field FIELD",
         )
     return Dialect(
@@ -74,6 +75,31 @@ def guess_envelope(path: str, layout: str, field_names: set[str], options: ReadO
         tool="an envelope known by its field names",
         layouts=(layout,),
         sure=False,
+        notes=_likely_offset(field_names) if places["offset"] is None and places["value"] else (),
         **(CSV_DOUBTS if layout == "csv_lines" else {}),
         **places,
     )
+
+
+def _to_be_named(field_names: set[str]) -> str:
+    """The argument of ``--fields``: for each part the one field that has its name, wherever it lies.
+
+    Without the partition, records of several would be one log, and their keys would supersede each other.
+    """
+    innermost = {name: name.rpartition(".")[2] for name in sorted(field_names)}
+    found = {
+        role: [name for name in innermost if innermost[name] in names]
+        for role, names in fields_by_role(innermost.values()).items()
+    }
+    told = {role: names[0] for role, names in found.items() if len(names) == 1}
+    asked = dict.fromkeys(("key", "value", "offset"), "FIELD")
+    return shlex.quote(",".join(f"{role}={name}" for role, name in (asked | told).items()))
+
+
+def _likely_offset(field_names: set[str]) -> tuple[str, ...]:
+    """A note on a field that may be the offset, though not by a name that is known."""
+    likely = [name for name in sorted(field_names) if "." not in name and "offset" in name.lower()]
+    if not likely:
+        return ()
+    option = f"--fields {shlex.quote(f'offset={likely[0]}')}"
+    return (f"the field {name_list(likely)} is not taken for the offset: if it is, {option}",)

@@ -1,6 +1,7 @@
 """Which files a run writes, decided before any work: names, refusals, the report folder."""
 
 import os
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
@@ -138,11 +139,11 @@ def _without_report(arguments: list[str], files: list[str], choice: OutputChoice
         path = Path(arguments[0])
         stem, suffixes = split_suffixes(path.name)
         return OutputNames((path.with_name(f"{stem}.compacted{suffixes}"),))
-    typed = " ".join(arguments)
+    typed = shlex.join(arguments)
     if any(map(is_address, arguments)):
         raise OutputError(
             "no output named, and dumps of a store have none beside them that goes without saying",
-            hint=f"kcompact compact {typed} -o {typed.partition(' ')[0].rstrip('/')}.compacted/",
+            hint=f"kcompact compact {typed} -o {shlex.quote(arguments[0].rstrip('/') + '.compacted/')}",
         )
     raise OutputError(
         f"{counted(len(files), 'input file')} and no output named",

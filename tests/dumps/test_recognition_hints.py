@@ -1,0 +1,72 @@
+"""Hints and notes about fields that no tool is known for: what they say to type works, in a shell as well."""
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from dump_pipeline import open_one
+from kcompact.dumps.output.outputs import OutputChoice, name_outputs
+from kcompact.errors import InputError, OutputError
+
+
+def hinted(path: Path) -> dict[str, str]:
+    """The parts that the hint of the refusal names, as a shell would hand them over."""
+    with pytest.raises(InputError, match="no record of key and value") as caught:
+        open_one(path)
+    words = shlex.split(str(caught.value.hint).partition("; a dump")[0])
+    return dict(part.partition("=")[::2] for part in words[words.index("--fields") + 1].split(","))
+
+
+@pytest.mark.parametrize("outer", ["meta", "$(touch x); meta data"])
+def test_the_hint_names_every_part_that_lies_in_an_object(outer: str, tmp_path: Path) -> None:
+    """Without the partition, the same key in two partitions would be one."""
+    path = tmp_path / "x.jsonl"
+    inner = [{"topic": "t", "partition": at, "offset": 7, "key": "a"} for at in range(2)]
+    path.write_text("".join(json.dumps({outer: one, "content": "v"}) + "\n" for one in inner))
+    told = hinted(path)
+    places = {part: f"{outer}.{part}" for part in ("key", "offset", "topic", "partition")}
+    assert told == {**places, "value": "content"}
+    with open_one(path, fields=told) as dump:
+        assert (dump.files[0].dialect.partition, dump.files[0].dialect.topic) == (
+            places["partition"],
+            places["topic"],
+        )
+
+
+def test_the_hint_leaves_open_what_several_fields_may_be(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(json.dumps({"a": {"key": "k"}, "b": {"value": 1}, "c": {"value": 2, "offset": 0}}) + "\n")
+    assert hinted(path) == {"key": "a.key", "value": "FIELD", "offset": "c.offset"}
+
+
+@pytest.mark.parametrize(
+    ("name", "is_known"), [("_partition_offset", True), ("log_offset_x", False), ("offset $(x)", False)]
+)
+def test_a_field_that_may_be_the_offset_is_taken_or_named(name: str, is_known: bool, tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(json.dumps({"key": "a", "value": "b", name: 5}) + "\n")
+    with open_one(path) as dump:
+        (file,) = dump.files
+    assert file.dialect.offset == (name if is_known else None)
+    asked = [shlex.split(note)[-1] for note in file.notes if "--fields" in note]
+    assert asked == ([] if is_known else [f"offset={name}"])
+
+
+def test_the_fields_of_an_event_are_quoted(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    event = {"before": None, "after": {"$(touch x)id": 1}, "op": "c", "ts_ms": 1, "source": {}}
+    path.write_text(json.dumps(event) + "\n")
+    with pytest.raises(InputError, match="bare change events") as caught:
+        open_one(path)
+    words = shlex.split(str(caught.value.hint).partition(", or ")[0])
+    assert words[-2:] == ["--key-field", "$(touch x)id"]
+
+
+def test_names_of_files_are_quoted() -> None:
+    files = ["a b.jsonl", "$(touch x).jsonl"]
+    with pytest.raises(OutputError, match="no output named") as caught:
+        name_outputs(files, files, OutputChoice())
+    words = shlex.split(str(caught.value.hint).partition(": ")[2].partition("  (")[0])
+    assert words == ["kcompact", "compact", *files, "-o", "compacted/"]
