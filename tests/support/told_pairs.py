@@ -60,7 +60,7 @@ def bounds_for(number: int, log: list[Record]) -> Bounds:
             Bounds(replace(policy, cleanup_policy=frozenset({"compact", "delete"}), retention_ms=1000)),
         ]
     )
-    return replace(chosen, known=known_of(rng, middle, log[-1].offset))
+    return replace(chosen, knowledge=known_of(rng, middle, log[-1].offset))
 
 
 def known_of(rng: random.Random, middle: int, last: int) -> Knowledge:

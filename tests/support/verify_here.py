@@ -82,7 +82,7 @@ def knowing_after(question: Question, after: Sequence[Record]) -> Question:
         log_id = log_id_of(r.topic, r.partition)
         firsts[log_id] = min(r.offset, firsts.get(log_id, r.offset))
     bounds = {
-        log_id: replace(one, known=replace(one.known, after_first_offset=firsts.get(log_id)))
+        log_id: replace(one, knowledge=replace(one.knowledge, after_first_offset=firsts.get(log_id)))
         for log_id, one in question.bounds.items()
     }
     return replace(question, bounds=bounds)

@@ -66,7 +66,7 @@ def test_every_mutation_is_found(kind: str) -> None:
         after = KINDS[kind](case)
         if after is None or after == case.after:
             continue
-        bounds = Bounds(Policy(now_ms=NOW_MS), known=KNOWN)
+        bounds = Bounds(Policy(now_ms=NOW_MS), knowledge=KNOWN)
         assert judge_pair(question_of(case.before, case.after, bounds), case.before, case.after).holds
         outcome = judge_pair(question_of(case.before, after, bounds), case.before, after)
         if outcome.holds:

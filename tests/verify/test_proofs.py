@@ -44,7 +44,7 @@ def left_beside(*offsets: int) -> list[Record]:
 
 
 def test_an_older_version_is_a_finding_where_others_that_as_late_ones_replace_are_gone() -> None:
-    compacts_only = Bounds(Policy(now_ms=NOW_MS), known=Knowledge(frozenset({"cleanup.policy"})))
+    compacts_only = Bounds(Policy(now_ms=NOW_MS), knowledge=Knowledge(frozenset({"cleanup.policy"})))
     outcome = judge(UPDATES, left_beside(4), compacts_only)
     assert found(outcome, Severity.FINDING) == {"duplicate-left": 1}
     assert outcome.findings[0].offset == 4
@@ -58,12 +58,12 @@ def test_an_older_version_may_lie_below_where_cleaning_began() -> None:
     assert outcome.holds
     assert found(outcome, Severity.NOTE) == {"duplicate-left": 1}
     assert "unless cleaning began behind that" in outcome.findings[0].expected
-    cleaned_from_the_start = Bounds(Policy(now_ms=NOW_MS), known=Knowledge(first_dirty_offset=0))
+    cleaned_from_the_start = Bounds(Policy(now_ms=NOW_MS), knowledge=Knowledge(first_dirty_offset=0))
     assert found(judge(before, [before[n] for n in (0, 1, 3)], cleaned_from_the_start), Severity.FINDING)
 
 
 def test_what_may_have_been_aborted_proves_nothing() -> None:
-    bounds = Bounds(Policy(now_ms=NOW_MS), known=Knowledge(last_missing_offset=9))
+    bounds = Bounds(Policy(now_ms=NOW_MS), knowledge=Knowledge(last_missing_offset=9))
     outcome = judge(UPDATES, left_beside(4), bounds)
     assert outcome.holds
     assert found(outcome, Severity.NOTE) == {"duplicate-left": 1}
@@ -76,7 +76,7 @@ def test_aborted_data_goes_with_its_segment_whatever_the_end_of_the_map(offset: 
     bounds = Bounds(
         Policy(now_ms=NOW_MS),
         segments=((0, 210), (3, 210), (6, 210)),
-        known=Knowledge(tells_transactions=True),
+        knowledge=Knowledge(tells_transactions=True),
     )
     before = [record(key, "v", offset=offset) for offset, key in enumerate("aabcdefgh")]
     after = [before[n] for n in (1, 2, 3, 4, 6, 7, 8) if n != 4 or offset == 4]
@@ -86,7 +86,7 @@ def test_aborted_data_goes_with_its_segment_whatever_the_end_of_the_map(offset: 
 
 @pytest.mark.parametrize(("rounds", "severity"), [(1, Severity.FINDING), (2, None)])
 def test_a_tombstone_outlives_the_round_that_sets_its_horizon(rounds: int, severity: Severity | None) -> None:
-    known = Knowledge(tells_horizons=True, tells_transactions=True, has_one_round=rounds == 1)
+    knowledge = Knowledge(tells_horizons=True, tells_transactions=True, has_one_round=rounds == 1)
     before = [record("a", "1", offset=0), tombstone("a", offset=1), record("b", "1", offset=2)]
     outcome = judge(
         before,
@@ -94,7 +94,7 @@ def test_a_tombstone_outlives_the_round_that_sets_its_horizon(rounds: int, sever
         Bounds(
             Policy(now_ms=NOW_MS),
             log_start_offset=0,
-            known=replace(known, configs=frozenset({"cleanup.policy"})),
+            knowledge=replace(knowledge, configs=frozenset({"cleanup.policy"})),
         ),
     )
     assert [finding.severity for finding in outcome.findings] == ([severity] if severity else [])
@@ -108,7 +108,7 @@ def test_an_earlier_tombstone_that_stayed_is_no_proof() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gone", "known", "remedy"),
+    ("gone", "knowledge", "remedy"),
     [
         (0, Knowledge(), "--cleanup-policy compact,delete"),
         (0, Knowledge(frozenset({"cleanup.policy"})), None),
@@ -119,7 +119,7 @@ def test_an_earlier_tombstone_that_stayed_is_no_proof() -> None:
     ],
 )
 def test_a_loss_names_the_option_that_could_explain_it(
-    gone: int, known: Knowledge, remedy: str | None
+    gone: int, knowledge: Knowledge, remedy: str | None
 ) -> None:
     before = [
         record("a", "1", offset=0),
@@ -129,7 +129,7 @@ def test_a_loss_names_the_option_that_could_explain_it(
         record("e", "1", offset=4),
     ]
     outcome = judge(
-        before, [r for r in before if r.offset != gone], Bounds(Policy(now_ms=NOW_MS), known=known)
+        before, [r for r in before if r.offset != gone], Bounds(Policy(now_ms=NOW_MS), knowledge=knowledge)
     )
     assert outcome.is_undecided == (remedy is not None)
     (finding,) = outcome.findings
@@ -139,7 +139,7 @@ def test_a_loss_names_the_option_that_could_explain_it(
 
 @pytest.mark.parametrize("configs", [frozenset[str](), frozenset({"cleanup.policy"})])
 def test_a_log_that_is_gone_is_a_finding_where_only_the_cleaner_takes(configs: frozenset[str]) -> None:
-    outcome = judge(UPDATES, [], Bounds(Policy(now_ms=NOW_MS), known=Knowledge(configs)))
+    outcome = judge(UPDATES, [], Bounds(Policy(now_ms=NOW_MS), knowledge=Knowledge(configs)))
     (finding,) = outcome.findings
     assert finding.check == "missing-log"
     assert outcome.is_undecided == (not configs)
@@ -149,7 +149,10 @@ def test_a_log_that_is_gone_is_a_finding_where_only_the_cleaner_takes(configs: f
 @pytest.mark.parametrize("is_bound_estimated", [False, True])
 def test_a_loss_above_segments_that_configs_let_one_expect_names_segments(is_bound_estimated: bool) -> None:
     bounds = Bounds(
-        Policy(now_ms=NOW_MS), uncleanable_offset=6, is_bound_estimated=is_bound_estimated, known=CLEANS_ONLY
+        Policy(now_ms=NOW_MS),
+        uncleanable_offset=6,
+        is_bound_estimated=is_bound_estimated,
+        knowledge=CLEANS_ONLY,
     )
     outcome = judge(UPDATES, COMPACTED, bounds)
     assert outcome.is_undecided == is_bound_estimated
@@ -158,7 +161,9 @@ def test_a_loss_above_segments_that_configs_let_one_expect_names_segments(is_bou
 
 
 def test_a_lost_last_value_is_a_finding_wherever_segments_end() -> None:
-    bounds = Bounds(Policy(now_ms=NOW_MS), uncleanable_offset=6, is_bound_estimated=True, known=CLEANS_ONLY)
+    bounds = Bounds(
+        Policy(now_ms=NOW_MS), uncleanable_offset=6, is_bound_estimated=True, knowledge=CLEANS_ONLY
+    )
     assert found(judge(UPDATES, UPDATES[:8], bounds), Severity.FINDING) == {
         "stale-value": 1,
         "lost-above-end": 1,
@@ -168,8 +173,10 @@ def test_a_lost_last_value_is_a_finding_wherever_segments_end() -> None:
 def test_an_older_version_is_no_proof_where_a_checkpoint_may_be_of_either_time() -> None:
     # A round that ended at 4 took offset 0 for 2, and left 2; one that began there would have taken both.
     before = [record(key, str(offset), offset=offset) for offset, key in enumerate("abacda")]
-    known = replace(CLEANS_ONLY, first_dirty_offset=4)
-    outcome = judge(before, before[1:], Bounds(Policy(now_ms=NOW_MS), checkpoint_offset=4, known=known))
+    knowledge = replace(CLEANS_ONLY, first_dirty_offset=4)
+    outcome = judge(
+        before, before[1:], Bounds(Policy(now_ms=NOW_MS), checkpoint_offset=4, knowledge=knowledge)
+    )
     assert found(outcome, Severity.FINDING) == {}
 
 
@@ -185,7 +192,7 @@ def retention(segments: tuple[tuple[int, int], ...]) -> Bounds:
     policy = Policy(
         now_ms=NOW_MS, cleanup_policy=frozenset({"compact", "delete"}), retention_bytes=560, retention_ms=-1
     )
-    return Bounds(policy, segments=segments, known=Knowledge(frozenset({"cleanup.policy"})))
+    return Bounds(policy, segments=segments, knowledge=Knowledge(frozenset({"cleanup.policy"})))
 
 
 @pytest.mark.parametrize(("second", "holds"), [(280, True), (209, False)])
@@ -200,7 +207,7 @@ def test_batches_tell_segments_where_nothing_else_does() -> None:
     told = VerifyContext({LOG_ID: LogContext(batches=batches)}, {LOG_ID: Policy()})
     bounds = with_knowledge(Bounds(), LOG_ID, told, [np.array([[0, 6]])], 0)
     assert bounds.segments == ((0, 400), (4, 200))
-    assert (bounds.known.tells_horizons, bounds.known.last_missing_offset) == (True, None)
+    assert (bounds.knowledge.tells_horizons, bounds.knowledge.last_missing_offset) == (True, None)
 
 
 @pytest.mark.parametrize(
@@ -213,16 +220,18 @@ def test_offsets_that_before_lacks_can_be_markers(
     # A dump ends with a record: where it has gaps, as transactions leave, one more marker may follow.
     told = VerifyContext({LOG_ID: LogContext(log_end_offset=log_end_offset)}, {LOG_ID: Policy()})
     runs = [np.array([[0, 2]]), np.array([[4, 6]])]
-    assert with_knowledge(Bounds(), LOG_ID, told, runs, 0).known.last_missing_offset == last_missing_offset
+    assert (
+        with_knowledge(Bounds(), LOG_ID, told, runs, 0).knowledge.last_missing_offset == last_missing_offset
+    )
     runs = [np.array([[0, 6]])]
-    assert with_knowledge(Bounds(), LOG_ID, told, runs, 0).known.last_missing_offset == without_gap
+    assert with_knowledge(Bounds(), LOG_ID, told, runs, 0).knowledge.last_missing_offset == without_gap
     assert logs_of(UPDATES) == {LOG_ID: ("orders", 0)}
 
 
 @pytest.mark.parametrize("told", [{}, {"tells_log_end": True}, {"tells_transactions": True}])
 def test_a_verdict_that_rests_on_a_log_without_gaps_says_so(told: dict[str, bool]) -> None:
     # Were the only transaction of the log aborted, its marker could lie behind the dump.
-    bounds = Bounds(Policy(now_ms=NOW_MS), known=replace(CLEANS_ONLY, **told))
+    bounds = Bounds(Policy(now_ms=NOW_MS), knowledge=replace(CLEANS_ONLY, **told))
     outcome = judge(UPDATES, UPDATES[:8], bounds)
     assert found(outcome, Severity.FINDING) == {"stale-value": 1}
     said = [one for one in outcome.assumed if "aborted" in one]
@@ -237,7 +246,7 @@ def test_a_verdict_that_rests_on_a_log_without_gaps_says_so(told: dict[str, bool
 def test_retention_takes_whole_segments(left_from: int, holds: bool) -> None:
     before = [record(key, "v", offset=offset) for offset, key in enumerate("abcdef")]
     policy = Policy(now_ms=NOW_MS, cleanup_policy=frozenset({"compact", "delete"}), retention_ms=DAY_MS)
-    bounds = Bounds(policy, segments=((0, 210), (3, 210)), known=CLEANS_ONLY)
+    bounds = Bounds(policy, segments=((0, 210), (3, 210)), knowledge=CLEANS_ONLY)
     assert judge(before, before[left_from:], bounds).holds == holds
 
 
@@ -269,7 +278,7 @@ def test_tombstones_go_in_the_order_in_which_rounds_stamp_them(
         record("d", "1", offset=4),
     ]
     after = [r for r in before if (r.key or b"").decode() in left or r.offset == 3]
-    outcome = judge(before, after, Bounds(Policy(now_ms=NOW_MS), segments=segments, known=STAMPS_TOLD))
+    outcome = judge(before, after, Bounds(Policy(now_ms=NOW_MS), segments=segments, knowledge=STAMPS_TOLD))
     assert [finding.severity for finding in outcome.findings] == ([severity] if severity else [])
 
 
@@ -277,7 +286,7 @@ def test_a_tombstone_that_was_not_due_proves_that_what_replaces_it_was_mapped() 
     # The tombstone went for the value at 4; so must have "b" at 1, which the one at 3 replaces.
     young = tombstone("a", offset=0, timestamp_ms=NOW_MS - 1)
     before = [young, *(record(key, "v", offset=offset) for offset, key in enumerate("bcba", 1))]
-    outcome = judge(before, before[1:], Bounds(Policy(now_ms=NOW_MS), known=STAMPS_TOLD))
+    outcome = judge(before, before[1:], Bounds(Policy(now_ms=NOW_MS), knowledge=STAMPS_TOLD))
     assert [(f.check, f.offset, f.severity) for f in outcome.findings] == [
         ("duplicate-left", 1, Severity.FINDING)
     ]
@@ -296,7 +305,7 @@ def test_a_map_that_took_the_last_key_reached_the_end(has_fixed_bound: bool) -> 
         Policy(now_ms=NOW_MS),
         uncleanable_offset=3,
         segments=((0, 210), (3, 70)),
-        known=replace(STAMPS_TOLD, has_fixed_bound=has_fixed_bound),
+        knowledge=replace(STAMPS_TOLD, has_fixed_bound=has_fixed_bound),
     )
     outcome = judge(before, before[1:], bounds)
     assert found(outcome, Severity.FINDING) == ({"keyless-left": 1} if has_fixed_bound else {})

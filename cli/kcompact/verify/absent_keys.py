@@ -29,14 +29,14 @@ class AbsentQuestion:
 def verify_absent(pairs: Pairs, question: AbsentQuestion) -> Outcome:
     """Look every key up in all logs of both dumps."""
     keys = tuple(dict.fromkeys(question.keys))
-    last: dict[_Seen, int] = {}
+    last: dict[_Kind, int] = {}
     for part in pairs.ask(lambda share: _last_offsets(share, keys)):
         last |= part
-    found: dict[bytes, list[KeyEvidence]] = {}
-    for key, log_id in dict.fromkeys((seen.key, seen.log_id) for seen in last):
-        found.setdefault(key, []).append(_evidence(key, log_id, last, question.logs))
-    evidence = tuple(_in_order(question.keys, found))
-    counts = Counter(str(one.verdict) for one in evidence)
+    by_key: dict[bytes, list[KeyEvidence]] = {}
+    for key, log_id in dict.fromkeys((kind.key, kind.log_id) for kind in last):
+        by_key.setdefault(key, []).append(_evidence(key, log_id, last, question.logs))
+    evidence = tuple(_in_order(question.keys, by_key))
+    counts = Counter(str(entry.verdict) for entry in evidence)
     return Outcome(
         mode="absent-keys",
         before=question.before_name,
@@ -48,7 +48,7 @@ def verify_absent(pairs: Pairs, question: AbsentQuestion) -> Outcome:
             for verdict in _WRONG
             if counts[verdict.value]
         ),
-        findings=tuple(_finding(one) for one in evidence if not one.verdict.is_gone),
+        findings=tuple(_finding(entry) for entry in evidence if not entry.verdict.is_gone),
         facts={verdict.value: counts[verdict.value] for verdict in KeyVerdict},
         evidence=evidence,
         sha256=question.sha256,
@@ -58,7 +58,7 @@ def verify_absent(pairs: Pairs, question: AbsentQuestion) -> Outcome:
 _WRONG = (KeyVerdict.PRESENT, KeyVerdict.VALUE_LEFT)
 
 
-class _Seen(NamedTuple):
+class _Kind(NamedTuple):
     """Records of one key in one log of one dump: its values, or its tombstones."""
 
     key: bytes
@@ -67,35 +67,35 @@ class _Seen(NamedTuple):
     is_tombstone: bool
 
 
-def _last_offsets(share: Share, keys: tuple[bytes, ...]) -> dict[_Seen, int]:
+def _last_offsets(share: Share, keys: tuple[bytes, ...]) -> dict[_Kind, int]:
     """The last offset of each kind of record that some keys have in a share (AFTER alone counts once)."""
-    wanted = pa.array(keys, pa.binary())
-    found: dict[_Seen, int] = {}
+    array = pa.array(keys, pa.binary())
+    offsets: dict[_Kind, int] = {}
     for in_after, rows in ((False, share[0]), (True, share[1])):
-        there = rows.filter(pc.and_(pc.is_in(rows["key"], value_set=wanted), pc.invert(rows["is_control"])))
-        groups = there.group_by(["key", "log_id", "is_tombstone"]).aggregate([("offset", "max")])
+        key_rows = rows.filter(pc.and_(pc.is_in(rows["key"], value_set=array), pc.invert(rows["is_control"])))
+        groups = key_rows.group_by(["key", "log_id", "is_tombstone"]).aggregate([("offset", "max")])
         for row in groups.to_pylist():
-            seen = _Seen(row["key"], row["log_id"], in_after, row["is_tombstone"])
-            found[seen] = row["offset_max"]
-    return found
+            kind = _Kind(row["key"], row["log_id"], in_after, row["is_tombstone"])
+            offsets[kind] = row["offset_max"]
+    return offsets
 
 
-def _evidence(key: bytes, log_id: int, last: Mapping[_Seen, int], logs: Mapping[int, Log]) -> KeyEvidence:
-    value, left = (last.get(_Seen(key, log_id, in_after, False)) for in_after in (False, True))
-    deleted, tombstone_left = (last.get(_Seen(key, log_id, in_after, True)) for in_after in (False, True))
-    if left is not None:
-        ends_deleted = tombstone_left is not None and tombstone_left > left
+def _evidence(key: bytes, log_id: int, last: Mapping[_Kind, int], logs: Mapping[int, Log]) -> KeyEvidence:
+    value_before, value_after = (last.get(_Kind(key, log_id, after, False)) for after in (False, True))
+    tombstone_before, tombstone_after = (last.get(_Kind(key, log_id, after, True)) for after in (False, True))
+    if value_after is not None:
+        ends_deleted = tombstone_after is not None and tombstone_after > value_after
         verdict = KeyVerdict.VALUE_LEFT if ends_deleted else KeyVerdict.PRESENT
     else:
-        verdict = KeyVerdict.ABSENT if tombstone_left is None else KeyVerdict.TOMBSTONE_ONLY
+        verdict = KeyVerdict.ABSENT if tombstone_after is None else KeyVerdict.TOMBSTONE_ONLY
     topic, partition = logs[log_id]
     return KeyEvidence(
         key=key,
         topic=topic,
         partition=partition,
-        last_value_offset=_latest(value, left),
-        tombstone_offset=_latest(deleted, tombstone_left),
-        value_left_offset=left,
+        last_value_offset=_latest(value_before, value_after),
+        tombstone_offset=_latest(tombstone_before, tombstone_after),
+        value_left_offset=value_after,
         verdict=verdict,
     )
 
@@ -104,10 +104,10 @@ def _latest(*offsets: int | None) -> int | None:
     return max((offset for offset in offsets if offset is not None), default=None)
 
 
-def _in_order(keys: Iterable[bytes], found: dict[bytes, list[KeyEvidence]]) -> Iterable[KeyEvidence]:
+def _in_order(keys: Iterable[bytes], by_key: dict[bytes, list[KeyEvidence]]) -> Iterable[KeyEvidence]:
     for key in dict.fromkeys(keys):
         never = [KeyEvidence(key, KeyVerdict.ABSENT)]
-        yield from sorted(found.get(key, never), key=lambda one: (one.topic or "", one.partition or 0))
+        yield from sorted(by_key.get(key, never), key=lambda entry: (entry.topic or "", entry.partition or 0))
 
 
 def _finding(evidence: KeyEvidence) -> Finding:

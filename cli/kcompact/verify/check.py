@@ -27,20 +27,20 @@ class Check:
 
     ``finds`` is a condition on rows; ``is_certain`` says of which of them it is known that no broker can have
     left them so: the others are notes. ``is_loss``: what is found are records that are missing, which an
-    option that was not given might explain. ``expected`` and ``found`` say in a few words what should be
+    option that was not given might explain. ``expected`` and ``actual`` say in a few words what should be
     there and what is: text with the row's attributes in braces, or a function.
     """
 
     name: str
     finds: "Callable[[Suspects], Flags]"
     expected: "str | Callable[[SuspectRow], str]"
-    found: "str | Callable[[SuspectRow], str]"
+    actual: "str | Callable[[SuspectRow], str]"
     is_certain: "Callable[[Suspects], Flags] | None" = None
     is_loss: bool = False
 
     def words(self, row: "SuspectRow") -> tuple[str, str]:
         """The expected and the actual record of a row that this check found."""
-        return _say(self.expected, row), _say(self.found, row)
+        return _say(self.expected, row), _say(self.actual, row)
 
 
 def no_rows(suspects: "Suspects") -> Flags:

@@ -11,7 +11,7 @@ from kcompact.verify.classification.log_facts import LogFacts, all_facts
 from kcompact.verify.classification.suspects import Suspects
 from kcompact.verify.findings import find, in_order, tallies_of, together
 from kcompact.verify.outcome import Outcome, VerifiedLog
-from kcompact.verify.pipeline import Asked, facts_of_share, find_affected_pairs
+from kcompact.verify.pipeline import Classifier, facts_of_share, find_affected_pairs
 from kcompact.verify.question import Question
 from kcompact.verify.rows.disorder import Disorder
 from kcompact.verify.rows.key_history import NEVER
@@ -28,49 +28,49 @@ def verify_compacted(pairs: Pairs, question: Question, rules: Rules, disorder: D
     """
     question = replace(question, is_strict=True)
     affected = find_affected_pairs(pairs, rules)
-    asked = Asked(question, rules.lookups, affected.arrivals)
-    parts = affected.pairs.ask(lambda share: facts_of_share(asked, share))
+    classifier = Classifier(question, rules.lookups, affected.arrivals)
+    parts = affected.pairs.ask(lambda share: facts_of_share(classifier, share))
     facts = all_facts(parts, affected.logs)
     bounds = {log_id: question.bounds.get(log_id, Bounds()) for log_id in facts}
     ends = {log_id: _end(facts[log_id], bounds[log_id]) for log_id in facts}
-    known = {
+    known_logs = {
         i: known_log(facts[i], Reading(is_end_given=True, limit_offset=ends[i]), bounds[i], BEFORE_ALL)
         for i in facts
     }
-    taken = affected.taken
-    found = together(
+    rows = affected.taken_rows
+    result = together(
         [
-            disorder.found,
+            disorder.result,
             *affected.pairs.ask(
-                lambda share: find(Suspects(asked.classified(share, known), ends, taken, question))
+                lambda share: find(Suspects(classifier.rows(share, known_logs), ends, rows, question))
             ),
         ],
         question,
     )
-    left = affected.pairs.ask(lambda share: _left(asked.classified(share, known)))
+    counts = affected.pairs.ask(lambda share: _later_counts(classifier.rows(share, known_logs)))
     return Outcome(
         mode="compacted",
         before=(),
         after=question.after_name,
         now_ms=question.now_ms,
         checks=CHECK_NAMES,
-        tallies=tallies_of(found, question),
-        findings=in_order(found, question),
+        tallies=tallies_of(result, question),
+        findings=in_order(result, question),
         logs=tuple(
             _verified_log(question, facts[log_id], ends[log_id])
             for log_id in sorted(facts, key=question.logs.__getitem__)
         ),
-        assumed=tuple(_later(sum(one for one, _ in left), sum(one for _, one in left))),
+        assumed=tuple(_later(sum(n for n, _ in counts), sum(n for _, n in counts))),
     )
 
 
 def _end(facts: LogFacts, bounds: Bounds) -> int:
     """Up to where a log is to be compacted."""
-    known = (facts.before_end_offset, bounds.checkpoint_offset, bounds.cleaned_before_offset)
-    return min(bound for bound in known if bound is not None)
+    ends = (facts.before_end_offset, bounds.checkpoint_offset, bounds.cleaned_before_offset)
+    return min(bound for bound in ends if bound is not None)
 
 
-def _left(classified: ClassifiedRows) -> tuple[int, int]:
+def _later_counts(classified: ClassifiedRows) -> tuple[int, int]:
     """How many records may go later, though not now: for a later one of their key, and tombstones."""
     next_offset = classified.history.next_offset
     waits = classified.rows.is_data & (next_offset != NEVER) & (next_offset >= classified.limit_offset)

@@ -21,32 +21,32 @@ Place = tuple[str, int, Severity]
 
 
 @dataclass(frozen=True)
-class Found:
+class Findings:
     """Findings by place: their number, and the first of them by offset."""
 
     counts: Counter[Place] = field(default_factory=Counter)
     findings: dict[Place, list[Finding]] = field(default_factory=dict)
 
-    def plus(self, other: "Found") -> "Found":
+    def plus(self, other: "Findings") -> "Findings":
         """Both; perhaps more of each than are to be named."""
         findings = {place: list(some) for place, some in self.findings.items()}
         for place, some in other.findings.items():
             findings.setdefault(place, []).extend(some)
-        return Found(self.counts + other.counts, findings)
+        return Findings(self.counts + other.counts, findings)
 
 
-def find(suspects: Suspects) -> Found:
+def find(suspects: Suspects) -> Findings:
     """All that the checks find in the rows of some keys."""
-    found = Found()
+    result = Findings()
     for check in ROW_CHECKS:
         rows = np.flatnonzero(check.finds(suspects))
         for severity, some in _by_severity(check, suspects, rows):
             for log_id, at in rows_of_logs(suspects.rows.log_id[some]):
                 place = (check.name, log_id, severity)
-                found.counts[place] = len(at)
+                result.counts[place] = len(at)
                 first = _first(some[at], suspects)
-                found.findings[place] = [_finding(check, suspects, place, row) for row in first]
-    return found
+                result.findings[place] = [_finding(check, suspects, place, row) for row in first]
+    return result
 
 
 def _by_severity(check: Check, suspects: Suspects, rows: Longs) -> Iterator[tuple[Severity, Longs]]:
@@ -61,28 +61,28 @@ def _by_severity(check: Check, suspects: Suspects, rows: Longs) -> Iterator[tupl
     yield Severity.FINDING, rows[certain & ~explained]
 
 
-def together(parts: Iterable[Found], question: Question) -> Found:
+def together(parts: Iterable[Findings], question: Question) -> Findings:
     """The findings of all shares."""
-    whole = reduce(Found.plus, parts, Found())
+    whole = reduce(Findings.plus, parts, Findings())
     findings = {
-        place: sorted(some, key=lambda one: one.offset or 0)[: question.max_findings]
+        place: sorted(some, key=lambda finding: finding.offset or 0)[: question.max_findings]
         for place, some in whole.findings.items()
     }
-    return Found(whole.counts, findings)
+    return Findings(whole.counts, findings)
 
 
-def tallies_of(found: Found, question: Question) -> tuple[Tally, ...]:
+def tallies_of(result: Findings, question: Question) -> tuple[Tally, ...]:
     """The numbers of all findings: by check, then log."""
     return tuple(
-        Tally(place[0], place[2], found.counts[place], *question.logs[place[1]])
+        Tally(place[0], place[2], result.counts[place], *question.logs[place[1]])
         for place in _places(question)
-        if found.counts[place]
+        if result.counts[place]
     )
 
 
-def in_order(found: Found, question: Question) -> tuple[Finding, ...]:
+def in_order(result: Findings, question: Question) -> tuple[Finding, ...]:
     """The findings: those that make the exit code first, then by check, log and offset."""
-    return tuple(one for place in _places(question) for one in found.findings.get(place, ()))
+    return tuple(finding for place in _places(question) for finding in result.findings.get(place, ()))
 
 
 def _places(question: Question) -> Iterator[Place]:
@@ -103,7 +103,7 @@ def _finding(check: Check, suspects: Suspects, place: Place, at: int) -> Finding
     is_certain = check.is_certain is None or bool(check.is_certain(suspects)[at])
     row = suspects.row(at, is_certain=is_certain)
     topic, partition = question.logs[place[1]]
-    expected, found = check.words(row)
+    expected, actual = check.words(row)
     remedy = None
     if severity is Severity.UNDECIDED:
         now_ms = int(suspects.classified.of_log("now_ms")[at])
@@ -116,7 +116,7 @@ def _finding(check: Check, suspects: Suspects, place: Place, at: int) -> Finding
         offset=row.offset,
         key=row.key,
         expected=expected,
-        found=found,
+        found=actual,
         found_key=row.found_key,
         remedy=remedy,
     )

@@ -6,7 +6,7 @@ from kcompact.verify.check import Severity
 from kcompact.verify.checks.missing_log import CHECK
 from kcompact.verify.classification.log_facts import LogFacts
 from kcompact.verify.classification.remedies import RETENTION_REMEDY
-from kcompact.verify.findings import Found, Place
+from kcompact.verify.findings import Findings, Place
 from kcompact.verify.outcome import Finding
 from kcompact.verify.question import Question
 
@@ -16,30 +16,31 @@ WHOLE_LOG_REMEDY = (
 )
 
 
-def without_missing_logs(found: Found, facts: Mapping[int, LogFacts], question: Question) -> Found:
+def without_missing_logs(result: Findings, facts: Mapping[int, LogFacts], question: Question) -> Findings:
     """The findings, with one in place of all those of each log of which AFTER has no record."""
-    gone = [log_id for log_id, one in facts.items() if not one.records_after]
-    left = Found()
-    for place, count in found.counts.items():
+    gone = [log_id for log_id, log in facts.items() if not log.records_after]
+    new_result = Findings()
+    for place, count in result.counts.items():
         if place[1] not in gone:
-            left.counts[place] = count
-            left.findings[place] = found.findings.get(place, [])
+            new_result.counts[place] = count
+            new_result.findings[place] = result.findings.get(place, [])
     topics = {topic for log_id, (topic, _) in question.logs.items() if log_id in facts and log_id not in gone}
     for log_id in gone:
-        places = [place for place in found.counts if place[1] == log_id]
+        places = [place for place in result.counts if place[1] == log_id]
         if places:
-            one = _missing_log(found, places, question, topic_is_gone=question.logs[log_id][0] not in topics)
-            left.counts[CHECK.name, log_id, one.severity] = 1
-            left.findings[CHECK.name, log_id, one.severity] = [one]
-    return left
+            finding = _finding(result, places, question, topic_is_gone=question.logs[log_id][0] not in topics)
+            new_result.counts[CHECK.name, log_id, finding.severity] = 1
+            new_result.findings[CHECK.name, log_id, finding.severity] = [finding]
+    return new_result
 
 
-def _missing_log(found: Found, places: list[Place], question: Question, *, topic_is_gone: bool) -> Finding:
+def _finding(result: Findings, places: list[Place], question: Question, *, topic_is_gone: bool) -> Finding:
     topic, partition = question.logs[places[0][1]]
     losses = [place for place in places if place[2] is not Severity.NOTE] or places
     is_undecided = all(place[2] is Severity.UNDECIDED for place in losses)
-    remedies = [one.remedy for place in losses for one in found.findings.get(place, ()) if one.remedy]
-    keys = sum(found.counts[place] for place in losses)
+    findings = [finding for place in losses for finding in result.findings.get(place, ())]
+    remedies = [finding.remedy for finding in findings if finding.remedy]
+    keys = sum(result.counts[place] for place in losses)
     missing = f"{topic} at all, nor {topic}-{partition}" if topic_is_gone else f"{topic}-{partition}"
     return Finding(
         check=CHECK.name,

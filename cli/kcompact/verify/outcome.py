@@ -116,15 +116,15 @@ class Outcome:
     @property
     def counts(self) -> dict[str, int]:
         """How often each check found something, of any severity; every check is there."""
-        found = Counter(dict.fromkeys(self.checks, 0))
+        totals = Counter(dict.fromkeys(self.checks, 0))
         for tally in self.tallies:
-            found[tally.check] += tally.count
-        return dict(found)
+            totals[tally.check] += tally.count
+        return dict(totals)
 
     def counts_of(self, severity: Severity) -> dict[str, int]:
         """How often each check found something of a severity; only those that did, in the order of checks."""
-        found = Counter[str]()
+        totals = Counter[str]()
         for tally in self.tallies:
             if tally.severity is severity:
-                found[tally.check] += tally.count
-        return {name: found[name] for name in self.checks if found[name]}
+                totals[tally.check] += tally.count
+        return {name: totals[name] for name in self.checks if totals[name]}

@@ -31,20 +31,20 @@ from kcompact.verify.question import Question
 from kcompact.verify.rows.disorder import Disorder
 from kcompact.verify.rows.key_history import history_of
 from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, Longs, key_rows
-from kcompact.verify.rows.pairs import Pairs, Share, Sifted
+from kcompact.verify.rows.pairs import Pairs, Share, Sifting
 from kcompact.verify.rows.unaffected_keys import (
     Rules,
     Unaffected,
     UnaffectedLog,
     added_up,
     find_unaffected,
-    taken_rows,
+    taken_flags,
 )
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The inputs of every look at a share. Picklable.
+class Classifier:
+    """Classifies the rows of shares. Picklable.
 
     ``arrivals`` are places (log_id, offset) of AFTER's records that BEFORE does not have there under their
     key.
@@ -54,45 +54,45 @@ class Asked:
     lookups: Mapping[int, Lookup]
     arrivals: Longs
 
-    def classified(self, share: Share, known: Mapping[int, KnownLog]) -> ClassifiedRows:
+    def rows(self, share: Share, known_logs: Mapping[int, KnownLog]) -> ClassifiedRows:
         """The rows of a share, judged."""
         rows = key_rows(*share, self.question.compared, self.lookups)
-        return ClassifiedRows(rows, history_of(rows), taken_rows(rows, self.arrivals), known)
+        return ClassifiedRows(rows, history_of(rows), taken_flags(rows, self.arrivals), known_logs)
 
 
 @dataclass(frozen=True)
 class AffectedPairs:
     """The pairs that are left to be judged, and figures of the keys that are not.
 
-    ``taken`` are BEFORE's index rows at the place of an arrival of another key.
+    ``taken_rows`` are BEFORE's index rows at the place of an arrival of another key.
     """
 
     pairs: Pairs
     logs: Mapping[int, UnaffectedLog]
     arrivals: Longs
-    taken: pa.Table
+    taken_rows: pa.Table
 
 
 def find_affected_pairs(
-    pairs: Pairs, rules: Rules, known: Mapping[int, UnaffectedLog] = MappingProxyType({})
+    pairs: Pairs, rules: Rules, settled_logs: Mapping[int, UnaffectedLog] = MappingProxyType({})
 ) -> AffectedPairs:
-    """Settle all keys that can be; ``known`` are figures of keys that ``pairs`` lacks, by log id."""
-    shares, left = _sift(pairs, rules, None)
+    """Settle all keys that can be; ``settled_logs`` are figures of keys that ``pairs`` lacks, by log id."""
+    shares, affected_pairs = _sift(pairs, rules, None)
     arrivals = np.concatenate([unaffected.arrivals for unaffected, _ in shares])
     if len(arrivals):
         # A key that BEFORE has where AFTER has another one is not settled: once more, knowing them.
-        shares, left = _sift(pairs, rules, arrivals)
-    logs = added_up([known, *(unaffected.logs for unaffected, _ in shares)])
-    return AffectedPairs(left, logs, arrivals, pa.concat_tables([taken for _, taken in shares]))
+        shares, affected_pairs = _sift(pairs, rules, arrivals)
+    logs = added_up([settled_logs, *(unaffected.logs for unaffected, _ in shares)])
+    return AffectedPairs(affected_pairs, logs, arrivals, pa.concat_tables([rows for _, rows in shares]))
 
 
 def _sift(
     pairs: Pairs, rules: Rules, arrivals: Longs | None
 ) -> tuple[list[tuple[Unaffected, pa.Table]], Pairs]:
-    def look(share: Share) -> Sifted:
+    def look(share: Share) -> Sifting:
         unaffected = find_unaffected(*share, rules, arrivals)
-        taken = share[0].take(pa.array(unaffected.taken))
-        return Sifted((unaffected.figures_only(), taken), unaffected.rest_before, unaffected.rest_after)
+        taken_rows = share[0].take(pa.array(unaffected.taken_at))
+        return Sifting((unaffected.figures_only(), taken_rows), unaffected.rest_before, unaffected.rest_after)
 
     return pairs.sift(look)
 
@@ -102,41 +102,41 @@ def verify_compaction(
     question: Question,
     rules: Rules,
     disorder: Disorder,
-    known: Mapping[int, UnaffectedLog] = MappingProxyType({}),
+    settled_logs: Mapping[int, UnaffectedLog] = MappingProxyType({}),
 ) -> Outcome:
     """Compare two dumps, in neither of which an offset of a log occurs twice any more.
 
-    ``disorder`` was found before that, and so was what is ``known`` of settled keys that ``pairs`` lacks, by
-    log id. Raises InputError where BEFORE contradicts itself.
+    ``disorder`` was found before that, and so were ``settled_logs``: by log id, the figures of settled keys
+    that ``pairs`` lacks. Raises InputError where BEFORE contradicts itself.
     """
     disorder.require_one_truth(question)
-    affected = find_affected_pairs(pairs, rules, known)
-    unaffected, left = affected.logs, affected.pairs
-    asked = Asked(question, rules.lookups, affected.arrivals)
-    facts = all_facts(left.ask(lambda share: facts_of_share(asked, share)), unaffected)
+    affected = find_affected_pairs(pairs, rules, settled_logs)
+    unaffected, affected_pairs = affected.logs, affected.pairs
+    classifier = Classifier(question, rules.lookups, affected.arrivals)
+    facts = all_facts(affected_pairs.ask(lambda share: facts_of_share(classifier, share)), unaffected)
     bounds = {log_id: question.bounds.get(log_id, Bounds()) for log_id in facts}
     readings = {log_id: reading_of(facts[log_id], bounds[log_id]) for log_id in facts}
-    expired = expired_end_offsets(left, facts, bounds)
+    expired = expired_end_offsets(affected_pairs, facts, bounds)
     known_logs = {i: known_log(facts[i], readings[i], bounds[i], expired.get(i, BEFORE_ALL)) for i in facts}
-    sums = _together(left.ask(lambda share: _summed(asked.classified(share, known_logs), bounds)))
+    sums = _together(affected_pairs.ask(lambda share: _summed(classifier.rows(share, known_logs), bounds)))
     removed = _with_unaffected(sums.removed, unaffected, bounds)
     logs = {
         log_id: _verified_log(question, facts[log_id], readings[log_id], removed.get(log_id, {}))
         for log_id in sorted(facts, key=question.logs.__getitem__)
     }
-    found = disorder.found
+    result = disorder.result
     ends = {log_id: log.cleaned_end_offset for log_id, log in logs.items()}
     evidence = _evidence(sums, unaffected, bounds, readings, facts)
     if any(
         offset < max(ends[log_id], *_proven_ends(evidence[log_id], ends[log_id]))
         for log_id, offset in sums.doubtful_from_offset.items()
     ):
-        taken = affected.taken
-        parts = left.ask(
-            lambda share: find(Suspects(asked.classified(share, known_logs), ends, taken, question, evidence))
+        rows = affected.taken_rows
+        parts = affected_pairs.ask(
+            lambda share: find(Suspects(classifier.rows(share, known_logs), ends, rows, question, evidence))
         )
-        found = without_missing_logs(together([found, *parts], question), facts, question)
-    tallies = tallies_of(found, question)
+        result = without_missing_logs(together([result, *parts], question), facts, question)
+    tallies = tallies_of(result, question)
     return Outcome(
         mode="compaction",
         before=question.before_name,
@@ -144,16 +144,17 @@ def verify_compaction(
         now_ms=question.now_ms,
         checks=CHECK_NAMES,
         tallies=tallies,
-        findings=in_order(found, question),
+        findings=in_order(result, question),
         logs=tuple(logs.values()),
         assumed=assumptions(question, logs, tallies, disorder.repeated_before),
     )
 
 
-def facts_of_share(asked: Asked, share: Share) -> dict[int, LogFacts]:
+def facts_of_share(classifier: Classifier, share: Share) -> dict[int, LogFacts]:
     """Figures of the logs of a share, by log id."""
-    rows = key_rows(*share, asked.question.compared, asked.lookups)
-    return facts_of(rows, history_of(rows), taken_rows(rows, asked.arrivals), asked.question.bounds)
+    rows = key_rows(*share, classifier.question.compared, classifier.lookups)
+    is_taken = taken_flags(rows, classifier.arrivals)
+    return facts_of(rows, history_of(rows), is_taken, classifier.question.bounds)
 
 
 @dataclass(frozen=True)
@@ -201,11 +202,11 @@ def _together(parts: Iterable[Sums]) -> Sums:
     for part in parts:
         for log_id, removed in part.removed.items():
             of_log = whole.removed.setdefault(log_id, {})
-            for reason, one in removed.items():
-                of_log[reason] = of_log[reason].plus(one) if reason in of_log else one
+            for reason, removal in removed.items():
+                of_log[reason] = of_log[reason].plus(removal) if reason in of_log else removal
         for log_id, offset in part.doubtful_from_offset.items():
-            known = whole.doubtful_from_offset.get(log_id, BEHIND_ALL)
-            whole.doubtful_from_offset[log_id] = min(known, offset)
+            from_offset = whole.doubtful_from_offset.get(log_id, BEHIND_ALL)
+            whole.doubtful_from_offset[log_id] = min(from_offset, offset)
         for log_id, evidence in part.evidence.items():
             whole.evidence[log_id] = whole.evidence.get(log_id, Evidence()).plus(evidence)
     return whole
@@ -224,8 +225,8 @@ def _with_unaffected(
         ends = [row[0 if gone else 1] + 1 for row, gone in zip(log.tombstones, due, strict=True)]
         ends += [] if log.needed_end_offset is None else [log.needed_end_offset]
         of_log = removed.setdefault(log_id, {})
-        known = of_log.get(SUPERSEDED, Removed(0, BEFORE_ALL))
-        of_log[SUPERSEDED] = known.plus(Removed(log.removed, max(ends, default=BEFORE_ALL)))
+        removal = of_log.get(SUPERSEDED, Removed(0, BEFORE_ALL))
+        of_log[SUPERSEDED] = removal.plus(Removed(log.removed, max(ends, default=BEFORE_ALL)))
     return removed
 
 
@@ -237,7 +238,7 @@ def _evidence(
     facts: Mapping[int, LogFacts],
 ) -> dict[int, Evidence]:
     """The certain facts about every log: from its removals, and from what is known of it."""
-    found = {}
+    by_log = {}
     for log_id, reading in readings.items():
         whole = sums.evidence.get(log_id, Evidence())
         first_kept = facts[log_id].first_kept_tombstone
@@ -248,14 +249,14 @@ def _evidence(
         whole = whole.reaching(first_kept)
         if not reading.is_end_given:
             whole = whole.ending_at(bounds[log_id].round_end_offset)
-        first_dirty = bounds[log_id].known.first_dirty_offset
+        first_dirty = bounds[log_id].knowledge.first_dirty_offset
         if first_dirty is not None and reading.is_certain and not reading.is_end_given:
             whole = replace(whole, first_dirty_at_most=min(first_dirty, whole.first_dirty_at_most))
         checkpoint = bounds[log_id].checkpoint_offset
         if bounds[log_id].checkpoint_is_end and checkpoint is not None and whole.mapped_up_to != BEFORE_ALL:
             whole = replace(whole, mapped_up_to=max(whole.mapped_up_to, checkpoint - 1))
-        found[log_id] = whole
-    return found
+        by_log[log_id] = whole
+    return by_log
 
 
 def _proven_ends(evidence: Evidence, nothing: int) -> tuple[int, int]:
@@ -270,7 +271,7 @@ def _verified_log(
 ) -> VerifiedLog:
     topic, partition = question.logs[facts.log_id]
     bounds = question.bounds.get(facts.log_id, Bounds())
-    needed = max((one.needed_end_offset for one in removed.values()), default=BEFORE_ALL)
+    needed = max((removal.needed_end_offset for removal in removed.values()), default=BEFORE_ALL)
     return VerifiedLog(
         topic=topic,
         partition=partition,

@@ -19,7 +19,7 @@ KeyState = Mapping[str, Any]
 """One key in both dumps: a row of ``compared_keys``, with ``a_place`` and ``b_place``."""
 
 
-def _found_instead(state: KeyState) -> str:
+def _instead(state: KeyState) -> str:
     if state["b_offset"] is None:
         return "no record of this key in B"
     return f"the key deleted by the tombstone at {state['b_place']}"
@@ -45,12 +45,12 @@ class StateCheck:
     name: str
     finds: Callable[[StateColumns], Flags]
     expected: str
-    found: str | Callable[[KeyState], str]
+    actual: str | Callable[[KeyState], str]
 
     def words(self, state: KeyState) -> tuple[str, str]:
         """The expected and the actual record of a key that this check found."""
-        found = self.found.format_map(state) if isinstance(self.found, str) else self.found(state)
-        return self.expected.format_map(state), found
+        actual = self.actual.format_map(state) if isinstance(self.actual, str) else self.actual(state)
+        return self.expected.format_map(state), actual
 
 
 STATE_CHECKS = (
@@ -58,31 +58,31 @@ STATE_CHECKS = (
         name="missing-key",
         finds=lambda keys: keys.a_lives & ~keys.b_lives,
         expected="A's value, of {a_place}",
-        found=_found_instead,
+        actual=_instead,
     ),
     StateCheck(
         name="stale-value",
         finds=lambda keys: keys.a_lives & keys.b_lives & ~keys.is_equal & keys.is_old_value,
         expected="A's value, of {a_place}",
-        found="an older value of A's, at {b_place}",
+        actual="an older value of A's, at {b_place}",
     ),
     StateCheck(
         name="different-value",
         finds=lambda keys: keys.a_lives & keys.b_lives & ~keys.is_equal & ~keys.is_old_value,
         expected="A's value, of {a_place}",
-        found="another value, at {b_place}",
+        actual="another value, at {b_place}",
     ),
     StateCheck(
         name="key-resurrected",
         finds=lambda keys: keys.b_lives & keys.a_is_deleted,
         expected="the key deleted, by the tombstone at {a_place}",
-        found="a value at {b_place}",
+        actual="a value at {b_place}",
     ),
     StateCheck(
         name="unexpected-key",
         finds=lambda keys: keys.b_lives & ~keys.in_a,
         expected="no record of this key",
-        found="a value at {b_place}",
+        actual="a value at {b_place}",
     ),
 )
 
@@ -123,9 +123,9 @@ def verify_state(pairs: Pairs, question: StateQuestion) -> Outcome:
     spaces, most = question.space_numbers(), question.max_findings
     parts = pairs.ask(lambda share: _compare(share, spaces, most))
     counts, facts = Counter[str](), Counter[str]()
-    for found, of_share, _ in parts:
-        counts.update(found)
-        facts.update(of_share)
+    for share_counts, share_facts, _ in parts:
+        counts.update(share_counts)
+        facts.update(share_facts)
     return Outcome(
         mode="state",
         before=question.names[0],
@@ -138,7 +138,7 @@ def verify_state(pairs: Pairs, question: StateQuestion) -> Outcome:
             if counts[check.name]
         ),
         findings=tuple(_first_findings([row for *_, rows in parts for row in rows], question)),
-        assumed=tuple(_said(question, facts)),
+        assumed=tuple(_assumptions(question, facts)),
         facts={name: facts[name] for name in _FACTS},
     )
 
@@ -227,15 +227,15 @@ def _state_columns(rows: pa.Table) -> StateColumns:
 
 def _flags(column: pa.ChunkedArray) -> Flags:
     """Null is false."""
-    found: Flags = pc.fill_null(column, False).to_numpy()
-    return found
+    flags: Flags = pc.fill_null(column, False).to_numpy()
+    return flags
 
 
 def _first_findings(rows: list[dict[str, Any]], question: StateQuestion) -> Iterator[Finding]:
     rows = sorted(rows, key=lambda row: [row[name] for name in _FINDING_ORDER])
     for check in STATE_CHECKS:
-        found = [row for row in rows if row["check"] == check.name]
-        yield from (_finding(check, row, question) for row in found[: question.max_findings])
+        check_rows = [row for row in rows if row["check"] == check.name]
+        yield from (_finding(check, row, question) for row in check_rows[: question.max_findings])
 
 
 def _finding(check: StateCheck, row: Mapping[str, Any], question: StateQuestion) -> Finding:
@@ -243,7 +243,7 @@ def _finding(check: StateCheck, row: Mapping[str, Any], question: StateQuestion)
         "a_place": _place(question.logs_a, row["a_log_id"], row["a_offset"]),
         "b_place": _place(question.logs_b, row["b_log_id"], row["b_offset"]),
     }
-    expected, found = check.words({**row, **places})
+    expected, actual = check.words({**row, **places})
     in_a = row["a_offset"] is not None
     topic, partition = question.logs_a[row["a_log_id"]] if in_a else question.logs_b[row["b_log_id"]]
     return Finding(
@@ -254,7 +254,7 @@ def _finding(check: StateCheck, row: Mapping[str, Any], question: StateQuestion)
         offset=row["offset"],
         key=row["key"],
         expected=expected,
-        found=found,
+        found=actual,
     )
 
 
@@ -265,14 +265,14 @@ def _place(logs: dict[int, Log], log_id: int | None, offset: int | None) -> str 
     return f"{topic}-{partition}@{offset}"
 
 
-def _said(question: StateQuestion, facts: Mapping[str, int]) -> list[str]:
-    said = []
+def _assumptions(question: StateQuestion, facts: Mapping[str, int]) -> list[str]:
+    notes = []
     topics = [sorted({topic for topic, _ in some.values()}) for some in (question.logs_a, question.logs_b)]
     if len(topics[0]) == len(topics[1]) == 1 and topics[0] != topics[1]:
-        said.append(f"{topics[0][0]} in A is compared with {topics[1][0]} in B: each dump holds one topic")
+        notes.append(f"{topics[0][0]} in A is compared with {topics[1][0]} in B: each dump holds one topic")
     if facts["keys_in_several_partitions"]:
-        said.append(
+        notes.append(
             f"{facts['keys_in_several_partitions']:,} keys stand in several partitions of one dump: of these"
             " the partition with the youngest record of the key counts"
         )
-    return said
+    return notes

@@ -14,5 +14,5 @@ CHECK = Check(
     finds=lambda s: _is_aborted(s) & ((s.rows.offset < s.end_offset) | s.is_rewritten_for_certain),
     is_certain=lambda s: s.is_rewritten_for_certain,
     expected="no record: its transaction was aborted",
-    found="the aborted record",
+    actual="the aborted record",
 )

@@ -5,7 +5,7 @@ from kcompact.verify.classification.suspects import SuspectRow
 from kcompact.verify.rows.key_rows import NOWHERE
 
 
-def _found(row: SuspectRow) -> str:
+def _actual(row: SuspectRow) -> str:
     details = []
     if "timestamp" in row.changed:
         details.append(f"timestamp {row.after_timestamp_ms} for {row.timestamp_ms}")
@@ -19,5 +19,5 @@ CHECK = Check(
     name="changed-record",
     finds=lambda s: (s.rows.is_changed | (s.replaced_at != NOWHERE)) & ~s.moves.has_come,
     expected="the same record as in BEFORE",
-    found=_found,
+    actual=_actual,
 )

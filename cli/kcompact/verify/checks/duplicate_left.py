@@ -23,5 +23,5 @@ CHECK = Check(
     finds=_finds,
     is_certain=lambda s: s.is_replaced_for_certain,
     expected=_expected,
-    found="the older record",
+    actual="the older record",
 )

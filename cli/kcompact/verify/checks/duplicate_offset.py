@@ -6,5 +6,5 @@ CHECK = Check(
     name="duplicate-offset",
     finds=no_rows,  # ``disorder.sort_out`` does, before keys are looked at
     expected="one record at this offset",
-    found="several records",
+    actual="several records",
 )

@@ -18,6 +18,6 @@ CHECK = Check(
     name="key-resurrected",
     finds=_finds,
     expected="the key deleted by the tombstone at offset {offset}",
-    found="a value at offset {kept_offset}",
+    actual="a value at offset {kept_offset}",
     is_loss=True,
 )

@@ -15,5 +15,5 @@ CHECK = Check(
     finds=lambda s: _is_keyless(s) & ((s.rows.offset < s.end_offset) | s.is_mapped_for_certain),
     is_certain=lambda s: s.is_mapped_for_certain & ~s.keeps_keyless,
     expected="no record: it has no key (--null-keys keep: such records were to stay)",
-    found="a record without a key",
+    actual="a record without a key",
 )

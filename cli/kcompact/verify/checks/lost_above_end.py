@@ -26,6 +26,6 @@ CHECK = Check(
     name="lost-above-end",
     finds=_finds,
     expected=_expected,
-    found="no record",
+    actual="no record",
     is_loss=True,
 )

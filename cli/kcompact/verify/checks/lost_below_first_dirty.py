@@ -16,6 +16,6 @@ CHECK = Check(
     name="lost-below-first-dirty",
     finds=_finds,
     expected="this record: offset {next_offset} replaces it, but lies below the checkpoint",
-    found="no record",
+    actual="no record",
     is_loss=True,
 )

@@ -7,6 +7,6 @@ CHECK = Check(
     name="missing-key",
     finds=lambda s: s.is_lost_last_record & ~s.rows.is_tombstone & (s.history.kept_offset == NOTHING_KEPT),
     expected="the key's last value, at offset {offset}",
-    found="no record of this key",
+    actual="no record of this key",
     is_loss=True,
 )

@@ -6,5 +6,5 @@ CHECK = Check(
     name="missing-log",
     finds=no_rows,  # ``missing_logs.without_missing_logs`` does, from what is found of single keys
     expected="records of this partition",
-    found="none",
+    actual="none",
 )

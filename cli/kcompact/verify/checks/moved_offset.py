@@ -6,5 +6,5 @@ CHECK = Check(
     name="moved-offset",
     finds=lambda s: s.moves.has_come,
     expected="at {moved_from}, as in BEFORE",
-    found="the same key, value, timestamp and headers at this offset",
+    actual="the same key, value, timestamp and headers at this offset",
 )

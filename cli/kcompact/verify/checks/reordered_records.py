@@ -10,5 +10,5 @@ CHECK = Check(
     name="reordered-records",
     finds=no_rows,  # ``disorder.sort_out`` does, before keys are looked at
     expected="records of a partition in the order of their offsets",
-    found="a smaller offset behind a larger one",
+    actual="a smaller offset behind a larger one",
 )

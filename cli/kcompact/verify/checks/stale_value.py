@@ -7,7 +7,7 @@ CHECK = Check(
     name="stale-value",
     finds=lambda s: s.is_lost_last_record & ~s.rows.is_tombstone & (s.history.kept_offset != NOTHING_KEPT),
     expected="the key's last value, at offset {offset}",
-    found=lambda row: (
+    actual=lambda row: (
         f"an older {'tombstone' if row.kept_is_tombstone else 'value'}, at offset {row.kept_offset}"
     ),
     is_loss=True,

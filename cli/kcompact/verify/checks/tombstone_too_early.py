@@ -32,7 +32,7 @@ CHECK = Check(
     name="tombstone-too-early",
     finds=_finds,
     expected=_expected,
-    found="no tombstone",
+    actual="no tombstone",
     is_certain=lambda s: s.classified.is_lost | s.is_out_of_turn_for_certain,
     is_loss=True,
 )

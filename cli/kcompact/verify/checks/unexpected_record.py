@@ -17,5 +17,5 @@ CHECK = Check(
     name="unexpected-record",
     finds=lambda s: ~s.rows.in_before & (s.replaced_at == NOWHERE) & ~s.moves.has_come,
     expected=_expected,
-    found=lambda row: "a tombstone" if row.after_is_tombstone else "a record",
+    actual=lambda row: "a tombstone" if row.after_is_tombstone else "a record",
 )

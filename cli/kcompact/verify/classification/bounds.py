@@ -59,27 +59,27 @@ class Bounds:
     checkpoint_is_end: bool | None = None  # whether it was taken after the cleaning; None: unknown
     segments: tuple[tuple[int, int], ...] = ()  # base offset and bytes, ascending; empty: not known
     is_bound_estimated: bool = False  # uncleanable_offset comes from segments that nothing but configs tell
-    known: Knowledge = NOTHING_KNOWN
+    knowledge: Knowledge = NOTHING_KNOWN
 
     @property
     def certain_from_offset(self) -> int:
         """No record from here on can be aborted data that nobody told of: its marker would leave a gap."""
-        if self.known.tells_transactions or self.known.last_missing_offset is None:
+        if self.knowledge.tells_transactions or self.knowledge.last_missing_offset is None:
             return BEFORE_ALL
-        return self.known.last_missing_offset
+        return self.knowledge.last_missing_offset
 
     @property
     def assumes_no_transactions(self) -> bool:
         """Whether only the lack of gaps speaks against aborted data; a marker may lie behind BEFORE."""
-        known = self.known
-        return known.last_missing_offset is None and not known.tells_transactions and not known.tells_log_end
+        facts = self.knowledge
+        return facts.last_missing_offset is None and not facts.tells_transactions and not facts.tells_log_end
 
     @property
     def front_end_offset(self) -> int:
         """Retention took nothing from here on: it takes whole segments, in front of AFTER's first record."""
-        if "cleanup.policy" in self.known.configs and "delete" not in self.policy.cleanup_policy:
+        if "cleanup.policy" in self.knowledge.configs and "delete" not in self.policy.cleanup_policy:
             return BEFORE_ALL
-        first = self.known.after_first_offset
+        first = self.knowledge.after_first_offset
         if first is None:
             return BEHIND_ALL
         return max((base for base, _ in self.segments if base <= first), default=first)
@@ -87,14 +87,14 @@ class Bounds:
     @property
     def round_end_offset(self) -> int:
         """Where a round ends (exclusive) that no full map ends before; BEFORE_ALL: not known."""
-        is_known = self.known.has_fixed_bound and not self.is_bound_estimated
+        is_known = self.knowledge.has_fixed_bound and not self.is_bound_estimated
         end = self.cleaned_before_offset
         return BEFORE_ALL if end is None or not is_known else end
 
     @property
     def stamps_come_first(self) -> bool:
         """Whether a tombstone without a delete horizon is known to outlive the cleaning (R28)."""
-        return self.known.tells_horizons and self.known.has_one_round
+        return self.knowledge.tells_horizons and self.knowledge.has_one_round
 
     @property
     def stamps_ascend(self) -> bool:
@@ -102,7 +102,7 @@ class Bounds:
 
         Rounds rewrite from the log's start on, so the earlier one is stamped by the same round or before it.
         """
-        return self.known.tells_horizons and "delete.retention.ms" in self.known.configs
+        return self.knowledge.tells_horizons and "delete.retention.ms" in self.knowledge.configs
 
     @property
     def cleaned_before_offset(self) -> int | None:
@@ -115,7 +115,7 @@ class Bounds:
         is_open = self.checkpoint_offset is not None and self.checkpoint_is_end is None
         if is_open or self.log_start_offset is not None or "delete" in self.policy.cleanup_policy:
             return None
-        ends = [one for one in (self.cleaned_before_offset,) if one is not None]
+        ends = [end for end in (self.cleaned_before_offset,) if end is not None]
         if self.checkpoint_offset is None:
             return Replaceable(end_offset=min(ends, default=BEHIND_ALL))
         if self.checkpoint_is_end:

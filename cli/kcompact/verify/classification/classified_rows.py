@@ -69,30 +69,30 @@ def known_log(facts: LogFacts, reading: Reading, bounds: Bounds, expired_end_off
     """Everything together."""
     policy = bounds.policy
 
-    def known(value: int | None, nothing: int) -> int:
+    def number(value: int | None, nothing: int) -> int:
         return nothing if value is None else value
 
     return KnownLog(
         is_end_given=int(reading.is_end_given),
         is_reading_certain=int(reading.is_certain),
         is_bound_estimated=int(bounds.is_bound_estimated),
-        limit_offset=known(reading.limit_offset, BEHIND_ALL),
-        uncleanable_offset=known(bounds.cleaned_before_offset, BEHIND_ALL),
-        checkpoint_offset=known(bounds.checkpoint_offset, BEFORE_ALL),
-        log_start_offset=known(bounds.log_start_offset, BEFORE_ALL),
-        before_end_offset=known(facts.before_end_offset, 0),
+        limit_offset=number(reading.limit_offset, BEHIND_ALL),
+        uncleanable_offset=number(bounds.cleaned_before_offset, BEHIND_ALL),
+        checkpoint_offset=number(bounds.checkpoint_offset, BEFORE_ALL),
+        log_start_offset=number(bounds.log_start_offset, BEFORE_ALL),
+        before_end_offset=number(facts.before_end_offset, 0),
         front_end_offset=bounds.front_end_offset,
-        first_kept_tombstone=known(facts.first_kept_tombstone, BEHIND_ALL),
+        first_kept_tombstone=number(facts.first_kept_tombstone, BEHIND_ALL),
         now_ms=policy.now_ms,
         tombstones_due_ms=policy.now_ms - policy.delete_retention_ms,
-        records_expired_ms=known(policy.retained_from_ms, BEFORE_ALL),
+        records_expired_ms=number(policy.retained_from_ms, BEFORE_ALL),
         expired_end_offset=expired_end_offset,
         drops_tombstones=int(policy.drop_tombstones),
         stamps_come_first=int(bounds.stamps_come_first),
         stamps_ascend=int(bounds.stamps_ascend),
         certain_from_offset=bounds.certain_from_offset,
-        tells_cleanup_policy=int("cleanup.policy" in bounds.known.configs),
-        tells_delete_retention=int("delete.retention.ms" in bounds.known.configs),
+        tells_cleanup_policy=int("cleanup.policy" in bounds.knowledge.configs),
+        tells_delete_retention=int("delete.retention.ms" in bounds.knowledge.configs),
     )
 
 
@@ -108,10 +108,10 @@ class ClassifiedRows:
     """
 
     def __init__(
-        self, rows: KeyRows, history: History, is_taken: Flags, known: Mapping[int, KnownLog]
+        self, rows: KeyRows, history: History, is_taken: Flags, known_logs: Mapping[int, KnownLog]
     ) -> None:
         self.rows, self.history, self.is_taken = rows, history, is_taken
-        self._known = known
+        self._known_logs = known_logs
         self.is_gone: Flags = rows.in_before & ~rows.in_after & ~is_taken
         self.arrived: Flags = ~rows.in_before | rows.is_changed
         self.limit_offset = self.of_log("limit_offset")
@@ -121,7 +121,7 @@ class ClassifiedRows:
 
     def of_log(self, name: str) -> Longs:
         """A column of what is known of each record's log."""
-        values = {log_id: getattr(one, name) for log_id, one in self._known.items()}
+        values = {log_id: getattr(log, name) for log_id, log in self._known_logs.items()}
         return self.rows.per_log(values, getattr(_OF_NO_LOG, name))
 
     @cached_property
@@ -212,8 +212,8 @@ class ClassifiedRows:
             ASSUMED_EXPIRED: self.is_due_tombstone & is_unstamped,
             EXPIRED_TOMBSTONE: self.is_due_tombstone,
         }
-        found = np.select(list(conditions.values()), [REASONS.index(name) for name in conditions], 0)
-        return np.where(self.is_gone, found, 0)
+        reasons = np.select(list(conditions.values()), [REASONS.index(name) for name in conditions], 0)
+        return np.where(self.is_gone, reasons, 0)
 
     @cached_property
     def is_lost(self) -> Flags:
@@ -243,10 +243,10 @@ class ClassifiedRows:
         anyhow = self.arrived | self.is_lost | self.is_taken | out_of_turn
         replaced = np.where(rows.offset < self.history.kept_offset, self.superseded_at_offset, BEHIND_ALL)
         dropped = np.where(rows.is_keyless | rows.is_aborted, rows.offset, BEHIND_ALL)
-        left = np.where(
+        survivors = np.where(
             rows.in_after, np.minimum(np.where(rows.is_data, replaced, BEHIND_ALL), dropped), BEHIND_ALL
         )
-        return np.where(anyhow, BEFORE_ALL, left)
+        return np.where(anyhow, BEFORE_ALL, survivors)
 
     def _is_gone_for(self, *reasons: str) -> Flags:
         return self.is_gone & np.isin(self.reason, [REASONS.index(reason) for reason in reasons])

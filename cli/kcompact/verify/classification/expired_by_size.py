@@ -28,12 +28,12 @@ def expired_end_offsets(
     """
     limits = {
         i: limit
-        for i, one in bounds.items()
-        if (limit := one.policy.retained_bytes) is not None and i in facts
+        for i, log_bounds in bounds.items()
+        if (limit := log_bounds.policy.retained_bytes) is not None and i in facts
     }
-    found = {i: _behind_segments(bounds[i], limit) for i, limit in limits.items() if bounds[i].segments}
-    unknown = {i: limit for i, limit in limits.items() if i not in found}
-    return found | _behind_records(pairs, facts, unknown)
+    ends = {i: _behind_segments(bounds[i], limit) for i, limit in limits.items() if bounds[i].segments}
+    unsegmented = {i: limit for i, limit in limits.items() if i not in ends}
+    return ends | _behind_records(pairs, facts, unsegmented)
 
 
 def _behind_segments(bounds: Bounds, retention_bytes: int) -> int:
@@ -43,50 +43,50 @@ def _behind_segments(bounds: Bounds, retention_bytes: int) -> int:
     bases = [base for base, _ in bounds.segments]
     sizes = list(accumulate(size for _, size in reversed(bounds.segments)))[::-1]
     return max(
-        (base for base, left in zip(bases, sizes, strict=True) if left >= retention_bytes), default=BEFORE_ALL
+        (base for base, tail in zip(bases, sizes, strict=True) if tail >= retention_bytes), default=BEFORE_ALL
     )
 
 
 def _behind_records(pairs: Pairs, facts: Mapping[int, LogFacts], limits: Mapping[int, int]) -> dict[int, int]:
     """The last offset from which on there is enough, found by counting bytes in ever smaller ranges."""
-    found = {i: BEHIND_ALL for i, limit in limits.items() if limit == 0}
+    ends = {i: BEHIND_ALL for i, limit in limits.items() if limit == 0}
     ranges = {
         i: (facts[i].before_first_offset or 0, facts[i].before_end_offset or 0)
         for i in limits
-        if i not in found
+        if i not in ends
     }
     behind = dict.fromkeys(ranges, 0)  # bytes behind the range
     while ranges:
         counted = _bytes_in_bins(pairs, ranges)
         for log_id, (start, end) in list(ranges.items()):
             bins = counted.get(log_id, np.zeros(BINS, np.int64))
-            left = np.cumsum(bins[::-1])[::-1] + behind[log_id]
-            enough = np.flatnonzero(left >= limits[log_id])
+            bytes_after = np.cumsum(bins[::-1])[::-1] + behind[log_id]
+            enough = np.flatnonzero(bytes_after >= limits[log_id])
             width = _width(start, end)
             if not len(enough):
-                found[log_id] = BEFORE_ALL
+                ends[log_id] = BEFORE_ALL
                 del ranges[log_id]
                 continue
             at = int(enough[-1])
-            behind[log_id] = int(left[at] - bins[at])
+            behind[log_id] = int(bytes_after[at] - bins[at])
             ranges[log_id] = (start + at * width, min(end, start + (at + 1) * width))
             if width == 1:
-                found[log_id] = start + at
+                ends[log_id] = start + at
                 del ranges[log_id]
-    return found
+    return ends
 
 
 def _bytes_in_bins(pairs: Pairs, ranges: Mapping[int, Range]) -> dict[int, Longs]:
     """BEFORE's bytes (estimates, R40) in BINS ranges of equal width, by log."""
-    wanted = dict(ranges)
+    range_of_log = dict(ranges)
 
     def look(share: Share) -> dict[int, Longs]:
         before = share[0]
         offset, log_bytes = before["offset"].to_numpy(), before["log_bytes"].to_numpy()
         counted = {}
         for log_id, at in rows_of_logs(before["log_id"].to_numpy()):
-            if log_id in wanted:
-                start, end = wanted[log_id]
+            if log_id in range_of_log:
+                start, end = range_of_log[log_id]
                 inside = at[(offset[at] >= start) & (offset[at] < end)]
                 bins = (offset[inside] - start) // _width(start, end)
                 counted[log_id] = np.bincount(bins, log_bytes[inside], BINS).astype(np.int64)

@@ -72,11 +72,11 @@ def all_facts(
     parts: Iterable[Mapping[int, LogFacts]], unaffected: Mapping[int, UnaffectedLog]
 ) -> dict[int, LogFacts]:
     """The facts of whole logs: of the rows that were left to be judged, and of the settled ones."""
-    found: dict[int, LogFacts] = {}
+    by_log: dict[int, LogFacts] = {}
     for part in (*parts, {log_id: _of_unaffected(log_id, log) for log_id, log in unaffected.items()}):
         for log_id, facts in part.items():
-            found[log_id] = found[log_id].plus(facts) if log_id in found else facts
-    return found
+            by_log[log_id] = by_log[log_id].plus(facts) if log_id in by_log else facts
+    return by_log
 
 
 def _of_unaffected(log_id: int, log: UnaffectedLog) -> LogFacts:
@@ -112,9 +112,9 @@ def _span(offsets: Longs) -> tuple[int | None, int | None]:
     return (int(offsets.min()), int(offsets.max()) + 1) if len(offsets) else (None, None)
 
 
-def _least(one: int | None, other: int | None) -> int | None:
-    return min((offset for offset in (one, other) if offset is not None), default=None)
+def _least(*offsets: int | None) -> int | None:
+    return min((offset for offset in offsets if offset is not None), default=None)
 
 
-def _greatest(one: int | None, other: int | None) -> int | None:
-    return max((offset for offset in (one, other) if offset is not None), default=None)
+def _greatest(*offsets: int | None) -> int | None:
+    return max((offset for offset in offsets if offset is not None), default=None)

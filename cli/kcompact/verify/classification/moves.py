@@ -26,25 +26,25 @@ def find_moves(classified: ClassifiedRows, question: Question) -> Moves:
     Within a topic; equal records (in the parts that are compared) are paired in their order.
     """
     rows = classified.rows
-    arrived = np.flatnonzero(rows.in_after & classified.arrived)
-    left = np.flatnonzero(rows.in_before & (rows.is_changed | classified.is_taken | classified.is_lost))
+    arrivals = np.flatnonzero(rows.in_after & classified.arrived)
+    departures = np.flatnonzero(rows.in_before & (rows.is_changed | classified.is_taken | classified.is_lost))
     moves = Moves(
         np.zeros(len(rows), np.bool_),
         np.zeros(len(rows), np.int64),
         np.zeros(len(rows), np.int64),
         np.zeros(len(rows), np.bool_),
     )
-    if not len(arrived) or not len(left):
+    if not len(arrivals) or not len(departures):
         return moves
-    codes = _contents(rows, arrived, left, question)
+    codes = _contents(rows, arrivals, departures, question)
     number = rows.per_log(question.log_numbers, len(question.logs))
-    came = _ranked(codes[: len(arrived)], number[arrived], rows.offset[arrived], len(codes))
-    went = _ranked(codes[len(arrived) :], number[left], rows.offset[left], len(codes))
+    came = _ranked(codes[: len(arrivals)], number[arrivals], rows.offset[arrivals], len(codes))
+    went = _ranked(codes[len(arrivals) :], number[departures], rows.offset[departures], len(codes))
     _, to, origin = np.intersect1d(came, went, assume_unique=True, return_indices=True)
-    moves.has_come[arrived[to]] = True
-    moves.from_log_id[arrived[to]] = rows.log_id[left[origin]]
-    moves.from_offset[arrived[to]] = rows.offset[left[origin]]
-    moves.is_moved_away[left[origin]] = True
+    moves.has_come[arrivals[to]] = True
+    moves.from_log_id[arrivals[to]] = rows.log_id[departures[origin]]
+    moves.from_offset[arrivals[to]] = rows.offset[departures[origin]]
+    moves.is_moved_away[departures[origin]] = True
     return moves
 
 
@@ -54,21 +54,21 @@ def _ranked(codes: Longs, log_number: Longs, offset: Longs, most: int) -> Longs:
     ordered = codes[order]
     starts = np.flatnonzero(np.diff(ordered, prepend=-1))
     rank = np.arange(len(ordered)) - np.repeat(starts, np.diff(np.append(starts, len(ordered))))
-    found = np.empty(len(codes), np.int64)
-    found[order] = ordered * most + rank
-    return found
+    numbers = np.empty(len(codes), np.int64)
+    numbers[order] = ordered * most + rank
+    return numbers
 
 
-def _contents(rows: KeyRows, arrived: Longs, left: Longs, question: Question) -> Longs:
-    """A number for each: of AFTER's records that ``arrived``, then of BEFORE's that ``left``."""
+def _contents(rows: KeyRows, arrivals: Longs, departures: Longs, question: Question) -> Longs:
+    """A number for each record of AFTER in ``arrivals``, then of BEFORE in ``departures``."""
     tables = [
-        rows.after.take(pa.array(rows.after_at[arrived])),
-        rows.before.take(pa.array(rows.before_at[left])),
+        rows.after.take(pa.array(rows.after_at[arrivals])),
+        rows.before.take(pa.array(rows.before_at[departures])),
     ]
     both = pa.concat_tables(tables)
     names = sorted({topic for topic, _ in question.logs.values()})
     topics = {log_id: names.index(topic) for log_id, (topic, _) in question.logs.items()}
-    topic = rows.per_log(topics, NOWHERE)[np.concatenate((arrived, left))]
+    topic = rows.per_log(topics, NOWHERE)[np.concatenate((arrivals, departures))]
     words = [content_words(both, name) for name in rows.differs]
     parts = np.concatenate([topic[:, None], key_numbers(both["key"])[:, None], *words], axis=1)
     codes: Longs = np.unique(parts, axis=0, return_inverse=True)[1].reshape(-1)

@@ -54,17 +54,17 @@ def evidence_of(classified: ClassifiedRows, bounds: Mapping[int, Bounds]) -> dic
 def outliving(classified: ClassifiedRows, bounds: Mapping[int, Bounds]) -> tuple[Flags, Flags]:
     """``outlives_rounds`` for all rows; nothing where that is not known."""
     rows = classified.rows
-    found = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.bool_)
+    result = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.bool_)
     for log_id, at in rows_of_logs(rows.log_id):
         gone = at[(classified.is_gone & rows.is_data & rows.is_tombstone)[at]]
         if len(gone) and log_id in bounds:
             first_kept = int(classified.of_log("first_kept_tombstone")[gone[0]])
             columns = (rows.offset[gone], rows.timestamp_ms[gone], rows.delete_horizon_ms[gone])
             for flags, of_log in zip(
-                found, outlives_rounds(*columns, bounds[log_id], first_kept), strict=True
+                result, outlives_rounds(*columns, bounds[log_id], first_kept), strict=True
             ):
                 flags[gone] = of_log
-    return found
+    return result
 
 
 def outlives_rounds(
@@ -78,15 +78,15 @@ def outlives_rounds(
     """
     policy = bounds.policy
     is_known = horizon_ms != UNKNOWN_HORIZON_MS
-    tells_retention = "delete.retention.ms" in bounds.known.configs
+    tells_retention = "delete.retention.ms" in bounds.knowledge.configs
     is_young = tells_retention & (timestamp_ms > policy.now_ms - policy.delete_retention_ms)
     is_early = np.where(is_known, horizon_ms > policy.now_ms, is_young | bounds.stamps_come_first)
     ends = np.array([base for base, _ in bounds.segments] or [BEFORE_ALL])
     at = np.searchsorted(ends, offset, side="right")
     segment_end = np.where(at < len(ends), ends[np.minimum(at, len(ends) - 1)], offset + 1)
     follows = bounds.stamps_ascend & ~is_known & (first_kept_tombstone < segment_end)
-    asked = not policy.drop_tombstones
-    return asked & (is_early | (follows & (first_kept_tombstone < offset))), asked & follows
+    may_stay = not policy.drop_tombstones
+    return may_stay & (is_early | (follows & (first_kept_tombstone < offset))), may_stay & follows
 
 
 def evidence_of_tombstones(
@@ -107,11 +107,11 @@ def evidence_of_tombstones(
 def is_cleaned(classified: ClassifiedRows, bounds: Mapping[int, Bounds]) -> Flags:
     """Whether nothing but cleaning can have taken a record."""
     rows = classified.rows
-    certain_from = {log_id: one.certain_from_offset for log_id, one in bounds.items()}
-    front_end = {log_id: one.front_end_offset for log_id, one in bounds.items()}
+    certain_from = {log_id: log_bounds.certain_from_offset for log_id, log_bounds in bounds.items()}
+    front_end = {log_id: log_bounds.front_end_offset for log_id, log_bounds in bounds.items()}
     behind_front = rows.offset >= rows.per_log(front_end, BEHIND_ALL)
-    is_told = rows.is_aborted | rows.is_control | (rows.offset >= rows.per_log(certain_from, BEHIND_ALL))
-    return behind_front & is_told & ~classified.is_below_log_start
+    is_decided = rows.is_aborted | rows.is_control | (rows.offset >= rows.per_log(certain_from, BEHIND_ALL))
+    return behind_front & is_decided & ~classified.is_below_log_start
 
 
 def _least(offsets: Longs) -> int:

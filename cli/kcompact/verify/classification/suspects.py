@@ -58,21 +58,21 @@ class SuspectRow:
 class Suspects:
     """Columns beside ``classified``; ``end_offset`` is the cleaned end of each record's log.
 
-    ``replaced_at`` is the number in ``taken`` of BEFORE's record of another key at the place of a record that
-    only AFTER holds; NOWHERE: BEFORE holds none there.
+    ``replaced_at`` is the number in ``taken_rows`` of BEFORE's record of another key at the place of a record
+    that only AFTER holds; NOWHERE: BEFORE holds none there.
     """
 
     def __init__(
         self,
         classified: ClassifiedRows,
         ends: Mapping[int, int],
-        taken: pa.Table,
+        taken_rows: pa.Table,
         question: Question,
         evidence: Mapping[int, Evidence] | None = None,
     ) -> None:
         self.classified, self.question, self.evidence = classified, question, evidence or {}
         self.rows, self.history = classified.rows, classified.history
-        self.taken = taken
+        self.taken_rows = taken_rows
         self.end_offset = self.rows.per_log(ends, 0)
         self.replaced_at = self._replaced_at()
         self.moves: Moves = find_moves(classified, question)
@@ -113,7 +113,9 @@ class Suspects:
     @cached_property
     def is_rewritten_for_certain(self) -> Flags:
         """The record's segment is proven to have been rewritten (R16): so are all up to one that was."""
-        ends = {i: _segment_end(self.question, i, one.rewritten_up_to) for i, one in self.evidence.items()}
+        ends = {
+            i: _segment_end(self.question, i, proof.rewritten_up_to) for i, proof in self.evidence.items()
+        }
         return self.is_mapped_for_certain | (self.rows.offset < self.rows.per_log(ends, BEFORE_ALL))
 
     @cached_property
@@ -128,7 +130,7 @@ class Suspects:
     @cached_property
     def keeps_keyless(self) -> Flags:
         """Whether records without a key were to stay: kcompact can do so, a broker cannot."""
-        keeps = {i: int(one.policy.null_keys == "keep") for i, one in self.question.bounds.items()}
+        keeps = {i: int(bounds.policy.null_keys == "keep") for i, bounds in self.question.bounds.items()}
         return self.rows.per_log(keeps, 0) > 0
 
     @cached_property
@@ -137,40 +139,40 @@ class Suspects:
         return remedies_of(self.classified)
 
     def _proven(self, name: str, nothing: int) -> Longs:
-        return self.rows.per_log({i: getattr(one, name) for i, one in self.evidence.items()}, nothing)
+        return self.rows.per_log({i: getattr(proof, name) for i, proof in self.evidence.items()}, nothing)
 
     def row(self, at: int, *, is_certain: bool = True) -> SuspectRow:
         """One row."""
         rows, classified, history = self.rows, self.classified, self.history
         replaced = int(self.replaced_at[at])
         own_key = rows.key(at)
-        key = own_key if replaced == NOWHERE else self.taken["key"][replaced].as_py()
+        key = own_key if replaced == NOWHERE else self.taken_rows["key"][replaced].as_py()
         after_at = int(rows.after_at[at])
         in_after = after_at != NOWHERE
         is_taken = replaced != NOWHERE
         return SuspectRow(
             offset=int(rows.offset[at]),
-            is_tombstone=self.taken["is_tombstone"][replaced].as_py()
+            is_tombstone=self.taken_rows["is_tombstone"][replaced].as_py()
             if is_taken
             else bool(rows.is_tombstone[at]),
             after_is_tombstone=bool(rows.after_is_tombstone[at]),
-            timestamp_ms=self.taken["timestamp_ms"][replaced].as_py()
+            timestamp_ms=self.taken_rows["timestamp_ms"][replaced].as_py()
             if is_taken
             else int(rows.timestamp_ms[at]),
             after_timestamp_ms=rows.after["timestamp_ms"][after_at].as_py() if in_after else -1,
-            delete_horizon_ms=_known(rows.delete_horizon_ms[at], UNKNOWN_HORIZON_MS),
-            next_offset=_known(history.next_offset[at], NEVER),
-            superseding_offset=_known(classified.superseding_offset[at], NEVER),
-            superseded_at_offset=_known(classified.superseded_at_offset[at], NEVER),
-            kept_offset=_known(history.kept_offset[at], NOTHING_KEPT),
+            delete_horizon_ms=_or_none(rows.delete_horizon_ms[at], UNKNOWN_HORIZON_MS),
+            next_offset=_or_none(history.next_offset[at], NEVER),
+            superseding_offset=_or_none(classified.superseding_offset[at], NEVER),
+            superseded_at_offset=_or_none(classified.superseded_at_offset[at], NEVER),
+            kept_offset=_or_none(history.kept_offset[at], NOTHING_KEPT),
             kept_is_tombstone=bool(history.kept_is_tombstone[at]),
             is_end_given=bool(classified.is_end_given[at]),
-            limit_offset=_known(classified.limit_offset[at], BEHIND_ALL),
-            first_kept_tombstone=_known(classified.of_log("first_kept_tombstone")[at], BEHIND_ALL),
-            before_end_offset=_known(classified.of_log("before_end_offset")[at], 0),
+            limit_offset=_or_none(classified.limit_offset[at], BEHIND_ALL),
+            first_kept_tombstone=_or_none(classified.of_log("first_kept_tombstone")[at], BEHIND_ALL),
+            before_end_offset=_or_none(classified.of_log("before_end_offset")[at], 0),
             stamps_come_first=bool(classified.of_log("stamps_come_first")[at]),
             is_lost=bool(classified.is_lost[at]),
-            certainly_superseded_at_offset=_known(self.certainly_superseded_at_offset[at], NEVER),
+            certainly_superseded_at_offset=_or_none(self.certainly_superseded_at_offset[at], NEVER),
             is_certain=is_certain,
             moved_from=self._moved_from(at),
             changed=self._changed(at, replaced),
@@ -188,30 +190,31 @@ class Suspects:
         """The words for the parts that differ."""
         if replaced == NOWHERE:
             return ", ".join(CONTENT[name] for name, differs in self.rows.differs.items() if differs[at])
-        one, other = self.taken.slice(replaced, 1), self.rows.after.slice(int(self.rows.after_at[at]), 1)
+        before_row = self.taken_rows.slice(replaced, 1)
+        after_row = self.rows.after.slice(int(self.rows.after_at[at]), 1)
         parts = [
             name
             for name in self.rows.differs
-            if (content_words(one, name) != content_words(other, name)).any()
+            if (content_words(before_row, name) != content_words(after_row, name)).any()
         ]
-        if one["key"][0] != other["key"][0]:
+        if before_row["key"][0] != after_row["key"][0]:
             parts.insert(0, "key")
         return ", ".join(CONTENT[name] for name in parts)
 
     def _replaced_at(self) -> Longs:
-        found = np.full(len(self.rows), NOWHERE)
+        numbers = np.full(len(self.rows), NOWHERE)
         arrivals = np.flatnonzero(~self.rows.in_before)
-        if not self.taken.num_rows or not len(arrivals):
-            return found
+        if not self.taken_rows.num_rows or not len(arrivals):
+            return numbers
         place = pa.table(
             {"log_id": self.rows.log_id[arrivals], "offset": self.rows.offset[arrivals], "row": arrivals}
         )
-        by_place = self.taken.select(["log_id", "offset"]).append_column(
-            "at", pa.array(np.arange(self.taken.num_rows))
+        by_place = self.taken_rows.select(["log_id", "offset"]).append_column(
+            "at", pa.array(np.arange(self.taken_rows.num_rows))
         )
         joined = place.join(by_place, ["log_id", "offset"], join_type="inner")
-        found[joined["row"].to_numpy()] = joined["at"].to_numpy()
-        return found
+        numbers[joined["row"].to_numpy()] = joined["at"].to_numpy()
+        return numbers
 
 
 def _segment_end(question: Question, log_id: int, offset: int) -> int:
@@ -222,5 +225,5 @@ def _segment_end(question: Question, log_id: int, offset: int) -> int:
     )
 
 
-def _known(value: np.int64, nothing: int) -> int | None:
+def _or_none(value: np.int64, nothing: int) -> int | None:
     return None if value == nothing else int(value)

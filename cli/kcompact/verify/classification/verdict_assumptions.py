@@ -60,13 +60,13 @@ def _transactions(
     question: Question, logs: Mapping[int, VerifiedLog], tallies: Sequence[Tally]
 ) -> Iterator[str]:
     """Of logs with a finding: what was taken for certain because BEFORE shows no transaction."""
-    found = {
-        (one.topic, one.partition)
-        for one in tallies
-        if one.severity is Severity.FINDING and one.check in NEED_EVIDENCE
+    log_names = {
+        (tally.topic, tally.partition)
+        for tally in tallies
+        if tally.severity is Severity.FINDING and tally.check in NEED_EVIDENCE
     }
     count = sum(
-        (log.topic, log.partition) in found
+        (log.topic, log.partition) in log_names
         for log_id, log in logs.items()
         if log_id in question.bounds and question.bounds[log_id].assumes_no_transactions
     )

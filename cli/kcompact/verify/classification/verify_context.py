@@ -68,13 +68,13 @@ def _policy_bounds_rounds(policy: Policy) -> bool:
 
 
 def _bounds_rounds(context: LogContext) -> bool:
-    known = (
+    facts = (
         context.segments,
         context.log_start_offset,
         context.log_end_offset,
         context.last_stable_offset,
     )
-    return any(one is not None for one in (*known, context.checkpoint_offset))
+    return any(fact is not None for fact in (*facts, context.checkpoint_offset))
 
 
 def with_aborted(
@@ -85,8 +85,8 @@ def with_aborted(
     Where the last stable offset is not told, ``compact`` takes what lies behind that dump for open. Here it
     bounds nothing: the broker may have known better.
     """
-    known, _ = with_read_committed(contexts, list(before.summaries), list(committed.summaries))
-    return {i: replace(known[i], last_stable_offset=contexts[i].last_stable_offset) for i in contexts}
+    full_contexts, _ = with_read_committed(contexts, list(before.summaries), list(committed.summaries))
+    return {i: replace(full_contexts[i], last_stable_offset=contexts[i].last_stable_offset) for i in contexts}
 
 
 def rows_to_track(pairs: Pairs) -> Stage:
@@ -113,15 +113,15 @@ def bounds_of(
     for log_id, case in cases.items():
         context, cleanable = case.context, case.range
         is_bound = cleanable.bounded_by != "log end"
-        are_told = context.segments is not None
+        are_known = context.segments is not None
         bounds[log_id] = Bounds(
             case.policy,
             None if cleanable.checkpoint_reset else context.checkpoint_offset,
             cleanable.first_uncleanable_offset if is_bound else None,
             context.log_start_offset,
             verify_context.checkpoint_is_end,
-            tuple((one.base_offset, one.size_bytes) for one in case.segments or () if are_told),
-            is_bound_estimated=is_bound and case.segments is not None and not are_told,
+            tuple((segment.base_offset, segment.size_bytes) for segment in case.segments or () if are_known),
+            is_bound_estimated=is_bound and case.segments is not None and not are_known,
         )
     return bounds
 
@@ -140,7 +140,7 @@ def with_knowledge(
     """
     context = verify_context.contexts.get(log_id, LogContext())
     segments = with_segments_of_batches(context).segments or ()
-    known = Knowledge(
+    knowledge = Knowledge(
         configs=verify_context.configs.get(log_id, frozenset()),
         tells_transactions=verify_context.tells_transactions
         or context.batches is not None
@@ -155,8 +155,8 @@ def with_knowledge(
         first_dirty_offset=_first_dirty_offset(bounds, context, verify_context),
         after_first_offset=after_first_offset,
     )
-    sizes = tuple((one.base_offset, one.size_bytes) for one in segments)
-    return replace(bounds, known=known, segments=bounds.segments or sizes)
+    sizes = tuple((segment.base_offset, segment.size_bytes) for segment in segments)
+    return replace(bounds, knowledge=knowledge, segments=bounds.segments or sizes)
 
 
 def _is_bound_fixed(bounds: Bounds, context: LogContext) -> bool:

@@ -12,7 +12,7 @@ from kcompact.rules.orders import order_by_place
 from kcompact.verify.check import Check, Severity
 from kcompact.verify.checks.duplicate_offset import CHECK as TWICE
 from kcompact.verify.checks.reordered_records import CHECK as REORDERED
-from kcompact.verify.findings import Found
+from kcompact.verify.findings import Findings
 from kcompact.verify.outcome import Finding
 from kcompact.verify.question import Question
 from kcompact.verify.rows.key_rows import CONTENT, Flags, Longs, content_words, key_numbers
@@ -29,16 +29,16 @@ class Disorder:
     ``differing_offsets``: by log id the first offset that BEFORE holds twice, with a difference.
     """
 
-    found: Found = field(default_factory=Found)
+    result: Findings = field(default_factory=Findings)
     repeated_before: int = 0
     differing_offsets: Mapping[int, int] = field(default_factory=dict)
 
     def plus(self, other: "Disorder") -> "Disorder":
         """Of the places of both."""
-        differing = dict(self.differing_offsets)
+        offsets = dict(self.differing_offsets)
         for log_id, offset in other.differing_offsets.items():
-            differing[log_id] = min(offset, differing.get(log_id, offset))
-        return Disorder(self.found.plus(other.found), self.repeated_before + other.repeated_before, differing)
+            offsets[log_id] = min(offset, offsets.get(log_id, offset))
+        return Disorder(self.result.plus(other.result), self.repeated_before + other.repeated_before, offsets)
 
     def require_one_truth(self, question: Question) -> None:
         """Raise InputError where BEFORE says two things about one offset: it cannot be judged by."""
@@ -62,11 +62,11 @@ def sort_out(
     is_alone = before is after
     first_before, repeats = _firsts(before)
     first_after, copies = (first_before, repeats) if is_alone else _firsts(after)
-    found = _twice(after, copies, question).plus(
+    result = _twice(after, copies, question).plus(
         _out_of_order(before if not is_alone else before.slice(0, 0), after, question, earlier)
     )
     repeated = {} if is_alone else _differing(before, repeats)
-    disorder = Disorder(found, 0 if is_alone else sum(len(at) - 1 for at in repeats), repeated)
+    disorder = Disorder(result, 0 if is_alone else sum(len(at) - 1 for at in repeats), repeated)
     return disorder, first_before, first_after
 
 
@@ -76,14 +76,14 @@ def _firsts(rows: pa.Table) -> tuple[Flags, list[Longs]]:
     log_id, offset = (rows[name].to_numpy()[order] for name in ("log_id", "offset"))
     is_first = np.ones(len(order), np.bool_)
     is_first[1:] = (np.diff(log_id) != 0) | (np.diff(offset) != 0)
-    found = np.zeros(len(order), np.bool_)
-    found[order[is_first]] = True
+    flags = np.zeros(len(order), np.bool_)
+    flags[order[is_first]] = True
     starts = np.flatnonzero(is_first)
     lengths = np.diff(np.append(starts, len(order)))
     several = [
         order[start : start + count] for start, count in zip(starts, lengths, strict=True) if count > 1
     ]
-    return found, several
+    return flags, several
 
 
 def _differing(rows: pa.Table, repeats: list[Longs]) -> dict[int, int]:
@@ -96,16 +96,16 @@ def _differing(rows: pa.Table, repeats: list[Longs]) -> dict[int, int]:
     ]
     content = np.concatenate(words, axis=1)
     number = np.repeat(np.arange(len(repeats)), [len(at) for at in repeats])
-    same = np.concatenate(([True], (np.diff(content, axis=0) == 0).all(axis=1) | (np.diff(number) != 0)))
-    found: dict[int, int] = {}
-    for at in np.flatnonzero(~same).tolist():
+    is_same = np.concatenate(([True], (np.diff(content, axis=0) == 0).all(axis=1) | (np.diff(number) != 0)))
+    offsets: dict[int, int] = {}
+    for at in np.flatnonzero(~is_same).tolist():
         log_id, offset = repeated["log_id"][at].as_py(), repeated["offset"][at].as_py()
-        found[log_id] = min(offset, found.get(log_id, offset))
-    return found
+        offsets[log_id] = min(offset, offsets.get(log_id, offset))
+    return offsets
 
 
-def _twice(after: pa.Table, copies: list[Longs], question: Question) -> Found:
-    return _found(
+def _twice(after: pa.Table, copies: list[Longs], question: Question) -> Findings:
+    return _result_of(
         TWICE,
         after,
         np.array([at[0] for at in copies], np.int64),
@@ -116,53 +116,53 @@ def _twice(after: pa.Table, copies: list[Longs], question: Question) -> Found:
 
 def _out_of_order(
     before: pa.Table, after: pa.Table, question: Question, earlier: tuple[LargestBefore, LargestBefore]
-) -> Found:
+) -> Findings:
     """Records of AFTER directly behind a larger offset, unless they follow a larger one in BEFORE, too."""
     previous = _or_earlier(after, "previous_offset", earlier[1])
     late = np.flatnonzero(previous > after["offset"].to_numpy())
     largest = _or_earlier(before, "largest_offset", earlier[0])
     is_late_before = largest > before["offset"].to_numpy()
-    same = set(
+    places_before = set(
         zip(*(before[name].to_numpy()[is_late_before].tolist() for name in ("log_id", "offset")), strict=True)
     )
     places = zip(*(after[name].to_numpy()[late].tolist() for name in ("log_id", "offset")), strict=True)
-    late = late[[place not in same for place in places]] if len(late) else late
+    late = late[[place not in places_before for place in places]] if len(late) else late
     offsets = after["offset"].to_numpy()[late].tolist()
     words = [
-        (str(REORDERED.expected), f"offset {offset} after offset {known}")
-        for offset, known in zip(offsets, previous[late].tolist(), strict=True)
+        (str(REORDERED.expected), f"offset {offset} after offset {larger}")
+        for offset, larger in zip(offsets, previous[late].tolist(), strict=True)
     ]
-    return _found(REORDERED, after, late, question, words)
+    return _result_of(REORDERED, after, late, question, words)
 
 
 def _or_earlier(rows: pa.Table, name: str, earlier: LargestBefore) -> Longs:
     """A column of ORDER; where the split says nothing, what earlier splits of the file do."""
-    known = rows[name].to_numpy()
-    unknown = np.flatnonzero(known < 0)
+    column = rows[name].to_numpy()
+    unknown = np.flatnonzero(column < 0)
     places = zip(
         rows["split_id"].to_numpy()[unknown].tolist(),
         rows["log_id"].to_numpy()[unknown].tolist(),
         strict=True,
     )
-    found = known.copy()
-    found[unknown] = [earlier.get(place, -1) for place in places]
+    offsets = column.copy()
+    offsets[unknown] = [earlier.get(place, -1) for place in places]
     if name == "largest_offset":
         every = zip(rows["split_id"].to_numpy().tolist(), rows["log_id"].to_numpy().tolist(), strict=True)
-        found = np.maximum(found, np.array([earlier.get(place, -1) for place in every], np.int64))
-    return found
+        offsets = np.maximum(offsets, np.array([earlier.get(place, -1) for place in every], np.int64))
+    return offsets
 
 
-def _found(
+def _result_of(
     check: Check, rows: pa.Table, chosen: Longs, question: Question, words: Sequence[tuple[object, str]]
-) -> Found:
-    found = Found()
+) -> Findings:
+    result = Findings()
     for log_id, at in rows_of_logs(rows["log_id"].to_numpy()[chosen]):
         topic, partition = question.logs[log_id]
         offsets = rows["offset"].to_numpy()[chosen[at]]
         first = at[np.argsort(offsets, kind="stable")[: question.max_findings]]
         place = (check.name, log_id, Severity.FINDING)
-        found.counts[place] = len(at)
-        found.findings[place] = [
+        result.counts[place] = len(at)
+        result.findings[place] = [
             Finding(
                 check=check.name,
                 severity=Severity.FINDING,
@@ -175,4 +175,4 @@ def _found(
             )
             for number in first.tolist()
         ]
-    return found
+    return result

@@ -65,10 +65,10 @@ class DumpRows:
             # Each question is a stage of so many tasks, and a task costs as much as some thousand keys do.
             receivers = min(self.receivers, 1 + len(keys) // _KEYS_PER_RECEIVER)
             stage = send_wanted(self.send, self.plans, receivers, wanted)
-            taken = rows_in(stage.driver_blocks(), TAKEN)
-            if not taken:
+            batches = rows_in(stage.driver_blocks(), TAKEN)
+            if not batches:
                 return Pairs(stage, receivers, self.reader), figures
-            others = pa.concat_arrays([others, *(batch.column("key") for batch in taken)])
+            others = pa.concat_arrays([others, *(batch.column("key") for batch in batches)])
 
     def _find_unaffected(self, rules: Rules, others: pa.Array) -> list[FoldedUnaffected]:
         renamed = self.reader.renamed

@@ -122,11 +122,11 @@ def _places_of(rows: pa.Table, column: str = "last_offset") -> Longs:
 def _are_known(places: Longs, rows: pa.Table) -> Flags:
     """Whether places are those of some of BEFORE's records that rows tell of."""
     columns = ("first_offset", "second_offset", "last_offset")
-    verify_context = np.concatenate([_places_of(rows, column) for column in columns])
-    found = np.zeros(len(places), np.bool_)
+    known_places = np.concatenate([_places_of(rows, column) for column in columns])
+    flags = np.zeros(len(places), np.bool_)
     for log_id, at in rows_of_logs(places[:, 0]):
-        found[at] = np.isin(places[at, 1], verify_context[verify_context[:, 0] == log_id, 1])
-    return found
+        flags[at] = np.isin(places[at, 1], known_places[known_places[:, 0] == log_id, 1])
+    return flags
 
 
 @dataclass(frozen=True)
@@ -154,12 +154,12 @@ class _Histories:
     @property
     def previous_offset(self) -> Longs:
         """The record before the last one."""
-        found: Longs = np.maximum(self.last_value_offset, self.last_tombstone_offset)
-        return found
+        offsets: Longs = np.maximum(self.last_value_offset, self.last_tombstone_offset)
+        return offsets
 
     def are_right(self, rules: Rules) -> Flags:
         """AFTER holds the last record, unchanged, and no other; the last one may replace the others."""
-        ends = {i: one.end_offset for i, one in rules.replaceable.items() if one.first_offset == BEFORE_ALL}
+        ends = {i: r.end_offset for i, r in rules.replaceable.items() if r.first_offset == BEFORE_ALL}
         end = self._per_log(ends, BEFORE_ALL)
         right = (self.records > 0) & (self.records_after == 1) & ~self.has_control
         right &= np.isin(self.log_id, list(ends)) & ((self.records == 1) | (self.last_offset < end))
@@ -170,14 +170,14 @@ class _Histories:
         for name in ["last_offset", *compared]:
             column = self.rows[name].to_numpy()
             right[chosen] &= column[self.last_row[chosen]] == column[self.after_row[chosen]]
-        found: Flags = right
-        return found
+        flags: Flags = right
+        return flags
 
     def _per_log(self, values: Mapping[int, int], nothing: int) -> Longs:
-        found = np.full(len(self.log_id), nothing)
+        column = np.full(len(self.log_id), nothing)
         for log_id, at in rows_of_logs(self.log_id):
-            found[at] = values.get(log_id, nothing)
-        return found
+            column[at] = values.get(log_id, nothing)
+        return column
 
     def figures(self, is_settled: Flags, rules: Rules) -> dict[int, UnaffectedLog]:
         """By log id, of some keys that are right."""
@@ -234,9 +234,9 @@ def _histories(share: FoldedShare, rows: pa.Table, groups: Longs, log_ids: Longs
     columns = {name: rows[name].to_numpy() for name in _OF_RECORDS}
 
     def spread(of_rows: Longs, column: Longs, nothing: int = _NONE) -> Longs:
-        found = np.full(count, nothing)
-        found[groups[of_rows]] = column
-        return found
+        by_group = np.full(count, nothing)
+        by_group[groups[of_rows]] = column
+        return by_group
 
     tombstones, starts, seconds = _by_offset(tombstones, groups, columns["last_offset"])
     value_row, tombstone_row = spread(values, values), spread(tombstones, tombstones)
@@ -279,5 +279,5 @@ def _by_offset(tombstones: Longs, groups: Longs, offsets: Longs) -> tuple[Longs,
 
 def _offsets_of(rows: Longs, offsets: Longs) -> Longs:
     """The offsets of rows; _NONE where there is no row."""
-    found: Longs = np.where(rows == _NONE, _NONE, offsets[rows]) if len(offsets) else rows
-    return found
+    row_offsets: Longs = np.where(rows == _NONE, _NONE, offsets[rows]) if len(offsets) else rows
+    return row_offsets

@@ -117,12 +117,12 @@ def send_folded(send: Send, plans: Mapping[str, IndexPlan], receivers: int) -> S
 
 def tasks_with(blocks: Iterable[Block], keys: pa.Array) -> set[int]:
     """The numbers of the tasks of ``send_folded`` whose blocks of rows have some of the keys."""
-    found = set()
+    tasks = set()
     for block in blocks if len(keys) else ():
         with pa.ipc.open_stream(block.content) as rows:
             if any(pc.any(pc.is_in(batch.column("key"), keys)).as_py() for batch in rows):
-                found.add(int(rows.schema.metadata[_TASK]))
-    return found
+                tasks.add(int(rows.schema.metadata[_TASK]))
+    return tasks
 
 
 def _each_record(reader: TaskReader) -> Iterator[tuple[str, pa.RecordBatch]]:
@@ -143,8 +143,8 @@ def _values_merged(reader: TaskReader) -> Iterator[tuple[str, pa.RecordBatch]]:
         yield CONTROLS, each.filter(pa.array(is_control))
         for full in grouper.add(each.filter(pa.array(~is_tombstone & ~is_control))):
             yield VALUES, full
-    for left in grouper.finish().to_batches():
-        yield VALUES, left
+    for batch in grouper.finish().to_batches():
+        yield VALUES, batch
 
 
 def _joined(batches: Iterator[tuple[str, pa.RecordBatch]]) -> Iterator[tuple[str, pa.Table]]:
@@ -155,8 +155,8 @@ def _joined(batches: Iterator[tuple[str, pa.RecordBatch]]) -> Iterator[tuple[str
         of_kind.append(batch)
         if sum(map(len, of_kind)) >= MOST_ROWS:
             yield kind, pa.Table.from_batches(waiting.pop(kind), FOLDED)
-    for kind, left in waiting.items():
-        yield kind, pa.Table.from_batches(left, FOLDED)
+    for kind, of_kind in waiting.items():
+        yield kind, pa.Table.from_batches(of_kind, FOLDED)
 
 
 def _with_key(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -164,5 +164,5 @@ def _with_key(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _flags(rows: pa.RecordBatch, name: str) -> np.ndarray:
-    found: np.ndarray = rows.column(name).to_numpy(zero_copy_only=False)
-    return found
+    flags: np.ndarray = rows.column(name).to_numpy(zero_copy_only=False)
+    return flags

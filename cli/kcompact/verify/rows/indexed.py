@@ -51,19 +51,19 @@ class Indexed:
     @property
     def runs(self) -> dict[int, list[np.ndarray]]:
         """By log id, arrays of [start, end) of the offsets that there are."""
-        found: dict[int, list[np.ndarray]] = {}
+        by_log: dict[int, list[np.ndarray]] = {}
         for part in self.summaries:
-            found.setdefault(part.log_id, []).append(part.runs)
-        return found
+            by_log.setdefault(part.log_id, []).append(part.runs)
+        return by_log
 
     @property
     def first_offsets(self) -> dict[int, int]:
         """The first offset of each log, by the id under which its rows are read."""
-        found: dict[int, int] = {}
+        offsets: dict[int, int] = {}
         for part in self.summaries:
             log_id = self.renamed.get(part.log_id, part.log_id)
-            found[log_id] = min(part.first_offset, found.get(log_id, part.first_offset))
-        return found
+            offsets[log_id] = min(part.first_offset, offsets.get(log_id, part.first_offset))
+        return offsets
 
     @property
     def keyless(self) -> int:
@@ -87,7 +87,7 @@ def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes]) -> Indexed:
     refuse_doubts(dump, plan.splits, notes, _DOUBTS, any_quote_tells=True)
     file_ids = {split_id: split.file_id for split_id, split in plan.splits.items()}
     return Indexed(
-        {one.log_id: (one.topic, one.partition) for one in summaries},
+        {summary.log_id: (summary.topic, summary.partition) for summary in summaries},
         _carried(dump.files, summaries),
         (*dump.notes, *remarks),
         tuple(summaries),
@@ -106,23 +106,23 @@ def read_dumps(
     ``folder`` is where progress is counted. ``folds``: one row a key will do for most keys, if the dumps are
     not small. Raises InputError, also for doubtful nulls.
     """
-    there = {kind: dump for kind, dump in dumps.items() if dump is not None}
+    present_dumps = {kind: dump for kind, dump in dumps.items() if dump is not None}
     secret = secrets.token_bytes(SECRET_BYTES)
-    plans = {kind: _plan(kind, dump, folder, secret) for kind, dump in there.items()}
-    receivers = _receivers_for([dump for kind, dump in there.items() if kind != COMMITTED])
+    plans = {kind: _plan(kind, dump, folder, secret) for kind, dump in present_dumps.items()}
+    receivers = _receivers_for([dump for kind, dump in present_dumps.items() if kind != COMMITTED])
     rows = read_rows(send, plans, receivers, folds=folds)
     blocks = rows.first.driver_blocks()
-    found = {
+    indexed = {
         kind: _indexed(dump, plans[kind], (block.content for block in blocks if block.kind == kind))
-        for kind, dump in there.items()
+        for kind, dump in present_dumps.items()
     }
-    return rows, found
+    return rows, indexed
 
 
 def _plan(kind: str, dump: Dump, folder: Path, hash_secret: bytes) -> IndexPlan:
-    own = folder / kind
-    own.mkdir()
-    return plan_index(dump, own, frozenset() if kind == COMMITTED else COLUMNS, hash_secret)
+    kind_folder = folder / kind
+    kind_folder.mkdir()
+    return plan_index(dump, kind_folder, frozenset() if kind == COMMITTED else COLUMNS, hash_secret)
 
 
 def _receivers_for(dumps: Iterable[Dump]) -> int:
@@ -164,19 +164,19 @@ def largest_before(
 
     ``file_ids`` tells the file of each split; summaries come in the order of splits.
     """
-    found: dict[tuple[int, int], int] = {}
+    largest: dict[tuple[int, int], int] = {}
     reached: dict[tuple[int, int], int] = {}  # by file and log
     for part in summaries:
         of_file = file_ids[part.split_id], part.log_id
         if of_file in reached:
-            found[part.split_id, part.log_id] = reached[of_file]
+            largest[part.split_id, part.log_id] = reached[of_file]
         reached[of_file] = max(part.last_offset, reached.get(of_file, -1))
-    return found
+    return largest
 
 
 def _carried(files: tuple[DumpFile, ...], summaries: list[LogSummary]) -> frozenset[str]:
     lost = set()
-    if summaries and all(one.max_timestamp_ms < 0 for one in summaries):
+    if summaries and all(summary.max_timestamp_ms < 0 for summary in summaries):
         lost.add("timestamp_ms")
     if not any(_carries_headers(file) for file in files):
         lost.add("headers_hash")

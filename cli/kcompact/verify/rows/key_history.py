@@ -44,12 +44,12 @@ def history_of(rows: KeyRows) -> History:
     has_next = group[:-1] == group[1:]
     next_offset[data[:-1][has_next]] = rows.offset[data[1:][has_next]]
     last = _last_of_groups(rows, data)
-    kept = _last_of_groups(rows, data[rows.in_after[data]])
+    last_kept = _last_of_groups(rows, data[rows.in_after[data]])
     return History(
         next_offset,
         np.where(last < 0, NOTHING_KEPT, rows.offset[last]) if len(rows) else next_offset,
-        np.where(kept < 0, NOTHING_KEPT, rows.offset[kept]) if len(rows) else next_offset,
-        (kept >= 0) & rows.after_is_tombstone[kept] if len(rows) else np.zeros(0, np.bool_),
+        np.where(last_kept < 0, NOTHING_KEPT, rows.offset[last_kept]) if len(rows) else next_offset,
+        (last_kept >= 0) & rows.after_is_tombstone[last_kept] if len(rows) else np.zeros(0, np.bool_),
     )
 
 

@@ -80,9 +80,9 @@ class KeyRows:
     @cached_property
     def after_is_tombstone(self) -> Flags:
         """AFTER's own; false where it holds no such record."""
-        found = np.zeros(len(self), np.bool_)
-        found[self.in_after] = self.after["is_tombstone"].to_numpy()[self.after_at[self.in_after]]
-        return found
+        flags = np.zeros(len(self), np.bool_)
+        flags[self.in_after] = self.after["is_tombstone"].to_numpy()[self.after_at[self.in_after]]
+        return flags
 
     @cached_property
     def logs(self) -> tuple[Longs, Longs]:
@@ -91,8 +91,8 @@ class KeyRows:
 
     def per_log(self, values: Mapping[int, int], nothing: int) -> Longs:
         """A number per log as a column; ``nothing`` where a log has none."""
-        known, codes = self.logs
-        return np.array([values.get(i, nothing) for i in known.tolist()], np.int64)[codes]
+        log_ids, codes = self.logs
+        return np.array([values.get(i, nothing) for i in log_ids.tolist()], np.int64)[codes]
 
     def key(self, row: int) -> bytes | None:
         """The key of a row."""
@@ -152,14 +152,14 @@ def key_rows(
 def _differences(both: pa.Table, first: Longs, partner: Longs, compared: frozenset[str]) -> dict[str, Flags]:
     """By column, for pairs of row numbers; the key is the same in both."""
     paired = np.flatnonzero(partner != NOWHERE)
-    found = {}
+    differs = {}
     for name in CONTENT:
         if name == "key" or name not in compared:
             continue
         words = content_words(both, name)
-        found[name] = np.zeros(len(first), np.bool_)
-        found[name][paired] = (words[first[paired]] != words[partner[paired]]).any(axis=1)
-    return found
+        differs[name] = np.zeros(len(first), np.bool_)
+        differs[name][paired] = (words[first[paired]] != words[partner[paired]]).any(axis=1)
+    return differs
 
 
 def content_words(rows: pa.Table, name: str) -> Longs:
@@ -172,13 +172,13 @@ def content_words(rows: pa.Table, name: str) -> Longs:
 
 def _looked_up(rows: pa.Table, lookups: Mapping[int, Lookup]) -> tuple[Flags, Longs]:
     """Whether each record was aborted, and its delete horizon."""
-    if not rows.num_rows or not any(one.tells_single_records for one in lookups.values()):
+    if not rows.num_rows or not any(lookup.tells_single_records for lookup in lookups.values()):
         return np.zeros(rows.num_rows, np.bool_), np.full(rows.num_rows, UNKNOWN_HORIZON_MS)
     (whole,) = rows.select(["log_id", "offset", "timestamp_ms"]).combine_chunks().to_batches()
-    found = look_up(whole, lookups)
+    batch = look_up(whole, lookups)
     return (
-        found.column("is_aborted").to_numpy(zero_copy_only=False),
-        found.column("delete_horizon_ms").to_numpy(),
+        batch.column("is_aborted").to_numpy(zero_copy_only=False),
+        batch.column("delete_horizon_ms").to_numpy(),
     )
 
 
@@ -192,6 +192,6 @@ def key_numbers(keys: pa.ChunkedArray) -> Longs:
 
 def _numbers(log_ids: Longs, codes: Longs) -> Longs:
     """A number for each log and key."""
-    known, logs = ranked(log_ids)
-    numbers: Longs = (codes + 1) * len(known) + logs
+    ids, logs = ranked(log_ids)
+    numbers: Longs = (codes + 1) * len(ids) + logs
     return numbers

@@ -64,24 +64,24 @@ def send_wanted(send: Send, plans: Mapping[str, IndexPlan], receivers: int, want
 
     The driver gets, in blocks TAKEN, BEFORE's rows that are wanted for their place alone.
     """
-    every = [(kind, task) for kind, plan in plans.items() for task in range(len(plan.tasks))]
-    tasks = [one for number, one in enumerate(every) if wanted.may_be_in(number)]
+    pairs = [(kind, task) for kind, plan in plans.items() for task in range(len(plan.tasks))]
+    tasks = [pair for number, pair in enumerate(pairs) if wanted.may_be_in(number)]
 
     def work(number: int) -> Sent:
         kind, task = tasks[number]
         chosen, order = WantedRows(wanted), OrderInSplits()
-        taken: list[pa.RecordBatch] = []
+        batches: list[pa.RecordBatch] = []
 
         def some(batch: pa.RecordBatch) -> pa.RecordBatch:
             if kind == BEFORE:
                 at_place = batch.filter(pa.array(chosen.by_place(batch)))
-                taken.append(at_place.filter(pa.array(~chosen.by_key(at_place))))
+                batches.append(at_place.filter(pa.array(~chosen.by_key(at_place))))
             whole = batch.filter(batch.column("value_hash").is_valid())  # where loops read, by their keys
             return order.add(whole.filter(pa.array(chosen.by_key(whole))))
 
         for rows in joined(map(some, TaskReader(plans[kind], task).rows(chosen.by_key))):
             yield from row_blocks(kind, rows, by_key(rows, receivers))
-        others = pa.Table.from_batches(taken) if taken else None
+        others = pa.Table.from_batches(batches) if batches else None
         if others is not None and others.num_rows:
             yield DRIVER, block_of(TAKEN, others)
 
@@ -92,7 +92,7 @@ def send_wanted(send: Send, plans: Mapping[str, IndexPlan], receivers: int, want
 class OrderInSplits:
     """The last and the largest offset of each split and log so far."""
 
-    known: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+    offsets_by_place: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
 
     def add(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """The rows with ORDER, which are those that come next."""
@@ -102,13 +102,13 @@ class OrderInSplits:
         (_, splits), (logs, of_log) = ranked(split_id), ranked(log_id)
         for at in stretches(splits * len(logs) + of_log):
             place, offsets = (int(split_id[at[0]]), int(log_id[at[0]])), offset[at]
-            last, most = self.known.get(place, (-1, -1))
+            last, most = self.offsets_by_place.get(place, (-1, -1))
             before = np.concatenate(([last], offsets[:-1]))
             reached = np.maximum.accumulate(np.concatenate(([most], offsets)))
             is_in_order = (reached[:-1] < offsets) & (before >= 0)
             previous[at] = np.where(is_in_order, 0, before)
             largest[at] = np.where(is_in_order, 0, reached[:-1])
-            self.known[place] = int(offsets[-1]), int(reached[-1])
+            self.offsets_by_place[place] = int(offsets[-1]), int(reached[-1])
         columns = [*rows.columns, pa.array(previous), pa.array(largest)]
         return pa.RecordBatch.from_arrays(columns, schema=pa.schema([*rows.schema, *ORDER]))
 
@@ -116,15 +116,15 @@ class OrderInSplits:
 def by_key(rows: pa.Table, receivers: int) -> np.ndarray:
     """The receiver of each row: by key, and of those without one by value."""
     keys = rows["key"]
-    found = receivers_by_key(keys, receivers)
+    numbers = receivers_by_key(keys, receivers)
     if not keys.null_count:
-        return found
+        return numbers
     is_null = keys.is_null().to_numpy()
-    spread: np.ndarray = np.where(is_null, receivers_by_key(rows["value_hash"], receivers), found)
+    spread: np.ndarray = np.where(is_null, receivers_by_key(rows["value_hash"], receivers), numbers)
     return spread
 
 
 def by_place(rows: pa.Table, receivers: int) -> np.ndarray:
     """The receiver of each row by offset: records of one place meet."""
-    found: np.ndarray = rows["offset"].to_numpy() % receivers
-    return found
+    numbers: np.ndarray = rows["offset"].to_numpy() % receivers
+    return numbers

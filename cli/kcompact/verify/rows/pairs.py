@@ -20,14 +20,14 @@ T = TypeVar("T")
 Share = tuple[pa.Table, pa.Table]
 """BEFORE's and AFTER's index rows (``keyed_rows.ROWS``); equal keys are in the same share."""
 
-_FOUND = "found"
+_RESULT = "result"
 
 
 @dataclass(frozen=True)
-class Sifted:
+class Sifting:
     """The result of a look at a share, and which of its rows are to be looked at further."""
 
-    found: object
+    result: object
     before: Flags
     after: Flags
 
@@ -95,21 +95,21 @@ class Pairs:
         results, _ = self.stage.results(lambda _, blocks: look(reader.share(blocks)))
         return results
 
-    def sift(self, look: Callable[[Share], Sifted]) -> "tuple[list[Any], Pairs]":
+    def sift(self, look: Callable[[Share], Sifting]) -> "tuple[list[Any], Pairs]":
         """The results of ``look`` on each share, and the shares of what is left."""
         reader = self.reader
 
         def work(receiver: int, blocks: list[Block]) -> Sent:
             share = reader.share(blocks)
-            sifted = look(share)
+            sifting = look(share)
             for kind, rows in reader.dumps(share):
-                left = rows.filter(pa.array(sifted.before if kind == BEFORE else sifted.after))
-                if left.num_rows:
-                    yield receiver, block_of(kind, left)
-            yield DRIVER, Block(_FOUND, pickle.dumps(sifted.found))
+                affected = rows.filter(pa.array(sifting.before if kind == BEFORE else sifting.after))
+                if affected.num_rows:
+                    yield receiver, block_of(kind, affected)
+            yield DRIVER, Block(_RESULT, pickle.dumps(sifting.result))
 
-        left = replace(self, stage=self.stage.then(self.receivers, work), reader=_read_already(reader))
-        return _found(left.stage), left
+        pairs = replace(self, stage=self.stage.then(self.receivers, work), reader=_read_already(reader))
+        return _results(pairs.stage), pairs
 
     def in_order(
         self, question: Question, earlier: tuple[LargestBefore, LargestBefore]
@@ -119,23 +119,23 @@ class Pairs:
         ``earlier`` belongs to BEFORE and AFTER (``disorder.sort_out``).
         """
         reader, receivers = self.reader, self.receivers
-        known = _read_already(reader)
+        next_reader = _read_already(reader)
 
         def place(_: int, blocks: list[Block]) -> Sent:
             for kind, rows in reader.dumps(reader.share(blocks)):
                 yield from row_blocks(kind, rows, by_place(rows, receivers))
 
         def order(_: int, blocks: list[Block]) -> Sent:
-            share = known.share(blocks)
+            share = next_reader.share(blocks)
             disorder, first_before, first_after = sort_out(*share, question, earlier)
-            for kind, rows in known.dumps(share):
+            for kind, rows in next_reader.dumps(share):
                 firsts = rows.filter(pa.array(first_before if kind == BEFORE else first_after))
                 yield from row_blocks(kind, firsts, by_key(firsts, receivers))
-            yield DRIVER, Block(_FOUND, pickle.dumps(disorder))
+            yield DRIVER, Block(_RESULT, pickle.dumps(disorder))
 
         ordered = self.stage.then(receivers, place).then(receivers, order)
-        disorder = reduce(Disorder.plus, _found(ordered), Disorder())
-        return replace(self, stage=ordered, reader=known), disorder
+        disorder = reduce(Disorder.plus, _results(ordered), Disorder())
+        return replace(self, stage=ordered, reader=next_reader), disorder
 
 
 def _read_already(reader: ShareReader) -> ShareReader:
@@ -143,7 +143,7 @@ def _read_already(reader: ShareReader) -> ShareReader:
     return replace(reader, renamed={})
 
 
-def _found(stage: Stage) -> list[Any]:
+def _results(stage: Stage) -> list[Any]:
     return [pickle.loads(block.content) for block in stage.driver_blocks()]  # noqa: S301  pickled above
 
 

@@ -39,11 +39,11 @@ class Rules:
 
 def rules_of(question: Question, lookups: Mapping[int, Lookup]) -> Rules:
     """For a pair of dumps."""
-    found = {log_id: bounds.replaceable for log_id, bounds in question.bounds.items()}
-    known = {log_id: one for log_id, one in found.items() if one is not None}
+    candidates = {log_id: bounds.replaceable for log_id, bounds in question.bounds.items()}
+    replaceable = {log_id: limits for log_id, limits in candidates.items() if limits is not None}
     certain_from = {log_id: bounds.certain_from_offset for log_id, bounds in question.bounds.items()}
     front_end = {log_id: bounds.front_end_offset for log_id, bounds in question.bounds.items()}
-    return Rules(known, lookups, question.compared, certain_from=certain_from, front_end=front_end)
+    return Rules(replaceable, lookups, question.compared, certain_from=certain_from, front_end=front_end)
 
 
 def rules_alone(question: Question, lookups: Mapping[int, Lookup]) -> Rules:
@@ -74,8 +74,8 @@ class UnaffectedLog:
 
     def plus(self, other: "UnaffectedLog") -> "UnaffectedLog":
         """Of the keys of both."""
-        kept = [one.first_kept_tombstone for one in (self, other) if one.first_kept_tombstone is not None]
-        needed = [one.needed_end_offset for one in (self, other) if one.needed_end_offset is not None]
+        offsets = [log.first_kept_tombstone for log in (self, other) if log.first_kept_tombstone is not None]
+        needed = [log.needed_end_offset for log in (self, other) if log.needed_end_offset is not None]
         return UnaffectedLog(
             records_before=self.records_before + other.records_before,
             records_after=self.records_after + other.records_after,
@@ -83,7 +83,7 @@ class UnaffectedLog:
             last_offset=max(self.last_offset, other.last_offset),
             after_first_offset=min(self.after_first_offset, other.after_first_offset),
             after_last_offset=max(self.after_last_offset, other.after_last_offset),
-            first_kept_tombstone=min(kept, default=None),
+            first_kept_tombstone=min(offsets, default=None),
             needed_end_offset=max(needed, default=None),
             tombstones=self.tombstones + other.tombstones,
             evidence=self.evidence.plus(other.evidence),
@@ -97,11 +97,11 @@ class UnaffectedLog:
 
 def added_up(shares: Iterable[Mapping[int, UnaffectedLog]]) -> dict[int, UnaffectedLog]:
     """The figures of each log, by its id, of the keys of all shares."""
-    found: dict[int, UnaffectedLog] = {}
+    by_log: dict[int, UnaffectedLog] = {}
     for share in shares:
         for log_id, log in share.items():
-            found[log_id] = found[log_id].plus(log) if log_id in found else log
-    return found
+            by_log[log_id] = by_log[log_id].plus(log) if log_id in by_log else log
+    return by_log
 
 
 @dataclass(frozen=True)
@@ -109,14 +109,14 @@ class Unaffected:
     """Of some keys with all their records: which rows are left to be judged, and figures of the others.
 
     ``arrivals`` are (log_id, offset) of AFTER's records that BEFORE does not have there under their key;
-    ``taken`` are numbers of BEFORE's rows at the place of an arrival of another key.
+    ``taken_at`` are numbers of BEFORE's rows at the place of an arrival of another key.
     """
 
     rest_before: Flags
     rest_after: Flags
     logs: dict[int, UnaffectedLog]
     arrivals: Longs
-    taken: Longs
+    taken_at: Longs
 
     def figures_only(self) -> "Unaffected":
         """Without the rows, which are the worker's own."""
@@ -134,7 +134,7 @@ def find_unaffected(
     rows = key_rows(before, after, rules.compared, rules.lookups)
     history = history_of(rows)
     is_right = _are_right(rows, history, rules)
-    is_taken = taken_rows(rows, arrivals)
+    is_taken = taken_flags(rows, arrivals)
     of_group = np.bincount(
         rows.group[~is_right | is_taken], minlength=int(rows.group[-1]) + 1 if len(rows) else 0
     )
@@ -158,13 +158,13 @@ def _are_right(rows: KeyRows, history: History, rules: Rules) -> Flags:
     right &= rows.is_data & np.isin(rows.log_id, list(rules.replaceable))
     if not rules.keeps_tombstones:
         right &= has_next | ~rows.is_tombstone
-    found: Flags = right
-    return found
+    flags: Flags = right
+    return flags
 
 
 def _bounds(rows: KeyRows, rules: Rules) -> tuple[Longs, Longs]:
-    firsts = {log_id: one.first_offset for log_id, one in rules.replaceable.items()}
-    ends = {log_id: one.end_offset for log_id, one in rules.replaceable.items()}
+    firsts = {log_id: replaceable.first_offset for log_id, replaceable in rules.replaceable.items()}
+    ends = {log_id: replaceable.end_offset for log_id, replaceable in rules.replaceable.items()}
     return rows.per_log(firsts, BEFORE_ALL), rows.per_log(ends, BEHIND_ALL)
 
 
@@ -174,16 +174,16 @@ def _numbers_left(at: Longs, count: int) -> Flags:
     return is_left
 
 
-def taken_rows(rows: KeyRows, arrivals: Longs | None) -> Flags:
+def taken_flags(rows: KeyRows, arrivals: Longs | None) -> Flags:
     """Which of BEFORE's rows stand at the place of a record of another key, by places of arrivals."""
-    found = np.zeros(len(rows), np.bool_)
+    flags = np.zeros(len(rows), np.bool_)
     if arrivals is None or not len(arrivals):
-        return found
-    wanted = {log_id: arrivals[at, 1] for log_id, at in rows_of_logs(arrivals[:, 0])}
+        return flags
+    offsets_by_log = {log_id: arrivals[at, 1] for log_id, at in rows_of_logs(arrivals[:, 0])}
     for log_id, at in rows_of_logs(rows.log_id):
-        if log_id in wanted:
-            found[at] = np.isin(rows.offset[at], wanted[log_id])
-    return found & rows.in_before & ~rows.in_after
+        if log_id in offsets_by_log:
+            flags[at] = np.isin(rows.offset[at], offsets_by_log[log_id])
+    return flags & rows.in_before & ~rows.in_after
 
 
 def _figures(rows: KeyRows, history: History, unaffected: Flags, rules: Rules) -> dict[int, UnaffectedLog]:
@@ -221,8 +221,8 @@ def _evidence_of(rows: KeyRows, history: History, unaffected_rows: Longs, rules:
 
 def _figures_of(rows: KeyRows, history: History, unaffected_rows: Longs) -> UnaffectedLog:
     is_kept = rows.in_after[unaffected_rows]
-    kept, removed = unaffected_rows[is_kept], unaffected_rows[~is_kept]
-    tombstones = kept[rows.is_tombstone[kept] & (rows.delete_horizon_ms[kept] == UNKNOWN_HORIZON_MS)]
+    latest, removed = unaffected_rows[is_kept], unaffected_rows[~is_kept]
+    tombstones = latest[rows.is_tombstone[latest] & (rows.delete_horizon_ms[latest] == UNKNOWN_HORIZON_MS)]
     is_tombstone = rows.is_tombstone[removed]
     needed = int(history.next_offset[removed[~is_tombstone]].max(initial=BEFORE_ALL)) + 1
     late = removed[is_tombstone]
@@ -230,11 +230,11 @@ def _figures_of(rows: KeyRows, history: History, unaffected_rows: Longs) -> Unaf
     columns = [rows.offset, history.next_offset, rows.timestamp_ms, rows.delete_horizon_ms]
     return UnaffectedLog(
         records_before=len(unaffected_rows),
-        records_after=len(kept),
+        records_after=len(latest),
         first_offset=int(rows.offset[unaffected_rows].min()),
         last_offset=int(rows.offset[unaffected_rows].max()),
-        after_first_offset=int(rows.offset[kept].min()),
-        after_last_offset=int(rows.offset[kept].max()),
+        after_first_offset=int(rows.offset[latest].min()),
+        after_last_offset=int(rows.offset[latest].max()),
         first_kept_tombstone=int(rows.offset[tombstones].min()) if len(tombstones) else None,
         needed_end_offset=needed if needed > BEFORE_ALL + 1 else None,
         tombstones=np.stack([column[late] for column in columns], axis=1).tolist(),

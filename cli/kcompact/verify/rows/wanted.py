@@ -71,23 +71,23 @@ class WantedRows:
         """Whether the key of each row is wanted."""
         keys = rows.column("key")
         is_null = keys.is_null().to_numpy(zero_copy_only=False)
-        found: Flags = is_null & self._wanted.keyless
+        flags: Flags = is_null & self._wanted.keyless
         if self._many is None:
             is_in: Flags = pc.is_in(keys, self._wanted.keys).to_numpy(zero_copy_only=False)
-            return found | is_in
+            return flags | is_in
         maybe = np.flatnonzero(~is_null & self._sieve[_sieve_places(keys)])
-        found[maybe] = [key in self._many for key in keys.take(pa.array(maybe)).to_pylist()]
-        return found
+        flags[maybe] = [key in self._many for key in keys.take(pa.array(maybe)).to_pylist()]
+        return flags
 
     def by_place(self, rows: pa.RecordBatch) -> Flags:
         """Whether the place of each row is wanted."""
-        found = np.zeros(rows.num_rows, np.bool_)
+        flags = np.zeros(rows.num_rows, np.bool_)
         log_ids, offsets = rows.column("log_id").to_numpy(), rows.column("offset").to_numpy()
         for log_id, places in self._places.items():
             at = np.flatnonzero(log_ids == log_id)
             near = np.minimum(np.searchsorted(places, offsets[at]), len(places) - 1)
-            found[at] = places[near] == offsets[at]
-        return found
+            flags[at] = places[near] == offsets[at]
+        return flags
 
 
 def _sieve_places(keys: pa.Array) -> np.ndarray:
