@@ -87,13 +87,13 @@ def _to_be_named(field_names: set[str]) -> str:
     Without the partition, records of several would be one log, and their keys would supersede each other.
     """
     innermost = {name: name.rpartition(".")[2] for name in sorted(field_names)}
-    found = {
+    fields = {
         role: [name for name in innermost if innermost[name] in names]
         for role, names in fields_by_role(innermost.values()).items()
     }
-    told = {role: names[0] for role, names in found.items() if len(names) == 1}
+    known = {role: names[0] for role, names in fields.items() if len(names) == 1}
     asked = dict.fromkeys(("key", "value", "offset"), "FIELD")
-    return shlex.quote(",".join(f"{role}={name}" for role, name in (asked | told).items()))
+    return shlex.quote(",".join(f"{role}={name}" for role, name in (asked | known).items()))
 
 
 def _likely_offset(field_names: set[str]) -> tuple[str, ...]:
