@@ -39,4 +39,7 @@ def test_keys_without_values_hold() -> None:
     question = AbsentQuestion((b"erased", b"deleted"), logs_of(AFTER), (), "after")
     outcome = verify_absent(pairs_of(None, rows_of(AFTER)), question)
     assert outcome.holds
-    assert [one.verdict for one in outcome.evidence] == [KeyVerdict.ABSENT, KeyVerdict.TOMBSTONE_ONLY]
+    assert [entry.verdict for entry in outcome.evidence] == [
+        KeyVerdict.ABSENT,
+        KeyVerdict.TOMBSTONE_ONLY,
+    ]

@@ -21,9 +21,9 @@ def test_a_compacted_dump_holds_and_says_which_tombstones_are_left() -> None:
 
 
 def test_all_that_could_go_is_found() -> None:
-    found = Counter(finding.check for finding in verify([*ordered(BEFORE), at(14)]).findings)
+    counts = Counter(finding.check for finding in verify([*ordered(BEFORE), at(14)]).findings)
     # Offsets 0, 2, 3, 4, 5, 7, 16, 18, 19 and one of partition 1 are replaced by later ones.
-    assert found == {"duplicate-left": 10, "keyless-left": 1, "duplicate-offset": 1, "reordered-records": 1}
+    assert counts == {"duplicate-left": 10, "keyless-left": 1, "duplicate-offset": 1, "reordered-records": 1}
 
 
 def test_above_the_bound_of_every_round_nothing_has_to_be_gone() -> None:

@@ -26,10 +26,10 @@ def mutated() -> dict[str, Counter[str]]:
     for mutation in MUTATIONS:
         before += [r._replace(topic=mutation.name) for r in BEFORE]
         after += [r._replace(topic=mutation.name) for r in mutation.after()]
-    found: dict[str, Counter[str]] = {mutation.name: Counter() for mutation in MUTATIONS}
+    counts: dict[str, Counter[str]] = {mutation.name: Counter() for mutation in MUTATIONS}
     for finding in verify(before, after).findings:
-        found[finding.topic][finding.check] += 1
-    return found
+        counts[finding.topic][finding.check] += 1
+    return counts
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)

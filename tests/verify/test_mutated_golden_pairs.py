@@ -26,10 +26,10 @@ def found_in(changed: list[Mutant]) -> dict[str, list[Finding]]:
     """By topic, of all golden pairs at once, of which some have another AFTER."""
     after_of = {topic.name: topic.after for topic in golden_topics()} | {m.of.name: m.after for m in changed}
     outcome = verify(ALL_TOLD, [r for after in after_of.values() for r in after])
-    found: dict[str, list[Finding]] = {name: [] for name in after_of}
+    findings: dict[str, list[Finding]] = {name: [] for name in after_of}
     for finding in outcome.findings:
-        found[finding.topic].append(finding)
-    return found
+        findings[finding.topic].append(finding)
+    return findings
 
 
 def another_broker_leaves(mutant: Mutant) -> bool:
@@ -51,12 +51,12 @@ def another_broker_leaves(mutant: Mutant) -> bool:
 def test_a_wrong_after_of_a_golden_pair_is_found_or_a_broker_could_have_left_it(turn: int) -> None:
     changed = mutants(turn)
     assert len(changed) > len(golden_topics()) // 2
-    found = found_in(changed)
-    unfound = []
+    by_topic = found_in(changed)
+    survivors = []
     for mutant in changed:
-        severities = Counter(finding.severity for finding in found.pop(mutant.of.name))
+        severities = Counter(finding.severity for finding in by_topic.pop(mutant.of.name))
         if not severities[Severity.FINDING]:
             assert not severities[Severity.UNDECIDED], (mutant.of.name, mutant.kind)
-            unfound.append(mutant)
-    assert [name for name, findings in found.items() if findings] == []
-    assert [(m.of.name, m.kind) for m in unfound if not another_broker_leaves(m)] == []
+            survivors.append(mutant)
+    assert [name for name, findings in by_topic.items() if findings] == []
+    assert [(m.of.name, m.kind) for m in survivors if not another_broker_leaves(m)] == []

@@ -51,16 +51,16 @@ def ends_before_what_replaces_it(case: CleanedTopic, after: list[Record]) -> boo
     Such rounds explain all that is gone, if each of those records has a later version below that end, too.
     """
     (added,) = [r for r in after if r not in case.after]
-    mine = [r for r in case.before if r.partition == added.partition]
-    end = min(r.offset for r in mine if r.key == added.key and r.offset > added.offset)
-    gone = [r for r in mine if r not in after]
-    return all(any(later.key == r.key and r.offset < later.offset < end for later in mine) for r in gone)
+    log = [r for r in case.before if r.partition == added.partition]
+    end = min(r.offset for r in log if r.key == added.key and r.offset > added.offset)
+    gone = [r for r in log if r not in after]
+    return all(any(later.key == r.key and r.offset < later.offset < end for later in log) for r in gone)
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS.keys() - NOT_HERE))
 def test_every_mutation_is_found(kind: str) -> None:
-    found, number = 0, 0
-    while found < PER_KIND:
+    count, number = 0, 0
+    while count < PER_KIND:
         case = case_of(number)
         number += 1
         after = KINDS[kind](case)
@@ -73,4 +73,4 @@ def test_every_mutation_is_found(kind: str) -> None:
             assert kind == "older version left"
             assert ends_before_what_replaces_it(case, after), (kind, number - 1)
         assert not outcome.is_undecided, (kind, number - 1)
-        found += 1
+        count += 1

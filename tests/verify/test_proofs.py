@@ -35,7 +35,7 @@ def judge(
     return judge_pair(question_of(before, after, bounds), before, after, lookups)
 
 
-def found(outcome: Outcome, severity: Severity) -> dict[str, int]:
+def counts(outcome: Outcome, severity: Severity) -> dict[str, int]:
     return outcome.counts_of(severity)
 
 
@@ -46,7 +46,7 @@ def left_beside(*offsets: int) -> list[Record]:
 def test_an_older_version_is_a_finding_where_others_that_as_late_ones_replace_are_gone() -> None:
     compacts_only = Bounds(Policy(now_ms=NOW_MS), knowledge=Knowledge(frozenset({"cleanup.policy"})))
     outcome = judge(UPDATES, left_beside(4), compacts_only)
-    assert found(outcome, Severity.FINDING) == {"duplicate-left": 1}
+    assert counts(outcome, Severity.FINDING) == {"duplicate-left": 1}
     assert outcome.findings[0].offset == 4
     assert "offset 7 replaces it" in outcome.findings[0].expected
 
@@ -56,17 +56,17 @@ def test_an_older_version_may_lie_below_where_cleaning_began() -> None:
     before = [record(key, str(offset), offset=offset) for offset, key in enumerate("aabb")]
     outcome = judge(before, [before[n] for n in (0, 1, 3)])
     assert outcome.holds
-    assert found(outcome, Severity.NOTE) == {"duplicate-left": 1}
+    assert counts(outcome, Severity.NOTE) == {"duplicate-left": 1}
     assert "unless cleaning began behind that" in outcome.findings[0].expected
     cleaned_from_the_start = Bounds(Policy(now_ms=NOW_MS), knowledge=Knowledge(first_dirty_offset=0))
-    assert found(judge(before, [before[n] for n in (0, 1, 3)], cleaned_from_the_start), Severity.FINDING)
+    assert counts(judge(before, [before[n] for n in (0, 1, 3)], cleaned_from_the_start), Severity.FINDING)
 
 
 def test_what_may_have_been_aborted_proves_nothing() -> None:
     bounds = Bounds(Policy(now_ms=NOW_MS), knowledge=Knowledge(last_missing_offset=9))
     outcome = judge(UPDATES, left_beside(4), bounds)
     assert outcome.holds
-    assert found(outcome, Severity.NOTE) == {"duplicate-left": 1}
+    assert counts(outcome, Severity.NOTE) == {"duplicate-left": 1}
 
 
 @pytest.mark.parametrize("offset", [4, 7])
@@ -81,7 +81,7 @@ def test_aborted_data_goes_with_its_segment_whatever_the_end_of_the_map(offset: 
     before = [record(key, "v", offset=offset) for offset, key in enumerate("aabcdefgh")]
     after = [before[n] for n in (1, 2, 3, 4, 6, 7, 8) if n != 4 or offset == 4]
     outcome = judge(before, after, bounds, context)
-    assert found(outcome, Severity.FINDING) == ({"aborted-left": 1} if offset == 4 else {})
+    assert counts(outcome, Severity.FINDING) == ({"aborted-left": 1} if offset == 4 else {})
 
 
 @pytest.mark.parametrize(("rounds", "severity"), [(1, Severity.FINDING), (2, None)])
@@ -104,7 +104,7 @@ def test_an_earlier_tombstone_that_stayed_is_no_proof() -> None:
     before = [tombstone("a", offset=0), tombstone("b", offset=1), record("c", "1", offset=2)]
     outcome = judge(before, [before[0], before[2]])
     assert outcome.holds
-    assert found(outcome, Severity.NOTE) == {"tombstone-too-early": 1}
+    assert counts(outcome, Severity.NOTE) == {"tombstone-too-early": 1}
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_a_loss_above_segments_that_configs_let_one_expect_names_segments(is_bou
     )
     outcome = judge(UPDATES, COMPACTED, bounds)
     assert outcome.is_undecided == is_bound_estimated
-    assert found(outcome, Severity.UNDECIDED if is_bound_estimated else Severity.FINDING)["lost-above-end"]
+    assert counts(outcome, Severity.UNDECIDED if is_bound_estimated else Severity.FINDING)["lost-above-end"]
     assert all(finding.remedy is None or "--segments" in finding.remedy for finding in outcome.findings)
 
 
@@ -164,7 +164,7 @@ def test_a_lost_last_value_is_a_finding_wherever_segments_end() -> None:
     bounds = Bounds(
         Policy(now_ms=NOW_MS), uncleanable_offset=6, is_bound_estimated=True, knowledge=CLEANS_ONLY
     )
-    assert found(judge(UPDATES, UPDATES[:8], bounds), Severity.FINDING) == {
+    assert counts(judge(UPDATES, UPDATES[:8], bounds), Severity.FINDING) == {
         "stale-value": 1,
         "lost-above-end": 1,
     }
@@ -177,14 +177,14 @@ def test_an_older_version_is_no_proof_where_a_checkpoint_may_be_of_either_time()
     outcome = judge(
         before, before[1:], Bounds(Policy(now_ms=NOW_MS), checkpoint_offset=4, knowledge=knowledge)
     )
-    assert found(outcome, Severity.FINDING) == {}
+    assert counts(outcome, Severity.FINDING) == {}
 
 
 def test_one_certain_finding_decides() -> None:
     before = [record(key, "1", offset=offset) for offset, key in enumerate("abcd")]
     outcome = judge(before, [before[1], before[3]])
-    assert found(outcome, Severity.UNDECIDED) == {"missing-key": 1}
-    assert found(outcome, Severity.FINDING) == {"missing-key": 1}
+    assert counts(outcome, Severity.UNDECIDED) == {"missing-key": 1}
+    assert counts(outcome, Severity.FINDING) == {"missing-key": 1}
     assert not outcome.is_undecided
 
 
@@ -204,8 +204,8 @@ def test_retention_by_size_counts_from_the_first_segment_that_stays(second: int,
 
 def test_batches_tell_segments_where_nothing_else_does() -> None:
     batches = tuple(Batch(n, n, 1, 100, segment_base_offset=n - n % 4) for n in range(6))
-    told = VerifyContext({LOG_ID: LogContext(batches=batches)}, {LOG_ID: Policy()})
-    bounds = with_knowledge(Bounds(), LOG_ID, told, [np.array([[0, 6]])], 0)
+    context = VerifyContext({LOG_ID: LogContext(batches=batches)}, {LOG_ID: Policy()})
+    bounds = with_knowledge(Bounds(), LOG_ID, context, [np.array([[0, 6]])], 0)
     assert bounds.segments == ((0, 400), (4, 200))
     assert (bounds.knowledge.tells_horizons, bounds.knowledge.last_missing_offset) == (True, None)
 
@@ -218,28 +218,29 @@ def test_offsets_that_before_lacks_can_be_markers(
     log_end_offset: int | None, last_missing_offset: int, without_gap: int | None
 ) -> None:
     # A dump ends with a record: where it has gaps, as transactions leave, one more marker may follow.
-    told = VerifyContext({LOG_ID: LogContext(log_end_offset=log_end_offset)}, {LOG_ID: Policy()})
+    context = VerifyContext({LOG_ID: LogContext(log_end_offset=log_end_offset)}, {LOG_ID: Policy()})
     runs = [np.array([[0, 2]]), np.array([[4, 6]])]
     assert (
-        with_knowledge(Bounds(), LOG_ID, told, runs, 0).knowledge.last_missing_offset == last_missing_offset
+        with_knowledge(Bounds(), LOG_ID, context, runs, 0).knowledge.last_missing_offset
+        == last_missing_offset
     )
     runs = [np.array([[0, 6]])]
-    assert with_knowledge(Bounds(), LOG_ID, told, runs, 0).knowledge.last_missing_offset == without_gap
+    assert with_knowledge(Bounds(), LOG_ID, context, runs, 0).knowledge.last_missing_offset == without_gap
     assert logs_of(UPDATES) == {LOG_ID: ("orders", 0)}
 
 
-@pytest.mark.parametrize("told", [{}, {"tells_log_end": True}, {"tells_transactions": True}])
-def test_a_verdict_that_rests_on_a_log_without_gaps_says_so(told: dict[str, bool]) -> None:
+@pytest.mark.parametrize("facts", [{}, {"tells_log_end": True}, {"tells_transactions": True}])
+def test_a_verdict_that_rests_on_a_log_without_gaps_says_so(facts: dict[str, bool]) -> None:
     # Were the only transaction of the log aborted, its marker could lie behind the dump.
-    bounds = Bounds(Policy(now_ms=NOW_MS), knowledge=replace(CLEANS_ONLY, **told))
+    bounds = Bounds(Policy(now_ms=NOW_MS), knowledge=replace(CLEANS_ONLY, **facts))
     outcome = judge(UPDATES, UPDATES[:8], bounds)
-    assert found(outcome, Severity.FINDING) == {"stale-value": 1}
-    said = [one for one in outcome.assumed if "aborted" in one]
-    assert bool(said) == (not told)
-    assert "no record was aborted" in "".join(said) or told
+    assert counts(outcome, Severity.FINDING) == {"stale-value": 1}
+    assumptions = [sentence for sentence in outcome.assumed if "aborted" in sentence]
+    assert bool(assumptions) == (not facts)
+    assert "no record was aborted" in "".join(assumptions) or facts
     changed = judge(UPDATES, [record("a", "x", offset=0), *UPDATES[1:]], bounds)
     assert changed.counts["changed-record"] == 1
-    assert not [one for one in changed.assumed if "aborted" in one]
+    assert not [sentence for sentence in changed.assumed if "aborted" in sentence]
 
 
 @pytest.mark.parametrize(("left_from", "holds"), [(1, False), (3, True)])
@@ -308,4 +309,4 @@ def test_a_map_that_took_the_last_key_reached_the_end(has_fixed_bound: bool) -> 
         knowledge=replace(STAMPS_TOLD, has_fixed_bound=has_fixed_bound),
     )
     outcome = judge(before, before[1:], bounds)
-    assert found(outcome, Severity.FINDING) == ({"keyless-left": 1} if has_fixed_bound else {})
+    assert counts(outcome, Severity.FINDING) == ({"keyless-left": 1} if has_fixed_bound else {})

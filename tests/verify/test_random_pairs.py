@@ -34,8 +34,8 @@ def test_nothing_is_found_in_right_pairs(pairs: list[Pair]) -> None:
 
 def test_a_lost_latest_value_is_always_found(pairs: list[Pair]) -> None:
     wrong = list(_without_one(pairs))
-    found = verify(wrong, retention_ms=0).findings
-    named = {f.topic for f in found if f.check in ("missing-log", "missing-key", "stale-value")}
+    findings = verify(wrong, retention_ms=0).findings
+    named = {f.topic for f in findings if f.check in ("missing-log", "missing-key", "stale-value")}
     assert named == {before[0].topic for before, _ in wrong}
 
 

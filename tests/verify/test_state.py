@@ -24,7 +24,7 @@ def verify(a: list[Record], b: list[Record], *, ignore_partitions: bool = False)
     return verify_state(pairs_of(rows_of(a), rows_of(b), receivers=3), question)
 
 
-def found(outcome: Outcome) -> dict[bytes | None, str]:
+def checks(outcome: Outcome) -> dict[bytes | None, str]:
     assert len(outcome.findings) == sum(outcome.counts.values())
     return {finding.key: finding.check for finding in outcome.findings}
 
@@ -50,7 +50,7 @@ def test_every_difference_has_its_name() -> None:
         [*A, record("lost", "1", offset=8), record("deleted", "1", offset=9)],
         [*b, tombstone("deleted", offset=4)],
     )
-    assert found(outcome) == {
+    assert checks(outcome) == {
         b"a": "stale-value",
         b"b": "key-resurrected",
         b"c": "different-value",
@@ -58,13 +58,13 @@ def test_every_difference_has_its_name() -> None:
         b"lost": "missing-key",
         b"deleted": "missing-key",
     }
-    told = {finding.key: (finding.expected, finding.found) for finding in outcome.findings}
-    assert told[b"deleted"] == ("A's value, of orders-0@9", "the key deleted by the tombstone at orders-0@4")
+    words = {finding.key: (finding.expected, finding.found) for finding in outcome.findings}
+    assert words[b"deleted"] == ("A's value, of orders-0@9", "the key deleted by the tombstone at orders-0@4")
 
 
 def test_empty_and_null_are_different_states() -> None:
-    assert found(verify([record("k", "", offset=0)], [tombstone("k", offset=0)])) == {b"k": "missing-key"}
-    assert found(verify([record("k", "", offset=0)], [record("k", "null", offset=0)])) == {
+    assert checks(verify([record("k", "", offset=0)], [tombstone("k", offset=0)])) == {b"k": "missing-key"}
+    assert checks(verify([record("k", "", offset=0)], [record("k", "null", offset=0)])) == {
         b"k": "different-value"
     }
 

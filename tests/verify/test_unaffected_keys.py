@@ -1,4 +1,4 @@
-"""Keys that are settled without the rules change nothing in what is told."""
+"""Keys that are settled without the rules change nothing in what is reported."""
 
 import pytest
 
@@ -21,27 +21,27 @@ from verify_here import judge_alone, judge_pair, pairs_of, question_of, rows_of
 
 
 @pytest.fixture(scope="module")
-def told() -> tuple[list[Record], list[Record], dict[int, Bounds], dict[int, Lookup]]:
+def pairs() -> tuple[list[Record], list[Record], dict[int, Bounds], dict[int, Lookup]]:
     before, after, bounds = [], [], {}
     for pair, of_pair in all_pairs():
         before += pair[0]
         after += pair[1]
         bounds |= dict.fromkeys(logs_of(*pair), of_pair)
     context = {log_id: contexts_of(log_id, before) for log_id in bounds}
-    return before, after, bounds, {i: lookup_for(context[i], one.policy) for i, one in bounds.items()}
+    return before, after, bounds, {i: lookup_for(context[i], b.policy) for i, b in bounds.items()}
 
 
 def contexts_of(log_id: int, records: list[Record]) -> LogContext:
     """Of every seventh log, that some records were aborted."""
-    mine = [r.offset for r in records if log_id_of(r.topic, r.partition) == log_id]
-    aborted = (AbortedRange(mine[0], mine[len(mine) // 3]),) if mine and log_id % 7 == 0 else ()
+    offsets = [r.offset for r in records if log_id_of(r.topic, r.partition) == log_id]
+    aborted = (AbortedRange(offsets[0], offsets[len(offsets) // 3]),) if offsets and log_id % 7 == 0 else ()
     return LogContext(aborted=aborted)
 
 
 def test_a_pair_is_judged_alike(
-    told: tuple[list[Record], list[Record], dict[int, Bounds], dict[int, Lookup]],
+    pairs: tuple[list[Record], list[Record], dict[int, Bounds], dict[int, Lookup]],
 ) -> None:
-    before, after, bounds, lookups = told
+    before, after, bounds, lookups = pairs
     question = Question(logs_of(before, after), ("b",), "a", bounds, max_findings=10_000)
     chosen = find_unaffected(rows_of(before), rows_of(after), rules_of(question, lookups))
     assert sum(log.records_before for log in chosen.logs.values()) > PAIRS
@@ -53,9 +53,9 @@ def test_a_pair_is_judged_alike(
 
 
 def test_a_dump_alone_is_judged_alike(
-    told: tuple[list[Record], list[Record], dict[int, Bounds], dict[int, Lookup]],
+    pairs: tuple[list[Record], list[Record], dict[int, Bounds], dict[int, Lookup]],
 ) -> None:
-    records, _, bounds, lookups = told
+    records, _, bounds, lookups = pairs
     logs = logs_of(records)
     question = Question(logs, (), "a", {i: bounds[i] for i in logs}, max_findings=10_000)
     chosen = find_unaffected(rows_of(records), rows_of(records), rules_alone(question, lookups))
@@ -83,9 +83,9 @@ def test_a_right_pair_leaves_nothing_to_judge() -> None:
 
 
 def test_how_keys_are_shared_out_changes_nothing(
-    told: tuple[list[Record], list[Record], dict[int, Bounds], dict[int, Lookup]],
+    pairs: tuple[list[Record], list[Record], dict[int, Bounds], dict[int, Lookup]],
 ) -> None:
-    before, after, bounds, lookups = told
+    before, after, bounds, lookups = pairs
     question = Question(logs_of(before, after), ("b",), "a", bounds, max_findings=10_000)
     rules = rules_of(question, lookups)
     tables = rows_of(before), rows_of(after)

@@ -23,6 +23,6 @@ def test_rows_are_wanted_for_their_keys(
     tells = WantedRows(Wanted(pa.array(sorted(chosen), pa.binary()), keyless=keyless))
     batch = pa.record_batch({"key": pa.array(rows, pa.binary())}).slice(17, 900)
 
-    found = tells.by_key(batch)
+    flags = tells.by_key(batch)
     expected = [keyless if key is None else key in chosen for key in rows[17:917]]
-    assert found.tolist() == expected
+    assert flags.tolist() == expected

@@ -211,12 +211,12 @@ class VerifyCommand(Command):
         return verify_state(inputs.rows.pairs(), question)
 
     def _ask_compaction(self, inputs: Inputs, policies: Policies, states: KnownStates | None) -> Outcome:
-        verify_context = self._verify_context(inputs, policies, states)
-        question = self._question(inputs, policies, verify_context)
+        context = self._verify_context(inputs, policies, states)
+        question = self._question(inputs, policies, context)
         is_in_order = inputs.judged.is_in_order and inputs.after.is_in_order
         earlier = inputs.judged.earlier, inputs.after.earlier
         if inputs.before is not None and inputs.rows.is_folded and is_in_order:
-            rules = rules_of(question, verify_context.lookups)
+            rules = rules_of(question, context.lookups)
             pairs, unaffected = inputs.rows.unaffected(
                 rules, keyless=inputs.before.keyless + inputs.after.keyless > 0
             )
@@ -224,7 +224,7 @@ class VerifyCommand(Command):
         verify_kind, rules_for = (
             (verify_compacted, rules_alone) if inputs.before is None else (verify_compaction, rules_of)
         )
-        rules = rules_for(question, verify_context.lookups)
+        rules = rules_for(question, context.lookups)
 
         def ask(pairs: Pairs) -> Outcome:
             disorder = Disorder()
@@ -234,10 +234,10 @@ class VerifyCommand(Command):
 
         return inputs.rows.pairs().together(ask)
 
-    def _question(self, inputs: Inputs, policies: Policies, verify_context: VerifyContext) -> Question:
-        bounds = verify_context.unbounded
-        if verify_context.bounds_rounds:
-            bounds = bounds_of(rows_to_track(inputs.rows.pairs()), inputs.judged.summaries, verify_context)
+    def _question(self, inputs: Inputs, policies: Policies, context: VerifyContext) -> Question:
+        bounds = context.unbounded
+        if context.bounds_rounds:
+            bounds = bounds_of(rows_to_track(inputs.rows.pairs()), inputs.judged.summaries, context)
         of_topic = policies.for_topics({topic for topic, _ in inputs.logs.values()})
         runs, firsts = inputs.judged.runs, inputs.after.first_offsets
         return Question(
@@ -246,7 +246,7 @@ class VerifyCommand(Command):
             self.dumps[-1],
             {
                 i: with_knowledge(
-                    bounds.get(i, Bounds(of_topic[topic])), i, verify_context, runs.get(i, ()), firsts.get(i)
+                    bounds.get(i, Bounds(of_topic[topic])), i, context, runs.get(i, ()), firsts.get(i)
                 )
                 for i, (topic, _) in inputs.logs.items()
             },

@@ -16,7 +16,7 @@ from kcompact.verify.rows.pairs import Pairs, Share
 
 @dataclass(frozen=True)
 class AbsentQuestion:
-    """Keys that should be gone from a dump; ``before_name`` are dumps that may tell where they were."""
+    """Keys that should be gone from a dump; ``before_name`` are dumps that may show where they were."""
 
     keys: tuple[bytes, ...]
     logs: dict[int, Log]

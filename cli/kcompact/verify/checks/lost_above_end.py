@@ -1,4 +1,4 @@
-"""lost-above-end: a record is gone that lies above the cleaned end, or that only one above it replaces."""
+"""lost-above-end: a record is gone that is above the cleaned end, or that only one above it replaces."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""moved-offset: a record of BEFORE that stands somewhere else in AFTER."""
+"""moved-offset: a record of BEFORE that is at another offset in AFTER."""
 
 from kcompact.verify.check import Check
 

@@ -13,12 +13,12 @@ class Knowledge:
     """The given facts about one log, as far as they decide whether something is certain.
 
     ``configs`` are the topic configs that are given, by Kafka's names. ``last_missing_offset`` is the last
-    offset that BEFORE lacks, where an abort marker can lie: the one behind its last record, unless the log
+    offset that BEFORE lacks, where an abort marker can be: the one after its last record, unless the log
     ends there; None: no offset is missing among its records, so nothing speaks for transactions.
     ``tells_log_end``: the log end offset is given.
     ``first_dirty_offset`` is where the first round began that AFTER went through; None: not known.
     ``after_first_offset`` is AFTER's first offset, None: it has no record.
-    ``has_fixed_bound``: nothing becomes cleanable later on, and where segments end is told.
+    ``has_fixed_bound``: nothing becomes cleanable later on, and where segments end is known.
     ``has_one_round``: all that is cleanable fits into one round, and nothing becomes cleanable later on.
     """
 
@@ -58,25 +58,25 @@ class Bounds:
     log_start_offset: int | None = None
     checkpoint_is_end: bool | None = None  # whether it was taken after the cleaning; None: unknown
     segments: tuple[tuple[int, int], ...] = ()  # base offset and bytes, ascending; empty: not known
-    is_bound_estimated: bool = False  # uncleanable_offset comes from segments that nothing but configs tell
+    is_bound_estimated: bool = False  # uncleanable_offset comes from segments estimated from configs
     knowledge: Knowledge = NOTHING_KNOWN
 
     @property
     def certain_from_offset(self) -> int:
-        """No record from here on can be aborted data that nobody told of: its marker would leave a gap."""
+        """No record from this offset on can be unknown aborted data: its marker would leave a gap."""
         if self.knowledge.tells_transactions or self.knowledge.last_missing_offset is None:
             return BEFORE_ALL
         return self.knowledge.last_missing_offset
 
     @property
     def assumes_no_transactions(self) -> bool:
-        """Whether only the lack of gaps speaks against aborted data; a marker may lie behind BEFORE."""
+        """Whether only the lack of gaps speaks against aborted data; a marker may come after BEFORE."""
         facts = self.knowledge
         return facts.last_missing_offset is None and not facts.tells_transactions and not facts.tells_log_end
 
     @property
     def front_end_offset(self) -> int:
-        """Retention took nothing from here on: it takes whole segments, in front of AFTER's first record."""
+        """Retention took nothing from this offset on: it takes whole segments before AFTER's first record."""
         if "cleanup.policy" in self.knowledge.configs and "delete" not in self.policy.cleanup_policy:
             return BEFORE_ALL
         first = self.knowledge.after_first_offset
@@ -111,7 +111,7 @@ class Bounds:
 
     @property
     def replaceable(self) -> Replaceable | None:
-        """Which records can have replaced others; None: what is gone has to tell, or retention took some."""
+        """Which records can have replaced others; None: what is gone must show it, or retention took some."""
         is_open = self.checkpoint_offset is not None and self.checkpoint_is_end is None
         if is_open or self.log_start_offset is not None or "delete" in self.policy.cleanup_policy:
             return None

@@ -51,7 +51,7 @@ class KnownLog:
     checkpoint_offset: int
     log_start_offset: int
     before_end_offset: int
-    front_end_offset: int  # retention has taken nothing from here on
+    front_end_offset: int  # retention has taken nothing from this offset on
     first_kept_tombstone: int
     now_ms: int
     tombstones_due_ms: int
@@ -60,7 +60,7 @@ class KnownLog:
     drops_tombstones: int
     stamps_come_first: int  # tombstones without a delete horizon outlive the cleaning
     stamps_ascend: int  # of two of them, the earlier one is due first
-    certain_from_offset: int  # no record from here on can be aborted data that nobody told of
+    certain_from_offset: int  # no record from this offset on can be unknown aborted data
     tells_cleanup_policy: int
     tells_delete_retention: int
 
@@ -143,7 +143,7 @@ class ClassifiedRows:
     def is_too_early(self) -> Flags:
         """Whether a tombstone that nothing replaces could not have gone yet (R23, R25, R28, R29).
 
-        With a known horizon, that one counts. Otherwise a round had to set it first, and it cannot lie before
+        With a known horizon, that one counts. Otherwise a round had to set it first, and it cannot be before
         the tombstone's timestamp plus ``delete.retention.ms``.
         """
         rows = self.rows
@@ -172,7 +172,7 @@ class ClassifiedRows:
     def is_due_tombstone(self) -> Flags:
         """Whether a tombstone may have gone by itself, be it its key's last record or not.
 
-        What replaces it may lie above the cleaned end. Where the key's last one went and a value stayed, the
+        Its replacement may be above the cleaned end. Where the key's last one went and a value stayed, the
         deletion is undone, and no due date excuses that.
         """
         rows, history = self.rows, self.history
@@ -185,7 +185,7 @@ class ClassifiedRows:
         """Whether retention may have taken a record: only from the front of the log, and only what may go.
 
         A segment goes when its youngest record is older than ``retention.ms``, so each of its records is; or
-        when what lies behind it is at least ``retention.bytes`` (R53). Segment bounds can only make it go
+        when the log after it is at least ``retention.bytes`` (R53). Segment bounds can only make it go
         later.
         """
         is_front = self.rows.offset < self.front_end_offset
@@ -194,7 +194,7 @@ class ClassifiedRows:
 
     @cached_property
     def is_below_log_start(self) -> Flags:
-        """Whether a record lies below the log start offset that is known."""
+        """Whether a record is below the known log start offset."""
         return self.rows.offset < self.of_log("log_start_offset")
 
     @cached_property

@@ -22,7 +22,7 @@ def expired_end_offsets(
 ) -> dict[int, int]:
     """By log id: only records below it may be gone. Logs that ``retention.bytes`` does not limit have none.
 
-    A segment goes if what lies behind it is at least ``retention.bytes``. Sizes are those before the
+    A segment goes if the log after it is at least ``retention.bytes``. Sizes are those before the
     cleaning: the cleaner's threads clean logs and delete segments in turn, so that retention may have seen
     them, and cleaning only lets fewer go. Where no segments are known, any record may end one.
     """
@@ -55,7 +55,7 @@ def _behind_records(pairs: Pairs, facts: Mapping[int, LogFacts], limits: Mapping
         for i in limits
         if i not in ends
     }
-    behind = dict.fromkeys(ranges, 0)  # bytes behind the range
+    behind = dict.fromkeys(ranges, 0)  # bytes after the range
     while ranges:
         counted = _bytes_in_bins(pairs, ranges)
         for log_id, (start, end) in list(ranges.items()):

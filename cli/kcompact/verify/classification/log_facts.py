@@ -108,7 +108,7 @@ def _unexplained(rows: KeyRows, history: History, checkpoint: Longs, limit: Long
 
 
 def _span(offsets: Longs) -> tuple[int | None, int | None]:
-    """The first offset and the one behind the last."""
+    """The first offset and the one after the last."""
     return (int(offsets.min()), int(offsets.max()) + 1) if len(offsets) else (None, None)
 
 

@@ -1,4 +1,4 @@
-"""Records of BEFORE that stand somewhere else in AFTER."""
+"""Records of BEFORE that are at another offset in AFTER."""
 
 from dataclasses import dataclass
 

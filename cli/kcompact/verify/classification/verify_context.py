@@ -80,9 +80,9 @@ def _bounds_rounds(context: LogContext) -> bool:
 def with_aborted(
     contexts: Mapping[int, LogContext], before: Indexed, committed: Indexed
 ) -> dict[int, LogContext]:
-    """``contexts`` with the aborted data that a read_committed dump tells, by not holding it.
+    """``contexts`` with the aborted data that a read_committed dump shows by not holding it.
 
-    Where the last stable offset is not told, ``compact`` takes what lies behind that dump for open. Here it
+    Where the last stable offset is not known, ``compact`` takes what comes after that dump for open. Here it
     bounds nothing: the broker may have known better.
     """
     full_contexts, _ = with_read_committed(contexts, list(before.summaries), list(committed.summaries))
@@ -104,7 +104,7 @@ def rows_to_track(pairs: Pairs) -> Stage:
 def bounds_of(
     keyed: Stage, summaries: Iterable[LogSummary], verify_context: VerifyContext
 ) -> dict[int, Bounds]:
-    """The bounds of every log, by the rules that ``compact`` follows (R1 to R3), where any are told."""
+    """The bounds of every log, by the rules that ``compact`` follows (R1 to R3), where any are known."""
     contexts = {i: with_segments_of_batches(context) for i, context in verify_context.contexts.items()}
     lookups = replace(verify_context, contexts=contexts).lookups
     tracked = track(keyed, plan_shares(summaries, RECORDS_PER_SHARE), lookups)
@@ -181,9 +181,9 @@ def _first_dirty_offset(bounds: Bounds, context: LogContext, verify_context: Ver
 
 
 def _last_missing_offset(runs: np.ndarray, context: LogContext) -> int | None:
-    """Of the offsets between and behind the runs of those that BEFORE holds.
+    """The last of the offsets between and after the runs of those that BEFORE holds.
 
-    A dump ends with the last record, so where offsets are missing elsewhere, a marker may lie behind it.
+    A dump ends with the last record, so where offsets are missing elsewhere, a marker may come after it.
     """
     runs = union_of(runs)
     present_end_offset = int(runs[-1, 1])

@@ -117,7 +117,7 @@ def _twice(after: pa.Table, copies: list[Longs], question: Question) -> Findings
 def _out_of_order(
     before: pa.Table, after: pa.Table, question: Question, earlier: tuple[LargestBefore, LargestBefore]
 ) -> Findings:
-    """Records of AFTER directly behind a larger offset, unless they follow a larger one in BEFORE, too."""
+    """Records of AFTER directly after a larger offset, unless they follow a larger one in BEFORE, too."""
     previous = _or_earlier(after, "previous_offset", earlier[1])
     late = np.flatnonzero(previous > after["offset"].to_numpy())
     largest = _or_earlier(before, "largest_offset", earlier[0])

@@ -1,4 +1,4 @@
-"""Keys that need no classification, told from rows that stand for all their values; the others are named.
+"""Keys that need no classification, by rows that stand for all their values; the others are named.
 
 As in ``unaffected_keys``, for logs of which nothing is known that keeps one record from replacing another. Of
 a key's records only the last two matter: all of the others went because of one below the last, so whatever
@@ -84,9 +84,9 @@ def find_unaffected_in_blocks(
 
 
 def find_unaffected_folded(share: FoldedShare, rules: Rules, affected_keys: pa.Array) -> FoldedUnaffected:
-    """Settle the keys of a share but for ``affected_keys``, whatever is said of those.
+    """Settle the keys of a share but for ``affected_keys``, whatever is known of those.
 
-    A key is settled in all logs that have it, or in none. ``rules.lookups`` tell nothing, and no log of
+    A key is settled in all logs that have it, or in none. ``rules.lookups`` hold nothing, and no log of
     ``rules.replaceable`` has a first offset from which on records can replace others.
     """
     rows = share.rows
@@ -120,7 +120,7 @@ def _places_of(rows: pa.Table, column: str = "last_offset") -> Longs:
 
 
 def _are_known(places: Longs, rows: pa.Table) -> Flags:
-    """Whether places are those of some of BEFORE's records that rows tell of."""
+    """Whether places are those of some of BEFORE's records in the rows."""
     columns = ("first_offset", "second_offset", "last_offset")
     known_places = np.concatenate([_places_of(rows, column) for column in columns])
     flags = np.zeros(len(places), np.bool_)
@@ -211,7 +211,7 @@ class _Histories:
         )
 
     def _evidence(self, at: Longs, log_id: int, rules: Rules) -> Evidence:
-        """Replaced values tell what was mapped, and all that went tells which segments were rewritten."""
+        """Replaced values show what was mapped, and all that went shows which segments were rewritten."""
         at_least = max(rules.front_end.get(log_id, BEHIND_ALL), rules.certain_from.get(log_id, BEHIND_ALL))
         last, previous, value = self.last_offset[at], self.previous_offset[at], self.last_value_offset[at]
         is_value_gone = (value != _NONE) & (value >= at_least)

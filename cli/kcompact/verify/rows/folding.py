@@ -29,7 +29,7 @@ CONTENT_COLUMNS = {
     "value_hash": ("value_hash", "value_hash_more"),
     "headers_hash": ("headers_hash", "headers_hash_more"),
 }
-"""By column of ``key_rows.CONTENT``, those of FOLDED that tell it."""
+"""By column of ``key_rows.CONTENT``, those of FOLDED that hold it."""
 
 _MERGE = {
     "records": "sum",

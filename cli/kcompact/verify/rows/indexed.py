@@ -162,7 +162,7 @@ def largest_before(
 ) -> dict[tuple[int, int], int]:
     """By split and log: the largest offset of the log in earlier splits of the same file, if there are any.
 
-    ``file_ids`` tells the file of each split; summaries come in the order of splits.
+    ``file_ids`` is the file of each split; summaries come in the order of splits.
     """
     largest: dict[tuple[int, int], int] = {}
     reached: dict[tuple[int, int], int] = {}  # by file and log

@@ -108,7 +108,7 @@ def key_rows(
 ) -> KeyRows:
     """Pair two tables of index rows (INDEX_SCHEMA, EXTRA) that hold no offset of a log twice.
 
-    ``compared`` are columns of CONTENT. ``lookups`` tell by log id which of BEFORE's records were aborted,
+    ``compared`` are columns of CONTENT. ``lookups`` say by log id which of BEFORE's records were aborted,
     and their delete horizons.
     """
     both = pa.concat_tables([before, after])
@@ -118,7 +118,7 @@ def key_rows(
     is_after = np.arange(both.num_rows) >= before.num_rows
     order = order_by_group(group, offset, is_after)
     of_one_key = np.diff(group[order]) == 0
-    is_second = np.zeros(len(order), np.bool_)  # AFTER's, directly behind BEFORE's of the same place
+    is_second = np.zeros(len(order), np.bool_)  # AFTER's, directly after BEFORE's of the same place
     is_second[1:] = of_one_key & (np.diff(offset[order]) == 0)
     first = order[~is_second]
     partner = np.full(len(order), NOWHERE)

@@ -60,7 +60,7 @@ def send_dumps(send: Send, plans: Mapping[str, IndexPlan], receivers: int) -> St
 
 
 def send_wanted(send: Send, plans: Mapping[str, IndexPlan], receivers: int, wanted: Wanted) -> Stage:
-    """The rows of ``send_dumps`` that are wanted, from dumps that are in order (ORDER tells nothing here).
+    """The rows of ``send_dumps`` that are wanted, from dumps that are in order (ORDER means nothing).
 
     The driver gets, in blocks TAKEN, BEFORE's rows that are wanted for their place alone.
     """

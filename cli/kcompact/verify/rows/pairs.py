@@ -36,7 +36,7 @@ class Sifting:
 class ShareReader:
     """From a receiver's blocks to its share. Picklable.
 
-    ``is_alone``: there is no BEFORE, AFTER stands beside itself. ``renamed``: log ids of AFTER that are to be
+    ``is_alone``: there is no BEFORE, AFTER takes its place. ``renamed``: log ids of AFTER that are to be
     read as others.
     """
 

@@ -26,7 +26,7 @@ class Rules:
 
     Logs that ``replaceable`` lacks are not settled. ``compared`` are columns of ``key_rows.CONTENT``.
     ``keeps_tombstones``: whether a key with a kept tombstone can be settled. Records from ``certain_from`` on
-    cannot be aborted data that nobody told of; from ``front_end`` on retention took nothing.
+    cannot be unknown aborted data; from ``front_end`` on retention took nothing.
     """
 
     replaceable: Mapping[int, Replaceable]
@@ -175,7 +175,7 @@ def _numbers_left(at: Longs, count: int) -> Flags:
 
 
 def taken_flags(rows: KeyRows, arrivals: Longs | None) -> Flags:
-    """Which of BEFORE's rows stand at the place of a record of another key, by places of arrivals."""
+    """Which of BEFORE's rows are at the place of a record of another key, by places of arrivals."""
     flags = np.zeros(len(rows), np.bool_)
     if arrivals is None or not len(arrivals):
         return flags
