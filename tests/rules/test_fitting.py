@@ -1,5 +1,8 @@
 """What is told about a log must fit its records; what had to be assumed is said."""
 
+from collections import Counter
+from typing import Any
+
 import pytest
 
 from kcompact.broker.batches import Batch
@@ -10,6 +13,7 @@ from kcompact.dumps.records.record import Record
 from kcompact.errors import InputError
 from kcompact.rules.cleaned_log import LogCleaning
 from kcompact.rules.policy import Policy
+from kcompact.rules.verdicts import Verdict
 from log_frames import cleaned
 from small_maps import with_map_of
 
@@ -79,6 +83,17 @@ def test_records_below_the_first_one_in_the_dump_move_the_log_start() -> None:
     assert log.bounds.log_start_offset == 10
     assert log.rounds[0].messages_read == 20
     assert "10 records of the told batches are not in the dump" in log.notes[0]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [{}, {"segments": (Segment(10, 500), Segment(15, 500), Segment(20, 0))}, {"batches": _batches({10: 10})}],
+    ids=["no segments", "within a segment", "within a batch"],
+)
+def test_records_before_a_told_log_start_are_counted(told: dict[str, Any]) -> None:
+    """The map is made of 18 and 19, which supersede 12, 15 and 10, 13, 16; nothing does 11, 14 and 17."""
+    log = log_cleaned(LogContext(log_start_offset=18, **told))
+    assert +Counter(log.removed) == {Verdict.SUPERSEDED: 5, Verdict.EXPIRED: 3}
 
 
 def test_retention_behind_several_rounds_is_said() -> None:

@@ -20,7 +20,7 @@ from kcompact.cleaner.batched import (
     open_batched,
     retain_before_rounds,
 )
-from kcompact.cleaner.expiry import RecordRetention, expire_records
+from kcompact.cleaner.expiry import RecordRetention, expire_records, expired_records
 from kcompact.cleaner.fitting import refuse_misfits, refuse_misfitting_batches
 from kcompact.cleaner.log_case import (
     LogCase,
@@ -36,7 +36,14 @@ from kcompact.cleaner.scanning import scan_maps
 from kcompact.cleaner.shares import slices_by_log
 from kcompact.cleaner.survey import Survey, known_segments, survey
 from kcompact.cleaner.tracked import Tracked
-from kcompact.cleaner.unbatched import Played, outcome_of, plan_of, play_rounds, retained_segments
+from kcompact.cleaner.unbatched import (
+    Played,
+    outcome_of,
+    plan_of,
+    play_rounds,
+    retained_segments,
+    with_expired,
+)
 from kcompact.cleaner.verdict_tallies import Tally, tally
 from kcompact.rules.cleaned_log import LogCleaning
 from kcompact.rules.decisions import Plan
@@ -129,7 +136,9 @@ def _unbatched(tracked: Tracked, cases: Mapping[int, LogCase]) -> Cleaned:
     plans = {i: plan_of(case, played[i].spans, 0) for i, case in cases.items()}
     logs = _after_retention(tracked, cases, played, plans, tallies)
     plans = {i: plan_of(cases[i], played[i].spans, log.log_start_offset) for i, log in logs.items()}
-    return logs, plans
+    is_behind = {i: log.log_start_offset > cases[i].survey.whole.first_offset for i, log in logs.items()}
+    expired = expired_records(tracked, {i: plan for i, plan in plans.items() if is_behind[i]})
+    return {i: with_expired(log, expired[i]) for i, log in logs.items()}, plans
 
 
 def _open_batched(
@@ -212,7 +221,7 @@ def _after_retention(
     plans: Mapping[int, Plan],
     tallies: Mapping[int, list[Tally]],
 ) -> dict[int, LogCleaning]:
-    retained = {i: retained_segments(case, played[i], tallies.get(i, [])) for i, case in cases.items()}
+    retained = {i: retained_segments(case, played[i]) for i, case in cases.items()}
     by_record = {
         i: RecordRetention(cases[i].bounds, cases[i].policy) for i, r in retained.items() if r is None
     }

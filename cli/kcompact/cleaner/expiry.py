@@ -1,5 +1,6 @@
 """Retention where no segments are known: from the oldest record to the first that may stay (R53, L1)."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -67,6 +68,24 @@ def expire_records(
     return retained
 
 
+def expired_records(tracked: Tracked, plans: Mapping[int, Plan]) -> Counter[int]:
+    """How many records of each log its start lies behind, among those that no round removed: one stage.
+
+    Retention moved it, or it was told: then it may lie within a segment.
+    """
+    expired: Counter[int] = Counter()
+    if plans:
+        for share in tracked.each(lambda rows: _expired_in(rows, plans)):
+            expired.update(share)
+    return expired
+
+
+def _expired_in(rows: pa.Table, plans: Mapping[int, Plan]) -> Counter[int]:
+    rows = with_verdicts(rows.filter(pc.is_in(rows["log_id"], pa.array(list(plans), pa.int64()))), plans)
+    gone = rows.filter(pc.equal(rows["verdict"], int(Verdict.EXPIRED)))
+    return Counter({log_id: part.num_rows for log_id, part in slices_by_log(gone)})
+
+
 def _survivors(
     rows: pa.Table, plans: Mapping[int, Plan], limited: Mapping[int, RecordRetention]
 ) -> Iterator[tuple[int, pa.Table]]:
@@ -106,4 +125,4 @@ def _retained(start: int | None, expired: int, retention: RecordRetention) -> Re
     bounds = retention.bounds
     if not expired:
         return Retained((), bounds.log_start_offset)
-    return Retained((), bounds.log_end_offset if start is None else start, expired)
+    return Retained((), bounds.log_end_offset if start is None else start)

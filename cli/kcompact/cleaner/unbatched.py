@@ -99,28 +99,19 @@ def _is_still_due(
     return replace(case.dirty_ratio, clean_bytes=clean, cleanable_bytes=dirty).eligible
 
 
-def retained_segments(case: LogCase, played: Played, tallies: Sequence[Tally]) -> Retained | None:
+def retained_segments(case: LogCase, played: Played) -> Retained | None:
     """Retention on the segments that the rounds left (R53); None where each record is its own segment."""
     if case.segments is None or played.segments is None:
         return None
     bounds = replace(case.bounds, log_start_offset=played.log_start_offset)
     after, bounds = without_deleted(played.segments, bounds, case.policy)
-    inside = {base for bases in after.origins for base in bases}
-    last = len(played.rounds)
-    expired = sum(
-        t.records
-        for t in tallies
-        if t.segment_base_offset not in inside and t.verdict != Verdict.REPEATED and not 0 < t.round <= last
-    )
-    return Retained(after.states, bounds.log_start_offset, expired)
+    return Retained(after.states, bounds.log_start_offset)
 
 
 def outcome_of(case: LogCase, played: Played, tallies: Sequence[Tally], retained: Retained) -> LogCleaning:
     """Everything about one log once it is known where it starts now."""
     policy = case.policy
     removed = removed_in_all(tallies, len(played.rounds))
-    if retained.expired_records:
-        removed[Verdict.EXPIRED] = retained.expired_records
     is_compacted = "compact" in policy.cleanup_policy
     cleanable = case.range if is_compacted else None
     return LogCleaning(
@@ -142,3 +133,8 @@ def outcome_of(case: LogCase, played: Played, tallies: Sequence[Tally], retained
             *marker_note(case.survey.whole.control_records),
         ),
     )
+
+
+def with_expired(log: LogCleaning, records: int) -> LogCleaning:
+    """The log with so many records that lie before its start now."""
+    return replace(log, removed={**log.removed, Verdict.EXPIRED: records}) if records else log

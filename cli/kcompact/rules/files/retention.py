@@ -14,7 +14,6 @@ class Retained:
 
     segments: tuple[SegmentState, ...]
     log_start_offset: int
-    expired_records: int = 0
 
 
 def delete_old_segments(segments: Sequence[SegmentState], bounds: LogBounds, policy: Policy) -> Retained:
