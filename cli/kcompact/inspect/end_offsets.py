@@ -11,10 +11,14 @@ from kcompact.inspect.severity import Finding, Level
 
 # ``orders:0:1199`` as kafka-get-offsets.sh prints it, or the same three apart by blanks.
 _LINE = re.compile(r"(?P<topic>[a-zA-Z0-9._-]+)[:\s]\s*(?P<partition>[0-9]+)[:\s]\s*(?P<end>[0-9]+)")
+_HINT = "kafka-get-offsets.sh --time latest prints such lines"
 
 
 def read_end_offsets(path: str) -> dict[LogName, int]:
-    """Log end offsets (exclusive) by log; ``#`` starts a comment. Raises InputError."""
+    """Log end offsets (exclusive) by log; ``#`` starts a comment. Raises InputError.
+
+    A file without any is one, too: it may well come from a command that failed, and would expect nothing.
+    """
     ends: dict[LogName, int] = {}
     for number, line in enumerate(read_text(path).splitlines(), start=1):
         text = line.partition("#")[0].strip()
@@ -22,12 +26,13 @@ def read_end_offsets(path: str) -> dict[LogName, int]:
             continue
         match = _LINE.fullmatch(text)
         if match is None:
-            raise InputError(
-                f"{path}:{number}: not TOPIC:PARTITION:END_OFFSET: {shown(text)}",
-                hint="kafka-get-offsets.sh --time latest prints such lines",
-            )
+            raise InputError(f"{path}:{number}: not TOPIC:PARTITION:END_OFFSET: {shown(text)}", hint=_HINT)
         log = LogName(match["topic"], partition_in(match["partition"], path, number))
-        ends[log] = number_in(match["end"], path, number)
+        end = number_in(match["end"], path, number)
+        if ends.setdefault(log, end) != end:
+            raise InputError(f"{path}:{number}: {log} ends at {ends[log]:,} by a line before", hint=_HINT)
+    if not ends:
+        raise InputError(f"{path}: no log end offsets in this file", hint=_HINT)
     return ends
 
 
