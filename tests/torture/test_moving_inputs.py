@@ -72,12 +72,12 @@ MOMENTS = [
     (COMPACT, "kcompact.compact.pipeline.check_notes", "before"),  # between its two passes
     (COMPACT, "kcompact.commands.compact_run.compact_dump", "after"),
     (f"{COMPACT} --state state", "kcompact.commands.compact_run.compact_dump", "before"),
-    (f"{COMPACT} --state state", "kcompact.compact.round_form.one_round.given_logs", "after"),
+    (f"{COMPACT} --state state", "kcompact.compact.round_form.one_round.log_contexts", "after"),
     (f"{COMPACT} --segment-bytes 1KiB", "kcompact.compact.pipeline.clean_index", "after"),
     (f"{COMPACT} --state state", "kcompact.commands.compact_run.compact_dump", "after"),
     (
         "compact b.jsonl --read-committed in/a.jsonl -o out.jsonl",
-        "kcompact.compact.pipeline.given_logs",
+        "kcompact.compact.pipeline.log_contexts",
         "after",
     ),
     ("inspect in/a.jsonl", "kcompact.commands.inspect_run.inspect_dump", "before"),
