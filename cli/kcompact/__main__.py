@@ -51,7 +51,7 @@ def _leave_out_relative_entries(entries: list[str]) -> None:
     """Take out relative entries, which Python made absolute, unless the same folder is an entry by itself."""
     for entry in entries:
         folder = os.path.abspath(entry)  # noqa: PTH100  no pathlib yet
-        if not os.path.isabs(entry) and folder not in entries and folder in sys.path:  # noqa: PTH117  see above
+        if not os.path.isabs(entry) and folder not in entries and folder in sys.path:  # noqa: PTH117  no pathlib yet
             sys.path.remove(folder)
 
 

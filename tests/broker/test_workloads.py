@@ -228,6 +228,7 @@ def check_verify(topics: list[CleanedTopic], folder: Path, kcompact: Cli) -> Non
             refuted = {finding.split("@")[0].strip() for finding in run.stdout.splitlines() if "@" in finding}
             assert run.exit_code == 1, run.stdout + run.stderr
             assert "assumed: no record was aborted" in run.stdout, run.stdout
+            assert refuted, run.stdout
             assert refuted <= logs_that_end_with_their_only_markers(topics), run.stdout
 
 

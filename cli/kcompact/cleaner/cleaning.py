@@ -136,8 +136,8 @@ def _unbatched(tracked: Tracked, cases: Mapping[int, LogCase]) -> Cleaned:
     plans = {i: plan_of(case, played[i].spans, 0) for i, case in cases.items()}
     logs = _after_retention(tracked, cases, played, plans, tallies)
     plans = {i: plan_of(cases[i], played[i].spans, log.log_start_offset) for i, log in logs.items()}
-    is_behind = {i: log.log_start_offset > cases[i].survey.whole.first_offset for i, log in logs.items()}
-    expired = expired_records(tracked, {i: plan for i, plan in plans.items() if is_behind[i]})
+    has_expired = {i: log.log_start_offset > cases[i].survey.whole.first_offset for i, log in logs.items()}
+    expired = expired_records(tracked, {i: plan for i, plan in plans.items() if has_expired[i]})
     return {i: with_expired(log, expired[i]) for i, log in logs.items()}, plans
 
 

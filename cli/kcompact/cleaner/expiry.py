@@ -69,9 +69,9 @@ def expire_records(
 
 
 def expired_records(tracked: Tracked, plans: Mapping[int, Plan]) -> Counter[int]:
-    """How many records of each log its start lies behind, among those that no round removed: one stage.
+    """How many records before each log's start offset no round removed, by log id: one stage.
 
-    Retention moved it, or it was told: then it may lie within a segment.
+    The start offset was moved by retention, or given by an option: then it may be within a segment.
     """
     expired: Counter[int] = Counter()
     if plans:

@@ -72,8 +72,8 @@ class Inputs:
     places: Workplaces
 
     @property
-    def judged(self) -> Indexed:
-        """The dump by whose records AFTER is judged."""
+    def reference(self) -> Indexed:
+        """The dump with whose records AFTER is compared."""
         return self.before or self.after
 
     @property
@@ -101,7 +101,7 @@ class VerifyCommand(Command):
             file = stack.enter_context(self._open_report())
             states = read_known_states(self.log_options)
             inputs = self._read(stack, folds=self._folds(policies))
-            for text in dict.fromkeys([*inputs.judged.notes, *inputs.after.notes]):
+            for text in dict.fromkeys([*inputs.reference.notes, *inputs.after.notes]):
                 note(text)
             outcome = self._ask(inputs, policies, states)
             outcome = replace(outcome, assumed=(*outcome.assumed, *self.notes_on_left_out()))
@@ -201,7 +201,7 @@ class VerifyCommand(Command):
 
     def _ask_state(self, inputs: Inputs) -> Outcome:
         question = StateQuestion(
-            inputs.judged.logs,
+            inputs.reference.logs,
             inputs.after.logs,
             ((self.dumps[0],), self.dumps[1]),
             ignore_partitions=self.verification.ignore_partitions,
@@ -213,8 +213,8 @@ class VerifyCommand(Command):
     def _ask_compaction(self, inputs: Inputs, policies: Policies, states: KnownStates | None) -> Outcome:
         context = self._verify_context(inputs, policies, states)
         question = self._question(inputs, policies, context)
-        is_in_order = inputs.judged.is_in_order and inputs.after.is_in_order
-        earlier = inputs.judged.earlier, inputs.after.earlier
+        is_in_order = inputs.reference.is_in_order and inputs.after.is_in_order
+        earlier = inputs.reference.earlier, inputs.after.earlier
         if inputs.before is not None and inputs.rows.is_folded and is_in_order:
             rules = rules_of(question, context.lookups)
             pairs, unaffected = inputs.rows.unaffected(
@@ -237,9 +237,9 @@ class VerifyCommand(Command):
     def _question(self, inputs: Inputs, policies: Policies, context: VerifyContext) -> Question:
         bounds = context.unbounded
         if context.bounds_rounds:
-            bounds = bounds_of(rows_to_track(inputs.rows.pairs()), inputs.judged.summaries, context)
+            bounds = bounds_of(rows_to_track(inputs.rows.pairs()), inputs.reference.summaries, context)
         of_topic = policies.for_topics({topic for topic, _ in inputs.logs.values()})
-        runs, firsts = inputs.judged.runs, inputs.after.first_offsets
+        runs, firsts = inputs.reference.runs, inputs.after.first_offsets
         return Question(
             inputs.logs,
             tuple(self.dumps[:-1]),
@@ -250,7 +250,7 @@ class VerifyCommand(Command):
                 )
                 for i, (topic, _) in inputs.logs.items()
             },
-            inputs.judged.carried & inputs.after.carried,
+            inputs.reference.carried & inputs.after.carried,
             now_ms=next((policy.now_ms for policy in of_topic.values()), 0),
             is_strict=self.verification.strict,
             max_findings=self.answer.most_findings,
@@ -259,7 +259,7 @@ class VerifyCommand(Command):
     def _verify_context(
         self, inputs: Inputs, policies: Policies, states: KnownStates | None
     ) -> VerifyContext:
-        names = {log_id: LogName(*log) for log_id, log in inputs.judged.logs.items()}
+        names = {log_id: LogName(*log) for log_id, log in inputs.reference.logs.items()}
         state = states.beside(inputs.before_dump, inputs.after_dump, inputs.places) if states else None
         contexts = (
             read_context(self.log_options).with_state(state.state if state else None).for_logs(names.values())
@@ -269,7 +269,7 @@ class VerifyCommand(Command):
             require_retention(topic, policy)
         by_log = {log_id: contexts[name] for log_id, name in names.items()}
         if inputs.committed is not None:
-            by_log = with_aborted(by_log, inputs.judged, inputs.committed)
+            by_log = with_aborted(by_log, inputs.reference, inputs.committed)
         return VerifyContext(
             by_log,
             {log_id: of_topic[name.topic] for log_id, name in names.items()},

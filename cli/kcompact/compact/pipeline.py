@@ -1,4 +1,4 @@
-"""One compaction: choose the plain or the full form, run it, judge what it met."""
+"""One compaction: choose the plain or the full form, run it, check what it met."""
 
 from collections.abc import Sequence
 from dataclasses import replace

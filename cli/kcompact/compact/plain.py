@@ -3,7 +3,7 @@
 Group by key in each task that reads, merge the groups of all tasks per (log, key), copy: three stages that
 send each other rows through Spark's shuffle, or one task that does it all where the dump is small. Each task
 works on so many rows at a time, so that memory is the same for a million keys and for many.
-It holds where every log's offsets ascend in the order of its records (checked while indexing, judged by the
+It holds where every log's offsets ascend in the order of its records (found while indexing, checked by the
 caller); anything else takes the full form.
 """
 

@@ -1,4 +1,4 @@
-"""Judgement of an index pass's notes: errors that stop a run, and notes for the user."""
+"""Checks of an index pass's notes: errors that stop a run, and notes for the user."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _CHUNK_BYTES = 16 << 20
 
 
 def check_notes(dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, SplitNotes]) -> list[str]:
-    """Judge the notes of all splits (both by split id) together; return what the user should know.
+    """Check the notes of all splits (both by split id) together; return what the user should know.
 
     Raises InputError, naming file and line, for records that cannot be read, fields that were not
     exported, keys that were damaged by the export.

@@ -1,1 +1,1 @@
-"""Questions about a dump, one in a file. Key rows in, small report values out; nothing is judged twice."""
+"""Questions about a dump, one in a file. Key rows in, small report values out; nothing is computed twice."""

@@ -1,4 +1,4 @@
-"""Inspect a dump: run the one pass, put the facts together, judge them."""
+"""Inspect a dump: run the one pass, put the facts together, remark on them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

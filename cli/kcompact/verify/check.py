@@ -23,7 +23,7 @@ class Severity(enum.StrEnum):
 
 @dataclass(frozen=True)
 class Check:
-    """One question about judged rows.
+    """One question about classified rows.
 
     ``finds`` is a condition on rows; ``is_certain`` says of which of them it is known that no broker can have
     left them so: the others are notes. ``is_loss``: what is found are records that are missing, which an
@@ -44,7 +44,7 @@ class Check:
 
 
 def no_rows(suspects: "Suspects") -> Flags:
-    """``finds`` of a check that does not look at judged rows."""
+    """``finds`` of a check that does not look at classified rows."""
     return np.zeros(len(suspects.rows), np.bool_)
 
 

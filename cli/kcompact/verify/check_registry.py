@@ -33,7 +33,7 @@ ROW_CHECKS: tuple[Check, ...] = (
     keyless_left.CHECK,
     aborted_left.CHECK,
 )
-"""Checks that look at one judged row."""
+"""Checks that look at one classified row."""
 
 CHECKS: tuple[Check, ...] = (
     missing_log.CHECK,

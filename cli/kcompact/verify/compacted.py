@@ -1,4 +1,4 @@
-"""Judge one dump: is it fully compacted, and what could still go?"""
+"""Verify one dump alone: is it fully compacted, and what could still go?"""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""From judged rows to findings: counted in full, named up to a limit in the order of logs and offsets."""
+"""From classified rows to findings: counted in full, named up to a limit in the order of logs and offsets."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator

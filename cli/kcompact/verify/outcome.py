@@ -40,7 +40,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class VerifiedLog:
-    """One log: what went, why, and up to where it was judged as cleaned (exclusive)."""
+    """One log: what went, why, and up to where it counts as cleaned (exclusive)."""
 
     topic: str
     partition: int

@@ -1,4 +1,4 @@
-"""Judge a pair of dumps: is AFTER a compaction of BEFORE?"""
+"""Verify a pair of dumps: is AFTER a compaction of BEFORE?"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -55,14 +55,14 @@ class Classifier:
     arrivals: Longs
 
     def rows(self, share: Share, known_logs: Mapping[int, KnownLog]) -> ClassifiedRows:
-        """The rows of a share, judged."""
+        """The rows of a share, classified."""
         rows = key_rows(*share, self.question.compared, self.lookups)
         return ClassifiedRows(rows, history_of(rows), taken_flags(rows, self.arrivals), known_logs)
 
 
 @dataclass(frozen=True)
 class AffectedPairs:
-    """The pairs that are left to be judged, and figures of the keys that are not.
+    """The pairs that are left to be classified, and figures of the keys that are not.
 
     ``taken_rows`` are BEFORE's index rows at the place of an arrival of another key.
     """
@@ -74,15 +74,15 @@ class AffectedPairs:
 
 
 def find_affected_pairs(
-    pairs: Pairs, rules: Rules, settled_logs: Mapping[int, UnaffectedLog] = MappingProxyType({})
+    pairs: Pairs, rules: Rules, unaffected_logs: Mapping[int, UnaffectedLog] = MappingProxyType({})
 ) -> AffectedPairs:
-    """Settle all keys that can be; ``settled_logs`` are figures of keys that ``pairs`` lacks, by log id."""
+    """Separate all unaffected keys; ``unaffected_logs``: figures of keys that ``pairs`` lacks, by log id."""
     shares, affected_pairs = _sift(pairs, rules, None)
     arrivals = np.concatenate([unaffected.arrivals for unaffected, _ in shares])
     if len(arrivals):
-        # A key that BEFORE has where AFTER has another one is not settled: once more, knowing them.
+        # A key that BEFORE has where AFTER has another one is not unaffected: once more, knowing them.
         shares, affected_pairs = _sift(pairs, rules, arrivals)
-    logs = added_up([settled_logs, *(unaffected.logs for unaffected, _ in shares)])
+    logs = added_up([unaffected_logs, *(unaffected.logs for unaffected, _ in shares)])
     return AffectedPairs(affected_pairs, logs, arrivals, pa.concat_tables([rows for _, rows in shares]))
 
 
@@ -102,15 +102,15 @@ def verify_compaction(
     question: Question,
     rules: Rules,
     disorder: Disorder,
-    settled_logs: Mapping[int, UnaffectedLog] = MappingProxyType({}),
+    unaffected_logs: Mapping[int, UnaffectedLog] = MappingProxyType({}),
 ) -> Outcome:
     """Compare two dumps, in neither of which an offset of a log occurs twice any more.
 
-    ``disorder`` was found before that, and so were ``settled_logs``: by log id, the figures of settled keys
-    that ``pairs`` lacks. Raises InputError where BEFORE contradicts itself.
+    ``disorder`` was found before that, and so were ``unaffected_logs``: by log id, figures of unaffected
+    keys that ``pairs`` lacks. Raises InputError where BEFORE contradicts itself.
     """
     disorder.require_one_truth(question)
-    affected = find_affected_pairs(pairs, rules, settled_logs)
+    affected = find_affected_pairs(pairs, rules, unaffected_logs)
     unaffected, affected_pairs = affected.logs, affected.pairs
     classifier = Classifier(question, rules.lookups, affected.arrivals)
     facts = all_facts(affected_pairs.ask(lambda share: facts_of_share(classifier, share)), unaffected)
@@ -217,7 +217,7 @@ def _with_unaffected(
     unaffected: Mapping[int, UnaffectedLog],
     bounds: Mapping[int, Bounds],
 ) -> dict[int, RemovedOfLog]:
-    """Add what went of settled keys: all of it because later records replace it."""
+    """Add what went of unaffected keys: all of it because later records replace it."""
     for log_id, log in unaffected.items():
         if not log.removed:
             continue

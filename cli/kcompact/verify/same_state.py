@@ -1,4 +1,4 @@
-"""Judge two dumps by the state they hold: the latest live value of every key, whatever the offsets."""
+"""Compare two dumps by the state they hold: the latest live value of every key, whatever the offsets."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping

@@ -73,10 +73,8 @@ class FullMaps:
         """
         tallies = [] if self.tallies is None else tallies_in([self.tallies])[self.log_id]
         whole, counted = self.case.survey.whole, (*tallies, *others)
-        records, log_bytes = (
-            sum(tally.records for tally in counted),
-            sum(tally.log_bytes for tally in counted),
-        )
+        records = sum(tally.records for tally in counted)
+        log_bytes = sum(tally.log_bytes for tally in counted)
         if (records, log_bytes) != (whole.records, whole.log_bytes):
             raise AccountError(
                 f"{self.name}: steps and keys account for {records:,} of {whole.records:,} records,"
@@ -96,7 +94,7 @@ class FullMaps:
         self.misplaced += int(np.count_nonzero(is_misplaced))
         self.steps, self.last_offset = self.steps + len(at), int(at[-1])
         self.scan.feed(at, offsets, np.ones(len(at), np.bool_), np.zeros(len(at), np.bool_))
-        # Rounds that are not known yet begin behind these steps: the plan so far is that of all of them.
+        # Rounds that are not known yet begin after these steps: the plan so far is that of all of them.
         gone = (offsets != NO_OFFSET) & (at < self.spans[-1].next_offset)
         if gone.any():
             known = [] if self.tallies is None else [self.tallies]

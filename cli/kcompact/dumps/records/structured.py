@@ -70,7 +70,9 @@ def _dumped(value: Any) -> bytes:
 
 def _dumped_deeply(value: Any) -> bytes:
     try:
-        return json.dumps(_finite(value), default=_latin1, ensure_ascii=False, separators=(",", ":")).encode()
+        return json.dumps(
+            _finite(value), default=_as_shallow, ensure_ascii=False, separators=(",", ":")
+        ).encode()
     except RecursionError as error:
         raise UnreadableError("the value is nested too deeply", _TOO_DEEP_HINT) from error
 
@@ -79,12 +81,22 @@ _TOO_DEEP_HINT = "export it as JSON lines, with the value as the text or the byt
 
 
 def _finite(value: Any) -> Any:
-    """The value with text for floats that are no number."""
+    """The value with text for floats that are no number, and for keys of maps."""
     if isinstance(value, dict):
-        return {name: _finite(item) for name, item in value.items()}
+        return {_member_name(name): _finite(item) for name, item in value.items()}
     if isinstance(value, list):
         return [_finite(item) for item in value]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _member_name(key: Any) -> str:
+    """A map's key as orjson spells it: json.dumps refuses dates and UUIDs, and spells numbers its own way."""
+    return key if isinstance(key, str) else next(iter(orjson.loads(_dumped({key: None}))))
+
+
+def _as_shallow(value: Any) -> Any:
+    """A leaf such as a date or a UUID, which json.dumps does not know, as orjson spells it."""
+    return orjson.loads(_dumped(value))
 
 
 def _latin1(value: Any) -> str:

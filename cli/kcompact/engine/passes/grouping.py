@@ -50,11 +50,9 @@ class KeyGrouper:
     @property
     def before(self) -> np.ndarray:
         """``columns_before`` of the group of each row last added, before it; -1 of a group's first row."""
-        return (
-            np.empty((len(self._columns_before), 0), np.int64)
-            if self._grouper is None
-            else self._grouper.before
-        )
+        if self._grouper is None:
+            return np.empty((len(self._columns_before), 0), np.int64)
+        return self._grouper.before
 
     def add(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Take index rows in; give groups out only where they grow too many to hold."""

@@ -1,1 +1,1 @@
-"""Judgement of a pair: what is known, what is lost, and what proves it."""
+"""Classification of a pair: what is known, what is lost, and what proves it."""

@@ -1,4 +1,4 @@
-"""Bounds of each log that are known before it is judged: policy, checkpoint, end of every round."""
+"""Bounds of each log, known before any record is classified: policy, checkpoint, end of every round."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Every record judged once: whether it is lost, and why it may be gone."""
+"""Every record classified once: whether it is lost, and why it may be gone."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -8,7 +8,7 @@ from kcompact.verify.classification.log_facts import LogFacts
 
 @dataclass(frozen=True)
 class Reading:
-    """How one log is judged: what its checkpoint means, and what no round can pass.
+    """How one log counts as cleaned: what its checkpoint means, and what no round can pass.
 
     ``is_end_given``: the checkpoint says where cleaning ended; otherwise it says where the last round began.
     ``limit_offset``: no record at or above it can have replaced another one; None: no limit.
@@ -21,7 +21,7 @@ class Reading:
 
 
 def reading_of(facts: LogFacts, bounds: Bounds) -> Reading:
-    """Decide how a log is judged.
+    """Decide how a log counts as cleaned.
 
     A checkpoint file may have been copied before or after the cleaning: it is read in the way that explains
     more of the removals, and as ``compact`` reads it (where the round begins) if both do.

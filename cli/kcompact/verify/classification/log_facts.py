@@ -1,4 +1,4 @@
-"""Facts about each log that are known before its records are judged."""
+"""Facts about each log that are known before its records are classified."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -71,7 +71,7 @@ def facts_of(
 def all_facts(
     parts: Iterable[Mapping[int, LogFacts]], unaffected: Mapping[int, UnaffectedLog]
 ) -> dict[int, LogFacts]:
-    """The facts of whole logs: of the rows that were left to be judged, and of the settled ones."""
+    """The facts of whole logs: of the rows that were left to be classified, and of the unaffected keys."""
     by_log: dict[int, LogFacts] = {}
     for part in (*parts, {log_id: _of_unaffected(log_id, log) for log_id, log in unaffected.items()}):
         for log_id, facts in part.items():

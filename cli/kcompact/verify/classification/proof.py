@@ -1,4 +1,4 @@
-"""The evidence of removals that were judged."""
+"""The evidence of removals that were classified."""
 
 from collections.abc import Mapping, Sequence
 
@@ -92,7 +92,7 @@ def outlives_rounds(
 def evidence_of_tombstones(
     tombstones: Sequence[Sequence[int]], bounds: Bounds, first_kept_tombstone: int
 ) -> Evidence:
-    """Of settled keys' tombstones that later records replaced: rows of ``UnaffectedLog.tombstones``."""
+    """Of unaffected keys' tombstones that later records replaced: rows of ``UnaffectedLog.tombstones``."""
     if not tombstones:
         return Evidence()
     offset, next_offset, timestamp_ms, horizon_ms = np.array(tombstones).T

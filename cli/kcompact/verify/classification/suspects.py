@@ -1,4 +1,4 @@
-"""Judged rows of which some may be findings, with all that their words need."""
+"""Classified rows of which some may be findings, with all that their words need."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Dumps that are out of order, or hold an offset twice: found, and put in order before anything is judged."""
+"""Dumps that are out of order, or hold an offset twice: found, and put in order before classification."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,7 +41,7 @@ class Disorder:
         return Disorder(self.result.plus(other.result), self.repeated_before + other.repeated_before, offsets)
 
     def require_one_truth(self, question: Question) -> None:
-        """Raise InputError where BEFORE says two things about one offset: it cannot be judged by."""
+        """Raise InputError where BEFORE says two things about one offset: nothing can be compared with it."""
         for log_id in sorted(self.differing_offsets, key=question.logs.__getitem__):
             topic, partition = question.logs[log_id]
             raise InputError(

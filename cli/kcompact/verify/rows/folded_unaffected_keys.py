@@ -63,7 +63,7 @@ def folded_share(blocks: Sequence[Block], renamed: Mapping[int, int]) -> FoldedS
 
 @dataclass(frozen=True)
 class FoldedUnaffected:
-    """Figures of settled keys by log id; the other keys, and where BEFORE may have yet other ones.
+    """Figures of unaffected keys by log id; the other keys, and where BEFORE may have yet other ones.
 
     Such ``places`` (log_id, offset) are AFTER's, of the other keys and of records without one. ``tasks`` of
     the reading stage have all records of the other keys.
@@ -84,9 +84,9 @@ def find_unaffected_in_blocks(
 
 
 def find_unaffected_folded(share: FoldedShare, rules: Rules, affected_keys: pa.Array) -> FoldedUnaffected:
-    """Settle the keys of a share but for ``affected_keys``, whatever is known of those.
+    """Separate the unaffected keys of a share; ``affected_keys`` are none, whatever is known of those.
 
-    A key is settled in all logs that have it, or in none. ``rules.lookups`` hold nothing, and no log of
+    A key is unaffected in all logs that have it, or in none. ``rules.lookups`` hold nothing, and no log of
     ``rules.replaceable`` has a first offset from which on records can replace others.
     """
     rows = share.rows
@@ -101,7 +101,7 @@ def find_unaffected_folded(share: FoldedShare, rules: Rules, affected_keys: pa.A
     is_left[number_of_key[histories.some_row[~histories.are_right(rules)]]] = True
     if len(affected_keys):
         is_left[number_of_key[pc.is_in(keys, affected_keys).to_numpy(zero_copy_only=False)]] = True
-    is_settled = ~is_left[number_of_key[histories.some_row]]
+    is_unaffected = ~is_left[number_of_key[histories.some_row]]
     first_row = np.empty(len(is_left), np.int64)
     first_row[number_of_key[::-1]] = np.arange(len(number_of_key))[::-1]
     in_after = np.arange(len(log_ids)) >= len(log_ids) - share.after.num_rows
@@ -109,7 +109,7 @@ def find_unaffected_folded(share: FoldedShare, rules: Rules, affected_keys: pa.A
     left_after = rows.filter(pa.array(in_after & is_of_left))
     places = _places_of(pa.concat_tables([left_after, share.after_keyless]))
     return FoldedUnaffected(
-        histories.figures(is_settled, rules),
+        histories.figures(is_unaffected, rules),
         keys.take(pa.array(first_row[is_left])),
         places[~_are_known(places, rows.filter(pa.array(~in_after & is_of_left)))],
     )
@@ -179,9 +179,9 @@ class _Histories:
             column[at] = values.get(log_id, nothing)
         return column
 
-    def figures(self, is_settled: Flags, rules: Rules) -> dict[int, UnaffectedLog]:
+    def figures(self, is_unaffected: Flags, rules: Rules) -> dict[int, UnaffectedLog]:
         """By log id, of some keys that are right."""
-        chosen = np.flatnonzero(is_settled)
+        chosen = np.flatnonzero(is_unaffected)
         return {
             log_id: self._of_log(chosen[at], log_id, rules)
             for log_id, at in rows_of_logs(self.log_id[chosen])

@@ -1,4 +1,4 @@
-"""The values of a key as one row: what ``verify`` sends first, since most keys need no more to be judged.
+"""The values of a key as one row: what ``verify`` sends first, since most keys need no more to be classified.
 
 Of a dump whose offsets occur once. Tombstones stay rows of their own, for when each of them may go matters.
 """

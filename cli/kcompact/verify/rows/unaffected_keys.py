@@ -2,7 +2,7 @@
 
 A key (within its log) is unaffected if BEFORE has data records of it, AFTER exactly the last of them,
 unchanged, and each of the others went because the next one replaces it. No check concerns such a key; all
-that is known of it are figures, the same as the rules of ``removal`` come to.
+that is known of it are figures, the same as classification comes to.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,9 +24,9 @@ from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, NOWHERE, Flags
 class Rules:
     """The inputs of finding unaffected keys, the same for all workers. Picklable.
 
-    Logs that ``replaceable`` lacks are not settled. ``compared`` are columns of ``key_rows.CONTENT``.
-    ``keeps_tombstones``: whether a key with a kept tombstone can be settled. Records from ``certain_from`` on
-    cannot be unknown aborted data; from ``front_end`` on retention took nothing.
+    Logs that ``replaceable`` lacks have no unaffected keys. ``compared`` are columns of ``key_rows.CONTENT``.
+    ``keeps_tombstones``: whether a key with a kept tombstone can be unaffected. Records from ``certain_from``
+    on cannot be unknown aborted data; from ``front_end`` on retention took nothing.
     """
 
     replaceable: Mapping[int, Replaceable]
@@ -47,7 +47,7 @@ def rules_of(question: Question, lookups: Mapping[int, Lookup]) -> Rules:
 
 
 def rules_alone(question: Question, lookups: Mapping[int, Lookup]) -> Rules:
-    """For a dump beside itself: keys with one record, a value, are settled whatever bounds its log."""
+    """For a dump beside itself: keys with one record, a value, are unaffected whatever bounds its log."""
     return Rules(
         dict.fromkeys(question.logs, Replaceable()), lookups, question.compared, keeps_tombstones=False
     )
@@ -55,7 +55,7 @@ def rules_alone(question: Question, lookups: Mapping[int, Lookup]) -> Rules:
 
 @dataclass(frozen=True)
 class UnaffectedLog:
-    """Figures of one log's settled keys; None where there is no such record.
+    """Figures of one log's unaffected keys; None where there is no such record.
 
     ``needed_end_offset``: the smallest cleaned end that lets their values go. ``tombstones`` are rows of
     (offset, next_offset, timestamp_ms, delete_horizon_ms): removed ones that may need a larger end.
@@ -106,7 +106,7 @@ def added_up(shares: Iterable[Mapping[int, UnaffectedLog]]) -> dict[int, Unaffec
 
 @dataclass(frozen=True)
 class Unaffected:
-    """Of some keys with all their records: which rows are left to be judged, and figures of the others.
+    """Of some keys with all their records: which rows are left to be classified, and figures of the others.
 
     ``arrivals`` are (log_id, offset) of AFTER's records that BEFORE does not have there under their key;
     ``taken_at`` are numbers of BEFORE's rows at the place of an arrival of another key.
@@ -129,7 +129,7 @@ def find_unaffected(
 ) -> Unaffected:
     """The unaffected keys of two tables of index rows, which hold no offset of a log twice.
 
-    ``arrivals``, once they are known of all keys: a key that BEFORE has at such a place is not settled.
+    ``arrivals``, once they are known of all keys: a key that BEFORE has at such a place is not unaffected.
     """
     rows = key_rows(before, after, rules.compared, rules.lookups)
     history = history_of(rows)
@@ -138,19 +138,19 @@ def find_unaffected(
     of_group = np.bincount(
         rows.group[~is_right | is_taken], minlength=int(rows.group[-1]) + 1 if len(rows) else 0
     )
-    is_settled = (of_group == 0)[rows.group] if len(rows) else np.zeros(0, np.bool_)
+    is_unaffected = (of_group == 0)[rows.group] if len(rows) else np.zeros(0, np.bool_)
     is_arrival = ~rows.in_before
     return Unaffected(
-        _numbers_left(rows.before_at[~is_settled], before.num_rows),
-        _numbers_left(rows.after_at[~is_settled], after.num_rows),
-        _figures(rows, history, is_settled, rules),
+        _numbers_left(rows.before_at[~is_unaffected], before.num_rows),
+        _numbers_left(rows.after_at[~is_unaffected], after.num_rows),
+        _figures(rows, history, is_unaffected, rules),
         np.stack([rows.log_id[is_arrival], rows.offset[is_arrival]], axis=1),
         rows.before_at[is_taken],
     )
 
 
 def _are_right(rows: KeyRows, history: History, rules: Rules) -> Flags:
-    """Whether each row is as it is in a key that is settled."""
+    """Whether each row is as it is in a key that is unaffected."""
     first, end = _bounds(rows, rules)
     has_next = history.next_offset != NEVER
     replaced = (history.next_offset >= first) & (history.next_offset < end)
@@ -199,7 +199,7 @@ def _figures(rows: KeyRows, history: History, unaffected: Flags, rules: Rules) -
 
 
 def _evidence_of(rows: KeyRows, history: History, unaffected_rows: Longs, rules: Rules) -> Evidence:
-    """The evidence in the removals of one log's settled keys."""
+    """The evidence in the removals of one log's unaffected keys."""
     log_id = int(rows.log_id[unaffected_rows[0]])
     in_before = rows.offset[unaffected_rows]
     removed = unaffected_rows[~rows.in_after[unaffected_rows]]
