@@ -23,7 +23,8 @@ from kcompact.engine.startup import jvm
 from kcompact.engine.startup.no_pandas import drop_numpy_converters, keep_pandas_out
 from kcompact.engine.startup.python_path import safe_environment
 from kcompact.engine.startup.settings import SessionOptions, jvm_options
-from kcompact.engine.startup.workers import wake_worker
+from kcompact.engine.startup.worker_daemon import early_daemon
+from kcompact.engine.startup.workers import WORKER_ENVIRONMENT, wake_worker
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -162,6 +163,9 @@ def works_elsewhere(options: SessionOptions) -> bool:
 
 def _connect(java: jvm.Jvm, options: SessionOptions) -> "SparkSession":
     kind = options.master_kind
+    if kind is MasterKind.LOCAL:  # only now: before, the driver's own imports and Java have both cores busy
+        variables = jvm.environment(jvm_options(options), java.folder) | WORKER_ENVIRONMENT
+        java.files.enter_context(early_daemon(java.folder, variables))
     if options.light:
         keep_pandas_out()
     else:

@@ -14,7 +14,7 @@ from kcompact.dumps.loops.compiled_code import compile_into, folder_of, import_w
 from kcompact.private_folders import may_keep_caches, user_cache_folder
 
 if TYPE_CHECKING:
-    # Imports pyarrow, which a process that forks must not.
+    # Imports pyarrow, which the command line does not need to choose loops.
     from kcompact.dumps.records.layout import DumpFile, SplitToIndex
 
 SMALLEST_DUMP_BYTES = {"json_lines": 16 << 20, "csv_lines": 10 << 20, "avro": 10 << 20}

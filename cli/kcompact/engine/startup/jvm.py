@@ -185,7 +185,7 @@ def launch(options: JvmOptions) -> Jvm:
                 stdout=sink,
                 stderr=sink,
                 cwd=working_folder,
-                env=_environment(options, folder),
+                env=environment(options, folder),
                 start_new_session=True,  # Ctrl-C is ours to handle, not Java's
             )
     except OSError as error:
@@ -250,7 +250,8 @@ def _package_folder(package: str) -> Path:
     return Path(spec.submodule_search_locations[0])
 
 
-def _environment(options: JvmOptions, folder: Path) -> dict[str, str]:
+def environment(options: JvmOptions, folder: Path) -> dict[str, str]:
+    """The environment of Java and of what it starts, in a run's ``folder``."""
     inherited = {name: value for name, value in os.environ.items() if name not in _REMOVED_VARIABLES}
     inherited = safe_environment(inherited)
     variables = {

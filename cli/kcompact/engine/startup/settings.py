@@ -8,7 +8,8 @@ from pathlib import Path
 
 from kcompact.engine.masters import MasterKind, jdk_for_executors, kind_of_master, tried_again
 from kcompact.engine.startup.jvm import NO_LOG, QUICK_FLAGS, JvmOptions
-from kcompact.engine.startup.workers import DAEMON_MODULE, LAYOUTS
+from kcompact.engine.startup.worker_daemon import DAEMON_MODULE
+from kcompact.engine.startup.workers import LAYOUTS
 from kcompact.errors import EngineError
 
 _SIZE = re.compile(r"([0-9]{1,18})([kmgtKMGT]?)")

@@ -1,55 +1,116 @@
-"""``pyspark.daemon``, whose workers import what ours need before their first task asks for it.
+"""The daemon that forks Spark's Python workers, started beside Java instead of by it.
 
-Spark starts it on this machine only (``spark.python.daemon.module``); workers of a cluster are PySpark's own.
+It takes a second to import PySpark, numba and the loops; Java asks for its first worker no sooner than its
+context stands. So the driver starts the daemon when it starts Java. What Java starts then as its daemon
+(``spark.python.daemon.module``) only hands over its streams and its environment, and ends with the early
+daemon. If there is none, or it has failed, what Java has started is the daemon itself.
 """
 
-import gc
-import importlib
+import json
 import os
+import select
+import signal
 import socket
+import subprocess
 import sys
-from typing import Any
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
-from pyspark import daemon
-
-from kcompact.dumps.loops.readiness import load_loops
-from kcompact.engine.startup.no_pandas import keep_pandas_out
-from kcompact.engine.startup.workers import LAYOUTS
-
-_NEEDED_SOON = (
-    "pyspark.worker",
-    "pyarrow",
-    "kcompact.engine.passes.index_pass",
-    "kcompact.engine.passes.grouped_rows",
-)
-
-_serve = daemon.worker
+DAEMON_MODULE = "kcompact.engine.startup.worker_daemon"
+SOCKET_NAME = "daemon"
+"""In the run's own folder, which nobody else can look into."""
+_WORKER_MODULE = "pyspark.worker"
+_EARLY = "--early"
+_STREAMS = (0, 1, 2)
+_READY = b"r"
 
 
-def _serve_prepared(connection: socket.socket, authenticated: bool) -> int:
-    """Runs in a worker, for each of its tasks."""
-    if not gc.isenabled():  # the first one: it is off from the daemon's start until _prepare has run
-        _prepare()
-    return _serve(connection, authenticated)
+@contextmanager
+def early_daemon(folder: Path, environment: Mapping[str, str]) -> Iterator[None]:
+    """Start the daemon of a run; at the end it is killed, with all workers that it has forked.
+
+    ``folder`` is the run's own. Nothing is started where the socket's name would be too long for one.
+    """
+    try:
+        process = _started(folder, environment)
+    except OSError:
+        process = None
+    try:
+        yield
+    finally:
+        if process is not None:
+            with suppress(ProcessLookupError, PermissionError):  # it has no group yet, or has ended
+                os.killpg(process.pid, signal.SIGKILL)
+            process.kill()
+            process.communicate()
 
 
-def _prepare() -> None:
-    """In a worker that has just been forked: these imports start threads, no fork may follow."""
-    for module in _NEEDED_SOON:
-        importlib.import_module(module)
-    keep_pandas_out()
-    arrow: Any = importlib.import_module("pyarrow")
-    # Arrow's own pool keeps what it once had: 100 MB more for each worker, and no time saved.
-    arrow.set_memory_pool(arrow.system_memory_pool())
-    gc.freeze()  # PySpark collects garbage after each task: not in all modules, whose memory workers share
-    gc.enable()
+def _started(folder: Path, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(folder / SOCKET_NAME))
+        listener.listen(1)
+        return subprocess.Popen(
+            [sys.executable, "-m", DAEMON_MODULE, _WORKER_MODULE, _EARLY, str(listener.fileno())],
+            stdin=subprocess.PIPE,  # closes when this process ends
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=folder,
+            env=dict(environment),
+            pass_fds=[listener.fileno()],
+            process_group=0,  # Ctrl-C is the driver's to handle
+        )
+
+
+def _take_over(listener: socket.socket) -> bool:
+    """Get the streams and the environment of what Java starts; False if the driver ends before."""
+    ready, _, _ = select.select([listener.fileno(), 0], [], [])
+    if 0 in ready:
+        return False
+    connection, _ = listener.accept()
+    message, descriptors, _, _ = socket.recv_fds(connection, 1 << 16, len(_STREAMS))
+    while part := connection.recv(1 << 16):
+        message += part
+    os.environ.clear()
+    os.environ.update(json.loads(message))
+    for descriptor, stream in zip(descriptors, _STREAMS, strict=True):
+        os.dup2(descriptor, stream)
+        os.close(descriptor)
+    connection.send(_READY)
+    connection.detach()  # open until this process ends
+    return True
+
+
+def _hand_over() -> bool:
+    """Give this process's streams to the early daemon and wait for its end; False where there is none."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        try:
+            connection.connect(str(Path.cwd() / SOCKET_NAME))
+            socket.send_fds(connection, [json.dumps(dict(os.environ)).encode()], _STREAMS)
+            connection.shutdown(socket.SHUT_WR)
+            if connection.recv(1) != _READY:
+                return False
+        except OSError:
+            return False
+        for stream in _STREAMS:
+            os.close(stream)  # whoever is at their other ends meets the daemon alone
+        connection.recv(1)
+    return True
+
+
+def _run() -> None:
+    is_early = sys.argv[2:3] == [_EARLY]
+    if not is_early and _hand_over():
+        return
+    from kcompact.engine.startup.prepared_workers import load, serve  # what hands over needs none of it
+
+    load()
+    if is_early:
+        with socket.socket(fileno=int(sys.argv[3])) as listener:
+            if not _take_over(listener):
+                return
+    serve()
 
 
 if __name__ == "__main__":
-    gc.disable()  # nothing that is imported becomes garbage
-    # Spark puts a jar of its own first, where nothing of Python is; to look for a package's version lists it.
-    sys.path[:] = [entry for entry in sys.path if not entry.endswith(".jar")]
-    for layout in filter(None, os.environ.get(LAYOUTS, "").split(",")):
-        load_loops(layout, compile_now=False)  # all workers share what is in memory when they are forked
-    vars(daemon)["worker"] = _serve_prepared
-    daemon.manager()
+    _run()

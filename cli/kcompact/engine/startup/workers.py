@@ -9,14 +9,15 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from kcompact.engine.startup.worker_daemon import DAEMON_MODULE
+
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
 
-DAEMON_MODULE = "kcompact.engine.startup.worker_daemon"
 LAYOUTS = "KCOMPACT_LAYOUTS"  # the variable with the layouts whose loops workers will need
 _WORKER_MODULE = "pyspark.worker"
 _SECONDS = 20  # by then the first task has a worker of its own
-_ENVIRONMENT = {
+WORKER_ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "PYTHONHASHSEED": "0",
     "PYTHONSAFEPATH": "1",
@@ -103,7 +104,7 @@ class _SparkEnv:
 
     def _variables(self) -> Any:
         variables = self._vm.java.util.HashMap()
-        for name, value in _ENVIRONMENT.items():
+        for name, value in WORKER_ENVIRONMENT.items():
             variables.put(name, value)
         folders = self._block_manager.diskBlockManager().localDirs()
         variables.put("SPARK_LOCAL_DIRS", ",".join(folder.getPath() for folder in folders))

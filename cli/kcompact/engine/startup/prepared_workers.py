@@ -1,0 +1,58 @@
+"""``pyspark.daemon``, whose workers have imported what ours need when they are forked.
+
+It serves this machine only (``spark.python.daemon.module``); workers of a cluster are PySpark's own.
+"""
+
+import gc
+import importlib
+import os
+import socket
+import sys
+from typing import Any
+
+from pyspark import daemon
+
+from kcompact.dumps.loops.readiness import load_loops
+from kcompact.engine.startup.no_pandas import keep_pandas_out
+from kcompact.engine.startup.workers import LAYOUTS
+
+_NEEDED_SOON = (
+    "pyspark.worker",
+    "pyarrow",
+    "kcompact.engine.passes.index_pass",
+    "kcompact.engine.passes.grouped_rows",
+)
+
+_serve = daemon.worker
+
+
+def _serve_collecting(connection: socket.socket, authenticated: bool) -> int:
+    """Runs in a worker, for each of its tasks."""
+    gc.enable()
+    return _serve(connection, authenticated)
+
+
+def load() -> None:
+    """Import what all workers share: in the daemon, before it forks any.
+
+    None of it may start a thread: a process with threads cannot be forked safely. Arrow's jemalloc would.
+    """
+    gc.disable()  # nothing that is imported becomes garbage
+    # Spark puts a jar of its own first, where nothing of Python is; to look for a package's version lists it.
+    sys.path[:] = [entry for entry in sys.path if not entry.endswith(".jar")]
+    for layout in filter(None, os.environ.get(LAYOUTS, "").split(",")):
+        load_loops(layout, compile_now=False)
+    os.environ["JE_ARROW_MALLOC_CONF"] = "background_thread:false"
+    for module in _NEEDED_SOON:
+        importlib.import_module(module)
+    keep_pandas_out()
+    arrow: Any = importlib.import_module("pyarrow")
+    # Arrow's own pool keeps what it once had: 100 MB more for each worker, and no time saved.
+    arrow.set_memory_pool(arrow.system_memory_pool())
+    gc.freeze()  # PySpark collects garbage after each task: not in all modules, whose memory workers share
+
+
+def serve() -> None:
+    """Fork workers as Java asks for them on standard input, until that ends."""
+    vars(daemon)["worker"] = _serve_collecting
+    daemon.manager()

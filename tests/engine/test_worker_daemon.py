@@ -1,0 +1,83 @@
+"""The daemon of Python workers that is started beside Java: used, replaced where it fails, never left."""
+
+from pathlib import Path
+
+import pytest
+
+from engine_runs import is_clean, processes_of, run_python, wait_until
+
+pytestmark = pytest.mark.spark
+
+WHO_FORKED_A_WORKER = """
+import os, signal, sys
+from pathlib import Path
+sys.path.insert(0, TESTS)
+from engine_runs import processes_of
+from kcompact.engine import session
+from kcompact.engine.tasks import run_tasks
+
+def early_daemons():
+    running = processes_of(Path(os.environ["TMPDIR"]))
+    return [pid for pid, command in running.items() if command.split()[-2] == "--early"]
+
+keep_pandas_out = session.keep_pandas_out
+
+def prepared():
+    # The daemon was just started, and Java has not answered yet.
+    PREPARATION
+    keep_pandas_out()
+
+session.keep_pandas_out = prepared
+with session.open_session(session.SessionOptions(master="local[2]", light=True)) as spark:
+    forked_by = run_tasks(spark, 1, lambda _: os.getppid())[0]
+    secret = run_tasks(spark, 1, lambda _: "PYTHON_WORKER_FACTORY_SECRET" in os.environ)[0]
+    parent = int(Path(f"/proc/{forked_by}/stat").read_text().rpartition(")")[2].split()[1])
+    assert len(list(Path(f"/proc/{forked_by}/task").iterdir())) == 1  # with threads, forking is not safe
+    END
+    print(forked_by in early_daemons(), parent == os.getpid(), secret)
+"""
+
+
+def run(preparation: str, folder: Path, end: str = "pass") -> tuple[int, str, str]:
+    tests = repr(str(Path(__file__).parents[1] / "support"))
+    code = WHO_FORKED_A_WORKER.replace("TESTS", tests).replace("PREPARATION", preparation).replace("END", end)
+    process = run_python(code, folder)
+    return process.returncode, process.stdout, process.stderr
+
+
+def test_workers_are_forked_by_the_daemon_that_the_driver_started(tmp_path: Path) -> None:
+    assert run("pass", tmp_path) == (0, "True True True\n", "")
+    assert wait_until(lambda: is_clean(tmp_path), seconds=0.5), processes_of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "preparation",
+    [
+        "[os.kill(pid, signal.SIGKILL) for pid in early_daemons()]",
+        "[path.unlink() for path in Path(os.environ['TMPDIR']).glob('*/daemon')]",
+    ],
+    ids=["it is killed", "its socket is gone"],
+)
+def test_without_it_java_has_a_daemon_of_its_own(tmp_path: Path, preparation: str) -> None:
+    assert run(preparation, tmp_path) == (0, "False False True\n", "")
+    assert wait_until(lambda: is_clean(tmp_path), seconds=0.5), processes_of(tmp_path)
+
+
+def test_a_folder_with_a_long_name_has_none(tmp_path: Path) -> None:
+    folder = tmp_path / ("long" * 30)  # a socket's name has a hundred bytes
+    folder.mkdir()
+    assert run("pass", folder) == (0, "False False True\n", "")
+    assert wait_until(lambda: is_clean(folder), seconds=0.5), processes_of(folder)
+
+
+KILL_THE_DRIVER = "os.kill(os.getpid(), signal.SIGKILL)"
+
+
+@pytest.mark.parametrize(
+    ("preparation", "end"),
+    [(KILL_THE_DRIVER, "pass"), ("pass", KILL_THE_DRIVER)],
+    ids=["before Java has asked for it", "while it serves"],
+)
+def test_it_ends_with_a_driver_that_is_killed(tmp_path: Path, preparation: str, end: str) -> None:
+    assert run(preparation, tmp_path, end)[0] == -9
+    assert wait_until(lambda: not processes_of(tmp_path), seconds=10), processes_of(tmp_path)
