@@ -2,6 +2,7 @@
 
 import errno
 import gc
+import importlib
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -55,9 +56,11 @@ def _show(help_text: str, failed: bool) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    from kcompact.engine.signals import stopped_by_signals
+    from kcompact.engine.signals import signals_held, stopped_by_signals
 
     with stopped_by_signals(), _collecting_rarely():
+        with signals_held():  # an exception in the midst of its import would be a segmentation fault
+            importlib.import_module("orjson")
         from kcompact.frame import app
 
         try:

@@ -123,6 +123,25 @@ def test_a_signal_after_the_work_disturbs_nothing(tmp_path: Path, number: signal
     assert wait_until(lambda: is_clean(tmp_path), seconds=0.5), processes_of(tmp_path)
 
 
+_HELD = """
+import os, signal
+from kcompact.engine.signals import signals_held, stopped_by_signals
+try:
+    with stopped_by_signals():
+        with signals_held():
+            os.kill(os.getpid(), signal.SIGTERM)
+            print("held")
+        print("lost")
+except KeyboardInterrupt:
+    print("heard")
+"""
+
+
+def test_a_signal_that_is_held_is_heard_at_the_end(tmp_path: Path) -> None:
+    run = run_python(_HELD, tmp_path)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "held\nheard\n", "")
+
+
 _CLEARED_AWAY = """
 import os, signal, time
 from kcompact.engine.signals import stopped_by_signals

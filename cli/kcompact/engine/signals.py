@@ -37,12 +37,14 @@ def stopped_by_signals() -> Iterator[None]:
             interrupted_at, heard = time.monotonic(), signal.Signals(number)
             signal.default_int_handler(number, frame)
 
-    def hear_again(unheard: Any) -> None:
+    def send_again() -> None:
         nonlocal interrupted_at
+        interrupted_at = -_DEAF_SECONDS  # not before: another signal would raise in the hook itself
+        signal.pthread_kill(threading.main_thread().ident or 0, heard)
+
+    def hear_again(unheard: Any) -> None:
         if isinstance(unheard.exc_value, KeyboardInterrupt):
-            interrupted_at = -_DEAF_SECONDS
-            main = threading.main_thread().ident
-            threading.Timer(_AGAIN_SECONDS, signal.pthread_kill, (main, heard)).start()
+            threading.Timer(_AGAIN_SECONDS, send_again).start()
         else:
             usual(unheard)
 
@@ -53,6 +55,16 @@ def stopped_by_signals() -> Iterator[None]:
             yield
         finally:
             sys.unraisablehook = usual
+
+
+@contextmanager
+def signals_held() -> Iterator[None]:
+    """A signal that comes within the context is heard at its end."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
