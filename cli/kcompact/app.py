@@ -109,6 +109,8 @@ def _closed_to_us(path: str) -> int:
 
 
 def _unexpected(error: Exception, arguments: Sequence[str]) -> int:
+    if isinstance(error.__cause__, KeyboardInterrupt):  # as Python 3.11 raises it where it makes a class
+        return ExitCode.INTERRUPTED
     from kcompact.console import say, stderr
     from kcompact.usage_errors import is_usage_error, plain_error
 

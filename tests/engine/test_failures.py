@@ -142,6 +142,27 @@ def test_a_signal_that_is_held_is_heard_at_the_end(tmp_path: Path) -> None:
     assert (run.returncode, run.stdout, run.stderr) == (0, "held\nheard\n", "")
 
 
+_IN_A_CLASS = """
+import os, signal
+from kcompact import app
+class Descriptor:
+    def __set_name__(self, owner, name):
+        os.kill(os.getpid(), signal.SIGTERM)
+def run(_arguments):
+    from kcompact.engine.signals import stopped_by_signals
+    with stopped_by_signals():
+        type("Made", (), {"attribute": Descriptor()})
+app._run = run
+print(app.main(["inspect", "dump.jsonl"]))
+"""
+
+
+def test_a_signal_while_a_class_is_made_is_an_interrupt(tmp_path: Path) -> None:
+    """Python 3.11 makes a RuntimeError of it."""
+    run = run_python(_IN_A_CLASS, tmp_path)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "130\n", "")
+
+
 _CLEARED_AWAY = """
 import os, signal, time
 from kcompact.engine.signals import stopped_by_signals
