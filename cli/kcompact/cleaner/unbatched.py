@@ -136,5 +136,5 @@ def outcome_of(case: LogCase, played: Played, tallies: Sequence[Tally], retained
 
 
 def with_expired(log: LogCleaning, records: int) -> LogCleaning:
-    """The log with so many records that lie before its start now."""
+    """The log with ``records`` counted as expired: those before its log start offset."""
     return replace(log, removed={**log.removed, Verdict.EXPIRED: records}) if records else log

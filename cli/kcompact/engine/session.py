@@ -164,8 +164,7 @@ def works_elsewhere(options: SessionOptions) -> bool:
 def _connect(java: jvm.Jvm, options: SessionOptions) -> "SparkSession":
     kind = options.master_kind
     if kind is MasterKind.LOCAL:  # only now: before, the driver's own imports and Java have both cores busy
-        variables = jvm.environment(jvm_options(options), java.folder) | WORKER_ENVIRONMENT
-        java.files.enter_context(early_daemon(java.folder, variables))
+        java.files.enter_context(early_daemon(java.folder, {**java.environment, **WORKER_ENVIRONMENT}))
     if options.light:
         keep_pandas_out()
     else:

