@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from pyarrow.parquet import encryption
 
 from dump_pipeline import ONE_SPLIT, index_all, open_one
 from independent_readers import read_parquet
@@ -454,3 +455,87 @@ def test_a_folder_that_spark_wrote_is_its_part_files(tmp_path: Path) -> None:
         assert [(file.topic, file.partition) for file in dump.files] == [("orders", 0), ("orders", 1)]
         table, _ = index_all(dump)
     assert table["is_tombstone"].to_pylist() == [False, True] * 2
+
+
+class PlainKeys(encryption.KmsClient):
+    """Wraps keys in nothing."""
+
+    def __init__(self, _: Any) -> None:
+        super().__init__()
+
+    def wrap_key(self, key: bytes, _: str) -> bytes:
+        return key
+
+    def unwrap_key(self, key: bytes, _: str) -> bytes:
+        return key
+
+
+@pytest.mark.parametrize(
+    ("plain_footer", "said"),
+    [(True, "Parquet with encrypted columns"), (False, "encrypted Parquet, not a dump that kcompact reads")],
+)
+def test_an_encrypted_file_is_refused_as_one(tmp_path: Path, said: str, *, plain_footer: bool) -> None:
+    """In a process of its own: pyarrow aborts where an encrypted column of a plain footer is asked about."""
+    properties = encryption.CryptoFactory(PlainKeys).file_encryption_properties(
+        encryption.KmsConnectionConfig(),
+        encryption.EncryptionConfiguration(
+            "footer", column_keys={"k": ["value"]}, plaintext_footer=plain_footer
+        ),
+    )
+    path = written(tmp_path / "d.parquet", spark_rows(9), encryption_properties=properties)
+    done = kcompact_alone("inspect", path)
+    assert done.returncode == 2
+    assert f"{path}: {said}" in done.stderr
+    assert "hint: decrypt it first" in done.stderr
+
+
+def kcompact_alone(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-P", "-m", "kcompact", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def never_null(path: Path, said: bytes) -> Path:
+    """The file, the statistics of whose values (16 nulls) are made to say ``said`` (a zigzag varint)."""
+    data = path.read_bytes()
+    footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    count = b"\x36\x20"  # field 3 of the statistics, a long: 16
+    assert data.count(count, footer) == 1
+    at = data.index(count, footer) + 1
+    path.write_bytes(data[:at] + said + data[at + 1 :])
+    return path
+
+
+def test_tombstones_that_statistics_deny_are_refused(tmp_path: Path) -> None:
+    """By the statistics alone the first pass tells that a row group has no tombstone."""
+    rows = {"key": [b"k"] * 40, "value": [None] * 16 + [b"v"] * 24, "offset": range(40), "topic": ["t"] * 40}
+    path = tmp_path / "d.parquet"
+    parquet.write_table(pa.table(rows), path)
+    with open_one(path) as dump:
+        table, _ = index_all(dump)
+        assert sum(table["is_tombstone"].to_pylist()) == 16
+    with open_one(never_null(path, b"\0")) as dump:
+        table, _ = index_all(dump)
+        with pytest.raises(
+            InputError, match="row group 0: its statistics say that value is never null"
+        ) as bad:
+            copied(dump, table.to_pylist(), tmp_path)
+    assert "nulls are tombstones" in (bad.value.hint or "")
+
+
+def test_a_column_named_as_a_field_of_a_struct_has_its_own_nulls(tmp_path: Path) -> None:
+    rows = {"key": [b"k"] * 2, "offset": [0, 1], "topic": ["t"] * 2, "partition": [0, 0]}
+    rows |= {"a": [{"b": b"x"}] * 2, "a.b": [b"v", None]}
+    parquet.write_table(pa.table(rows), tmp_path / "d.parquet")
+    with open_one(tmp_path / "d.parquet", fields={"value": "a.b"}) as dump:
+        assert index_all(dump)[0]["is_tombstone"].to_pylist() == [False, True]
+
+
+@pytest.mark.parametrize("width", [pa.decimal128(20), pa.decimal256(60), pa.decimal64(9)])
+def test_whole_decimals_are_numbers(tmp_path: Path, width: pa.DataType) -> None:
+    """Some databases have no other whole numbers, and export them so."""
+    numbers = {"partition": [1, 1], "offset": [7, 8], "timestamp": [17, 18]}
+    rows = {"topic": ["t"] * 2, "key": ["a", "b"], "value": ["x", None]}
+    columns = {name: pa.array(map(Decimal, cells), width) for name, cells in numbers.items()}
+    parquet.write_table(pa.table({**rows, **columns}), tmp_path / "d.parquet")
+    found = [(r.partition, r.offset, r.timestamp_ms) for r in decoded(tmp_path / "d.parquet")]
+    assert found == [(1, 7, 17), (1, 8, 18)]

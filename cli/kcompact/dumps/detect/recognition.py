@@ -55,10 +55,10 @@ def recognise(path: str, data_path: str, options: ReadOptions) -> Recognised:
         return recognise_avro(path, data_path, options)
     if file.head.startswith(PARQUET_MAGIC):
         return recognise_parquet(path, data_path, options)
-    _refuse_misnamed(file)
     for magic, (format_name, hint) in _REFUSED.items():
         if file.head.startswith(magic):
             raise InputError(f"{path}: {format_name}, not a dump that kcompact reads", hint=hint)
+    _refuse_misnamed(file)
     if b"\0\0" in file.head[:_LOOKED_AT_BYTES]:
         raise InputError(f"{path}: binary, and of no kind that kcompact reads", hint=_BINARY_HINT)
     if file.is_blank:

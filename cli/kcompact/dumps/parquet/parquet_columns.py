@@ -31,8 +31,10 @@ def column_at(batch: pa.RecordBatch, dotted: str) -> pa.Array:
 
 
 def scalars_of(column: pa.Array) -> list[Any]:
-    """Plain Python values: text as it can be made of bytes again, times as their numbers."""
+    """Plain Python values: text as it can be made of bytes again, times and whole decimals as numbers."""
     values = _stored(column, keep_text=False).to_pylist()
+    if pa.types.is_decimal(column.type) and not column.type.scale:  # the one whole number of some databases
+        return [None if cell is None else int(cell) for cell in values]
     return [cell.decode("utf-8", "surrogateescape") if isinstance(cell, bytes) else cell for cell in values]
 
 

@@ -1,5 +1,7 @@
 """A Parquet file through pyarrow: its row groups, their rows some at a time, and damage by its row group."""
 
+import os
+import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +23,9 @@ DAMAGED_HINT = "copy or export it again; what can still be read is not the whole
 _CUT_HINT = (
     "a Parquet file ends in its table of contents, so nothing of a cut one can be read: export it again"
 )
+_ENCRYPTED_HINT = "decrypt it first, or export as JSON lines, CSV or Avro"
+_SIGNATURE_BYTES = 12 + 16  # nonce and tag, behind a footer that is plain though columns are encrypted
+_END = struct.Struct(f"<I{len(MAGIC)}s")  # the footer's length with its signature, and the magic
 _BATCH_ROWS = 16_384
 _BATCH_BYTES = 64 << 20  # unpacked, as the file says it
 
@@ -70,6 +75,21 @@ def open_parquet(path: str, data: ParquetInput) -> "parquet.ParquetFile":
             page_checksum_verification=True,
             pre_buffer=not isinstance(data, str),  # columns that are side by side come together
         )
+
+
+def refuse_encrypted(path: str, data: ParquetInput, file: "parquet.ParquetFile") -> None:
+    """Raise InputError for a signed footer, before pyarrow ends the process over an encrypted column."""
+    source = open(data, "rb") if isinstance(data, str) else data  # noqa: PTH123, SIM115  closed below
+    try:
+        at = source.tell()
+        source.seek(-_END.size, os.SEEK_END)
+        footer_bytes, _ = _END.unpack(source.read(_END.size))
+        source.seek(at)
+    finally:
+        if source is not data:
+            source.close()
+    if footer_bytes - file.metadata.serialized_size == _SIGNATURE_BYTES:
+        raise InputError(f"{path}: Parquet with encrypted columns", hint=_ENCRYPTED_HINT)
 
 
 @contextmanager

@@ -22,15 +22,17 @@ from kcompact.dumps.parquet.parquet_file import (
     GROUP_SHIFT,
     ParquetInput,
     RowGroup,
+    bad_row_group,
     batches_of,
     input_of,
     naming,
     open_parquet,
     reading_footer,
+    refuse_encrypted,
     row_groups,
 )
 from kcompact.dumps.parquet.parquet_output import form_of, framed, is_ours
-from kcompact.dumps.parquet.parquet_reader import ParquetReader
+from kcompact.dumps.parquet.parquet_reader import ParquetReader, has_no_null
 from kcompact.dumps.parquet.parquet_rows import RowGroupRows
 from kcompact.dumps.records.indexing import Entry, index_rows
 from kcompact.dumps.records.layout import Chosen, DumpFile, Split, SplitNotes, SplitToIndex, UnreadableError
@@ -43,11 +45,13 @@ if TYPE_CHECKING:
 
 _IN_GROUP = (1 << GROUP_SHIFT) - 1
 _SAMPLED = 20
+_LYING_HINT = "nulls are tombstones: write the file again, without statistics or with another writer"
 
 
 def recognise_parquet(path: str, data: ParquetInput, options: ReadOptions) -> Recognised:
     """Recognise a file with Parquet's magic; messages name it ``path``. Raises InputError."""
     with open_parquet(path, data) as source:
+        refuse_encrypted(path, data, source)
         with reading_footer(path, data):
             schema, groups, form = source.schema_arrow, row_groups(source), form_of(source)
         if is_ours(schema):  # options describe what another tool wrote
@@ -174,12 +178,20 @@ def _ascending(file: DumpFile, positions: np.ndarray) -> Iterator[tuple[int, pa.
                 positions, [group.number << GROUP_SHIFT, (group.number + 1) << GROUP_SHIFT]
             )
             if first < behind:
-                yield group.number, _rows_of(source, group, positions[first:behind] & _IN_GROUP)
+                value = file.dialect.value
+                # Tombstones were told by the statistics where these know of none: here they are held to it.
+                never_null = value if value and has_no_null(source, group, value) else None
+                yield group.number, _rows_of(source, group, positions[first:behind] & _IN_GROUP, never_null)
 
 
-def _rows_of(source: "parquet.ParquetFile", group: RowGroup, rows: np.ndarray) -> pa.Table:
+def _rows_of(
+    source: "parquet.ParquetFile", group: RowGroup, rows: np.ndarray, never_null: str | None
+) -> pa.Table:
     batches, start, schema = [], 0, without_views(source.schema_arrow)
     for batch in batches_of(source, group, None):
+        if never_null and column_at(batch, never_null).null_count:
+            reason = f"its statistics say that {never_null} is never null, and it is"
+            raise bad_row_group(group.number, reason, _LYING_HINT)
         plain = batch if batch.schema.equals(schema) else batch.cast(schema)
         first, behind = np.searchsorted(rows, [start, start + batch.num_rows])
         batches.append(plain.take(pa.array(rows[first:behind] - start)))

@@ -86,7 +86,7 @@ class ParquetReader:
         if self.needs_values or not value:
             return value
         leaf = _first_leaf(source.schema_arrow, value)
-        return None if leaf == value and _has_no_null(source, group, value) else leaf
+        return None if leaf == value and has_no_null(source, group, value) else leaf
 
     def _fields(self, batch: pa.RecordBatch, value: str | None) -> dict[str, list[Any]]:
         """A list of values for each role that the dump has."""
@@ -134,12 +134,14 @@ def _first_leaf(schema: pa.Schema, dotted: str) -> str:
     return dotted
 
 
-def _has_no_null(source: "parquet.ParquetFile", group: RowGroup, name: str) -> bool:
-    """Whether the statistics of a row group say that a column is never null."""
+def has_no_null(source: "parquet.ParquetFile", group: RowGroup, name: str) -> bool:
+    """Whether the statistics of a row group say that a column is never null.
+
+    A field of a struct may have the path of another column, whose name has a dot: then both have to say so.
+    """
     about = source.metadata.row_group(group.number)
     columns = (about.column(index) for index in range(about.num_columns))
-    for column in columns:
-        if column.path_in_schema == name:
-            figures = column.statistics
-            return figures is not None and figures.has_null_count and figures.null_count == 0
-    return False
+    figures = [column.statistics for column in columns if column.path_in_schema == name]
+    return bool(figures) and all(
+        figure is not None and figure.has_null_count and figure.null_count == 0 for figure in figures
+    )
