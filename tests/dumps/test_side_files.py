@@ -16,8 +16,9 @@ from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.output.joining import joined
 from kcompact.dumps.records.layout import Chosen
 from kcompact.dumps.records.record import EXTRA_FIELDS, Record, content_hash
+from kcompact.dumps.writers.conversion_notes import conversion_notes
 from kcompact.dumps.writers.converting import copier_for
-from kcompact.dumps.writers.targets import conversion_notes, with_writers
+from kcompact.dumps.writers.targets import with_writers
 from kcompact.errors import InputError, OutputError
 
 HEADERS_SCHEMA = {
@@ -112,7 +113,7 @@ def test_survivors_are_written_as_the_plain_envelope(tmp_path: Path, target: str
     with open_dump(arguments, ReadOptions()) as dump:
         plan = planned(dump, [*arguments, "another"], tmp_path / target)
         outputs = with_writers(plan, None)
-        assert "written together" in conversion_notes(outputs)[0]
+        assert "written together" in conversion_notes(outputs, {})[0]
         writer = outputs.targets[0].writer
         assert writer is not None
         (file,) = joined(outputs)

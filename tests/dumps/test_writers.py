@@ -15,11 +15,11 @@ from kcompact.dumps.output.assemble import Fragment, assemble
 from kcompact.dumps.output.joining import joined
 from kcompact.dumps.records.layout import Chosen
 from kcompact.dumps.records.record import Record
+from kcompact.dumps.writers.conversion_notes import conversion_notes
 from kcompact.dumps.writers.converting import Copier, copier_for
 from kcompact.dumps.writers.targets import (
     TARGETS,
     check_one_log,
-    conversion_notes,
     open_writer,
     target_named,
     with_writers,
@@ -256,7 +256,7 @@ def test_kcat_takes_records_of_one_log(tmp_path: Path) -> None:
             planned(dump, [str(path)], "-"),
             "kcat",
         )
-    assert conversion_notes(outputs) == [
+    assert conversion_notes(outputs, {}) == [
         "-: offsets, timestamps, headers of the records are not in this output"
     ]
     check_one_log(outputs, ["t-0"])

@@ -27,8 +27,9 @@ from kcompact.dumps.output.joining import joined, order_notes
 from kcompact.dumps.output.outputs import OutputChoice, OutputNames, OutputPlan, name_outputs
 from kcompact.dumps.output.stored_output import check_state_apart
 from kcompact.dumps.output.workplace import Workplace
+from kcompact.dumps.writers.conversion_notes import conversion_notes
 from kcompact.dumps.writers.converting import Copier, copier_for
-from kcompact.dumps.writers.targets import check_one_log, conversion_notes, with_writers, workplace
+from kcompact.dumps.writers.targets import check_one_log, with_writers, workplace
 from kcompact.errors import ExitCode, PolicyError
 from kcompact.options.compact_options import CleaningOptions, parse_rounds
 from kcompact.options.log_options import (
@@ -213,7 +214,8 @@ class CompactCommand(Command):
         self, dump: Dump, outputs: OutputPlan, policies: Policies, compaction: Compacted
     ) -> CompactionReport:
         shared = [SharedKey(topic, key) for topic, key in compaction.shared_keys.examples]
-        notes = [*dump.notes, *conversion_notes(outputs), *order_notes(outputs, compaction.overtaken)]
+        converted = conversion_notes(outputs, compaction.notes_by_file())
+        notes = [*dump.notes, *converted, *order_notes(outputs, compaction.overtaken)]
         serial = serial_notes(dump) if self.run.verbose else []
         warnings = self.notes_on_left_out()
         if compaction.shared_keys.count:

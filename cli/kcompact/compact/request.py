@@ -13,7 +13,7 @@ from kcompact.compact.totals import Outcome
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.note_checks import refuse_doubts
 from kcompact.dumps.output.workplace import Workplace
-from kcompact.dumps.records.layout import SplitNotes
+from kcompact.dumps.records.layout import ConversionNotes, SplitNotes
 from kcompact.dumps.writers.converting import Copier
 from kcompact.engine.passes.index_pass import IndexPlan
 from kcompact.engine.passes.summaries import LogSummary
@@ -67,6 +67,15 @@ class Compacted:
     known: KnownByLog = field(default_factory=dict)  # by log id; where there is a state
     overtaken: set[tuple[int, int]] = field(default_factory=set)  # see overtaken_files
     left_out: frozenset[int] = frozenset()  # see files_left_out
+
+    def notes_by_file(self) -> dict[int, list[ConversionNotes]]:
+        """The notes on records that were converted, by file id."""
+        by_file: dict[int, list[ConversionNotes]] = {}
+        for fragment in self.outcome.fragments:
+            if fragment.notes is not None:
+                file_id = self.plan.split(fragment.split_id).file_id
+                by_file.setdefault(file_id, []).append(fragment.notes)
+        return by_file
 
 
 def refuse_doubtful(dump: Dump, plan: IndexPlan, notes: Mapping[int, SplitNotes], request: Request) -> None:

@@ -113,10 +113,10 @@ class Avro(Layout):
         """By a compiled loop where that pays and is possible."""
         yield from until_reject(_indexed(part, extra), part)
 
-    def decode_alone(self, chosen: Chosen) -> Iterator[Record]:
+    def decode_alone(self, chosen: Chosen, notes: SplitNotes) -> Iterator[Record]:
         """The records, each read by itself."""
         file, split, positions, record_bytes = chosen
-        reader = AvroReader(file, SplitNotes(), values=True)
+        reader = AvroReader(file, notes, values=True)
         datums = reader.records()
         with map_file(file.data_path) as data:
             unpacked = avro_copy.Unpacked(data, file.shape.header)

@@ -5,9 +5,11 @@ from typing import Any
 
 import fastavro
 
+from kcompact.dumps.avro.avro_dialect import field_names
 from kcompact.dumps.avro.avro_records import Datum, RecordReader, branch_bytes
 from kcompact.dumps.avro.avro_schema import Path, WireSchema, branches, is_bytes, is_integer, wire_schema
 from kcompact.dumps.dialects.dialect import ROLES
+from kcompact.dumps.dialects.fields_beside import columns_beside
 from kcompact.dumps.records.headers import Headers
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
 from kcompact.dumps.records.reading import MISSING, FieldRules
@@ -34,6 +36,8 @@ class AvroReader:
         self._exact = frozenset(self.paths[role] for role in ("key", "value") if role in self.paths)
         self._kinds = {role: self._kind(role) for role in ("key", "value")}
         self._text_schema: Any = None
+        if self._rules.is_conversion:
+            self._rules.see_beside(columns_beside(field_names(self.wire), file.dialect))
 
     def records(self) -> RecordReader:
         """The reader of the datums that this one understands."""

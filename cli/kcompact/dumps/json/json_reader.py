@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
+from kcompact.dumps.dialects.fields_beside import fields_read, members_beside, places_of
 from kcompact.dumps.json.console_payload import as_sent, is_respelt, require_shown
 from kcompact.dumps.json.json_text import (
     ParsedJson,
@@ -44,6 +45,7 @@ class JsonReader:
         self._paths = {role: _path(getattr(dialect, role)) for role in ROLES}
         paths = {role: _path(getattr(dialect, role)) for role in (*ROLES, *_COMPANIONS)}
         self._read = {role: path for role, path in paths.items() if path is not None}
+        self._places = places_of(path for place in fields_read(dialect) if (path := _path(place)) is not None)
 
     def __call__(self, data: bytes, ordinal: int) -> Record:
         """Read one record, the ``ordinal``-th of its split. Raises UnreadableError."""
@@ -57,6 +59,8 @@ class JsonReader:
     def _record(self, parsed: ParsedJson, ordinal: int) -> Record:
         rules, paths = self._rules, self._paths
         rules.see("record")
+        if rules.is_conversion and parsed.value is not None:
+            rules.see_beside(members_beside(parsed.value, self._places))
         offset = rules.to_offset(self._get(parsed, paths["offset"]), ordinal)
         timestamp = self._get(parsed, paths["timestamp"])
         return Record(

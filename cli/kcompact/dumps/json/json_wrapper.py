@@ -13,6 +13,8 @@ from kcompact.dumps.json.json_reader import JsonReader
 from kcompact.dumps.json.json_text import ParsedJson, Repeating, member_of, past_blanks, repeated_member
 from kcompact.dumps.records.framed import Frame, FramedLayout, TextShape
 from kcompact.dumps.records.layout import Chosen, DumpFile, SplitNotes
+from kcompact.dumps.records.reading import FieldRules
+from kcompact.dumps.records.record import Record
 
 LARGEST_BYTES = 256 << 20  # read as a whole; Lambda's events end at 6 MB
 _DECODER = json.JSONDecoder()
@@ -43,6 +45,11 @@ class JsonWrapper(FramedLayout):
                 at = past_blanks(text, stop)
                 at = past_blanks(text, at + 1) if text[at] == "," else closing
 
+    def decode_alone(self, chosen: Chosen, notes: SplitNotes) -> Iterator[Record]:
+        """The records; notes of a conversion learn what the object says beside them."""
+        FieldRules(chosen.file, notes).see_beside(_members_beside(chosen.file))
+        return super().decode_alone(chosen, notes)
+
     def copy(self, chosen: Chosen, out: BinaryIO) -> int:
         """Copy records into the arrays they came from."""
         file, _, positions, record_bytes = chosen
@@ -64,6 +71,14 @@ class JsonWrapper(FramedLayout):
 def _between_arrays(whole: memoryview, arrays: tuple[tuple[int, int], ...], last: int, next_: int) -> bytes:
     """The bytes between two arrays; those skipped stay, empty."""
     return b"".join(bytes(whole[arrays[i][1] : arrays[i + 1][0]]) for i in range(last, next_))
+
+
+def _members_beside(file: DumpFile) -> list[str]:
+    whole, arrays = memoryview(Path(file.data_path).read_bytes()), file.shape.arrays
+    pieces = whole[file.shape.start : arrays[0][0]], whole[arrays[-1][1] :]
+    emptied = _between_arrays(whole, arrays, 0, len(arrays) - 1).join(map(bytes, pieces))
+    members = ParsedJson(emptied).value.items()
+    return [name for name, value in members if name != "records" and value is not None]
 
 
 def wrapper_shape(data: bytes, start: int) -> WrapperShape | None:

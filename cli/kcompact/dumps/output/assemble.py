@@ -12,6 +12,7 @@ from kcompact.dumps.files.containers import open_packed, output_container
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.output.outputs import Target
 from kcompact.dumps.parquet.parquet_output import ParquetForm, row_groups_in, write_parquet
+from kcompact.dumps.records.layout import ConversionNotes
 from kcompact.dumps.writers.parquet_writer import ParquetWriter
 from kcompact.storage import disk
 
@@ -30,6 +31,7 @@ class Fragment:
     start: int
     end: int
     records: int
+    notes: ConversionNotes | None = None  # on records that were converted
 
 
 def assemble(path: Path, target: Target, fragments: Iterable[Fragment], folder: Path) -> None:

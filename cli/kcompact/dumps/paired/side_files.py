@@ -139,8 +139,9 @@ class SideFiles(Layout):
         """All records, zipped from the files; a position is the number of a row."""
         return asked_for(_zipped_records(part.file, part.notes, as_text=values), part)
 
-    def decode_alone(self, chosen: Chosen) -> Iterator[Record]:
+    def decode_alone(self, chosen: Chosen, notes: SplitNotes) -> Iterator[Record]:
         """No record is read without those before it, which number it."""
+        del notes
         raise NotImplementedError(chosen.file.path)
 
     def refusal(self, file: DumpFile, bad: UnreadableError) -> InputError:

@@ -107,9 +107,9 @@ class Parquet(Layout):
                 if part.notes.rejects:
                     return
 
-    def decode_alone(self, chosen: Chosen) -> Iterator[Record]:
+    def decode_alone(self, chosen: Chosen, notes: SplitNotes) -> Iterator[Record]:
         """The records of the rows."""
-        reader = ParquetReader(chosen.file, SplitNotes(), values=True)
+        reader = ParquetReader(chosen.file, notes, values=True)
         for number, rows in _chosen(chosen.file, chosen.positions):
             yield from reader.decoded(rows, number)
 

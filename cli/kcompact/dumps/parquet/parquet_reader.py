@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
+from kcompact.dumps.dialects.fields_beside import columns_beside
 from kcompact.dumps.parquet.parquet_columns import bytes_of, column_at, nested_of, scalars_of
-from kcompact.dumps.parquet.parquet_dialect import type_at
+from kcompact.dumps.parquet.parquet_dialect import columns_of, type_at
 from kcompact.dumps.parquet.parquet_file import RowGroup, bad_row_group, batches_of, naming
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.reading import MISSING, FieldRules
@@ -42,6 +43,9 @@ class ParquetReader:
 
     def decoded(self, rows: pa.Table, number: int) -> Iterator[Record]:
         """The records of rows with all columns. Raises UnreadableError for the row group of that number."""
+        if self._rules.is_conversion:
+            names = columns_of(self._rules.file.path, rows.schema).names
+            self._rules.see_beside(columns_beside(names, self._dialect))
         return self._of(rows.to_batches(), number, self._dialect.value)
 
     def _of(self, batches: Iterable[pa.RecordBatch], number: int, value: str | None) -> Iterator[Record]:

@@ -106,10 +106,10 @@ class FramedLayout(Layout):
             bad.position = position if bad.position is None else bad.position
             raise
 
-    def decode_alone(self, chosen: Chosen) -> Iterator[Record]:
+    def decode_alone(self, chosen: Chosen, notes: SplitNotes) -> Iterator[Record]:
         """The records, each read by itself."""
         file, _, positions, record_bytes = chosen
-        read = self._reader(file, SplitNotes(), values=True)
+        read = self._reader(file, notes, values=True)
         for ordinal, data in enumerate(read_ranges(file.data_path, positions, record_bytes)):
             position = int(positions[ordinal])
             try:

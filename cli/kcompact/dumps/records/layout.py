@@ -95,6 +95,17 @@ class SplitNotes:
             self.fields_seen[role] = self.fields_seen.get(role, 0) + more
 
 
+@dataclass
+class ConversionNotes(SplitNotes):
+    """Notes on records that are converted: also the ``fields_beside`` the parts of a record, in order."""
+
+    fields_beside: dict[str, None] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to tell the user."""
+        return bool(self.fields_beside or self.counts)
+
+
 NeedsExtra = Callable[["pa.RecordBatch"], np.ndarray]
 """Of rows of INDEX_SCHEMA: which of them are wanted with columns of EXTRA_FIELDS, as flags."""
 

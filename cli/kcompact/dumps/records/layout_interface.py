@@ -60,26 +60,28 @@ class Layout(ABC):
         for part in parts:
             yield from self.index(part, extra)
 
-    def records(self, file: DumpFile, split: Split) -> Iterator[Entry]:
+    def records(self, file: DumpFile, split: Split, notes: SplitNotes | None = None) -> Iterator[Entry]:
         """Every record, decoded in full. Raises InputError."""
+        notes = SplitNotes() if notes is None else notes
         try:
-            yield from self.read(SplitToIndex(file, split, SplitNotes()), values=True)
+            yield from self.read(SplitToIndex(file, split, notes), values=True)
         except UnreadableError as bad:
             raise self.refusal(file, bad) from bad
 
-    def decode(self, chosen: Chosen) -> Iterator[Record]:
-        """The chosen records, decoded in full (conversion, sorting). Raises InputError.
+    def decode(self, chosen: Chosen, notes: SplitNotes | None = None) -> Iterator[Record]:
+        """The chosen records, decoded in full for a conversion. Raises InputError.
 
-        All are read where one tells something of another.
+        All are read, and noted, where one tells something of another.
         """
+        notes = SplitNotes() if notes is None else notes
         if not chosen.file.dialect.in_order:
             try:
-                yield from self.decode_alone(chosen)
+                yield from self.decode_alone(chosen, notes)
             except UnreadableError as bad:  # in what the index did not look at
                 raise self.refusal(chosen.file, bad) from bad
             return
         positions = set(chosen.positions.tolist())
-        records = self.records(chosen.file, chosen.split)
+        records = self.records(chosen.file, chosen.split, notes)
         pairs = ((position, record) for position, _, record in records if position in positions)
         if (np.diff(chosen.positions) > 0).all():
             yield from (record for _, record in pairs)
@@ -88,7 +90,7 @@ class Layout(ABC):
             yield from (by_position[position] for position in chosen.positions.tolist())
 
     @abstractmethod
-    def decode_alone(self, chosen: Chosen) -> Iterator[Record]:
+    def decode_alone(self, chosen: Chosen, notes: SplitNotes) -> Iterator[Record]:
         """As ``decode``, of records that need no others. Raises UnreadableError, with the position."""
 
     def refusal(self, file: DumpFile, bad: UnreadableError) -> InputError:

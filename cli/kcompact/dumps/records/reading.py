@@ -1,19 +1,22 @@
 """From fields, however they were parsed, to a Record: what JSON, CSV and text have in common."""
 
 import re
+from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 from kcompact.digits import INT_MAX, LARGEST_OFFSET, LONG_MAX, whole_number
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.headers import Headers, decode_headers
-from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
+from kcompact.dumps.records.layout import ConversionNotes, DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.shown import shown
 from kcompact.dumps.records.timestamps import prefixed_type, timestamp_ms, timestamp_type
 
 _LARGE_NUMBER = re.compile(rb"\d{16}|\d[eE]\+")  # from 2**53 on, not every integer is a double
 REPLACEMENT = "\ufffd".encode()
 EXAMPLES = 3
+MOST_BESIDE = 100  # names of fields
 _DIGITS_OF_SECONDS = 10
 _SMALLEST_US = 10**14
 _SURROGATE = re.compile("[\ud800-\udfff]")  # bytes that are no UTF-8, or half a character
@@ -58,6 +61,17 @@ class FieldRules:
             examples = self.notes.examples.setdefault(name, [])
             if len(examples) < EXAMPLES:
                 examples.append(example)
+
+    @property
+    def is_conversion(self) -> bool:
+        """Whether records are read for another format, and notes learn what it leaves out."""
+        return isinstance(self.notes, ConversionNotes)
+
+    def see_beside(self, names: Iterable[str]) -> None:
+        """A record has fields that are no part of it, which a conversion leaves out."""
+        if isinstance(self.notes, ConversionNotes):
+            room = MOST_BESIDE - len(self.notes.fields_beside)
+            self.notes.fields_beside |= dict.fromkeys(islice(names, max(0, room)))
 
     def see(self, role: str) -> None:
         """One more record has the field of this role."""

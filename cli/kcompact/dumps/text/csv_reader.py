@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
+from kcompact.dumps.dialects.fields_beside import fields_read
 from kcompact.dumps.records.framed import TextShape
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.reading import MISSING, REPLACEMENT, FieldRules, Missing
@@ -48,6 +49,8 @@ class CsvReader:
             "key": columns.get(self._dialect.key_marker or ""),
             "value": columns.get(self._dialect.value_marker or ""),
         }
+        read = set(fields_read(self._dialect)) if self._rules.is_conversion else set(columns)
+        self._beside = {name: index for name, index in columns.items() if name not in read}
         self._sizes = {
             "key": columns.get(self._dialect.key_size or ""),
             "value": columns.get(self._dialect.value_size or ""),
@@ -58,6 +61,8 @@ class CsvReader:
         cells = self._cells(data)
         rules = self._rules
         rules.see("record")
+        if self._beside:
+            self._see_beside(cells)
         timestamp = self._text(cells, "timestamp")
         offset = rules.to_offset(self._text(cells, "offset"), ordinal)
         return Record(
@@ -70,6 +75,13 @@ class CsvReader:
             rules.to_headers(self._text(cells, "headers"), _ERRORS) if self._values else (),
             rules.to_timestamp_type(self._text(cells, "timestamp_type"), timestamp),
         )
+
+    def _see_beside(self, cells: list[bytes | None]) -> None:
+        """Note the columns that are no part of a record, where they say something; each once."""
+        said = [name for name, index in self._beside.items() if cells[index]]
+        self._rules.see_beside(said)
+        for name in said:
+            del self._beside[name]
 
     def _cells(self, data: bytes) -> list[bytes | None]:
         shape = self._shape

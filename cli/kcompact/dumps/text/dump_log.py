@@ -30,6 +30,8 @@ _RECORD = re.compile(
 """Versions differ in which fields are between offset and key, and in what order."""
 _FIELD = re.compile(rb" (\w+): +(\S+)")
 _TIMESTAMPS = ("createtime", "logappendtime", "notimestamptype")
+_READ = {*_TIMESTAMPS, "keysize", "valuesize"}
+_BATCHES = "what lines about batches say"
 _CONTROL = (
     b" endTxnMarker: ",
     b" controlType: ",
@@ -74,6 +76,7 @@ class DumpLogReader:
     def __init__(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> None:
         del values
         self._rules = FieldRules(file, notes)
+        self._rules.see_beside([_BATCHES])
         self._indent: bytes = file.shape.indent
 
     def __call__(self, data: bytes, ordinal: int) -> Record:
@@ -164,6 +167,8 @@ def _record(data: bytes, rules: FieldRules) -> Record:
     clock = next((name for name in _TIMESTAMPS if name in fields), None)
     if clock is None or not {"keysize", "valuesize"} <= fields.keys():
         raise UnreadableError("a record without its sizes and timestamp", "print with --print-data-log")
+    if rules.is_conversion:
+        rules.see_beside(name.decode() for name, _ in _FIELD.findall(match["fields"]) if _is_beside(name))
     offset = rules.to_offset(match["offset"].decode(), 0)
     key, remainder = _sized(remainder, b" key: ", fields["keysize"], b" payload: ")
     value, remainder = _sized(remainder, b" payload: ", fields["valuesize"], b"")
@@ -187,6 +192,10 @@ def _record(data: bytes, rules: FieldRules) -> Record:
         headers,
         timestamp_type(clock),
     )
+
+
+def _is_beside(name: bytes) -> bool:
+    return name.decode().lower() not in _READ
 
 
 def _sized(data: bytes, label: bytes, size_text: bytes, following: bytes) -> tuple[bytes | None, bytes]:

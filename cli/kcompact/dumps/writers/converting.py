@@ -5,7 +5,7 @@ from typing import BinaryIO
 
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.output.outputs import OutputPlan
-from kcompact.dumps.records.layout import Chosen
+from kcompact.dumps.records.layout import Chosen, ConversionNotes
 from kcompact.dumps.writers.writer import Writer
 
 
@@ -15,12 +15,15 @@ class Copier:
 
     writers: dict[int, Writer]  # by file_id
 
-    def __call__(self, chosen: Chosen, out: BinaryIO) -> int:
-        """Write the chosen records, in their order; return the bytes written."""
+    def __call__(self, chosen: Chosen, out: BinaryIO, notes: ConversionNotes | None = None) -> int:
+        """Write the chosen records, in their order; return the bytes written.
+
+        ``notes`` learn of records that are converted.
+        """
         writer, layout = self.writers.get(chosen.file.file_id), LAYOUTS[chosen.file.layout]
         if writer is None:
             return layout.copy(chosen, out)
-        return sum(out.write(chunk) for chunk in writer.encode(layout.decode(chosen)))
+        return sum(out.write(chunk) for chunk in writer.encode(layout.decode(chosen, notes)))
 
 
 def copier_for(outputs: OutputPlan) -> Copier:

@@ -121,19 +121,6 @@ def check_one_log(outputs: OutputPlan, kept_logs: list[str]) -> None:
         )
 
 
-def conversion_notes(outputs: OutputPlan) -> list[str]:
-    """Notes for the user about outputs in another format."""
-    converted = [(target, target.writer) for target in outputs.targets if target.writer is not None]
-    notes = [
-        f"{target.path}: {', '.join(writer.losses)} of the records are not in this output"
-        for target, writer in converted
-        if writer.losses
-    ]
-    side = [file.path for target, _ in converted for file in target.files if file.layout == "side_files"]
-    together = f"{side[0]}: keys and values from files of their own are written together" if side else None
-    return [*notes, *([together] if together else [])]
-
-
 def open_writer(target: str, files: tuple[DumpFile, ...]) -> Writer:
     """The writer for a target, for records of these files. Raises OutputError for an unknown target."""
     if target not in TARGETS:

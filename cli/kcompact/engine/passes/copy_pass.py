@@ -10,7 +10,7 @@ import numpy as np
 from kcompact.dumps.files.at_hand import file_at_hand
 from kcompact.dumps.output.assemble import WHOLE, Fragment
 from kcompact.dumps.output.workplace import PartFile, Workplace
-from kcompact.dumps.records.layout import Chosen
+from kcompact.dumps.records.layout import Chosen, ConversionNotes
 from kcompact.dumps.writers.converting import Copier
 from kcompact.engine.meter import WRITTEN, Meter
 from kcompact.engine.passes.index_pass import IndexPlan
@@ -47,9 +47,10 @@ class Part:
         self._look_for_room(int(record_bytes.sum(dtype=np.int64)))
         start = self._out.tell()
         with file_at_hand(self._plan.file_of(split), split) as file:
-            self._copier(Chosen(file, split, positions, record_bytes), self._out)
+            notes = ConversionNotes()
+            self._copier(Chosen(file, split, positions, record_bytes), self._out, notes)
         self._meter.add(split.end - split.start)
-        return Fragment(split_id, self._path.name, start, self._out.tell(), len(positions))
+        return Fragment(split_id, self._path.name, start, self._out.tell(), len(positions), notes or None)
 
     def end(self) -> int:
         """Where in its file the part ends by now."""
@@ -85,9 +86,10 @@ class StoredPart:
             return Fragment(split_id, self._part.name, 0, 0, 0)
         split = self._plan.split(split_id)
         with file_at_hand(self._plan.file_of(split), split) as file:
-            written = self._copier(Chosen(file, split, positions, record_bytes), self._part.next())
+            notes = ConversionNotes()
+            written = self._copier(Chosen(file, split, positions, record_bytes), self._part.next(), notes)
         self._meter.add(split.end - split.start)
-        return Fragment(split_id, self._part.name, 0, written, len(positions))
+        return Fragment(split_id, self._part.name, 0, written, len(positions), notes or None)
 
     def close(self) -> None:
         """Finish the part file."""

@@ -1,0 +1,38 @@
+"""Notes for the user about outputs in another format: what of the dump they do not hold."""
+
+from collections.abc import Iterable, Mapping
+
+from kcompact.dumps.output.outputs import OutputPlan
+from kcompact.dumps.records.layout import ConversionNotes, DumpFile
+from kcompact.dumps.records.shown import name_list
+
+
+def conversion_notes(outputs: OutputPlan, by_file: Mapping[int, Iterable[ConversionNotes]]) -> list[str]:
+    """All of them; ``by_file`` has what was noted of each file's records when they were converted."""
+    converted = [(target, target.writer) for target in outputs.targets if target.writer is not None]
+    notes = [
+        f"{target.path}: {', '.join(writer.losses)} of the records are not in this output"
+        for target, writer in converted
+        if writer.losses
+    ]
+    side = [file.path for target, _ in converted for file in target.files if file.layout == "side_files"]
+    together = f"{side[0]}: keys and values from files of their own are written together" if side else None
+    converted_files = [file for target, _ in converted for file in target.files]
+    return [*notes, *([together] if together else []), *_left_out(converted_files, by_file)]
+
+
+def _left_out(files: list[DumpFile], by_file: Mapping[int, Iterable[ConversionNotes]]) -> list[str]:
+    """The fields that are no part of a record, each set of them once."""
+    paths: dict[str, list[str]] = {}
+    for file in files:
+        names = dict.fromkeys(name for notes in by_file.get(file.file_id, ()) for name in notes.fields_beside)
+        if names:
+            paths.setdefault(name_list(list(names)), []).append(file.path)
+    return [f"{_files(about)}: {_NOT_THERE}: {names}" for names, about in paths.items()]
+
+
+_NOT_THERE = "not in the output, which holds the parts of records alone"
+
+
+def _files(paths: list[str]) -> str:
+    return paths[0] if len(paths) == 1 else f"{len(paths)} files ({paths[0]}, ...)"

@@ -1,0 +1,110 @@
+"""What a conversion leaves out, or cannot be sure of, it says: on standard error and in the report."""
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from conftest import Run
+
+pytestmark = pytest.mark.usefixtures("spark")
+Cli = Callable[..., Run]
+PLACE: dict[str, Any] = {"topic": "t", "partition": 0, "timestamp": 17}
+ROWS: list[dict[str, Any]] = [
+    PLACE | {"offset": at, "key": f"k{at}", "value": f"v{at}", "event_time": f"at {at}"} for at in range(3)
+]
+
+
+def as_json(path: Path) -> set[str]:
+    rows = [*ROWS, PLACE | {"offset": 9, "key": "k9", "value": None, "broker": 1, "schema": None}]
+    path.write_text("".join(json.dumps(row | {"meta": {"x": 1}}) + "\n" for row in rows))
+    return {"event_time", "broker", "meta"}  # a null says nothing
+
+
+def as_nested_json(path: Path) -> set[str]:
+    rows = [
+        {"key": row["key"], "value": row["value"], "metadata": PLACE | {"offset": row["offset"], "leader": 3}}
+        for row in ROWS
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return {"metadata.leader"}
+
+
+def as_event(path: Path) -> set[str]:
+    row = PLACE | {"offset": 0, "timestampType": "CREATE_TIME", "key": "azA=", "value": "djA="}
+    event = {"eventSource": "aws:kafka", "bootstrapServers": "b-1", "records": {"t-0": [row], "t-1": []}}
+    path.write_text(json.dumps(event))
+    return {"eventSource", "bootstrapServers"}
+
+
+def as_csv(path: Path) -> set[str]:
+    with path.open("w", newline="") as out:
+        writer = csv.DictWriter(out, [*ROWS[0], "nothing"])
+        writer.writeheader()
+        writer.writerows(row | {"key": None if at else row["key"]} for at, row in enumerate(ROWS))
+        writer.writerow(ROWS[0] | {"offset": 7})
+    return {"event_time"}
+
+
+def as_avro(path: Path) -> set[str]:
+    outer = [{"name": name, "type": "string"} for name in ("topic", "key", "value", "event_time")]
+    outer += [{"name": name, "type": "long"} for name in ("partition", "offset", "timestamp")]
+    inner = {"type": "record", "name": "meta", "fields": [{"name": "leader", "type": "int"}]}
+    schema: Any = {"type": "record", "name": "row", "fields": [*outer, {"name": "meta", "type": inner}]}
+    with path.open("wb") as out:
+        fastavro.writer(out, schema, [row | {"meta": {"leader": 3}} for row in ROWS])
+    return {"event_time", "meta"}
+
+
+def as_parquet(path: Path) -> set[str]:
+    parquet.write_table(pa.Table.from_pylist([row | {"meta": {"leader": 3}} for row in ROWS]), path)
+    return {"event_time", "meta"}
+
+
+DUMPS: dict[str, Callable[[Path], set[str]]] = {
+    "lines.jsonl": as_json,
+    "nested.jsonl": as_nested_json,
+    "event.json": as_event,
+    "rows.csv": as_csv,
+    "rows.avro": as_avro,
+    "rows.parquet": as_parquet,
+}
+
+
+@pytest.mark.parametrize("target", ["jsonl", "csv", "avro", "parquet"])
+@pytest.mark.parametrize("name", DUMPS)
+def test_fields_that_a_conversion_leaves_out_are_named(
+    name: str, target: str, tmp_path: Path, kcompact: Cli
+) -> None:
+    left_out = DUMPS[name](tmp_path / name)
+    output = tmp_path / f"out.{target}"
+    options = ["--null-keys", "keep", "--missing-key", "null"]
+    run = kcompact("compact", str(tmp_path / name), "-o", str(output), "--to", target, *options)
+    assert run.exit_code == 0, run.stderr
+    notes = json.loads((tmp_path / "out.report" / "report.json").read_text())["notes"]
+    told = [note.rpartition(": ")[2].split(", ") for note in notes if "not in the output" in note]
+    assert list(map(sorted, told)) == [sorted(left_out)]
+    assert "not in the output" in run.stderr
+
+
+@pytest.mark.parametrize("name", DUMPS)
+def test_survivors_that_are_copied_keep_all_fields(name: str, tmp_path: Path, kcompact: Cli) -> None:
+    DUMPS[name](tmp_path / name)
+    options = ["--null-keys", "keep", "--missing-key", "null"]
+    run = kcompact("compact", str(tmp_path / name), "-o", f"{tmp_path}/out{Path(name).suffix}", *options)
+    assert (run.exit_code, "not in the output" in run.stderr) == (0, False), run.stderr
+
+
+def test_the_key_that_a_field_of_the_value_replaces_is_named(tmp_path: Path, kcompact: Cli) -> None:
+    rows = [PLACE | {"offset": at, "key": f"own {at}", "value": json.dumps({"id": at})} for at in range(3)]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    arguments = [str(tmp_path / "t.jsonl"), "--key-field", "id"]
+    run = kcompact("compact", *arguments, "-o", str(tmp_path / "out.avro"))
+    assert run.exit_code == 0, run.stderr
+    assert "records alone: key\n" in run.stderr
