@@ -170,3 +170,32 @@ def test_kcompact_s_own_csv_is_in_no_doubt(tmp_path: Path) -> None:
     path = tmp_path / "d.csv"
     path.write_text(",".join(COLUMNS) + '\n"t",0,0,17,create,"a","",,,\n')
     assert not any("alike" in remark for remark in judged(path))
+
+
+NULL_TEXTS = [
+    ("NULL", "NULL", "literal:NULL"),
+    (r"\N", r"\N", r"'literal:\N'"),
+    ('"NULL"', "NULL", "literal:NULL"),
+]
+
+
+@pytest.mark.parametrize(("cell", "text", "option"), NULL_TEXTS)
+def test_text_that_other_tools_write_for_null_is_told(
+    tmp_path: Path, cell: str, text: str, option: str
+) -> None:
+    path = tmp_path / "x.csv"
+    rows = f't,0,0,NULL,{cell}\nt,0,1,k,null value\nt,0,2,"k",{cell}\n'
+    path.write_text(f"topic,partition,offset,key,value\n{rows}")
+    (told,) = judged(path)
+    assert told.startswith(f"{path}: 2 values are the text {text}, ")
+    assert f"--tombstone {option} takes" in told
+    with open_one(path, tombstone=f"literal:{text}") as dump:
+        assert index_all(dump)[0]["is_tombstone"].to_pylist() == [True, False, True]
+    assert judged(path, tombstone=f"literal:{text}") == []
+    assert judged(path, tombstone="missing") == []  # then the user has said that it is text
+
+
+def test_text_that_says_what_it_is_is_not_told_of(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(",".join(COLUMNS) + '\nt,0,0,,,"k","NULL",,,\n')
+    assert judged(path) == []

@@ -14,9 +14,14 @@ from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.options import Log
 from kcompact.dumps.records.framed import FramedLayout
 from kcompact.dumps.records.layout import DumpFile, Reject, Split, SplitNotes
+from kcompact.dumps.remarks import remarks_on
 from kcompact.errors import InputError
 
 _CHUNK_BYTES = 16 << 20
+_WITHOUT_LOOPS = (
+    "numba is installed, but what it compiles cannot be loaded: large dumps are read several times slower"
+    " (python -c 'import numba' may tell why)"
+)
 
 
 def check_notes(dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, SplitNotes]) -> list[str]:
@@ -32,7 +37,7 @@ def check_notes(dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, Spl
     check_kinds_of_keys(dump, by_file)
     for file in dump.files:
         _check_lossy_keys(file, by_file[file.file_id])
-    remarks = [remark for file in dump.files for remark in _remarks(file, by_file[file.file_id])]
+    remarks = [text for file in dump.files for text in remarks_on(file, by_file[file.file_id], dump.options)]
     doubts = [_doubt(file, by_file[file.file_id], role) for role in ("key", "value") for file in dump.files]
     is_slow = any(notes.counts.get("read_without_loops") for notes in by_file.values())
     slow = [_WITHOUT_LOOPS] if is_slow else []
@@ -200,49 +205,6 @@ def _check_lossy_keys(file: DumpFile, notes: SplitNotes) -> None:
             hint="export the keys without loss: kcat -J, or as base64 or hex"
             " (rpk -f with %k{base64}, kt -encodekey=base64, kafkactl --key-encoding=base64)",
         )
-
-
-_REWRITTEN = (
-    "with U+FFFD: taken as they stand, but if a tool such as jq has rewritten the dump, different keys"
-    " may look alike: compact the exporter's own output then"
-)
-_UNAVAILABLE = (
-    "without large columns that did not change (__debezium_unavailable_value): the latest record of a"
-    " key does not hold all of its row"
-)
-_MOVED = "that gave a row another key: what stood under the old one stays, as if that row were still there"
-_NAMES_ALONE = (
-    "with headers, of which kafka-dump-log prints the names alone: their values are null in what this dump is"
-    " converted to"
-)
-_WITHOUT_LOOPS = (
-    "numba is installed, but what it compiles cannot be loaded: large dumps are read several times slower"
-    " (python -c 'import numba' may tell why)"
-)
-_REMARKS = {
-    "skipped_noise_lines": ("line", "skipped in which the tool talks about itself (% ...)"),
-    "skipped_control_records": ("control record", "(transaction markers) left out"),
-    "headers_without_values": ("record", _NAMES_ALONE),
-    "replacement_keys": ("key", _REWRITTEN),
-    "joined_tombstones": ("null value", "without a key, directly after a delete: its tombstone, bound to it"),
-    "keys_before": ("record", "without an after: the key is taken from before"),
-    "unavailable_values": ("change event", _UNAVAILABLE),
-    "moved_rows": ("update", _MOVED),
-    "trailing_null_element": ("null", "after the last record left out"),
-}
-"""By count: what was counted, and what is to be said about it."""
-
-
-def _remarks(file: DumpFile, notes: SplitNotes) -> list[str]:
-    short = notes.counts.get("ten_digit_timestamps", 0)
-    seconds = [
-        f"{file.path}: all timestamps have ten digits: are they seconds? They are read as milliseconds"
-    ]
-    return (seconds if short and short == notes.counts.get("timestamps") else []) + [
-        f"{file.path}: {counted(notes.counts[name], unit)} {text}"
-        for name, (unit, text) in _REMARKS.items()
-        if notes.counts.get(name)
-    ]
 
 
 def _doubt(file: DumpFile, notes: SplitNotes, role: str, *, any_quote_tells: bool = False) -> str | None:

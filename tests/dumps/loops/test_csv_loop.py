@@ -22,6 +22,11 @@ assert load_loops("csv_lines")
 COLUMNS = ("topic", "partition", "offset", "timestamp", "key", "value")
 WITH_HEADERS = (*COLUMNS, "headers")
 CSV_HOSTILE = [
+    b"t,0,5,17,k,NULL\n",
+    b"t,0,5,17,NULL,\\N\n",
+    b't,0,5,17,k,"NULL"\n',
+    b"t,0,5,17,k,NUL\n",
+    b"t,0,5,17,k,null\n",
     b"t,0,5,17,k,\n",
     b"t,0,5,17,k,a,b\n",
     b"t,0,5,17,k\n",
@@ -172,6 +177,7 @@ CELLS = [
     'q"r',
     '"open',
     "\\N",
+    "NULL",
     "\r",
 ]
 WHOLE = ["0", "7", "07", "+7", "1700000000", "1700000000000", "100000000000000", "-1", '"7"', "1e3", "x"]

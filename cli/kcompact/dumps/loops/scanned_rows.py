@@ -187,6 +187,8 @@ class ScannedRows:
         if is_table:
             flags = self[c.FLAGS][first:last]
             counts["quoted_cells"] = int(np.count_nonzero(flags & c.QUOTED))
+            counts["null_words"] = int(np.count_nonzero(flags & c.NULL_WORD))
+            counts["null_signs"] = int(np.count_nonzero(flags & c.NULL_SIGN))
             counts["freely_quoted_cells"] = int(np.count_nonzero(flags & c.FREELY_QUOTED))
         for name, count in counts.items():
             notes.count(name, count)

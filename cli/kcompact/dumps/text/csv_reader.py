@@ -13,6 +13,7 @@ from kcompact.dumps.records.shown import shown
 from kcompact.dumps.text.csv_text import BadCsvError, cells_of, first_cells
 
 _ERRORS = "surrogateescape"
+_NULL_TEXTS = {b"NULL": "null_words", rb"\N": "null_signs"}  # what other tools write for null
 
 
 @dataclass(frozen=True)
@@ -139,6 +140,8 @@ class CsvReader:
             return self._of_no_bytes(size, role)
         if rules.is_literal(cell, role):
             return None
+        if role == "value" and cell in _NULL_TEXTS:
+            rules.count(_NULL_TEXTS[cell])
         if role == "value" and not self._values:
             return cell
         marker = self._markers[role]

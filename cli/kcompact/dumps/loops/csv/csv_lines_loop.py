@@ -35,6 +35,7 @@ _KIND, _START, _END, _DOUBLED = range(4)
 CELL_FACTS = 4
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 _LARGEST_PARTITION = 2**31 - 1
+_NULL_WORD, _NULL_SIGN = np.frombuffer(b"NULL", np.uint8), np.frombuffer(rb"\N", np.uint8)
 _IS_WORD = np.zeros(256, np.uint8)
 _IS_WORD[list(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")] = 1
 
@@ -183,6 +184,19 @@ def _kind_of(data: np.ndarray, cells: np.ndarray, place: int, size_place: int, l
 
 
 @part
+def _null_flag(data: np.ndarray, start: int, end: int) -> int:
+    """The flag of text that other tools write for null, as csv_reader.py has it; else none."""
+    if end - start == len(_NULL_SIGN) and data[start] == _NULL_SIGN[0] and data[start + 1] == _NULL_SIGN[1]:
+        return c.NULL_SIGN
+    if end - start != len(_NULL_WORD):
+        return 0
+    for at in range(len(_NULL_WORD)):
+        if data[start + at] != _NULL_WORD[at]:
+            return 0
+    return c.NULL_WORD
+
+
+@part
 def _fill_value(
     data: np.ndarray,
     cells: np.ndarray,
@@ -197,6 +211,8 @@ def _fill_value(
     numbers[c.VALUE_START, row], numbers[c.VALUE_END, row] = cells[place, _START], cells[place, _END]
     if cells[place, _DOUBLED]:
         numbers[c.FLAGS, row] |= c.VALUE_ESCAPED
+    if kind == c.TEXT:
+        numbers[c.FLAGS, row] |= _null_flag(data, cells[place, _START], cells[place, _END])
     place = places[HEADERS]
     numbers[c.HEADERS_START, row] = numbers[c.HEADERS_END, row] = 0
     if place >= 0 and cells[place, _KIND] == c.TEXT:

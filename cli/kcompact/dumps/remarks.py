@@ -1,0 +1,68 @@
+"""Remarks on a dump that was read: what was left out of it, or taken for something."""
+
+import shlex
+
+from kcompact.counted import counted
+from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.records.layout import DumpFile, SplitNotes
+
+_REWRITTEN = (
+    "with U+FFFD: taken as they stand, but if a tool such as jq has rewritten the dump, different keys"
+    " may look alike: compact the exporter's own output then"
+)
+_UNAVAILABLE = (
+    "without large columns that did not change (__debezium_unavailable_value): the latest record of a"
+    " key does not hold all of its row"
+)
+_MOVED = "that gave a row another key: what stood under the old one stays, as if that row were still there"
+_NAMES_ALONE = (
+    "with headers, of which kafka-dump-log prints the names alone: their values are null in what this dump is"
+    " converted to"
+)
+_REMARKS = {
+    "skipped_noise_lines": ("line", "skipped in which the tool talks about itself (% ...)"),
+    "skipped_control_records": ("control record", "(transaction markers) left out"),
+    "headers_without_values": ("record", _NAMES_ALONE),
+    "replacement_keys": ("key", _REWRITTEN),
+    "joined_tombstones": ("null value", "without a key, directly after a delete: its tombstone, bound to it"),
+    "keys_before": ("record", "without an after: the key is taken from before"),
+    "unavailable_values": ("change event", _UNAVAILABLE),
+    "moved_rows": ("update", _MOVED),
+    "trailing_null_element": ("null", "after the last record left out"),
+}
+"""By count: what was counted, and what is to be said about it."""
+
+
+def remarks_on(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[str]:
+    """All remarks on a file."""
+    short = notes.counts.get("ten_digit_timestamps", 0)
+    seconds = [
+        f"{file.path}: all timestamps have ten digits: are they seconds? They are read as milliseconds"
+    ]
+    return (
+        (seconds if short and short == notes.counts.get("timestamps") else [])
+        + [
+            f"{file.path}: {counted(notes.counts[name], unit)} {text}"
+            for name, (unit, text) in _REMARKS.items()
+            if notes.counts.get(name)
+        ]
+        + _null_texts(file, notes, options)
+    )
+
+
+def _null_texts(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[str]:
+    """Text in values that is most likely a null, unless the user or a field beside it says what it is."""
+    counts = {text: notes.counts.get(name, 0) for name, text in _NULL_TEXTS.items()}
+    is_told = options.tombstone is not None and not options.tombstone.startswith("literal:")
+    is_marked = file.dialect.value_marker in getattr(file.shape, "columns", ())
+    if is_told or is_marked or file.dialect.value_encoding != "text":
+        return []
+    return [
+        f"{file.path}: {counted(count, 'value')} {'is' if count == 1 else 'are'} the text {text}, as which"
+        f" tools write nulls: if it is one, --tombstone {shlex.quote(f'literal:{text}')} takes it as such"
+        for text, count in counts.items()
+        if count
+    ]
+
+
+_NULL_TEXTS = {"null_words": "NULL", "null_signs": r"\N"}
