@@ -89,6 +89,14 @@ class Dialect:
         return bool(self.key_fields) or self.cdc is not None
 
     @property
+    def null_words(self) -> tuple[str, ...]:
+        """The texts that stand for null: those of tools that print lines in either case."""
+        if self.null_literal is None:
+            return ()
+        is_of_lines = "literal" in self.doubtful_value and "csv_lines" in self.layouts
+        return (self.null_literal, self.null_literal.upper()) if is_of_lines else (self.null_literal,)
+
+    @property
     def is_event(self) -> bool:
         """Whether a record of the dump is a change event as a whole, without an envelope of its own."""
         return self.cdc is not None and self.value == ""

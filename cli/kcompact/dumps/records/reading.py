@@ -49,10 +49,7 @@ class FieldRules:
             "key": ENCODINGS[self.dialect.key_encoding],
             "value": ENCODINGS[self.dialect.value_encoding],
         }
-        literal = self.dialect.null_literal
-        self._literals = frozenset(() if literal is None else (literal.encode(),))
-        if literal is not None and "literal" in self.dialect.doubtful_value:  # the tool's, in either case
-            self._literals |= {literal.upper().encode()}
+        self._literals = frozenset(word.encode() for word in self.dialect.null_words)
 
     def count(self, name: str, example: str | None = None) -> None:
         """One more of what ``name`` counts."""
