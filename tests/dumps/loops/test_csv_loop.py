@@ -150,7 +150,7 @@ def test_rows_that_span_windows_read_alike(
 def test_rows_of_any_dialect_read_alike(tmp_path: Path, dialect: str, number: int) -> None:
     """Cells drawn from what tools write and what they should not write."""
     rng = random.Random(f"{dialect} {number}")
-    rules = BY_NAME[dialect]
+    rules = replace(BY_NAME[dialect], doubtful_value=frozenset())  # with one word for null at most
     roles = ["topic", "partition", "offset", "timestamp", "key", "value", "headers"]
     special = ["key_marker", "value_marker", "key_size", "value_size"]
     named = [role for role in roles if getattr(rules, role) is not None]
