@@ -117,3 +117,35 @@ def test_objects_and_numbers_that_orjson_cannot_write_are_header_values(tmp_path
     )
     (record,) = records(path)
     assert record.headers == (("a", b'{"x":"\xed\xa0\x80"}'), ("b", b"1" + b"0" * 30))
+
+
+NUMBERS = ["1", "-0", "1.0", "1e3", "1E+3", "0.10", "12345678901234567890", "1" * 30, "1e400"]
+
+
+@pytest.mark.parametrize("blank", ["", " "])
+@pytest.mark.parametrize("shape", ["map", "list", "kcat", "nested", "cell"])
+def test_numbers_in_headers_stay_as_they_are_spelt(shape: str, blank: str, tmp_path: Path) -> None:
+    names = [f"h{at}" for at in range(len(NUMBERS))]
+    pairs = list(zip(names, NUMBERS, strict=True))
+    spelt = {
+        "map": "{" + ",".join(f'"{name}":{blank}{number}' for name, number in pairs) + "}",
+        "list": "[" + ",".join(f'{{"key":"{name}","value":{blank}{number}}}' for name, number in pairs) + "]",
+        "kcat": "[" + ",".join(f'"{name}",{blank}{number}' for name, number in pairs) + "]",
+        "nested": '{"all":{"in":[' + f",{blank}".join(NUMBERS) + "]}}",
+    }
+    path = tmp_path / ("t.csv" if shape == "cell" else "t.jsonl")
+    if shape == "cell":
+        cell = spelt["map"].replace('"', '""')
+        path.write_text(f'topic,partition,offset,key,value,headers\nt,0,0,k,v,"{cell}"\n')
+    else:
+        path.write_text(f'{{"topic":"t","offset":0,"headers":{spelt[shape]},"key":"k","value":"v"}}\n')
+    expected = tuple((name, number.encode()) for name, number in pairs)
+    nested = (("all", b'{"in":[' + ",".join(NUMBERS).encode() + b"]}"),)
+    assert records(path)[0].headers == (nested if shape == "nested" else expected)
+
+
+def test_numbers_in_pairs_stay_as_they_are_spelt(tmp_path: Path) -> None:
+    path = tmp_path / "_schemas.log"
+    path.write_text('[["a", [1.0, 1e3]], ["b" , {"v": 12345678901234567890123}]]')
+    values = [record.value for record in records(path)]
+    assert values == [b"[1.0, 1e3]", b'{"v": 12345678901234567890123}']

@@ -96,6 +96,7 @@ HOSTILE = [
     kcat_line(5).replace(b'"broker":0', b'"broker":0,"headers":["a","b","c",null]'),
     kcat_line(5).replace(b'"broker":0', b'"broker":0,"headers":0'),
     kcat_line(5).replace(b'"broker":0', b'"broker":0,"headers":7'),
+    kcat_line(5).replace(b'"broker":0', b'"broker":0,"headers":{"a":1e3,"b":[0,1.0],"c":-0}'),
     kcat_line(5, payload='"\\udc80 \\ud83d\\ude00 \\/\\n"'),
     kcat_line(5, payload='"a\\\\b"').replace(b'"k"', b'"\xff"'),
     kcat_line(5).replace(b'"v"', b'"\\n\xff"'),
@@ -356,7 +357,7 @@ def json_of(dialect: Dialect, rng: random.Random) -> bytes:
         "timestamp": [*WHOLE[: 6 if usual else 10], "null"],
         "key": STRINGS[:1] if usual else STRINGS + TYPED,
         "value": STRINGS[:3] + TYPED[:6] if usual else STRINGS + TYPED,
-        "headers": ["[]", '["a","b"]', "null", '{"a":"b"}', "7"],
+        "headers": ["[]", '["a","b"]', "null", '{"a":"b"}', '{"a":1.50}', "7"],
         "key_marker": ["false", "null", "true", '"base64"'][: 2 if usual else 4],
         "key_error": ["null", '"x"', "false"],
     }

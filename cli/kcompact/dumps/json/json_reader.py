@@ -14,13 +14,12 @@ from kcompact.dumps.json.json_text import (
     ParsedJson,
     Repeating,
     canonical,
-    compact_json,
     reads_as_json,
     repeated_member,
     repeated_names,
 )
 from kcompact.dumps.records.framed import CUT_HINT, NOT_A_RECORD_HINT
-from kcompact.dumps.records.headers import bytes_of_numbers
+from kcompact.dumps.records.headers import Headers, bytes_of_numbers
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.reading import DAMAGED_HINT, MISSING, REPLACEMENT, FieldRules
 from kcompact.dumps.records.record import Record
@@ -70,9 +69,16 @@ class JsonReader:
             rules.to_timestamp_ms(timestamp),
             self._key(parsed, offset),
             self._value(parsed),
-            rules.to_headers(self._get(parsed, paths["headers"]), parsed.errors) if self._values else (),
+            self._headers(parsed) if self._values else (),
             rules.to_timestamp_type(self._get(parsed, paths["timestamp_type"]), timestamp),
         )
+
+    def _headers(self, parsed: ParsedJson) -> Headers:
+        path = self._paths["headers"]
+        raw = self._get(parsed, path)
+        if raw is not MISSING and path is not None:
+            raw = parsed.with_spellings(raw, path)
+        return self._rules.to_headers(raw, parsed.errors)
 
     def _parsed(self, data: bytes) -> ParsedJson:
         try:
@@ -197,8 +203,6 @@ class JsonReader:
             )
         if self._dialect.doubles and role == "key":
             self._rules.check_numbers(parsed.spelling(self._paths["key"] or ()))
-        if self._dialect.listed:
-            return compact_json(self._get(parsed, self._paths[role]), parsed.errors)
         spelling = parsed.spelling((self._paths[role] or ()) + below)
         return canonical(spelling) if role == "key" and self._dialect.canonical_keys else spelling
 

@@ -14,8 +14,32 @@ _DECODER = json.JSONDecoder()
 _WHITESPACE = " \t\n\r"
 _OPENINGS = frozenset(b'0123456789-[{"tfn')
 _OUT_OF_REACH = "export it again with keys that are spelt otherwise"
+_DIGITS_OF_64_BITS = 18  # which are no more than 64 bits, whatever they are
 _MOST_ZEROS = 30  # after an integer that is written out
 _ESCAPED_QUOTE = b"\\u0022"  # orjson writes it in another way
+
+
+class SpeltNumber:
+    """A number that is to be written as it is spelt. No dataclass, which orjson would write as an object."""
+
+    __slots__ = ("spelling",)
+
+    def __init__(self, spelling: str) -> None:
+        self.spelling = spelling
+
+
+def _integer(spelling: str) -> int | SpeltNumber:
+    is_plain = len(spelling) <= _DIGITS_OF_64_BITS and str(int(spelling)) == spelling
+    return int(spelling) if is_plain else SpeltNumber(spelling)
+
+
+def _may_be_respelt(value: Any) -> bool:
+    """Whether a number in the value may be another text than it was: 1e3, 1.0, -0, one of 20 digits."""
+    if isinstance(value, dict):
+        return any(map(_may_be_respelt, value.values()))
+    if isinstance(value, list):
+        return any(map(_may_be_respelt, value))
+    return type(value) is float or (type(value) is int and value == 0)
 
 
 class Repeating(dict[str, Any]):
@@ -84,12 +108,26 @@ class ParsedJson:
         """The bytes that a parsed string stands for."""
         return text.encode("utf-8", self.errors)
 
+    def with_spellings(self, value: Any, path: tuple[str, ...]) -> Any:
+        """The value at ``path`` once more, with numbers that parsing may have respelt as SpeltNumbers.
+
+        Raises ValueError where it is nested too deeply.
+        """
+        try:
+            if not _may_be_respelt(value):
+                return value
+            text = self.spelling(path).decode("utf-8", self.errors)
+            return json.loads(text, parse_float=SpeltNumber, parse_int=_integer)
+        except RecursionError as error:
+            raise ValueError("nested too deeply") from error
+
     def spelling(self, path: tuple[str, ...]) -> bytes:
         """The member at ``path`` exactly as it is spelt in the dump; the path is known to be there."""
         text = self.data.decode("latin-1")  # a character per byte: positions are byte positions
         start, end = 0, len(text)
         for name in path:
-            start, end = member_of(text, start, name)
+            find = element_of if text[past_blanks(text, start)] == "[" else member_of
+            start, end = find(text, start, name)
         return text[start:end].encode("latin-1")
 
 
@@ -113,6 +151,15 @@ def member_of(text: str, start: int, name: str) -> tuple[int, int]:
         if text[at] == ",":
             at = past_blanks(text, at + 1)
     return span
+
+
+def element_of(text: str, start: int, index: str) -> tuple[int, int]:
+    """Likewise of an element, by its number from 0, of the array that starts at ``start``."""
+    at = past_blanks(text, past_blanks(text, start) + 1)
+    for _ in range(int(index)):
+        _, at = _DECODER.raw_decode(text, at)
+        at = past_blanks(text, past_blanks(text, at) + 1)  # behind the comma
+    return at, _DECODER.raw_decode(text, at)[1]
 
 
 def repeated_member(name: str, owner: str, position: int | None = None) -> UnreadableError:
@@ -202,8 +249,16 @@ def compact_json(value: Any, errors: str) -> bytes:
     """A parsed value without blanks. ``errors``: of the ParsedJson that it comes from."""
     try:
         return orjson.dumps(value)
-    except orjson.JSONEncodeError:  # half a character, an integer of more than 64 bits
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", errors)
+    except orjson.JSONEncodeError:  # half a character, an integer of more than 64 bits, a SpeltNumber
+        return _compact(value).encode("utf-8", errors)
+
+
+def _compact(value: Any) -> str:
+    if isinstance(value, SpeltNumber):
+        return value.spelling
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{_dumped(name)}:{_compact(item)}" for name, item in value.items()) + "}"
+    return "[" + ",".join(map(_compact, value)) + "]" if isinstance(value, list) else _dumped(value)
 
 
 def reads_as_json(text: bytes) -> bool:

@@ -101,4 +101,6 @@ def _avro_bytes(wire: WireSchema, value: Any, datum: Datum, structured: Any) -> 
 def headers_in(row: Row) -> Any:
     """The headers in a row of a headers file; in JSON, Connect wraps them in an object."""
     value = row.parsed
+    if isinstance(value, list | dict) and row.data is not None:
+        value = ParsedJson(row.data).with_spellings(value, ())
     return value.get("headers", value) if isinstance(value, dict) else value

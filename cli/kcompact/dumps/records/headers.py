@@ -92,7 +92,7 @@ def _from_cell(text: str, to_bytes: ToBytes) -> Headers:
         parsed = ParsedJson(text.encode())
         if parsed.twice:
             raise ValueError(text)
-        return decode_headers(parsed.value)
+        return decode_headers(parsed.with_spellings(parsed.value, ()))
     separator = ":" if ":" in text.partition("=")[0] else "="
     pairs = [pair.partition(separator) for pair in text.split(",")]
     return tuple((name, None if value == "NULL" else to_bytes(value)) for name, _, value in pairs)

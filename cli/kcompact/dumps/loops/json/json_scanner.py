@@ -105,7 +105,7 @@ class JsonScanner:
         parsed = ParsedJson(spelt)
         if parsed.twice:
             raise ValueError(spelt)
-        return self._read_headers(parsed.value, "surrogatepass")
+        return self._read_headers(parsed.with_spellings(parsed.value, ()), "surrogatepass")
 
 
 def scanner_for(part: SplitToIndex, extra: frozenset[str]) -> JsonScanner | None:
