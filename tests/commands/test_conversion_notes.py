@@ -108,3 +108,31 @@ def test_the_key_that_a_field_of_the_value_replaces_is_named(tmp_path: Path, kco
     run = kcompact("compact", *arguments, "-o", str(tmp_path / "out.avro"))
     assert run.exit_code == 0, run.stderr
     assert "records alone: key\n" in run.stderr
+
+
+PRINTED = [  # as kcat -f %h prints them, how they are read, and whether they may be others
+    ("a=1", [("a", "1")], False),
+    ("at=12:30", [("at", "12:30")], False),
+    ("", [], False),
+    ("a=1,b=2", [("a", "1"), ("b", "2")], True),
+    ("list=x,y, z,b=2", [("list", "x,y, z"), ("b", "2")], True),
+    ("gone=NULL", [("gone", None)], True),
+    ("x:y=1", [("x", "y=1")], True),
+    ("alone", [("alone", "")], True),
+    ('["a","1,2"]', [("a", "1,2")], False),
+]
+
+
+@pytest.mark.parametrize(("cell", "headers", "is_doubtful"), PRINTED)
+def test_headers_that_may_be_others_than_printed_are_told(
+    cell: str, headers: list[tuple[str, str | None]], is_doubtful: bool, tmp_path: Path, kcompact: Cli
+) -> None:
+    (tmp_path / "t.txt").write_text(f"t\t0\t5\t{cell}\tk\tv\n")
+    columns = "--columns", "topic,partition,offset,headers,key,value", "--delimiter", r"\t"
+    run = kcompact("compact", str(tmp_path / "t.txt"), *columns, "-o", str(tmp_path / "out.jsonl"))
+    assert run.exit_code == 0, run.stderr
+    row = json.loads((tmp_path / "out.jsonl").read_text())
+    assert [(header["key"], header["value"]) for header in row.get("headers", [])] == headers
+    assert ("1 record with headers in which a comma" in run.stderr) == is_doubtful, run.stderr
+    alike = kcompact("compact", str(tmp_path / "t.txt"), *columns, "-o", str(tmp_path / "copy.txt"))
+    assert (alike.exit_code, "with headers" in alike.stderr) == (0, False)  # their bytes stay

@@ -12,16 +12,23 @@ from kcompact.dumps.records.encodings import ENCODINGS
 
 Headers = tuple[tuple[str, bytes | None], ...]
 ToBytes = Callable[[Any], bytes | None]
+_NO_HEADERS = "NO_HEADERS"
 _LEAST_BYTE = -128  # Java's are signed
 
 
 def decode_headers(
-    raw: Any, encoding: str = "text", errors: str = "surrogatepass", *, named: bool = False
+    raw: Any,
+    encoding: str = "text",
+    errors: str = "surrogatepass",
+    *,
+    named: bool = False,
+    separator: str | None = None,
 ) -> Headers:
     """Headers from a parsed JSON value or a CSV cell, told apart by their shape. Raises ValueError.
 
     ``encoding`` is that of the header values, ``errors`` the codec error handler of the text around them.
     ``named``: in a list of objects each member is a header, whatever its name, such as "key".
+    ``separator`` stands between name and value where headers are printed; None: a colon or an equals sign.
     """
     to_bytes = _value_decoder(encoding, errors)
     if named and isinstance(raw, list) and all(isinstance(item, dict) for item in raw):
@@ -29,7 +36,7 @@ def decode_headers(
     elif encoding == "base64" and isinstance(raw, str) and raw.endswith(";"):
         headers = _from_aiven(raw)
     else:
-        headers = _by_shape(raw, to_bytes)
+        headers = _by_shape(raw, to_bytes, separator)
     for name, _ in headers:
         name.encode("utf-8", "surrogateescape")  # half a character is no name
     return headers
@@ -42,11 +49,11 @@ def bytes_of_numbers(numbers: Any) -> bytes:
     return bytes(numbers)
 
 
-def _by_shape(raw: Any, to_bytes: ToBytes) -> Headers:
+def _by_shape(raw: Any, to_bytes: ToBytes, separator: str | None) -> Headers:
     if not raw:
         return ()
     if isinstance(raw, str):
-        return _from_cell(raw, to_bytes)
+        return _from_cell(raw, to_bytes, separator)
     if isinstance(raw, dict):
         return tuple((str(name), to_bytes(value)) for name, value in raw.items())
     if isinstance(raw, list):
@@ -85,17 +92,46 @@ def _console_text(value: dict[str, Any]) -> Any:
     return payload
 
 
-def _from_cell(text: str, to_bytes: ToBytes) -> Headers:
-    if text == "NO_HEADERS":
+def _from_cell(text: str, to_bytes: ToBytes, separator: str | None) -> Headers:
+    """As JSON, or as kcat -f and kafka-console-consumer print them, which quote nothing."""
+    if text == _NO_HEADERS:
         return ()
     if text[0] in "[{":
         parsed = ParsedJson(text.encode())
         if parsed.twice:
             raise ValueError(text)
         return decode_headers(parsed.with_spellings(parsed.value, ()))
-    separator = ":" if ":" in text.partition("=")[0] else "="
-    pairs = [pair.partition(separator) for pair in text.split(",")]
+    separator = separator or _separator(text)
+    pairs = [pair.partition(separator) for pair in _pairs(text, separator)]
     return tuple((name, None if value == "NULL" else to_bytes(value)) for name, _, value in pairs)
+
+
+def _separator(text: str) -> str:
+    """The sign that most likely stands between name and value."""
+    return ":" if ":" in text.partition("=")[0] else "="
+
+
+def _pairs(text: str, separator: str) -> list[str]:
+    """Names and values; what follows a comma and has no separator belongs to the value before it."""
+    pairs: list[str] = []
+    for piece in text.split(","):
+        if pairs and separator not in piece:
+            pairs[-1] += f",{piece}"
+        else:
+            pairs.append(piece)
+    return pairs
+
+
+def may_be_others(raw: Any, separator: str | None = None) -> bool:
+    """Whether printed headers, with that separator if it is known, may be others than they are read as.
+
+    A comma or a separator may be a value's or a name's own, and the word for null may be text.
+    """
+    if not isinstance(raw, str) or not raw or raw == _NO_HEADERS or raw[0] in "[{" or raw.endswith(";"):
+        return False
+    is_mixed = separator is None and "=" in raw and _separator(raw) == ":"
+    _, found, value = raw.partition(separator or _separator(raw))
+    return is_mixed or not found or "," in raw or value in {"NULL", "null"}
 
 
 def _from_aiven(text: str) -> Headers:

@@ -8,7 +8,7 @@ from typing import Any
 from kcompact.digits import INT_MAX, LARGEST_OFFSET, LONG_MAX, whole_number
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.records.encodings import ENCODINGS
-from kcompact.dumps.records.headers import Headers, decode_headers
+from kcompact.dumps.records.headers import Headers, decode_headers, may_be_others
 from kcompact.dumps.records.layout import ConversionNotes, DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.shown import shown
 from kcompact.dumps.records.timestamps import prefixed_type, timestamp_ms, timestamp_type
@@ -133,10 +133,12 @@ class FieldRules:
         """All headers, in order."""
         if raw is MISSING:
             return ()
+        dialect, separator = self.dialect, ":" if self.dialect.labelled else None
+        if self.is_conversion and may_be_others(raw, separator):
+            self.count("doubtful_headers", shown(raw))
         try:
-            return decode_headers(
-                raw, self.dialect.headers_encoding, errors, named=self.dialect.named_headers
-            )
+            encoding, named = dialect.headers_encoding, dialect.named_headers
+            return decode_headers(raw, encoding, errors, named=named, separator=separator)
         except (ValueError, KeyError, TypeError) as error:
             raise UnreadableError(f"headers cannot be read: {shown(raw)}", DAMAGED_HINT) from error
 

@@ -1,7 +1,8 @@
 """Notes for the user about outputs in another format: what of the dump they do not hold."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
+from kcompact.counted import counted
 from kcompact.dumps.output.outputs import OutputPlan
 from kcompact.dumps.records.layout import ConversionNotes, DumpFile
 from kcompact.dumps.records.shown import name_list
@@ -17,8 +18,9 @@ def conversion_notes(outputs: OutputPlan, by_file: Mapping[int, Iterable[Convers
     ]
     side = [file.path for target, _ in converted for file in target.files if file.layout == "side_files"]
     together = f"{side[0]}: keys and values from files of their own are written together" if side else None
-    converted_files = [file for target, _ in converted for file in target.files]
-    return [*notes, *([together] if together else []), *_left_out(converted_files, by_file)]
+    files = [file for target, _ in converted for file in target.files]
+    doubts = [*_left_out(files, by_file), *_doubtful_headers(files, by_file)]
+    return [*notes, *([together] if together else []), *doubts]
 
 
 def _left_out(files: list[DumpFile], by_file: Mapping[int, Iterable[ConversionNotes]]) -> list[str]:
@@ -29,6 +31,21 @@ def _left_out(files: list[DumpFile], by_file: Mapping[int, Iterable[ConversionNo
         if names:
             paths.setdefault(name_list(list(names)), []).append(file.path)
     return [f"{_files(about)}: {_NOT_THERE}: {names}" for names, about in paths.items()]
+
+
+def _doubtful_headers(
+    files: list[DumpFile], by_file: Mapping[int, Iterable[ConversionNotes]]
+) -> Iterator[str]:
+    """Headers that were printed without quotes, and may be others than they are written as."""
+    for file in files:
+        counts = [notes for notes in by_file.get(file.file_id, ()) if notes.counts.get("doubtful_headers")]
+        records = sum(notes.counts["doubtful_headers"] for notes in counts)
+        if records:
+            example = counts[0].examples["doubtful_headers"][0]
+            yield (
+                f"{file.path}: {counted(records, 'record')} with headers in which a comma, a colon or NULL"
+                f" may be a value's own, as nothing is quoted ({example}): check them, or export with kcat -J"
+            )
 
 
 _NOT_THERE = "not in the output, which holds the parts of records alone"
