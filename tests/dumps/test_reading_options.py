@@ -4,7 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from dump_pipeline import index_all, open_one
 from kcompact.dumps.layouts import LAYOUTS
@@ -271,3 +273,47 @@ def test_what_kafkactl_makes_of_bytes_is_told(path: Path) -> None:
     place = {"Partition": 0, "Offset": 0, "Key": "/w==", "Value": "gA==", "Timestamp": "2023-11-14T22:13:20Z"}
     with open_one(dump(path, place)) as opened:
         assert any("such keys and values stay base64" in note for note in opened.notes)
+
+
+DOTTED = {"kafka.key": "k", "kafka.value": "v", "pos": {"at.offset": 7}}
+NAMED = {"key": r"kafka\.key", "value": r"kafka\.value"}
+
+
+@pytest.mark.parametrize("offset", [r"pos.at\.offset"])
+@pytest.mark.parametrize("fields", [NAMED, {"key": "kafka.key", "value": "kafka.value"}])
+def test_members_whose_names_have_dots(tmp_path: Path, fields: dict[str, str], offset: str) -> None:
+    (tmp_path / "t-3.jsonl").write_text(json.dumps(DOTTED) + "\n")
+    (record,) = records(tmp_path / "t-3.jsonl", fields=fields | {"offset": offset})
+    assert (record.offset, record.key, record.value) == (7, b"k", b"v")
+
+
+def test_a_dot_leads_into_an_object_where_there_is_one(tmp_path: Path) -> None:
+    row = {"kafka.key": "outer", "kafka": {"key": "inner"}, "value": "v", "offset": 1}
+    (tmp_path / "t-3.jsonl").write_text(json.dumps(row) + "\n")
+    names = "kafka.key", r"kafka\.key"
+    keys = [records(tmp_path / "t-3.jsonl", fields={"key": name})[0].key for name in names]
+    assert keys == [b"inner", b"outer"]
+    value = json.dumps({"x": row})
+    (tmp_path / "u-3.jsonl").write_text(json.dumps({"value": value, "offset": 1}) + "\n")
+    keys = [records(tmp_path / "u-3.jsonl", key_fields=(f"x.{name}",))[0].key for name in names]
+    assert keys == [b"inner", b"outer"]
+
+
+@pytest.mark.parametrize("name", ["kafka.key", r"kafka\.key"])
+@pytest.mark.parametrize("layout", ["csv", "parquet"])
+def test_columns_whose_names_have_dots(tmp_path: Path, layout: str, name: str) -> None:
+    path = tmp_path / f"t-3.{layout}"
+    if layout == "csv":
+        path.write_text("kafka.key,value,offset\nk,v,7\n")
+    else:
+        parquet.write_table(pa.table({"kafka.key": [b"k"], "value": [b"v"], "offset": [7]}), path)
+    (record,) = records(path, fields={"key": name})
+    assert (record.offset, record.key, record.value) == (7, b"k", b"v")
+
+
+def test_a_hint_spells_names_with_dots_as_paths(tmp_path: Path) -> None:
+    (tmp_path / "t-3.jsonl").write_text(json.dumps({"a": {"my.key": 1, "key": "k"}, "b.c": 1}) + "\n")
+    with pytest.raises(InputError) as caught:
+        records(tmp_path / "t-3.jsonl")
+    assert r"a.my\.key" in caught.value.message
+    assert r"b\.c" in caught.value.message

@@ -42,7 +42,9 @@ class ReadingOptions:
     fields: Annotated[
         str | None,
         _reading_option(
-            "fields", "Where parts of a record stand: key=kafka_key,value=payload.body.", "PART=FIELD,..."
+            "fields",
+            r"Where parts of a record stand: key=kafka_key,value=payload.body; \. is a dot of a name.",
+            "PART=FIELD,...",
         ),
     ] = None
     key_field: Annotated[

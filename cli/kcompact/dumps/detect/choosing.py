@@ -5,6 +5,7 @@ files that have the same, what follows from their content for every file.
 """
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
@@ -16,7 +17,8 @@ from kcompact.dumps.detect.likely_base64 import likely_base64
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.dialect_table import DIALECTS
 from kcompact.dumps.dialects.envelope import guess_envelope
-from kcompact.dumps.dialects.overrides import forced, with_options
+from kcompact.dumps.dialects.overrides import forced, with_dotted_names, with_options
+from kcompact.dumps.dialects.paths import escaped, path_of
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.shown import shown
@@ -34,7 +36,8 @@ _FORMS_REMEMBERED = 256
 def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptions) -> Dialect:
     """The dialect of a sample, with the user's options worked in. Raises InputError."""
     forms = _forms_of(sample)
-    field_names = _names_in(forms)
+    field_names = _names_in(forms) if layout != "csv_lines" else frozenset(chain.from_iterable(sample))
+    options = with_dotted_names(options, field_names)
     if options.dialect is not None:
         dialect = forced(options.dialect)
     else:
@@ -85,7 +88,7 @@ def _named_parts(dialect: Dialect) -> str:
     """The option for parts that have other names than in the plain envelope; "" if none has."""
     named = {role: getattr(dialect, role) for role in ROLES}
     assignments = [f"{role}={name}" for role, name in named.items() if name not in (None, role)]
-    return f" --fields {','.join(assignments)}" if assignments else ""
+    return f" --fields {shlex.quote(','.join(assignments))}" if assignments else ""
 
 
 def _encoding_of(path: str, role: str, dialect: Dialect, sample: list[Row]) -> str:
@@ -137,10 +140,14 @@ def _form_of(row: Row) -> Form:
 @lru_cache(_FORMS_REMEMBERED)
 def _names_in(forms: frozenset[Form]) -> frozenset[str]:
     """Dotted paths of all fields, two levels deep."""
-    outer = {name for names, _ in forms for name in names}
-    return frozenset(
-        outer | {f"{name}.{inner}" for _, nested in forms for name, within in nested for inner in within}
-    )
+    outer = {escaped(name) for names, _ in forms for name in names}
+    inner = {
+        f"{escaped(name)}.{escaped(inner)}"
+        for _, nested in forms
+        for name, within in nested
+        for inner in within
+    }
+    return frozenset(outer | inner)
 
 
 @lru_cache(_FORMS_REMEMBERED)
@@ -196,7 +203,8 @@ def _all_in(encoding: str, sample: list[Row], dotted: str | None) -> bool:
 def values_at(sample: list[Row], dotted: str | None) -> Iterator[Any]:
     """The values of the sampled rows at a path; rows without it are left out."""
     values: Iterable[Any] = [] if dotted is None else sample
-    for name in dotted.split(".") if dotted else []:
+    is_column = dotted is not None and any(dotted in row for row in sample)  # of CSV, dots and all
+    for name in (dotted,) if is_column and dotted else path_of(dotted or ""):
         values = _members(values, name)
     return iter(values)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.envelope import ALIASES, fields_by_role, plain_name, refuse_choices
-from kcompact.dumps.dialects.overrides import with_options
+from kcompact.dumps.dialects.overrides import with_dotted_names, with_options
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.shown import name_list
 from kcompact.errors import InputError
@@ -67,6 +67,7 @@ def column_dialect(
     ``--key-field`` names fields of the value, which has its records' columns itself where there is no other
     (``""``); with ``key_is_column`` a single one is a column like others.
     """
+    options = with_dotted_names(options, columns.names)
     named = fields_by_role(columns.names)
     places: dict[str, Any] = {role: names[0] if names else None for role, names in named.items()}
     if (options.key_fields or options.cdc) and not value_place(columns, options):

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kcompact.dumps.dialects.dialect import CSV_DOUBTS, Dialect
+from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.shown import name_list
 from kcompact.errors import InputError
@@ -86,7 +87,7 @@ def _to_be_named(field_names: set[str]) -> str:
 
     Without the partition, records of several would be one log, and their keys would supersede each other.
     """
-    innermost = {name: name.rpartition(".")[2] for name in sorted(field_names)}
+    innermost = {name: path_of(name)[-1] for name in sorted(field_names)}
     fields = {
         role: [name for name in innermost if innermost[name] in names]
         for role, names in fields_by_role(innermost.values()).items()

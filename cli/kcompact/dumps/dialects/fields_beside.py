@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
+from kcompact.dumps.dialects.paths import escaped
 
 _COMPANIONS = ("error", "marker", "base64", "size")
 
@@ -44,9 +45,9 @@ def members_beside(row: Mapping[str, Any], read: Places | None, above: str = "")
     for name, value in row.items():
         if name not in read:
             if value is not None:
-                yield above + name
+                yield above + escaped(name)
         elif isinstance(value, dict):
-            yield from members_beside(value, read[name], f"{above}{name}.")
+            yield from members_beside(value, read[name], f"{above}{escaped(name)}.")
 
 
 def columns_beside(names: Iterable[str], dialect: Dialect) -> list[str]:

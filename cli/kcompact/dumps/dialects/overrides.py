@@ -1,11 +1,13 @@
 """The user's options about a dump take the place of its dialect's rules."""
 
 import re
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.dialect_table import BY_NAME
+from kcompact.dumps.dialects.paths import escaped, unescaped
 from kcompact.dumps.options import ReadOptions
 from kcompact.errors import InputError
 
@@ -24,6 +26,20 @@ def forced(name: str) -> Dialect:
             hint="kcompact inspect --dialects lists them: " + ", ".join(sorted(BY_NAME)),
         )
     return BY_NAME[name]
+
+
+def with_dotted_names(options: ReadOptions, names: Collection[str]) -> ReadOptions:
+    r"""The options with ``--fields`` as paths, where a field's own name has dots: ``kafka\.key``.
+
+    Without the backslash, too, where no path leads there. ``names`` are paths; of columns, names as they are.
+    """
+
+    def as_path(field: str) -> str:
+        likely = (field, escaped(field), unescaped(field))
+        return next((name for name in likely if name in names), field)
+
+    fields = {role: as_path(field) if "." in field else field for role, field in options.fields.items()}
+    return replace(options, fields=fields)
 
 
 def with_options(dialect: Dialect, options: ReadOptions) -> Dialect:

@@ -9,6 +9,7 @@ import orjson
 
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.fields_beside import fields_read, members_beside, places_of
+from kcompact.dumps.dialects.paths import Path, path_of
 from kcompact.dumps.json.console_payload import as_sent, is_respelt, require_shown
 from kcompact.dumps.json.json_text import (
     ParsedJson,
@@ -25,7 +26,6 @@ from kcompact.dumps.records.reading import DAMAGED_HINT, MISSING, REPLACEMENT, F
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.shown import shown
 
-Path = tuple[str, ...]
 _COMPANIONS = ("key_error", "value_error", "key_marker", "value_marker", "key_base64", "value_base64")
 _ENVELOPE = frozenset({"type", "data", "payload", "isPayloadNull", "rawPayload", "encoding", "size"})
 _JAVA_MAP = re.compile(rb"\s*\{\w+=")
@@ -243,8 +243,7 @@ class JsonReader:
 
 
 def _path(dotted: str | None) -> Path | None:
-    """A dotted path as a tuple; "" is the whole record."""
-    return None if dotted is None else tuple(dotted.split(".")) if dotted else ()
+    return None if dotted is None else path_of(dotted)
 
 
 def _repeated_in(value: Any, role: str, *, values: bool) -> frozenset[str]:

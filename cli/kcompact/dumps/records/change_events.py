@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.json.json_text import ParsedJson, compact_json, repeated_member
 from kcompact.dumps.records.layout import UnreadableError
 from kcompact.dumps.records.shown import shown
@@ -29,7 +30,7 @@ class Place:
         value, path = self.row, self.path
         if isinstance(value, dict) and dotted in value:  # a column's name may have dots of its own
             return self.parsed, (*path, dotted), value[dotted]
-        for name in dotted.split("."):
+        for name in path_of(dotted):
             if not isinstance(value, dict) or name not in value:
                 return None
             value, path = value[name], (*path, name)

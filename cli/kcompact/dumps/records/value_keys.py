@@ -5,6 +5,7 @@ from typing import Any
 import orjson
 
 from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.json.json_text import ParsedJson, canonical, compact_json, reads_as_json, repeated_member
 from kcompact.dumps.records.change_events import FORMATS, ChangeEvent, Member, Place, format_of
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
@@ -27,7 +28,7 @@ class ValueKeys:
         self._rules = FieldRules(file, notes, keys_of_values=True)
         self._notes = notes
         names = [_before(name) for name in self._dialect.key_fields] + list(self._dialect.key_fields)
-        self._names = {*names, *(part for name in names for part in name.split("."))}
+        self._names = {*names, *(part for name in names for part in path_of(name))}
 
     def keyed(self, record: Record) -> Record:
         """The record with the key that its value holds. Raises UnreadableError."""

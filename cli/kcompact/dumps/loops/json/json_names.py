@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dialects.paths import path_of
 
 # Rows of the table: the parts of a record, what refuses a record if it says anything, prefixes of paths.
 TOPIC, PARTITION, OFFSET, TIMESTAMP, KEY, VALUE, HEADERS, TIMESTAMP_TYPE = range(8)
@@ -50,7 +51,7 @@ def json_names(dialect: Dialect) -> JsonNames | None:
 
 
 def _path(dotted: str | None) -> tuple[str, ...] | None:
-    return None if dotted is None else tuple(dotted.split("."))
+    return None if dotted is None else path_of(dotted) or ("",)
 
 
 def _is_odd(name: str) -> bool:
