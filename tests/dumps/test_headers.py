@@ -149,3 +149,42 @@ def test_numbers_in_pairs_stay_as_they_are_spelt(tmp_path: Path) -> None:
     path.write_text('[["a", [1.0, 1e3]], ["b" , {"v": 12345678901234567890123}]]')
     values = [record.value for record in records(path)]
     assert values == [b"[1.0, 1e3]", b'{"v": 12345678901234567890123}']
+
+
+@pytest.mark.parametrize("name", ["trace", "user", "aDE=", "é"])
+def test_headers_that_go_marshals_have_names_as_text(name: str, tmp_path: Path) -> None:
+    headers = [{"Key": name, "Value": as_base64(b"\xff\x00")}, {"Key": name, "Value": None}]
+    headers += [{"Key": "", "Value": ""}]
+    path = tmp_path / "t.jsonl"
+    for dumped in (
+        PLACE | {"key": "k", "value": "v", "headers": headers},
+        {"Topic": "t", "Partition": 0, "Offset": 0, "Time": "2023-11-14T22:13:20Z", "Headers": headers}
+        | {"Key": as_base64(b"k"), "Value": as_base64(b"v"), "HighWaterMark": 1},
+    ):
+        path.write_text(json.dumps(dumped) + "\n")
+        (record,) = records(path)
+        assert (record.key, record.value) == (b"k", b"v")
+        assert record.headers == ((name, b"\xff\x00"), (name, None), ("", b""))
+
+
+@pytest.mark.parametrize("tool", ["kaf", "sarama"])
+def test_header_names_are_bytes_where_the_tool_has_bytes(tool: str, tmp_path: Path) -> None:
+    headers = [{"Key": as_base64("né".encode()), "Value": as_base64(b"1")}]
+    place = {"partition": 0, "offset": 0, "timestamp": "2023-11-14T22:13:20Z"}
+    dumped: dict[str, Any] = place | {"key": "k", "payload": "v", "headers": headers}
+    if tool == "sarama":
+        capitals = {name.capitalize(): value for name, value in place.items()}
+        zero = {"BlockTimestamp": "0001-01-01T00:00:00Z", "Topic": "t"}
+        dumped = capitals | zero | {"Key": as_base64(b"k"), "Value": as_base64(b"v"), "Headers": headers}
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps(dumped) + "\n")
+    assert records(path)[0].headers == (("né", b"1"),)
+
+
+def test_text_in_a_struct_of_go_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps(PLACE | {"key": "k", "value": "v", "headers": [{"Key": "h", "Value": "a b"}]}))
+    with open_one(path) as dump:
+        (reject,) = index_all(dump, extra=frozenset({"headers_hash"}))[1][0].rejects
+    assert "headers cannot be read" in reject.reason
+    assert "call the members key and value" in str(reject.hint)

@@ -40,3 +40,12 @@ def test_a_fraction_in_json(spelt: str, expected: int, tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text("".join(f'{row[:-1]}, "timestamp": {spelling}}}\n' for spelling in (spelt, "-1.0")))
     assert timestamps(path, dialect="plain") == [expected, -1]
+
+
+@pytest.mark.parametrize(
+    "spelt", ["0001-01-01T00:00:00Z", "1969-12-31T23:59:59.999Z", "1960-01-01T00:00:00Z"]
+)
+def test_a_time_before_1970_is_none(spelt: str, tmp_path: Path) -> None:
+    row = {"topic": "t", "partition": 0, "offset": 0, "key": "k", "value": "v", "headers": []}
+    (tmp_path / "t.jsonl").write_text(json.dumps(row | {"timestamp": spelt}) + "\n")
+    assert timestamps(tmp_path / "t.jsonl", dialect="plain") == [-1]

@@ -51,6 +51,9 @@ TOLD = {
     "rpk-24.3.json": Told("rpk", "json_objects"),
     "rpk-24.3-pretty-print-false.jsonl": Told("rpk"),
     "rpk-23.3.json": Told("rpk", "json_objects", merged=True, doubt=True),
+    "franz-go-1-kgo-record.jsonl": Told("franz-go"),
+    "kafka-go-0.4-message.jsonl": Told("kafka-go"),
+    "sarama-1-consumer-message.jsonl": Told("sarama"),
     "kafkactl-5-o-json.json": Told("kafkactl", "json_objects"),
     "kafkactl-5-o-json-raw.jsonl": Told("kafkactl"),
     "kafkactl-5-text.txt": Told(

@@ -1,6 +1,6 @@
 """Dialects of JSON dumps made by hand: command-line tools, web pages. The first row that fits wins."""
 
-from kcompact.dumps.dialects.dialect import Dialect, doubtful, fields, names
+from kcompact.dumps.dialects.dialect import BASE64, Dialect, doubtful, fields, names
 
 COMMAND_LINE = (
     Dialect(
@@ -43,6 +43,28 @@ COMMAND_LINE = (
         value_settled_by="empty_value",  # since 24.3 an empty value is written, and only a tombstone is not
     ),
     Dialect(
+        name="franz-go",
+        tool="franz-go, a kgo.Record marshalled to JSON",
+        signature=names("Key Value Headers Timestamp Topic Partition ProducerID LeaderEpoch Offset"),
+        **fields("Topic Partition Offset Timestamp Key Value Headers"),
+        **BASE64,
+    ),
+    Dialect(
+        name="kafka-go",
+        tool="segmentio/kafka-go, a Message marshalled to JSON",
+        signature=names("Topic Partition Offset Key Value Headers Time"),
+        **fields("Topic Partition Offset timestamp=Time Key Value Headers"),
+        **BASE64,
+    ),
+    Dialect(
+        name="sarama",
+        tool="Sarama, a ConsumerMessage marshalled to JSON",
+        signature=names("Headers Timestamp BlockTimestamp Key Value Topic Partition Offset"),
+        **fields("Topic Partition Offset Timestamp Key Value Headers"),
+        **BASE64,
+        header_names_encoding="base64",
+    ),
+    Dialect(
         name="kafbat",
         tool="kafbat or provectus kafka-ui, messages saved as a file",
         signature=names("Offset Partition Timestamp"),
@@ -66,6 +88,7 @@ COMMAND_LINE = (
         signature=names("key offset partition payload timestamp"),
         lacking=names("topic value ts"),
         **fields("topic= value=payload"),
+        header_names_encoding="base64",
         key_encoding="json",
         value_encoding="json",
         null_word=True,

@@ -22,12 +22,14 @@ def decode_headers(
     errors: str = "surrogatepass",
     *,
     named: bool = False,
+    names_encoding: str = "text",
     separator: str | None = None,
 ) -> Headers:
     """Headers from a parsed JSON value or a CSV cell, told apart by their shape. Raises ValueError.
 
     ``encoding`` is that of the header values, ``errors`` the codec error handler of the text around them.
     ``named``: in a list of objects each member is a header, whatever its name, such as "key".
+    ``names_encoding`` is that of names in structs of Key and Value, of which the values are base64.
     ``separator`` stands between name and value where headers are printed; None: a colon or an equals sign.
     """
     to_bytes = _value_decoder(encoding, errors)
@@ -36,7 +38,7 @@ def decode_headers(
     elif encoding == "base64" and isinstance(raw, str) and raw.endswith(";"):
         headers = _from_aiven(raw)
     else:
-        headers = _by_shape(raw, to_bytes, separator)
+        headers = _by_shape(raw, to_bytes, separator, names_encoding)
     for name, _ in headers:
         name.encode("utf-8", "surrogateescape")  # half a character is no name
     return headers
@@ -49,7 +51,7 @@ def bytes_of_numbers(numbers: Any) -> bytes:
     return bytes(numbers)
 
 
-def _by_shape(raw: Any, to_bytes: ToBytes, separator: str | None) -> Headers:
+def _by_shape(raw: Any, to_bytes: ToBytes, separator: str | None, names_encoding: str) -> Headers:
     if not raw:
         return ()
     if isinstance(raw, str):
@@ -57,7 +59,7 @@ def _by_shape(raw: Any, to_bytes: ToBytes, separator: str | None) -> Headers:
     if isinstance(raw, dict):
         return tuple((str(name), to_bytes(value)) for name, value in raw.items())
     if isinstance(raw, list):
-        return _from_list(raw, to_bytes)
+        return _from_list(raw, to_bytes, names_encoding)
     raise ValueError(f"{type(raw).__name__} is no shape of headers")
 
 
@@ -141,9 +143,9 @@ def _from_aiven(text: str) -> Headers:
     return tuple((decoded(name.encode()).decode(), decoded(value.encode())) for name, _, value in pairs)
 
 
-def _from_list(raw: list[Any], to_bytes: ToBytes) -> Headers:
+def _from_list(raw: list[Any], to_bytes: ToBytes, names_encoding: str) -> Headers:
     if all(isinstance(item, dict) for item in raw):
-        return tuple(pair for item in raw for pair in _from_object(item, to_bytes))
+        return tuple(pair for item in raw for pair in _from_object(item, to_bytes, names_encoding))
     if all(isinstance(item, list) for item in raw):  # Python clients: pairs
         return tuple((str(name), to_bytes(value)) for name, value in raw)
     if len(raw) % 2 == 0:  # kcat: name, value, name, value
@@ -151,7 +153,14 @@ def _from_list(raw: list[Any], to_bytes: ToBytes) -> Headers:
     raise ValueError("a list of headers with a name too many")
 
 
-def _from_object(item: dict[str, Any], to_bytes: ToBytes) -> list[tuple[str, bytes | None]]:
+def is_struct(item: Any) -> bool:
+    """Whether it is a header as Go marshals its struct: ``{"Key": "name", "Value": "base64"}``."""
+    return isinstance(item, dict) and item.keys() == {"Key", "Value"} and isinstance(item["Key"], str)
+
+
+def _from_object(
+    item: dict[str, Any], to_bytes: ToBytes, names_encoding: str
+) -> list[tuple[str, bytes | None]]:
     if isinstance(item.get("key"), str):
         value = item.get("value")
         if "value" not in item and isinstance(item.get("value_base64"), str):  # kcl
@@ -159,10 +168,11 @@ def _from_object(item: dict[str, Any], to_bytes: ToBytes) -> list[tuple[str, byt
         if item.get("encoding") == "base64" and isinstance(value, str):  # the plain envelope's own mark
             return [(item["key"], base64.b64decode(value, validate=True))]
         return [(item["key"], to_bytes(value))]
-    if isinstance(item.get("Key"), str):  # kaf: base64 on both sides
-        value = item.get("Value")
-        name = base64.b64decode(item["Key"]).decode("utf-8", "surrogateescape")
-        return [(name, None if value is None else base64.b64decode(value))]
+    if is_struct(item):
+        name = ENCODINGS[names_encoding](item["Key"].encode("utf-8", "surrogateescape"))
+        value = item["Value"]
+        decoded = None if value is None else base64.b64decode(value, validate=True)
+        return [(name.decode("utf-8", "surrogateescape"), decoded)]
     if item.keys() & {"key", "Key"} and item.keys() & {"value", "Value"}:
         raise ValueError("a header whose name is no text")
     return [(name, to_bytes(value)) for name, value in item.items()]

@@ -8,7 +8,7 @@ from typing import Any
 from kcompact.digits import INT_MAX, LARGEST_OFFSET, LONG_MAX, whole_number
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.records.encodings import ENCODINGS
-from kcompact.dumps.records.headers import Headers, decode_headers, may_be_others
+from kcompact.dumps.records.headers import Headers, decode_headers, is_struct, may_be_others
 from kcompact.dumps.records.layout import ConversionNotes, DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.shown import shown
 from kcompact.dumps.records.timestamps import prefixed_type, timestamp_ms, timestamp_type
@@ -25,6 +25,10 @@ _OTHER_ENCODING = re.compile(r"(?:hex|base[0-9])")
 DAMAGED_HINT = (
     "the record was damaged or edited: export the dump again; without it, what it replaced or deleted"
     " comes back"
+)
+_STRUCTS_HINT = (
+    "in headers of Key and Value, values are base64, as Go marshals bytes: where they are text, call the"
+    " members key and value"
 )
 
 
@@ -137,10 +141,18 @@ class FieldRules:
         if self.is_conversion and may_be_others(raw, separator):
             self.count("doubtful_headers", shown(raw))
         try:
-            encoding, named = dialect.headers_encoding, dialect.named_headers
-            return decode_headers(raw, encoding, errors, named=named, separator=separator)
+            return decode_headers(
+                raw,
+                dialect.headers_encoding,
+                errors,
+                named=dialect.named_headers,
+                names_encoding=dialect.header_names_encoding,
+                separator=separator,
+            )
         except (ValueError, KeyError, TypeError) as error:
-            raise UnreadableError(f"headers cannot be read: {shown(raw)}", DAMAGED_HINT) from error
+            is_of_structs = isinstance(raw, list) and any(map(is_struct, raw))
+            hint = _STRUCTS_HINT if is_of_structs else DAMAGED_HINT
+            raise UnreadableError(f"headers cannot be read: {shown(raw)}", hint) from error
 
     def null_or_empty(self, role: str, form: str) -> bytes | None:
         """The key or value that a "missing" or "empty" one stands for."""

@@ -93,4 +93,4 @@ def _from_text(text: str, unit: str) -> int:
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return (moment - _EPOCH) // _MILLISECOND
+    return max(NO_TIMESTAMP, (moment - _EPOCH) // _MILLISECOND)  # Go's zero time is year 1
