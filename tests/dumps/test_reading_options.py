@@ -317,3 +317,19 @@ def test_a_hint_spells_names_with_dots_as_paths(tmp_path: Path) -> None:
         records(tmp_path / "t-3.jsonl")
     assert r"a.my\.key" in caught.value.message
     assert r"b\.c" in caught.value.message
+
+
+def test_columns_that_the_user_names_are_found_in_a_header_line(tmp_path: Path) -> None:
+    path = tmp_path / "staff-2.csv"
+    path.write_text('"name","title","salary"\n"ann","chief","1.5"\n"bob",,"2"\n"ann","","3"\n')
+    with pytest.raises(InputError, match="names no key and no offset") as caught:
+        records(path)
+    assert "--fields key=COLUMN,value=COLUMN" in str(caught.value.hint)
+    found = records(path, fields={"key": "name", "value": "title"})
+    assert [(r.partition, r.offset, r.key, r.value) for r in found] == [
+        (2, 0, b"ann", b"chief"),
+        (2, 1, b"bob", None),
+        (2, 2, b"ann", b""),
+    ]
+    with pytest.raises(InputError, match="no record of key and value"):
+        records(path, fields={"key": "name"})

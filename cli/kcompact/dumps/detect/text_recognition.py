@@ -12,6 +12,7 @@ from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.dialects.envelope import ALIASES, plain_name
 from kcompact.dumps.dialects.overrides import forced, with_options
+from kcompact.dumps.dialects.paths import unescaped
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.shown import name_list
 from kcompact.dumps.text.console_consumer import labelled_columns
@@ -136,7 +137,8 @@ def _with_header(file: Candidate, options: ReadOptions) -> Recognised | None:
         return None
     columns = tuple((cell or b"").decode("utf-8", "surrogateescape").strip() for cell in cells)
     all_aliases = {alias for aliases in ALIASES.values() for alias in aliases}
-    if sum(plain_name(name) in all_aliases for name in columns) <= 1:  # one may well be data
+    is_named = not {*columns}.isdisjoint(map(unescaped, options.fields.values()))
+    if not is_named and sum(plain_name(name) in all_aliases for name in columns) <= 1:  # one may well be data
         return None
     sample = _rows(columns, _whole_lines(data, file.whole), delimiter) or [dict.fromkeys(columns)]
     dialect = choose_dialect(file.path, "csv_lines", sample, options)

@@ -40,9 +40,7 @@ class Dialect:
     key_encoding: str = "text"  # a name in encodings.ENCODINGS
     value_encoding: str = "text"
     headers_encoding: str = "text"
-    header_names_encoding: str = (
-        "text"  # in headers of Key and Value, whose values are base64 as Go has bytes
-    )
+    header_names_encoding: str = "text"  # in structs of Key and Value, of which the values are base64
     named_headers: bool = False  # a header is {NAME: value}, not {"key": NAME, "value": value}
     timestamp_unit: str = "auto"  # "ms", "us", "s", or "auto": by form and size (timestamps.py)
     key_error: str | None = None  # where this field is present, the key could not be decoded
