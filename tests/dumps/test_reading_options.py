@@ -232,9 +232,9 @@ def test_files_without_offsets_and_order_are_refused(tmp_path: Path) -> None:
     folder = tmp_path / "partition=0"
     folder.mkdir()
     for name in ("a.jsonl", "b.jsonl"):
-        dump(folder / name, {"key": "k", "value": "v"})
+        dump(folder / name, {"topic": "t", "key": "k", "value": "v"})
     with pytest.raises(InputError, match="which file is the later"):
-        open_one(folder, fields={"topic": "topic"})
+        open_one(folder, dialect="plain")
 
 
 @pytest.mark.parametrize(
@@ -333,3 +333,14 @@ def test_columns_that_the_user_names_are_found_in_a_header_line(tmp_path: Path) 
     ]
     with pytest.raises(InputError, match="no record of key and value"):
         records(path, fields={"key": "name"})
+
+
+@pytest.mark.parametrize("role", ["topic", "partition", "offset"])
+@pytest.mark.parametrize("suffix", ["jsonl", "csv"])
+def test_a_place_that_no_record_has_is_refused(tmp_path: Path, suffix: str, role: str) -> None:
+    row = {"topic": "t", "partition": 1, "offset": 5, "key": "k", "value": "v", "timestamp": 17}
+    path = tmp_path / f"t-3.{suffix}"
+    lines = ",".join(row), ",".join(map(str, row.values()))
+    path.write_text("\n".join(lines) + "\n" if suffix == "csv" else json.dumps(row) + "\n")
+    with pytest.raises(InputError, match=f"--fields {role}=ofset: no such field"):
+        records(path, fields={role: "ofset"})

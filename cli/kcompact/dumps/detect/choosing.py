@@ -21,7 +21,7 @@ from kcompact.dumps.dialects.overrides import forced, with_dotted_names, with_op
 from kcompact.dumps.dialects.paths import escaped, path_of
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.encodings import ENCODINGS
-from kcompact.dumps.records.shown import shown
+from kcompact.dumps.records.shown import name_list, shown
 from kcompact.errors import InputError
 
 Row = dict[str, Any]
@@ -54,9 +54,26 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
     changes: dict[str, str | None] = {
         role: None for role in _PLACES if not _is_in_sample(getattr(dialect, role), field_names, sample)
     }
+    _refuse_misnamed(path, [*changes], options, field_names)
     for role in ("key", "value"):
         changes[f"{role}_encoding"] = _encoding_of(path, role, dialect, sample)
     return _changed(dialect, tuple(changes.items()))
+
+
+def _refuse_misnamed(
+    path: str, lacking: list[str], options: ReadOptions, field_names: frozenset[str]
+) -> None:
+    """Raise InputError where no sampled record has a field that the user named for its place.
+
+    Without it, records would be numbered, or those of several partitions be one log.
+    """
+    for role in lacking:
+        if role in options.fields:
+            raise InputError(
+                f"{path}: --fields {role}={options.fields[role]}: no such field in the first records (fields:"
+                f" {name_list(sorted(field_names)) or 'none'})",
+                hint="is it spelt so, and are the objects named that it lies in, such as metadata.offset?",
+            )
 
 
 @lru_cache(_FORMS_REMEMBERED)
