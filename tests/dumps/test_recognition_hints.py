@@ -70,3 +70,12 @@ def test_names_of_files_are_quoted() -> None:
         name_outputs(files, files, OutputChoice())
     words = shlex.split(str(caught.value.hint).partition(": ")[2].partition("  (")[0])
     assert words == ["kcompact", "compact", *files, "-o", "compacted/"]
+
+
+@pytest.mark.parametrize("text", ['{"":1,"a":2,"offset":3}\n', ",offset,timestamp\n1,2,3\n"])
+def test_a_field_without_a_name_has_no_hint_of_its_own(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    path.write_text(text)
+    with pytest.raises(InputError, match="no record of key and value") as caught:
+        open_one(path)
+    assert "key=FIELD,value=FIELD,offset=offset" in str(caught.value.hint)

@@ -87,7 +87,7 @@ def _to_be_named(field_names: set[str]) -> str:
 
     Without the partition, records of several would be one log, and their keys would supersede each other.
     """
-    innermost = {name: path_of(name)[-1] for name in sorted(field_names)}
+    innermost = {name: "".join(path_of(name)[-1:]) for name in sorted(field_names)}
     fields = {
         role: [name for name in innermost if innermost[name] in names]
         for role, names in fields_by_role(innermost.values()).items()
