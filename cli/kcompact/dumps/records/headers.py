@@ -132,8 +132,8 @@ def may_be_others(raw: Any, separator: str | None = None) -> bool:
     if not isinstance(raw, str) or not raw or raw == _NO_HEADERS or raw[0] in "[{" or raw.endswith(";"):
         return False
     is_mixed = separator is None and "=" in raw and _separator(raw) == ":"
-    _, found, value = raw.partition(separator or _separator(raw))
-    return is_mixed or not found or "," in raw or value in {"NULL", "null"}
+    _, sign, value = raw.partition(separator or _separator(raw))
+    return is_mixed or not sign or "," in raw or value in {"NULL", "null"}
 
 
 def _from_aiven(text: str) -> Headers:

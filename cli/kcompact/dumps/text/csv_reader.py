@@ -79,9 +79,9 @@ class CsvReader:
 
     def _see_beside(self, cells: list[bytes | None]) -> None:
         """Note the columns that are no part of a record, where they say something; each once."""
-        said = [name for name, index in self._beside.items() if cells[index]]
-        self._rules.see_beside(said)
-        for name in said:
+        filled_fields = [name for name, index in self._beside.items() if cells[index]]
+        self._rules.see_beside(filled_fields)
+        for name in filled_fields:
             del self._beside[name]
 
     def _cells(self, data: bytes) -> list[bytes | None]:
