@@ -11,6 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -23,6 +24,7 @@ from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.note_checks import check_notes
 from kcompact.dumps.output.assemble import Fragment, write_joined
 from kcompact.dumps.output.outputs import Target
+from kcompact.dumps.parquet.parquet_output import row_groups_in
 from kcompact.dumps.records.layout import Chosen
 from kcompact.dumps.records.record import EXTRA_FIELDS, Record
 from kcompact.errors import InputError
@@ -539,3 +541,32 @@ def test_whole_decimals_are_numbers(tmp_path: Path, width: pa.DataType) -> None:
     parquet.write_table(pa.table({**rows, **columns}), tmp_path / "d.parquet")
     found = [(r.partition, r.offset, r.timestamp_ms) for r in decoded(tmp_path / "d.parquet")]
     assert found == [(1, 7, 17), (1, 8, 18)]
+
+
+def test_rows_behind_one_that_the_reader_judges_are_read_once(tmp_path: Path) -> None:
+    """One that names no partition is of partition 0; rows of batches before it stay as they are."""
+    rows = {"topic": ["t"] * 40_000, "key": [b"k"] * 40_000, "value": [b"v"] * 40_000}
+    partitions = [None if number == 30_000 else 0 for number in range(40_000)]
+    numbers = {"partition": pa.array(partitions, pa.int32()), "offset": range(40_000)}
+    parquet.write_table(pa.table({**rows, **numbers}), tmp_path / "d.parquet", row_group_size=40_000)
+    with open_one(tmp_path / "d.parquet") as dump:
+        table, notes = index_all(dump)
+        check_notes(dump, {split.split_id: split for split in dump.splits(ONE_SPLIT)}, notes)
+    assert table["offset"].to_pylist() == table["position"].to_pylist() == list(range(40_000))
+    assert [note.fields_seen["record"] for note in notes.values()] == [40_000]
+
+
+def test_a_row_group_is_copied_some_bytes_at_a_time(tmp_path: Path) -> None:
+    """However much it unpacks to: 400 MB in a file of some kB."""
+    rows = {"topic": ["t"] * 4_000, "key": [b"k"] * 4_000, "offset": range(4_000)}
+    rows["value"] = [bytes(100_000)] * 4_000
+    path = tmp_path / "d.parquet"
+    parquet.write_table(pa.table(rows), path, use_dictionary=False, compression="zstd")
+    with open_one(path) as dump, (tmp_path / "part").open("w+b") as part:
+        (split,) = dump.splits(ONE_SPLIT)
+        places = np.arange(3_000), np.ones(3_000, np.int32)
+        end = LAYOUT.copy(Chosen(dump.files[0], split, *places), part)
+        sizes = [(table.num_rows, table.nbytes) for table in row_groups_in(part, 0, end)]
+    assert sum(count for count, _ in sizes) == 3_000
+    assert max(size for _, size in sizes) < 250_000_000
+    assert min(count for count, _ in sizes) > 0

@@ -6,7 +6,7 @@ share of the row group's packed bytes. A split counts the packed bytes of row gr
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 _IN_GROUP = (1 << GROUP_SHIFT) - 1
 _SAMPLED = 20
+_COPIED_BYTES = 128 << 20  # that are kept; a row group may unpack to any size
 _LYING_HINT = "nulls are tombstones: write the file again, without statistics or with another writer"
 
 
@@ -98,11 +99,14 @@ class Parquet(Layout):
             by_batch = RowGroupRows(part, source)
             reader = ParquetReader(part.file, part.notes, values=bool(extra))
             for group in _groups_in(source, part.split):
-                rows = None if extra else by_batch.read(group)
-                if rows is not None:
-                    yield from rows
+                done = 0
+                for rows, behind in () if extra else by_batch.read(group):
+                    done = behind
+                    yield rows
+                if done == group.rows:
                     continue
-                records = until_reject(asked_for(_records_of(source, group, reader), part), part)
+                others = islice(_records_of(source, group, reader), done, None)
+                records = until_reject(asked_for(others, part), part)
                 yield from index_rows(records, part, extra)
                 if part.notes.rejects:
                     return
@@ -114,7 +118,7 @@ class Parquet(Layout):
             yield from reader.decoded(rows, number)
 
     def copy(self, chosen: Chosen, out: BinaryIO) -> int:
-        """A row group for every one of the input that has survivors, as ``parquet_output.py`` reads them."""
+        """The survivors of each row group, some bytes at a time, as ``parquet_output.py`` reads them."""
         try:
             return sum(out.write(framed(rows)) for _, rows in _chosen(chosen.file, chosen.positions))
         except UnreadableError as bad:
@@ -181,19 +185,27 @@ def _ascending(file: DumpFile, positions: np.ndarray) -> Iterator[tuple[int, pa.
                 value = file.dialect.value
                 # Tombstones were told by the statistics where these know of none: here they are held to it.
                 never_null = value if value and has_no_null(source, group, value) else None
-                yield group.number, _rows_of(source, group, positions[first:behind] & _IN_GROUP, never_null)
+                for rows in _rows_of(source, group, positions[first:behind] & _IN_GROUP, never_null):
+                    yield group.number, rows
 
 
 def _rows_of(
     source: "parquet.ParquetFile", group: RowGroup, rows: np.ndarray, never_null: str | None
-) -> pa.Table:
-    batches, start, schema = [], 0, without_views(source.schema_arrow)
+) -> Iterator[pa.Table]:
+    """The rows of a row group, a table as soon as there are many bytes of them."""
+    batches, row_bytes, start, schema = [], 0, 0, without_views(source.schema_arrow)
     for batch in batches_of(source, group, None):
         if never_null and column_at(batch, never_null).null_count:
             reason = f"its statistics say that {never_null} is never null, and it is"
             raise bad_row_group(group.number, reason, _LYING_HINT)
         plain = batch if batch.schema.equals(schema) else batch.cast(schema)
         first, behind = np.searchsorted(rows, [start, start + batch.num_rows])
-        batches.append(plain.take(pa.array(rows[first:behind] - start)))
+        if first < behind:  # a table without rows would be an empty row group
+            batches.append(plain.take(pa.array(rows[first:behind] - start)))
+            row_bytes += batches[-1].nbytes
         start += batch.num_rows
-    return pa.Table.from_batches(batches, schema)
+        if row_bytes > _COPIED_BYTES:
+            yield pa.Table.from_batches(batches, schema)
+            batches, row_bytes = [], 0
+    if batches:
+        yield pa.Table.from_batches(batches, schema)

@@ -17,6 +17,7 @@ OURS = {b"kcompact": b"plain envelope"}
 _LENGTH = struct.Struct("<q")
 _ARROW_SCHEMA = b"ARROW:schema"
 _FEW_ROWS = 1 << 20
+_MOST_BYTES = 512 << 20  # of a row group, unpacked
 
 
 @dataclass(frozen=True)
@@ -104,14 +105,15 @@ def write_parquet(out: BinaryIO, form: ParquetForm, tables: Iterable[pa.Table]) 
 
 
 def _filled(tables: Iterable[pa.Table], most_rows: int) -> Iterator[pa.Table]:
-    """Tables joined until they have as many rows as a row group of the input."""
+    """Tables joined until they have as many rows as a row group of the input, or very many bytes."""
     group: list[pa.Table] = []
-    rows = 0
+    rows = row_bytes = 0
     for table in tables:
-        if group and rows + table.num_rows > most_rows:
+        if group and (rows + table.num_rows > most_rows or row_bytes + table.nbytes > _MOST_BYTES):
             yield pa.concat_tables(group)
-            group, rows = [], 0
+            group, rows, row_bytes = [], 0, 0
         group.append(table)
         rows += table.num_rows
+        row_bytes += table.nbytes
     if group:
         yield pa.concat_tables(group)

@@ -1,6 +1,7 @@
 """Index rows of Parquet, a batch of rows at a time. Whatever is out of the ordinary is left to the reader."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,25 +50,19 @@ class RowGroupRows:
             and (time is None or (pa.types.is_timestamp(time) and time.unit in _PER_MS))
         )
 
-    def read(self, group: RowGroup) -> list[pa.RecordBatch] | None:
-        """The rows of a row group; None: read them one by one."""
-        if not self.fits:
-            return None
-        logs: dict[int, tuple[str, int]] = {}
-        left_out: set[tuple[str, int]] = set()
-        try:
-            batches = list(self._batches(group, logs, left_out))
-        except (UnreadableError, _Misfit):
-            return None
-        self._notes.logs.update(logs)
-        self._notes.left_out.update(left_out)
-        for name in ("record", "key", "value"):
-            self._notes.see(name, group.rows)
-        return batches
+    def read(self, group: RowGroup) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """The rows of a row group, with how many of it are behind them.
 
-    def _batches(
-        self, group: RowGroup, logs: dict[int, tuple[str, int]], left_out: set[tuple[str, int]]
-    ) -> Iterator[pa.RecordBatch]:
+        Ends before rows that the reader has to judge; notes then have seen none of the row group.
+        """
+        if not self.fits:
+            return
+        with suppress(UnreadableError, _Misfit):
+            yield from self._batches(group)
+            for name in ("record", "key", "value"):
+                self._notes.see(name, group.rows)
+
+    def _batches(self, group: RowGroup) -> Iterator[tuple[pa.RecordBatch, int]]:
         value = self._reader.value_column(self._source, group)
         names = [getattr(self._dialect, role) for role in _ROLES]
         read_columns = [name for name in (*names, value) if name]
@@ -77,7 +72,7 @@ class RowGroupRows:
             rows = np.arange(start, start + batch.num_rows, dtype=np.int64)
             start += batch.num_rows
             with naming(group.number):
-                log_ids, is_wanted = self._logs(batch, logs, left_out)
+                log_ids, is_wanted = self._logs(batch)
                 columns = [
                     log_ids,
                     _whole_numbers(self._column(batch, "offset")),
@@ -89,15 +84,14 @@ class RowGroupRows:
                     (least + (rows < larger)).astype(np.int32),
                 ]
                 index_batch = pa.RecordBatch.from_arrays(list(map(pa.array, columns)), schema=INDEX_SCHEMA)
-                yield index_batch if is_wanted is None else index_batch.filter(pa.array(is_wanted))
+                wanted = index_batch if is_wanted is None else index_batch.filter(pa.array(is_wanted))
+            yield wanted, start
 
     def _column(self, batch: pa.RecordBatch, role: str) -> pa.Array:
         column = column_at(batch, getattr(self._dialect, role))
         return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
-    def _logs(
-        self, batch: pa.RecordBatch, logs: dict[int, tuple[str, int]], left_out: set[tuple[str, int]]
-    ) -> tuple[np.ndarray, np.ndarray | None]:
+    def _logs(self, batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray | None]:
         """The log of each row, and which rows are asked for (None: all)."""
         topics = self._column(batch, "topic").dictionary_encode()
         partitions = _whole_numbers(self._column(batch, "partition"))
@@ -109,8 +103,10 @@ class RowGroupRows:
         pairs = [(names[code >> GROUP_SHIFT], code & INT_MAX) for code in distinct.tolist()]
         ids = [log_id_of(*pair) for pair in pairs]
         flags = [self._file.wants(*pair) for pair in pairs]
-        logs.update((log_id, pair) for log_id, pair, flag in zip(ids, pairs, flags, strict=True) if flag)
-        left_out.update(pair for pair, flag in zip(pairs, flags, strict=True) if not flag)
+        self._notes.logs.update(
+            (log_id, pair) for log_id, pair, flag in zip(ids, pairs, flags, strict=True) if flag
+        )
+        self._notes.left_out.update(pair for pair, flag in zip(pairs, flags, strict=True) if not flag)
         return np.array(ids, np.int64)[inverse], None if all(flags) else np.array(flags)[inverse]
 
     def _timestamps(self, batch: pa.RecordBatch) -> np.ndarray:
