@@ -1,6 +1,6 @@
 """A dump: the files that the user named, recognised, cut into splits."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, chdir
 from dataclasses import replace
@@ -103,7 +103,7 @@ def open_dump(
         elif opening is not None:
             opened_files = _open_in_tasks(groups, options, spool, opening)
         else:
-            opened_files = [_open_or_tell(n, group, options, spool) for n, group in enumerate(groups)]
+            opened_files = [file for _, file in _open_or_tell(range(len(groups)), groups, options, spool)]
         files = [file for file in opened_files if isinstance(file, DumpFile)]
         unreadable = [file for file in opened_files if isinstance(file, UnreadableFile)]
         if unreadable:
@@ -113,13 +113,18 @@ def open_dump(
 
 
 def _open_or_tell(
-    file_id: int, group: dict[str, str], options: ReadOptions, spool: Path
-) -> DumpFile | UnreadableFile:
-    """As ``open_group``; what cannot be opened is reported with all the others."""
-    try:
-        return open_group(file_id, group, options, spool)
-    except InputError as error:
-        return UnreadableFile(tuple(group.values()), error)
+    numbers: Iterable[int], groups: list[dict[str, str]], options: ReadOptions, spool: Path
+) -> OfShare:
+    """As ``open_group`` of each; what cannot be opened is reported with all the others."""
+    opened_files: OfShare = []
+    neighbour = None
+    for number in numbers:
+        try:
+            neighbour = open_group(number, groups[number], options, spool, neighbour)
+            opened_files.append((number, neighbour))
+        except InputError as error:
+            opened_files.append((number, UnreadableFile(tuple(groups[number].values()), error)))
+    return opened_files
 
 
 def _open_in_tasks(
@@ -131,7 +136,7 @@ def _open_in_tasks(
 
     def open_share(task: int) -> OfShare:
         with chdir(working_folder):
-            return [(n, _open_or_tell(n, groups[n], options, spool)) for n in shares[task]]
+            return _open_or_tell(shares[task], groups, options, spool)
 
     return [file for share in opening(len(shares), open_share) for _, file in share]
 
@@ -154,7 +159,7 @@ def _open_apart(
         with ThreadPoolExecutor(_OPENED_AT_ONCE) as threads:
             return list(threads.map(open_number, shares[task]))
 
-    files = {number: _open_or_tell(number, groups[number], options, spool) for number in local}
+    files = dict(_open_or_tell(local, groups, options, spool))
     files |= {number: file for share in opening(len(shares), open_share) for number, file in share}
     return [files[number] for number in sorted(files)]
 

@@ -120,10 +120,19 @@ def _is_plain(file: DumpFile) -> bool:
     return file.container is None and NOTE not in file.notes
 
 
-def open_group(file_id: int, group: dict[str, str], options: ReadOptions, spool: Path) -> DumpFile:
-    """A file, or files that hold keys and values side by side. Raises InputError."""
+def open_group(
+    file_id: int,
+    group: dict[str, str],
+    options: ReadOptions,
+    spool: Path,
+    neighbour: DumpFile | None = None,
+) -> DumpFile:
+    """A file, or files that hold keys and values side by side; ``neighbour`` as in ``recognise``.
+
+    Raises InputError.
+    """
     if "keys" not in group:
-        return _open_file(file_id, group["value"], options, spool)
+        return _open_file(file_id, group["value"], options, spool, neighbour)
     if options.cdc is not None or options.key_fields:
         raise InputError(
             f"{group['keys']}: --cdc and --key-field are for records whose keys were not exported",
@@ -137,7 +146,9 @@ def open_group(file_id: int, group: dict[str, str], options: ReadOptions, spool:
     return replace(file, container=container_of(first.path))
 
 
-def _open_file(file_id: int, path: str, options: ReadOptions, spool: Path) -> DumpFile:
+def _open_file(
+    file_id: int, path: str, options: ReadOptions, spool: Path, neighbour: DumpFile | None = None
+) -> DumpFile:
     try:
         data_path, container = unpack(path, spool)
         if not (size := os.stat(data_path).st_size):  # noqa: PTH116  for every file of ten thousand
@@ -145,7 +156,7 @@ def _open_file(file_id: int, path: str, options: ReadOptions, spool: Path) -> Du
         utf8_path = as_utf8(path, data_path, spool)
         if utf8_path is not None:
             data_path, size = utf8_path, Path(utf8_path).stat().st_size
-        recognised = recognise(path, data_path, options)
+        recognised = recognise(path, data_path, options, neighbour)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
     if recognised.data_bytes is None or utf8_path:

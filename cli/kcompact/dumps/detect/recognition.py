@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import PurePath
+from typing import Any
 
 from kcompact.dumps.avro.avro_container import MAGIC as AVRO_MAGIC
 from kcompact.dumps.avro.avro_layout import recognise_avro
@@ -20,18 +21,21 @@ from kcompact.dumps.detect.candidate import (
 from kcompact.dumps.detect.json_recognition import SAMPLE_RECORDS, recognise_json
 from kcompact.dumps.detect.likely_base64 import likely_base64
 from kcompact.dumps.detect.text_recognition import recognise_text
-from kcompact.dumps.dialects.dialect import ROLES
+from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.overrides import forced
 from kcompact.dumps.json.json_text import ParsedJson
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.output.outputs import split_suffixes
 from kcompact.dumps.parquet.parquet_file import MAGIC as PARQUET_MAGIC
 from kcompact.dumps.parquet.parquet_layout import recognise_parquet
+from kcompact.dumps.records.layout import DumpFile
 from kcompact.dumps.text.delimited_text import begins_with_key
 from kcompact.dumps.text.trailing_lines import TAIL_BYTES, end_of_records
 from kcompact.dumps.writers.csv_writer import COLUMNS
 from kcompact.errors import InputError
 
+_GLANCE_BYTES = 16 << 10
+_TOLD_AT_A_GLANCE = {"json_lines", "csv_lines"}
 _SCHEMA_BYTES = 1 << 10  # within which kcompact's own Avro schema is named
 _REFUSED = {
     b"PARE": ("encrypted Parquet", "decrypt it first, or export as JSON lines, CSV or Avro"),
@@ -47,9 +51,24 @@ _REFUSED = {
 }
 
 
-def recognise(path: str, data_path: str, options: ReadOptions) -> Recognised:
-    """Recognise the plain file at ``data_path``; messages name it ``path``. Raises InputError."""
-    file = candidate(path, data_path)
+def recognise(
+    path: str, data_path: str, options: ReadOptions, neighbour: DumpFile | None = None
+) -> Recognised:
+    """Recognise the plain file at ``data_path``; messages name it ``path``. Raises InputError.
+
+    A file whose first records are written as those of its ``neighbour`` in a dump is taken to go on so, too:
+    a thorough look at each of ten thousand small files would take as long as to read them.
+    """
+    if neighbour is not None and neighbour.layout in _TOLD_AT_A_GLANCE:
+        with suppress(InputError):  # what is wrong with a file is for the thorough look to say
+            glance = _recognised(candidate(path, data_path, _GLANCE_BYTES), options)
+            if _facts(glance) == _facts(neighbour):
+                return glance
+    return _recognised(candidate(path, data_path), options)
+
+
+def _recognised(file: Candidate, options: ReadOptions) -> Recognised:
+    path, data_path = file.path, file.data_path
     options = _for_converted(file, options)
     if file.head.startswith(AVRO_MAGIC):
         return recognise_avro(path, data_path, options)
@@ -74,6 +93,10 @@ def recognise(path: str, data_path: str, options: ReadOptions) -> Recognised:
     lines_text = "a line" if lines == 1 else f"{lines} lines"
     note = f"{lines_text} at the end passed over, in which the tool talks about itself"
     return replace(recognised, data_bytes=data_bytes, notes=(note,))
+
+
+def _facts(file: Recognised | DumpFile) -> tuple[str, Dialect, Any]:
+    return file.layout, file.dialect, file.shape
 
 
 def _refuse_misnamed(file: Candidate) -> None:
