@@ -3,14 +3,15 @@
 They go straight to the driver, beside the rows that go through Spark.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+import pickle
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
 
 import numpy as np
-import orjson
 import pyarrow as pa
 
-from kcompact.dumps.records.layout import Reject, SplitNotes
+from kcompact.dumps.records.layout import SplitNotes
 from kcompact.engine.passes.log_figures import LogFigures, loaded_figures
 from kcompact.engine.passes.offset_runs import NO_RUNS
 from kcompact.engine.passes.rows_by_log import FiguresByBatch
@@ -40,6 +41,9 @@ class LogSummary:
     min_timestamp_ms: int = -1
     max_timestamp_ms: int = -1
     runs: np.ndarray = field(default_factory=NO_RUNS.copy)
+
+
+_figures_of = attrgetter(*(of_log.name for of_log in fields(LogSummary) if of_log.name != "runs"))
 
 
 class SplitSummary:
@@ -91,14 +95,10 @@ def packed(splits: Iterable[SplitSummary], *, with_runs: bool = True) -> bytes:
     """The summaries of a task's splits as bytes (``unpacked``). Runs can be as many as the records."""
     splits = list(splits)
     logs = [log for split in splits for log in split.logs()]
-    rows = [_row(log if with_runs else replace(log, runs=NO_RUNS)) for log in logs]
-    notes = [_notes_row(split) for split in splits]
-    table = pa.Table.from_pylist(rows, schema=_SUMMARY_SCHEMA)
-    table = table.replace_schema_metadata({"notes": orjson.dumps(notes)})
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table)
-    return bytes(sink.getvalue())
+    runs = [log.runs if with_runs else NO_RUNS for log in logs]
+    figures = [(*_figures_of(log), len(of_log)) for log, of_log in zip(logs, runs, strict=True)]
+    notes = {split.split_id: split.notes for split in splits}
+    return pickle.dumps((figures, np.concatenate([NO_RUNS, *runs]), notes))
 
 
 def unpacked(contents: Iterable[bytes]) -> tuple[list[LogSummary], dict[int, SplitNotes]]:
@@ -106,70 +106,15 @@ def unpacked(contents: Iterable[bytes]) -> tuple[list[LogSummary], dict[int, Spl
     logs: list[LogSummary] = []
     notes: dict[int, SplitNotes] = {}
     for content in contents:
-        table = pa.ipc.open_file(content).read_all()
-        logs += _summaries_in(table)
-        notes |= _notes_in(table)
-    for log in logs:
-        notes[log.split_id].logs[log.log_id] = log.topic, log.partition
+        figures, runs, of_splits = pickle.loads(content)  # noqa: S301  pickled by ``packed``
+        start = 0
+        for *of_log, count in figures:
+            logs.append(LogSummary(*[*of_log, runs[start : start + count]]))
+            start += count
+        notes |= of_splits
     return sorted(logs, key=lambda log: log.split_id), dict(sorted(notes.items()))
 
 
 def log_names(summaries: Iterable[LogSummary]) -> set[tuple[str, int]]:
     """Topic and partition of every log with a record."""
     return {(log.topic, log.partition) for log in summaries}
-
-
-def _notes_in(table: pa.Table) -> dict[int, SplitNotes]:
-    rows = orjson.loads(table.schema.metadata[b"notes"])
-    return {row.pop("split_id"): _notes(row) for row in rows}
-
-
-def _summaries_in(table: pa.Table) -> list[LogSummary]:
-    rows = table.drop_columns(_RUN_COLUMNS).to_pylist()
-    starts, ends = (_arrays(table[name]) for name in _RUN_COLUMNS)
-    runs = (np.stack(pair, axis=1) for pair in zip(starts, ends, strict=True))
-    return [LogSummary(**row, runs=of_log) for row, of_log in zip(rows, runs, strict=True)]
-
-
-def _arrays(lists: pa.ChunkedArray) -> Iterator[np.ndarray]:
-    for values in lists:
-        yield values.values.to_numpy()
-
-
-_RUN_COLUMNS = ["run_starts", "run_ends"]
-_SUMMARY_SCHEMA = pa.schema(
-    [
-        ("split_id", pa.int32()),
-        ("log_id", pa.int64()),
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("records", pa.int64()),
-        ("record_bytes", pa.int64()),
-        ("first_offset", pa.int64()),
-        ("last_offset", pa.int64()),
-        ("ascending", pa.bool_()),
-        ("tombstones", pa.int64()),
-        ("null_keys", pa.int64()),
-        ("null_key_offsets", pa.list_(pa.int64())),
-        ("min_timestamp_ms", pa.int64()),
-        ("max_timestamp_ms", pa.int64()),
-        ("run_starts", pa.list_(pa.int64())),
-        ("run_ends", pa.list_(pa.int64())),
-    ]
-)
-
-
-def _row(log: LogSummary) -> dict[str, object]:
-    row = {name: value for name, value in vars(log).items() if name != "runs"}
-    return {**row, "run_starts": log.runs[:, 0], "run_ends": log.runs[:, 1]}
-
-
-def _notes_row(split: SplitSummary) -> dict[str, object]:
-    notes = {name: value for name, value in vars(split.notes).items() if name != "logs"}  # each has its row
-    return {"split_id": split.split_id, **notes, "left_out": sorted(split.notes.left_out)}
-
-
-def _notes(row: dict[str, object]) -> SplitNotes:
-    rejects = [Reject(**reject) for reject in row.pop("rejects")]  # type: ignore[attr-defined]  # see _notes_row
-    left_out = {(topic, partition) for topic, partition in row.pop("left_out")}  # type: ignore[attr-defined]
-    return SplitNotes(rejects=rejects, left_out=left_out, **row)  # type: ignore[arg-type]  # see _notes_row
