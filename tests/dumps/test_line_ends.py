@@ -168,3 +168,12 @@ def test_a_tool_s_last_lines_are_no_records_however_lines_end(text: bytes) -> No
     tool = [n for n in range(behind, len(lines)) if stripped[n]]
     end = sum(map(len, lines[: tool[0]])) if tool else len(text)
     assert end_of_records(text, len(text)) == (end, len(tool))
+
+
+@pytest.mark.parametrize("options", [{}, {"columns": ("topic", "partition", "offset", "key", "value")}])
+def test_lines_that_end_with_cr_alone_are_no_header_without_records(
+    options: Mapping[str, Any], tmp_path: Path
+) -> None:
+    (tmp_path / "d.csv").write_bytes(b"topic,partition,offset,key,value\rt,0,0,a,x\rt,0,1,a,y\r")
+    with pytest.raises(InputError, match=r"d\.csv: lines that end with a carriage return \(CR\) alone"):
+        open_one(tmp_path / "d.csv", **options)

@@ -29,10 +29,16 @@ _DELIMITERS = ",\t;|#^:"
 _WITH_REST = {"text", "console-consumer"}
 _SEPARATORS = "\t|;#, "  # of the console consumer (key.separator); the usual one first
 _KARAPACE_V2 = b"/V2\n"
+_CR_HINT = (
+    "export with line feeds; or, if no key and no value holds a CR, make them line feeds:"
+    " tr '\\r' '\\n' < FILE > NEW"
+)
 
 
 def recognise_text(file: Candidate, options: ReadOptions) -> Recognised:
     """Recognise a file that is neither JSON nor binary. Raises InputError."""
+    if b"\n" not in file.body and b"\r" in file.body.strip():
+        raise InputError(f"{file.path}: lines that end with a carriage return (CR) alone", hint=_CR_HINT)
     if options.columns:
         return _with_columns(file, options)
     if file.body.startswith(_KARAPACE_V2):
