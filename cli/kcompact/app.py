@@ -58,6 +58,7 @@ def _show(help_text: str, failed: bool) -> int:
 def _run(arguments: list[str]) -> int:
     from kcompact.engine.signals import signals_held, stopped_by_signals
 
+    _check_working_folder()
     with stopped_by_signals(), _collecting_rarely():
         with signals_held():  # an exception in the midst of its import would be a segmentation fault
             importlib.import_module("orjson")
@@ -71,6 +72,14 @@ def _run(arguments: list[str]) -> int:
             raise
         sys.stdout.flush()  # while somebody can still say that it fails
     return result if isinstance(result, int) else ExitCode.OK
+
+
+def _check_working_folder() -> None:
+    """Raise InputError where relative paths would be nobody's, and Spark could not start."""
+    try:
+        os.getcwd()  # noqa: PTH109  pathlib takes 10 ms to import
+    except FileNotFoundError as error:
+        raise InputError("the working folder is gone", hint="change to one that is there (cd)") from error
 
 
 def _failed(error: KcompactError) -> int:

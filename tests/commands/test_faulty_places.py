@@ -1,6 +1,7 @@
 """Disks that are full, read-only or limited, inputs that change: a sentence that names which."""
 
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -126,3 +127,33 @@ def test_a_place_that_cannot_be_written_is_found_out_first(
         assert f"{tmp_path}/file" in run.stderr
         assert "Not a directory" in run.stderr
         assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.jsonl", "file"]
+
+
+def test_a_working_folder_that_is_gone_is_named(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = 'rmdir "$1"; shift; exec "$@"'
+    run = subprocess.run(
+        ["sh", "-c", script, "sh", str(gone), sys.executable, "-c", MAIN, "inspect", str(ORDERS)],
+        cwd=gone,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr == "error: the working folder is gone\nhint: change to one that is there (cd)\n"
+
+
+def test_where_too_few_files_may_be_open_for_java_the_hint_says_so(tmp_path: Path) -> None:
+    """Java itself says what it missed, in the last line of a stack trace that is more than a place."""
+    script = 'ulimit -n 64; exec "$@"'
+    run = subprocess.run(
+        ["sh", "-c", script, "sh", sys.executable, "-c", MAIN, "inspect", str(ORDERS)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 2
+    assert re.match(r"error: Spark cannot be started: .*: Caused by: java\.", run.stderr)
+    assert "hint: only 64 files may be open here: raise ulimit -n; --verbose shows" in run.stderr

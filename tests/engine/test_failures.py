@@ -304,6 +304,17 @@ def test_a_java_that_dies_a_moment_after_its_first_error_is_explained(
     assert known.message == "Spark's Java died (signal 9)"
 
 
+def test_too_many_open_files_are_named_with_the_limit_to_raise() -> None:
+    java = "java.io.FileNotFoundException: /tmp/tmpypj95gx7 (Too many open files)"
+    error = Py4JError(
+        f"An error occurred while calling z:org.apache.spark.api.python: {java}\n\tat a.b(C.java)"
+    )
+    known = explain(error, None)
+    assert known is not None
+    assert known.message == "more files would have to be open than may be"
+    assert "ulimit -n" in str(known.hint)
+
+
 @pytest.mark.parametrize("words", ["No space left on device", "Disk quota exceeded"])
 def test_a_full_disk_is_named_where_spark_spills_to(words: str, tmp_path: Path) -> None:
     error = Py4JError(f"Job aborted due to stage failure: java.io.IOException: {words}\n\tat a.b(C.java)")

@@ -22,6 +22,11 @@ _FULL_JDK = (
 
 # words in Spark's text, what to say, what to do
 _KNOWN = (
+    (
+        "Too many open files",
+        "more files would have to be open than may be",
+        "raise ulimit -n, to 1024 or more",
+    ),
     ("OutOfMemoryError", "Spark's Java ran out of memory", _MORE_MEMORY),
     (
         "Python worker exited unexpectedly",

@@ -8,6 +8,7 @@ PySpark, so that a command can launch Java first and import Python's half while 
 
 import atexit
 import os
+import resource
 import struct
 import subprocess
 import sys
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
 
 _GATEWAY_MAIN = "org.apache.spark.api.python.PythonGatewayServer"
+_FEW_FILES = 1024  # open at once; Java alone opens some 300
 _GATEWAY_SECONDS = 120  # a JVM that has not answered by then never will
 _SAID_AFTER_ANY_CAUSE = ("Error: Could not create the Java", "Error: A fatal exception")
 _FINISH_SECONDS = 300  # a cache takes 15 s to write, on a quiet machine
@@ -285,6 +287,11 @@ def _home_for_executors(folder: Path) -> Path:
 
 def _not_started(cause: str, folder: Path) -> EngineError:
     lines = (folder / "spark.log").read_text(errors="replace").strip().splitlines()
-    log = [line for line in lines if not line.startswith(_SAID_AFTER_ANY_CAUSE)]
+    log = [line for line in lines if not line.startswith(_SAID_AFTER_ANY_CAUSE) and not line[:1].isspace()]
     detail = f": {log[-1][:300]}" if log else ""
-    return EngineError(f"Spark cannot be started: {cause}{detail}", hint="--verbose shows Spark's whole log")
+    most_files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    few = (
+        f"only {most_files} files may be open here: raise ulimit -n; " if 0 <= most_files < _FEW_FILES else ""
+    )
+    hint = f"{few}--verbose shows Spark's whole log"
+    return EngineError(f"Spark cannot be started: {cause}{detail}", hint=hint)
