@@ -58,6 +58,28 @@ def test_several_streams_in_a_row_are_one_dump(tmp_path: Path, container: str) -
 
 
 @pytest.mark.parametrize("container", KINDS)
+@pytest.mark.parametrize("place", [0, 1, 3])
+def test_a_second_stream_with_a_damaged_beginning_is_not_passed_over(
+    tmp_path: Path, container: str, place: int
+) -> None:
+    half = LINES.index(b"\n", len(LINES) // 2) + 1
+    second = bytearray(packed(tmp_path / "b", container, LINES[half:]).read_bytes())
+    second[place] ^= 0x55
+    path = packed(tmp_path / "a", container, LINES[:half])
+    path.write_bytes(path.read_bytes() + second)
+    with pytest.raises(InputError, match=f"the {container} archive is (damaged|cut off)"):
+        unpack(str(path), tmp_path)
+
+
+@pytest.mark.parametrize("container", ["gzip", "bzip2", "xz"])
+def test_zeros_behind_an_archive_are_padding(tmp_path: Path, container: str) -> None:
+    path = packed(tmp_path / "a", container, LINES)
+    path.write_bytes(path.read_bytes() + bytes(3 << 20))
+    plain_path, _ = unpack(str(path), tmp_path)
+    assert Path(plain_path).read_bytes() == LINES
+
+
+@pytest.mark.parametrize("container", KINDS)
 def test_cut_archives_are_refused(tmp_path: Path, container: str) -> None:
     path = packed(tmp_path / "dump", container, random.Random(1).randbytes(3000))
     data = path.read_bytes()

@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 import lz4.frame
 
 from kcompact.dumps.files.copying import first_bytes
+from kcompact.dumps.files.members import Members
 from kcompact.dumps.files.origin import place_in
 from kcompact.errors import InputError, OutputError
 from kcompact.storage import disk
@@ -56,7 +57,7 @@ CONTAINERS = {
     "bzip2": Container(
         magic=b"BZh",
         suffixes=(".bz2",),
-        read=bz2.BZ2File,
+        read=partial(Members, new_stream=bz2.BZ2Decompressor),
         write=partial(bz2.BZ2File, mode="wb"),
         errors=(EOFError, ValueError),
     ),
@@ -70,7 +71,7 @@ CONTAINERS = {
     "xz": Container(
         magic=b"\xfd7zXZ\0",
         suffixes=(".xz",),
-        read=lzma.LZMAFile,
+        read=partial(Members, new_stream=lzma.LZMADecompressor),
         write=partial(lzma.LZMAFile, mode="wb"),
         errors=(EOFError, lzma.LZMAError),
     ),
