@@ -120,7 +120,8 @@ def test_a_signal_after_the_work_disturbs_nothing(tmp_path: Path, number: signal
     code, _out, err = finish(process)
     assert code in (0, 130)
     assert err == ""
-    assert wait_until(lambda: is_clean(tmp_path), seconds=0.5), processes_of(tmp_path)
+    # Java may have to remove the folder, and be at its end itself, on a machine with other work.
+    assert wait_until(lambda: is_clean(tmp_path), seconds=SECONDS), processes_of(tmp_path)
 
 
 _HELD = """

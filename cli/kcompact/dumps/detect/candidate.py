@@ -64,11 +64,14 @@ class Candidate:
             return source.read()
 
 
-def candidate(path: str, data_path: str, head_bytes: int = HEAD_BYTES) -> Candidate:
-    """Read the first bytes of the plain file at ``data_path``, if need be up to its first line end."""
+def candidate(path: str, data_path: str, most_bytes: int | None = None) -> Candidate:
+    """Read the beginning of the plain file at ``data_path``, if need be up to its first line end.
+
+    ``most_bytes``: None for HEAD_BYTES.
+    """
     with Path(data_path).open("rb") as source:
         data_bytes = os.fstat(source.fileno()).st_size
-        head = source.read(min(head_bytes, data_bytes))
+        head = source.read(min(most_bytes or HEAD_BYTES, data_bytes))
         while b"\n" not in head and len(head) < LONGEST_HEAD_BYTES and (more := source.read(len(head))):
             head += more
     start = len(UTF8_BOM) if head.startswith(UTF8_BOM) else 0
