@@ -544,16 +544,17 @@ def test_whole_decimals_are_numbers(tmp_path: Path, width: pa.DataType) -> None:
 
 
 def test_rows_behind_one_that_the_reader_judges_are_read_once(tmp_path: Path) -> None:
-    """One that names no partition is of partition 0; rows of batches before it stay as they are."""
+    """One that names no partition is refused; rows of batches before it stay as they are."""
     rows = {"topic": ["t"] * 40_000, "key": [b"k"] * 40_000, "value": [b"v"] * 40_000}
     partitions = [None if number == 30_000 else 0 for number in range(40_000)]
     numbers = {"partition": pa.array(partitions, pa.int32()), "offset": range(40_000)}
     parquet.write_table(pa.table({**rows, **numbers}), tmp_path / "d.parquet", row_group_size=40_000)
     with open_one(tmp_path / "d.parquet") as dump:
         table, notes = index_all(dump)
-        check_notes(dump, {split.split_id: split for split in dump.splits(ONE_SPLIT)}, notes)
-    assert table["offset"].to_pylist() == table["position"].to_pylist() == list(range(40_000))
-    assert [note.fields_seen["record"] for note in notes.values()] == [40_000]
+        with pytest.raises(InputError, match="row group 0, row 30000: no partition in the record"):
+            check_notes(dump, {split.split_id: split for split in dump.splits(ONE_SPLIT)}, notes)
+    assert table["offset"].to_pylist() == table["position"].to_pylist() == list(range(30_000))
+    assert [note.fields_seen["record"] for note in notes.values()] == [30_001]
 
 
 def test_a_row_group_is_copied_some_bytes_at_a_time(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pytest
 from hostile_values import spelt_in_cells, spelt_in_json
 from hypothesis import HealthCheck, given, settings
@@ -109,6 +110,9 @@ def read_every_way(path: Path, options: dict[str, Any]) -> list[Record] | None:
         ("partition", '"²"', "'²' is not a partition"),
         ("timestamp", '"²"', "'²' is not a timestamp"),
         ("timestamp", '"' + "9" * 5_000 + '"', "is not a timestamp"),
+        ("topic", "null", "no topic in the record"),
+        ("partition", "null", "no partition in the record"),
+        ("offset", "null", "no offset in the record"),
         ("topic", '"\\ud800"', "is not the name of a topic"),
         ("topic", "[" * 900 + "]" * 900, "is not the name of a topic"),
         ("headers", '{"\\ud800":"v"}', "headers cannot be read"),
@@ -147,6 +151,27 @@ def test_a_bad_record_is_named_with_its_line(tmp_path: Path, field: str, spelt: 
     assert refused.value.message.startswith(f"{path}:2: ")
     assert reason in refused.value.message
     assert refused.value.hint
+
+
+@pytest.mark.parametrize("layout", ["csv", "avro"])
+def test_a_record_without_a_partition_is_refused(tmp_path: Path, layout: str) -> None:
+    """Where others name one: taken for partition 0, it might supersede what it was never newer than."""
+    names = ("topic", "partition", "offset", "timestamp", "key", "value")
+    cells = [("t", partition, 7, 1, "k", "v") for partition in (0, 1, None)]
+    records = [dict(zip(names, row, strict=True)) for row in cells]
+    path = tmp_path / f"dump.{layout}"
+    with path.open("wb") as out:
+        if layout == "csv":
+            rows = [list(names), *([*record.values()] for record in records)]
+            out.writelines(f"{','.join('' if c is None else str(c) for c in row)}\n".encode() for row in rows)
+        else:
+            kinds = ("string", ["null", "int"], "long", "long", "string", "string")
+            fields = [{"name": name, "type": kind} for name, kind in zip(names, kinds, strict=True)]
+            fastavro.writer(out, {"type": "record", "name": "r", "fields": fields}, records)
+    with open_one(path) as dump:
+        _, notes = index_all(dump)
+        with pytest.raises(InputError, match="no partition in the record"):
+            check_notes(dump, {split.split_id: split for split in dump.splits(ONE_SPLIT)}, notes)
 
 
 @TORTURED

@@ -153,9 +153,13 @@ class ScannedRows:
         return log_ids
 
     def _partitions(self) -> np.ndarray:
+        """The partition of each row. Raises Misfit where a row names none, and the file neither."""
         partitions = self[c.PARTITION]
-        default = 0 if self._file.partition is None else self._file.partition
-        return np.where(partitions < 0, default, partitions)
+        if self._file.partition is not None:
+            return np.where(partitions < 0, self._file.partition, partitions)
+        if partitions.min(initial=0) < 0:
+            raise Misfit
+        return partitions
 
     def _log_id(self, topic: int, partition: int) -> int:
         """Raises Misfit for a topic that is no text."""

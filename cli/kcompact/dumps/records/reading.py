@@ -48,7 +48,7 @@ class FieldRules:
         self.notes = notes
         self._counts_keys = keys_of_values or not self.dialect.key_fields  # else nobody asks for them
         self.topic = file.topic
-        self.partition = 0 if file.partition is None else file.partition
+        self.partition = file.partition
         self._decoders = {
             "key": ENCODINGS[self.dialect.key_encoding],
             "value": ENCODINGS[self.dialect.value_encoding],
@@ -95,8 +95,13 @@ class FieldRules:
         return topic
 
     def to_partition(self, raw: Any) -> int:
-        """The partition a record names, else the file's, else 0."""
+        """The partition a record names, else the file's."""
         if raw is MISSING or raw is None:
+            if self.partition is None:
+                raise UnreadableError(
+                    f"no {self.dialect.partition or 'partition'} in the record",
+                    "name the field with --fields partition=FIELD, if it has another name here",
+                )
             return self.partition
         return _whole_number(raw, "partition", INT_MAX)
 
