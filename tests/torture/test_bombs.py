@@ -19,7 +19,7 @@ from kcompact.dumps.avro.avro_container import encode_long
 LONGEST_SECONDS = 60
 MOST_MEMORY_MB = 1_500  # of one process, with its libraries
 READ_ALONE = """
-import json, resource, sys
+import json, re, resource, sys
 sys.path.insert(0, sys.argv[1])
 from dump_pipeline import index_all, open_one
 from kcompact.dumps.note_checks import check_notes
@@ -31,7 +31,10 @@ try:
         said = f"{rows.num_rows} rows"
 except InputError as refused:
     said = refused.message
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1024 if sys.platform == "linux" else 1 << 20)
+if sys.platform == "linux":  # where ru_maxrss begins with the peak of the process that started this one
+    peak = int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1]) >> 10
+else:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 20
 print(json.dumps([said, peak]))
 """
 
