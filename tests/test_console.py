@@ -40,6 +40,14 @@ def test_a_stream_that_is_closed_is_named(closed: str, line: str, complaint: str
     assert (run.returncode, run.stderr.partition("\n")[0]) == (2, complaint)
 
 
+@pytest.mark.parametrize("columns", ["0", "-5", "x", "\u00b2", "9" * 30])
+def test_whatever_width_the_environment_claims_all_is_said(columns: str) -> None:
+    """Some shells, containers and terminals without a size leave a COLUMNS of 0."""
+    line, environ = [*KCOMPACT, "inspect", "no-such-dump"], os.environ | {"COLUMNS": columns}
+    run = subprocess.run(line, capture_output=True, text=True, env=environ, check=False)
+    assert (run.returncode, run.stderr) == (2, "error: no-such-dump: no such file or folder\n")
+
+
 @pytest.mark.spark
 def test_no_file_of_a_run_takes_the_number_of_a_closed_output(tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"

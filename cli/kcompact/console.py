@@ -1,11 +1,13 @@
 """The two consoles: results go to stdout, everything else to stderr."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from rich.console import Console
 from rich.text import Text
 
+from kcompact.digits import whole_number
 from kcompact.printable import terminal_lines
 
 _STYLES = {
@@ -25,9 +27,20 @@ class _OurConsole(Console):
         raise BrokenPipeError
 
 
-stdout = _OurConsole(highlight=False, soft_wrap=True)
-stderr = _OurConsole(stderr=True, highlight=False, soft_wrap=True)
-_alarm = _OurConsole(stderr=True, highlight=False, soft_wrap=True)  # heard in spite of --quiet
+def _environment() -> Mapping[str, str]:
+    """The environment without a ``COLUMNS`` that is no width: into one of 0, rich prints nothing at all."""
+    if (whole_number(os.environ.get("COLUMNS", "1")) or 0) > 0:
+        return os.environ
+    return {name: text for name, text in os.environ.items() if name != "COLUMNS"}
+
+
+def _console(*, is_stderr: bool) -> _OurConsole:
+    return _OurConsole(stderr=is_stderr, highlight=False, soft_wrap=True, _environ=_environment())
+
+
+stdout = _console(is_stderr=False)
+stderr = _console(is_stderr=True)
+_alarm = _console(is_stderr=True)  # heard in spite of --quiet
 
 
 @contextmanager

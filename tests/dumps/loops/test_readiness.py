@@ -1,5 +1,6 @@
 """Compiled code: made once, kept where nobody else can write, used only as it was written."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kcompact.commands import starting
-from kcompact.dumps.loops import readiness
+from kcompact.dumps.loops import compiled_code, readiness
 from kcompact.options.run_options import RunOptions
 
 LINE = '{"topic":"t","partition":0,"offset":0,"tstype":"create","ts":1,"key":"k","payload":"v"}\n'
@@ -55,6 +56,36 @@ def test_compiled_code_is_kept_for_the_next_run_and_thrown_away_when_damaged(tmp
     assert bytes(code) != compiled_files(tmp_path)[0].read_bytes()
 
 
+def test_where_the_home_cannot_be_written_loops_are_kept_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A container without a writable home still gets compiled loops."""
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", "/proc/nobody")
+    monkeypatch.setenv(compiled_code.RUN_FOLDER, str(tmp_path))
+    assert compiled_code.folder_of("json_lines").parent == tmp_path / "loops"
+
+
+def test_a_cache_that_can_only_be_read_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in an image with a prepared cache, mounted to be read only."""
+    tmp_path.chmod(0o700)
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = compiled_code.folder_of("json_lines")
+    folder.mkdir(mode=0o700)
+    (folder / "seal.json").write_text("{}")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(compiled_code, "make_private", refuse)
+    monkeypatch.setattr(os, "utime", refuse)
+    assert compiled_code.folder_of("json_lines") == folder
+    assert compiled_code.is_sealed(folder)
+    assert compiled_code.folder_of("csv").parent != folder.parent
+
+
 def test_without_numba_the_reference_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readiness.importlib.util, "find_spec", lambda _: None)
     assert not readiness.is_numba_installed()
@@ -89,7 +120,7 @@ sys.path[:0] = [{str(tmp_path)!r}, *{sys.path!r}]
 from pathlib import Path
 from dump_pipeline import index_all, open_one
 from kcompact.dumps.note_checks import check_notes
-from kcompact.dumps.loops import readiness
+from kcompact.dumps.loops import compiled_code, readiness
 readiness.SMALLEST_DUMP_BYTES["json_lines"] = readiness.WORTH_COMPILING_BYTES = 0
 assert not readiness.load_loops("json_lines")
 dump = open_one(Path({str(path)!r}))
@@ -111,7 +142,7 @@ import sys
 sys.path[:0] = {sys.path!r}
 from pathlib import Path
 from dump_pipeline import index_all, open_one
-from kcompact.dumps.loops import readiness
+from kcompact.dumps.loops import compiled_code, readiness
 readiness.SMALLEST_DUMP_BYTES["json_lines"] = 0
 assert index_all(open_one(Path({str(path)!r})))[0].num_rows == 1
 assert "numba" not in sys.modules

@@ -102,8 +102,29 @@ def _kept_in(config: Any, folder: Path) -> Iterator[None]:
 
 
 def folder_of(layout: str) -> Path:
-    """Where the compiled code for a layout is kept, or will be."""
-    return _root() / f"{layout}-{_digest()}"
+    """Where the compiled code for a layout is kept, or will be.
+
+    In the user's cache; on a build machine, without a home, or where nothing can be written there, in the
+    run's folder or one of the machine's.
+    """
+    name = f"{layout}-{_digest()}"
+    user = user_cache_folder()
+    if user is not None and may_keep_caches():
+        folder = user / "loops" / name
+        if (folder / _SEAL).exists() or _can_be_written(folder.parent):
+            return folder
+    run = os.environ.get(RUN_FOLDER)
+    root = Path(run, "loops") if run else Path(tempfile.gettempdir(), f"kcompact-loops-{os.geteuid()}")
+    return root / name
+
+
+def _can_be_written(folder: Path) -> bool:
+    """Whether the folder is there, or can be made: not in an image that is mounted to be read only."""
+    try:
+        make_private(folder)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK)
 
 
 @cache
@@ -133,15 +154,6 @@ def _processor() -> list[str]:
     return facts
 
 
-def _root() -> Path:
-    """The user's cache; on a build machine, or without a home, the run's folder or one of the machine's."""
-    user = user_cache_folder()
-    if user is not None and may_keep_caches():
-        return user / "loops"
-    run = os.environ.get(RUN_FOLDER)
-    return Path(run, "loops") if run else Path(tempfile.gettempdir(), f"kcompact-loops-{os.geteuid()}")
-
-
 def _seal(folder: Path) -> None:
     (folder / _SEAL).write_text(json.dumps(_checksums(folder)))
 
@@ -155,7 +167,8 @@ def is_sealed(folder: Path) -> bool:
         with opened_private(seal) as file:
             sealed: bool = json.loads(file.read(_LONGEST_SEAL)) == _checksums(folder)
         if sealed:
-            os.utime(seal)  # when it was last used
+            with suppress(OSError):  # a cache that can only be read
+                os.utime(seal)  # when it was last used
     except (OSError, ValueError, RecursionError):
         return False
     return sealed
