@@ -6,7 +6,7 @@ from avro_files import PLAIN, TRIVADIS, read_rows, write_avro
 from dump_pipeline import copied, index_all, planned
 from kcompact.dumps.dump import Dump, open_dump
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.output.joining import joined
+from kcompact.dumps.output.assemble import joined
 from kcompact.dumps.records.record import Record
 from kcompact.errors import OutputError
 

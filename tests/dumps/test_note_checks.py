@@ -5,7 +5,7 @@ import pytest
 
 from dump_pipeline import index_all, open_one
 from kcompact.dumps.note_checks import check_notes, refuse_doubts
-from kcompact.dumps.writers.csv_writer import COLUMNS
+from kcompact.dumps.writers.text_writers import COLUMNS
 from kcompact.errors import InputError
 
 LINE = '{"topic":"t","partition":0,"offset":%d,"key":"k","payload":"v"}\n'

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from kcompact.dumps.describing import DialectRow, dialect_rows
-from kcompact.dumps.dialects import dialect_evidence as evidence
+from kcompact.dumps.dialects import dialect_table
 
 README = Path(__file__).parents[2] / "README.md"
 ALL_JSON = "JSON lines, JSON objects one after another, JSON array"
@@ -21,5 +21,5 @@ def test_readme_lists_every_dialect() -> None:
 
 
 def test_what_is_said_to_be_held_against_something_is_a_row_of_the_table() -> None:
-    named = {*evidence._FILES.split(), *evidence._SOURCES.split()}
+    named = {*dialect_table._FILES.split(), *dialect_table._SOURCES.split()}
     assert named <= {row.name for row in dialect_rows()}

@@ -13,11 +13,10 @@ from kcompact.dumps.dump import open_dump
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.note_checks import check_notes
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.output.joining import joined
+from kcompact.dumps.output.assemble import joined
 from kcompact.dumps.records.layout import Chosen
 from kcompact.dumps.records.record import EXTRA_FIELDS, Record, content_hash
-from kcompact.dumps.writers.conversion_notes import conversion_notes
-from kcompact.dumps.writers.converting import copier_for
+from kcompact.dumps.writers.converting import conversion_notes, copier_for
 from kcompact.dumps.writers.targets import with_writers
 from kcompact.errors import InputError, OutputError
 

@@ -11,12 +11,10 @@ from kcompact.dumps.dump import Dump, open_dump
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.note_checks import check_notes
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.output.assemble import Fragment, assemble
-from kcompact.dumps.output.joining import joined
+from kcompact.dumps.output.assemble import Fragment, assemble, joined
 from kcompact.dumps.records.layout import Chosen
 from kcompact.dumps.records.record import Record
-from kcompact.dumps.writers.conversion_notes import conversion_notes
-from kcompact.dumps.writers.converting import Copier, copier_for
+from kcompact.dumps.writers.converting import Copier, conversion_notes, copier_for
 from kcompact.dumps.writers.targets import (
     TARGETS,
     check_one_log,

@@ -10,8 +10,8 @@ import pyarrow as pa
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.loops import readiness
 from kcompact.dumps.loops.line_loop import LineLoop, Reference, Scanner
-from kcompact.dumps.records.contents import CONTENT_EXTRA
 from kcompact.dumps.records.framed import FramedLayout
+from kcompact.dumps.records.indexing import CONTENT_EXTRA
 from kcompact.dumps.records.layout import DumpFile, Split, SplitNotes, SplitToIndex
 from kcompact.dumps.records.record import INDEX_SCHEMA, index_schema
 from siphash import SECRET

@@ -23,12 +23,11 @@ from kcompact.compact.request import Compacted, Renderings, Request
 from kcompact.console import note, say, stderr, stdout
 from kcompact.dumps.describing import describe, serial_notes
 from kcompact.dumps.dump import Dump
-from kcompact.dumps.output.joining import joined, order_notes
+from kcompact.dumps.output.assemble import joined, order_notes
 from kcompact.dumps.output.outputs import OutputChoice, OutputNames, OutputPlan, name_outputs
 from kcompact.dumps.output.stored_output import check_state_apart
 from kcompact.dumps.output.workplace import Workplace
-from kcompact.dumps.writers.conversion_notes import conversion_notes
-from kcompact.dumps.writers.converting import Copier, copier_for
+from kcompact.dumps.writers.converting import Copier, conversion_notes, copier_for
 from kcompact.dumps.writers.targets import check_one_log, with_writers, workplace
 from kcompact.errors import ExitCode, PolicyError
 from kcompact.options.compact_options import CleaningOptions, parse_rounds

@@ -3,10 +3,9 @@
 from collections import defaultdict
 from dataclasses import dataclass
 
-from kcompact.dumps.dialects.columns import AVRO, PARQUET
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
-from kcompact.dumps.dialects.dialect_evidence import held_against
-from kcompact.dumps.dialects.dialect_table import DIALECTS
+from kcompact.dumps.dialects.dialect_table import DIALECTS, held_against
+from kcompact.dumps.dialects.envelope import AVRO, PARQUET
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.paired.side_files import CONFLUENT
 from kcompact.dumps.records.layout import DumpFile

@@ -1,9 +1,7 @@
 """The registry of layouts: one line per way in which a file holds records."""
 
 from kcompact.dumps.avro.avro_layout import Avro
-from kcompact.dumps.json.json_array import JsonArray
-from kcompact.dumps.json.json_lines import JsonLines
-from kcompact.dumps.json.json_objects import JsonObjects
+from kcompact.dumps.json.json_layouts import JsonArray, JsonLines, JsonObjects
 from kcompact.dumps.json.json_wrapper import JsonWrapper
 from kcompact.dumps.paired.side_files import SideFiles
 from kcompact.dumps.parquet.parquet_layout import Parquet

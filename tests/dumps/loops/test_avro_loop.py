@@ -24,7 +24,7 @@ from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.loops import columns
 from kcompact.dumps.loops.avro.block_loop import BlockLoop, Cursor
 from kcompact.dumps.loops.readiness import load_loops
-from kcompact.dumps.records.contents import CONTENT_EXTRA
+from kcompact.dumps.records.indexing import CONTENT_EXTRA
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, SplitToIndex
 from kcompact.dumps.records.record import Record
 from loop_parity import some_of, whole

@@ -9,7 +9,7 @@ import pytest
 
 from dump_pipeline import index_all, open_one
 from kcompact.dumps.loops import readiness, windows
-from kcompact.dumps.records.contents import CONTENT_EXTRA
+from kcompact.dumps.records.indexing import CONTENT_EXTRA
 from kcompact.dumps.text import csv_lines
 from kcompact.errors import InputError
 

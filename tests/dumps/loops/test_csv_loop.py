@@ -13,7 +13,7 @@ from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.loops import windows
 from kcompact.dumps.loops.csv.csv_scanner import scanner_for
 from kcompact.dumps.loops.readiness import load_loops
-from kcompact.dumps.records.contents import CONTENT_EXTRA
+from kcompact.dumps.records.indexing import CONTENT_EXTRA
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, SplitToIndex
 from kcompact.dumps.text.csv_reader import CsvShape
 from loop_parity import assert_same, assert_same_together, read_by_loop_alone

@@ -16,8 +16,8 @@ from kcompact.dumps.files.small_files import read_together
 from kcompact.dumps.loops import windows
 from kcompact.dumps.loops.readiness import load_loops
 from kcompact.dumps.loops.value_columns import KIND_EXTRA
-from kcompact.dumps.records.contents import CONTENT_EXTRA
 from kcompact.dumps.records.framed import TextShape
+from kcompact.dumps.records.indexing import CONTENT_EXTRA
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.dumps.records.record import VALUE_WORD_NULL
 from loop_parity import assert_same, assert_same_together, assert_same_with, read_by_loop_alone, whole

@@ -26,13 +26,11 @@ from kcompact.dumps.avro.avro_container import (
     read_header,
     unpack,
 )
-from kcompact.dumps.avro.avro_dialect import avro_dialect, columns_of
-from kcompact.dumps.avro.avro_reader import AvroReader
-from kcompact.dumps.avro.avro_records import DAMAGE, Datum, RecordReader
-from kcompact.dumps.avro.avro_schema import wire_schema
+from kcompact.dumps.avro.avro_reader import DAMAGE, AvroReader, Datum, RecordReader
+from kcompact.dumps.avro.avro_schema import avro_dialect, columns_of, wire_schema
 from kcompact.dumps.detect.candidate import Recognised
 from kcompact.dumps.detect.event_proposals import check_events, parsed_values
-from kcompact.dumps.dialects.columns import AVRO, value_place
+from kcompact.dumps.dialects.envelope import AVRO, value_place
 from kcompact.dumps.loops.avro.block_loop import BlockLoop, Cursor
 from kcompact.dumps.loops.readiness import scanner_of
 from kcompact.dumps.options import ReadOptions

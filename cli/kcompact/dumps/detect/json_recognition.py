@@ -20,7 +20,7 @@ from kcompact.dumps.detect.candidate import (
     lines_in,
 )
 from kcompact.dumps.detect.choosing import choose_dialect
-from kcompact.dumps.json.json_array import array_texts
+from kcompact.dumps.json.json_layouts import array_texts
 from kcompact.dumps.json.json_reader import why_not_json
 from kcompact.dumps.json.json_scan import CLOSE, OPEN, end_of_first, items_of
 from kcompact.dumps.json.json_text import ParsedJson, end_of_value

@@ -31,7 +31,7 @@ from kcompact.dumps.parquet.parquet_layout import recognise_parquet
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.dumps.text.delimited_text import begins_with_key
 from kcompact.dumps.text.trailing_lines import TAIL_BYTES, end_of_records
-from kcompact.dumps.writers.csv_writer import COLUMNS
+from kcompact.dumps.writers.text_writers import COLUMNS
 from kcompact.errors import InputError
 
 _GLANCE_BYTES = 16 << 10

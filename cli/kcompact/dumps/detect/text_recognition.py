@@ -15,13 +15,17 @@ from kcompact.dumps.dialects.overrides import forced, with_options
 from kcompact.dumps.dialects.paths import unescaped
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.shown import name_list
-from kcompact.dumps.text.console_consumer import labelled_columns
-from kcompact.dumps.text.csv_reader import CsvShape
-from kcompact.dumps.text.csv_text import BadCsvError, cells_of, first_cells
-from kcompact.dumps.text.delimited_text import columns_to_type, glued, is_glued, key_value_delimiter
+from kcompact.dumps.text.csv_reader import BadCsvError, CsvShape, cells_of, first_cells
+from kcompact.dumps.text.delimited_text import (
+    columns_to_type,
+    glued,
+    is_glued,
+    key_value_delimiter,
+    labelled_columns,
+)
 from kcompact.dumps.text.dump_log import dump_log_facts, holds_no_record, sections_of
 from kcompact.dumps.text.lines import newline_of
-from kcompact.dumps.writers.csv_writer import COLUMNS
+from kcompact.dumps.writers.text_writers import COLUMNS
 from kcompact.errors import InputError
 
 _SAMPLE_ROWS = 200

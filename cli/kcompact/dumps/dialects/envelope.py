@@ -1,10 +1,13 @@
-"""Envelopes of tools that are in no table: found by the names that tools give the parts of a record."""
+"""Which fields or columns are the parts of a record: by their names alone, where no table knows the tool."""
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from kcompact.dumps.dialects.dialect import CSV_DOUBTS, Dialect
+from kcompact.dumps.dialects.dialect import CSV_DOUBTS, ROLES, Dialect
+from kcompact.dumps.dialects.overrides import with_dotted_names, with_options
 from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.shown import name_list
@@ -104,3 +107,113 @@ def _likely_offset(field_names: set[str]) -> tuple[str, ...]:
         return ()
     option = f"--fields {shlex.quote(f'offset={likely[0]}')}"
     return (f"the field {name_list(likely)} is not taken for the offset: if it is, {option}",)
+
+
+def _rows(name: str, spark: str, plain: str) -> dict[str, Dialect]:
+    """The dialects of a format, by name, in the order in which they are tried."""
+    layout = name.lower()
+    row = partial(Dialect, layouts=(layout,), byte_exact=True)
+    rows = (
+        row(name=f"spark-{layout}", tool=spark),
+        row(name=f"aiven-{layout}", tool=f"Aiven's sinks, {name}", timestamp_unit="ms"),
+        row(name=f"lenses-{layout}", tool=f"Lenses' sinks, {name}", timestamp_unit="ms"),
+        row(name=layout, tool=plain, sure=False),
+    )
+    return {dialect.name: dialect for dialect in rows}
+
+
+AVRO = _rows("Avro", "Spark's Avro writer", "Avro container with the plain envelope")
+PARQUET = _rows(
+    "Parquet", "Spark's Kafka source written as Parquet", "Parquet with the plain envelope's columns"
+)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of the file at ``path``: dotted paths, two records deep, the outer ones first."""
+
+    path: str
+    layout: str  # "avro" or "parquet"
+    names: Sequence[str]
+    holds: Callable[[str], bool]  # whether there is a column at a path, however deep
+
+    @property
+    def format(self) -> str:
+        """The layout as messages call it."""
+        return self.layout.capitalize()
+
+    def find(self, aliases: tuple[str, ...]) -> str | None:
+        """The column that has one of the names, the first of them that occurs."""
+        by_plain = {plain_name(name): name for name in reversed(self.names)}
+        return next((by_plain[alias] for alias in aliases if alias in by_plain), None)
+
+
+def value_place(columns: Columns, options: ReadOptions) -> str:
+    """The column of the values; ``""`` where a record is a row as a whole."""
+    value = options.fields.get("value") or columns.find(ALIASES["value"])
+    has_offset = "offset" in options.fields or columns.find(ALIASES["offset"]) is not None
+    return value if value is not None and has_offset else ""
+
+
+def column_dialect(
+    columns: Columns, base: Dialect, options: ReadOptions, *, key_is_column: bool = False
+) -> Dialect:
+    """``base`` with the columns as its roles, and the user's options. Raises InputError.
+
+    ``--key-field`` names fields of the value, which has its records' columns itself where there is no other
+    (``""``); with ``key_is_column`` a single one is a column like others.
+    """
+    options = with_dotted_names(options, columns.names)
+    named = fields_by_role(columns.names)
+    places: dict[str, Any] = {role: names[0] if names else None for role, names in named.items()}
+    if (options.key_fields or options.cdc) and not value_place(columns, options):
+        places = dict.fromkeys(places) | {"value": ""}
+    refuse_choices(columns.path, places, named, options)
+    single = options.key_fields[0] if len(options.key_fields) == 1 and options.cdc is None else None
+    if single and key_is_column:
+        column = ".".join(filter(None, (places["value"], single)))
+        if columns.holds(column):
+            places["key"] = column
+            options = replace(options, key_fields=())
+    dialect = with_options(replace(base, **places), options)
+    _check(columns, dialect)
+    return dialect
+
+
+def written_by(columns: Columns, options: ReadOptions, *, spark: bool, aiven: bool) -> Dialect:
+    """The dialect that ``--dialect`` names, else that of the tool whose marks the file has.
+
+    Raises InputError where ``--dialect`` names one of another format.
+    """
+    dialects = AVRO if columns.layout == "avro" else PARQUET
+    if options.dialect is not None and options.dialect not in dialects:
+        raise InputError(
+            f"{columns.path}: --dialect {options.dialect} is not one of {columns.format} files",
+            hint=f"for {columns.format}: {', '.join(dialects)}",
+        )
+    lenses = {"metadata.topic", "metadata.offset"} <= set(columns.names)
+    tools = {"spark-": spark, "aiven-": aiven and "topic" not in columns.names, "lenses-": lenses, "": True}
+    marked = next(tool for tool, is_it in tools.items() if is_it)
+    return dialects[options.dialect or f"{marked}{columns.layout}"]
+
+
+def _check(columns: Columns, dialect: Dialect) -> None:
+    """Refuse schemas whose records have no key or no value, but for Lenses' files of tombstones."""
+    path, format_ = columns.path, columns.format
+    fields = f"(fields: {name_list([name for name in columns.names if '.' not in name])})"
+    for role in ROLES:
+        dotted = getattr(dialect, role)
+        if dotted and not columns.holds(dotted):
+            raise InputError(f"{path}: no field {dotted!r} in the {format_} schema {fields}")
+    if dialect.name == f"lenses-{columns.layout}" and (dialect.key or dialect.value):
+        return
+    if dialect.key is None and not dialect.key_fields:
+        raise InputError(
+            f"{path}: no field of the {format_} records is the key {fields}",
+            hint="name it with --fields key=FIELD, or --key-field FIELD for a field of the value",
+        )
+    if dialect.value is None:
+        raise InputError(
+            f"{path}: no field of the {format_} records is the value {fields}",
+            hint="name it with --fields value=FIELD; without values nobody can tell a tombstone",
+        )

@@ -1,6 +1,10 @@
-r"""Dotted paths to members of JSON objects: ``payload.body``; a dot of a name itself is ``\.``."""
+"""Dotted paths to members of JSON objects, and the fields beside the parts of a record."""
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from kcompact.dumps.dialects.dialect import ROLES, Dialect
 
 Path = tuple[str, ...]
 _BETWEEN = re.compile(r"(?<!\\)\.")
@@ -19,3 +23,58 @@ def escaped(name: str) -> str:
 def unescaped(name: str) -> str:
     """A name as it is, written so in a path."""
     return name.replace(r"\.", ".")
+
+
+_COMPANIONS = ("error", "marker", "base64", "size")
+
+Places = dict[str, "Places | None"]
+"""Members that are read, by name: None for one that is read as a whole, else those within it."""
+
+
+def fields_read(dialect: Dialect) -> list[str]:
+    """The dotted paths of all fields that make up a record; "" for the record as a whole."""
+    companions = [f"{role}_{name}" for role in ("key", "value") for name in _COMPANIONS]
+    roles = [role for role in (*ROLES, *companions) if role != "key" or not _is_replaced(dialect)]
+    return [place for role in roles if (place := getattr(dialect, role)) is not None]
+
+
+def _is_replaced(dialect: Dialect) -> bool:
+    """Whether the record's own key gives way to a field of the value."""
+    return bool(dialect.key_fields) and dialect.cdc is None
+
+
+def places_of(paths: Iterable[tuple[str, ...]]) -> Places | None:
+    """The members at these paths; None: one of them is the record as a whole."""
+    places: Places = {}
+    for path in paths:
+        if not path:
+            return None
+        at: Places | None = places
+        for name in path[:-1]:
+            at = None if at is None else at.setdefault(name, {})
+        if at is not None:
+            at[path[-1]] = None
+    return places
+
+
+def members_beside(row: Mapping[str, Any], read: Places | None, above: str = "") -> Iterator[str]:
+    """Dotted paths of an object's members that are not read, and say something."""
+    if read is None:
+        return
+    for name, value in row.items():
+        if name not in read:
+            if value is not None:
+                yield above + escaped(name)
+        elif isinstance(value, dict):
+            yield from members_beside(value, read[name], f"{above}{escaped(name)}.")
+
+
+def columns_beside(names: Iterable[str], dialect: Dialect) -> list[str]:
+    """Those of a schema's columns that are not read; names are dotted paths, the outer ones first."""
+    read, beside = fields_read(dialect), list[str]()
+    for name in names:
+        within = any(name.startswith(f"{outer}.") for outer in (*read, *beside))
+        holds = any(place.startswith(f"{name}.") for place in read)
+        if "" not in read and name not in read and not within and not holds:
+            beside.append(name)
+    return beside

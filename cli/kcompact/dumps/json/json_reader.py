@@ -8,8 +8,7 @@ from typing import Any
 import orjson
 
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
-from kcompact.dumps.dialects.fields_beside import fields_read, members_beside, places_of
-from kcompact.dumps.dialects.paths import Path, path_of
+from kcompact.dumps.dialects.paths import Path, fields_read, members_beside, path_of, places_of
 from kcompact.dumps.json.console_payload import as_sent, is_respelt, require_shown
 from kcompact.dumps.json.json_text import (
     ParsedJson,

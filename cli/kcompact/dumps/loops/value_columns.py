@@ -11,9 +11,9 @@ from kcompact.dumps.loops.content_hash_loop import hash_ranges
 from kcompact.dumps.loops.scanned_rows import Misfit, ScannedRows
 from kcompact.dumps.loops.windows import Window
 from kcompact.dumps.records.content_hashes import ABSENT, hashes_as_column, secret_words
-from kcompact.dumps.records.contents import CONTENT_EXTRA, Contents, lengths_of
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.headers import Headers
+from kcompact.dumps.records.indexing import CONTENT_EXTRA, Contents, lengths_of
 from kcompact.dumps.records.record import INDEX_SCHEMA, VALUE_EMPTY, VALUE_NULL, VALUE_PRESENT, index_schema
 
 SPELT = frozenset({"text", "json"})

@@ -1,27 +1,113 @@
 """Keys, values and headers in files of their own, as Confluent's sinks write them: row i with row i."""
 
+import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path, PurePath
-from typing import BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
-from kcompact.dumps.avro.avro_container import MAGIC, read_header
+import fastavro
+
+from kcompact.dumps.avro.avro_container import MAGIC, Header, blocks, map_file, read_header, unpack
+from kcompact.dumps.avro.avro_layout import read_block
+from kcompact.dumps.avro.avro_reader import Datum, RecordReader, without_null
+from kcompact.dumps.avro.avro_schema import WireSchema, is_bytes, is_integer, wire_schema
 from kcompact.dumps.dialects.dialect import Dialect, fields
-from kcompact.dumps.files.containers import unpack
+from kcompact.dumps.files import containers
 from kcompact.dumps.files.stored import folder_of, stored_beside
-from kcompact.dumps.json.json_text import reads_as_json
-from kcompact.dumps.paired.side_rows import Row, SidePart, bad_row, headers_in, rows_of
+from kcompact.dumps.json.json_text import ParsedJson, reads_as_json
 from kcompact.dumps.parquet.parquet_file import MAGIC as PARQUET_MAGIC
 from kcompact.dumps.records.headers import decode_headers
 from kcompact.dumps.records.indexing import Entry
 from kcompact.dumps.records.layout import Chosen, DumpFile, SplitNotes, SplitToIndex, UnreadableError
 from kcompact.dumps.records.layout_interface import Layout, asked_for
 from kcompact.dumps.records.record import Record
-from kcompact.dumps.records.structured import headers_of
+from kcompact.dumps.records.structured import as_json, headers_of
+from kcompact.dumps.text.lines import file_bytes, lines_of
 from kcompact.errors import InputError, OutputError
 from kcompact.storage.object_stores import is_address
+
+
+class Row(NamedTuple):
+    """One row: its bytes in the file, what stands in it, and the bytes that this stands for (None: null)."""
+
+    record_bytes: int
+    parsed: Any
+    data: bytes | None
+
+
+@dataclass(frozen=True)
+class SidePart:
+    """One of the files. ``header`` None: JSON lines."""
+
+    path: str
+    data_path: str
+    header: Header | None = None
+
+
+def bad_row(path: str, reason: str, hint: str | None) -> UnreadableError:
+    """The error for a row that cannot be read, which names its file."""
+    return UnreadableError(f"{path}: {reason}", hint, position=0)
+
+
+def _json_rows(part: SidePart) -> Iterator[Row]:
+    number = 0
+    for line in lines_of(part.data_path, 0, file_bytes(part.data_path)):
+        number += 1
+        if line.data.isspace():
+            continue
+        try:
+            parsed = ParsedJson(line.data)
+        except ValueError as error:
+            reason = f"line {number} is not JSON"
+            raise bad_row(
+                part.path, reason, "export the file again: a row too few binds all that follow to other keys"
+            ) from error
+        yield Row(len(line.data), parsed.value, _json_bytes(parsed))
+
+
+def _json_bytes(parsed: ParsedJson) -> bytes | None:
+    """A string is its text, anything else its exact spelling."""
+    if parsed.value is None:
+        return None
+    return parsed.encoded(parsed.value) if isinstance(parsed.value, str) else parsed.data.strip()
+
+
+def _avro_rows(part: SidePart, header: Header, *, as_text: bool) -> Iterator[Row]:
+    """All rows in order. ``as_text``: structured Avro becomes JSON, else its datum's bytes."""
+    wire, text = wire_schema(header.schema), wire_schema(header.schema, text=True)
+    structured = text.parsed(without_null(text.type)) if as_text else None
+    reader = RecordReader(wire, frozenset({()}))
+    with map_file(part.data_path) as data:
+        try:
+            for block in blocks(data, header.sync, len(header.raw), len(data)):
+                for datum in read_block(reader, unpack(data, block, header.codec), block):
+                    value = datum.at(())
+                    yield Row(datum.record_bytes, value, _avro_bytes(wire, value, datum, structured))
+        except UnreadableError as bad:
+            raise bad_row(part.path, f"byte {bad.position}: {bad}", bad.hint) from bad
+
+
+def _avro_bytes(wire: WireSchema, value: Any, datum: Datum, structured: Any) -> bytes | None:
+    if value is None:
+        return None
+    if is_bytes(wire, wire.type):
+        return bytes(value)
+    if is_integer(wire.type):
+        return b"%d" % value
+    raw = datum.raw[()]
+    return as_json(fastavro.schemaless_reader(io.BytesIO(raw), structured, None)) if structured else raw
+
+
+def headers_in(row: Row) -> Any:
+    """The headers in a row of a headers file; in JSON, Connect wraps them in an object."""
+    value = row.parsed
+    if isinstance(value, list | dict) and row.data is not None:
+        value = ParsedJson(row.data).with_spellings(value, ())
+    return value.get("headers", value) if isinstance(value, dict) else value
+
 
 CONFLUENT = Dialect(
     name="confluent",
@@ -66,7 +152,11 @@ def grouped(paths: list[str]) -> list[dict[str, str]]:
             if folder not in beside:
                 beside[folder] = _side_files_in(folder)
             groups[stem] = beside[folder].get(stem, {}) | group
-    return [part for group in groups.values() for part in _apart(group)]
+    return [
+        part
+        for group in groups.values()
+        for part in ([group] if "keys" in group else [{"value": path} for path in group.values()])
+    ]
 
 
 def _side_files_in(folder: str) -> dict[str, dict[str, str]]:
@@ -89,16 +179,12 @@ def _role_of(path: str) -> tuple[str, str]:
     return "value", f"{folder}{slash}{named['stem']}" if named else path
 
 
-def _apart(group: dict[str, str]) -> list[dict[str, str]]:
-    return [group] if "keys" in group else [{"value": path} for path in group.values()]
-
-
 def recognise_side_files(group: dict[str, str], spool: Path) -> SideShape:
     """Find out how each of the files is written. Raises InputError."""
     parts = {}
     for role in ROLES:
         if role in group:
-            data_path, _ = unpack(group[role], spool)
+            data_path, _ = containers.unpack(group[role], spool)
             with Path(data_path).open("rb") as source:
                 magic = source.read(len(MAGIC))
             if magic == PARQUET_MAGIC:
@@ -162,12 +248,18 @@ def _zipped_records(file: DumpFile, notes: SplitNotes, *, as_text: bool) -> Iter
     """All records, zipped from the files. Raises UnreadableError."""
     parts: dict[str, SidePart] = file.shape.parts
     roles = list(parts)
-    readers = [rows_of(part, as_text=as_text and role == "value") for role, part in parts.items()]
+    readers = [
+        _json_rows(part)
+        if part.header is None
+        else _avro_rows(part, part.header, as_text=as_text and role == "value")
+        for role, part in parts.items()
+    ]
     for number, rows in enumerate(zip_longest(*readers)):
         if None in rows:
+            longest = next(part for part, row in zip(parts.values(), rows, strict=True) if row is not None)
             raise bad_row(
                 parts[roles[rows.index(None)]].path,
-                f"ends after {number:,} rows, but {parts[roles[_longest(rows)]].path} goes on",
+                f"ends after {number:,} rows, but {longest.path} goes on",
                 "these files do not belong together, or one was cut: copy them again",
             )
         by_role: dict[str, Row] = dict(zip(roles, rows, strict=True))
@@ -186,10 +278,6 @@ def _count_kinds(key: Row, notes: SplitNotes) -> None:
         notes.count("json_keys")
     elif reads_as_json(key.data):
         notes.count("json_keys_in_quotes")
-
-
-def _longest(rows: tuple[Row | None, ...]) -> int:
-    return next(index for index, row in enumerate(rows) if row is not None)
 
 
 def _record(file: DumpFile, number: int, rows: dict[str, Row]) -> Record:

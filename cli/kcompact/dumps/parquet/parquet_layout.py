@@ -14,10 +14,15 @@ import pyarrow as pa
 
 from kcompact.dumps.detect.candidate import Recognised
 from kcompact.dumps.detect.event_proposals import check_events, parsed_values
-from kcompact.dumps.dialects.columns import PARQUET, value_place
+from kcompact.dumps.dialects.envelope import PARQUET, value_place
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.parquet.parquet_columns import bytes_of, column_at, without_views
-from kcompact.dumps.parquet.parquet_dialect import columns_of, parquet_dialect
+from kcompact.dumps.parquet.parquet_columns import (
+    bytes_of,
+    column_at,
+    columns_of,
+    parquet_dialect,
+    without_views,
+)
 from kcompact.dumps.parquet.parquet_file import (
     GROUP_SHIFT,
     ParquetInput,
@@ -32,8 +37,7 @@ from kcompact.dumps.parquet.parquet_file import (
     row_groups,
 )
 from kcompact.dumps.parquet.parquet_output import form_of, framed, is_ours
-from kcompact.dumps.parquet.parquet_reader import ParquetReader, has_no_null
-from kcompact.dumps.parquet.parquet_rows import RowGroupRows
+from kcompact.dumps.parquet.parquet_reader import ParquetReader, RowGroupRows, has_no_null
 from kcompact.dumps.records.indexing import Entry, index_rows
 from kcompact.dumps.records.layout import Chosen, DumpFile, Split, SplitNotes, SplitToIndex, UnreadableError
 from kcompact.dumps.records.layout_interface import Layout, asked_for, until_reject

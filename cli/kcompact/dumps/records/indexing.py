@@ -1,7 +1,8 @@
-"""Decoded records become index rows: the exact way, for every layout that has no faster one of its own."""
+"""Decoded records become index rows: one by one, the exact way, or the columns of many records at once."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -10,10 +11,11 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kcompact.dumps.records.content_hashes import value_hashes
+from kcompact.dumps.records.content_hashes import ABSENT, value_hashes
 from kcompact.dumps.records.headers import Headers
 from kcompact.dumps.records.layout import SplitNotes, SplitToIndex
 from kcompact.dumps.records.record import (
+    HASH_BYTES,
     VALUE_EMPTY,
     VALUE_NULL,
     VALUE_PRESENT,
@@ -28,8 +30,8 @@ from kcompact.dumps.records.record import (
 REPLACEMENT = "\ufffd".encode()
 Entry = tuple[int, int, Record]  # position, record_bytes, record
 _BATCH_ROWS = 16_384
-BATCH_OVERHEAD_BYTES = 61  # R40: of a batch, whatever is in it
-RECORD_OVERHEAD_BYTES = 3  # attributes, timestamp delta and offset delta of a batch's first record
+_BATCH_OVERHEAD_BYTES = 61  # R40: of a batch, whatever is in it
+_RECORD_OVERHEAD_BYTES = 3  # attributes, timestamp delta and offset delta of a batch's first record
 _DEBEZIUM_DELETE = re.compile(rb'"op"\s*:\s*"d"')
 _TIMESTAMP_TYPES = {"create": 0, "logappend": 1}
 
@@ -78,9 +80,9 @@ def _fixed_columns(chunk: list[Entry], split_id: int) -> list[list[Any]]:
 
 def log_bytes(record: Record) -> int:
     """Size of the record alone in an uncompressed v2 batch (R40)."""
-    body = RECORD_OVERHEAD_BYTES + _sized(record.key) + _sized(record.value)
+    body = _RECORD_OVERHEAD_BYTES + _sized(record.key) + _sized(record.value)
     body += headers_log_bytes(record.headers)
-    return BATCH_OVERHEAD_BYTES + _varint_bytes(body) + body
+    return _BATCH_OVERHEAD_BYTES + _varint_bytes(body) + body
 
 
 def headers_log_bytes(headers: Headers) -> int:
@@ -141,3 +143,75 @@ def count_replacements(rows: pa.RecordBatch, notes: SplitNotes) -> None:
     count = pc.sum(pc.match_substring(keys, REPLACEMENT)).as_py()
     if count:
         notes.count("replacement_keys", count)
+
+
+CONTENT_EXTRA = frozenset({"log_bytes", "is_control", "value_hash", "headers_hash"})
+"""Columns of EXTRA_FIELDS that can be computed for many records at once."""
+
+_VARINT_STEPS = [1 << (7 * groups - 1) for groups in range(1, 6)]  # zigzag doubles: 64, 8192, ...
+
+
+@dataclass(frozen=True)
+class Contents:
+    """Of some records: lengths in bytes (ABSENT: null), headers, and hashes of values if they are asked for.
+
+    ``headers`` are the different ones that occur, ``header_codes`` says which of them each record has. No
+    record is a control record.
+    """
+
+    key_bytes: np.ndarray
+    value_bytes: np.ndarray
+    hash_values: Callable[[], pa.Array]
+    headers: Sequence[Headers]
+    header_codes: np.ndarray
+
+    def column(self, name: str) -> pa.Array:
+        """A column of CONTENT_EXTRA."""
+        if name == "value_hash":
+            return self.hash_values()
+        if name == "is_control":
+            return pa.array(np.zeros(len(self.key_bytes), bool))
+        return self._log_bytes() if name == "log_bytes" else self._headers_hash()
+
+    def _log_bytes(self) -> pa.Array:
+        sizes = np.array([headers_log_bytes(headers) for headers in self.headers], np.int64)
+        body = _RECORD_OVERHEAD_BYTES + _all_sized(self.key_bytes) + _all_sized(self.value_bytes)
+        body += sizes[self.header_codes]
+        return pa.array((_BATCH_OVERHEAD_BYTES + _all_varint_bytes(body) + body).astype(np.int32))
+
+    def _headers_hash(self) -> pa.Array:
+        hashes = pa.array([headers_hash(headers) for headers in self.headers], pa.binary())
+        return hashes.take(pa.array(self.header_codes))
+
+
+def lengths_of(values: pa.Array) -> np.ndarray:
+    """The length of each binary value, ABSENT for null."""
+    offsets = np.frombuffer(values.buffers()[1], np.int32)[values.offset : values.offset + len(values) + 1]
+    is_null = values.is_null().to_numpy(zero_copy_only=False)
+    return np.where(is_null, ABSENT, np.diff(offsets).astype(np.int64))
+
+
+def _all_sized(lengths: np.ndarray) -> np.ndarray:
+    sizes = np.maximum(lengths, 0)
+    return np.where(lengths < 0, 1, _all_varint_bytes(sizes) + sizes)
+
+
+def _all_varint_bytes(values: np.ndarray) -> np.ndarray:
+    """Bytes of a zigzag varint of values that are not negative and below 2**34."""
+    return 1 + np.searchsorted(_VARINT_STEPS, values, side="right")
+
+
+def as_words(hashes: pa.ChunkedArray) -> np.ndarray:
+    """Hashes as int64 of shape (rows, HASH_BYTES / 8); zeros where there is none, as of no headers."""
+    parts = [_words_of(chunk) for chunk in hashes.chunks]
+    return np.concatenate(parts) if parts else np.empty((0, HASH_BYTES // 8), np.int64)
+
+
+def _words_of(hashes: pa.Array) -> np.ndarray:
+    data = np.frombuffer(hashes.buffers()[2] or b"", np.uint8)
+    offsets = np.frombuffer(hashes.buffers()[1], np.int32)[hashes.offset : hashes.offset + len(hashes) + 1]
+    words = np.zeros((len(hashes), HASH_BYTES // 8), np.int64)
+    words[np.diff(offsets) > 0] = (
+        data[offsets[0] : offsets[-1]].copy().view(np.int64).reshape(-1, words.shape[1])
+    )
+    return words

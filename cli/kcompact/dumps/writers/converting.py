@@ -1,11 +1,14 @@
-"""Survivors of a split, decoded and written in a target format."""
+"""Survivors of a split, decoded and written in a target format; and notes on what an output does not hold."""
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from kcompact.counted import counted
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.output.outputs import OutputPlan
-from kcompact.dumps.records.layout import Chosen, ConversionNotes
+from kcompact.dumps.records.layout import Chosen, ConversionNotes, DumpFile
+from kcompact.dumps.records.shown import name_list
 from kcompact.dumps.writers.writer import Writer
 
 
@@ -31,3 +34,50 @@ def copier_for(outputs: OutputPlan) -> Copier:
     return Copier(
         {file.file_id: target.writer for target in outputs.targets if target.writer for file in target.files}
     )
+
+
+def conversion_notes(outputs: OutputPlan, by_file: Mapping[int, Iterable[ConversionNotes]]) -> list[str]:
+    """All of them; ``by_file`` has what was noted of each file's records when they were converted."""
+    converted = [(target, target.writer) for target in outputs.targets if target.writer is not None]
+    notes = [
+        f"{target.path}: {', '.join(writer.losses)} of the records are not in this output"
+        for target, writer in converted
+        if writer.losses
+    ]
+    side = [file.path for target, _ in converted for file in target.files if file.layout == "side_files"]
+    together = f"{side[0]}: keys and values from files of their own are written together" if side else None
+    files = [file for target, _ in converted for file in target.files]
+    doubts = [*_left_out(files, by_file), *_doubtful_headers(files, by_file)]
+    return [*notes, *([together] if together else []), *doubts]
+
+
+def _left_out(files: list[DumpFile], by_file: Mapping[int, Iterable[ConversionNotes]]) -> list[str]:
+    """The fields that are no part of a record, each set of them once."""
+    paths: dict[str, list[str]] = {}
+    for file in files:
+        names = dict.fromkeys(name for notes in by_file.get(file.file_id, ()) for name in notes.fields_beside)
+        if names:
+            paths.setdefault(name_list(list(names)), []).append(file.path)
+    return [f"{_files(about)}: {_NOT_THERE}: {names}" for names, about in paths.items()]
+
+
+def _doubtful_headers(
+    files: list[DumpFile], by_file: Mapping[int, Iterable[ConversionNotes]]
+) -> Iterator[str]:
+    """Headers that were printed without quotes, and may be others than they are written as."""
+    for file in files:
+        counts = [notes for notes in by_file.get(file.file_id, ()) if notes.counts.get("doubtful_headers")]
+        records = sum(notes.counts["doubtful_headers"] for notes in counts)
+        if records:
+            example = counts[0].examples["doubtful_headers"][0]
+            yield (
+                f"{file.path}: {counted(records, 'record')} with headers in which a comma, a colon or NULL"
+                f" may be a value's own, as nothing is quoted ({example}): check them, or export with kcat -J"
+            )
+
+
+_NOT_THERE = "not in the output, which holds the parts of records alone"
+
+
+def _files(paths: list[str]) -> str:
+    return paths[0] if len(paths) == 1 else f"{len(paths)} files ({paths[0]}, ...)"

@@ -12,10 +12,8 @@ from kcompact.dumps.paired.side_files import CONVERT_HINT
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.dumps.text.csv_reader import CsvShape
 from kcompact.dumps.writers.avro_writer import AvroWriter
-from kcompact.dumps.writers.csv_writer import CsvWriter
-from kcompact.dumps.writers.json_writer import JsonLinesWriter
-from kcompact.dumps.writers.kcat_writer import KcatWriter
 from kcompact.dumps.writers.parquet_writer import ParquetWriter
+from kcompact.dumps.writers.text_writers import CsvWriter, JsonLinesWriter, KcatWriter
 from kcompact.dumps.writers.writer import Writer
 from kcompact.errors import OutputError
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kcompact.dumps.records.contents import as_words
+from kcompact.dumps.records.indexing import as_words
 from kcompact.rules.lookups import Lookup, look_up
 from kcompact.rules.orders import order_by_group, ranked
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS

@@ -6,8 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.dumps.avro.avro_container import Block
-from kcompact.dumps.avro.avro_reader import AvroHeaders, AvroReader
-from kcompact.dumps.avro.avro_records import DAMAGE
+from kcompact.dumps.avro.avro_reader import DAMAGE, AvroHeaders, AvroReader
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.avro.avro_loop import (
@@ -25,8 +24,8 @@ from kcompact.dumps.loops.columns import MOST_ROWS, Columns
 from kcompact.dumps.loops.scanned_rows import Misfit, ScannedRows
 from kcompact.dumps.loops.value_columns import added_columns, contents_of, gathered
 from kcompact.dumps.records.content_hashes import ABSENT
-from kcompact.dumps.records.contents import CONTENT_EXTRA, Contents
 from kcompact.dumps.records.headers import Headers
+from kcompact.dumps.records.indexing import CONTENT_EXTRA, Contents
 from kcompact.dumps.records.layout import SplitNotes, SplitToIndex
 
 _UNITS = {"auto", "ms", "us", "ns"}

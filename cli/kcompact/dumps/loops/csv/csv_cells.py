@@ -1,4 +1,4 @@
-"""Cells of CSV and delimited text, by the rules of csv_text.py: where they end, and what they stand for.
+"""Cells of CSV and delimited text, by the rules of csv_reader.py: where they end, and what they stand for.
 
 ``bound`` is the end of the lines that may be looked at; a newline stands right before it.
 """

@@ -22,8 +22,8 @@ from kcompact.dumps.loops.csv.csv_lines_loop import (
 from kcompact.dumps.loops.scanned_rows import ScannedRows
 from kcompact.dumps.loops.value_columns import added_columns, contents_of, means_itself, texts_of, values_of
 from kcompact.dumps.loops.windows import Window
-from kcompact.dumps.records.contents import CONTENT_EXTRA, Contents
 from kcompact.dumps.records.headers import Headers
+from kcompact.dumps.records.indexing import CONTENT_EXTRA, Contents
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, SplitToIndex
 from kcompact.dumps.records.reading import FieldRules
 from kcompact.dumps.text.csv_reader import CsvShape

@@ -34,8 +34,8 @@ from kcompact.dumps.loops.value_columns import (
 )
 from kcompact.dumps.loops.windows import Window
 from kcompact.dumps.records.content_hashes import ABSENT
-from kcompact.dumps.records.contents import CONTENT_EXTRA, Contents
 from kcompact.dumps.records.headers import Headers
+from kcompact.dumps.records.indexing import CONTENT_EXTRA, Contents
 from kcompact.dumps.records.layout import SplitNotes, SplitToIndex
 from kcompact.dumps.records.reading import FieldRules
 
