@@ -18,7 +18,6 @@ from kcompact.verify.rows.unaffected_keys import Rules, UnaffectedLog, added_up
 from kcompact.verify.rows.wanted import Wanted
 
 _KEYS_PER_RECEIVER = 10_000
-NO_KEYS = pa.array([], pa.binary())
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class DumpRows:
         Of folded rows whose dumps are in order; ``keyless``: there are records without a key. Where AFTER
         holds a key at a place that is another one's in BEFORE, that one needs classification, too.
         """
-        others = NO_KEYS
+        others = pa.array([], pa.binary())
         while True:
             shares = self._find_unaffected(rules, others)
             keys = pa.concat_arrays([share.keys for share in shares])

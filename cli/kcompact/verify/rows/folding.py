@@ -16,10 +16,9 @@ from kcompact.engine.exchange import receivers_by_key
 from kcompact.engine.passes.grouped_rows import numbered
 from kcompact.engine.passes.grouping import MOST_ROWS, KeyGrouper, KeyGrouping
 from kcompact.engine.passes.index_pass import IndexPlan, TaskReader
-from kcompact.engine.passes.summaries import packed
-from kcompact.engine.shuffle import DRIVER, Block, Send, Sent, Stage
+from kcompact.engine.shuffle import Block, Send, Sent, Stage
 from kcompact.verify.rows.key_rows import EXTRA
-from kcompact.verify.rows.keyed_rows import AFTER
+from kcompact.verify.rows.keyed_rows import AFTER, summaries_block
 
 VALUES, TOMBSTONES, CONTROLS, KEYLESS = "values", "tombstones", "controls", "keyless"
 """Kinds of blocks: BEFORE's rows of FOLDED, and AFTER's without a key. AFTER's are one of each record."""
@@ -110,7 +109,7 @@ def send_folded(send: Send, plans: Mapping[str, IndexPlan], receivers: int) -> S
         for kind_of_rows, rows in _joined(folded):
             named = rows.replace_schema_metadata({_TASK: str(number)})
             yield from row_blocks(kind_of_rows, named, receivers_by_key(rows["key"], receivers))
-        yield DRIVER, Block(kind, packed(reader.summaries.values()))
+        yield summaries_block(kind, reader, plans)
 
     return send(len(tasks), receivers, work)
 

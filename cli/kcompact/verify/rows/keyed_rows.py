@@ -54,9 +54,15 @@ def send_dumps(send: Send, plans: Mapping[str, IndexPlan], receivers: int) -> St
         else:
             for rows in joined(order.add(batch) for batch in batches):
                 yield from row_blocks(kind, rows, by_key(rows, receivers))
-        yield DRIVER, Block(kind, packed(reader.summaries.values()))
+        yield summaries_block(kind, reader, plans)
 
     return send(len(tasks), receivers, work)
+
+
+def summaries_block(kind: str, reader: TaskReader, plans: Mapping[str, IndexPlan]) -> tuple[int, Block]:
+    """To the driver: without runs of AFTER beside BEFORE, which has many of them and nobody who asks."""
+    with_runs = kind != AFTER or BEFORE not in plans
+    return DRIVER, Block(kind, packed(reader.summaries.values(), with_runs=with_runs))
 
 
 def send_wanted(send: Send, plans: Mapping[str, IndexPlan], receivers: int, wanted: Wanted) -> Stage:
