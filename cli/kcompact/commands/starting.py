@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
-from kcompact.dumps.files.sources import STDIN, find_files
-from kcompact.dumps.files.stored import forget_listings, stored_bytes
+from kcompact.dumps.files.sources import STDIN, find_files, listings_kept
+from kcompact.dumps.files.stored import stored_bytes
 from kcompact.dumps.loops.readiness import is_numba_missed, likely_layouts
 from kcompact.errors import InputError
 from kcompact.options.run_options import RunOptions
@@ -14,22 +14,24 @@ from kcompact.storage.object_stores import is_address
 NUMBA_MISSED = (
     "numba is not installed for this Python: large dumps are read several times slower (pip install numba)"
 )
+_NAMES_LOOKED_AT = 100  # of files: which loops they will need shows in the first ones as a rule
 
 
 @contextmanager
 def spark_starting(dumps: Iterable[str], run: RunOptions) -> Iterator[None]:
     """Start Spark for the command inside, which is quiet if asked to be."""
     dumps = list(dumps)
-    forget_listings()
-    input_bytes = _input_bytes(dumps)
     with ExitStack() as stack:
+        stack.enter_context(listings_kept())
+        input_bytes = _input_bytes(dumps)
+        files = [] if input_bytes is None else find_files(dumps)[:_NAMES_LOOKED_AT]
         if input_bytes is not None:
-            stack.enter_context(_java_starting(dumps, input_bytes, run))
+            stack.enter_context(_java_starting(files, input_bytes, run))
         from kcompact.console import note, quietly
         from kcompact.engine.progress import progress_shown
 
         stack.enter_context(quietly(run.quiet))
-        if is_numba_missed(dumps, input_bytes or 0):
+        if is_numba_missed(files, input_bytes or 0):
             note(NUMBA_MISSED)
         stack.enter_context(nullcontext() if run.quiet else progress_shown(input_bytes or 0))
         yield
@@ -47,8 +49,8 @@ def _input_bytes(dumps: list[str]) -> int | None:
         return None
 
 
-def _java_starting(dumps: list[str], input_bytes: int, run: RunOptions) -> AbstractContextManager[None]:
+def _java_starting(files: list[str], input_bytes: int, run: RunOptions) -> AbstractContextManager[None]:
     from kcompact.engine.session import spark_started
 
-    layouts = likely_layouts(dumps, input_bytes)
+    layouts = likely_layouts(files, input_bytes)
     return spark_started(run.session_options(input_bytes, layouts=layouts))

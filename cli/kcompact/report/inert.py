@@ -36,7 +36,7 @@ def json_text(text: str) -> str:
 
     JSON's own escapes replace the rest, and keep a CI runner from finding ``##[command]`` in its log.
     """
-    if not text.isprintable():
+    if not text.replace("\n", "").isprintable():
         text = "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
     return _HASH_COMMAND.sub(r"\\u0023", text)
 

@@ -3,7 +3,7 @@
 import errno
 import os
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from kcompact.errors import OutputError
@@ -14,7 +14,7 @@ _STDOUT_HINT = "-o - is standard output; to see the report alone, compact has --
 
 
 def check_replaceable(
-    path: Path, *, overwrite: bool, option: str = "-o", names: Collection[str] | None = None
+    path: Path, *, overwrite: bool, option: str = "-o", names: Iterable[str] | None = None
 ) -> None:
     """Raise OutputError if ``path`` may not be written, or what is there may not be replaced.
 
@@ -78,7 +78,7 @@ def _check_kind(path: Path, *, is_folder: bool, to_folder: bool, option: str) ->
     )
 
 
-def _check_folder(path: Path, names: Collection[str], option: str) -> None:
+def _check_folder(path: Path, names: Iterable[str], option: str) -> None:
     if os.path.ismount(path):
         raise OutputError(
             f"{path} is a mount point, and a folder is replaced as a whole",

@@ -96,12 +96,13 @@ def test_without_numba_the_reference_reads(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_note_says_that_numba_is_missed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
+    (tmp_path / "dump.avro").write_bytes(b"Obj")
     monkeypatch.setattr(readiness.importlib.util, "find_spec", lambda _: None)
     monkeypatch.setattr(starting, "_input_bytes", lambda _: 1 << 30)
     monkeypatch.setattr(starting, "_java_starting", lambda *_: nullcontext())
-    with starting.spark_starting(["dump.avro"], RunOptions("local", None, False, False)):
+    with starting.spark_starting([str(tmp_path)], RunOptions("local", None, False, False)):
         pass
     assert "note: numba is not installed" in capsys.readouterr().err
 

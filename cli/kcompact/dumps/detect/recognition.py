@@ -30,11 +30,11 @@ from kcompact.dumps.parquet.parquet_file import MAGIC as PARQUET_MAGIC
 from kcompact.dumps.parquet.parquet_layout import recognise_parquet
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.dumps.text.delimited_text import begins_with_key
-from kcompact.dumps.text.trailing_lines import TAIL_BYTES, end_of_records
+from kcompact.dumps.text.trailing_lines import end_of_records
 from kcompact.dumps.writers.text_writers import COLUMNS
 from kcompact.errors import InputError
 
-_GLANCE_BYTES = 16 << 10
+_GLANCE_BYTES = 8 << 10
 _TOLD_AT_A_GLANCE = {"json_lines", "csv_lines"}
 _SCHEMA_BYTES = 1 << 10  # within which kcompact's own Avro schema is named
 _REFUSED = {
@@ -82,7 +82,7 @@ def _recognised(file: Candidate, options: ReadOptions) -> Recognised:
         raise InputError(f"{path}: binary, and of no kind that kcompact reads", hint=_BINARY_HINT)
     if file.is_blank:
         raise InputError(f"{path}: nothing but blanks", hint="was the export interrupted?")
-    data_bytes, lines = end_of_records(file.tail(TAIL_BYTES), file.data_bytes)
+    data_bytes, lines = end_of_records(file.tail, file.data_bytes)
     file = replace(file, data_bytes=data_bytes, head=file.head[:data_bytes])
     if file.is_blank:
         raise InputError(f"{path}: no records, only what a tool says about itself", hint=_NOTHING_HINT)

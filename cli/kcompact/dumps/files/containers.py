@@ -85,6 +85,8 @@ CONTAINERS = {
 }
 """By the name that a DumpFile carries."""
 
+_BY_SUFFIX = {suffix: name for name, container in CONTAINERS.items() for suffix in container.suffixes}
+
 
 def unpack(path: str, spool: Path) -> tuple[str, str | None]:
     """Where the plain bytes of ``path`` are, and the container they came in (None: as they are).
@@ -93,11 +95,13 @@ def unpack(path: str, spool: Path) -> tuple[str, str | None]:
     already (``origin.bring``). Raises InputError.
     """
     data_path = _plain_path(path, spool)
-    head = first_bytes(data_path, _MAGIC_BYTES)
-    for name, container in CONTAINERS.items():
-        if head.startswith(container.magic):
-            return _unpacked(path, data_path, name, spool), name
-    return data_path, None
+    name = container_in(first_bytes(data_path, _MAGIC_BYTES))
+    return (data_path, None) if name is None else (_unpacked(path, data_path, name, spool), name)
+
+
+def container_in(head: bytes) -> str | None:
+    """The container that a file is, by how it begins."""
+    return next((name for name, container in CONTAINERS.items() if head.startswith(container.magic)), None)
 
 
 def _plain_path(path: str, spool: Path) -> str:
@@ -162,8 +166,8 @@ def _copy(path: str, source: BinaryIO, out: BinaryIO) -> None:
 
 def container_of(name: str) -> str | None:
     """The container that a file's name announces."""
-    suffix = os.path.splitext(name)[1].lower()  # noqa: PTH122  asked for every file of ten thousand
-    return next((key for key, container in CONTAINERS.items() if suffix in container.suffixes), None)
+    suffix = os.path.splitext(name)[1]  # noqa: PTH122  asked for every file of ten thousand
+    return _BY_SUFFIX.get(suffix.lower())
 
 
 def output_container(output: str, source: str, container: str | None) -> str | None:

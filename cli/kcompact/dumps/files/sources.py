@@ -6,17 +6,31 @@ import os
 import re
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from kcompact.dumps.files.marks import is_mark
-from kcompact.dumps.files.stored import stored_files
+from kcompact.dumps.files.stored import forget_listings, stored_files
 from kcompact.errors import InputError
 from kcompact.storage.object_stores import address_hint, is_address
 
 STDIN = "-"
 _ANY_DEPTH = re.compile(r"(?<![^/])\*\*(?![^/])")  # ** as a whole part of a path
 _DIGITS = re.compile(r"(\d+)")
+_LISTINGS: ContextVar[dict[str, list[str]]] = ContextVar("listings")
 _UNREADABLE = "make it readable, move it out of the folder, or name the files; nothing is left out unsaid"
+
+
+@contextmanager
+def listings_kept() -> Iterator[None]:
+    """Inside, which is one command, each argument is looked up once: a folder may hold ten thousand files."""
+    forget_listings()
+    token = _LISTINGS.set({})
+    try:
+        yield
+    finally:
+        _LISTINGS.reset(token)
 
 
 def find_files(arguments: list[str]) -> list[str]:
@@ -25,12 +39,13 @@ def find_files(arguments: list[str]) -> list[str]:
     Of folders and globs, marks such as ``_SUCCESS`` (marks.py) and empty files are left out. Raises
     InputError where an argument names nothing.
     """
-    files: dict[str, None] = {}  # in order, each once
+    listings = _LISTINGS.get({})
     for argument in arguments:
-        files |= dict.fromkeys([argument] if argument == STDIN else _files_of(argument))
-    if not files:
+        if argument not in listings:
+            listings[argument] = [argument] if argument == STDIN else _files_of(argument)
+    if not arguments:
         raise InputError("no dump given")
-    return list(files)
+    return list(dict.fromkeys(path for argument in arguments for path in listings[argument]))
 
 
 def natural_order(path: str) -> list[tuple[int, int, str]]:

@@ -59,8 +59,9 @@ class OutputNames:
     def check_replaceable(self, *, overwrite: bool) -> None:
         """Raise OutputError where something is in the way, or would be lost."""
         if self.result is not None:
-            inside = [str(path.relative_to(self.folder)) for path in self.paths] if self.folder else None
-            check_replaceable(self.result, overwrite=overwrite, names=inside)
+            inside = (str(path.relative_to(self.folder or "")) for path in self.paths)
+            names = inside if self.folder else None
+            check_replaceable(self.result, overwrite=overwrite, names=names)
         if self.report is not None:
             check_replaceable(self.report, overwrite=overwrite, option="--report", names=REPORT_FILES)
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import fastavro
@@ -147,7 +147,7 @@ def grouped(paths: list[str]) -> list[dict[str, str]]:
         groups.setdefault(stem, {})[role] = path
     beside: dict[str, dict[str, dict[str, str]]] = {}
     for stem, group in groups.items():
-        if _CONFLUENT_NAME.match(PurePath(group.get("value", "")).name):
+        if group.get("value", stem) != stem:  # a Confluent name
             folder = folder_of(stem)
             if folder not in beside:
                 beside[folder] = _side_files_in(folder)
