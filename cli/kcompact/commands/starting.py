@@ -1,8 +1,8 @@
 """Starting Spark before what needs it is imported: Java takes as long to start as Python to import."""
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from pathlib import Path
 
 from kcompact.dumps.files.sources import STDIN, find_files, listings_kept
 from kcompact.dumps.files.stored import stored_bytes
@@ -38,7 +38,7 @@ def spark_starting(dumps: Iterable[str], run: RunOptions) -> Iterator[None]:
 
 
 def _bytes_of(path: str) -> int:
-    return stored_bytes(path) if is_address(path) else Path(path).stat().st_size
+    return stored_bytes(path) if is_address(path) else os.stat(path).st_size  # noqa: PTH116  of ten thousand
 
 
 def _input_bytes(dumps: list[str]) -> int | None:

@@ -43,8 +43,12 @@ class WrittenPath:
 def check_apart(sources: Iterable[ReadPath], written: Sequence[WrittenPath]) -> None:
     """Raise OutputError where a path that is written meets one that is read, or another that is written."""
     sources = list(sources)
+    inputs, of_sources = _Inputs(sources), sources
     for target in written:
-        _Inputs([source for source in sources if not _is_replaced(source, target)]).check(target)
+        others = [source for source in sources if not _is_replaced(source, target)]
+        if others != of_sources:
+            inputs, of_sources = _Inputs(others), others
+        inputs.check(target)
     for number, target in enumerate(written):
         for other in written[number + 1 :]:
             _check_pair(target, other)

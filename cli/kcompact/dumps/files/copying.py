@@ -79,8 +79,8 @@ def _joined_each(
 
     Each piece takes the place of the one before.
     """
-    descriptor, room = os.open(path, os.O_RDONLY), bytearray(_JOINED_BYTES)
     ends, first = np.cumsum(lengths), 0
+    descriptor, room = os.open(path, os.O_RDONLY), bytearray(min(_JOINED_BYTES, int(ends[-1])))
     try:
         while first < len(starts):
             if lengths[first] > len(room):

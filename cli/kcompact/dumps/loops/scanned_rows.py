@@ -214,7 +214,7 @@ def note_logs(
     """Note which logs rows are of, and which of them were not asked for; ``logs`` have all that were met."""
     if all(log_id in notes.logs or log in notes.left_out for log, log_id in logs.items()):
         return
-    present = set(np.unique(rows.column("log_id").to_numpy()).tolist())
+    present = set(rows.column("log_id").unique().to_pylist())
     for log, log_id in logs.items():
         if log_id in present and file.wants(*log):
             notes.logs[log_id] = log

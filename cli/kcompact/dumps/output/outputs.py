@@ -172,9 +172,10 @@ def _in_folder(files: list[str], folder: Path, base: Path | None) -> OutputNames
         raise OutputError(
             f"standard input has no name for a file in {folder}", hint=f"name one: -o {folder}/orders.jsonl"
         )
-    targets: dict[Path, str] = {}
+    targets: dict[str, str] = {}
+    above = os.path.join(base, "") if base else ""  # noqa: PTH118  strings: there may be ten thousand
     for file in files:
-        name = Path(file).relative_to(base) if base else Path(Path(file).name)
+        name = file.removeprefix(above) if base else os.path.basename(file)  # noqa: PTH119
         if name in targets:
             raise OutputError(
                 f"two inputs are called {name}: {targets[name]} and {file}",

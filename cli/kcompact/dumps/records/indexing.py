@@ -134,15 +134,15 @@ EXTRA: dict[str, Callable[[Record], Any]] = {
 """The function that computes each of EXTRA_FIELDS, but for ``value_hash``, which is of many at once."""
 
 
+def may_hold_replacements(rows: pa.RecordBatch) -> bool:
+    """Whether there are keys that are not all of ASCII, and could hold U+FFFD."""
+    data = rows.column("key").buffers()[2]
+    return data is not None and np.frombuffer(data, np.uint8).max(initial=0) >= REPLACEMENT[0]
+
+
 def count_replacements(rows: pa.RecordBatch, notes: SplitNotes) -> None:
     """Count keys with U+FFFD (a rewriting tool between the exporter and us may have put it there)."""
-    keys = rows.column("key")
-    data = keys.buffers()[2]  # of all keys of the batch that this one may be a slice of
-    if data is None or np.frombuffer(data, np.uint8).max(initial=0) < REPLACEMENT[0]:
-        return
-    count = pc.sum(pc.match_substring(keys, REPLACEMENT)).as_py()
-    if count:
-        notes.count("replacement_keys", count)
+    notes.count("replacement_keys", pc.sum(pc.match_substring(rows.column("key"), REPLACEMENT)).as_py() or 0)
 
 
 CONTENT_EXTRA = frozenset({"log_bytes", "is_control", "value_hash", "headers_hash"})

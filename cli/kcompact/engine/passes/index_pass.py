@@ -16,7 +16,7 @@ from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.at_hand import at_hand
 from kcompact.dumps.files.small_files import read_together
 from kcompact.dumps.layouts import LAYOUTS
-from kcompact.dumps.records.indexing import count_replacements
+from kcompact.dumps.records.indexing import count_replacements, may_hold_replacements
 from kcompact.dumps.records.layout import DumpFile, NeedsExtra, Split, SplitNotes, SplitToIndex
 from kcompact.engine.meter import READ, Meter
 from kcompact.engine.passes.summaries import SplitSummary
@@ -152,10 +152,12 @@ def _add_up(rows: pa.RecordBatch, summaries: Mapping[int, SplitSummary]) -> None
     """Count index rows, which may be of several splits, in the summary of each."""
     if not rows.num_rows:
         return
+    is_looked_at = may_hold_replacements(rows)
     split_ids = rows.column("split_id").to_numpy()
     cuts = np.flatnonzero(np.diff(split_ids)) + 1
     for start, end in itertools.pairwise([0, *cuts.tolist(), len(split_ids)]):
         summary = summaries[int(split_ids[start])]
         of_split = rows.slice(start, end - start)
         summary.add(of_split)
-        count_replacements(of_split, summary.notes)
+        if is_looked_at:
+            count_replacements(of_split, summary.notes)
