@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kcompact.errors import InputError
-from kcompact.inspect.end_offsets import read_end_offsets
+from kcompact.inspect.expectations import read_end_offsets
 
 
 def read(tmp_path: Path, text: str) -> dict[tuple[str, int], int]:

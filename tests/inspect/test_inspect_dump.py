@@ -17,8 +17,9 @@ from kcompact.dumps.dump import open_dump
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.record import Record
 from kcompact.engine.passes import index_pass as indexing
+from kcompact.inspect.expectations import Expectations
 from kcompact.inspect.inspection import Inspection, LogFacts
-from kcompact.inspect.pipeline import Expectations, inspect_dump
+from kcompact.inspect.pipeline import inspect_dump
 from records import record, tombstone
 
 HOUR_MS = 3_600_000

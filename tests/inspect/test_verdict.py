@@ -1,7 +1,7 @@
 """The first line of an inspection, on dumps as small and odd as they come."""
 
 from kcompact.inspect.inspection import LogFacts, Slice
-from kcompact.inspect.remarks import Facts, remarks_on
+from kcompact.inspect.remarks import remarks_on
 from kcompact.inspect.severity import Finding, Level
 from kcompact.inspect.verdict import verdict
 
@@ -32,7 +32,7 @@ def test_findings_are_counted_not_repeated() -> None:
 def test_one_of_a_thing_is_not_spoken_of_as_many() -> None:
     facts = log(3, 2, null_keys=1, null_key_offsets=[7])
     facts.values = type(facts.values)(empty=1, word_null=1)
-    texts = [finding.text for finding in remarks_on(Facts([facts], []))]
+    texts = [finding.text for finding in remarks_on([facts], [])]
     assert any(text.startswith("1 record without key, ") for text in texts)
     assert any(text.startswith("1 value is the text null") for text in texts)
     assert any(text.startswith("1 value is empty") for text in texts)

@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcompact.compact.totals import LogOutcome
-from kcompact.inspect.inspection import FileFacts, Gap, Gaps, Inspection, LogFacts, TopKey, Values
-from kcompact.inspect.questions.distribution import Bucket
+from kcompact.inspect.inspection import Bucket, FileFacts, Gap, Gaps, Inspection, LogFacts, TopKey, Values
 from kcompact.inspect.severity import Finding, Level
 from kcompact.report.compact.compaction_html import render_html as render_compaction
 from kcompact.report.compact.compaction_report import CompactionReport, SharedKey

@@ -24,7 +24,7 @@ from kcompact.broker.text_lines import read_text
 from kcompact.broker.topic_configs import read_topic_configs
 from kcompact.commands.incoming.verify_inputs import read_keys
 from kcompact.errors import KcompactError
-from kcompact.inspect.end_offsets import read_end_offsets
+from kcompact.inspect.expectations import read_end_offsets
 
 EXAMPLES = int(os.environ.get("KCOMPACT_TORTURE_COUNT", "60"))
 IN_CELLS, IN_JSON = spelt_in_cells(), spelt_in_json()

@@ -15,10 +15,9 @@ from kcompact.commands.outgoing.telling_ci import CI_RENDERINGS, tell_github
 from kcompact.console import note, stderr
 from kcompact.dumps.options import ReadOptions
 from kcompact.errors import ExitCode
-from kcompact.inspect.end_offsets import read_end_offsets
+from kcompact.inspect.expectations import Expectations, read_end_offsets
 from kcompact.inspect.inspection import Inspection
-from kcompact.inspect.pipeline import Expectations, inspect_dump
-from kcompact.inspect.thresholds import Thresholds
+from kcompact.inspect.pipeline import inspect_dump
 from kcompact.options.inspect_options import ExpectationOptions, InspectFormat, InspectOutputOptions
 from kcompact.printable import terminal
 from kcompact.report.inspect.inspection_ci import ci_report
@@ -66,11 +65,13 @@ class InspectCommand(Command):
 
     def _expected(self, options: ReadOptions) -> Expectations:
         expectations = self.expectations
-        limits = Thresholds(
-            expectations.max_null_keys, expectations.max_cross_partition_keys, expectations.max_gaps
-        )
         ends = read_end_offsets(expectations.expect_end_offsets) if expectations.expect_end_offsets else {}
-        return Expectations(limits, {log: end for log, end in ends.items() if _is_wanted(log, options)})
+        return Expectations(
+            expectations.max_null_keys,
+            expectations.max_cross_partition_keys,
+            expectations.max_gaps,
+            {log: end for log, end in ends.items() if _is_wanted(log, options)},
+        )
 
     def _show(self, inspection: Inspection, report: ReportFile | None) -> None:
         for text in inspection.notes:

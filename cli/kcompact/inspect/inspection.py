@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kcompact.inspect.placement.partitioning import Change
-from kcompact.inspect.questions.distribution import Bucket
 from kcompact.inspect.severity import Finding
 
 SCHEMA_VERSION = 1
@@ -96,6 +95,16 @@ class LogFacts:
     gaps: Gaps = field(default_factory=Gaps)
     slices: list[Slice] = field(default_factory=list)
     dedupe_buffer_bytes: int | None = None  # for one round, with one cleaner thread; None: no size is enough
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """Keys with ``least`` to ``most`` records, and how many records these have together."""
+
+    least: int
+    most: int
+    keys: int
+    records: int
 
 
 @dataclass(frozen=True)

@@ -16,67 +16,48 @@ from kcompact.engine.passes.index_pass import IndexPlan, TaskReader
 from kcompact.engine.passes.summaries import LogSummary, packed, unpacked
 from kcompact.engine.shuffle import DRIVER, Block, Sent, send
 from kcompact.engine.tasks import run_tasks
-from kcompact.inspect.questions import (
-    distribution,
-    key_counts,
-    lookalikes,
-    new_keys,
-    sample,
-    shared_keys,
-    top_keys,
-)
 from kcompact.inspect.questions.folding import fold_keys
+from kcompact.inspect.questions.key_counts import count_keys, largest_keys
 from kcompact.inspect.questions.key_facts import FOLDED_KEY_ROW, KEY_ROWS, regrouped
-from kcompact.inspect.questions.keys import Keys, LogSpan, spans_of
+from kcompact.inspect.questions.keys import Keys, LogSpan, spans_of, summed
+from kcompact.inspect.questions.lookalikes import lookalikes
+from kcompact.inspect.questions.sample import sample_keys, smallest
+from kcompact.inspect.questions.shared_keys import shared_keys
 from kcompact.inspect.questions.tallies import Tallies, added_up
 
 _KEY_ROWS, _READING = "key rows", "reading"
-_ANSWER_SCHEMA = pa.schema([("question", pa.string()), ("rows", pa.binary())])
+_ANSWER_SCHEMA = pa.schema([("table", pa.string()), ("rows", pa.binary())])
 
 
-@dataclass(frozen=True)
-class Question:
-    """A question about the keys of each task, and how the tasks' tables become one."""
-
-    ask: Callable[[Keys], Mapping[str, pa.Table]]
-    merge: Mapping[str, Callable[[pa.Table], pa.Table]]
+def _of(*names: str) -> Callable[[pa.Table], pa.Table]:
+    return lambda rows: summed(rows, list(names))
 
 
-def _as_it_is(rows: pa.Table) -> pa.Table:
-    return rows
+QUESTIONS: tuple[Callable[[Keys], Mapping[str, pa.Table]], ...] = (
+    count_keys,
+    shared_keys,
+    lookalikes,
+    lambda keys: {"sample": sample_keys(keys)},
+)
+"""Every question about keys; each answers with tables by name."""
 
-
-QUESTIONS = {
-    "key_counts": Question(lambda keys: {"": key_counts.count_keys(keys)}, {"": key_counts.sum_counts}),
-    "distribution": Question(
-        lambda keys: {"": distribution.count_records_per_key(keys)}, {"": distribution.sum_buckets}
-    ),
-    "new_keys": Question(lambda keys: {"": new_keys.count_new_keys(keys)}, {"": new_keys.sum_new_keys}),
-    "top_keys": Question(
-        lambda keys: {by: top_keys.top_keys(keys, by) for by in ("records", "record_bytes")},
-        {
-            "records": lambda rows: top_keys.first_rows(rows, "records"),
-            "record_bytes": lambda rows: top_keys.first_rows(rows, "record_bytes"),
-        },
-    ),
-    "shared_keys": Question(
-        shared_keys.shared_keys,
-        {"counts": shared_keys.sum_counts, "newest": shared_keys.sum_newest, "examples": _as_it_is},
-    ),
-    "lookalikes": Question(lookalikes.lookalikes, {"counts": lookalikes.sum_groups, "examples": _as_it_is}),
-    "sample": Question(lambda keys: {"": sample.sample_keys(keys)}, {"": sample.smallest}),
+MERGES: dict[str, Callable[[pa.Table], pa.Table]] = {
+    "key_counts": _of("log_id"),
+    "records_per_key": _of("bucket"),
+    "new_keys": _of("log_id", "slice"),
+    "top_keys_by_records": lambda rows: largest_keys(rows, "records"),
+    "top_keys_by_bytes": lambda rows: largest_keys(rows, "record_bytes"),
+    "shared_keys": _of("topic"),
+    "newest_places": _of("topic", "partition"),
+    "shared_key_examples": lambda rows: rows,
+    "lookalikes": _of("topic", "accidents"),
+    "lookalike_examples": lambda rows: rows,
+    "sample": smallest,
 }
-"""Every question about keys; a new one is one file and one entry."""
+"""How the rows of one table of an answer become fewer: those of a task, then those of all tasks."""
 
-
-@dataclass(frozen=True)
-class Answers:
-    """The merged table of each part of each question, by (question, part)."""
-
-    tables: Mapping[tuple[str, str], pa.Table]
-
-    def __getitem__(self, name: tuple[str, str]) -> pa.Table:
-        return self.tables[name]
+Answers = Mapping[str, pa.Table]
+"""The merged tables by name."""
 
 
 @dataclass(frozen=True)
@@ -107,11 +88,6 @@ def ask_all(spark: SparkSession, plan: IndexPlan, partitions: int) -> tuple[Read
 
     batches, _ = sent.results(look)
     return reading, _merged(batches)
-
-
-def answer(keys: Keys) -> Answers:
-    """The answers about keys at hand, without Spark."""
-    return _merged([_answer_rows(keys)])
 
 
 _TaskReading = tuple[bytes, Mapping[str, pa.Table]]
@@ -155,9 +131,9 @@ def _together(readings: Iterable[_TaskReading]) -> Reading:
 def _answer_rows(keys: Keys) -> pa.RecordBatch:
     """One row per table of each question."""
     rows = [
-        {"question": f"{name}/{part}", "rows": packed_rows(table)}
-        for name, question in QUESTIONS.items()
-        for part, table in question.ask(keys).items()
+        {"table": name, "rows": packed_rows(MERGES[name](table))}
+        for question in QUESTIONS
+        for name, table in question(keys).items()
     ]
     return pa.RecordBatch.from_pylist(rows, _ANSWER_SCHEMA)
 
@@ -168,10 +144,5 @@ def _merged(batches: Iterable[pa.RecordBatch]) -> Answers:
     parts: dict[str, list[pa.Table]] = {}
     for row in (row for batch in (nothing, *batches) for row in batch.to_pylist()):
         with pa.ipc.open_stream(row["rows"]) as reader:
-            parts.setdefault(row["question"], []).append(reader.read_all())
-    tables = {
-        (name, part): merge(pa.concat_tables(parts[f"{name}/{part}"]))
-        for name, question in QUESTIONS.items()
-        for part, merge in question.merge.items()
-    }
-    return Answers(tables)
+            parts.setdefault(row["table"], []).append(reader.read_all())
+    return {name: merge(pa.concat_tables(parts[name])) for name, merge in MERGES.items()}

@@ -11,17 +11,17 @@ from kcompact.compact.gaps import Presence
 from kcompact.dumps.records.record import VALUE_EMPTY, VALUE_NULL, VALUE_PRESENT, VALUE_WORD_NULL
 from kcompact.engine.passes.offset_runs import union_of
 from kcompact.engine.passes.summaries import LogSummary
-from kcompact.inspect.inspection import LogFacts, Slice, Values
-from kcompact.inspect.log_gaps import find_gaps
+from kcompact.inspect.inspection import Gap, Gaps, LogFacts, Slice, Values
 from kcompact.inspect.one_pass import Answers
+from kcompact.inspect.questions.key_counts import SLICES, slice_bounds
 from kcompact.inspect.questions.keys import LogSpan, Longs
-from kcompact.inspect.questions.new_keys import SLICES, slice_bounds
 from kcompact.inspect.questions.tallies import HOUR_MS
 from kcompact.rules.capacity import buffer_bytes_for
 from kcompact.rules.policy import Policy
 
 _AGES = {"under 1 hour": 1, "under 1 day": 24, "under 7 days": 168, "under 30 days": 720}  # in hours
 _EXAMPLES = 5
+_LONGEST_GAPS = 10
 
 
 def log_facts(
@@ -34,12 +34,12 @@ def log_facts(
     ordered = sorted(parts.items(), key=lambda item: (item[1][0].topic, item[1][0].partition))
     presents = {log_id: union_of(np.concatenate([part.runs for part in group])) for log_id, group in ordered}
     facts = {log_id: _summed(group, presents[log_id]) for log_id, group in ordered}
-    _add_key_counts(facts, answers["key_counts", ""])
+    _add_key_counts(facts, answers["key_counts"])
     _add_values(facts, tallies["value_kinds"])
     for row in tallies["deletes"].to_pylist():
         facts[row["log_id"]].delete_events = row["delete_events"]
     _add_ages(facts, tallies["tombstones"])
-    _add_slices(facts, presents, answers["new_keys", ""])
+    _add_slices(facts, presents, answers["new_keys"])
     return facts
 
 
@@ -63,7 +63,20 @@ def _summed(parts: list[LogSummary], present: Longs) -> LogFacts:
         tombstones=sum(part.tombstones for part in parts),
         min_timestamp_ms=min((part.min_timestamp_ms for part in timestamped), default=-1),
         max_timestamp_ms=max((part.max_timestamp_ms for part in timestamped), default=-1),
-        gaps=find_gaps(present),
+        gaps=_gaps(present),
+    )
+
+
+def _gaps(present: Longs) -> Gaps:
+    """The gaps between runs that are ascending and apart."""
+    starts, ends = present[:-1, 1], present[1:, 0]
+    lengths = ends - starts
+    longest = np.argsort(-lengths, kind="stable")[:_LONGEST_GAPS]
+    return Gaps(
+        count=len(lengths),
+        missing_offsets=int(lengths.sum()),
+        single_offset_gaps=int((lengths == 1).sum()),
+        longest=tuple(Gap(int(starts[at]), int(ends[at]) - 1, int(lengths[at])) for at in longest),
     )
 
 

@@ -28,14 +28,14 @@ def topic_facts(logs: Iterable[LogFacts], answers: Answers) -> list[TopicFacts]:
     for log in logs:
         partitions[log.topic] += 1
     facts = {topic: TopicFacts(topic, count) for topic, count in sorted(partitions.items())}
-    for row in answers["shared_keys", "counts"].to_pylist():
+    for row in answers["shared_keys"].to_pylist():
         topic = facts[row["topic"]]
         topic.shared_keys, topic.severe_keys = row["shared_keys"], row["severe_keys"]
-    for row in sorted(answers["shared_keys", "newest"].to_pylist(), key=lambda row: row["partition"]):
+    for row in sorted(answers["newest_places"].to_pylist(), key=lambda row: row["partition"]):
         facts[row["topic"]].newest_by_partition[row["partition"]] = row["newest_here"]
-    _add_shared_examples(facts, answers["shared_keys", "examples"])
+    _add_shared_examples(facts, answers["shared_key_examples"])
     _add_lookalikes(facts, answers)
-    causes = {topic: find_cause(_sightings(rows)) for topic, rows in by_topic(answers["sample", ""])}
+    causes = {topic: find_cause(_sightings(rows)) for topic, rows in by_topic(answers["sample"])}
     for topic in facts.values():
         topic.placement = describe(causes.get(topic.topic, Cause("too_few")))
     return list(facts.values())
@@ -103,9 +103,9 @@ def _add_shared_examples(facts: dict[str, TopicFacts], examples: pa.Table) -> No
 
 
 def _add_lookalikes(facts: dict[str, TopicFacts], answers: Answers) -> None:
-    for row in answers["lookalikes", "counts"].to_pylist():
+    for row in answers["lookalikes"].to_pylist():
         facts[row["topic"]].lookalike_keys[Accident(row["accidents"]).words] = row["keys"]
-    rows = answers["lookalikes", "examples"].to_pylist()
+    rows = answers["lookalike_examples"].to_pylist()
     for row in sorted(rows, key=lambda row: sorted(row["keys"])):
         shown = facts[row["topic"]].lookalike_examples
         if len(shown) < MOST_LOOKALIKES:

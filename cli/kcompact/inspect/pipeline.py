@@ -1,39 +1,27 @@
 """Inspect a dump: run the one pass, put the facts together, remark on them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from kcompact.broker.log_names import LogName
 from kcompact.compact.full_form.full import key_receivers
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out, refuse_unmatched
 from kcompact.dumps.note_checks import look_over
 from kcompact.engine.passes.index_pass import plan_index
 from kcompact.engine.passes.summaries import log_names
-from kcompact.inspect.end_offsets import check_end_offsets
+from kcompact.inspect.expectations import Expectations, check_expectations
 from kcompact.inspect.file_facts import file_facts
-from kcompact.inspect.inspection import Inspection, LargeRecord, LogFacts, TopKey
-from kcompact.inspect.one_pass import Answers, ask_all
+from kcompact.inspect.inspection import Bucket, Inspection, LargeRecord, LogFacts, TopKey
+from kcompact.inspect.one_pass import ask_all
 from kcompact.inspect.per_log import log_facts
 from kcompact.inspect.per_topic import topic_facts
-from kcompact.inspect.questions.distribution import distribution
 from kcompact.inspect.questions.key_facts import EXTRA
-from kcompact.inspect.remarks import Facts, remarks_on
+from kcompact.inspect.remarks import remarks_on
 from kcompact.inspect.severity import Finding, Level
-from kcompact.inspect.thresholds import Thresholds, check_thresholds
 from kcompact.inspect.verdict import verdict
-
-
-@dataclass(frozen=True)
-class Expectations:
-    """The user's expectations of the dump: thresholds, and where its logs end."""
-
-    thresholds: Thresholds = field(default_factory=Thresholds)
-    end_offsets: Mapping[LogName, int] = field(default_factory=dict)
 
 
 def inspect_dump(spark: SparkSession, dump: Dump, folder: Path, expected: Expectations) -> Inspection:
@@ -47,25 +35,32 @@ def inspect_dump(spark: SparkSession, dump: Dump, folder: Path, expected: Expect
         files=[file_facts(file) for file in dump.files],
         logs=list(logs.values()),
         topics=topic_facts(logs.values(), answers),
-        records_per_key=distribution(answers["distribution", ""]),
-        top_keys_by_records=_top_keys(answers, "records", logs),
-        top_keys_by_bytes=_top_keys(answers, "record_bytes", logs),
+        records_per_key=_buckets(answers["records_per_key"]),
+        top_keys_by_records=_top_keys(answers["top_keys_by_records"], logs),
+        top_keys_by_bytes=_top_keys(answers["top_keys_by_bytes"], logs),
         largest_records=_largest(reading.tallies["largest"], logs),
         notes=[*dump.notes, *remarks],
     )
     exact = all(getattr(file.dialect, "byte_exact", True) for file in dump.files)
     inspection.findings = [
-        *check_thresholds(inspection.logs, inspection.topics, expected.thresholds),
-        *(check_end_offsets(inspection.logs, expected.end_offsets) if expected.end_offsets else ()),
+        *check_expectations(inspection.logs, inspection.topics, expected),
         *(Finding(Level.WARNING, "fields", text) for text in problems),
-        *remarks_on(Facts(inspection.logs, inspection.topics, byte_exact=exact)),
+        *remarks_on(inspection.logs, inspection.topics, byte_exact=exact),
     ]
     inspection.findings.sort(key=lambda finding: -finding.level)
     inspection.verdict = verdict(inspection.logs, inspection.findings)
     return inspection
 
 
-def _top_keys(answers: Answers, by: str, logs: Mapping[int, LogFacts]) -> list[TopKey]:
+def _buckets(rows: pa.Table) -> list[Bucket]:
+    """Numbers of records per key, which double from bucket to bucket: 1, 2, 3 to 4, 5 to 8, ..."""
+    return [
+        Bucket(2**bucket // 2 + 1, 2**bucket, keys, records)
+        for bucket, keys, records in sorted(zip(*rows.to_pydict().values(), strict=True))
+    ]
+
+
+def _top_keys(rows: pa.Table, logs: Mapping[int, LogFacts]) -> list[TopKey]:
     return [
         TopKey(
             topic=logs[row["log_id"]].topic,
@@ -76,7 +71,7 @@ def _top_keys(answers: Answers, by: str, logs: Mapping[int, LogFacts]) -> list[T
             superseded_bytes=row["record_bytes"] - (row["latest"] >> 1),
             last_offset=row["last_offset"],
         )
-        for row in answers["top_keys", by].to_pylist()
+        for row in rows.to_pylist()
     ]
 
 

@@ -1,1 +1,1 @@
-"""Questions about the keys of a dump, one in a file."""
+"""Questions about the keys of a dump."""

@@ -1,42 +1,74 @@
-"""How many keys does each log have: live, deleted, and those that something is odd about?"""
+"""How many keys there are: live, deleted and odd ones, new ones, by number of records; and the largest."""
+
+from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kcompact.inspect.questions.keys import Keys
+from kcompact.inspect.questions.keys import Keys, LogSpan, Longs
 
-REPLACEMENT_CHARACTER = "\N{REPLACEMENT CHARACTER}"
-COUNTS = (
-    "keys",
-    "deleted_keys",  # their latest record is a tombstone
-    "single_record_keys",
-    "superseded_bytes",  # of records that are not the latest of their key
-    "lossy_keys",  # they contain U+FFFD
-    "late_keys",  # a record that is not the latest has a later timestamp
-    "unmarked_delete_keys",  # a Debezium delete event, and no tombstone after it
-)
+MOST_TOP_KEYS = 10
+SLICES = 10
+"""Into how many equal parts a log's offsets are cut, to see whether new keys keep coming."""
+
+_TOP_KEY_COLUMNS = ["log_id", "key", "records", "record_bytes", "first_offset", "last_offset", "latest"]
+_REPLACEMENT_CHARACTER = "\N{REPLACEMENT CHARACTER}"
 
 
-def count_keys(keys: Keys) -> pa.Table:
-    """One row per log of the task: ``log_id`` and COUNTS."""
+def count_keys(keys: Keys) -> Mapping[str, pa.Table]:
+    """Tables by name; those that are added up hold a row for each key."""
+    log_ids, counts = keys.column("log_id"), np.ones(keys.rows.num_rows, np.int64)
+    records = keys.column("records")
+    buckets = np.ceil(np.log2(records)).astype(np.int64)  # b: of 2^(b-1) + 1 to 2^b records
+    top_keys = keys.rows.select(_TOP_KEY_COLUMNS)
+    return {
+        "key_counts": _key_counts(keys),
+        "records_per_key": pa.table({"bucket": buckets, "keys": counts, "records": records}),
+        "new_keys": pa.table({"log_id": log_ids, "slice": _first_slices(keys), "new_keys": counts}),
+        "top_keys_by_records": top_keys,
+        "top_keys_by_bytes": top_keys,
+    }
+
+
+def _key_counts(keys: Keys) -> pa.Table:
     latest, last_ms = keys.column("latest"), keys.column("last_timestamp_ms")
     deletes = keys.column("last_delete_offset")
-    lossy = pc.match_substring(keys.rows["key"].combine_chunks(), REPLACEMENT_CHARACTER)
+    lossy = pc.match_substring(keys.rows["key"].combine_chunks(), _REPLACEMENT_CHARACTER)
     columns = {
         "log_id": keys.column("log_id"),
         "keys": np.ones(keys.rows.num_rows, np.int64),
-        "deleted_keys": latest & 1,
+        "deleted_keys": latest & 1,  # their latest record is a tombstone
         "single_record_keys": keys.column("records") == 1,
-        "superseded_bytes": keys.column("record_bytes") - (latest >> 1),
-        "lossy_keys": lossy.to_numpy(zero_copy_only=False),
-        "late_keys": (last_ms >= 0) & (keys.column("max_timestamp_ms") > last_ms),
-        "unmarked_delete_keys": deletes > keys.column("last_tombstone_offset"),
+        "superseded_bytes": keys.column("record_bytes") - (latest >> 1),  # of records that are not the latest
+        "lossy_keys": lossy.to_numpy(zero_copy_only=False),  # they contain U+FFFD
+        "late_keys": (last_ms >= 0) & (keys.column("max_timestamp_ms") > last_ms),  # an earlier record's is
+        "unmarked_delete_keys": deletes > keys.column("last_tombstone_offset"),  # no tombstone after it
     }
-    return sum_counts(pa.table({name: column.astype(np.int64) for name, column in columns.items()}))
+    return pa.table({name: column.astype(np.int64) for name, column in columns.items()})
 
 
-def sum_counts(rows: pa.Table) -> pa.Table:
-    """Rows of several tasks, added up by log."""
-    summed = rows.group_by("log_id", use_threads=False).aggregate([(name, "sum") for name in COUNTS])
-    return summed.rename_columns(["log_id", *COUNTS])
+def _first_slices(keys: Keys) -> Longs:
+    """In which slice of its log each key is seen for the first time."""
+    log_ids, first_offsets = keys.column("log_id"), keys.column("first_offset")
+    slices = np.zeros(len(first_offsets), np.int64)
+    for log_id in np.unique(log_ids):
+        in_log = log_ids == log_id
+        bounds = slice_bounds(keys.spans[int(log_id)])
+        slices[in_log] = np.searchsorted(bounds, first_offsets[in_log], side="right") - 1
+    return slices
+
+
+def slice_bounds(span: LogSpan) -> Longs:
+    """Where the slices of a log start; the first at its first offset."""
+    width = span.end_offset - span.first_offset
+    steps = [span.first_offset + width * number // SLICES for number in range(SLICES)]
+    return np.array(steps, np.int64)
+
+
+def largest_keys(rows: pa.Table, by: str) -> pa.Table:
+    """The first few rows by a column, largest first; of two alike the earlier one."""
+    if not rows.num_rows:
+        return rows
+    order = [(by, "descending"), ("first_offset", "ascending"), ("log_id", "ascending")]
+    return rows.take(pc.select_k_unstable(rows, MOST_TOP_KEYS, order))

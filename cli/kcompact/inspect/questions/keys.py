@@ -35,6 +35,21 @@ class Keys:
     spans: Mapping[int, LogSpan]  # by log id
     tasks: int = 1
 
+    @cached_property
+    def shared(self) -> tuple[Longs, Longs]:
+        """Rows whose key is in several partitions of its topic: their positions, and a number per key."""
+        if len(self.spans) == len(self.topics):  # every topic has one partition here
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        table = pa.table({"topic": self.topic_numbers, "key": self.rows["key"]})
+        table = table.append_column("row", pa.array(np.arange(table.num_rows)))
+        grouped = table.group_by(["topic", "key"], use_threads=False).aggregate([("row", "list")])
+        lists = grouped["row_list"].combine_chunks()
+        lengths = np.diff(lists.offsets.to_numpy())
+        number = np.repeat(np.arange(len(lengths)), lengths)
+        is_shared = np.repeat(lengths > 1, lengths)
+        rows = lists.flatten().to_numpy()[is_shared]
+        return rows, np.unique(number[is_shared], return_inverse=True)[1]
+
     def column(self, name: str) -> Longs:
         """A column of numbers."""
         return self.rows[name].to_numpy()
@@ -50,6 +65,11 @@ class Keys:
         numbers = {topic: number for number, topic in enumerate(self.topics)}
         return self._per_log({log_id: numbers[span.topic] for log_id, span in self.spans.items()})
 
+    @property
+    def topic_names(self) -> pa.Array:
+        """Per row its topic."""
+        return pa.array(np.array(self.topics, dtype=object)[self.topic_numbers], pa.string())
+
     @cached_property
     def partitions(self) -> Longs:
         """Per row the partition of its log."""
@@ -63,6 +83,13 @@ class Keys:
     def _per_log(self, values: Mapping[int, int]) -> Longs:
         log_ids, where = np.unique(self.column("log_id"), return_inverse=True)
         return np.array([values[int(log_id)] for log_id in log_ids], np.int64)[where]
+
+
+def summed(rows: pa.Table, names: list[str]) -> pa.Table:
+    """The rows that are alike in some columns, the first ones, as one: the others are added up."""
+    others = rows.column_names[len(names) :]
+    grouped = rows.group_by(names, use_threads=False).aggregate([(name, "sum") for name in others])
+    return grouped.rename_columns(rows.column_names)
 
 
 def first_of_topics(rows: pa.Table, most: int, columns: list[str]) -> Longs:

@@ -10,17 +10,16 @@ from kcompact.inspect.questions.keys import Keys, first_of_topics
 
 MOST_EXAMPLES = 5
 MOST_KEYS_SHOWN = 3
-COUNTS = ("groups", "keys")
 
 
 def lookalikes(keys: Keys) -> Mapping[str, pa.Table]:
-    """Tables: "counts" of groups that fold alike, by topic and accidents, and a few "examples" of each."""
+    """Tables: a row for each group of keys that fold alike, and a few "examples" of each topic."""
     forms = pc.coalesce(keys.rows["folded"], keys.rows["key"])
     suspects = pc.unique(keys.rows["folded"]).drop_null()
     near = pc.is_in(forms, suspects).to_numpy() if len(suspects) else np.zeros(len(forms), bool)
     table = pa.table(
         {
-            "topic": pa.array(np.array(keys.topics, dtype=object)[keys.topic_numbers], pa.string()),
+            "topic": keys.topic_names,
             "form": forms,
             "key": keys.rows["key"],
             "accidents": keys.rows["accidents"],
@@ -32,25 +31,9 @@ def lookalikes(keys: Keys) -> Mapping[str, pa.Table]:
         [("key", "list"), ("key", "min"), ("accidents", "list")]
     )
     groups = groups.filter(pc.greater(pc.list_value_length(groups["key_list"]), 1))
-    return {"counts": sum_groups(_counts(groups)), "examples": _examples(groups)}
-
-
-def sum_groups(rows: pa.Table) -> pa.Table:
-    """Counts of several tasks, added up by topic and accidents."""
-    names = ["topic", "accidents", *COUNTS]
-    grouped = rows.group_by(names[:2], use_threads=False)
-    return grouped.aggregate([(name, "sum") for name in COUNTS]).rename_columns(names)
-
-
-def _counts(groups: pa.Table) -> pa.Table:
-    return pa.table(
-        {
-            "topic": groups["topic"],
-            "accidents": _accidents(groups),
-            "groups": np.ones(groups.num_rows, np.int64),
-            "keys": pc.list_value_length(groups["key_list"]).cast(pa.int64()),
-        }
-    )
+    counts = pc.list_value_length(groups["key_list"]).cast(pa.int64())
+    groups_of_topics = {"topic": groups["topic"], "accidents": _accidents(groups), "keys": counts}
+    return {"lookalikes": pa.table(groups_of_topics), "lookalike_examples": _examples(groups)}
 
 
 def _examples(groups: pa.Table) -> pa.Table:

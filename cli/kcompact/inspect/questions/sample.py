@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcompact.inspect.questions.keys import Keys, Longs
-from kcompact.inspect.questions.shared_keys import find_shared_rows
 
 MOST_ROWS = 20_000  # per topic, and as many again of keys in several partitions
 LONGEST_KEY_BYTES = 512
@@ -22,7 +21,7 @@ def sample_keys(keys: Keys) -> pa.Table:
     Those with the smallest hash: the same keys whatever the number of tasks, and all rows of a key.
     """
     is_shared = np.zeros(keys.rows.num_rows, bool)
-    is_shared[find_shared_rows(keys)[0]] = True
+    is_shared[keys.shared[0]] = True
     rows = keys.rows.select(_COLUMNS)
     for name, column in {
         "topic": pa.DictionaryArray.from_arrays(

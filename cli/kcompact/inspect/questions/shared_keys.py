@@ -14,84 +14,34 @@ from numpy.typing import NDArray
 from kcompact.inspect.questions.keys import Keys, Longs, first_of_topics
 
 MOST_EXAMPLES = 5
-COUNTS = ("shared_keys", "severe_keys")
-EXAMPLE_COLUMNS = [
-    "key",
-    "first_offset",
-    "last_offset",
-    "last_timestamp_ms",
-    "records",
-]
-
-
-def find_shared_rows(keys: Keys) -> tuple[Longs, Longs]:
-    """Rows whose key is in several partitions of its topic: their positions, and a number per key."""
-    if len(keys.spans) == len(keys.topics):  # every topic has one partition here
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    table = pa.table({"topic": keys.topic_numbers, "key": keys.rows["key"]})
-    table = table.append_column("row", pa.array(np.arange(table.num_rows)))
-    grouped = table.group_by(["topic", "key"], use_threads=False).aggregate([("row", "list")])
-    lists = grouped["row_list"].combine_chunks()
-    lengths = np.diff(lists.offsets.to_numpy())
-    number = np.repeat(np.arange(len(lengths)), lengths)
-    shared = np.repeat(lengths > 1, lengths)
-    rows = lists.flatten().to_numpy()[shared]
-    return rows, np.unique(number[shared], return_inverse=True)[1]
+_EXAMPLE_COLUMNS = ["key", "first_offset", "last_offset", "last_timestamp_ms", "records"]
 
 
 def shared_keys(keys: Keys) -> Mapping[str, pa.Table]:
-    """Tables: "counts" by topic, "newest" by topic and partition, "examples" of each topic, severe first."""
-    rows, numbers = find_shared_rows(keys)
-    topics, partitions = keys.topic_numbers[rows], keys.partitions[rows]
-    topic = pa.array(np.array(keys.topics, dtype=object)[topics], pa.string())
+    """Tables: a row for each key, one for each of its places, and "examples" of each topic, severe first."""
+    rows, numbers = keys.shared
     deleted, last_ms = keys.is_deleted[rows], keys.column("last_timestamp_ms")[rows]
     newest, severe = _newest(numbers, last_ms), _severe(numbers, last_ms, deleted)
-    places = keys.rows.take(pa.array(rows)).select(EXAMPLE_COLUMNS)
+    topic, partition = keys.topic_names.take(pa.array(rows)), pa.array(keys.partitions[rows])
+    places = keys.rows.take(pa.array(rows)).select(_EXAMPLE_COLUMNS)
     for name, column in {
         "topic": topic,
-        "partition": pa.array(partitions),
+        "partition": partition,
         "is_tombstone": pa.array(deleted),
         "is_newest": pa.array(newest),
         "is_severe": pa.array(severe),
     }.items():
         places = places.append_column(name, column)
+    firsts = np.unique(numbers, return_index=True)[1]
+    topics_of_keys, counts = topic.take(pa.array(firsts)), np.ones(len(firsts), np.int64)
+    severe_keys = severe[firsts].astype(np.int64)
     return {
-        "counts": sum_counts(_one_each(places, numbers)),
-        "newest": sum_newest(_every_place(places)),
-        "examples": places.take(pa.array(_chosen(places, numbers))),
+        "shared_keys": pa.table({"topic": topics_of_keys, "shared_keys": counts, "severe_keys": severe_keys}),
+        "newest_places": pa.table(
+            {"topic": topic, "partition": partition, "newest_here": newest.astype(np.int64)}
+        ),
+        "shared_key_examples": places.take(pa.array(_chosen(places, numbers))),
     }
-
-
-def _one_each(places: pa.Table, numbers: Longs) -> pa.Table:
-    """One row per key."""
-    firsts = places.take(pa.array(np.unique(numbers, return_index=True)[1]))
-    counts, severe = np.ones(firsts.num_rows, np.int64), firsts["is_severe"].cast(pa.int64())
-    return pa.table({"topic": firsts["topic"], "shared_keys": counts, "severe_keys": severe})
-
-
-def _every_place(places: pa.Table) -> pa.Table:
-    """One row per key and partition."""
-    return pa.table(
-        {
-            "topic": places["topic"],
-            "partition": places["partition"],
-            "shared_keys": np.ones(places.num_rows, np.int64),
-            "newest_here": places["is_newest"].cast(pa.int64()),
-        }
-    )
-
-
-def sum_counts(rows: pa.Table) -> pa.Table:
-    """Counts of several tasks, added up by topic."""
-    summed = rows.group_by("topic", use_threads=False).aggregate([(name, "sum") for name in COUNTS])
-    return summed.rename_columns(["topic", *COUNTS])
-
-
-def sum_newest(rows: pa.Table) -> pa.Table:
-    """Newest counts of several tasks, added up by topic and partition."""
-    names = ["topic", "partition", "shared_keys", "newest_here"]
-    grouped = rows.group_by(names[:2], use_threads=False)
-    return grouped.aggregate([(name, "sum") for name in names[2:]]).rename_columns(names)
 
 
 def _newest(numbers: Longs, timestamps_ms: Longs) -> NDArray[np.bool_]:

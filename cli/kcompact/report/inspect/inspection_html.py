@@ -7,7 +7,7 @@ import numpy as np
 from kcompact.inspect.inspection import Inspection, LogFacts
 from kcompact.report.html_page import render, shown
 from kcompact.report.inert import printable_key
-from kcompact.report.inspect.inspection_sections import sections
+from kcompact.report.inspect.inspection_sections import bucket_name, sections
 from kcompact.report.inspect.inspection_text import place
 from kcompact.report.pictures import Axis, Bar, GapColumns, bar, offset_axis
 
@@ -63,7 +63,7 @@ def _skew_bars(inspection: Inspection) -> list[Bar]:
     largest = max((bucket.records for bucket in inspection.records_per_key), default=0)
     return [
         bar(
-            f"{bucket.least:,}" if bucket.least == bucket.most else f"{bucket.least:,} to {bucket.most:,}",
+            bucket_name(bucket),
             [("kept", "records", bucket.records)],
             largest,
             f"{bucket.keys:,} keys, {bucket.records:,} records",

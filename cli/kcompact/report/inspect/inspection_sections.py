@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-from kcompact.inspect.inspection import Inspection, LogFacts, TopicFacts
-from kcompact.inspect.placement.partitioning import Change
+from kcompact.inspect.inspection import Bucket, Inspection, LargeRecord, LogFacts, TopicFacts, TopKey
 from kcompact.report.inert import printable_key
 from kcompact.report.table import Foreign, Table, texts
 
@@ -22,8 +21,8 @@ def sections(inspection: Inspection) -> list[Table]:
         _keys(inspection.logs),
         _distribution(inspection),
         _new_keys(inspection.logs),
-        _top_keys(inspection, "by records"),
-        _top_keys(inspection, "by bytes"),
+        _top_keys("by records", inspection.top_keys_by_records, least_records=2),
+        _top_keys("by bytes", inspection.top_keys_by_bytes, least_records=1),
         _largest(inspection),
         _placement(inspection.topics),
         _changes(inspection.topics),
@@ -54,160 +53,121 @@ def _files(inspection: Inspection) -> Table:
         for file in inspection.files
     ]
     headers = ("file", "layout", "dialect", "recognised", "where the parts of a record stand")
-    return _listed("Recognised", headers, rows, texts(*headers))
+    return _listed("Recognised", headers, rows, text_columns=5)
 
 
 def _records(logs: Sequence[LogFacts]) -> Table:
     rows = [
         (
             _log(log),
-            f"{log.end_minus_begin:,}",
-            f"{log.records:,}",
-            f"{log.first_offset:,}",
-            f"{log.last_offset:,}",
+            log.end_minus_begin,
+            log.records,
+            log.first_offset,
+            log.last_offset,
             when(log.min_timestamp_ms),
             when(log.max_timestamp_ms),
         )
         for log in logs
     ]
     headers = ("log", "end - begin", "present", "first offset", "last offset", "from (UTC)", "to (UTC)")
-    return _listed("Records", headers, rows, texts(*headers[:1]))
+    return _listed("Records", headers, rows)
 
 
 def _values(logs: Sequence[LogFacts]) -> Table:
-    rows = [
-        (
-            _log(log),
-            f"{log.values.present:,}",
-            f"{log.values.null:,}",
-            f"{log.values.empty:,}",
-            f"{log.values.word_null:,}",
-            f"{log.null_keys:,}",
-        )
-        for log in logs
-    ]
     headers = ("log", "with a value", "null", "empty", "the word null", "without key")
-    return _listed("Values", headers, rows, texts(*headers[:1]))
+    rows = [
+        (_log(log), values.present, values.null, values.empty, values.word_null, log.null_keys)
+        for log in logs
+        for values in [log.values]
+    ]
+    return _listed("Values", headers, rows)
 
 
 def _keys(logs: Sequence[LogFacts]) -> Table:
     rows = [
         (
             _log(log),
-            f"{log.keys:,}",
-            f"{log.live_keys:,}",
-            f"{log.deleted_keys:,}",
-            f"{log.single_record_keys:,}",
-            f"{log.late_keys:,}",
-            f"{log.superseded_bytes:,}",
-            "no size" if log.dedupe_buffer_bytes is None else f"{log.dedupe_buffer_bytes:,}",
+            log.keys,
+            log.live_keys,
+            log.deleted_keys,
+            log.single_record_keys,
+            log.late_keys,
+            log.superseded_bytes,
+            "no size" if log.dedupe_buffer_bytes is None else log.dedupe_buffer_bytes,
         )
         for log in logs
     ]
-    headers = (
-        "log",
-        "distinct",
-        "live",
-        "deleted",
-        "with one record",
-        "later by timestamp",
-        "superseded bytes",
-        "dedupe buffer bytes",
-    )
-    return _listed("Keys", headers, rows, texts(*headers[:1]))
+    counts = ("distinct", "live", "deleted", "with one record", "later by timestamp", "superseded bytes")
+    return _listed("Keys", ("log", *counts, "dedupe buffer bytes"), rows)
 
 
 def _distribution(inspection: Inspection) -> Table:
-    rows = [
-        (_span(bucket.least, bucket.most), f"{bucket.keys:,}", f"{bucket.records:,}")
-        for bucket in inspection.records_per_key
-    ]
-    return Table("Records per key", ("records", "keys", "records of these"), rows, texts("records"))
+    rows = [(bucket_name(bucket), bucket.keys, bucket.records) for bucket in inspection.records_per_key]
+    return _table("Records per key", ("records", "keys", "records of these"), rows)
+
+
+def bucket_name(bucket: Bucket) -> str:
+    """The numbers of records of keys in a bucket."""
+    return f"{bucket.least:,}" if bucket.least == bucket.most else f"{bucket.least:,} to {bucket.most:,}"
 
 
 def _new_keys(logs: Sequence[LogFacts]) -> Table:
     rows = []
-    for at in range(max((len(log.slices) for log in logs), default=0)):
-        records = sum(log.slices[at].records for log in logs)
-        new = sum(log.slices[at].new_keys for log in logs)
+    for at, slices in enumerate(zip(*(log.slices for log in logs), strict=True), start=1):
+        records, new = sum(part.records for part in slices), sum(part.new_keys for part in slices)
         share = f"{100 * new / records:.0f} %" if records else "-"
-        rows.append((f"{at + 1} of {len(logs[0].slices)}", f"{records:,}", f"{new:,}", share))
-    headers = ("tenth of the offsets", "records", "new keys", "share")
-    return Table("New keys along the logs", headers, rows, texts(headers[0]))
+        rows.append((f"{at} of {len(logs[0].slices)}", records, new, share))
+    return _table("New keys along the logs", ("tenth of the offsets", "records", "new keys", "share"), rows)
 
 
-def _top_keys(inspection: Inspection, by: str) -> Table:
-    keys = inspection.top_keys_by_records if by == "by records" else inspection.top_keys_by_bytes
+def _top_keys(title: str, keys: Sequence[TopKey], *, least_records: int) -> Table:
     rows = [
-        (
-            Foreign(printable_key(key.key)),
-            Foreign(f"{key.topic}-{key.partition}"),
-            f"{key.records:,}",
-            f"{key.record_bytes:,}",
-            f"{key.superseded_bytes:,}",
-        )
+        (_key(key.key), _log(key), key.records, key.record_bytes, key.superseded_bytes)
         for key in keys[:MOST_TOP]
-        if key.records > 1 or by == "by bytes"
+        if key.records >= least_records
     ]
     headers = ("key", "log", "records", "bytes", "superseded bytes")
-    return Table(f"Top keys {by}", headers, rows, texts(*headers[:2]))
+    return _table(f"Top keys {title}", headers, rows, text_columns=2)
 
 
 def _largest(inspection: Inspection) -> Table:
-    rows = [
-        (
-            Foreign(printable_key(record.key)),
-            Foreign(f"{record.topic}-{record.partition}"),
-            f"{record.offset:,}",
-            f"{record.record_bytes:,}",
-        )
-        for record in inspection.largest_records
-    ]
-    return Table("Largest records", ("key", "log", "offset", "bytes"), rows, texts("key", "log"))
+    records = inspection.largest_records
+    rows = [(_key(record.key), _log(record), record.offset, record.record_bytes) for record in records]
+    return _table("Largest records", ("key", "log", "offset", "bytes"), rows, text_columns=2)
 
 
 def _placement(topics: Iterable[TopicFacts]) -> Table:
     rows = [
         (
             Foreign(topic.topic),
-            topic.placement.text,
-            _explained(topic),
+            placement.text,
+            f"{placement.explained:,} of {placement.looked_at:,}" if placement.placed else None,
         )
         for topic in topics
+        for placement in [topic.placement]
     ]
-    return Table(
-        "Who placed the keys", ("topic", "most likely", "explained"), rows, texts("topic", "most likely")
-    )
-
-
-def _explained(topic: TopicFacts) -> str:
-    placement = topic.placement
-    return f"{placement.explained:,} of {placement.looked_at:,}" if placement.placed else "-"
+    return _table("Who placed the keys", ("topic", "most likely", "explained"), rows, text_columns=2)
 
 
 def _changes(topics: Iterable[TopicFacts]) -> Table:
     rows = [
-        (Foreign(f"{topic.topic}-{change.partition}"), _offset(change, 1), _offset(change, 2))
+        (Foreign(f"{topic.topic}-{change.partition}"), change.old_last_offset, change.new_first_offset)
         for topic in topics
         for change in topic.placement.changes
     ]
     headers = ("log", "last offset only the old explains", "first offset only the new explains")
-    return _listed("Where it changed", headers, rows, texts(*headers[:1]))
-
-
-def _offset(change: Change, column: int) -> str:
-    return "-" if change[column] is None else f"{change[column]:,}"
+    return _listed("Where it changed", headers, rows)
 
 
 def _shared(topics: Iterable[TopicFacts]) -> Table:
     rows = [
         (
-            Foreign(printable_key(shared.key)),
+            _key(shared.key),
             Foreign(f"{topic.topic}-{place.partition}"),
             "tombstone" if place.is_tombstone else "value",
             "newest" if place.is_newest else "",
-            f"{place.records:,}",
-            f"{place.last_offset:,}",
+            place.records,
+            place.last_offset,
             when(place.last_timestamp_ms),
         )
         for topic in topics
@@ -215,7 +175,7 @@ def _shared(topics: Iterable[TopicFacts]) -> Table:
         for place in shared.places
     ]
     headers = ("key", "log", "latest is a", "", "records", "last offset", "at (UTC)")
-    return Table("Keys in several partitions (examples)", headers, rows, texts(*headers[:4]))
+    return _table("Keys in several partitions (examples)", headers, rows, text_columns=4)
 
 
 def _lookalikes(topics: Iterable[TopicFacts]) -> Table:
@@ -225,17 +185,17 @@ def _lookalikes(topics: Iterable[TopicFacts]) -> Table:
         for example in topic.lookalike_examples
     ]
     headers = ("topic", "differ by", "keys")
-    return Table("Keys that look alike (examples)", headers, rows, texts(*headers[:3]))
+    return _table("Keys that look alike (examples)", headers, rows, text_columns=3)
 
 
 def _gaps(logs: Iterable[LogFacts]) -> Table:
     rows = [
-        (_log(log), f"{gap.first_offset:,}", f"{gap.last_offset:,}", f"{gap.length:,}", _reason(gap.length))
+        (_log(log), gap.first_offset, gap.last_offset, gap.length, _reason(gap.length))
         for log in logs
         for gap in log.gaps.longest[:MOST_TOP]
     ]
     headers = ("log", "first missing", "last missing", "length", "reason")
-    return _listed(f"Gaps (the {MOST_TOP} longest of each log)", headers, rows, texts(*headers[:1]))
+    return _listed(f"Gaps (the {MOST_TOP} longest of each log)", headers, rows)
 
 
 def _reason(length: int) -> str:
@@ -243,21 +203,35 @@ def _reason(length: int) -> str:
 
 
 def _ages(logs: Iterable[LogFacts]) -> Table:
-    rows = [(_log(log), age, f"{count:,}") for log in logs for age, count in log.tombstone_ages.items()]
+    rows = [(_log(log), age, count) for log in logs for age, count in log.tombstone_ages.items()]
     headers = ("log", "before the newest record", "tombstones")
-    return _listed("Ages of tombstones", headers, rows, texts(*headers[:2]))
+    return _listed("Ages of tombstones", headers, rows, text_columns=2)
 
 
-def _log(log: LogFacts) -> Foreign:
+def _log(log: LogFacts | TopKey | LargeRecord) -> Foreign:
     return Foreign(f"{log.topic}-{log.partition}")
 
 
-def _span(least: int, most: int) -> str:
-    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+def _key(key: bytes | None) -> Foreign:
+    return Foreign(printable_key(key))
+
+
+def _table(
+    title: str, headers: tuple[str, ...], rows: Iterable[Sequence[str | int | None]], text_columns: int = 1
+) -> Table:
+    """A table of text and numbers (None: there is none); the first columns are read from the left."""
+    cells = [tuple(map(_cell, row)) for row in rows]
+    return Table(title, headers, cells, texts(*headers[:text_columns]))
 
 
 def _listed(
-    title: str, headers: tuple[str, ...], rows: Sequence[tuple[str, ...]], of_text: frozenset[str]
+    title: str, headers: tuple[str, ...], rows: Iterable[Sequence[str | int | None]], text_columns: int = 1
 ) -> Table:
     """A table of which the first rows are enough."""
-    return Table(title, headers, rows, of_text).shortened(MOST_ROWS, "--format json shows all")
+    return _table(title, headers, rows, text_columns).shortened(MOST_ROWS, "--format json shows all")
+
+
+def _cell(value: str | int | None) -> str:
+    if isinstance(value, str):
+        return value
+    return "-" if value is None else f"{value:,}"

@@ -1,0 +1,101 @@
+"""A user's expectations of a dump: no more than so many oddities, and logs that end where they do."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kcompact.broker.log_names import LogName
+from kcompact.broker.text_lines import number_in, partition_in, read_text, shown
+from kcompact.errors import InputError
+from kcompact.inspect.inspection import LogFacts, TopicFacts
+from kcompact.inspect.severity import Finding, Level
+
+# ``orders:0:1199`` as kafka-get-offsets.sh prints it, or the same three apart by blanks.
+_LINE = re.compile(r"(?P<topic>[a-zA-Z0-9._-]+)[:\s]\s*(?P<partition>[0-9]+)[:\s]\s*(?P<end>[0-9]+)")
+_HINT = "kafka-get-offsets.sh --time latest prints such lines"
+
+
+@dataclass(frozen=True)
+class Expectations:
+    """The most that is allowed over all logs (None: any number), and log end offsets (exclusive) by log."""
+
+    max_null_keys: int | None = None
+    max_cross_partition_keys: int | None = None
+    max_gaps: int | None = None
+    end_offsets: Mapping[LogName, int] = field(default_factory=dict)
+
+
+def check_expectations(
+    logs: Sequence[LogFacts], topics: Iterable[TopicFacts], expected: Expectations
+) -> list[Finding]:
+    """An error for every limit that is exceeded, and what is wrong with the ends of logs."""
+    shared = sum(topic.shared_keys for topic in topics)
+    gaps, null_keys = sum(log.gaps.count for log in logs), sum(log.null_keys for log in logs)
+    limits = [
+        ("null-keys", null_keys, "records without key", expected.max_null_keys),
+        (
+            "cross-partition-keys",
+            shared,
+            "keys in several partitions",
+            expected.max_cross_partition_keys,
+        ),
+        ("gaps", gaps, "gaps", expected.max_gaps),
+    ]
+    findings = [
+        Finding(Level.ERROR, f"max-{code}", f"{count:,} {things}; at most {most:,} are allowed")
+        for code, count, things, most in limits
+        if most is not None and count > most
+    ]
+    return findings + (_check_ends(logs, expected.end_offsets) if expected.end_offsets else [])
+
+
+def _check_ends(logs: Iterable[LogFacts], ends: Mapping[LogName, int]) -> list[Finding]:
+    """Where the dump does not end as its logs do, and logs of which no end is expected."""
+    present_ends = {LogName(log.topic, log.partition): log.last_offset + 1 for log in logs}
+    findings = [
+        Finding(*_wrong_end(end, present_ends.get(name)), *name)
+        for name, end in sorted(ends.items())
+        if present_ends.get(name, 0) != end
+    ]
+    unexpected = "no expected end offset is given for this log"
+    others = sorted(present_ends.keys() - ends.keys())
+    return findings + [Finding(Level.NOTE, "end-offset", unexpected, *name) for name in others]
+
+
+def _wrong_end(end: int, present_end: int | None) -> tuple[Level, str, str]:
+    """One missing offset may well be a transaction marker, which no consumer ever sees: a warning only."""
+    level = Level.ERROR
+    if present_end is None:
+        text = f"the log ends at {end:,}, and the dump holds none of it"
+    elif present_end > end:
+        level = Level.NOTE
+        text = f"the dump reaches {present_end:,}, the log ended at {end:,}: records came later"
+    elif present_end == end - 1:
+        level = Level.WARNING
+        text = f"the last offset below the log end {end:,} is missing: a transaction marker, or a lost record"
+    else:
+        missing = f"{end - present_end:,} offsets are missing at the end"
+        text = f"the dump ends at {present_end:,}, the log at {end:,}: {missing}"
+    return level, "end-offset", text
+
+
+def read_end_offsets(path: str) -> dict[LogName, int]:
+    """Log end offsets (exclusive) by log; ``#`` starts a comment. Raises InputError.
+
+    A file without any is one, too: it may well come from a command that failed, and would expect nothing.
+    """
+    ends: dict[LogName, int] = {}
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
+        text = line.partition("#")[0].strip()
+        if not text:
+            continue
+        match = _LINE.fullmatch(text)
+        if match is None:
+            raise InputError(f"{path}:{number}: not TOPIC:PARTITION:END_OFFSET: {shown(text)}", hint=_HINT)
+        log = LogName(match["topic"], partition_in(match["partition"], path, number))
+        end = number_in(match["end"], path, number)
+        if ends.setdefault(log, end) != end:
+            raise InputError(f"{path}:{number}: {log} ends at {ends[log]:,} by a line before", hint=_HINT)
+    if not ends:
+        raise InputError(f"{path}: no log end offsets in this file", hint=_HINT)
+    return ends
