@@ -23,7 +23,7 @@ from kcompact.report.pictures import BINS, WIDTH, GapColumns, curves, offset_axi
 from kcompact.report.verify.verify_html import render_html as render_verification
 from kcompact.report.verify.verify_words import Keys
 from kcompact.verify.check import Severity
-from kcompact.verify.classification.classified_rows import REASONS
+from kcompact.verify.classification.classified_rows import Reason
 from kcompact.verify.outcome import Finding as VerifyFinding
 from kcompact.verify.outcome import Outcome, Tally, VerifiedLog
 
@@ -225,7 +225,8 @@ def test_curves_go_from_left_to_right_and_up_to_the_largest_value() -> None:
 
 
 def test_every_reason_of_a_missing_record_has_a_colour_that_the_legend_explains() -> None:
-    log = VerifiedLog("t", 1, 90, 40, dict.fromkeys(REASONS, 5), 0, 18, cleaned_end_is_given=False)
+    removed = {reason.label: 5 for reason in Reason}
+    log = VerifiedLog("t", 1, 90, 40, removed, 0, 18, cleaned_end_is_given=False)
     text = render_verification(Outcome("compaction", ("a",), "b", 5, (), (), (), (log,)), Keys())
     legend, bars = text.split("<figure>", 1)
     kinds = set(re.findall(r'<rect class="(\w+)"', bars))

@@ -1,1 +1,1 @@
-"""Is one dump a compaction of another: one check a file, DataFrames in, findings out."""
+"""Is one dump a compaction of another? Arrow tables of both dumps in, findings out."""

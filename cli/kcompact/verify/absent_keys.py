@@ -1,9 +1,7 @@
 """Evidence that keys are gone: per key and log what a dump still holds of them."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,16 +24,27 @@ class AbsentQuestion:
     sha256: dict[str, str] = field(default_factory=dict)  # of the input files
 
 
+_WRONG = (KeyVerdict.PRESENT, KeyVerdict.VALUE_LEFT)
+
+LastOffsets = dict[tuple[bool, bool], int]
+"""Of one key in one log, by (is it AFTER's, is it a tombstone): the last offset of such records."""
+
+
 def verify_absent(pairs: Pairs, question: AbsentQuestion) -> Outcome:
     """Look every key up in all logs of both dumps."""
     keys = tuple(dict.fromkeys(question.keys))
-    last: dict[_Kind, int] = {}
-    for part in pairs.ask(lambda share: _last_offsets(share, keys)):
-        last |= part
     by_key: dict[bytes, list[KeyEvidence]] = {}
-    for key, log_id in dict.fromkeys((kind.key, kind.log_id) for kind in last):
-        by_key.setdefault(key, []).append(_evidence(key, log_id, last, question.logs))
-    evidence = tuple(_in_order(question.keys, by_key))
+    for part in pairs.ask(lambda share: _last_offsets(share, keys)):  # a key is in one share
+        for (key, log_id), offsets in part.items():
+            by_key.setdefault(key, []).append(_evidence(key, question.logs[log_id], offsets))
+    evidence = tuple(
+        entry
+        for key in keys
+        for entry in sorted(
+            by_key.get(key, [KeyEvidence(key, KeyVerdict.ABSENT)]),
+            key=lambda entry: (entry.topic or "", entry.partition or 0),
+        )
+    )
     counts = Counter(str(entry.verdict) for entry in evidence)
     return Outcome(
         mode="absent-keys",
@@ -55,59 +64,39 @@ def verify_absent(pairs: Pairs, question: AbsentQuestion) -> Outcome:
     )
 
 
-_WRONG = (KeyVerdict.PRESENT, KeyVerdict.VALUE_LEFT)
+def _last_offsets(share: Share, keys: tuple[bytes, ...]) -> dict[tuple[bytes, int], LastOffsets]:
+    """By key and log id, of those that a share has (AFTER alone counts once)."""
+    key_array = pa.array(keys, pa.binary())
+    by_place: dict[tuple[bytes, int], LastOffsets] = {}
+    for is_after, rows in enumerate(share):
+        chosen = pc.and_(pc.is_in(rows["key"], value_set=key_array), pc.invert(rows["is_control"]))
+        groups = rows.filter(chosen).group_by(["key", "log_id", "is_tombstone"])
+        for row in groups.aggregate([("offset", "max")]).to_pylist():
+            of_place = by_place.setdefault((row["key"], row["log_id"]), {})
+            of_place[bool(is_after), row["is_tombstone"]] = row["offset_max"]
+    return by_place
 
 
-class _Kind(NamedTuple):
-    """Records of one key in one log of one dump: its values, or its tombstones."""
-
-    key: bytes
-    log_id: int
-    in_after: bool
-    is_tombstone: bool
-
-
-def _last_offsets(share: Share, keys: tuple[bytes, ...]) -> dict[_Kind, int]:
-    """The last offset of each kind of record that some keys have in a share (AFTER alone counts once)."""
-    array = pa.array(keys, pa.binary())
-    offsets: dict[_Kind, int] = {}
-    for in_after, rows in ((False, share[0]), (True, share[1])):
-        key_rows = rows.filter(pc.and_(pc.is_in(rows["key"], value_set=array), pc.invert(rows["is_control"])))
-        groups = key_rows.group_by(["key", "log_id", "is_tombstone"]).aggregate([("offset", "max")])
-        for row in groups.to_pylist():
-            kind = _Kind(row["key"], row["log_id"], in_after, row["is_tombstone"])
-            offsets[kind] = row["offset_max"]
-    return offsets
-
-
-def _evidence(key: bytes, log_id: int, last: Mapping[_Kind, int], logs: Mapping[int, Log]) -> KeyEvidence:
-    value_before, value_after = (last.get(_Kind(key, log_id, after, False)) for after in (False, True))
-    tombstone_before, tombstone_after = (last.get(_Kind(key, log_id, after, True)) for after in (False, True))
+def _evidence(key: bytes, log: Log, offsets: LastOffsets) -> KeyEvidence:
+    value_after, tombstone_after = offsets.get((True, False)), offsets.get((True, True))
     if value_after is not None:
         ends_deleted = tombstone_after is not None and tombstone_after > value_after
         verdict = KeyVerdict.VALUE_LEFT if ends_deleted else KeyVerdict.PRESENT
     else:
         verdict = KeyVerdict.ABSENT if tombstone_after is None else KeyVerdict.TOMBSTONE_ONLY
-    topic, partition = logs[log_id]
+    values, tombstones = (
+        [offset for (_, is_tombstone), offset in offsets.items() if is_tombstone is kind]
+        for kind in (False, True)
+    )
     return KeyEvidence(
         key=key,
-        topic=topic,
-        partition=partition,
-        last_value_offset=_latest(value_before, value_after),
-        tombstone_offset=_latest(tombstone_before, tombstone_after),
+        topic=log[0],
+        partition=log[1],
+        last_value_offset=max(values, default=None),
+        tombstone_offset=max(tombstones, default=None),
         value_left_offset=value_after,
         verdict=verdict,
     )
-
-
-def _latest(*offsets: int | None) -> int | None:
-    return max((offset for offset in offsets if offset is not None), default=None)
-
-
-def _in_order(keys: Iterable[bytes], by_key: dict[bytes, list[KeyEvidence]]) -> Iterable[KeyEvidence]:
-    for key in dict.fromkeys(keys):
-        never = [KeyEvidence(key, KeyVerdict.ABSENT)]
-        yield from sorted(by_key.get(key, never), key=lambda entry: (entry.topic or "", entry.partition or 0))
 
 
 def _finding(evidence: KeyEvidence) -> Finding:

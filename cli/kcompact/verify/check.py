@@ -1,16 +1,20 @@
-"""A check: its stable name, which rows it finds, and what it says about them."""
+"""A check: its stable name, which rows it finds, and the words for one of them."""
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import Any, Generic, TypeVar
 
 from kcompact.verify.rows.key_rows import Flags
 
-if TYPE_CHECKING:
-    from kcompact.verify.classification.suspects import SuspectRow, Suspects
+Columns = TypeVar("Columns")
+"""The arrays that a check looks at: ``Suspects``, or ``StateColumns`` of two dumps' states."""
+
+Row = Mapping[str, Any]
+"""One row of such columns in plain values; None where there is no such record, or nothing is known."""
+
+Words = str | Callable[[Row], str]
+"""Text with values of the row in braces, or a function."""
 
 
 class Severity(enum.StrEnum):
@@ -22,31 +26,24 @@ class Severity(enum.StrEnum):
 
 
 @dataclass(frozen=True)
-class Check:
-    """One question about classified rows.
+class Check(Generic[Columns]):
+    """One question about rows.
 
-    ``finds`` is a condition on rows; ``is_certain`` says of which of them it is known that no broker can have
-    left them so: the others are notes. ``is_loss``: what is found are records that are missing, which an
-    option that was not given might explain. ``expected`` and ``actual`` say in a few words what should be
-    there and what is: text with the row's attributes in braces, or a function.
+    ``finds`` is a condition on rows. ``is_certain``: of which rows no broker can have left them so; the
+    others are notes. ``is_loss``: the records are missing, which an option that was not given might explain.
     """
 
     name: str
-    finds: "Callable[[Suspects], Flags]"
-    expected: "str | Callable[[SuspectRow], str]"
-    actual: "str | Callable[[SuspectRow], str]"
-    is_certain: "Callable[[Suspects], Flags] | None" = None
+    finds: Callable[[Columns], Flags]
+    expected: Words
+    actual: Words
+    is_certain: Callable[[Columns], Flags] | None = None
     is_loss: bool = False
 
-    def words(self, row: "SuspectRow") -> tuple[str, str]:
+    def words(self, row: Row) -> tuple[str, str]:
         """The expected and the actual record of a row that this check found."""
-        return _say(self.expected, row), _say(self.actual, row)
-
-
-def no_rows(suspects: "Suspects") -> Flags:
-    """``finds`` of a check that does not look at classified rows."""
-    return np.zeros(len(suspects.rows), np.bool_)
-
-
-def _say(text: "str | Callable[[SuspectRow], str]", row: "SuspectRow") -> str:
-    return text.format_map(vars(row)) if isinstance(text, str) else text(row)
+        expected, actual = (
+            words.format_map(row) if isinstance(words, str) else words(row)
+            for words in (self.expected, self.actual)
+        )
+        return expected, actual

@@ -3,19 +3,16 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kcompact.verify.check_registry import CHECK_NAMES
+from kcompact.verify.affected_pairs import find_affected_pairs, verified_logs
+from kcompact.verify.checks import CHECK_NAMES
 from kcompact.verify.classification.bounds import Bounds
-from kcompact.verify.classification.classified_rows import ClassifiedRows, known_log
-from kcompact.verify.classification.cleaned_end import Reading
-from kcompact.verify.classification.log_facts import LogFacts, all_facts
-from kcompact.verify.classification.suspects import Suspects
-from kcompact.verify.findings import find, in_order, tallies_of, together
-from kcompact.verify.outcome import Outcome, VerifiedLog
-from kcompact.verify.pipeline import Classifier, facts_of_share, find_affected_pairs
+from kcompact.verify.classification.classified_rows import ClassifiedRows
+from kcompact.verify.classification.known_log import KnownLog, LogFacts
+from kcompact.verify.findings import in_order, tallies_of
+from kcompact.verify.outcome import Outcome
 from kcompact.verify.question import Question
 from kcompact.verify.rows.disorder import Disorder
 from kcompact.verify.rows.key_history import NEVER
-from kcompact.verify.rows.key_rows import BEFORE_ALL
 from kcompact.verify.rows.pairs import Pairs
 from kcompact.verify.rows.unaffected_keys import Rules
 
@@ -27,27 +24,12 @@ def verify_compacted(pairs: Pairs, question: Question, rules: Rules, disorder: D
     round, else the end of the log.
     """
     question = replace(question, is_strict=True)
-    affected = find_affected_pairs(pairs, rules)
-    classifier = Classifier(question, rules.lookups, affected.arrivals)
-    parts = affected.pairs.ask(lambda share: facts_of_share(classifier, share))
-    facts = all_facts(parts, affected.logs)
-    bounds = {log_id: question.bounds.get(log_id, Bounds()) for log_id in facts}
-    ends = {log_id: _end(facts[log_id], bounds[log_id]) for log_id in facts}
+    affected = find_affected_pairs(pairs, question, rules, {})
     known_logs = {
-        i: known_log(facts[i], Reading(is_end_given=True, limit_offset=ends[i]), bounds[i], BEFORE_ALL)
-        for i in facts
+        log_id: _cleaned_log(facts, question.bounds.get(log_id, Bounds()))
+        for log_id, facts in affected.facts().items()
     }
-    rows = affected.taken_rows
-    result = together(
-        [
-            disorder.result,
-            *affected.pairs.ask(
-                lambda share: find(Suspects(classifier.rows(share, known_logs), ends, rows, question))
-            ),
-        ],
-        question,
-    )
-    counts = affected.pairs.ask(lambda share: _later_counts(classifier.rows(share, known_logs)))
+    result = affected.findings(known_logs, disorder.result)
     return Outcome(
         mode="compacted",
         before=(),
@@ -56,18 +38,17 @@ def verify_compacted(pairs: Pairs, question: Question, rules: Rules, disorder: D
         checks=CHECK_NAMES,
         tallies=tallies_of(result, question),
         findings=in_order(result, question),
-        logs=tuple(
-            _verified_log(question, facts[log_id], ends[log_id])
-            for log_id in sorted(facts, key=question.logs.__getitem__)
-        ),
-        assumed=tuple(_later(sum(n for n, _ in counts), sum(n for _, n in counts))),
+        logs=tuple(verified_logs(question, known_logs, {}).values()),
+        assumed=tuple(_later(*map(sum, zip(*affected.ask(known_logs, _later_counts), strict=True)))),
     )
 
 
-def _end(facts: LogFacts, bounds: Bounds) -> int:
-    """Up to where a log is to be compacted."""
-    ends = (facts.before_end_offset, bounds.checkpoint_offset, bounds.cleaned_before_offset)
-    return min(bound for bound in ends if bound is not None)
+def _cleaned_log(facts: LogFacts, bounds: Bounds) -> KnownLog:
+    """A log that is to be compacted up to its end."""
+    end = min(facts.before_end_offset, bounds.cleanable_end_offset)
+    if bounds.checkpoint_offset is not None:
+        end = min(end, bounds.checkpoint_offset)
+    return KnownLog(bounds, facts, is_end_given=True, limit_offset=end, cleaned_end_offset=end)
 
 
 def _later_counts(classified: ClassifiedRows) -> tuple[int, int]:
@@ -83,17 +64,3 @@ def _later(waiting: int, tombstones: int) -> Iterator[str]:
         yield f"{waiting:,} records have a later one above the cleaned end: they may go in a later round"
     if tombstones:
         yield f"{tombstones:,} keys end with a tombstone: it goes when delete.retention.ms is over"
-
-
-def _verified_log(question: Question, facts: LogFacts, end_offset: int) -> VerifiedLog:
-    topic, partition = question.logs[facts.log_id]
-    return VerifiedLog(
-        topic=topic,
-        partition=partition,
-        records_before=facts.records_before,
-        records_after=facts.records_after,
-        removed={},
-        first_dirty_offset=facts.before_first_offset or 0,
-        cleaned_end_offset=end_offset,
-        cleaned_end_is_given=True,
-    )

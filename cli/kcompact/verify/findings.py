@@ -1,20 +1,22 @@
 """From classified rows to findings: counted in full, named up to a limit in the order of logs and offsets."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 
 import numpy as np
 
+from kcompact.counted import counted
 from kcompact.rules.lookups import rows_of_logs
 from kcompact.verify.check import Check, Severity
-from kcompact.verify.check_registry import CHECKS, ROW_CHECKS
-from kcompact.verify.classification.remedies import NONE, words_of
+from kcompact.verify.checks import CHECKS, MISSING_LOG
+from kcompact.verify.classification.known_log import LogFacts
+from kcompact.verify.classification.remedies import NONE, RETENTION_REMEDY, WHOLE_LOG_REMEDY, words_of
 from kcompact.verify.classification.suspects import Suspects
 from kcompact.verify.outcome import Finding, Tally
 from kcompact.verify.question import Question
-from kcompact.verify.rows.key_rows import Longs
+from kcompact.verify.rows.key_rows import Flags, Longs
 
 Place = tuple[str, int, Severity]
 """Check, log id, severity."""
@@ -38,27 +40,53 @@ class Findings:
 def find(suspects: Suspects) -> Findings:
     """All that the checks find in the rows of some keys."""
     result = Findings()
-    for check in ROW_CHECKS:
+    for check in CHECKS:
         rows = np.flatnonzero(check.finds(suspects))
-        for severity, some in _by_severity(check, suspects, rows):
+        certain = check.is_certain(suspects) if check.is_certain else np.ones(len(suspects.rows), np.bool_)
+        for severity, some in _by_severity(check, suspects, rows, certain):
             for log_id, at in rows_of_logs(suspects.rows.log_id[some]):
                 place = (check.name, log_id, severity)
                 result.counts[place] = len(at)
-                first = _first(some[at], suspects)
-                result.findings[place] = [_finding(check, suspects, place, row) for row in first]
+                order = np.argsort(suspects.rows.offset[some[at]], kind="stable")
+                result.findings[place] = [
+                    _finding(check, suspects, place, row, is_certain=bool(certain[row]))
+                    for row in some[at][order[: suspects.question.max_findings]].tolist()
+                ]
     return result
 
 
-def _by_severity(check: Check, suspects: Suspects, rows: Longs) -> Iterator[tuple[Severity, Longs]]:
-    certain = np.ones(len(rows), np.bool_)
-    if check.is_certain is not None:
-        certain = check.is_certain(suspects)[rows]
-    yield Severity.FINDING if suspects.question.is_strict else Severity.NOTE, rows[~certain]
-    explained = (
-        certain & (suspects.remedies[rows] != NONE) if check.is_loss else np.zeros(len(rows), np.bool_)
+def _by_severity(
+    check: Check[Suspects], suspects: Suspects, rows: Longs, certain: Flags
+) -> Iterator[tuple[Severity, Longs]]:
+    yield Severity.FINDING if suspects.question.is_strict else Severity.NOTE, rows[~certain[rows]]
+    rows = rows[certain[rows]]
+    is_explained = check.is_loss & (suspects.remedies[rows] != NONE)
+    yield Severity.UNDECIDED, rows[is_explained]
+    yield Severity.FINDING, rows[~is_explained]
+
+
+def _finding(
+    check: Check[Suspects], suspects: Suspects, place: Place, at: int, *, is_certain: bool
+) -> Finding:
+    _, log_id, severity = place
+    topic, partition = suspects.question.logs[log_id]
+    row = suspects.row(at, is_certain=is_certain)
+    expected, actual = check.words(row)
+    remedy = None
+    if severity is Severity.UNDECIDED:
+        remedy = words_of(int(suspects.remedies[at]), row["now_ms"], row["timestamp_ms"])
+    return Finding(
+        check=check.name,
+        severity=severity,
+        topic=topic,
+        partition=partition,
+        offset=row["offset"],
+        key=row["key"],
+        expected=expected,
+        found=actual,
+        found_key=row["found_key"],
+        remedy=remedy,
     )
-    yield Severity.UNDECIDED, rows[explained]
-    yield Severity.FINDING, rows[certain & ~explained]
 
 
 def together(parts: Iterable[Findings], question: Question) -> Findings:
@@ -71,12 +99,52 @@ def together(parts: Iterable[Findings], question: Question) -> Findings:
     return Findings(whole.counts, findings)
 
 
+def without_missing_logs(result: Findings, facts: Mapping[int, LogFacts], question: Question) -> Findings:
+    """The findings, with one in place of all those of each log of which AFTER has no record."""
+    gone = {log_id for log_id, log in facts.items() if not log.records_after}
+    topics = {topic for log_id, (topic, _) in question.logs.items() if log_id in facts.keys() - gone}
+    new_result = Findings()
+    places_by_log: dict[int, list[Place]] = {}
+    for place, count in result.counts.items():
+        if place[1] in gone:
+            places_by_log.setdefault(place[1], []).append(place)
+        else:
+            new_result.counts[place] = count
+            new_result.findings[place] = result.findings.get(place, [])
+    for log_id, places in places_by_log.items():
+        finding = _missing_log(result, places, question, topics)
+        place = MISSING_LOG.name, log_id, finding.severity
+        new_result.counts[place], new_result.findings[place] = 1, [finding]
+    return new_result
+
+
+def _missing_log(result: Findings, places: list[Place], question: Question, topics: set[str]) -> Finding:
+    """One finding for those of a log; ``topics`` are those that AFTER has."""
+    topic, partition = question.logs[places[0][1]]
+    losses = [place for place in places if place[2] is not Severity.NOTE] or places
+    is_undecided = all(place[2] is Severity.UNDECIDED for place in losses)
+    remedies = [finding.remedy for place in losses for finding in result.findings.get(place, ())]
+    remedy = next(filter(None, remedies), None) if is_undecided else None
+    missing = f"{topic}-{partition}" if topic in topics else f"{topic} at all, nor {topic}-{partition}"
+    return Finding(
+        check=MISSING_LOG.name,
+        severity=Severity.UNDECIDED if is_undecided else Severity.FINDING,
+        topic=topic,
+        partition=partition,
+        offset=None,
+        key=None,
+        expected=f"records of {counted(sum(result.counts[place] for place in losses), 'key')}",
+        found=f"AFTER has no {missing}",
+        remedy=WHOLE_LOG_REMEDY if remedy == RETENTION_REMEDY else remedy,
+    )
+
+
 def tallies_of(result: Findings, question: Question) -> tuple[Tally, ...]:
     """The numbers of all findings: by check, then log."""
     return tuple(
-        Tally(place[0], place[2], result.counts[place], *question.logs[place[1]])
-        for place in _places(question)
-        if result.counts[place]
+        Tally(check, severity, result.counts[check, log_id, severity], *question.logs[log_id])
+        for check, log_id, severity in _places(question)
+        if result.counts[check, log_id, severity]
     )
 
 
@@ -90,33 +158,3 @@ def _places(question: Question) -> Iterator[Place]:
         for check in CHECKS:
             for log_id in question.log_numbers:
                 yield check.name, log_id, severity
-
-
-def _first(rows: Longs, suspects: Suspects) -> list[int]:
-    order = np.argsort(suspects.rows.offset[rows], kind="stable")[: suspects.question.max_findings]
-    first: list[int] = rows[order].tolist()
-    return first
-
-
-def _finding(check: Check, suspects: Suspects, place: Place, at: int) -> Finding:
-    question, severity = suspects.question, place[2]
-    is_certain = check.is_certain is None or bool(check.is_certain(suspects)[at])
-    row = suspects.row(at, is_certain=is_certain)
-    topic, partition = question.logs[place[1]]
-    expected, actual = check.words(row)
-    remedy = None
-    if severity is Severity.UNDECIDED:
-        now_ms = int(suspects.classified.of_log("now_ms")[at])
-        remedy = words_of(int(suspects.remedies[at]), now_ms, row.timestamp_ms)
-    return Finding(
-        check=check.name,
-        severity=severity,
-        topic=topic,
-        partition=partition,
-        offset=row.offset,
-        key=row.key,
-        expected=expected,
-        found=actual,
-        found_key=row.found_key,
-        remedy=remedy,
-    )

@@ -1,28 +1,19 @@
 """Compare two dumps by the state they hold: the latest live value of every key, whatever the offsets."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kcompact.verify.check import Severity
+from kcompact.verify.check import Check, Row, Severity
 from kcompact.verify.outcome import Finding, Outcome, Tally
 from kcompact.verify.question import Log
 from kcompact.verify.rows.key_rows import Flags
 from kcompact.verify.rows.pairs import Pairs, Share
-
-KeyState = Mapping[str, Any]
-"""One key in both dumps: a row of ``compared_keys``, with ``a_place`` and ``b_place``."""
-
-
-def _instead(state: KeyState) -> str:
-    if state["b_offset"] is None:
-        return "no record of this key in B"
-    return f"the key deleted by the tombstone at {state['b_place']}"
 
 
 @dataclass(frozen=True)
@@ -38,53 +29,45 @@ class StateColumns:
     is_in_several_logs: Flags  # of one dump
 
 
-@dataclass(frozen=True)
-class StateCheck:
-    """One question about a key: a stable name, which keys it finds, and what it says about them."""
-
-    name: str
-    finds: Callable[[StateColumns], Flags]
-    expected: str
-    actual: str | Callable[[KeyState], str]
-
-    def words(self, state: KeyState) -> tuple[str, str]:
-        """The expected and the actual record of a key that this check found."""
-        actual = self.actual.format_map(state) if isinstance(self.actual, str) else self.actual(state)
-        return self.expected.format_map(state), actual
+def _instead(state: Row) -> str:
+    if state["b_offset"] is None:
+        return "no record of this key in B"
+    return f"the key deleted by the tombstone at {state['b_place']}"
 
 
-STATE_CHECKS = (
-    StateCheck(
-        name="missing-key",
+STATE_CHECKS: tuple[Check[StateColumns], ...] = (
+    Check(
+        "missing-key",
         finds=lambda keys: keys.a_lives & ~keys.b_lives,
         expected="A's value, of {a_place}",
         actual=_instead,
     ),
-    StateCheck(
-        name="stale-value",
+    Check(
+        "stale-value",
         finds=lambda keys: keys.a_lives & keys.b_lives & ~keys.is_equal & keys.is_old_value,
         expected="A's value, of {a_place}",
         actual="an older value of A's, at {b_place}",
     ),
-    StateCheck(
-        name="different-value",
+    Check(
+        "different-value",
         finds=lambda keys: keys.a_lives & keys.b_lives & ~keys.is_equal & ~keys.is_old_value,
         expected="A's value, of {a_place}",
         actual="another value, at {b_place}",
     ),
-    StateCheck(
-        name="key-resurrected",
+    Check(
+        "key-resurrected",
         finds=lambda keys: keys.b_lives & keys.a_is_deleted,
         expected="the key deleted, by the tombstone at {a_place}",
         actual="a value at {b_place}",
     ),
-    StateCheck(
-        name="unexpected-key",
+    Check(
+        "unexpected-key",
         finds=lambda keys: keys.b_lives & ~keys.in_a,
         expected="no record of this key",
         actual="a value at {b_place}",
     ),
 )
+"""Checks of one row of ``compared_keys``, with ``a_place`` and ``b_place``."""
 
 
 @dataclass(frozen=True)
@@ -98,21 +81,27 @@ class StateQuestion:
     now_ms: int = 0
     max_findings: int = 100
 
-    def space_numbers(self) -> tuple[dict[int, int], dict[int, int]]:
-        """The space of each log of A and of B, in the order of names: logs of one space are compared."""
-        names = self._spaces(self.logs_a), self._spaces(self.logs_b)
-        number = {name: at for at, name in enumerate(sorted({*names[0].values(), *names[1].values()}))}
-        a, b = ({log_id: number[name] for log_id, name in of_dump.items()} for of_dump in names)
-        return a, b
+    @property
+    def topics(self) -> list[list[str]]:
+        """The topics of A and of B."""
+        return [sorted({topic for topic, _ in logs.values()}) for logs in (self.logs_a, self.logs_b)]
 
-    def _spaces(self, logs: dict[int, Log]) -> dict[int, str]:
-        """Two dumps of one topic each are compared: a restored or mirrored topic often has another name."""
-        topics = [{topic for topic, _ in some.values()} for some in (self.logs_a, self.logs_b)]
-        single = all(len(names) == 1 for names in topics)
-        return {
-            log_id: ("" if single else topic) + ("" if self.ignore_partitions else f"\0{partition}")
-            for log_id, (topic, partition) in logs.items()
-        }
+    @property
+    def spaces(self) -> list[dict[int, int]]:
+        """By log id, the space of each log of A and of B, in the order of names; logs of one are compared.
+
+        Two dumps of one topic each are compared: a restored or mirrored topic often has another name.
+        """
+        is_single = all(len(topics) == 1 for topics in self.topics)
+        names = [
+            {
+                log_id: ("" if is_single else topic, None if self.ignore_partitions else str(partition))
+                for log_id, (topic, partition) in logs.items()
+            }
+            for logs in (self.logs_a, self.logs_b)
+        ]
+        number = {name: at for at, name in enumerate(sorted({*names[0].values(), *names[1].values()}))}
+        return [{log_id: number[name] for log_id, name in of_dump.items()} for of_dump in names]
 
 
 def verify_state(pairs: Pairs, question: StateQuestion) -> Outcome:
@@ -120,12 +109,10 @@ def verify_state(pairs: Pairs, question: StateQuestion) -> Outcome:
 
     Markers and records without a key hold no state. Headers and timestamps are not compared.
     """
-    spaces, most = question.space_numbers(), question.max_findings
+    spaces, most = question.spaces, question.max_findings
     parts = pairs.ask(lambda share: _compare(share, spaces, most))
-    counts, facts = Counter[str](), Counter[str]()
-    for share_counts, share_facts, _ in parts:
-        counts.update(share_counts)
-        facts.update(share_facts)
+    counts: Counter[str] = sum((part.counts for part in parts), Counter())
+    facts: Counter[str] = sum((part.facts for part in parts), Counter())
     return Outcome(
         mode="state",
         before=question.names[0],
@@ -137,7 +124,7 @@ def verify_state(pairs: Pairs, question: StateQuestion) -> Outcome:
             for check in STATE_CHECKS
             if counts[check.name]
         ),
-        findings=tuple(_first_findings([row for *_, rows in parts for row in rows], question)),
+        findings=tuple(_findings([row for part in parts for row in part.first_rows], question)),
         assumed=tuple(_assumptions(question, facts)),
         facts={name: facts[name] for name in _FACTS},
     )
@@ -151,24 +138,31 @@ _FACTS: dict[str, Callable[[StateColumns], Flags]] = {
 }
 _KEY = ["space", "key"]
 _FINDING_ORDER = ["space", "offset", "key"]
-_Compared = tuple[dict[str, int], dict[str, int], list[dict[str, Any]]]
-"""Of a share: findings by check, facts, and the first rows of each check, whose name is in ``check``."""
 
 
-def _compare(share: Share, spaces: tuple[dict[int, int], dict[int, int]], most: int) -> _Compared:
+class _Compared(NamedTuple):
+    """Of a share: findings by check, facts, and the first rows of each check, whose name is in ``check``."""
+
+    counts: Counter[str]
+    facts: Counter[str]
+    first_rows: list[dict[str, Any]]
+
+
+def _compare(share: Share, spaces: Sequence[Mapping[int, int]], most: int) -> _Compared:
     rows = compared_keys(share, spaces)
     keys = _state_columns(rows)
-    counts: dict[str, int] = {}
-    firsts: list[dict[str, Any]] = []
+    compared = _Compared(
+        Counter(), Counter({name: int(fact(keys).sum()) for name, fact in _FACTS.items()}), []
+    )
     for check in STATE_CHECKS:
         finds = check.finds(keys)
-        counts[check.name] = int(finds.sum())
+        compared.counts[check.name] = int(finds.sum())
         wrong = rows.filter(pa.array(finds)).sort_by([(name, "ascending") for name in _FINDING_ORDER])
-        firsts += [{**row, "check": check.name} for row in wrong.slice(0, most).to_pylist()]
-    return counts, {name: int(fact(keys).sum()) for name, fact in _FACTS.items()}, firsts
+        compared.first_rows.extend({**row, "check": check.name} for row in wrong[:most].to_pylist())
+    return compared
 
 
-def compared_keys(share: Share, spaces: tuple[dict[int, int], dict[int, int]]) -> pa.Table:
+def compared_keys(share: Share, spaces: Sequence[Mapping[int, int]]) -> pa.Table:
     """One row per key of a space.
 
     Its last record in each dump: ``a_...`` and ``b_...`` (log_id, offset, is_tombstone, value, logs; null:
@@ -231,14 +225,14 @@ def _flags(column: pa.ChunkedArray) -> Flags:
     return flags
 
 
-def _first_findings(rows: list[dict[str, Any]], question: StateQuestion) -> Iterator[Finding]:
+def _findings(rows: list[dict[str, Any]], question: StateQuestion) -> Iterator[Finding]:
     rows = sorted(rows, key=lambda row: [row[name] for name in _FINDING_ORDER])
     for check in STATE_CHECKS:
         check_rows = [row for row in rows if row["check"] == check.name]
         yield from (_finding(check, row, question) for row in check_rows[: question.max_findings])
 
 
-def _finding(check: StateCheck, row: Mapping[str, Any], question: StateQuestion) -> Finding:
+def _finding(check: Check[StateColumns], row: Row, question: StateQuestion) -> Finding:
     places = {
         "a_place": _place(question.logs_a, row["a_log_id"], row["a_offset"]),
         "b_place": _place(question.logs_b, row["b_log_id"], row["b_offset"]),
@@ -267,9 +261,9 @@ def _place(logs: dict[int, Log], log_id: int | None, offset: int | None) -> str 
 
 def _assumptions(question: StateQuestion, facts: Mapping[str, int]) -> list[str]:
     notes = []
-    topics = [sorted({topic for topic, _ in some.values()}) for some in (question.logs_a, question.logs_b)]
-    if len(topics[0]) == len(topics[1]) == 1 and topics[0] != topics[1]:
-        notes.append(f"{topics[0][0]} in A is compared with {topics[1][0]} in B: each dump holds one topic")
+    a, b = question.topics
+    if len(a) == len(b) == 1 and a != b:
+        notes.append(f"{a[0]} in A is compared with {b[0]} in B: each dump holds one topic")
     if facts["keys_in_several_partitions"]:
         notes.append(
             f"{facts['keys_in_several_partitions']:,} keys stand in several partitions of one dump: of these"

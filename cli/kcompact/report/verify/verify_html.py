@@ -12,6 +12,7 @@ from kcompact.verify.outcome import Outcome, VerifiedLog
 MOST_FINDINGS = 200
 MOST_PICTURED_LOGS = 20
 _WHERE_ALL = "--format json has all"
+_MORE = "findings of all kinds"
 _KINDS = {
     "lost": "keyless",
     "tombstone_assumed_expired": "expired_tombstone",
@@ -33,6 +34,7 @@ def render_html(outcome: Outcome, keys: Keys) -> str:
         )
         for finding in outcome.findings
     ]
+    more = len(findings) - MOST_FINDINGS
     logs = sorted(outcome.logs, key=lambda log: -log.removed.get("lost", 0))[:MOST_PICTURED_LOGS]
     return render(
         "verification.html",
@@ -40,15 +42,11 @@ def render_html(outcome: Outcome, keys: Keys) -> str:
         question=question(outcome),
         answer=answer(outcome),
         findings=findings[:MOST_FINDINGS],
-        hidden={**hidden(outcome), **_cut(len(findings))},
+        hidden={**hidden(outcome), **({_MORE: more} if more > 0 else {})},
         log_bars=_log_bars(logs, outcome.mode),
         hidden_logs=len(outcome.logs) - len(logs),
         tables=shown([_checks(outcome), _logs(outcome), _evidence(outcome, keys)], _WHERE_ALL),
     )
-
-
-def _cut(findings: int) -> dict[str, int]:
-    return {"findings of all kinds": findings - MOST_FINDINGS} if findings > MOST_FINDINGS else {}
 
 
 def _log_bars(logs: Sequence[VerifiedLog], mode: str) -> list[Bar]:

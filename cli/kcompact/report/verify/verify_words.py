@@ -1,6 +1,7 @@
 """Words that all renderings of a verification share: keys, places, the answer in one line."""
 
 import hashlib
+from collections import Counter
 from dataclasses import dataclass
 
 from kcompact.report.inert import printable_key
@@ -29,14 +30,13 @@ class Keys:
 
 def question(outcome: Outcome) -> str:
     """The question, in words."""
-    before = ", ".join(outcome.before)
-    if outcome.mode == "compaction":
-        return f"is {outcome.after} a compaction of {before}?"
-    if outcome.mode == "state":
-        return f"does {outcome.after} hold the same state as {before}?"
-    if outcome.mode == "compacted":
-        return f"is {outcome.after} fully compacted?"
-    return f"are these keys gone from {outcome.after}?"
+    after, before = outcome.after, ", ".join(outcome.before)
+    return {
+        "compaction": f"is {after} a compaction of {before}?",
+        "state": f"does {after} hold the same state as {before}?",
+        "compacted": f"is {after} fully compacted?",
+        "absent-keys": f"are these keys gone from {after}?",
+    }[outcome.mode]
 
 
 def answer(outcome: Outcome) -> str:
@@ -79,8 +79,5 @@ def sentence_with_place(finding: Finding, keys: Keys) -> str:
 
 def hidden(outcome: Outcome) -> dict[str, int]:
     """How many findings of each check are counted but not named."""
-    shown: dict[str, int] = {}
-    for finding in outcome.findings:
-        shown[finding.check] = shown.get(finding.check, 0) + 1
-    differences = {name: count - shown.get(name, 0) for name, count in outcome.counts.items()}
-    return {name: count for name, count in differences.items() if count > 0}
+    named = Counter(finding.check for finding in outcome.findings)
+    return dict(Counter(outcome.counts) - named)

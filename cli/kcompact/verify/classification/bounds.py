@@ -1,11 +1,12 @@
 """Bounds of each log, known before any record is classified: policy, checkpoint, end of every round."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from kcompact.rules.policy import Policy
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
-from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL
+from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, Flags, Longs
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,11 @@ class Bounds:
     knowledge: Knowledge = NOTHING_KNOWN
 
     @property
+    def tombstones_due_ms(self) -> int:
+        """Tombstones with a later timestamp are younger than ``delete.retention.ms``."""
+        return self.policy.now_ms - self.policy.delete_retention_ms
+
+    @property
     def certain_from_offset(self) -> int:
         """No record from this offset on can be unknown aborted data: its marker would leave a gap."""
         if self.knowledge.tells_transactions or self.knowledge.last_missing_offset is None:
@@ -77,7 +83,7 @@ class Bounds:
     @property
     def front_end_offset(self) -> int:
         """Retention took nothing from this offset on: it takes whole segments before AFTER's first record."""
-        if "cleanup.policy" in self.knowledge.configs and "delete" not in self.policy.cleanup_policy:
+        if self.is_given("cleanup.policy") and "delete" not in self.policy.cleanup_policy:
             return BEFORE_ALL
         first = self.knowledge.after_first_offset
         if first is None:
@@ -87,9 +93,9 @@ class Bounds:
     @property
     def round_end_offset(self) -> int:
         """Where a round ends (exclusive) that no full map ends before; BEFORE_ALL: not known."""
+        end = self.cleanable_end_offset
         is_known = self.knowledge.has_fixed_bound and not self.is_bound_estimated
-        end = self.cleaned_before_offset
-        return BEFORE_ALL if end is None or not is_known else end
+        return end if is_known and end != BEHIND_ALL else BEFORE_ALL
 
     @property
     def stamps_come_first(self) -> bool:
@@ -102,12 +108,14 @@ class Bounds:
 
         Rounds rewrite from the log's start on, so the earlier one is stamped by the same round or before it.
         """
-        return self.knowledge.tells_horizons and "delete.retention.ms" in self.knowledge.configs
+        return self.knowledge.tells_horizons and self.is_given("delete.retention.ms")
 
     @property
-    def cleaned_before_offset(self) -> int | None:
-        """The bound of every round: a log that is not compacted has no cleanable section at all."""
-        return self.uncleanable_offset if "compact" in self.policy.cleanup_policy else 0
+    def cleanable_end_offset(self) -> int:
+        """The bound of every round (exclusive): a log that is not compacted has no cleanable section."""
+        if "compact" not in self.policy.cleanup_policy:
+            return 0
+        return BEHIND_ALL if self.uncleanable_offset is None else self.uncleanable_offset
 
     @property
     def replaceable(self) -> Replaceable | None:
@@ -115,22 +123,28 @@ class Bounds:
         is_open = self.checkpoint_offset is not None and self.checkpoint_is_end is None
         if is_open or self.log_start_offset is not None or "delete" in self.policy.cleanup_policy:
             return None
-        ends = [end for end in (self.cleaned_before_offset,) if end is not None]
+        end = self.cleanable_end_offset
         if self.checkpoint_offset is None:
-            return Replaceable(end_offset=min(ends, default=BEHIND_ALL))
+            return Replaceable(end_offset=end)
         if self.checkpoint_is_end:
-            return Replaceable(end_offset=min([*ends, self.checkpoint_offset]))
-        return Replaceable(self.checkpoint_offset, min(ends, default=BEHIND_ALL))
+            return Replaceable(end_offset=min(end, self.checkpoint_offset))
+        return Replaceable(self.checkpoint_offset, end)
 
-    def is_due(self, tombstone: Sequence[int]) -> bool:
-        """Whether a tombstone may have gone by itself, by the rules of ``ClassifiedRows.is_too_early``.
+    def is_given(self, config: str) -> bool:
+        """Whether an option or a file gives a topic config."""
+        return config in self.knowledge.configs
 
-        It is a row of ``UnaffectedLog.tombstones``.
+    def are_too_early(self, timestamp_ms: Longs, horizon_ms: Longs, *, for_certain: bool = False) -> Flags:
+        """Which tombstones of the log could not have gone by themselves yet (R23, R25, R28, R29).
+
+        A known delete horizon decides. Otherwise a round had to set it first, and it cannot be before the
+        tombstone's timestamp plus ``delete.retention.ms``; ``for_certain``: only if that config is given.
         """
-        _, _, timestamp_ms, horizon_ms = tombstone
-        if self.policy.drop_tombstones:
-            return True
-        if horizon_ms != UNKNOWN_HORIZON_MS:
-            return horizon_ms <= self.policy.now_ms
-        is_old = timestamp_ms <= self.policy.now_ms - self.policy.delete_retention_ms
-        return is_old and not self.stamps_come_first
+        policy = self.policy
+        if policy.drop_tombstones:
+            return np.zeros(len(timestamp_ms), np.bool_)
+        counts_age = self.is_given("delete.retention.ms") or not for_certain
+        is_young = counts_age & (timestamp_ms > self.tombstones_due_ms)
+        is_known = horizon_ms != UNKNOWN_HORIZON_MS
+        flags: Flags = np.where(is_known, horizon_ms > policy.now_ms, is_young | self.stamps_come_first)
+        return flags

@@ -1,8 +1,28 @@
 """Evidence in removals about the rounds that a log went through (R12, R16, R17, R21)."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Protocol, Self, TypeVar
 
 from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL
+
+S = TypeVar("S", bound="Summable")
+
+
+class Summable(Protocol):
+    """Figures of some of a log's records."""
+
+    def plus(self, other: Self) -> Self:
+        """Of the records of both."""
+
+
+def added_up(parts: Iterable[Mapping[int, S]]) -> dict[int, S]:
+    """The figures of whole logs, by log id."""
+    by_log: dict[int, S] = {}
+    for part in parts:
+        for log_id, figures in part.items():
+            by_log[log_id] = by_log[log_id].plus(figures) if log_id in by_log else figures
+    return by_log
 
 
 @dataclass(frozen=True)

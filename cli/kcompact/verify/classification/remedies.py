@@ -1,11 +1,14 @@
 """Options that were not given, and with which a loss would be none: nobody can tell without them."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
 from kcompact.verify.classification.classified_rows import ClassifiedRows
-from kcompact.verify.rows.key_history import NEVER
-from kcompact.verify.rows.key_rows import Longs
+from kcompact.verify.classification.known_log import KnownLog
+from kcompact.verify.rows.key_history import NEVER, NOTHING_KEPT
+from kcompact.verify.rows.key_rows import Flags, Longs
 
 NONE, RETENTION, TRANSACTIONS, TOMBSTONES, SEGMENTS = range(5)
 """Missing knowledge that could explain a loss: none, retention, aborted data, a shorter retention of
@@ -14,50 +17,52 @@ tombstones, other segments than the configs let one expect."""
 RETENTION_REMEDY = (
     "--cleanup-policy compact,delete with --retention-ms or --retention-bytes, if retention took it"
 )
-
-TRANSACTIONS_REMEDY = (
-    "--batches or --read-committed, if its transaction was aborted"
-    " (BEFORE itself as --read-committed, if the topic has no transactions)"
+WHOLE_LOG_REMEDY = (
+    "--cleanup-policy: compact makes this a finding, as the cleaner never takes a whole log;"
+    " compact,delete with --retention-ms or --retention-bytes tells whether retention may have"
 )
+_WORDS = {
+    RETENTION: RETENTION_REMEDY,
+    TRANSACTIONS: "--batches or --read-committed, if its transaction was aborted"
+    " (BEFORE itself as --read-committed, if the topic has no transactions)",
+    SEGMENTS: "--segments, if segments end elsewhere than segment.bytes and segment.ms let one expect",
+    TOMBSTONES: "--delete-retention-ms {age_ms} or less, if that was the topic's",
+}
+
+
+def words_of(remedy: int, now_ms: int, timestamp_ms: int) -> str:
+    """The option to give, and what it would say; ``timestamp_ms`` is that of the lost record."""
+    return _WORDS[remedy].format(age_ms=max(0, now_ms - timestamp_ms))
 
 
 def remedies_of(classified: ClassifiedRows) -> Longs:
     """One of the numbers above for every row; only those of lost records mean anything."""
-    rows = classified.rows
-    is_unstamped = rows.delete_horizon_ms == UNKNOWN_HORIZON_MS
-    is_young = rows.timestamp_ms > classified.of_log("tombstones_due_ms")
-    kept_value = (classified.history.kept_offset >= 0) & ~classified.history.kept_is_tombstone
+    rows, history = classified.rows, classified.history
+    is_tombstone = rows.is_data & rows.is_tombstone
+    has_kept_value = (history.kept_offset != NOTHING_KEPT) & ~history.kept_is_tombstone
     shortened = (
-        (classified.of_log("tells_delete_retention") == 0)
-        & (classified.of_log("stamps_come_first") == 0)
-        & rows.is_data
-        & rows.is_tombstone
-        & is_unstamped
-        & is_young
-        & ~kept_value
+        is_tombstone
+        & ~_is(classified, lambda log: log.bounds.is_given("delete.retention.ms"))
+        & ~_is(classified, lambda log: log.bounds.stamps_come_first)
+        & (rows.delete_horizon_ms == UNKNOWN_HORIZON_MS)
+        & (rows.timestamp_ms > classified.of_log(lambda log: log.bounds.tombstones_due_ms))
+        & ~has_kept_value
         & (rows.offset < classified.limit_offset)
     )
-    in_front = (classified.of_log("tells_cleanup_policy") == 0) & (rows.offset < classified.front_end_offset)
-    aborted = (rows.offset < classified.of_log("certain_from_offset")) & (
-        rows.offset < classified.of_log("uncleanable_offset")
-    )
     # Without the bound it might have gone: a later record replaces it, or it goes for what it is.
-    is_last_value = rows.is_data & ~rows.is_tombstone & (classified.history.next_offset == NEVER)
-    is_undone = classified.is_last_record & kept_value
-    beyond = (classified.of_log("is_bound_estimated") > 0) & ~is_last_value & ~is_undone
-    return np.select(
-        [shortened, beyond, in_front, aborted], [TOMBSTONES, SEGMENTS, RETENTION, TRANSACTIONS], NONE
-    )
+    is_last_value = rows.is_data & ~rows.is_tombstone & (history.next_offset == NEVER)
+    is_undone = classified.is_last_record & has_kept_value
+    is_estimated = _is(classified, lambda log: log.bounds.is_bound_estimated)
+    beyond = is_estimated & ~is_last_value & ~is_undone
+    is_policy_given = _is(classified, lambda log: log.bounds.is_given("cleanup.policy"))
+    in_front = ~is_policy_given & (rows.offset < classified.front_end_offset)
+    certain_from = classified.of_log(lambda log: log.bounds.certain_from_offset)
+    aborted = rows.offset < np.minimum(certain_from, classified.cleanable_end_offset)
+    conditions = [shortened, beyond, in_front, aborted]
+    return np.select(conditions, [TOMBSTONES, SEGMENTS, RETENTION, TRANSACTIONS], NONE)
 
 
-def words_of(remedy: int, now_ms: int, timestamp_ms: int) -> str | None:
-    """The option to give, and what it would say."""
-    if remedy == RETENTION:
-        return RETENTION_REMEDY
-    if remedy == TRANSACTIONS:
-        return TRANSACTIONS_REMEDY
-    if remedy == SEGMENTS:
-        return "--segments, if segments end elsewhere than segment.bytes and segment.ms let one expect"
-    if remedy == TOMBSTONES:
-        return f"--delete-retention-ms {max(0, now_ms - timestamp_ms)} or less, if that was the topic's"
-    return None
+def _is(classified: ClassifiedRows, condition: Callable[[KnownLog], bool]) -> Flags:
+    """Whether something holds for each row's log."""
+    flags: Flags = classified.of_log(condition) > 0
+    return flags

@@ -1,16 +1,16 @@
 """Classified rows of which some may be findings, with all that their words need."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
+from kcompact.verify.check import Row
 from kcompact.verify.classification.classified_rows import ClassifiedRows
-from kcompact.verify.classification.evidence import Evidence
-from kcompact.verify.classification.moves import Moves, find_moves
+from kcompact.verify.classification.known_log import KnownLog
+from kcompact.verify.classification.moves import find_moves
 from kcompact.verify.classification.proof import is_cleaned, outliving
 from kcompact.verify.classification.remedies import remedies_of
 from kcompact.verify.question import Question
@@ -26,56 +26,20 @@ from kcompact.verify.rows.key_rows import (
 )
 
 
-@dataclass(frozen=True)
-class SuspectRow:
-    """One row in plain values; None where there is no such record, or nothing is known."""
-
-    offset: int
-    is_tombstone: bool
-    after_is_tombstone: bool
-    timestamp_ms: int
-    after_timestamp_ms: int
-    delete_horizon_ms: int | None
-    next_offset: int | None
-    superseding_offset: int | None
-    superseded_at_offset: int | None
-    kept_offset: int | None
-    kept_is_tombstone: bool
-    is_end_given: bool
-    limit_offset: int | None
-    first_kept_tombstone: int | None
-    before_end_offset: int | None
-    stamps_come_first: bool
-    is_lost: bool
-    certainly_superseded_at_offset: int | None
-    is_certain: bool
-    moved_from: str
-    changed: str
-    key: bytes | None
-    found_key: tuple[bytes | None] | None
-
-
 class Suspects:
-    """Columns beside ``classified``; ``end_offset`` is the cleaned end of each record's log.
+    """Columns beside ``classified``, whose known logs have their evidence and cleaned end.
 
     ``replaced_at`` is the number in ``taken_rows`` of BEFORE's record of another key at the place of a record
     that only AFTER holds; NOWHERE: BEFORE holds none there.
     """
 
-    def __init__(
-        self,
-        classified: ClassifiedRows,
-        ends: Mapping[int, int],
-        taken_rows: pa.Table,
-        question: Question,
-        evidence: Mapping[int, Evidence] | None = None,
-    ) -> None:
-        self.classified, self.question, self.evidence = classified, question, evidence or {}
+    def __init__(self, classified: ClassifiedRows, taken_rows: pa.Table, question: Question) -> None:
+        self.classified, self.taken_rows, self.question = classified, taken_rows, question
         self.rows, self.history = classified.rows, classified.history
-        self.taken_rows = taken_rows
-        self.end_offset = self.rows.per_log(ends, 0)
+        self.end_offset = classified.of_log(lambda log: log.cleaned_end_offset)
+        self.mapped_up_to = classified.of_log(lambda log: log.evidence.mapped_up_to)
         self.replaced_at = self._replaced_at()
-        self.moves: Moves = find_moves(classified, question)
+        self.moves = find_moves(classified, question)
 
     @property
     def is_lost(self) -> Flags:
@@ -88,6 +52,11 @@ class Suspects:
         return self.is_lost & self.classified.is_last_record
 
     @property
+    def is_lost_last_value(self) -> Flags:
+        """The same, of keys that are not deleted in BEFORE."""
+        return self.is_lost_last_record & ~self.rows.is_tombstone
+
+    @property
     def is_kept(self) -> Flags:
         """Both dumps hold the record, and it is the same."""
         return self.rows.in_before & self.rows.in_after & ~self.rows.is_changed
@@ -95,90 +64,84 @@ class Suspects:
     @cached_property
     def certainly_superseded_at_offset(self) -> Longs:
         """The key's first later record that a round is proven to have mapped, NEVER: there is none."""
-        first_dirty = self._proven("first_dirty_at_most", BEHIND_ALL)
+        first_dirty = self.classified.of_log(lambda log: log.evidence.first_dirty_at_most)
         at = self.history.superseding_offset(self.rows, first_dirty)
-        mapped = (first_dirty <= at) & (at <= self._proven("mapped_up_to", BEFORE_ALL))
-        return np.where(self.rows.is_data & mapped, at, NEVER)
+        return np.where(self.rows.is_data & (first_dirty <= at) & (at <= self.mapped_up_to), at, NEVER)
 
     @property
     def is_replaced_for_certain(self) -> Flags:
         """A later record of the key was mapped, so that this one had to go."""
         return self.certainly_superseded_at_offset != NEVER
 
-    @cached_property
+    @property
     def is_mapped_for_certain(self) -> Flags:
         """The rounds are proven to have gone beyond the record."""
-        return self.rows.offset <= self._proven("mapped_up_to", BEFORE_ALL)
+        return self.rows.offset <= self.mapped_up_to
 
     @cached_property
     def is_rewritten_for_certain(self) -> Flags:
         """The record's segment is proven to have been rewritten (R16): so are all up to one that was."""
-        ends = {
-            i: _segment_end(self.question, i, proof.rewritten_up_to) for i, proof in self.evidence.items()
-        }
-        return self.is_mapped_for_certain | (self.rows.offset < self.rows.per_log(ends, BEFORE_ALL))
+        return self.is_mapped_for_certain | (self.rows.offset < self.classified.of_log(_rewritten_end))
 
     @cached_property
     def is_out_of_turn_for_certain(self) -> Flags:
         """A tombstone went by itself, and one that was due no later stayed in what rounds went through."""
-        classified, bounds = self.classified, self.question.bounds
-        outlives, outlives_if_reached = outliving(classified, bounds)
-        is_reached = classified.of_log("first_kept_tombstone") <= self._proven("mapped_up_to", BEFORE_ALL)
+        outlives, outlives_if_reached = outliving(self.classified)
+        is_reached = self.classified.first_kept_tombstone <= self.mapped_up_to
         stays = outlives | (outlives_if_reached & is_reached)
-        return classified.is_expired_alone & is_cleaned(classified, bounds) & stays
+        return self.classified.is_expired_alone & is_cleaned(self.classified) & stays
 
     @cached_property
     def keeps_keyless(self) -> Flags:
         """Whether records without a key were to stay: kcompact can do so, a broker cannot."""
-        keeps = {i: int(bounds.policy.null_keys == "keep") for i, bounds in self.question.bounds.items()}
-        return self.rows.per_log(keeps, 0) > 0
+        return self.classified.of_log(lambda log: log.bounds.policy.null_keys == "keep") > 0
 
     @cached_property
     def remedies(self) -> Longs:
         """Which option could explain a loss (``remedies``)."""
         return remedies_of(self.classified)
 
-    def _proven(self, name: str, nothing: int) -> Longs:
-        return self.rows.per_log({i: getattr(proof, name) for i, proof in self.evidence.items()}, nothing)
+    def row(self, at: int, *, is_certain: bool) -> Row:
+        """One row for the words of a check; where another key's record was replaced, that is the record."""
+        after_at, replaced_at = int(self.rows.after_at[at]), int(self.replaced_at[at])
+        after = self.rows.after.slice(after_at, 1) if after_at != NOWHERE else None
+        before = self.taken_rows.slice(replaced_at, 1) if replaced_at != NOWHERE else None
+        row: dict[str, Any] = {
+            name: _or_none(column[at], nothing) for name, (column, nothing) in self._columns.items()
+        }
+        key = row["key"] = self.rows.key(at)
+        if before is not None:
+            row |= {name: before[name][0].as_py() for name in ("key", "is_tombstone", "timestamp_ms")}
+        return row | {
+            "is_certain": is_certain,
+            "after_timestamp_ms": None if after is None else after["timestamp_ms"][0].as_py(),
+            "moved_from": self._moved_from(at),
+            "changed": ", ".join(CONTENT[name] for name in self._changed(at, before, after)),
+            "found_key": (key,) if key != row["key"] else None,
+        }
 
-    def row(self, at: int, *, is_certain: bool = True) -> SuspectRow:
-        """One row."""
+    @cached_property
+    def _columns(self) -> dict[str, tuple[np.ndarray, int | None]]:
+        """The columns that words name, each with the number that stands for none."""
         rows, classified, history = self.rows, self.classified, self.history
-        replaced = int(self.replaced_at[at])
-        own_key = rows.key(at)
-        key = own_key if replaced == NOWHERE else self.taken_rows["key"][replaced].as_py()
-        after_at = int(rows.after_at[at])
-        in_after = after_at != NOWHERE
-        is_taken = replaced != NOWHERE
-        return SuspectRow(
-            offset=int(rows.offset[at]),
-            is_tombstone=self.taken_rows["is_tombstone"][replaced].as_py()
-            if is_taken
-            else bool(rows.is_tombstone[at]),
-            after_is_tombstone=bool(rows.after_is_tombstone[at]),
-            timestamp_ms=self.taken_rows["timestamp_ms"][replaced].as_py()
-            if is_taken
-            else int(rows.timestamp_ms[at]),
-            after_timestamp_ms=rows.after["timestamp_ms"][after_at].as_py() if in_after else -1,
-            delete_horizon_ms=_or_none(rows.delete_horizon_ms[at], UNKNOWN_HORIZON_MS),
-            next_offset=_or_none(history.next_offset[at], NEVER),
-            superseding_offset=_or_none(classified.superseding_offset[at], NEVER),
-            superseded_at_offset=_or_none(classified.superseded_at_offset[at], NEVER),
-            kept_offset=_or_none(history.kept_offset[at], NOTHING_KEPT),
-            kept_is_tombstone=bool(history.kept_is_tombstone[at]),
-            is_end_given=bool(classified.is_end_given[at]),
-            limit_offset=_or_none(classified.limit_offset[at], BEHIND_ALL),
-            first_kept_tombstone=_or_none(classified.of_log("first_kept_tombstone")[at], BEHIND_ALL),
-            before_end_offset=_or_none(classified.of_log("before_end_offset")[at], 0),
-            stamps_come_first=bool(classified.of_log("stamps_come_first")[at]),
-            is_lost=bool(classified.is_lost[at]),
-            certainly_superseded_at_offset=_or_none(self.certainly_superseded_at_offset[at], NEVER),
-            is_certain=is_certain,
-            moved_from=self._moved_from(at),
-            changed=self._changed(at, replaced),
-            key=key,
-            found_key=(own_key,) if is_taken and key != own_key else None,
-        )
+        return {
+            "offset": (rows.offset, None),
+            "is_tombstone": (rows.is_tombstone, None),
+            "after_is_tombstone": (rows.after_is_tombstone, None),
+            "timestamp_ms": (rows.timestamp_ms, None),
+            "delete_horizon_ms": (rows.delete_horizon_ms, UNKNOWN_HORIZON_MS),
+            "next_offset": (history.next_offset, NEVER),
+            "superseded_at_offset": (classified.superseded_at_offset, NEVER),
+            "certainly_superseded_at_offset": (self.certainly_superseded_at_offset, NEVER),
+            "kept_offset": (history.kept_offset, NOTHING_KEPT),
+            "kept_is_tombstone": (history.kept_is_tombstone, None),
+            "is_lost": (classified.is_lost, None),
+            "limit_offset": (classified.limit_offset, BEHIND_ALL),
+            "first_kept_tombstone": (classified.first_kept_tombstone, BEHIND_ALL),
+            "before_end_offset": (classified.of_log(lambda log: log.facts.before_end_offset), 0),
+            "stamps_come_first": (classified.of_log(lambda log: log.bounds.stamps_come_first), None),
+            "now_ms": (classified.of_log(lambda log: log.bounds.policy.now_ms), None),
+        }
 
     def _moved_from(self, at: int) -> str:
         if not self.moves.has_come[at]:
@@ -186,20 +149,16 @@ class Suspects:
         topic, partition = self.question.logs[int(self.moves.from_log_id[at])]
         return f"{topic}-{partition}@{self.moves.from_offset[at]}"
 
-    def _changed(self, at: int, replaced: int) -> str:
-        """The words for the parts that differ."""
-        if replaced == NOWHERE:
-            return ", ".join(CONTENT[name] for name, differs in self.rows.differs.items() if differs[at])
-        before_row = self.taken_rows.slice(replaced, 1)
-        after_row = self.rows.after.slice(int(self.rows.after_at[at]), 1)
-        parts = [
+    def _changed(self, at: int, before: pa.Table | None, after: pa.Table | None) -> list[str]:
+        """The columns of CONTENT that differ; ``before``: the record of another key that was replaced."""
+        if before is None or after is None:
+            return [name for name, differs in self.rows.differs.items() if differs[at]]
+        differs = [
             name
             for name in self.rows.differs
-            if (content_words(before_row, name) != content_words(after_row, name)).any()
+            if (content_words(before, name) != content_words(after, name)).any()
         ]
-        if before_row["key"][0] != after_row["key"][0]:
-            parts.insert(0, "key")
-        return ", ".join(CONTENT[name] for name in parts)
+        return ["key", *differs] if before["key"][0] != after["key"][0] else differs
 
     def _replaced_at(self) -> Longs:
         numbers = np.full(len(self.rows), NOWHERE)
@@ -209,21 +168,21 @@ class Suspects:
         place = pa.table(
             {"log_id": self.rows.log_id[arrivals], "offset": self.rows.offset[arrivals], "row": arrivals}
         )
-        by_place = self.taken_rows.select(["log_id", "offset"]).append_column(
-            "at", pa.array(np.arange(self.taken_rows.num_rows))
-        )
-        joined = place.join(by_place, ["log_id", "offset"], join_type="inner")
+        taken = self.taken_rows.select(["log_id", "offset"])
+        taken = taken.append_column("at", pa.array(np.arange(taken.num_rows)))
+        joined = place.join(taken, ["log_id", "offset"], join_type="inner")
         numbers[joined["row"].to_numpy()] = joined["at"].to_numpy()
         return numbers
 
 
-def _segment_end(question: Question, log_id: int, offset: int) -> int:
-    """Where the segment of an offset ends (exclusive), as far as it is known."""
-    segments = question.bounds[log_id].segments if log_id in question.bounds else ()
-    return next(
-        (base for base, _ in segments if base > offset), offset + 1 if offset != BEFORE_ALL else offset
-    )
+def _rewritten_end(log: KnownLog) -> int:
+    """Where the last segment that was rewritten for certain ends (exclusive), as far as it is known."""
+    offset = log.evidence.rewritten_up_to
+    if offset == BEFORE_ALL:
+        return BEFORE_ALL
+    return next((base for base, _ in log.bounds.segments if base > offset), offset + 1)
 
 
-def _or_none(value: np.int64, nothing: int) -> int | None:
-    return None if value == nothing else int(value)
+def _or_none(value: np.generic, nothing: int | None) -> int | None:
+    number: int = value.item()
+    return None if number == nothing else number

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from kcompact.counted import counted
 from kcompact.verify.check import Severity
-from kcompact.verify.check_registry import NEED_EVIDENCE
-from kcompact.verify.classification.classified_rows import ASSUMED_EXPIRED, BELOW_LOG_START, EXPIRED
+from kcompact.verify.checks import NEED_EVIDENCE
+from kcompact.verify.classification.classified_rows import Reason
 from kcompact.verify.outcome import Tally, VerifiedLog
 from kcompact.verify.question import Question
 from kcompact.verify.rows.key_rows import CONTENT
@@ -13,33 +14,28 @@ from kcompact.verify.rows.key_rows import CONTENT
 def assumptions(
     question: Question, logs: Mapping[int, VerifiedLog], tallies: Sequence[Tally], repeated_before: int
 ) -> tuple[str, ...]:
-    """One sentence per assumption."""
-    transactions = _transactions(question, logs, tallies)
-    return (*_sentences(question, logs, repeated_before), *transactions)
-
-
-def _sentences(
-    question: Question, by_log_id: Mapping[int, VerifiedLog], repeated_before: int
-) -> Iterator[str]:
-    logs = list(by_log_id.values())
-    if any(log.removed and not log.cleaned_end_is_given for log in logs):
-        yield "each log was cleaned up to the smallest offset that explains what is gone from it"
-    yield from _checkpoints(question, by_log_id)
-    removed = {
-        reason: sum(log.removed.get(reason, 0) for log in logs)
-        for reason in (ASSUMED_EXPIRED, EXPIRED, BELOW_LOG_START)
-    }
-    if removed[ASSUMED_EXPIRED]:
-        yield f"{_many(removed[ASSUMED_EXPIRED], 'tombstone')} expired: gone, and old enough for that"
-    if removed[EXPIRED]:
-        yield f"{_many(removed[EXPIRED], 'record')} went by retention: in front of the log, and allowed to go"
-    if removed[BELOW_LOG_START]:
-        yield f"{_many(removed[BELOW_LOG_START], 'record')} went with the log start"
+    """One sentence per assumption; ``logs`` are by log id."""
+    texts = []
+    if any(log.removed and not log.cleaned_end_is_given for log in logs.values()):
+        texts.append("each log was cleaned up to the smallest offset that explains what is gone from it")
+    texts += _checkpoints(question, logs)
+    for reason, noun, words in _WENT:
+        if count := sum(log.removed.get(reason.label, 0) for log in logs.values()):
+            texts.append(f"{counted(count, noun)} {words}")
     if repeated_before:
-        yield f"{_many(repeated_before, 'record')} of BEFORE repeated with the same content: counted once"
+        records = counted(repeated_before, "record")
+        texts.append(f"{records} of BEFORE repeated with the same content: counted once")
     missing = [word for name, word in CONTENT.items() if name not in question.compared]
     if missing:
-        yield f"{' and '.join(missing)} not compared: one of the dumps does not have them"
+        texts.append(f"{' and '.join(missing)} not compared: one of the dumps does not have them")
+    return (*texts, *_transactions(question, logs, tallies))
+
+
+_WENT = (
+    (Reason.TOMBSTONE_ASSUMED_EXPIRED, "tombstone", "expired: gone, and old enough for that"),
+    (Reason.EXPIRED, "record", "went by retention: in front of the log, and allowed to go"),
+    (Reason.BELOW_LOG_START, "record", "went with the log start"),
+)
 
 
 def _checkpoints(question: Question, logs: Mapping[int, VerifiedLog]) -> Iterator[str]:
@@ -51,9 +47,9 @@ def _checkpoints(question: Question, logs: Mapping[int, VerifiedLog]) -> Iterato
     began = sum(not log.cleaned_end_is_given for log in with_checkpoint)
     ended = len(with_checkpoint) - began
     if began:
-        yield f"the checkpoint says where the cleaning began ({_many(began, 'log')})"
+        yield f"the checkpoint says where the cleaning began ({counted(began, 'log')})"
     if ended:
-        yield f"the checkpoint says where the cleaning ended ({_many(ended, 'log')})"
+        yield f"the checkpoint says where the cleaning ended ({counted(ended, 'log')})"
 
 
 def _transactions(
@@ -71,11 +67,8 @@ def _transactions(
         if log_id in question.bounds and question.bounds[log_id].assumes_no_transactions
     )
     if count:
+        of_logs = counted(count, "log")
         yield (
-            f"no record was aborted: no offset is missing where a transaction ended ({_many(count, 'log')});"
+            f"no record was aborted: no offset is missing where a transaction ended ({of_logs});"
             " a marker behind the last record would not show: --log-end-offset or --batches tells it"
         )
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -10,8 +10,8 @@ from kcompact.errors import InputError
 from kcompact.rules.lookups import rows_of_logs
 from kcompact.rules.orders import order_by_place
 from kcompact.verify.check import Check, Severity
-from kcompact.verify.checks.duplicate_offset import CHECK as TWICE
-from kcompact.verify.checks.reordered_records import CHECK as REORDERED
+from kcompact.verify.checks import DUPLICATE_OFFSET, REORDERED_RECORDS
+from kcompact.verify.classification.suspects import Suspects
 from kcompact.verify.findings import Findings
 from kcompact.verify.outcome import Finding
 from kcompact.verify.question import Question
@@ -106,11 +106,11 @@ def _differing(rows: pa.Table, repeats: list[Longs]) -> dict[int, int]:
 
 def _twice(after: pa.Table, copies: list[Longs], question: Question) -> Findings:
     return _result_of(
-        TWICE,
+        DUPLICATE_OFFSET,
         after,
         np.array([at[0] for at in copies], np.int64),
         question,
-        [(TWICE.expected, f"{len(at)} records") for at in copies],
+        [(DUPLICATE_OFFSET.expected, f"{len(at)} records") for at in copies],
     )
 
 
@@ -129,10 +129,10 @@ def _out_of_order(
     late = late[[place not in places_before for place in places]] if len(late) else late
     offsets = after["offset"].to_numpy()[late].tolist()
     words = [
-        (str(REORDERED.expected), f"offset {offset} after offset {larger}")
+        (str(REORDERED_RECORDS.expected), f"offset {offset} after offset {larger}")
         for offset, larger in zip(offsets, previous[late].tolist(), strict=True)
     ]
-    return _result_of(REORDERED, after, late, question, words)
+    return _result_of(REORDERED_RECORDS, after, late, question, words)
 
 
 def _or_earlier(rows: pa.Table, name: str, earlier: LargestBefore) -> Longs:
@@ -153,7 +153,11 @@ def _or_earlier(rows: pa.Table, name: str, earlier: LargestBefore) -> Longs:
 
 
 def _result_of(
-    check: Check, rows: pa.Table, chosen: Longs, question: Question, words: Sequence[tuple[object, str]]
+    check: Check[Suspects],
+    rows: pa.Table,
+    chosen: Longs,
+    question: Question,
+    words: Sequence[tuple[object, str]],
 ) -> Findings:
     result = Findings()
     for log_id, at in rows_of_logs(rows["log_id"].to_numpy()[chosen]):

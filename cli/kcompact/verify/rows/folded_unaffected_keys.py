@@ -202,8 +202,6 @@ class _Histories:
             records_after=len(at),
             first_offset=int(self.first_offset[at].min()),
             last_offset=int(last.max()),
-            after_first_offset=int(last.min()),
-            after_last_offset=int(last.max()),
             first_kept_tombstone=int(kept_tombstones.min()) if len(kept_tombstones) else None,
             needed_end_offset=needed if needed > BEFORE_ALL + 1 else None,
             tombstones=np.stack(columns, axis=1).tolist(),

@@ -5,7 +5,7 @@ unchanged, and each of the others went because the next one replaces it. No chec
 that is known of it are figures, the same as classification comes to.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -65,8 +65,6 @@ class UnaffectedLog:
     records_after: int
     first_offset: int
     last_offset: int
-    after_first_offset: int
-    after_last_offset: int
     first_kept_tombstone: int | None
     needed_end_offset: int | None
     tombstones: list[list[int]]
@@ -81,8 +79,6 @@ class UnaffectedLog:
             records_after=self.records_after + other.records_after,
             first_offset=min(self.first_offset, other.first_offset),
             last_offset=max(self.last_offset, other.last_offset),
-            after_first_offset=min(self.after_first_offset, other.after_first_offset),
-            after_last_offset=max(self.after_last_offset, other.after_last_offset),
             first_kept_tombstone=min(offsets, default=None),
             needed_end_offset=max(needed, default=None),
             tombstones=self.tombstones + other.tombstones,
@@ -93,15 +89,6 @@ class UnaffectedLog:
     def removed(self) -> int:
         """Records that went because another one replaces them."""
         return self.records_before - self.records_after
-
-
-def added_up(shares: Iterable[Mapping[int, UnaffectedLog]]) -> dict[int, UnaffectedLog]:
-    """The figures of each log, by its id, of the keys of all shares."""
-    by_log: dict[int, UnaffectedLog] = {}
-    for share in shares:
-        for log_id, log in share.items():
-            by_log[log_id] = by_log[log_id].plus(log) if log_id in by_log else log
-    return by_log
 
 
 @dataclass(frozen=True)
@@ -233,8 +220,6 @@ def _figures_of(rows: KeyRows, history: History, unaffected_rows: Longs) -> Unaf
         records_after=len(latest),
         first_offset=int(rows.offset[unaffected_rows].min()),
         last_offset=int(rows.offset[unaffected_rows].max()),
-        after_first_offset=int(rows.offset[latest].min()),
-        after_last_offset=int(rows.offset[latest].max()),
         first_kept_tombstone=int(rows.offset[tombstones].min()) if len(tombstones) else None,
         needed_end_offset=needed if needed > BEFORE_ALL + 1 else None,
         tombstones=np.stack([column[late] for column in columns], axis=1).tolist(),

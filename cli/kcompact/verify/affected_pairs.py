@@ -1,0 +1,114 @@
+"""The records that need classification: a pair of dumps without the keys that a cleaning explains."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from kcompact.verify.classification.classified_rows import ClassifiedRows
+from kcompact.verify.classification.evidence import added_up
+from kcompact.verify.classification.known_log import KnownLog, LogFacts, facts_of, facts_of_unaffected
+from kcompact.verify.classification.suspects import Suspects
+from kcompact.verify.findings import Findings, find, together
+from kcompact.verify.outcome import VerifiedLog
+from kcompact.verify.question import Question
+from kcompact.verify.rows.key_history import History, history_of
+from kcompact.verify.rows.key_rows import Flags, KeyRows, Longs, key_rows
+from kcompact.verify.rows.pairs import Pairs, Share, Sifting
+from kcompact.verify.rows.unaffected_keys import (
+    Rules,
+    Unaffected,
+    UnaffectedLog,
+    find_unaffected,
+    taken_flags,
+)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class AffectedPairs:
+    """The keys that need classification, and by log id figures of those that do not.
+
+    ``rows_of`` makes of a share its records side by side, their history, and which of BEFORE's are at the
+    place of another key's record; ``taken_rows`` are the index rows of those.
+    """
+
+    question: Question
+    pairs: Pairs
+    unaffected: Mapping[int, UnaffectedLog]
+    rows_of: Callable[[Share], tuple[KeyRows, History, Flags]]
+    taken_rows: pa.Table
+
+    def facts(self) -> dict[int, LogFacts]:
+        """Figures of whole logs, by log id."""
+        rows_of, bounds = self.rows_of, self.question.bounds
+        parts = self.pairs.ask(lambda share: facts_of(*rows_of(share), bounds))
+        unaffected = {log_id: facts_of_unaffected(log) for log_id, log in self.unaffected.items()}
+        return added_up([*parts, unaffected])
+
+    def ask(self, known_logs: Mapping[int, KnownLog], look: Callable[[ClassifiedRows], T]) -> list[T]:
+        """The results of ``look`` on the classified records of each share."""
+        rows_of = self.rows_of
+        return self.pairs.ask(lambda share: look(ClassifiedRows(*rows_of(share), known_logs)))
+
+    def findings(self, known_logs: Mapping[int, KnownLog], of_order: Findings) -> Findings:
+        """All findings; ``of_order`` are those that concern the order of records."""
+        taken_rows, question = self.taken_rows, self.question
+        parts = self.ask(known_logs, lambda classified: find(Suspects(classified, taken_rows, question)))
+        return together([of_order, *parts], question)
+
+
+def find_affected_pairs(
+    pairs: Pairs, question: Question, rules: Rules, unaffected_logs: Mapping[int, UnaffectedLog]
+) -> AffectedPairs:
+    """Set all unaffected keys aside; ``unaffected_logs`` are figures of keys that ``pairs`` lacks."""
+    shares, affected_pairs = _sift(pairs, rules, None)
+    arrivals = np.concatenate([unaffected.arrivals for unaffected, _ in shares])
+    if len(arrivals):
+        # A key that BEFORE has where AFTER has another one is not unaffected: once more, knowing them.
+        shares, affected_pairs = _sift(pairs, rules, arrivals)
+
+    def rows_of(share: Share) -> tuple[KeyRows, History, Flags]:
+        rows = key_rows(*share, question.compared, rules.lookups)
+        return rows, history_of(rows), taken_flags(rows, arrivals)
+
+    return AffectedPairs(
+        question,
+        affected_pairs,
+        added_up([unaffected_logs, *(unaffected.logs for unaffected, _ in shares)]),
+        rows_of,
+        pa.concat_tables([rows for _, rows in shares]),
+    )
+
+
+def _sift(
+    pairs: Pairs, rules: Rules, arrivals: Longs | None
+) -> tuple[list[tuple[Unaffected, pa.Table]], Pairs]:
+    def look(share: Share) -> Sifting:
+        unaffected = find_unaffected(*share, rules, arrivals)
+        taken_rows = share[0].take(pa.array(unaffected.taken_at))
+        return Sifting((unaffected.figures_only(), taken_rows), unaffected.rest_before, unaffected.rest_after)
+
+    return pairs.sift(look)
+
+
+def verified_logs(
+    question: Question, known_logs: Mapping[int, KnownLog], removed: Mapping[int, Mapping[str, int]]
+) -> dict[int, VerifiedLog]:
+    """The logs in the order of reports, by log id; ``removed``: of each log the records by reason."""
+    return {
+        log_id: VerifiedLog(
+            *question.logs[log_id],
+            records_before=known_logs[log_id].facts.records_before,
+            records_after=known_logs[log_id].facts.records_after,
+            removed=dict(sorted(removed.get(log_id, {}).items())),
+            first_dirty_offset=known_logs[log_id].first_dirty_offset,
+            cleaned_end_offset=known_logs[log_id].cleaned_end_offset,
+            cleaned_end_is_given=known_logs[log_id].is_end_given,
+        )
+        for log_id in question.log_numbers
+        if log_id in known_logs
+    }

@@ -1,1 +1,0 @@
-"""The checks of verification, one a file."""

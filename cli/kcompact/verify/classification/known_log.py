@@ -1,0 +1,136 @@
+"""Knowledge about a log while its records are classified: given bounds, its figures, how it was cleaned."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kcompact.rules.lookups import rows_of_logs
+from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
+from kcompact.verify.classification.bounds import Bounds
+from kcompact.verify.classification.evidence import Evidence
+from kcompact.verify.rows.key_history import NEVER, History
+from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, Flags, KeyRows, Longs
+from kcompact.verify.rows.unaffected_keys import UnaffectedLog
+
+
+@dataclass(frozen=True)
+class LogFacts:
+    """Figures of some of a log's records. ``before_end_offset`` is exclusive."""
+
+    records_before: int = 0
+    records_after: int = 0
+    before_first_offset: int = BEHIND_ALL  # of no record
+    before_end_offset: int = 0
+    first_kept_tombstone: int = BEHIND_ALL  # of those without a known horizon; BEHIND_ALL: none stayed
+    unexplained_from: int = 0  # removals that a round beginning at the checkpoint does not explain
+    unexplained_up_to: int = 0  # removals that rounds ending at the checkpoint do not explain
+
+    def plus(self, other: "LogFacts") -> "LogFacts":
+        """Of the records of both."""
+        return LogFacts(
+            self.records_before + other.records_before,
+            self.records_after + other.records_after,
+            min(self.before_first_offset, other.before_first_offset),
+            max(self.before_end_offset, other.before_end_offset),
+            min(self.first_kept_tombstone, other.first_kept_tombstone),
+            self.unexplained_from + other.unexplained_from,
+            self.unexplained_up_to + other.unexplained_up_to,
+        )
+
+
+@dataclass(frozen=True)
+class KnownLog:
+    """One log. Picklable.
+
+    ``is_end_given``: its checkpoint says where cleaning ended; otherwise it says where the last round began.
+    ``is_reading_certain``: this is known, or proven by what is gone. No record at or above ``limit_offset``
+    can have replaced another one; below ``expired_end_offset``, ``retention.bytes`` may have taken records.
+    The last two fields are known once all records are classified.
+    """
+
+    bounds: Bounds
+    facts: LogFacts
+    is_end_given: bool
+    limit_offset: int
+    is_reading_certain: bool = True
+    expired_end_offset: int = BEFORE_ALL
+    cleaned_end_offset: int = 0
+    evidence: Evidence = field(default_factory=Evidence)
+
+    @property
+    def first_dirty_offset(self) -> int:
+        """Where the cleaned section begins, as far as it is known."""
+        first = self.facts.before_first_offset if self.facts.records_before else 0
+        return first if self.is_end_given else max(first, self.bounds.checkpoint_offset or 0)
+
+    def cleaned_end(self, needed_end_offset: int) -> int:
+        """Up to where the log was cleaned (exclusive): as given, or the least that what is gone needs."""
+        if self.is_end_given and self.bounds.checkpoint_offset is not None:
+            return self.bounds.checkpoint_offset
+        return max(self.first_dirty_offset, needed_end_offset)
+
+
+def known_log(facts: LogFacts, bounds: Bounds, expired_end_offset: int = BEFORE_ALL) -> KnownLog:
+    """Decide how a log counts as cleaned.
+
+    A checkpoint file may have been copied before or after the cleaning: it is read in the way that explains
+    more of the removals, and as ``compact`` reads it (where the round begins) if both do.
+    """
+    checkpoint, is_end, limit = (
+        bounds.checkpoint_offset,
+        bounds.checkpoint_is_end,
+        bounds.cleanable_end_offset,
+    )
+    unexplained = sorted((facts.unexplained_from, facts.unexplained_up_to))
+    is_certain = checkpoint is None or is_end is not None or (unexplained[0] == 0 and unexplained[1] > 0)
+    if is_end is None:
+        is_end = facts.unexplained_up_to < facts.unexplained_from
+    is_end_given = checkpoint is not None and is_end
+    if checkpoint is not None and is_end_given:
+        limit = min(limit, checkpoint)
+    return KnownLog(bounds, facts, is_end_given, limit, is_certain, expired_end_offset)
+
+
+def facts_of(
+    rows: KeyRows, history: History, is_taken: Flags, bounds: Mapping[int, Bounds]
+) -> dict[int, LogFacts]:
+    """By log id. ``is_taken``: AFTER holds a record of another key at the place of this one of BEFORE."""
+    gone = rows.in_before & ~rows.in_after & ~is_taken
+    from_checkpoint, up_to_checkpoint = (gone & flags for flags in _unexplained(rows, history, bounds))
+    kept_tombstone = (
+        rows.in_after & rows.is_data & rows.is_tombstone & (rows.delete_horizon_ms == UNKNOWN_HORIZON_MS)
+    )
+    facts = {}
+    for log_id, at in rows_of_logs(rows.log_id):
+        before = rows.offset[at[rows.in_before[at]]]
+        facts[log_id] = LogFacts(
+            len(before),
+            int(rows.in_after[at].sum()),
+            int(before.min(initial=BEHIND_ALL)),
+            int(before.max(initial=-1)) + 1,
+            int(rows.offset[at[kept_tombstone[at]]].min(initial=BEHIND_ALL)),
+            int(from_checkpoint[at].sum()),
+            int(up_to_checkpoint[at].sum()),
+        )
+    return facts
+
+
+def facts_of_unaffected(log: UnaffectedLog) -> LogFacts:
+    """The same figures of keys that need no classification."""
+    first_kept = BEHIND_ALL if log.first_kept_tombstone is None else log.first_kept_tombstone
+    return LogFacts(log.records_before, log.records_after, log.first_offset, log.last_offset + 1, first_kept)
+
+
+def _unexplained(rows: KeyRows, history: History, bounds: Mapping[int, Bounds]) -> tuple[Flags, Flags]:
+    """Removals that a round from the checkpoint (-1: none) cannot explain, and that rounds up to it cannot.
+
+    The first: a value that nothing from the checkpoint on replaces; a tombstone may be gone because it was
+    due. The second: a record at or above the checkpoint, or a value that nothing below it replaces.
+    """
+    checkpoints = {i: b.checkpoint_offset for i, b in bounds.items() if b.checkpoint_offset is not None}
+    checkpoint: Longs = rows.per_log(checkpoints, -1)
+    limit = rows.per_log({i: b.cleanable_end_offset for i, b in bounds.items()}, BEHIND_ALL)
+    is_replaced_value = rows.is_data & (history.next_offset != NEVER) & ~rows.is_tombstone
+    from_it = is_replaced_value & ~(history.superseding_offset(rows, checkpoint) < limit)
+    is_cleaned = ~rows.is_control & ~rows.is_aborted  # those go beyond the end as well (R17)
+    is_above = (rows.offset >= checkpoint) | (is_replaced_value & (history.next_offset >= checkpoint))
+    return from_it, (checkpoint >= 0) & is_cleaned & is_above
