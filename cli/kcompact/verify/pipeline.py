@@ -69,14 +69,7 @@ def verify_compaction(
     known_logs = {i: known_log(facts[i], bounds[i], expired.get(i, BEFORE_ALL)) for i in facts}
     unaffected = {i: _sums_of_unaffected(log, known_logs[i]) for i, log in affected.unaffected.items()}
     sums = added_up([*affected.ask(known_logs, _sums), unaffected])
-    known_logs = {
-        i: replace(
-            log,
-            cleaned_end_offset=log.cleaned_end(sums[i].needed_end_offset),
-            evidence=whole_evidence(sums[i].evidence, log),
-        )
-        for i, log in known_logs.items()
-    }
+    known_logs = {i: _cleaned_log(log, sums[i]) for i, log in known_logs.items()}
     logs = verified_logs(question, known_logs, {i: log_sums.removed for i, log_sums in sums.items()})
     result = disorder.result
     if any(sums[i].doubtful_from_offset < _doubtful_end(log) for i, log in known_logs.items()):
@@ -121,6 +114,12 @@ def _sums_of_unaffected(unaffected: UnaffectedLog, log: KnownLog) -> LogSums:
         evidence = evidence.plus(evidence_of_tombstones(unaffected.tombstones, log))
     removed = {Reason.SUPERSEDED.label: unaffected.removed} if unaffected.removed else {}
     return LogSums(Counter(removed), needed, evidence=evidence)
+
+
+def _cleaned_log(log: KnownLog, sums: LogSums) -> KnownLog:
+    """A log whose records are all classified."""
+    end, evidence = log.cleaned_end(sums.needed_end_offset), whole_evidence(sums.evidence, log)
+    return replace(log, cleaned_end_offset=end, evidence=evidence)
 
 
 def _doubtful_end(log: KnownLog) -> int:

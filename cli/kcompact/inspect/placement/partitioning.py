@@ -30,25 +30,7 @@ LATE = 0.05
 
 _SCREENED_ROWS = 1_000
 _BEST = 8
-_USUAL_COUNTS = (
-    *range(2, 129),
-    144,
-    160,
-    180,
-    192,
-    200,
-    240,
-    250,
-    256,
-    288,
-    300,
-    320,
-    360,
-    384,
-    400,
-    480,
-    500,
-)
+_USUAL = {*range(2, 129), 144, 160, 180, 192, 200, 240, 250, 256, 288, 300, 320, 360, 384, 400, 480, 500}
 _LARGE_COUNTS = (512, 600, 640, 720, 750, 768, 800, 900, 960, 1000, 1024, 1200, 1500, 2000, 2048, 3000, 4096)
 
 
@@ -125,8 +107,8 @@ class _Candidates:
         self._matrix = KeyMatrix.of(seen.keys)
         self._hashes: dict[str, Hashes] = {}
         self.observed = int(seen.partitions.max(initial=0)) + 1
-        counts = {*_USUAL_COUNTS, *range(self.observed, min(self.observed, 5000) + 3), 2 * self.observed}
-        if self.observed > _USUAL_COUNTS[-1] // 4:
+        counts = {*_USUAL, *range(self.observed, min(self.observed, 5000) + 3), 2 * self.observed}
+        if self.observed > max(_USUAL) // 4:
             counts |= set(_LARGE_COUNTS)
         self._counts = np.array(sorted(counts))
         by_count = self._chance(self._counts)
@@ -183,7 +165,7 @@ class _Candidates:
 
     def explained(self, pair: tuple[Placement, Placement]) -> tuple[int, bool, int]:
         """How many sightings a pair explains; of two alike, one partitioner, then the likelier, counts."""
-        order = min(_rank(place) for place in pair)
+        order = min(PARTITIONERS.index(place.partitioner) for place in pair)
         explained = int((self.fits(pair[0]) | self.fits(pair[1])).sum())
         return explained, pair[0].partitioner is pair[1].partitioner, -order
 
@@ -237,10 +219,6 @@ def _evidence(rows: int, shares: NDArray[np.float64], chances: NDArray[np.float6
     return np.where(shares <= chances, 0.0, rows * divergence)
 
 
-def _rank(place: Placement) -> int:
-    return [partitioner.name for partitioner in PARTITIONERS].index(place.partitioner.name)
-
-
 def _pair_cause(seen: Sightings, candidates: _Candidates, pair: tuple[Placement, Placement]) -> Cause:
     for old, new in itertools.permutations(pair):
         same = old.partitioner is new.partitioner or 1 in (old.partitions, new.partitions)
@@ -252,7 +230,10 @@ def _pair_cause(seen: Sightings, candidates: _Candidates, pair: tuple[Placement,
         if _is_in_turn(seen, old_only, changes, grown=same):
             known_changes = [change for change in changes if change[1:] != (None, None)]
             return _cause_of("changed", (old, new), candidates, known_changes)
-    return _cause_of("mixed", _likelier_first(pair), candidates, ())
+    likelier, other = sorted(
+        pair, key=lambda place: (PARTITIONERS.index(place.partitioner), place.partitions)
+    )
+    return _cause_of("mixed", (likelier, other), candidates, ())
 
 
 def _change(
@@ -273,13 +254,9 @@ def _is_in_turn(
     If none does, a count that grew is enough: every new key went to a partition that was not there before.
     """
     starts = {change.partition: change.new_first_offset for change in changes}
-    compared = late = 0
-    for partition, last_offset in zip(seen.partitions[old_only], seen.last_offsets[old_only], strict=True):
-        start = starts[int(partition)]
-        if start is not None:
-            compared += 1
-            late += int(last_offset) >= start
-    return late <= LATE * compared if compared else grown
+    rows = zip(seen.partitions[old_only].tolist(), seen.last_offsets[old_only].tolist(), strict=True)
+    is_late = [last >= start for partition, last in rows if (start := starts[partition]) is not None]
+    return sum(is_late) <= LATE * len(is_late) if is_late else grown
 
 
 def _cause_of(
@@ -291,8 +268,3 @@ def _cause_of(
     first, second = (candidates.fits(place) for place in pair)
     only = int((first & ~second).sum()), int((second & ~first).sum())
     return Cause(kind, pair, int((first | second).sum()), len(first), only, tuple(changes))
-
-
-def _likelier_first(pair: tuple[Placement, Placement]) -> tuple[Placement, Placement]:
-    first, second = sorted(pair, key=lambda place: (_rank(place), place.partitions))
-    return first, second
