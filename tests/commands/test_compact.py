@@ -10,6 +10,7 @@ import pytest
 
 from conftest import Run
 from dump_files import kcat_line, kcat_offsets, write_csv, write_kcat
+from kcompact.dumps.records.record import Record
 from oracle import Settings, clean
 from records import record, tombstone
 
@@ -290,3 +291,21 @@ def test_keys_with_a_replacement_character_are_said_even_where_the_exporter_keep
 
     assert run.exit_code == 0
     assert "1 key with U+FFFD" in run.stderr
+
+
+@pytest.mark.parametrize("keyless", [[], [record(None, "1", offset=20)]], ids=["rounds", "full form"])
+def test_a_dropped_tombstone_brings_no_value_back_that_a_checkpoint_calls_clean(
+    tmp_path: Path, kcompact: Cli, keyless: list[Record]
+) -> None:
+    gone = [record("a", "1", offset=0), tombstone("a", offset=1), tombstone("a", offset=2)]
+    others = [record("b", "1", offset=3), tombstone("c", offset=4), record("b", "2", offset=10)]
+    dump = write_kcat(tmp_path / "orders.jsonl", [*gone, *others, *keyless])
+    (tmp_path / "checkpoint").write_text("0\n1\norders 0 10\n")
+
+    run = kcompact(
+        *("compact", dump, "--checkpoint", tmp_path / "checkpoint", "--drop-tombstones"),
+        *("--null-keys", "keep", "-o", tmp_path / "out.jsonl"),
+    )
+
+    assert run.exit_code == 0
+    assert offsets(tmp_path / "out.jsonl") == [0, 1, 10, *(r.offset for r in keyless)]

@@ -42,15 +42,19 @@ def rows_of(records: list[Record], first_dirty: int, horizons: dict[int, int]) -
                 latest[key] = records[i].offset
             previous[i] = max((r.offset for r in records[:i] if r.key == key), default=-1)
     false = np.zeros(n, np.bool_)
+    before = [next((r for r in reversed(records[:i]) if r.key == records[i].key), None) for i in range(n)]
+    follows_value = np.array([r is not None and r.value is not None for r in before])
+    offsets, tombstones = np.array([r.offset for r in records]), np.array([r.value is None for r in records])
     return Rows(
-        np.array([r.offset for r in records]),
+        offsets,
         np.array([r.key is not None for r in records]),
-        np.array([r.value is None for r in records]),
+        tombstones,
         false,
         false,
         false,
         superseded,
         np.array([horizons.get(r.offset, UNKNOWN_HORIZON_MS) for r in records]),
+        tombstones & follows_value & (offsets < first_dirty),
     ), previous
 
 

@@ -52,11 +52,16 @@ def clean(
         first_dirty = (checkpoint or {}).get(log, ordered[0].offset)
         latest, end = offset_map(ordered, first_dirty, settings)
         dirty = any(first_dirty <= record.offset < end for record in ordered)
+        clean_values: set[bytes | None] = set()  # keys whose record before is a value that no map replaces
         for record in ordered:
             key = log, record.offset
             verdict = (
                 _verdict(record, latest, end, result.horizons.get(key), settings) if dirty else "retained"
             )
+            if record.offset < first_dirty:
+                if settings.drop_tombstones and verdict == "expired_tombstone" and record.key in clean_values:
+                    verdict = "retained"  # else the value that it deletes would be back
+                (clean_values.discard if record.value is None else clean_values.add)(record.key)
             result.verdicts[key] = verdict
             if verdict == "retained":
                 result.retained.append(record)

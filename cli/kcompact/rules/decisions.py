@@ -122,6 +122,7 @@ def rows_of(batch: pa.RecordBatch) -> Rows:
         flags("is_repeated"),
         batch.column("superseded_at_offset").to_numpy(),
         batch.column("delete_horizon_ms").to_numpy(),
+        flags("deletes_clean_value"),
     )
 
 

@@ -25,6 +25,7 @@ LINKS = pa.schema(
         pa.field("is_repeated", pa.bool_(), nullable=False),  # the same offset is there before this record
         pa.field("previous_offset", pa.int64(), nullable=False),  # of the key, below; NO_OFFSET: none
         pa.field("superseded_at_offset", pa.int64(), nullable=False),  # NEVER: by no later record
+        pa.field("deletes_clean_value", pa.bool_(), nullable=False),  # a clean tombstone right after a value
     ]
 )
 """The columns that ``with_links`` adds.
@@ -47,10 +48,11 @@ class KeyOrder:
     offset: Longs
     first_dirty_offset: Longs
     is_mapped: Flags
+    is_tombstone: Flags
 
     @classmethod
     def of(cls, rows: pa.Table) -> "KeyOrder":
-        """From rows with log_id, key, offset, split_id, position, LOOKED_UP's columns and is_control."""
+        """From rows with key, is_tombstone, is_control, the columns of places and those of LOOKED_UP."""
         log_id, offset = (rows[name].to_numpy() for name in ("log_id", "offset"))
         key = pa.concat_arrays(rows["key"].chunks) if rows["key"].num_chunks else pa.array([], pa.binary())
         has_key = key.is_valid().to_numpy(zero_copy_only=False)
@@ -67,7 +69,8 @@ class KeyOrder:
         follows[:1] = False
         group = np.cumsum(~follows) - 1
         first_dirty = rows["first_dirty_offset"].to_numpy()[order]
-        return cls(order, group, offset[order], first_dirty, mapped[order])
+        tombstones = _flags(rows, "is_tombstone")[order]
+        return cls(order, group, offset[order], first_dirty, mapped[order], tombstones)
 
     @property
     def follows(self) -> Flags:
@@ -106,6 +109,14 @@ class KeyOrder:
         superseding: Longs = np.where(next_offset >= self.first_dirty_offset, next_offset, first_dirty)
         return superseding
 
+    @property
+    def deletes_clean_value(self) -> Flags:
+        """Tombstones of the clean section right after a value, which stays as long as they do."""
+        follows_value = np.zeros(len(self.order), np.bool_)
+        follows_value[1:] = ~self.is_tombstone[:-1]
+        is_clean = self.offset < self.first_dirty_offset
+        return self.is_tombstone & is_clean & self.follows & follows_value & self.is_mapped
+
     def unsorted(self, values: np.ndarray) -> np.ndarray:
         """Values in this order as a column of the table."""
         column = np.empty_like(values)
@@ -127,6 +138,7 @@ def with_links(rows: pa.Table) -> pa.Table:
         keys.is_repeated,
         np.where(mapped, keys.previous_offset, NO_OFFSET),
         np.where(mapped, keys.superseded_at_offset, NEVER),
+        keys.deletes_clean_value,
     )
     for field, values in zip(LINKS, columns, strict=True):
         rows = rows.append_column(field, pa.array(keys.unsorted(values), field.type))

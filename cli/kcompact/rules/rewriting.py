@@ -42,6 +42,7 @@ ROW_COLUMNS = (
     "is_repeated",
     "previous_offset",
     "superseded_at_offset",
+    "deletes_clean_value",
     "delete_horizon_ms",
 )
 """The columns of TRACKED's tables that ``log_rows`` needs."""

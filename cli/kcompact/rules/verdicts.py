@@ -69,6 +69,7 @@ class Rows:
     is_repeated: Flags
     superseded_at_offset: Longs  # NEVER: the latest of its key
     delete_horizon_ms: Longs  # UNKNOWN_HORIZON_MS: none
+    deletes_clean_value: Flags  # see LINKS
 
     def __len__(self) -> int:
         return len(self.offset)
@@ -136,9 +137,9 @@ def decide(rows: Rows, rounds: Rounds) -> Decision:
 
 def _expiry(rows: Rows, rounds: Rounds, reached: Longs, rewritten: Longs) -> Longs:
     """The round (from 0) in which a latest tombstone goes: never the one that stamps it (R23, R25, R28)."""
-    if rounds.drop_tombstones:
-        return reached
     never = np.full(len(rows), len(rounds))
+    if rounds.drop_tombstones:
+        return np.where(rows.deletes_clean_value, never, reached)  # else what it deletes would be back
     is_known = rows.delete_horizon_ms != UNKNOWN_HORIZON_MS
     due = is_known & (rows.delete_horizon_ms <= rounds.now_ms)
     expiry = np.where(due, reached, never)

@@ -102,7 +102,7 @@ class FullMaps:
 
     def _tallied(self, steps: pa.Table) -> pa.Table:
         rows = steps.combine_chunks()
-        flags = {"has_key": True, "is_control": False, "is_repeated": False}
+        flags = {"has_key": True, "is_control": False, "is_repeated": False, "deletes_clean_value": False}
         for name, flag in flags.items():
             rows = rows.append_column(name, pa.array(np.full(rows.num_rows, flag)))
         # In no map's count: the scan has counted.

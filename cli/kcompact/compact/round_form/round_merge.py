@@ -85,16 +85,18 @@ class RoundMerge:
         """The rows with TRACKED's columns, as far as rules ask for them, and TALLY_COLUMNS."""
         count = rows.num_rows
         offsets, first = rows["last_offset"].to_numpy(), rows["first_offset"].to_numpy()
+        is_tombstone = is_tombstone_of(rows["location"].to_numpy())
         first = np.minimum.reduceat(np.where(self.sections.are_dirty(rows), first, NEVER), starts)
         first = np.repeat(first, np.diff(np.append(starts, count)))  # of the row's key in the dirty section
         columns = {
             "offset": offsets,
-            "is_tombstone": is_tombstone_of(rows["location"].to_numpy()),
+            "is_tombstone": is_tombstone,
             "has_key": np.ones(count, bool),
             "is_control": np.zeros(count, bool),
             "is_repeated": np.zeros(count, bool),
             "previous_offset": np.full(count, NO_PREVIOUS_OFFSET),  # what lies below has no entry in the map
             "superseded_at_offset": np.where(first > offsets, first, NEVER),
+            "deletes_clean_value": ~self.sections.are_dirty(rows) & _deletes_value(is_tombstone, starts),
         }
         for name, column in columns.items():
             rows = rows.append_column(name, pa.array(column))
@@ -110,6 +112,13 @@ class RoundMerge:
             [tally_rows(rows)],
             records_to_know(rows) if self.has_state else {},
         )
+
+
+def _deletes_value(is_tombstone: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Whether a row is a tombstone and the row before a value of its key."""
+    follows_value = np.roll(~is_tombstone, 1)
+    follows_value[starts] = False
+    return is_tombstone & follows_value
 
 
 def _outcome(rows: pa.Table, starts: np.ndarray) -> pa.Table:
