@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from kcompact.dumps.files import stored
 from kcompact.dumps.files.stored import _pattern
 from kcompact.errors import InputError, KcompactError, OutputError
 from kcompact.storage.object_reading import fetch
-from kcompact.storage.object_stores import explained, is_address, list_objects, write
+from kcompact.storage.object_stores import StoredObject, explained, is_address, list_objects, write
 
 CONTENT = b"0123456789" * 100
 SECRET = "AKIASECRETSECRET"  # noqa: S105  of no use anywhere
@@ -116,6 +117,7 @@ def test_credentials_that_are_refused_are_not_repeated(
             "no such bucket",
         ),
         ("AWS Error NETWORK_CONNECTION during HeadObject operation: curlCode: 7", "cannot be reached"),
+        ("Empty path component in path bucket/a//b", "a name with // in it"),
         ("AWS Error SLOW_DOWN during GetObject operation", "does not answer"),
         (f"AWS Error TEAPOT during GetObject: {SECRET}", r"cannot do what it is asked \(TEAPOT\)"),
     ],
@@ -159,3 +161,38 @@ def test_a_glob_stays_within_a_folder_unless_it_says_any_depth() -> None:
     assert matches("s3://b/in/**/*.json", "s3://b/in/deep/er/x.json")
     assert matches("s3://b/in/part-[0-9].json", "s3://b/in/part-7.json")
     assert not matches("s3://b/in/part-?.json", "s3://b/in/part-77.json")
+    assert matches("s3://b/in/part-[!0].json", "s3://b/in/part-7.json")
+    assert not matches("s3://b/in/part-[!0].json", "s3://b/in/part-0.json")
+    assert not matches("s3://b/in[!0]a.json", "s3://b/in/a.json")
+    assert not matches(r"s3://b/in/part-[\d].json", "s3://b/in/part-7.json")
+    assert not matches("s3://b/in/part-[9-0].json", "s3://b/in/part-7.json")
+    assert matches("s3://b/in/part-[]7].json", "s3://b/in/part-7.json")
+
+
+@pytest.mark.parametrize(
+    ("argument", "names"),
+    [
+        ("s3://b/in/a[1].jsonl", ["s3://b/in/a[1].jsonl"]),
+        ("s3://b/in/a[0-9].jsonl", ["s3://b/in/a1.jsonl"]),
+        ("s3://b/day?/", ["s3://b/day?/x.jsonl"]),
+    ],
+)
+def test_an_object_or_prefix_is_named_by_its_own_wildcards_first(
+    argument: str, names: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = ["s3://b/in/a1.jsonl", "s3://b/in/a[1].jsonl", "s3://b/day1/x.jsonl", "s3://b/day?/x.jsonl"]
+    listed = [StoredObject(address, 1) for address in there]
+    monkeypatch.setattr(
+        stored, "list_objects", lambda root: [entry for entry in listed if entry.address.startswith(root)]
+    )
+    stored.forget_listings()
+    assert stored.stored_files(argument) == names
+
+
+def test_a_pattern_of_prefixes_says_how_to_name_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored, "list_objects", lambda _root: [StoredObject("s3://b/day1/x.jsonl", 1)])
+    stored.forget_listings()
+    with pytest.raises(InputError) as caught:
+        stored.stored_files("s3://b/day*/")
+    assert "'s3://b/day*/**'" in str(caught.value.hint)
+    assert stored.stored_files("s3://b/day*/**") == ["s3://b/day1/x.jsonl"]

@@ -51,6 +51,11 @@ _KNOWN = (
         "the store cannot be reached",
         "look at the network and at the endpoint (AWS_ENDPOINT_URL for S3)",
     ),
+    (
+        "Empty path component",
+        "a name with // in it, which kcompact cannot ask a store for",
+        "copy the objects to a prefix without //, as with aws s3 cp --recursive",
+    ),
 )
 
 

@@ -3,6 +3,7 @@
 A command asks several times which files it was given: a store's answer is kept for the command.
 """
 
+import fnmatch
 import re
 from collections.abc import Iterable
 from pathlib import PurePosixPath
@@ -29,16 +30,18 @@ def stored_files(argument: str) -> list[str]:
     """The objects that an address names, hidden and empty ones left out of prefixes. Raises InputError."""
     magic = _MAGIC.search(argument)
     root = argument if magic is None else argument[: argument.rindex("/", 0, magic.start()) + 1]
+    prefix = argument.rstrip("/") + "/"
     objects = _listing(root)
-    if [entry.address for entry in objects] == [argument]:
-        matches = objects
-    elif magic is None:
-        matches = _of_prefix(argument.rstrip("/") + "/", objects)
-    else:
+    below = [entry for entry in objects if entry.address.startswith(prefix)]
+    matches = [entry for entry in objects if entry.address == argument]  # by a name with wildcards, too
+    if not matches and (magic is None or below):
+        matches = _of_prefix(prefix, below)
+    elif not matches:
         pattern = re.compile(_pattern(argument))
         matches = [entry for entry in objects if pattern.fullmatch(entry.address) and _counts(entry, root)]
     if not matches:
-        raise InputError(f"{argument}: there is no such object, and nothing below it")
+        hint = None if magic is None else f"a pattern names objects, all below some prefixes as '{prefix}**'"
+        raise InputError(f"{argument}: there is no such object, and nothing below it", hint=hint)
     _named_objects.update((entry.address, entry) for entry in matches)
     return [entry.address for entry in matches]
 
@@ -133,7 +136,15 @@ def _counts(entry: StoredObject, prefix: str) -> bool:
 def _pattern(glob: str) -> str:
     """A glob as a regular expression: ``*`` and ``?`` stay within a folder, ``**`` goes through folders."""
     out = []
-    for piece in re.findall(r"\*\*/?|\*|\?|\[[^\]]+\]|.", glob, re.DOTALL):
+    for piece in re.findall(r"\*\*/?|\*|\?|\[!?\]?[^\]/]*\]|.", glob, re.DOTALL):
         wildcards = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-        out.append(wildcards.get(piece) or (piece if len(piece) > 1 else re.escape(piece)))
+        out.append(wildcards.get(piece) or (_one_of(piece) if len(piece) > 1 else re.escape(piece)))
     return "".join(out)
+
+
+def _one_of(brackets: str) -> str:
+    """The characters in brackets as on a disk, where ``[!0]`` is all but the 0, none of them a slash."""
+    return f"(?!/){fnmatch.translate(brackets).removesuffix(_END)}"
+
+
+_END = fnmatch.translate("")[-2:]
