@@ -136,3 +136,28 @@ def test_headers_that_may_be_others_than_printed_are_told(
     assert ("1 record with headers in which a comma" in run.stderr) == is_doubtful, run.stderr
     alike = kcompact("compact", str(tmp_path / "t.txt"), *columns, "-o", str(tmp_path / "copy.txt"))
     assert (alike.exit_code, "with headers" in alike.stderr) == (0, False)  # their bytes stay
+
+
+KEY_TYPES: list[tuple[Any, Any, bytes, bool]] = [  # as the file has it, and as it comes out
+    ("string", "b", b"b", False),
+    (["null", "bytes"], b"b", b"b", False),
+    ("long", 3, b"3", False),
+    ({"type": "enum", "name": "E", "symbols": ["a", "b"]}, "b", b"\x02", True),
+    (["null", "string", "long"], "b", b"\x02\x02b", True),
+]
+
+
+@pytest.mark.parametrize("case", KEY_TYPES, ids=["text", "bytes", "integer", "enum", "union"])
+def test_keys_that_leave_avro_in_their_encoding_are_told(
+    case: tuple[Any, Any, bytes, bool], tmp_path: Path, kcompact: Cli
+) -> None:
+    kind, key, converted, is_told = case
+    types = {"topic": "string", "partition": "int", "offset": "long", "key": kind, "value": "string"}
+    fields = [{"name": name, "type": of_field} for name, of_field in types.items()]
+    row = {"topic": "t", "partition": 0, "offset": 0, "key": key, "value": "v"}
+    with (tmp_path / "t.avro").open("wb") as out:
+        fastavro.writer(out, {"type": "record", "name": "row", "fields": fields}, [row])
+    run = kcompact("compact", tmp_path / "t.avro", "-o", tmp_path / "out.parquet")
+    assert run.exit_code == 0, run.stderr
+    assert parquet.read_table(tmp_path / "out.parquet")["key"].to_pylist() == [converted]
+    assert ("the bytes of its Avro encoding" in run.stderr) == is_told, run.stderr

@@ -204,6 +204,8 @@ class AvroReader:
             return bytes(value)
         if self._kinds[role] == _INTEGER:
             return b"%d" % value
+        if role == "key" and self._rules.is_conversion:
+            self._rules.count("datum_keys")
         raw = datum.raw.get(self.paths[role])
         if raw is None:
             return _encoded(self.wire, self.type_at(self.wire, self.paths[role]), value)

@@ -47,7 +47,7 @@ def conversion_notes(outputs: OutputPlan, by_file: Mapping[int, Iterable[Convers
     side = [file.path for target, _ in converted for file in target.files if file.layout == "side_files"]
     together = f"{side[0]}: keys and values from files of their own are written together" if side else None
     files = [file for target, _ in converted for file in target.files]
-    doubts = [*_left_out(files, by_file), *_doubtful_headers(files, by_file)]
+    doubts = [*_left_out(files, by_file), *_doubtful_headers(files, by_file), *_datum_keys(files, by_file)]
     return [*notes, *([together] if together else []), *doubts]
 
 
@@ -73,6 +73,17 @@ def _doubtful_headers(
             yield (
                 f"{file.path}: {counted(records, 'record')} with headers in which a comma, a colon or NULL"
                 f" may be a value's own, as nothing is quoted ({example}): check them, or export with kcat -J"
+            )
+
+
+def _datum_keys(files: list[DumpFile], by_file: Mapping[int, Iterable[ConversionNotes]]) -> Iterator[str]:
+    """Keys of an Avro type that is neither text, bytes nor integer."""
+    for file in files:
+        records = sum(notes.counts.get("datum_keys", 0) for notes in by_file.get(file.file_id, ()))
+        if records:
+            yield (
+                f"{file.path}: {counted(records, 'record')} with a key that is no text, bytes or integer:"
+                " the output has the bytes of its Avro encoding, by which keys are compared"
             )
 
 
