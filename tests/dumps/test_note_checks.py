@@ -57,6 +57,15 @@ def test_a_record_that_cannot_be_read_is_named(tmp_path: Path, last: str, messag
     assert message in error.message
 
 
+@pytest.mark.parametrize("offset", ["1.0", '"1.0"', "1e3", '"1.7e+18"'])
+def test_offsets_as_floats_are_refused_with_the_way_out(tmp_path: Path, offset: str) -> None:
+    error = refused(
+        tmp_path / "x.jsonl", f'{{"topic":"t","partition":0,"offset":{offset},"key":"k","value":"v"}}\n'
+    )
+    assert "is not an offset" in error.message
+    assert "whole numbers" in str(error.hint)
+
+
 def test_fields_that_no_record_has_were_not_exported(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     assert "no record has the field value" in refused(path, '{"topic":"t","offset":1,"key":"k"}\n').message

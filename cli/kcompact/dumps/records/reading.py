@@ -26,6 +26,11 @@ DAMAGED_HINT = (
     "the record was damaged or edited: export the dump again; without it, what it replaced or deleted"
     " comes back"
 )
+_FLOAT = re.compile(r"\d+\.\d*(e\+?\d+)?", re.ASCII | re.IGNORECASE)
+_FLOAT_HINT = (
+    "write whole numbers (in pandas: .astype('Int64') before they are written): not every large offset is a"
+    " float"
+)
 _STRUCTS_HINT = (
     "in headers of Key and Value, values are base64, as Go marshals bytes: where they are text, call the"
     " members key and value"
@@ -212,7 +217,8 @@ class FieldRules:
 def _whole_number(raw: Any, role: str, largest: int) -> int:
     number = whole_number(raw.strip()) if isinstance(raw, str) else raw
     if type(number) is not int:
-        raise UnreadableError(f"{shown(raw)} is not {'an' if role == 'offset' else 'a'} {role}", DAMAGED_HINT)
+        hint = _FLOAT_HINT if _FLOAT.fullmatch(str(raw)) else DAMAGED_HINT
+        raise UnreadableError(f"{shown(raw)} is not {'an' if role == 'offset' else 'a'} {role}", hint)
     if not 0 <= number <= largest:
         raise UnreadableError(f"{role} {shown(raw)} is out of range", DAMAGED_HINT)
     return number
