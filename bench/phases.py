@@ -51,14 +51,14 @@ def watch_the_rest() -> None:
     """Java is on its way: what is imported here would be imported now anyway."""
     mark("Java starts; imports")
     from kcompact.commands import compact_run as compaction
-    from kcompact.compact import plain
+    from kcompact.compact import pipeline
     from kcompact.engine import session
     from kcompact.engine.startup.jvm import Jvm
 
     wrapped(session, "_connect", lambda: mark("waiting for Java"), lambda: mark("dump is looked at"))
     wrapped(Jvm, "gateway", lambda: None, lambda: mark("SparkContext"))
     jobs = iter(["job 1: index, group", "job 2: merge", "job 3: copy"])
-    wrapped(plain, "run_tasks", lambda: mark(next(jobs)), lambda: mark("between jobs, reports"))
+    wrapped(pipeline, "run_tasks", lambda: mark(next(jobs)), lambda: mark("between jobs, reports"))
     wrapped(Jvm, "kill", lambda: (count_cpu(), mark("end of Java")), lambda: mark("report is put together"))
     wrapped(compaction, "publish", lambda: mark("publishing"), lambda: mark("showing, end of Python"))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kcompact.compact.full_form import full
+from kcompact.compact.whole_logs import record_index
 from kcompact.dumps.output import assemble
 from kcompact.dumps.writers import targets
 from kcompact.engine import shuffle, tasks
@@ -49,8 +49,8 @@ def files_in(folder: Path) -> dict[str, Any]:
 
 def cut_into_many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexing, "SMALLEST_SPLIT_BYTES", 20_000)
-    monkeypatch.setattr(full, "ROWS_PER_RECEIVER", 100)
-    monkeypatch.setattr(full, "RECORDS_PER_SHARE", 100)
+    monkeypatch.setattr(record_index, "ROWS_PER_RECEIVER", 100)
+    monkeypatch.setattr(record_index, "RECORDS_PER_SHARE", 100)
     monkeypatch.setattr(indexed, "DUMP_BYTES_PER_TASK", 20_000)
     monkeypatch.setattr(targets, "_LEAST_IN_PLACE_BYTES", 0)
 

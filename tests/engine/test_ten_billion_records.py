@@ -10,8 +10,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from kcompact.compact.plain_copying import CopiedLog
-from kcompact.compact.totals import Outcome, overlapping, plain_outcome, unsorted_files
+from kcompact.compact.output.reporting import ReportedLog
+from kcompact.compact.totals import Outcome, outcome_of, overlapping, unsorted_files
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.origin import Origin
 from kcompact.dumps.options import NOTHING_LEFT_OUT, ReadOptions
@@ -124,7 +124,7 @@ def scanned(plan: IndexPlan, size: Size) -> list[bytes]:
     return sent
 
 
-def copied(plan: IndexPlan, size: Size) -> list[CopiedLog]:
+def copied(plan: IndexPlan, size: Size) -> list[ReportedLog]:
     """What the copying tasks tell: of each ten offsets, from 0 on, the last one stays."""
     logs = []
     for number, task in enumerate(plan.tasks):
@@ -132,7 +132,7 @@ def copied(plan: IndexPlan, size: Size) -> list[CopiedLog]:
             start, end = size.offsets(split.start, split.end, split.file_id)
             first, last, kept = -(start + 1) % 10 + start, (end - 10) // 10 * 10 + 9, end // 10 - start // 10
             logs.append(
-                CopiedLog(
+                ReportedLog(
                     split.split_id,
                     split.file_id % PARTITIONS,
                     f"{number:06}",
@@ -157,7 +157,7 @@ def compacted(plan: IndexPlan, size: Size) -> tuple[Outcome, int]:
         file_ids = {split.split_id: split.file_id for split in plan.splits.values()}
         assert not overlapping(summaries)
         assert not unsorted_files(summaries, file_ids)
-        outcome = plain_outcome(summaries, parts, [], no_lines)
+        outcome = outcome_of(summaries, summaries, parts, [], no_lines)
         return outcome, tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

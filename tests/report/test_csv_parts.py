@@ -6,7 +6,7 @@ import io
 import pyarrow as pa
 import pytest
 
-from kcompact.compact.decided_rows import REMOVED_SCHEMA
+from kcompact.compact.output.decided_rows import REMOVED_SCHEMA
 from kcompact.report.compact.csv_parts import REMOVED_KEYS_HEADER, render_removed_keys
 
 MEGABYTE = 1 << 20

@@ -11,13 +11,12 @@ import pyarrow as pa
 import pytest
 
 import oracle
-from both_forms import by_both, cut_small, in_one_round, run
+from both_forms import by_both, cut_small, run
 from dump_files import write_kcat
 from kcompact.broker.log_context import DumpContext
-from kcompact.compact import plain
-from kcompact.compact.full_form.log_contexts import Beside
-from kcompact.compact.round_form import full_maps
-from kcompact.compact.steps import STEPS_SCHEMA
+from kcompact.compact.context.beside import Beside
+from kcompact.compact.offset_maps import full_maps, key_groups
+from kcompact.compact.offset_maps.steps import STEPS_SCHEMA
 from kcompact.dumps.loops.readiness import load_loops
 from kcompact.dumps.records.record import Record
 from kcompact.engine.passes import grouping
@@ -114,7 +113,7 @@ DAMAGES: dict[str, Damage] = {
 
 
 BETWEEN_TASKS = (full_maps, "steps_between")
-IN_A_TASK = (plain, "steps_in_task")
+IN_A_TASK = (key_groups, "steps_in_task")
 
 
 @pytest.mark.parametrize("rounds", [1, 3, None])
@@ -136,5 +135,5 @@ def test_a_step_that_is_lost_or_wrong_ends_the_run(
     policy = with_map_of(7, Policy(now_ms=NOW_MS, rounds=rounds))
 
     with pytest.raises(AccountError, match=r"t-\d: ([\d,]+ steps, |steps and keys account for)") as raised:
-        run([path], tmp_path / "work", policy, Beside(DumpContext()), in_one_round)
+        run([path], tmp_path / "work", policy, Beside(DumpContext()))
     assert raised.value.exit_code == ExitCode.BUG

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcompact.compact.gaps import Presence, gap_rows
+from kcompact.compact.output.gaps import Presence, gap_rows
 
 offsets = st.sets(st.integers(0, 80), min_size=1).map(sorted)
 

@@ -1,4 +1,4 @@
-"""One round through two passes leaves what the full form leaves: dump, report's figures, CSVs and state."""
+"""Rounds by key leave what the cleaner leaves record by record: dump, report's figures, CSVs and state."""
 
 import random
 from dataclasses import replace
@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from both_forms import State, by_both, cut_small, in_one_round, run
+from both_forms import State, by_both, cut_small, run
 from dump_files import write_kcat
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.broker.log_context import DumpContext
 from kcompact.broker.log_names import LogName
 from kcompact.broker.state.cleaner_state import CleanerState
 from kcompact.broker.state.state_output import output_file
-from kcompact.compact.full_form.log_contexts import Beside
+from kcompact.compact.context.beside import Beside
 from kcompact.dumps.records.record import Record
 from kcompact.rules.policy import Policy
 from small_maps import with_map_of
@@ -115,10 +115,10 @@ UNTOLD = {
 
 
 @pytest.mark.parametrize("name", UNTOLD)
-def test_what_two_passes_cannot_tell_is_left_to_the_full_form(tmp_path: Path, name: str) -> None:
+def test_what_keys_cannot_tell_is_left_to_every_record(tmp_path: Path, name: str) -> None:
     made = UNTOLD[name](night_of(random.Random(2), 0, [0, 5, 9], 60))
     path = write_kcat(tmp_path / "dump.jsonl", made)
-    assert run([path], tmp_path / "work", Policy(now_ms=NOW_MS), Beside(DumpContext()), in_one_round) is None
+    assert run([path], tmp_path / "work", Policy(now_ms=NOW_MS), Beside(DumpContext())) is None
 
 
 @pytest.mark.usefixtures("loops_or_tables")

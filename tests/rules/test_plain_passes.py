@@ -1,4 +1,4 @@
-"""The plain form's tasks, run one after the other in this process: passes show nowhere in what they leave."""
+"""The plain run's tasks, run one after the other in this process: passes show nowhere in what they leave."""
 
 import random
 from dataclasses import asdict
@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 
 from dump_files import write_kcat
-from kcompact.compact import plain_copying, task_files
-from kcompact.compact.plain import PlainRun, compact_alone, merge_and_copy, send_groups
-from kcompact.compact.plain_copying import PlainJob
-from kcompact.compact.totals import Outcome, piece_bytes, plain_outcome
+from kcompact.broker.log_context import DumpContext
+from kcompact.compact.context.beside import Beside
+from kcompact.compact.output import copying, task_files
+from kcompact.compact.output.compact_job import Renderings
+from kcompact.compact.pipeline import compact_rows
+from kcompact.compact.request import Compacted, Form, Request
+from kcompact.compact.totals import piece_bytes
 from kcompact.dumps.dump import open_dump
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.output.assemble import WHOLE
@@ -22,6 +25,7 @@ from kcompact.engine.passes import grouping
 from kcompact.engine.passes import index_pass as indexing
 from kcompact.engine.passes.index_pass import plan_index
 from kcompact.report.compact.csv_parts import render_gaps, render_removed_keys
+from kcompact.rules.policy import Policy
 
 RECORDS = 400
 SPLIT_BYTES = 9_000
@@ -49,34 +53,27 @@ def run(
     drop_tombstones: bool = False,
     is_afar: bool = False,
     whole_begin: bytes | None = None,
-) -> PlainRun:
-    """Every stage of the plain form; its parts lie in ``folder``."""
+) -> Compacted:
+    """Every stage of the plain run; its parts lie in ``folder``."""
     folder.mkdir()
+    policy = Policy(drop_tombstones=drop_tombstones)
     with open_dump([str(path)], ReadOptions()) as dump:
-        job = PlainJob(
-            plan_index(dump, folder),
+        request = Request(
+            policy,
+            lambda _: policy,
+            Beside(DumpContext()),
+            folder,
             Workplace(str(folder), is_afar=is_afar, whole_begin=whole_begin),
             Copier({}),
-            render_removed_keys,
-            render_gaps,
-            drop_tombstones,
+            Renderings(render_removed_keys, render_gaps),
+            Form.PLAIN,
         )
-        tasks = len(job.plan.tasks)
-        if tasks == merge_tasks == 1:
-            return compact_alone(job, 0)
-        sent = send_in_process(tasks, merge_tasks, lambda task: send_groups(job, task, merge_tasks))
-        done = merge_and_copy(job, sent, merge_tasks, lambda scan: bool(scan.summaries))
-    assert done is not None
-    return done
+        return compact_rows(send_in_process, dump, request, plan_index(dump, folder), merge_tasks)
 
 
-def outcome_of(done: PlainRun) -> Outcome:
-    return plain_outcome(done.scan.summaries, done.copied, done.fragments, render_gaps)
-
-
-def left(folder: Path, done: PlainRun) -> tuple[bytes, list[bytes], list[object]]:
+def left(folder: Path, done: Compacted) -> tuple[bytes, list[bytes], list[object]]:
     """The survivors' bytes, both reports, and the figures."""
-    outcome = outcome_of(done)
+    outcome = done.outcome
     parts = [(folder / part.part).read_bytes()[part.start : part.end] for part in outcome.fragments]
     reports = [b"".join(piece_bytes(folder, pieces)) for pieces in (outcome.removed_keys, outcome.gaps)]
     return b"".join(parts), reports, [asdict(log) for log in outcome.logs]
@@ -88,7 +85,7 @@ def small_passes(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     monkeypatch.setattr(indexing, "SMALLEST_SPLIT_BYTES", SPLIT_BYTES)
     monkeypatch.setattr(grouping, "MOST_ROWS", 7)
     monkeypatch.setattr(grouping, "MOST_KEYS", 7)
-    monkeypatch.setattr(plain_copying, "_SAMPLED", 2)
+    monkeypatch.setattr(copying, "_SAMPLED", 2)
     return monkeypatch
 
 
@@ -102,8 +99,8 @@ def test_passes_and_stretches_show_nowhere(
     small_passes.undo()
     whole = run(path, tmp_path / "whole", 1, drop_tombstones=drop_tombstones)
 
-    assert len(several.scan.notes) > 1
-    assert several.scan.notes.keys() != whole.scan.notes.keys()
+    assert len(several.plan.splits) > 1
+    assert several.plan.splits.keys() != whole.plan.splits.keys()
     assert left(tmp_path / "several", several) == left(tmp_path / "whole", whole)
     assert several.shared_keys == whole.shared_keys
     assert (several.shared_keys.count > 0) == (keys < 100_000)
@@ -118,7 +115,7 @@ def test_tasks_write_one_file_in_place(
     parts = run(path, tmp_path / "parts", 3, drop_tombstones=drop_tombstones)
     place = run(path, tmp_path / "place", 3, drop_tombstones=drop_tombstones, whole_begin=b"begin")
 
-    assert {fragment.part for fragment in place.fragments} == {WHOLE}
+    assert {fragment.part for fragment in place.outcome.fragments} == {WHOLE}
     assert left(tmp_path / "place", place) == left(tmp_path / "parts", parts)
     survivors, _, _ = left(tmp_path / "parts", parts)
     assert (tmp_path / "place" / WHOLE).read_bytes() == b"begin" + survivors
@@ -137,7 +134,7 @@ def test_what_tasks_write_in_folders_of_their_own_comes_to_the_drivers_in_order(
     assert left(tmp_path / "brought", brought) == left(tmp_path / "here", in_place)
     names = {path.name for path in (tmp_path / "brought").iterdir()}
     assert {name for name in names if name.startswith("part-")} == {
-        fragment.part for fragment in brought.fragments
+        fragment.part for fragment in brought.outcome.fragments
     }
     assert not list(tmp_path.glob(".kcompact-*"))
 
@@ -147,7 +144,7 @@ def test_every_missing_offset_is_counted_where_it_was_missing(tmp_path: Path) ->
     made = records(1, 40)
     done = run(write_kcat(tmp_path / "dump.jsonl", made), tmp_path / "work", 2)
 
-    for log in outcome_of(done).logs:
+    for log in done.outcome.logs:
         present = {record.offset for record in made if record.partition == log.partition}
         latest = {record.key: record.offset for record in made if record.partition == log.partition}
         span = set(range(min(present), max(present) + 1))

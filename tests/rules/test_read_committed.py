@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from golden_cases import GoldenCase, golden_cases
 from kcompact.broker.log_context import LogContext
-from kcompact.compact.full_form.read_committed import with_read_committed
+from kcompact.compact.context.read_committed import with_read_committed
 from kcompact.engine.passes.summaries import LogSummary
 from kcompact.rules.transactions import aborted_ranges
 

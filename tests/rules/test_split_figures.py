@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcompact.compact.split_figures import SplitFigures, Splits
+from kcompact.compact.output.split_figures import SplitFigures, Splits
 from kcompact.engine.passes.grouped_rows import location_of
 from kcompact.engine.passes.summaries import LogSummary
 

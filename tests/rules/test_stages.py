@@ -1,4 +1,4 @@
-"""The full form in many tasks, receivers and shares leaves what it leaves in one, whatever is asked."""
+"""Deciding by record in many tasks, receivers and shares leaves what it leaves in one, whatever is asked."""
 
 import random
 from collections.abc import Callable
@@ -9,11 +9,13 @@ import pytest
 
 from dump_files import write_kcat
 from kcompact.broker.log_context import DumpContext
-from kcompact.compact.full_form import full
-from kcompact.compact.full_form.log_contexts import Beside
-from kcompact.compact.pipeline import compact_fully
-from kcompact.compact.request import Compacted, Form, Renderings, Request
+from kcompact.compact.context.beside import Beside
+from kcompact.compact.output.compact_job import Renderings
+from kcompact.compact.pipeline import compacted as compacted_by
+from kcompact.compact.request import Compacted, Form, Request
 from kcompact.compact.totals import piece_bytes
+from kcompact.compact.whole_logs import record_index
+from kcompact.compact.whole_logs.decided_records import decide_by_record
 from kcompact.dumps.dump import open_dump
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.output.workplace import Workplace
@@ -68,9 +70,9 @@ def compacted(path: Path, folder: Path, policy: Policy) -> tuple[Compacted, byte
             Workplace(str(folder)),
             Copier({}),
             renderings,
-            Form.FULL,
+            Form.RECORDS,
         )
-        done = compact_fully(send_in_process, dump, request)
+        done = compacted_by(dump, decide_by_record(send_in_process, dump, request))
     outcome = done.outcome
     parts = [(folder / part.part).read_bytes()[part.start : part.end] for part in outcome.fragments]
     pieces = (outcome.removed_keys, outcome.gaps)
@@ -83,8 +85,8 @@ def small_stages(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
     def cut() -> None:
         monkeypatch.setattr(indexing, "SMALLEST_SPLIT_BYTES", 9_000)
-        monkeypatch.setattr(full, "ROWS_PER_RECEIVER", 100)
-        monkeypatch.setattr(full, "RECORDS_PER_SHARE", 60)
+        monkeypatch.setattr(record_index, "ROWS_PER_RECEIVER", 100)
+        monkeypatch.setattr(record_index, "RECORDS_PER_SHARE", 60)
 
     return cut
 

@@ -1,6 +1,6 @@
-"""Both forms of a compaction with rounds, in this process, on dumps cut so small that stages are many."""
+"""Rounds decided by key and by record, in this process, on dumps cut so small that stages are many."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,16 @@ from kcompact.broker.log_names import LogName
 from kcompact.broker.state.cleaner_state import CleanerState
 from kcompact.broker.state.state_of_dump import state_beside
 from kcompact.broker.state.state_output import OutputFile, output_file
-from kcompact.compact import plain_copying
-from kcompact.compact.full_form import full
-from kcompact.compact.full_form.log_contexts import Beside
-from kcompact.compact.pipeline import compact_fully
-from kcompact.compact.request import Compacted, Form, Renderings, Request
-from kcompact.compact.round_form import full_maps
-from kcompact.compact.round_form.one_round import compact_one_round
+from kcompact.compact.context.beside import Beside
+from kcompact.compact.offset_maps import full_maps
+from kcompact.compact.offset_maps.known_rounds import decide_in_rounds
+from kcompact.compact.output import copying
+from kcompact.compact.output.compact_job import Renderings
+from kcompact.compact.pipeline import compacted
+from kcompact.compact.request import Compacted, Form, Request
 from kcompact.compact.totals import piece_bytes
+from kcompact.compact.whole_logs import record_index
+from kcompact.compact.whole_logs.decided_records import decide_by_record
 from kcompact.dumps.dump import open_dump
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.output.workplace import Workplace
@@ -26,6 +28,7 @@ from kcompact.dumps.writers.converting import Copier
 from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes import grouping
 from kcompact.engine.passes import index_pass as indexing
+from kcompact.engine.passes.index_pass import plan_index
 from kcompact.report.compact.csv_parts import render_gaps, render_removed_keys
 from kcompact.rules.policy import Policy
 
@@ -35,13 +38,13 @@ MERGE_TASKS = 3
 def cut_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many tasks, receivers, shares, passes and stretches."""
     monkeypatch.setattr(indexing, "SMALLEST_SPLIT_BYTES", 5_000)
-    monkeypatch.setattr(full, "ROWS_PER_RECEIVER", 100)
-    monkeypatch.setattr(full, "RECORDS_PER_SHARE", 60)
+    monkeypatch.setattr(record_index, "ROWS_PER_RECEIVER", 100)
+    monkeypatch.setattr(record_index, "RECORDS_PER_SHARE", 60)
     monkeypatch.setattr(full_maps, "STEPS_PER_SHARE", 50)
     monkeypatch.setattr(full_maps, "_STEPS_AT_A_TIME", 20)
     monkeypatch.setattr(grouping, "MOST_ROWS", 7)
     monkeypatch.setattr(grouping, "MOST_KEYS", 7)
-    monkeypatch.setattr(plain_copying, "_SAMPLED", 2)
+    monkeypatch.setattr(copying, "_SAMPLED", 2)
 
 
 @dataclass(frozen=True)
@@ -96,32 +99,31 @@ class State:
 
 
 def run(
-    paths: list[Path], folder: Path, policy: Policy, beside: Beside, form: Callable[..., Compacted | None]
+    paths: list[Path], folder: Path, policy: Policy, beside: Beside, form: Form = Form.ROUNDS
 ) -> Left | None:
+    """None: rounds by key cannot tell what is asked."""
     folder.mkdir()
     with open_dump([*map(str, paths)], ReadOptions()) as dump:
         renderings = Renderings(render_removed_keys, render_gaps)
         place = Workplace(str(folder))
-        request = Request(
-            policy, lambda _: policy, beside, folder, place, Copier({}), renderings, Form.ONE_ROUND
-        )
-        done = form(send_in_process, dump, request)
-    return None if done is None else Left.by(done, folder)
-
-
-def in_one_round(*arguments: Any) -> Compacted | None:
-    return compact_one_round(*arguments, MERGE_TASKS)
+        request = Request(policy, lambda _: policy, beside, folder, place, Copier({}), renderings, form)
+        if form is Form.RECORDS:
+            decided = decide_by_record(send_in_process, dump, request)
+        else:
+            plan = plan_index(dump, folder)
+            decided = decide_in_rounds(send_in_process, dump, request, plan, MERGE_TASKS)
+        return None if decided is None else Left.by(compacted(dump, decided), folder)
 
 
 def by_both(paths: list[Path], folder: Path, policy: Policy, beside: Beside) -> Left:
-    """What both forms leave alike."""
+    """What both ways leave alike."""
     folder.mkdir()
-    whole = run(paths, folder / "full", policy, beside, compact_fully)
+    whole = run(paths, folder / "records", policy, beside, Form.RECORDS)
     assert whole is not None
-    passes = run(paths, folder / "one-round", policy, beside, in_one_round)
-    assert passes is not None, "the full form was wanted"
-    assert passes.facts == whole.facts
-    assert passes.state == whole.state
-    assert passes.reports == whole.reports
-    assert passes.dump == whole.dump
+    rounds = run(paths, folder / "rounds", policy, beside)
+    assert rounds is not None, "every record was to be looked at"
+    assert rounds.facts == whole.facts
+    assert rounds.state == whole.state
+    assert rounds.reports == whole.reports
+    assert rounds.dump == whole.dump
     return whole

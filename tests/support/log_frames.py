@@ -9,10 +9,11 @@ from index_frames import part_of_rows
 from kcompact.broker.log_context import LogContext
 from kcompact.cleaner.cleaning import EMPTY_CONTEXT, Cleaning, clean
 from kcompact.cleaner.shares import Shares, plan_shares
-from kcompact.cleaner.tracked import INDEXED, send_rows, track
+from kcompact.cleaner.tracked import INDEXED, ROWS, receivers_of, track
 from kcompact.dumps.records.indexing import index_rows
 from kcompact.dumps.records.layout import SplitNotes
 from kcompact.dumps.records.record import Record, log_id_of
+from kcompact.engine.blocks import row_blocks
 from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes.summaries import LogSummary, SplitSummary
 from kcompact.engine.shuffle import Stage
@@ -37,7 +38,8 @@ def index_table(logs: Mapping[int, Iterable[Record]]) -> pa.Table:
 
 def keyed_rows(table: pa.Table) -> Stage:
     """The rows as a scan sends them, by key."""
-    return send_rows(send_in_process, table, KEY_RECEIVERS)
+    blocks = row_blocks(ROWS, table, receivers_of(table, KEY_RECEIVERS))
+    return send_in_process(1, KEY_RECEIVERS, lambda _: blocks)
 
 
 def shares_of(table: pa.Table) -> Shares:

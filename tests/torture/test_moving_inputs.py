@@ -69,15 +69,15 @@ COMPACT = "compact in/a.jsonl -o out.jsonl --report report --overwrite"
 # A command line, and the functions that are called at its moments: before the first of which, or after it.
 MOMENTS = [
     (COMPACT, "kcompact.commands.compact_run.compact_dump", "before"),
-    (COMPACT, "kcompact.compact.pipeline.check_notes", "before"),  # between its two passes
+    (COMPACT, "kcompact.compact.read_dump.check_notes", "before"),  # between its two passes
     (COMPACT, "kcompact.commands.compact_run.compact_dump", "after"),
     (f"{COMPACT} --state state", "kcompact.commands.compact_run.compact_dump", "before"),
-    (f"{COMPACT} --state state", "kcompact.compact.round_form.one_round.log_contexts", "after"),
-    (f"{COMPACT} --segment-bytes 1KiB", "kcompact.compact.pipeline.clean_index", "after"),
+    (f"{COMPACT} --state state", "kcompact.compact.offset_maps.known_rounds.log_contexts", "after"),
+    (f"{COMPACT} --segment-bytes 1KiB", "kcompact.compact.whole_logs.decided_records.clean_records", "after"),
     (f"{COMPACT} --state state", "kcompact.commands.compact_run.compact_dump", "after"),
     (
         "compact b.jsonl --read-committed in/a.jsonl -o out.jsonl",
-        "kcompact.compact.pipeline.log_contexts",
+        "kcompact.compact.whole_logs.decided_records.log_contexts",
         "after",
     ),
     ("inspect in/a.jsonl", "kcompact.commands.inspect_run.inspect_dump", "before"),

@@ -2,15 +2,17 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from kcompact.broker.aborted import AbortedRange
 from kcompact.broker.batches import Batch
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.broker.log_names import LogName, PerLog
 from kcompact.broker.segment_lists import Segment
-from kcompact.broker.state.cleaner_state import CleanerState
 from kcompact.errors import InputError
+
+if TYPE_CHECKING:  # workers of a plain run start quicker without what states are written by
+    from kcompact.broker.state.cleaner_state import CleanerState
 
 T = TypeVar("T")
 
@@ -43,7 +45,7 @@ class DumpContext:
     checkpoint: Mapping[LogName, int] = field(default_factory=dict)
     horizons: Mapping[LogName, tuple[DeleteHorizon, ...]] = field(default_factory=dict)
 
-    def with_state(self, state: CleanerState | None) -> "DumpContext":
+    def with_state(self, state: "CleanerState | None") -> "DumpContext":
         """The same, with what a state remembers; None: there is none."""
         return replace(self, checkpoint=state.checkpoint, horizons=state.horizons) if state else self
 

@@ -20,7 +20,7 @@ from kcompact.cleaner.batched import (
     open_batched,
     retain_before_rounds,
 )
-from kcompact.cleaner.expiry import RecordRetention, expire_records, expired_records
+from kcompact.cleaner.expiry import expire_records, expired_records
 from kcompact.cleaner.fitting import refuse_misfits, refuse_misfitting_batches
 from kcompact.cleaner.log_case import (
     LogCase,
@@ -31,8 +31,7 @@ from kcompact.cleaner.log_case import (
     spans_of_case,
     with_cleanable_bytes,
 )
-from kcompact.cleaner.rolling import roll_segments
-from kcompact.cleaner.scanning import scan_maps
+from kcompact.cleaner.ordered_scans import roll_segments, scan_maps
 from kcompact.cleaner.shares import slices_by_log
 from kcompact.cleaner.survey import Survey, known_segments, survey
 from kcompact.cleaner.tracked import Tracked
@@ -222,9 +221,7 @@ def _after_retention(
     tallies: Mapping[int, list[Tally]],
 ) -> dict[int, LogCleaning]:
     retained = {i: retained_segments(case, played[i]) for i, case in cases.items()}
-    by_record = {
-        i: RecordRetention(cases[i].bounds, cases[i].policy) for i, r in retained.items() if r is None
-    }
+    by_record = {i: cases[i] for i, segments in retained.items() if segments is None}
     expired = expire_records(tracked, plans, by_record)
     return {
         i: outcome_of(case, played[i], tallies.get(i, []), retained[i] or expired[i])

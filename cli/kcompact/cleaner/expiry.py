@@ -2,52 +2,35 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcompact.cleaner.log_case import LogCase
 from kcompact.cleaner.shares import slices_by_log
 from kcompact.cleaner.tracked import Tracked
 from kcompact.rules.decisions import Plan, with_verdicts
 from kcompact.rules.files.retention import Retained
 from kcompact.rules.policy import Policy
-from kcompact.rules.range import LogBounds
 from kcompact.rules.verdicts import Verdict
 
 
-@dataclass(frozen=True)
-class RecordRetention:
-    """The limits of retention for one log, whose records count one by one as segments (L1)."""
-
-    bounds: LogBounds
-    policy: Policy
-
-    @property
-    def takes_any(self) -> bool:
-        """Whether age or size limits the log."""
-        return self.policy.retained_from_ms is not None or self.policy.retained_bytes is not None
-
-
 def expire_records(
-    tracked: Tracked, plans: Mapping[int, Plan], retentions: Mapping[int, RecordRetention]
+    tracked: Tracked, plans: Mapping[int, Plan], cases: Mapping[int, LogCase]
 ) -> dict[int, Retained]:
     """Where each log starts once retention has run on what the rounds left: two stages at most."""
-    retained = {i: Retained((), r.bounds.log_start_offset) for i, r in retentions.items()}
-    limited = {i: r for i, r in retentions.items() if r.takes_any}
+    retained = {i: Retained((), case.bounds.log_start_offset) for i, case in cases.items()}
+    limited = {i: case for i, case in cases.items() if _limits(case.policy)}
     if not limited:
         return retained
-    counts = tracked.each(lambda rows: [(i, *_count(part)) for i, part in _survivors(rows, plans, limited)])
+    counts = tracked.each(lambda rows: {i: _count(part) for i, part in _survivors(rows, plans, limited)})
     totals: dict[int, tuple[int, int]] = {}
-    behind: list[dict[int, int]] = []  # bytes left of each log in the shares before
-    records_behind: list[dict[int, int]] = []
+    before: list[dict[int, tuple[int, int]]] = []  # records and bytes left of each log in the shares before
     for share in counts:
-        behind.append({i: totals.get(i, (0, 0))[1] for i, *_ in share})
-        records_behind.append({i: totals.get(i, (0, 0))[0] for i, *_ in share})
-        for i, records, log_bytes in share:
-            total = totals.get(i, (0, 0))
-            totals[i] = (total[0] + records, total[1] + log_bytes)
+        before.append({i: totals.get(i, (0, 0)) for i in share})
+        for i, (records, log_bytes) in share.items():
+            totals[i] = (before[-1][i][0] + records, before[-1][i][1] + log_bytes)
     excess = {
         i: total - most
         for i, (_, total) in totals.items()
@@ -55,17 +38,22 @@ def expire_records(
     }
     firsts = tracked.each_numbered(
         lambda share, rows: [
-            (i, *first_to_stay(part, limited[i].policy.retained_from_ms, excess.get(i), behind[share][i]))
+            (i, *first_to_stay(part, limited[i].policy.retained_from_ms, excess.get(i), before[share][i][1]))
             for i, part in _survivors(rows, plans, limited)
         ]
     )
     for i, (records, _) in totals.items():
         retained[i] = _retained(None, records, limited[i])
     for number in reversed(range(len(firsts))):
-        for i, start, before in firsts[number]:
+        for i, start, expired in firsts[number]:
             if start is not None:
-                retained[i] = _retained(start, records_behind[number][i] + before, limited[i])
+                retained[i] = _retained(start, before[number][i][0] + expired, limited[i])
     return retained
+
+
+def _limits(policy: Policy) -> bool:
+    """Whether age or size limits a log."""
+    return policy.retained_from_ms is not None or policy.retained_bytes is not None
 
 
 def expired_records(tracked: Tracked, plans: Mapping[int, Plan]) -> Counter[int]:
@@ -87,7 +75,7 @@ def _expired_in(rows: pa.Table, plans: Mapping[int, Plan]) -> Counter[int]:
 
 
 def _survivors(
-    rows: pa.Table, plans: Mapping[int, Plan], limited: Mapping[int, RecordRetention]
+    rows: pa.Table, plans: Mapping[int, Plan], limited: Mapping[int, LogCase]
 ) -> Iterator[tuple[int, pa.Table]]:
     """The rows that the rounds left of each limited log in a share, from its log start offset on."""
     rows = with_verdicts(rows, plans)
@@ -121,8 +109,8 @@ def first_to_stay(
     return int(rows["offset"][first].as_py()), first
 
 
-def _retained(start: int | None, expired: int, retention: RecordRetention) -> Retained:
-    bounds = retention.bounds
+def _retained(start: int | None, expired: int, case: LogCase) -> Retained:
+    bounds = case.bounds
     if not expired:
         return Retained((), bounds.log_start_offset)
     return Retained((), bounds.log_end_offset if start is None else start)

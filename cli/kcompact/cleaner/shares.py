@@ -1,7 +1,7 @@
 """Shares: stretches of a log's offsets, small enough that one task holds all records of one."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
@@ -82,11 +82,10 @@ def plan_shares(summaries: Iterable[LogSummary], most_records: int) -> Shares:
     return Shares(*(columns[:, i].copy() for i in range(3)))
 
 
-def aggregated(rows: pa.Table, by: list[str], columns: Mapping[str, tuple[pa.ChunkedArray, str]]) -> pa.Table:
-    """Rows alike in ``by`` as one; each column comes with Arrow's name for how it is put together."""
-    table = pa.table({name: rows[name] for name in by} | {name: c for name, (c, _) in columns.items()})
-    how = [(name, aggregation) for name, (_, aggregation) in columns.items()]
-    return table.group_by(by, use_threads=False).aggregate(how).rename_columns([*by, *columns])
+def aggregated(rows: pa.Table, by: Sequence[str], how: Mapping[str, str]) -> pa.Table:
+    """Rows alike in ``by`` as one, in the order of the first of them; ``how``: Arrow's name, by column."""
+    grouped = rows.group_by([*by], use_threads=False).aggregate([*how.items()])
+    return grouped.rename_columns([*by, *how])
 
 
 def slices_by_log(rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:

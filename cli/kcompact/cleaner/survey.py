@@ -1,10 +1,10 @@
 """A log before a round: one aggregate over its records (range and ratio need no more)."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from operator import attrgetter
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -42,66 +42,54 @@ class Survey:
     by_segment: Mapping[int, Records] = field(default_factory=dict)
 
 
+_BY = ("log_id", "segment_base_offset")
+_HOW = {
+    "records": "sum",
+    "mapped_records": "sum",
+    "control_records": "sum",
+    "log_bytes": "sum",
+    "dirty_log_bytes": "sum",
+    "first_offset": "min",
+    "last_offset": "max",
+    "first_timestamp_ms": "first",  # rows come in the order of offsets
+    "largest_timestamp_ms": "max",
+    "first_dirty_record_offset": "min",
+    "oldest_dirty_timestamp_ms": "min",
+    "first_young_offset": "min",
+}
+
+
 def survey(tracked: Tracked) -> dict[int, Survey]:
     """Every log, in one stage."""
-    by_log: dict[int, dict[int, list[Records]]] = defaultdict(lambda: defaultdict(list))
-    for rows in tracked.each(_survey_share):
-        for row in rows:
-            by_log[row.pop("log_id")][row.pop("segment_base_offset")].append(Records(**row))
-    return {log_id: _surveyed(segments) for log_id, segments in by_log.items()}
+    segments = aggregated(pa.concat_tables(tracked.each(_survey_share)), _BY, _HOW)
+    by_segment: dict[int, dict[int, Records]] = defaultdict(dict)
+    for row in segments.to_pylist():
+        log_id, segment = (row.pop(name) for name in _BY)
+        by_segment[log_id][segment] = Records(**row)
+    logs = aggregated(segments.sort_by("first_offset"), _BY[:1], _HOW).to_pylist()
+    return {(log_id := row.pop("log_id")): Survey(Records(**row), by_segment[log_id]) for row in logs}
 
 
-def _surveyed(segments: Mapping[int, list[Records]]) -> Survey:
-    by_segment = {segment: _together(parts) for segment, parts in segments.items()}
-    return Survey(_together(by_segment.values()), by_segment)
-
-
-def _survey_share(rows: pa.Table) -> list[dict[str, int]]:
+def _survey_share(rows: pa.Table) -> pa.Table:
     rows = rows.filter(pc.invert(rows["is_repeated"]))
     offset, timestamp_ms, log_bytes = rows["offset"], rows["timestamp_ms"], rows["log_bytes"].cast(pa.int64())
     dirty = pc.greater_equal(offset, rows["first_dirty_offset"])
     dated = pc.and_(dirty, pc.greater(timestamp_ms, 0))
-    columns: dict[str, tuple[pa.ChunkedArray, str]] = {
-        "records": (offset, "count"),
-        "mapped_records": (rows["is_mapped"].cast(pa.int64()), "sum"),
-        "control_records": (rows["is_control"].cast(pa.int64()), "sum"),
-        "log_bytes": (log_bytes, "sum"),
-        "dirty_log_bytes": (pc.if_else(dirty, log_bytes, 0), "sum"),
-        "first_offset": (offset, "min"),
-        "last_offset": (offset, "max"),
-        "first_timestamp_ms": (timestamp_ms, "first"),  # rows come in the order of offsets
-        "largest_timestamp_ms": (timestamp_ms, "max"),
-        "first_dirty_record_offset": (pc.if_else(dirty, offset, None), "min"),
-        "oldest_dirty_timestamp_ms": (pc.if_else(dated, timestamp_ms, None), "min"),
-        "first_young_offset": (pc.if_else(rows["is_young"], offset, None), "min"),
+    columns = {
+        "records": pa.chunked_array([np.ones(rows.num_rows, np.int64)]),
+        "mapped_records": rows["is_mapped"].cast(pa.int64()),
+        "control_records": rows["is_control"].cast(pa.int64()),
+        "log_bytes": log_bytes,
+        "dirty_log_bytes": pc.if_else(dirty, log_bytes, 0),
+        "first_offset": offset,
+        "last_offset": offset,
+        "first_timestamp_ms": timestamp_ms,
+        "largest_timestamp_ms": timestamp_ms,
+        "first_dirty_record_offset": pc.if_else(dirty, offset, None),
+        "oldest_dirty_timestamp_ms": pc.if_else(dated, timestamp_ms, None),
+        "first_young_offset": pc.if_else(rows["is_young"], offset, None),
     }
-    return aggregated(rows, ["log_id", "segment_base_offset"], columns).to_pylist()
-
-
-def _together(parts: Iterable[Records]) -> Records:
-    ordered = sorted(parts, key=attrgetter("first_offset"))
-
-    def total(name: str) -> int:
-        return sum(getattr(part, name) for part in ordered)
-
-    def smallest(name: str) -> int | None:
-        values = [value for part in ordered if (value := getattr(part, name)) is not None]
-        return min(values, default=None)
-
-    return Records(
-        records=total("records"),
-        mapped_records=total("mapped_records"),
-        control_records=total("control_records"),
-        log_bytes=total("log_bytes"),
-        dirty_log_bytes=total("dirty_log_bytes"),
-        first_offset=ordered[0].first_offset,
-        last_offset=max(part.last_offset for part in ordered),
-        first_timestamp_ms=ordered[0].first_timestamp_ms,
-        largest_timestamp_ms=max(part.largest_timestamp_ms for part in ordered),
-        first_dirty_record_offset=smallest("first_dirty_record_offset"),
-        oldest_dirty_timestamp_ms=smallest("oldest_dirty_timestamp_ms"),
-        first_young_offset=smallest("first_young_offset"),
-    )
+    return aggregated(pa.table({name: rows[name] for name in _BY} | columns), _BY, _HOW)
 
 
 def known_segments(context: LogContext, figures: Survey, policy: Policy) -> tuple[SegmentState, ...] | None:

@@ -16,7 +16,7 @@ from kcompact.dumps.records.record import index_schema
 from kcompact.engine.blocks import joined, row_blocks, rows_in
 from kcompact.engine.exchange import receivers_by_key
 from kcompact.engine.passes.index_pass import IndexPlan, TaskReader
-from kcompact.engine.passes.summaries import packed
+from kcompact.engine.passes.summaries import packed, to_second_pass
 from kcompact.engine.shuffle import DRIVER, Block, Send, Sent, Stage
 from kcompact.rules.links import LINKS, with_links
 from kcompact.rules.lookups import LOOKED_UP, Lookup, look_up
@@ -50,18 +50,16 @@ def send_index(send: Send, plan: IndexPlan, receivers: int) -> Stage:
     def work(task: int) -> Sent:
         reader = TaskReader(plan, task)
         for rows in joined(reader.rows()):
-            yield from row_blocks(ROWS, rows, _receivers(rows, receivers))
-        yield DRIVER, Block(SUMMARIES, packed(reader.summaries.values()))
+            yield from row_blocks(ROWS, rows, receivers_of(rows, receivers))
+        summaries = packed(reader.summaries.values())
+        yield DRIVER, Block(SUMMARIES, summaries)
+        yield to_second_pass(task, receivers, summaries)
 
     return send(len(plan.tasks), receivers, work)
 
 
-def send_rows(send: Send, rows: pa.Table, receivers: int) -> Stage:
-    """Index rows at hand in place of a dump's."""
-    return send(1, receivers, lambda _: row_blocks(ROWS, rows, _receivers(rows, receivers)))
-
-
-def _receivers(rows: pa.Table, receivers: int) -> np.ndarray:
+def receivers_of(rows: pa.Table, receivers: int) -> np.ndarray:
+    """Where index rows go: those of a key together, those without one by their offset."""
     keys = rows["key"]
     by_key = receivers_by_key(keys, receivers)
     if not keys.null_count:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcompact.cleaner.shares import aggregated
 from kcompact.cleaner.tracked import Tracked
 from kcompact.rules.decisions import TALLY_COLUMNS, Plan, with_columns
 from kcompact.rules.rewriting import Counts
@@ -101,9 +102,7 @@ def tally_rows(rows: pa.Table) -> pa.Table:
 
 def summed(rows: pa.Table) -> pa.Table:
     """One row for rows of tallies that share log, segment and fate."""
-    by = [*_GROUPED_BY, "tombstone"]
-    grouped = rows.group_by(by, use_threads=False).aggregate(list(_SUMS.items()))
-    return grouped.rename_columns([*by, *_SUMS])
+    return aggregated(rows, [*_GROUPED_BY, "tombstone"], _SUMS)
 
 
 def map_entries(tallies: Iterable[Tally], number: int) -> int:

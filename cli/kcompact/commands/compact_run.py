@@ -17,9 +17,10 @@ from kcompact.commands.outgoing.path_checks import check_paths
 from kcompact.commands.outgoing.publishing import Publications, publish
 from kcompact.commands.outgoing.stored_publishing import StoredPublication, open_stored
 from kcompact.commands.outgoing.telling_ci import add_to_summary
-from kcompact.compact.full_form.log_contexts import Beside
+from kcompact.compact.context.beside import Beside
+from kcompact.compact.output.compact_job import Renderings
 from kcompact.compact.pipeline import compact_dump, form_for
-from kcompact.compact.request import Compacted, Renderings, Request
+from kcompact.compact.request import Compacted, Request
 from kcompact.console import note, say, stderr, stdout
 from kcompact.dumps.describing import describe, serial_notes
 from kcompact.dumps.dump import Dump

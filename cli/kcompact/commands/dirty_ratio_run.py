@@ -16,7 +16,7 @@ from kcompact.commands.incoming.opening import Workplaces
 from kcompact.commands.incoming.state_files import state_in_use
 from kcompact.commands.outgoing.report_file import ReportFile, open_report, show_report
 from kcompact.commands.outgoing.telling_ci import CI_RENDERINGS, tell_github
-from kcompact.compact.full_form.log_contexts import Beside
+from kcompact.compact.context.beside import Beside
 from kcompact.console import note, say
 from kcompact.dirtiness.dirtiness import ScannedLog, Setting
 from kcompact.dirtiness.dirty_dump import ScanRequest, scan_dump

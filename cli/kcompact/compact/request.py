@@ -1,14 +1,16 @@
-"""The request for one compaction, its result, and refusals that do not depend on its form."""
+"""The request for one compaction, what was decided, its result, and refusals on the way."""
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kcompact.compact.full_form.log_contexts import Beside
-from kcompact.compact.full_form.remembering import KnownByLog
-from kcompact.compact.keys_across_partitions import SharedKeys
-from kcompact.compact.plain_copying import RenderGaps, RenderRemoved
+from kcompact.compact.context.beside import Beside
+from kcompact.compact.context.remembering import KnownByLog
+from kcompact.compact.output.compact_job import CompactJob, Renderings
+from kcompact.compact.output.keys_across_partitions import SharedKeys
+from kcompact.compact.output.stages import DecidedStages
+from kcompact.compact.read_dump import ReadDump
 from kcompact.compact.totals import Outcome
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.note_checks import refuse_doubts
@@ -22,20 +24,12 @@ from kcompact.rules.cleaned_log import LogCleaning
 from kcompact.rules.policy import Policy
 
 
-@dataclass(frozen=True)
-class Renderings:
-    """How the workers write their parts of the report (report/ gives them; rules do not render)."""
-
-    removed_keys: RenderRemoved
-    gaps: RenderGaps
-
-
 class Form(enum.Enum):
-    """How a compaction is done. Where the dump asks for more, the full form is taken."""
+    """How it is decided what stays. Where the dump asks for more, every record is looked at."""
 
-    PLAIN = "plain"  # one closed log that was never cleaned
-    ONE_ROUND = "one round"  # or several, by bounds that checkpoint, state, lag and a map's size tell
-    FULL = "full"  # whatever the cleaner does
+    PLAIN = "plain"  # by key, in one closed log that was never cleaned
+    ROUNDS = "rounds"  # by key, within bounds that checkpoint, state, lag and a map's size tell
+    RECORDS = "records"  # by record: whatever the cleaner does
 
 
 @dataclass(frozen=True)
@@ -55,6 +49,26 @@ class Request:
     form: Form
 
 
+@dataclass(frozen=True)
+class Decided:
+    """A dump, and what is to become of its records. ``stages`` None: it has none.
+
+    ``cleanings`` by log id are empty where nobody asks for rounds: figures follow from what is copied then.
+    """
+
+    scan: ReadDump
+    job: CompactJob
+    stages: DecidedStages | None
+    cleanings: Mapping[int, LogCleaning] = field(default_factory=dict)
+    notes: Sequence[str] = ()  # beside those of the scan and of each log
+
+
+def job_for(request: Request, scan: ReadDump) -> CompactJob:
+    """The inputs of all tasks that copy and report."""
+    place, copier, renderings = request.workplace, request.copier, request.renderings
+    return CompactJob(scan.plan, place, copier, renderings, scan.names, scan.sorted_files)
+
+
 @dataclass
 class Compacted:
     """The result: figures and pieces of reports, keys in several partitions, notes for the user."""
@@ -63,7 +77,7 @@ class Compacted:
     shared_keys: SharedKeys
     notes: list[str]
     plan: IndexPlan
-    cleanings: Mapping[int, LogCleaning] = field(default_factory=dict)  # by log id; the full form's
+    cleanings: Mapping[int, LogCleaning] = field(default_factory=dict)  # by log id; see Decided
     known: KnownByLog = field(default_factory=dict)  # by log id; where there is a state
     overtaken: set[tuple[int, int]] = field(default_factory=set)  # see overtaken_files
     left_out: frozenset[int] = frozenset()  # see files_left_out

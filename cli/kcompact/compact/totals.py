@@ -10,11 +10,15 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from kcompact.compact.plain_copying import CopiedLog, RenderGaps
+from kcompact.compact.output.compact_job import RenderGaps
+from kcompact.compact.output.decided_rows import REASON_NAMES
+from kcompact.compact.output.reporting import ReportedLog
 from kcompact.dumps.output.assemble import Fragment
 from kcompact.engine.passes.summaries import LogSummary
+from kcompact.rules.cleaned_log import LogCleaning, Round
+from kcompact.rules.verdicts import Verdict
 
-REASONS = ("superseded", "expired_tombstone", "keyless", "aborted", "expired", "expired_marker")
+REASONS = tuple(REASON_NAMES.values())
 """Why a record goes; "expired" is retention. Reports list all of them, zeros included."""
 
 
@@ -60,30 +64,7 @@ class LogOutcome:
     rounds: list[dict[str, Any]] = field(default_factory=list)  # the broker's own figures, round by round
 
 
-@dataclass(frozen=True)
-class KeptShare:
-    """The kept records of one log in one share, as CopiedLog has them for a split of the plain form.
-
-    Record counts leave repeated offsets out. ``gaps_range`` are bytes of the task's part of gaps.csv.
-    """
-
-    log_id: int
-    task: str
-    records: int
-    kept: int
-    kept_bytes: int
-    tombstones_kept: int
-    first_kept: int  # -1: nothing stays
-    last_kept: int
-    records_before: int  # below the first kept record
-    records_through: int  # up to the last kept record
-    gaps: int  # within the share
-    gap_offsets: int
-    gap_missing_before: int
-    gaps_range: tuple[int, int]
-
-
-Stretch = tuple[CopiedLog | KeptShare, int]
+Stretch = tuple[ReportedLog, int]
 """Kept records of one log, apart from others of it; how many records the log has at offsets below."""
 
 
@@ -135,23 +116,28 @@ def overtaken_files(summaries: list[LogSummary], file_ids: Mapping[int, int]) ->
     return overtaken
 
 
-def plain_outcome(
-    summaries: list[LogSummary], copied: list[CopiedLog], fragments: list[Fragment], render_gaps: RenderGaps
+def outcome_of(
+    summaries: list[LogSummary],
+    stretches: list[LogSummary],
+    reported: list[ReportedLog],
+    fragments: list[Fragment],
+    render_gaps: RenderGaps,
 ) -> Outcome:
-    """Put together what the tasks of the plain form found."""
+    """Put together what tasks have read, and what they have reported of ``stretches`` (splits or shares)."""
     logs = summarise_logs(summaries)
     outcome = Outcome(list(logs.values()), fragments, [], [])
-    parts_of: dict[int, list[CopiedLog]] = defaultdict(list)
-    for part in copied:
+    parts_of: dict[int, list[ReportedLog]] = defaultdict(list)
+    for part in reported:
         parts_of[part.log_id].append(part)
-    summaries_of: dict[int, list[LogSummary]] = defaultdict(list)
-    for summary in summaries:
-        summaries_of[summary.log_id].append(summary)
+    stretches_of: dict[int, list[LogSummary]] = defaultdict(list)
+    for stretch in stretches:
+        stretches_of[stretch.log_id].append(stretch)
     for log in outcome.logs:
-        parts = _by_offset(parts_of[log.log_id])
-        _add_copied(log, parts)
+        parts, of_log = _by_offset(parts_of[log.log_id]), stretches_of[log.log_id]
+        _add_keys(log, parts)
         outcome.removed_keys += [PartRange(f"removed-{part.task}", *part.removed_range) for part in parts]
-        outcome.gaps += add_kept(log, _stretches(summaries_of[log.log_id], parts), log.records, render_gaps)
+        records = sum(stretch.records for stretch in of_log)
+        outcome.gaps += _add_kept(log, _stretches(of_log, parts), records, render_gaps)
     return outcome
 
 
@@ -181,7 +167,7 @@ def _widen_timestamps(log: LogOutcome, part: LogSummary) -> None:
         log.max_timestamp_ms = max(log.max_timestamp_ms, part.max_timestamp_ms)
 
 
-def _add_copied(log: LogOutcome, parts: list[CopiedLog]) -> None:
+def _add_keys(log: LogOutcome, parts: list[ReportedLog]) -> None:
     for part in parts:
         log.keys += part.keys
         log.removed_keys += part.removed_keys
@@ -190,11 +176,11 @@ def _add_copied(log: LogOutcome, parts: list[CopiedLog]) -> None:
     log.removed["superseded"] = log.records - log.null_keys - log.keys
 
 
-def _by_offset(parts: list[CopiedLog]) -> list[CopiedLog]:
+def _by_offset(parts: list[ReportedLog]) -> list[ReportedLog]:
     return sorted(parts, key=lambda part: part.first_offset)
 
 
-def _stretches(summaries: list[LogSummary], parts: list[CopiedLog]) -> list[Stretch]:
+def _stretches(summaries: list[LogSummary], parts: list[ReportedLog]) -> list[Stretch]:
     below, records = {}, 0  # split_id -> records of the log in splits of lower offsets
     for summary in sorted(summaries, key=lambda summary: summary.first_offset):
         below[summary.split_id] = records
@@ -202,7 +188,9 @@ def _stretches(summaries: list[LogSummary], parts: list[CopiedLog]) -> list[Stre
     return [(part, below[part.split_id]) for part in parts]
 
 
-def add_kept(log: LogOutcome, stretches: list[Stretch], records: int, render_gaps: RenderGaps) -> list[Piece]:
+def _add_kept(
+    log: LogOutcome, stretches: list[Stretch], records: int, render_gaps: RenderGaps
+) -> list[Piece]:
     """Add what stays to a log that is summarised and has so many records; the pieces of gaps.csv.
 
     Stretches come by offset. Gaps within them are as their tasks wrote them; those between, before and after
@@ -235,7 +223,7 @@ def add_kept(log: LogOutcome, stretches: list[Stretch], records: int, render_gap
     return pieces
 
 
-def _add_figures(log: LogOutcome, part: CopiedLog | KeptShare) -> None:
+def _add_figures(log: LogOutcome, part: ReportedLog) -> None:
     log.kept += part.kept
     log.kept_bytes += part.kept_bytes
     log.tombstones_kept += part.tombstones_kept
@@ -250,6 +238,38 @@ def _count_gaps(log: LogOutcome, gaps: list[tuple[int, int, int]]) -> None:
     log.gaps += len(gaps)
     log.gap_offsets += sum(end_offset - start for start, end_offset, _ in gaps)
     log.gap_offsets_missing_before += sum(missing for *_, missing in gaps)
+
+
+def add_cleaning(log: LogOutcome, cleaning: LogCleaning) -> None:
+    """Add what the cleaner decided to a log that is summarised."""
+    for verdict, name in REASON_NAMES.items():
+        log.removed[name] = cleaning.removed.get(verdict, 0)
+    log.repeated_offsets = cleaning.removed.get(Verdict.REPEATED, 0)
+    log.rounds = [_round(number, round_) for number, round_ in enumerate(cleaning.rounds, 1)]
+
+
+def _round(number: int, round_: Round) -> dict[str, Any]:
+    """One round under the names of a broker's CleanerStats."""
+    return {
+        "round": number,
+        "first_dirty_offset": round_.span.first_dirty_offset,
+        "next_dirty_offset": round_.span.next_offset,
+        "rewritten_end_offset": round_.span.rewritten_end_offset,
+        "map_entries": round_.map_entries,
+        "map_is_full": round_.span.map_is_full,
+        "buffer_utilization": round_.utilization,
+        "messages_read": round_.messages_read,
+        "messages_written": round_.messages_written,
+        "invalid_messages_read": round_.invalid_messages_read,
+        "bytes_read": round_.bytes_read,
+        "bytes_written": round_.bytes_written,
+        "removed": {name: round_.removed.get(verdict, 0) for verdict, name in REASON_NAMES.items()},
+        "tombstones_kept": round_.tombstones_kept,
+        "tombstones_stamped": round_.tombstones_stamped,
+        "delete_horizon_ms": round_.delete_horizon_ms,
+        "segments_before": round_.segments_before,
+        "segments_after": round_.segments_after,
+    }
 
 
 def piece_bytes(folder: Path, pieces: list[Piece]) -> Iterator[bytes]:

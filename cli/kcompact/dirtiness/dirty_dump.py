@@ -9,9 +9,10 @@ from pyspark.sql import SparkSession
 
 from kcompact.broker.log_context import LogContext
 from kcompact.broker.log_names import LogName
-from kcompact.compact.full_form.full import FullIndex, full_index
-from kcompact.compact.full_form.log_contexts import Beside, log_contexts
-from kcompact.compact.full_form.repeats import refuse_conflicts
+from kcompact.compact.context.beside import Beside
+from kcompact.compact.context.log_contexts import log_contexts
+from kcompact.compact.whole_logs.record_index import RecordIndex, index_records
+from kcompact.compact.whole_logs.repeats import refuse_conflicts
 from kcompact.dirtiness.dirtiness import ScannedLog, Setting, plan_scan
 from kcompact.dirtiness.dirty_records import scan_logs
 from kcompact.dumps.dump import Dump
@@ -47,7 +48,7 @@ def scan_dump(spark: SparkSession, dump: Dump, request: ScanRequest) -> tuple[li
 
 def scan_rows(send: Send, dump: Dump, request: ScanRequest) -> tuple[list[ScannedLog], list[str]]:
     """As ``scan_dump``; ``send`` says where its stages run."""
-    index = full_index(send, dump, request.folder)
+    index = index_records(send, dump, request.folder)
     repeats = refuse_conflicts(send, index)
     context, notes = log_contexts(send, index, request.beside, request.folder)
     return _scan(index, request.settings_of, _with_segments(index, context)), [
@@ -57,7 +58,9 @@ def scan_rows(send: Send, dump: Dump, request: ScanRequest) -> tuple[list[Scanne
     ]
 
 
-def _scan(index: FullIndex, settings_of: SettingsOf, contexts: Mapping[int, LogContext]) -> list[ScannedLog]:
+def _scan(
+    index: RecordIndex, settings_of: SettingsOf, contexts: Mapping[int, LogContext]
+) -> list[ScannedLog]:
     names = {log_id: LogName(*name) for log_id, name in index.names.items()}
     settings = {log_id: settings_of(log.topic) for log_id, log in names.items()}
     plans = {log_id: plan_scan(contexts[log_id], settings[log_id]) for log_id in names}
@@ -69,7 +72,7 @@ def _scan(index: FullIndex, settings_of: SettingsOf, contexts: Mapping[int, LogC
     return sorted(logs, key=lambda scanned_log: scanned_log.log)
 
 
-def _with_segments(index: FullIndex, contexts: Mapping[int, LogContext]) -> dict[int, LogContext]:
+def _with_segments(index: RecordIndex, contexts: Mapping[int, LogContext]) -> dict[int, LogContext]:
     """Segments known from batches alone count where the batches reach the dump's end."""
     ends = dict.fromkeys(contexts, 0)
     for part in index.summaries:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pyarrow as pa
 
-from kcompact.compact.gaps import Presence
+from kcompact.compact.output.gaps import Presence
 from kcompact.dumps.records.record import VALUE_EMPTY, VALUE_NULL, VALUE_PRESENT, VALUE_WORD_NULL
 from kcompact.engine.passes.offset_runs import union_of
 from kcompact.engine.passes.summaries import LogSummary

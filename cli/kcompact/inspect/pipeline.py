@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from kcompact.compact.full_form.full import key_receivers
+from kcompact.compact.whole_logs.record_index import key_receivers
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out, refuse_unmatched
 from kcompact.dumps.note_checks import look_over

@@ -55,43 +55,38 @@ class MapScan:
         """The next records. ``previous`` is where each key came before, below 0 if nowhere."""
         limits = self.limits
         within = (offsets >= limits.first_dirty_offset) & (offsets < limits.first_uncleanable_offset)
-        rows = _Rows(offsets[within], previous[within], mapped[within], aborted[within])
-        while not self._is_over() and len(rows.offsets):
-            rows = rows.behind(self._fill(rows))
+        offsets, previous, mapped, aborted = (
+            offsets[within],
+            previous[within],
+            mapped[within],
+            aborted[within],
+        )
+        while not self._is_over() and len(offsets):
+            count = self._fill(offsets, previous, mapped, aborted)
+            offsets, previous, mapped = offsets[count:], previous[count:], mapped[count:]
+            aborted = aborted[count:]
 
     def _is_over(self) -> bool:
         return self.limits.rounds is not None and len(self.full) >= self.limits.rounds
 
-    def _fill(self, rows: "_Rows") -> int:
+    def _fill(self, offsets: Longs, previous: Longs, mapped: Flags, aborted: Flags) -> int:
         """Fill the map from records until it is full; how many records that took."""
-        opened = np.cumsum(rows.mapped & (rows.previous < self._round_start)) + self.entries
+        opened = np.cumsum(mapped & (previous < self._round_start)) + self.entries
         # The test comes before the put, known key or not: what counts is the entries before each record.
         before = np.concatenate(([self.entries], opened[:-1]))
-        finds_full = np.flatnonzero(rows.mapped & (before >= self.limits.map_limit))
-        count = int(finds_full[0]) if len(finds_full) else len(rows.offsets)
+        finds_full = np.flatnonzero(mapped & (before >= self.limits.map_limit))
+        count = int(finds_full[0]) if len(finds_full) else len(offsets)
         if count:
-            read = rows.offsets[:count]
+            read = offsets[:count]
             self.entries = int(opened[count - 1])
             self._last = int(read[-1])
-            self._last_kept = _last_of(read[~rows.aborted[:count]], self._last_kept)
-            self._last_put = _last_of(read[rows.mapped[:count]], self._last_put)
+            self._last_kept = _last_of(read[~aborted[:count]], self._last_kept)
+            self._last_put = _last_of(read[mapped[:count]], self._last_put)
         if len(finds_full):
-            stop = int(rows.offsets[count])
+            stop = int(offsets[count])
             self.full.append(FullMap(stop, self._last_put, self._last, self._last_kept))
             self._round_start, self.entries = stop, 0
         return count
-
-
-@dataclass(frozen=True)
-class _Rows:
-    offsets: Longs
-    previous: Longs
-    mapped: Flags
-    aborted: Flags
-
-    def behind(self, count: int) -> "_Rows":
-        """All but the first ``count``."""
-        return _Rows(self.offsets[count:], self.previous[count:], self.mapped[count:], self.aborted[count:])
 
 
 def _last_of(offsets: Longs, default: int) -> int:

@@ -1,4 +1,4 @@
-"""Rows that stand for all records of a key: what travels between the tasks of the plain form.
+"""Rows that stand for all records of a key: what tasks that read send those that merge.
 
 Valid where a log's offsets ascend in the order of its records: then the last row of a key is its latest.
 """

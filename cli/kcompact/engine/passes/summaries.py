@@ -4,7 +4,7 @@ They go straight to the driver, beside the rows that go through Spark.
 """
 
 import pickle
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
 
@@ -15,6 +15,7 @@ from kcompact.dumps.records.layout import SplitNotes
 from kcompact.engine.passes.log_figures import LogFigures, loaded_figures
 from kcompact.engine.passes.offset_runs import NO_RUNS
 from kcompact.engine.passes.rows_by_log import FiguresByBatch
+from kcompact.engine.shuffle import Block
 
 NULL_KEY_EXAMPLES = 5  # offsets of keyless records that a summary carries
 
@@ -99,6 +100,23 @@ def packed(splits: Iterable[SplitSummary], *, with_runs: bool = True) -> bytes:
     figures = [(*_figures_of(log), len(of_log)) for log, of_log in zip(logs, runs, strict=True)]
     notes = {split.split_id: split.notes for split in splits}
     return pickle.dumps((figures, np.concatenate([NO_RUNS, *runs]), notes))
+
+
+RUNS = "runs"
+"""The kind of blocks of packed summaries on their way to a task's second pass."""
+
+
+def to_second_pass(task: int, receivers: int, summaries: bytes) -> tuple[int, Block]:
+    """A task's packed summaries, by way of one of the tasks that its rows go to (``passed_on``)."""
+    return task % receivers, Block(RUNS, pickle.dumps((task, summaries)))
+
+
+def passed_on(blocks: Iterable[Block]) -> Iterator[tuple[int, Block]]:
+    """The summaries among blocks, on to the task that they are of."""
+    for block in blocks:
+        if block.kind == RUNS:
+            task, content = pickle.loads(block.content)  # noqa: S301  pickled by ``to_second_pass``
+            yield task, Block(RUNS, content)
 
 
 def unpacked(contents: Iterable[bytes]) -> tuple[list[LogSummary], dict[int, SplitNotes]]:

@@ -2,14 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 import numpy as np
 
 from kcompact.broker.batches import Batch
 from kcompact.broker.log_context import LogContext
 from kcompact.broker.segment_lists import Segment
-from kcompact.rules.files.indexes import index_bytes
-from kcompact.rules.files.segments import SegmentState, containing
+from kcompact.rules.files.segments import (
+    OFFSET_INDEX_ENTRY_BYTES,
+    TIME_INDEX_ENTRY_BYTES,
+    SegmentState,
+    containing,
+)
 from kcompact.rules.policy import Policy
 from kcompact.rules.range import LogBounds
 from kcompact.rules.rewriting import LogRows
@@ -31,8 +36,22 @@ class SegmentFile:
             max((batch.max_timestamp_ms for batch in self.batches), default=-1),
             self.batches[0].max_timestamp_ms if self.batches else -1,
             self.mtime_ms,
-            *index_bytes(self.batches, policy),
+            *_index_bytes(self.batches, policy),
         )
+
+
+def _index_bytes(batches: Sequence[Batch], policy: Policy) -> tuple[int, int]:
+    """Offset and time index (R41): an entry whenever the interval is passed, and one on closing."""
+    entries = times = since = 0
+    newest_ms = list(accumulate((batch.max_timestamp_ms for batch in batches), max))
+    entered_ms = -1
+    for so_far_ms, batch in zip(newest_ms, batches, strict=True):
+        if since > policy.index_interval_bytes:
+            entries, since = entries + 1, 0
+            times, entered_ms = times + (so_far_ms > entered_ms), so_far_ms
+        since += batch.size_bytes
+    times += bool(newest_ms) and newest_ms[-1] > entered_ms  # on closing the segment
+    return entries * OFFSET_INDEX_ENTRY_BYTES, times * TIME_INDEX_ENTRY_BYTES
 
 
 def all_batches(batches: Sequence[Batch], records: LogRows) -> list[Batch]:

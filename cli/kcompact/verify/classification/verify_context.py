@@ -10,8 +10,8 @@ from kcompact.cleaner.cleaning import surveyed_cases
 from kcompact.cleaner.shares import plan_shares
 from kcompact.cleaner.survey import survey
 from kcompact.cleaner.tracked import INDEXED, ROWS, track
-from kcompact.compact.full_form.full import RECORDS_PER_SHARE
-from kcompact.compact.full_form.read_committed import with_read_committed
+from kcompact.compact.context.read_committed import with_read_committed
+from kcompact.compact.whole_logs.record_index import RECORDS_PER_SHARE
 from kcompact.dumps.records.record import index_schema
 from kcompact.engine.blocks import block_of
 from kcompact.engine.passes.offset_runs import union_of

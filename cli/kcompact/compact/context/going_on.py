@@ -8,46 +8,21 @@ alone would not remove: such a log is cleaned from its start. Delete horizons ho
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Protocol
 
 from kcompact.broker.log_context import LogContext
 from kcompact.broker.log_names import LogName
 from kcompact.broker.state.known_records import KnownRecord, disagreement, explains_absence
 from kcompact.broker.state.state_of_dump import StateOfDump
 from kcompact.broker.state.state_output import START_ANEW
-from kcompact.compact.full_form.known_rows import Digests, Known
-from kcompact.compact.full_form.remembering import KnownByLog
-from kcompact.engine.passes.index_pass import IndexPlan
-from kcompact.engine.passes.summaries import LogSummary
+from kcompact.compact.context.remembering import KnownByLog
+from kcompact.compact.read_dump import ReadDump
 from kcompact.errors import InputError
 
 LogContexts = Mapping[int, LogContext]
 _LOGS_NAMED = 3
 
 
-class IndexedDump(Protocol):
-    """A dump that is read, as far as a state asks for it."""
-
-    @property
-    def plan(self) -> IndexPlan:
-        """Which splits are of which file."""
-
-    @property
-    def summaries(self) -> list[LogSummary]:
-        """Of every log in every split."""
-
-    @property
-    def names(self) -> Mapping[int, tuple[str, int]]:
-        """Topic and partition of every log id."""
-
-    def records_at(self, wanted: KnownByLog) -> Mapping[tuple[int, int], KnownRecord]:
-        """The dump's records at known offsets, by log id and offset."""
-
-    def last_offsets(self, digests: Digests) -> Known:
-        """The last offset of each key of such a digest, by log id and digest."""
-
-
-def goes_on(state: StateOfDump, index: IndexedDump, context: LogContexts) -> tuple[LogContexts, list[str]]:
+def goes_on(state: StateOfDump, index: ReadDump, context: LogContexts) -> tuple[LogContexts, list[str]]:
     """``context`` as it holds for this dump, and notes. Raises InputError for a dump of another state."""
     last_offsets: dict[LogName, int] = defaultdict(lambda: -1)
     for part in index.summaries:
@@ -66,7 +41,7 @@ def goes_on(state: StateOfDump, index: IndexedDump, context: LogContexts) -> tup
     return {**context, **from_start}, [_note(index, again)] if again else []
 
 
-def _dumped_again(index: IndexedDump, context: LogContexts, state: StateOfDump) -> set[int]:
+def _dumped_again(index: ReadDump, context: LogContexts, state: StateOfDump) -> set[int]:
     """The logs of which a file that is not the state's output holds records that the state has seen."""
     again = set()
     for part in index.summaries:
@@ -78,13 +53,13 @@ def _dumped_again(index: IndexedDump, context: LogContexts, state: StateOfDump) 
     return again
 
 
-def _note(index: IndexedDump, again: Collection[int]) -> str:
+def _note(index: ReadDump, again: Collection[int]) -> str:
     names = sorted(str(LogName(*index.names[log_id])) for log_id in again)
     shown = ", ".join(names[:_LOGS_NAMED]) + (", ..." if len(names) > _LOGS_NAMED else "")
     return f"{shown}: dumped in full once more, so cleaned from the start; delete horizons stay"
 
 
-def _compared(state: StateOfDump, index: IndexedDump, context: LogContexts) -> LogContexts:
+def _compared(state: StateOfDump, index: ReadDump, context: LogContexts) -> LogContexts:
     """``context`` without the horizons of logs of which nothing known is left. Raises InputError."""
     ids = {LogName(*name): log_id for log_id, name in index.names.items()}
     for log, known in sorted(state.state.records.items()):
@@ -111,7 +86,7 @@ def _compared(state: StateOfDump, index: IndexedDump, context: LogContexts) -> L
 
 def _absent(
     state: StateOfDump,
-    index: IndexedDump,
+    index: ReadDump,
     wanted: KnownByLog,
     present: Mapping[tuple[int, int], KnownRecord],
 ) -> dict[int, list[KnownRecord]]:

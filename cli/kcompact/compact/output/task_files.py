@@ -11,14 +11,12 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TypeVar
 
-from kcompact.compact.full_form.full_job import FullJob
-from kcompact.compact.plain_copying import PlainJob
+from kcompact.compact.output.compact_job import CompactJob
 from kcompact.dumps.files.at_hand import spool_folder
 from kcompact.engine.shuffle import DRIVER, Block, Sent, Stage
 from kcompact.storage import disk
 from kcompact.storage.scratch import folder_outside
 
-Job = TypeVar("Job", PlainJob, FullJob)
 Result = TypeVar("Result")
 
 _BLOCK_BYTES = 256 << 10  # Spark's Python side holds up to a thousand of them before it writes them down
@@ -28,7 +26,10 @@ _NAMES = ("part-", "removed-", "gaps-")  # beside them lie meters and a lock
 
 
 def results_of(
-    stage: Stage, task_bytes: Sequence[int], job: Job, work: Callable[[Job, int, list[Block]], Result]
+    stage: Stage,
+    task_bytes: Sequence[int],
+    job: CompactJob,
+    work: Callable[[CompactJob, int, list[Block]], Result],
 ) -> tuple[list[Result], list[Block]]:
     """As ``stage.results``, of tasks that write files: they lie in the job's folder afterwards.
 
@@ -55,7 +56,7 @@ def results_of(
     return results, stage.driver_blocks()
 
 
-def _in_folder(job: Job, folder: Path) -> Job:
+def _in_folder(job: CompactJob, folder: Path) -> CompactJob:
     workplace = replace(job.workplace, folder=str(folder), is_afar=False)
     return replace(job, plan=replace(job.plan, folder=str(folder)), workplace=workplace)
 

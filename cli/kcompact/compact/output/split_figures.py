@@ -1,12 +1,12 @@
-"""Figures of pass 2 of the plain form by log and split, as columns: ten thousand small files make as many."""
+"""Figures of pass 2 by log and split, as columns: ten thousand small files make as many."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from kcompact.compact.decided_rows import is_kept
-from kcompact.compact.gaps import Presence, gap_rows
+from kcompact.compact.output.decided_rows import is_kept
+from kcompact.compact.output.gaps import Presence, gap_rows
 from kcompact.engine.passes.grouped_rows import is_tombstone_of, record_bytes_of
 from kcompact.engine.passes.summaries import LogSummary
 
@@ -52,7 +52,7 @@ def bounds_of(counts: np.ndarray) -> np.ndarray:
 class SplitFigures:
     """Of one log, in each split of ``splits``; ``gaps`` are rows of ``gap_rows``, by split.
 
-    ``columns`` are those fields of CopiedLog that are numbers, but for the log's id.
+    ``columns`` are those fields of ReportedLog that are numbers, but for the log's id.
     """
 
     columns: dict[str, np.ndarray]

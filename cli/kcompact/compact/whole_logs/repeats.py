@@ -7,8 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.broker.log_names import LogName
-from kcompact.compact.full_form.full import FullIndex
-from kcompact.compact.totals import overlapping
+from kcompact.compact.whole_logs.record_index import RecordIndex
 from kcompact.dumps.avro.avro_layout import BLOCK_SHIFT
 from kcompact.dumps.note_checks import place_of
 from kcompact.engine.blocks import joined, row_blocks, rows_in
@@ -39,12 +38,12 @@ class Repeats:
     offsets: dict[tuple[int, int], int]  # by the splits of the first and the last copy
 
 
-def refuse_conflicts(send: Send, index: FullIndex) -> list[str]:
+def refuse_conflicts(send: Send, index: RecordIndex) -> list[str]:
     """Raise InputError if an offset is there twice with different content; else say which files repeat.
 
     A second look at the dump, taken only where the summaries leave room for repeats.
     """
-    if not overlapping(index.summaries) and all(part.ascending for part in index.summaries):
+    if index.is_in_order:
         return []
     plan = replace(index.plan, extra=frozenset({"content_hash"}))
     receivers = len(plan.tasks)
@@ -85,7 +84,7 @@ def _repeats(blocks: list[Block]) -> Repeats:
     return Repeats(conflict, dict(Counter(splits)))
 
 
-def _conflict(index: FullIndex, conflict: Conflict) -> InputError:
+def _conflict(index: RecordIndex, conflict: Conflict) -> InputError:
     """The error for an offset of different records, with the places of two of them."""
     places = [_place(index.plan, *place) for place in (conflict.first, conflict.other)]
     return InputError(

@@ -15,7 +15,7 @@ from kcompact.rules.orders import order_by_group
 STEPS = "steps"
 """The kind of blocks that steps travel in."""
 
-TOLD = ("last_offset", "log_bytes", "timestamp_ms", "location")
+STEP_COLUMNS = ("last_offset", "log_bytes", "timestamp_ms", "location")
 """SIZED_SCHEMA's names of the earlier record's columns that a step tells."""
 
 STEPS_SCHEMA = pa.schema(
@@ -31,7 +31,7 @@ STEPS_SCHEMA = pa.schema(
 
 
 def steps_in_task(rows: pa.RecordBatch, before: np.ndarray) -> pa.Table:
-    """The steps to index rows whose keys a task has had before; ``before`` are the columns TOLD of these."""
+    """The steps to index rows whose keys a task has had before; ``before`` are the STEP_COLUMNS of these."""
     known = before[0] != NO_OFFSET
     log_ids, offsets = (rows.column(name).to_numpy()[known] for name in ("log_id", "offset"))
     return _steps(log_ids, offsets, before[:, known])
@@ -58,7 +58,7 @@ def steps_between(groups: pa.Table) -> pa.Table:
     numbers = numbered(keys, log_ids)
     order = order_by_group(numbers, first, np.zeros(len(first), np.bool_))
     follows = np.diff(numbers[order], prepend=-1) == 0
-    before = np.full((len(TOLD), len(order)), NO_OFFSET)
+    before = np.full((len(STEP_COLUMNS), len(order)), NO_OFFSET)
     earlier = order[np.flatnonzero(follows) - 1]
-    before[:, follows] = np.stack([groups[name].to_numpy()[earlier] for name in TOLD])
+    before[:, follows] = np.stack([groups[name].to_numpy()[earlier] for name in STEP_COLUMNS])
     return _steps(log_ids[order], first[order], before)

@@ -12,10 +12,9 @@ from kcompact.cleaner.shares import plan_shares
 from kcompact.cleaner.tracked import in_turn
 from kcompact.cleaner.unbatched import plan_of
 from kcompact.cleaner.verdict_tallies import Tally, summed, tallies_in, tally_rows
-from kcompact.compact.plain import GROUPS
-from kcompact.compact.round_form.round_scan import RoundScan
-from kcompact.compact.sections import Sections
-from kcompact.compact.steps import STEPS, STEPS_SCHEMA, steps_between
+from kcompact.compact.offset_maps.key_groups import GROUPS, KeyScan
+from kcompact.compact.offset_maps.sections import Sections
+from kcompact.compact.offset_maps.steps import STEPS, STEPS_SCHEMA, steps_between
 from kcompact.engine.blocks import joined, row_blocks, rows_in
 from kcompact.engine.exchange import shares_by_key
 from kcompact.engine.passes.grouped_rows import SIZED_SCHEMA
@@ -113,8 +112,7 @@ class FullMaps:
 
 
 def find_full_maps(
-    scan: RoundScan,
-    merge_tasks: int,
+    scan: KeyScan,
     sections: Sections,
     cases: Mapping[int, LogCase],
     lookups: Mapping[int, Lookup],
@@ -122,14 +120,14 @@ def find_full_maps(
     """Of the logs of ``cases``; ``sections`` are what was read as dirty. Raises where a step is missing."""
     if not cases:
         return {}
-    shares = plan_shares(scan.summaries, STEPS_PER_SHARE)
+    shares, merge_tasks = plan_shares(scan.summaries, STEPS_PER_SHARE), scan.reading.merge_tasks
 
     def send_steps(_: int, blocks: list[Block]) -> Sent:
         for steps in _steps_in(blocks, merge_tasks, sections):
             places = (steps[name].to_numpy() for name in ("log_id", "superseded_at_offset"))
             yield from row_blocks(STEPS, steps, shares.of(*places))
 
-    sent = scan.grouped.then(shares.count, send_steps)
+    sent = scan.keyed.then(shares.count, send_steps)
     states = {
         i: FullMaps(i, str(LogName(*scan.names[i])), case, lookups[i], MapScan(scan_limits(case)))
         for i, case in cases.items()

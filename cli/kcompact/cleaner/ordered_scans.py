@@ -1,4 +1,4 @@
-"""Segments as a broker would have rolled them (R4), where they are not known: one scan finds them all."""
+"""Scans over logs' records in order: segments as a broker would have rolled them (R4), and full maps."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,6 +12,7 @@ from kcompact.cleaner.tracked import Tracked
 from kcompact.rules.files.segment_roller import Appends, Roller, roll_settings
 from kcompact.rules.files.segments import SegmentState, estimated_index_bytes
 from kcompact.rules.policy import Policy
+from kcompact.rules.rounds import MapScan, ScanLimits
 
 
 @dataclass
@@ -71,3 +72,19 @@ def _append(log: RolledLog, rows: pa.Table) -> RolledLog:
     offset, timestamp_ms = rows["offset"].to_numpy(), rows["timestamp_ms"].to_numpy()
     log.append(Appends(offset, timestamp_ms, rows["log_bytes"].to_numpy().astype(np.int64)))
     return log
+
+
+def scan_maps(tracked: Tracked, limits: Mapping[int, ScanLimits]) -> dict[int, MapScan]:
+    """Where the maps of each log in ``limits`` are full, and the entries of its last one."""
+    return tracked.in_turn({log_id: MapScan(of_log) for log_id, of_log in limits.items()}, _feed)
+
+
+def _feed(scan: MapScan, rows: pa.Table) -> MapScan:
+    rows = rows.filter(pc.invert(rows["is_repeated"]))
+    offsets, previous = (rows[name].to_numpy() for name in ("offset", "previous_offset"))
+    mapped, aborted = (
+        np.asarray(rows[name].to_numpy(zero_copy_only=False), np.bool_)
+        for name in ("is_mapped", "is_aborted")
+    )
+    scan.feed(offsets, previous, mapped, aborted)
+    return scan

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from kcompact.cleaner.survey import Records
-from kcompact.compact.sections import CLEAN, DIRTY, UNKNOWN_MS, SectionFigures, summed
+from kcompact.compact.offset_maps.sections import CLEAN, DIRTY, UNKNOWN_MS, SectionFigures, summed
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcompact.cleaner.shares import aggregated
 from kcompact.digits import LONG_MAX
 
 Longs = np.ndarray
@@ -150,5 +151,4 @@ def _counted(rows: pa.RecordBatch, section: np.ndarray) -> pa.Table:
 
 def summed(counted: pa.Table) -> pa.Table:
     """One row per log and section of ``SectionFigures.counted`` together."""
-    by = ["log_id", "section"]
-    return counted.group_by(by, use_threads=False).aggregate([*_SUMS.items()]).rename_columns([*by, *_SUMS])
+    return aggregated(counted, ["log_id", "section"], _SUMS)

@@ -1,0 +1,136 @@
+"""A dump is read into one row per key of each task: Kafka's offset map, spread over tasks.
+
+Each task works on so many rows at a time, so that memory is the same for a million keys and for many. What it
+merges by key it takes to be dirty, by all that is known before reading. It holds where every log's offsets
+ascend in the order of its records; any other dump is decided on record by record.
+"""
+
+import pickle
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+
+from kcompact.broker.state.known_records import KnownRecord
+from kcompact.compact.context.remembering import (
+    Digests,
+    Known,
+    KnownByLog,
+    last_offsets_in,
+    records_in,
+)
+from kcompact.compact.offset_maps.log_sections import LogSections, logs_of
+from kcompact.compact.offset_maps.sections import SectionFigures, SectionReader, Sections
+from kcompact.compact.offset_maps.steps import STEP_COLUMNS, STEPS, steps_in_task
+from kcompact.compact.read_dump import ReadDump, checked
+from kcompact.dumps.dump import Dump
+from kcompact.engine.blocks import block_of, row_blocks, rows_in
+from kcompact.engine.exchange import receivers_by_key, shares_by_key
+from kcompact.engine.passes.grouped_rows import GROUPED, SIZED
+from kcompact.engine.passes.grouping import KeyGrouper, KeyGrouping, passes_for
+from kcompact.engine.passes.index_pass import IndexPlan, TaskReader
+from kcompact.engine.passes.summaries import packed, to_second_pass
+from kcompact.engine.shuffle import DRIVER, Block, Send, Sent
+
+GROUPS, SECTIONS, SUMMARIES = "groups", "sections", "summaries"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a dump is read, and by how many tasks its keys are merged. Picklable."""
+
+    plan: IndexPlan
+    merge_tasks: int
+    sections: Sections | None = None  # None: all of a log is dirty, and nobody asks for a round's figures
+    tells_steps: bool = False  # it is told of each record which one of its key comes before it
+
+    @property
+    def grouping(self) -> KeyGrouping:
+        """Of rows that go to the merge tasks."""
+        return GROUPED if self.sections is None else SIZED
+
+
+@dataclass(frozen=True)
+class KeyScan(ReadDump):
+    """A dump of which all rows of a key are merged. ``figures`` are those of each task's sections."""
+
+    reading: Reading
+    figures: list[SectionFigures]
+
+    @property
+    def sections(self) -> Sections:
+        """By which it was read."""
+        return self.reading.sections or Sections()
+
+    @cached_property
+    def logs(self) -> dict[int, LogSections]:
+        """The logs as they were counted, by log id."""
+        return logs_of(self.figures)
+
+    def records_at(self, wanted: KnownByLog) -> dict[tuple[int, int], KnownRecord]:
+        """See ``ReadDump``."""
+        tables = [table for task in self.figures for table in task.known]
+        return records_in(pa.concat_tables(tables), wanted) if tables else {}
+
+    def last_offsets(self, digests: Digests) -> Known:
+        """See ``ReadDump``."""
+
+        def look(_: int, blocks: list[Block]) -> Known:
+            rows = [batch.select(["log_id", "key", "last_offset"]) for batch in rows_in(blocks, GROUPS)]
+            return last_offsets_in(pa.Table.from_batches(rows), "last_offset", digests) if rows else {}
+
+        return {place: offset for part in self.keyed.results(look)[0] for place, offset in part.items()}
+
+
+def read_keys(send: Send, dump: Dump, reading: Reading) -> KeyScan:
+    """Read a dump. Raises where it cannot be worked on."""
+    plan = reading.plan
+    keyed = send(len(plan.tasks), reading.merge_tasks, lambda task: send_groups(reading, task))
+    blocks = keyed.driver_blocks()
+    summaries = (block.content for block in blocks if block.kind == SUMMARIES)
+    figures = [pickle.loads(b.content) for b in blocks if b.kind == SECTIONS]  # noqa: S301  pickled below
+    return KeyScan(plan, keyed, *checked(dump, plan, summaries), reading, figures)
+
+
+def send_groups(reading: Reading, task: int) -> Sent:
+    """Pass 1: one row per key of the task, sent to the merge task that the key belongs to.
+
+    Records that are not of a dirty section known beforehand have a row each.
+    """
+    merge_tasks, grouping = reading.merge_tasks, reading.grouping
+    reader, grouper = TaskReader(reading.plan, task), KeyGrouper(grouping, _columns_before(reading))
+    sections = None if reading.sections is None else SectionReader(reading.sections)
+    for number, rows in enumerate(reader.rows(), task):
+        dirty = rows
+        if sections is not None:
+            dirty, others = sections.cut(rows)
+            if others is not None:
+                yield from _by_key(pa.Table.from_batches([grouping.of_records(others)]), merge_tasks)
+        for groups in grouper.add(dirty):
+            yield from _by_key(pa.Table.from_batches([groups]), merge_tasks)
+        if reading.tells_steps and not dirty.column("key").null_count:
+            # By way of any merge task: shares are not known before all is read.
+            yield number % merge_tasks, block_of(STEPS, steps_in_task(dirty, grouper.before))
+    yield from _by_key(grouper.finish(), merge_tasks)
+    summaries = reader.summaries.values()
+    yield DRIVER, Block(SUMMARIES, packed(summaries, with_runs=False))
+    if sections is not None:
+        yield DRIVER, Block(SECTIONS, pickle.dumps(sections.figures))
+    # Runs can be as many as the records: the driver has none.
+    yield to_second_pass(task, merge_tasks, packed(summaries))
+
+
+def _columns_before(reading: Reading) -> tuple[str, ...]:
+    return STEP_COLUMNS if reading.tells_steps else ()
+
+
+def _by_key(groups: pa.Table, merge_tasks: int) -> Sent:
+    # By key alone, so that a key found in several partitions meets itself in one place.
+    return row_blocks(GROUPS, groups, receivers_by_key(groups["key"], merge_tasks))
+
+
+def groups_of_keys(blocks: list[Block], reading: Reading, passes: int = 1) -> Iterator[list[pa.RecordBatch]]:
+    """The groups that a merge task was sent, so many keys at a time; in so many times as many passes."""
+    groups = rows_in(blocks, GROUPS)
+    return shares_by_key(groups, reading.merge_tasks, passes_for(groups) * passes)

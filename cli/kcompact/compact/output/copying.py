@@ -1,0 +1,122 @@
+"""Survivors are copied by the tasks that read them.
+
+It goes stretch by stretch, so that keys and lines of a report never lie in memory for a whole task.
+"""
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from kcompact.compact.output.compact_job import CompactJob
+from kcompact.compact.output.decided_rows import is_kept
+from kcompact.compact.output.split_figures import Splits
+from kcompact.dumps.output.assemble import Fragment
+from kcompact.engine.passes.copy_pass import Part, open_part
+from kcompact.engine.passes.grouped_rows import record_bytes_of, split_of
+from kcompact.engine.passes.grouping import passes_for
+from kcompact.errors import EngineError
+
+_SAMPLED = 16  # one row in so many tells where to cut stretches
+
+
+class SurvivorCopy:
+    """One task's part of the output."""
+
+    def __init__(self, job: CompactJob, number: int) -> None:
+        self._name = f"{number:06}"
+        start = None if job.starts is None else job.starts[number]
+        self._end = None if job.starts is None else job.starts[number + 1]
+        self._part = open_part(job.plan, job.workplace, self._name, job.copier, start)
+        self._split_id: int | None = None
+        self._places: list[tuple[np.ndarray, np.ndarray]] = []  # of its survivors, until all are there
+        self._fragments: list[Fragment] = []
+
+    def add(self, rows: pa.Table) -> None:
+        """The next rows (DECIDED_SCHEMA and split_id), split by split in the order of the output."""
+        positions, kept = rows["position"].to_numpy(), is_kept(rows)
+        record_bytes = record_bytes_of(rows["location"].to_numpy())
+        splits = Splits.of(rows["split_id"].to_numpy())
+        for split_id, bounds in zip(splits.ids.tolist(), itertools.pairwise(splits.bounds), strict=True):
+            if split_id != self._split_id:
+                self._copy_split()
+                self._split_id = split_id
+            at, stays = slice(*bounds), kept[slice(*bounds)]
+            self._places.append((positions[at][stays], record_bytes[at][stays].astype(np.int32)))
+
+    def finish(self) -> list[Fragment]:
+        """The fragments of the part, by split."""
+        self._copy_split()
+        if self._end is not None and isinstance(self._part, Part) and self._part.end() != self._end:
+            raise EngineError(f"part {self._name} ends at {self._part.end():,}, not at {self._end:,}")
+        self._part.close()
+        return self._fragments
+
+    def _copy_split(self) -> None:
+        if self._split_id is not None:
+            positions, record_bytes = map(np.concatenate, zip(*self._places, strict=True))
+            self._fragments.append(self._part.copy(self._split_id, positions, record_bytes))
+            self._places = []
+
+
+def by_place(decided: list[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """All rows in the order of their records, with a column ``split_id``, so many at a time.
+
+    The output does not depend on the cuts: every stretch of a report follows the one before it.
+    """
+    cuts = _cuts(decided, passes_for(decided))
+    stretches = [_stretches_of(batch, cuts) for batch in decided] if cuts else []
+    for number in range(len(cuts) + 1):
+        batches = decided
+        if cuts:
+            pairs = zip(decided, stretches, strict=True)
+            batches = [batch.filter(pa.array(of_batch == number)) for batch, of_batch in pairs]
+        rows = pa.Table.from_batches(batches).combine_chunks()
+        split_ids, positions = split_of(rows["location"].to_numpy()), rows["position"].to_numpy()
+        order = pa.array(np.lexsort((positions, split_ids)))
+        yield rows.append_column("split_id", pa.array(split_ids)).take(order).combine_chunks()
+
+
+def _places_in(batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray]:
+    """The split of each record, and its position there."""
+    return split_of(batch.column("location").to_numpy()), batch.column("position").to_numpy()
+
+
+def _stretches_of(batch: pa.RecordBatch, cuts: list[tuple[int, int]]) -> np.ndarray:
+    """The number of the stretch, between cuts, that each row is in."""
+    split_ids, positions = _places_in(batch)
+    stretches = np.zeros(len(split_ids), np.int32)
+    for split_id, position in cuts:
+        stretches += (split_ids > split_id) | ((split_ids == split_id) & (positions >= position))
+    return stretches
+
+
+def _cuts(decided: list[pa.RecordBatch], stretches: int) -> list[tuple[int, int]]:
+    """Splits and positions that cut all rows into stretches of about the same number of records."""
+    if stretches == 1:
+        return []
+    places = [_places_in(batch) for batch in decided]
+    split_ids, positions = (
+        np.concatenate([of[::_SAMPLED] for of in column]) for column in zip(*places, strict=True)
+    )
+    order = np.lexsort((positions, split_ids))
+    chosen = order[np.arange(1, stretches) * len(order) // stretches]
+    return list(zip(split_ids[chosen].tolist(), positions[chosen].tolist(), strict=True))
+
+
+def in_output_order(job: CompactJob, decided: list[pa.RecordBatch]) -> pa.Table:
+    """All rows, split by split: as in the input, or by topic, partition and offset where that is in disorder.
+
+    With a column ``split_id``.
+    """
+    rows = pa.Table.from_batches(decided).combine_chunks()
+    split_ids, order = split_of(rows["location"].to_numpy()), rows["position"].to_numpy()
+    ids, numbers = np.unique(split_ids, return_inverse=True)
+    is_sorted = np.array([job.plan.split(i).file_id in job.sorted_files for i in ids.tolist()])[numbers]
+    ranks = {log_id: rank for rank, log_id in enumerate(sorted(job.names, key=job.names.__getitem__))}
+    log_ids, logs = np.unique(rows["log_id"].to_numpy(), return_inverse=True)
+    rank = np.where(is_sorted, np.array([ranks[i] for i in log_ids.tolist()])[logs], 0)
+    order = np.where(is_sorted, rows["last_offset"].to_numpy(), order)
+    rows = rows.append_column("split_id", pa.array(split_ids))
+    return rows.take(pa.array(np.lexsort((order, rank, split_ids)))).combine_chunks()

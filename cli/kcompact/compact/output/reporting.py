@@ -1,0 +1,98 @@
+"""Removed keys, gaps and figures of records that were decided on, written and counted as they go by."""
+
+import itertools
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+
+from kcompact.compact.output.compact_job import CompactJob
+from kcompact.compact.output.decided_rows import removed_rows
+from kcompact.compact.output.split_figures import SplitFigures, Splits, bounds_of
+from kcompact.engine.passes.summaries import LogSummary
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedLog:
+    """One log in a stretch of one split or share; ranges are bytes of the task's ``removed`` and ``gaps``.
+
+    Stretches of a log do not overlap.
+    """
+
+    split_id: int
+    log_id: int
+    task: str
+    first_offset: int  # of the rows that were decided on
+    keys: int
+    kept: int
+    kept_bytes: int
+    tombstones_kept: int
+    tombstones_dropped: int
+    first_kept: int
+    last_kept: int
+    records_before: int  # of this log in the split, below the first kept record
+    records_through: int  # likewise, up to the last kept record
+    removed_keys: int
+    removed_range: tuple[int, int]
+    gaps: int
+    gap_offsets: int
+    gap_missing_before: int
+    gaps_range: tuple[int, int]
+
+
+class Reporter:
+    """One task's parts of removed-keys.csv and of gaps.csv. ``summaries`` (with runs) are of its splits."""
+
+    def __init__(self, job: CompactJob, name: str, summaries: list[LogSummary]) -> None:
+        self._renderings, self._name = job.renderings, name
+        self._summaries: dict[int, dict[int, LogSummary]] = {}  # split_id -> log_id -> summary
+        for log in summaries:
+            self._summaries.setdefault(log.split_id, {})[log.log_id] = log
+        self._removed = job.workplace.create(f"removed-{name}")
+        self._gaps = job.workplace.create(f"gaps-{name}")
+        self._logs: list[ReportedLog] = []
+
+    def add(self, rows: pa.Table) -> None:
+        """The next rows (DECIDED_SCHEMA and split_id), in the order of splits and of offsets in them."""
+        log_ids = rows["log_id"].to_numpy()
+        known = np.unique(log_ids).tolist()
+        for log_id in known:
+            of_log = rows if len(known) == 1 else rows.take(np.flatnonzero(log_ids == log_id))
+            self._report_log(log_id, of_log)
+
+    def finish(self) -> list[ReportedLog]:
+        """All logs, by split."""
+        for file in (self._removed, self._gaps):
+            file.close()
+        return sorted(self._logs, key=lambda log: log.split_id)
+
+    def _report_log(self, log_id: int, rows: pa.Table) -> None:
+        """Tell of one log's removed keys and gaps, and of what each split leaves of it."""
+        splits = Splits.of(rows["split_id"].to_numpy())
+        logs = [self._summaries[split_id][log_id] for split_id in splits.ids.tolist()]
+        figures = SplitFigures.of(rows, splits, logs)
+        columns, name = figures.columns, (logs[0].topic, logs[0].partition)
+        removed = self._renderings.removed_keys(*name, removed_rows(rows))
+        removed_ranges = _append(self._removed, removed, columns["removed_keys"])
+        gaps_ranges = _append(self._gaps, self._renderings.gaps(*name, figures.gaps), columns["gaps"])
+        numbers = zip(*(column.tolist() for column in columns.values()), strict=True)
+        for row, removed_range, gaps_range in zip(numbers, removed_ranges, gaps_ranges, strict=True):
+            self._logs.append(
+                ReportedLog(
+                    log_id=log_id,
+                    task=self._name,
+                    removed_range=removed_range,
+                    gaps_range=gaps_range,
+                    **dict(zip(columns, row, strict=True)),
+                )
+            )
+
+
+def _append(file: BinaryIO, text: bytes, lines: np.ndarray) -> list[tuple[int, int]]:
+    """Write text of so many lines for each split; where each split's lie in the file."""
+    start = file.tell()
+    file.write(text)
+    ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n")) + 1
+    bounds = start + np.concatenate([[0], ends])[bounds_of(lines)]
+    return list(itertools.pairwise(bounds.tolist()))

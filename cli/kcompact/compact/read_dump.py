@@ -1,0 +1,73 @@
+"""A dump that was read: its rows by key, still in Spark's hands, and what the driver was told of it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from kcompact.broker.state.known_records import KnownRecord
+from kcompact.compact.context.remembering import Digests, Known, KnownByLog
+from kcompact.compact.crowding import refuse_crowded_offsets
+from kcompact.compact.totals import overlapping, overtaken_files, unsorted_files
+from kcompact.dumps.dump import Dump
+from kcompact.dumps.files.filters import logs_left_out, refuse_unmatched
+from kcompact.dumps.note_checks import check_notes
+from kcompact.dumps.records.layout import SplitNotes
+from kcompact.engine.passes.index_pass import IndexPlan
+from kcompact.engine.passes.summaries import LogSummary, log_names, unpacked
+from kcompact.engine.shuffle import Stage
+
+
+@dataclass(frozen=True)
+class ReadDump(ABC):
+    """``keyed``: all rows of a key went to one task. Summaries and notes are by split."""
+
+    plan: IndexPlan
+    keyed: Stage
+    summaries: list[LogSummary]
+    notes: dict[int, SplitNotes]
+    remarks: list[str]
+
+    @abstractmethod
+    def records_at(self, wanted: KnownByLog) -> dict[tuple[int, int], KnownRecord]:
+        """The dump's records at known offsets, by log id and offset."""
+
+    @abstractmethod
+    def last_offsets(self, digests: Digests) -> Known:
+        """The last offset of each key of such a digest, by log id and digest."""
+
+    @cached_property
+    def names(self) -> Mapping[int, tuple[str, int]]:
+        """Topic and partition of every log id."""
+        return {part.log_id: (part.topic, part.partition) for part in self.summaries}
+
+    @cached_property
+    def file_ids(self) -> Mapping[int, int]:
+        """The file of each split."""
+        return {split.split_id: split.file_id for split in self.plan.splits.values()}
+
+    @cached_property
+    def sorted_files(self) -> frozenset[int]:
+        """Files that are out of order, and so come out sorted."""
+        return unsorted_files(self.summaries, self.file_ids)
+
+    @cached_property
+    def is_in_order(self) -> bool:
+        """Whether every log's offsets ascend, split by split: none is there twice."""
+        return not self.sorted_files and not overlapping(self.summaries)
+
+    @property
+    def overtaken(self) -> set[tuple[int, int]]:
+        """See ``overtaken_files``."""
+        return overtaken_files(self.summaries, self.file_ids)
+
+
+def checked(
+    dump: Dump, plan: IndexPlan, packed_summaries: Iterable[bytes]
+) -> tuple[list[LogSummary], dict[int, SplitNotes], list[str]]:
+    """Summaries, notes and remarks of a dump that was read. Raises where it cannot be worked on."""
+    summaries, notes = unpacked(packed_summaries)
+    remarks = check_notes(dump, plan.splits, notes)
+    refuse_unmatched(dump.options, log_names(summaries), logs_left_out(notes.values()))
+    refuse_crowded_offsets(summaries)
+    return summaries, notes, remarks
