@@ -2,7 +2,7 @@
 
     python bench/workers.py --scratch DIR [--megabytes 6700] [--runs 3]
 
-Workers are executors of ``local-cluster``, which need a JDK (JAVA_HOME). Two cores of a machine share caches
+Workers are executors of ``local-cluster``. Two cores of a machine share caches
 and memory, and the driver needs some of them: two copies of the scan alone side by side, each over the whole
 dump in a process of its own, show what the machine gives. The last figure is the part of that which the
 compaction reaches.

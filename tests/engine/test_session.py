@@ -66,8 +66,8 @@ def workers():
 with open_session(SessionOptions(master="local[2]")) as spark:
     used, there = [id_of_a_task(spark)], workers()
     used.append(id_of_a_query(spark))
-    # Two are the daemon, and what Java started for it.
-    print(len(there) == 3, used[0] in there, used[0] == used[1], workers() == there)
+    # Three are the early process, the daemon forked from it, and what Java started for that.
+    print(len(there) == 4, used[0] in there, used[0] == used[1], workers() == there)
 """.replace("TESTS", repr(str(Path(__file__).parents[1] / "support")))
 
     run = run_python(code, tmp_path)
@@ -143,7 +143,7 @@ def test_the_least_heap_that_is_let_through_does(tmp_path: Path, input_bytes: in
     assert (run.returncode, run.stdout, run.stderr) == (0, "[{'rows': 7}]\n", "")
 
 
-def test_a_light_run_imports_no_pandas_here_or_in_its_workers(tmp_path: Path) -> None:
+def test_a_run_imports_no_pandas_here_or_in_its_workers(tmp_path: Path) -> None:
     code = """
 import sys
 from kcompact.engine.session import SessionOptions, open_session
@@ -154,7 +154,7 @@ def has_pandas(_):
     import pyarrow as pa
     return pa.array([1, 2]).to_pylist(), "pandas" in sys.modules
 
-with open_session(SessionOptions(master="local[1]", light=True)) as spark:
+with open_session(SessionOptions(master="local[1]")) as spark:
     print(run_tasks(spark, 1, has_pandas), "pandas" in sys.modules)
 """
     run = run_python(code, tmp_path)

@@ -1,4 +1,4 @@
-"""The daemon of Python workers that is started beside Java: used, replaced where it fails, never left."""
+"""Daemons of Python workers, forked from an early process: used, replaced where it fails, never left."""
 
 from pathlib import Path
 
@@ -28,25 +28,27 @@ def prepared():
     keep_pandas_out()
 
 session.keep_pandas_out = prepared
-with session.open_session(session.SessionOptions(master="local[2]", light=True)) as spark:
+with session.open_session(session.SessionOptions(master="MASTER")) as spark:
     forked_by = run_tasks(spark, 1, lambda _: os.getppid())[0]
     secret = run_tasks(spark, 1, lambda _: "PYTHON_WORKER_FACTORY_SECRET" in os.environ)[0]
     parent = int(Path(f"/proc/{forked_by}/stat").read_text().rpartition(")")[2].split()[1])
     assert len(list(Path(f"/proc/{forked_by}/task").iterdir())) == 1  # with threads, forking is not safe
     END
-    print(forked_by in early_daemons(), parent == os.getpid(), secret)
+    print(forked_by in early_daemons(), parent in early_daemons(), secret)
 """
 
 
-def run(preparation: str, folder: Path, end: str = "pass") -> tuple[int, str, str]:
+def run(preparation: str, folder: Path, end: str = "pass", master: str = "local[2]") -> tuple[int, str, str]:
     tests = repr(str(Path(__file__).parents[1] / "support"))
     code = WHO_FORKED_A_WORKER.replace("TESTS", tests).replace("PREPARATION", preparation).replace("END", end)
+    code = code.replace("MASTER", master)
     process = run_python(code, folder)
     return process.returncode, process.stdout, process.stderr
 
 
-def test_workers_are_forked_by_the_daemon_that_the_driver_started(tmp_path: Path) -> None:
-    assert run("pass", tmp_path) == (0, "True True True\n", "")
+@pytest.mark.parametrize("master", ["local[2]", "local-cluster[2,1,1024]"])
+def test_workers_are_forked_by_a_daemon_of_the_early_process(tmp_path: Path, master: str) -> None:
+    assert run("pass", tmp_path, master=master) == (0, "True True True\n", "")
     assert wait_until(lambda: is_clean(tmp_path), seconds=0.5), processes_of(tmp_path)
 
 

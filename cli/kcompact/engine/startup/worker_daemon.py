@@ -1,8 +1,9 @@
-"""The daemon that forks Spark's Python workers, started by the driver while it waits for Java.
+"""Daemons that fork Spark's Python workers, forked themselves from a process that the driver starts early.
 
-It imports PySpark, numba and the loops; Java would start it only once Spark's context is there. The process
-that Java then starts as its daemon (``spark.python.daemon.module``) only hands over its streams and its
-environment, and ends with the early daemon. If there is none, or it has failed, that process is the daemon.
+It imports PySpark, numba and the loops while the driver waits for Java. Java, or each executor on this
+machine, starts its daemon only once it has a task; that process (``spark.python.daemon.module``) then only
+hands over its streams and its environment, and ends with the daemon that is forked for it. If the early
+process is not there, or fails, it is the daemon.
 """
 
 import json
@@ -13,12 +14,12 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 DAEMON_MODULE = "kcompact.engine.startup.worker_daemon"
-SOCKET_NAME = "daemon"
-"""In the run's own folder, which nobody else can look into."""
+SOCKET_VARIABLE = "KCOMPACT_DAEMON_SOCKET"
+"""Names the early process's socket, in the run's own folder, which nobody else can look into."""
 _WORKER_MODULE = "pyspark.worker"
 _EARLY = "--early"
 _STREAMS = (0, 1, 2)
@@ -28,7 +29,7 @@ _READY = b"r"
 
 @contextmanager
 def early_daemon(folder: Path, environment: Mapping[str, str]) -> Iterator[None]:
-    """Start the daemon of a run; at the end it is killed, with all workers that it has forked.
+    """Start the early process of a run, killed at the end; daemons and workers end when their Java does.
 
     ``folder`` is the run's own. Nothing is started where the socket's name would be too long for one.
     """
@@ -40,16 +41,14 @@ def early_daemon(folder: Path, environment: Mapping[str, str]) -> Iterator[None]
         yield
     finally:
         if process is not None:
-            with suppress(ProcessLookupError, PermissionError):  # it has no group yet, or has ended
-                os.killpg(process.pid, signal.SIGKILL)
             process.kill()
             process.communicate()
 
 
 def _started(folder: Path, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
     with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(folder / SOCKET_NAME))
-        listener.listen(1)
+        listener.bind(environment[SOCKET_VARIABLE])
+        listener.listen()
         return subprocess.Popen(
             [sys.executable, "-m", DAEMON_MODULE, _WORKER_MODULE, _EARLY, str(listener.fileno())],
             stdin=subprocess.PIPE,  # closes when this process ends
@@ -62,12 +61,23 @@ def _started(folder: Path, environment: Mapping[str, str]) -> "subprocess.Popen[
         )
 
 
-def _take_over(listener: socket.socket) -> bool:
-    """Get the streams and the environment of what Java starts; False if the driver ends before."""
-    ready, _, _ = select.select([listener.fileno(), 0], [], [])
-    if 0 in ready:
-        return False
-    connection, _ = listener.accept()
+def _fork_daemons(listener: socket.socket) -> bool:
+    """Fork a daemon for each process that hands over: True in the daemon, False once the driver ends."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while True:
+        ready, _, _ = select.select([listener.fileno(), 0], [], [])
+        if 0 in ready:
+            return False
+        connection, _ = listener.accept()
+        if os.fork() == 0:
+            listener.close()
+            _take_over(connection)
+            return True
+        connection.close()
+
+
+def _take_over(connection: socket.socket) -> None:
+    """Get the streams and the environment of what Java started."""
     _, descriptors, _, _ = socket.recv_fds(connection, len(_CARRIER), len(_STREAMS))
     with connection.makefile("rb") as environment:
         variables = json.load(environment)
@@ -78,14 +88,13 @@ def _take_over(listener: socket.socket) -> bool:
         os.close(descriptor)
     connection.send(_READY)
     connection.detach()  # open until this process ends
-    return True
 
 
 def _hand_over() -> bool:
-    """Give this process's streams to the early daemon and wait for its end; False where there is none."""
+    """Give this process's streams to a new daemon and wait for its end; False where there is none."""
     with socket.socket(socket.AF_UNIX) as connection:
         try:
-            connection.connect(str(Path.cwd() / SOCKET_NAME))
+            connection.connect(os.environ.get(SOCKET_VARIABLE, ""))
             socket.send_fds(connection, [_CARRIER], _STREAMS)
             connection.sendall(json.dumps(dict(os.environ)).encode())
             connection.shutdown(socket.SHUT_WR)
@@ -108,7 +117,7 @@ def _run() -> None:
     load()
     if is_early:
         with socket.socket(fileno=int(sys.argv[3])) as listener:
-            if not _take_over(listener):
+            if not _fork_daemons(listener):
                 return
     serve()
 
