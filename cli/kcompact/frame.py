@@ -1,11 +1,21 @@
-"""The command line's frame: the commands, and the options that belong to none of them."""
+"""The command line: every command with its groups of options, and the options that belong to no command."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from kcompact import commands
+from kcompact.commands.starting import spark_starting
+from kcompact.options.compact_options import CleaningOptions
 from kcompact.options.completion import Shell, complete_for_shells, completion_script
+from kcompact.options.dump_options import ReadingOptions
+from kcompact.options.full_help import CommandWithGroups
+from kcompact.options.groups import spread_options
+from kcompact.options.inspect_options import ExpectationOptions, InspectOutputOptions, KeyOptions
+from kcompact.options.log_options import LogOptions
+from kcompact.options.output_options import DirtyRatioOutputOptions, OutputOptions
+from kcompact.options.policy_options import PolicyOptions
+from kcompact.options.run_options import RunOptions
+from kcompact.options.verify_options import AnswerOptions, VerifyOptions
 
 app = typer.Typer(
     add_completion=False,  # --completion asks for the shell; Typer's own guesses it from a parent process
@@ -15,8 +25,109 @@ app = typer.Typer(
     help="Compact an exported Kafka topic dump exactly as the broker's log cleaner would.",
     epilog="Exit codes: 0 fine, 1 finding, 2 could not do the job, 3 a bug of ours, 130 interrupted.",
 )
-commands.register(app)
 complete_for_shells()
+
+
+def _argument(metavar: str, help_text: str) -> Any:
+    return typer.Argument(metavar=metavar, help=help_text, show_default=False)
+
+
+_Dumps = Annotated[list[str], _argument("DUMP...", "Files, folders or globs; - for standard input.")]
+_BeforeAndAfter = Annotated[
+    list[str],
+    _argument(
+        "[BEFORE...] AFTER",
+        "The last one is AFTER, all before it are BEFORE. One alone: is it fully compacted?",
+    ),
+]
+
+
+@app.command("inspect", cls=CommandWithGroups)
+@spread_options
+def _inspect(
+    dumps: _Dumps,
+    *,
+    output: InspectOutputOptions,
+    keys: KeyOptions,
+    expectations: ExpectationOptions,
+    reading: ReadingOptions,
+    run: RunOptions,
+) -> int:
+    """Say what a dump holds: records, keys, gaps, tombstones, and keys in several partitions and why.
+
+    Nothing is written but the report.
+    """
+    with spark_starting(dumps, run):
+        if keys.is_given:
+            from kcompact.commands.inspect_keys_run import KeyCommand
+
+            return KeyCommand(dumps, reading, run, keys, output).execute()
+        from kcompact.commands.inspect_run import InspectCommand
+
+        return InspectCommand(dumps, reading, run, output, expectations).execute()
+
+
+@app.command("dirty-ratio", cls=CommandWithGroups)
+@spread_options
+def _dirty_ratio(
+    dumps: _Dumps,
+    *,
+    output: DirtyRatioOutputOptions,
+    policy: PolicyOptions,
+    log_options: LogOptions,
+    reading: ReadingOptions,
+    run: RunOptions,
+) -> int:
+    """Say how dirty each log is, whether a broker would clean it yet, and what cleaning would bring.
+
+    A config given as a list (--segment-bytes 16MiB,64MiB) adds a what-if row per value.
+    """
+    with spark_starting(dumps, run):
+        from kcompact.commands.dirty_ratio_run import DirtyRatioCommand
+
+        return DirtyRatioCommand(dumps, reading, run, output, policy, log_options).execute()
+
+
+@app.command("compact", cls=CommandWithGroups)
+@spread_options
+def _compact(
+    dumps: _Dumps,
+    *,
+    output: OutputOptions,
+    cleaning: CleaningOptions,
+    policy: PolicyOptions,
+    log_options: LogOptions,
+    reading: ReadingOptions,
+    run: RunOptions,
+) -> int:
+    """Keep the latest record of every key, at its offset, and say what was removed and why."""
+    with spark_starting(dumps, run):
+        from kcompact.commands.compact_run import CompactCommand
+
+        return CompactCommand(dumps, reading, run, output, cleaning, policy, log_options).execute()
+
+
+@app.command("verify", cls=CommandWithGroups)
+@spread_options
+def _verify(
+    dumps: _BeforeAndAfter,
+    *,
+    verification: VerifyOptions,
+    answer: AnswerOptions,
+    log_options: LogOptions,
+    policy: PolicyOptions,
+    reading: ReadingOptions,
+    run: RunOptions,
+) -> int:
+    """Prove that a compaction lost nothing: exit code 0 if it holds, 1 if not, 2 if nobody can tell.
+
+    Without the options that say how far the broker had cleaned, AFTER has the benefit of the doubt, and
+    what was assumed is said.
+    """
+    with spark_starting(dumps, run):
+        from kcompact.commands.verify_run import VerifyCommand
+
+        return VerifyCommand(dumps, reading, run, verification, answer, log_options, policy).execute()
 
 
 def _show_version(value: bool) -> None:
@@ -34,8 +145,7 @@ def _show_completion(shell: Shell | None) -> None:
 
 
 @app.callback()
-def _frame(
-    ctx: typer.Context,
+def _options_of_no_command(
     *,
     show_version: Annotated[
         bool,
@@ -53,5 +163,4 @@ def _frame(
         bool, typer.Option("--debug", help="Show the traceback of an unexpected error.")
     ] = False,
 ) -> None:
-    del show_version, completion
-    ctx.obj = {"debug": debug}
+    del show_version, completion, debug  # the callbacks have answered, and app.main looks for --debug itself

@@ -19,8 +19,7 @@ from kcompact.dumps.records.layout import DumpFile, SplitNotes
 from kcompact.engine.passes.grouped_rows import location_of, record_bytes_of, split_of
 from kcompact.engine.passes.index_pass import LARGEST_SPLIT_BYTES, TASK_SHIFT, IndexPlan, plan_index
 from kcompact.engine.passes.summaries import LogSummary, SplitSummary, packed, unpacked
-from kcompact.report.compact.compaction_json import render_json
-from kcompact.report.compact.compaction_report import CompactionReport
+from kcompact.report.compact.compaction_report import CompactionReport, render_json
 from kcompact.storage.object_reading import ObjectStamp
 
 PARTITIONS, OBJECTS = 10, 100

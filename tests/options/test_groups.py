@@ -1,16 +1,17 @@
-from dataclasses import dataclass, field
-from typing import Annotated
+from dataclasses import dataclass
+from typing import ClassVar
 
 import typer
 from typer.testing import CliRunner
 
-from kcompact.options.groups import spread_options
+from kcompact.options.groups import option, repeatable, spread_options
 
 
 @dataclass(frozen=True)
 class Fruit:
-    apples: Annotated[int, typer.Option(help="How many.")] = 1
-    pears: Annotated[list[str], typer.Option()] = field(default_factory=list)
+    panel: ClassVar = "Fruit"
+    apples: int = option("How many.", "N", default=1)
+    pears: list[str] = repeatable("Of which trees.", "TREE")
 
 
 def run(*arguments: str) -> tuple[int, str]:

@@ -14,7 +14,7 @@ from kcompact.commands.command import Command
 from kcompact.commands.incoming.opening import Workplaces, files_named
 from kcompact.commands.incoming.state_files import state_in_use
 from kcompact.commands.outgoing.path_checks import check_paths
-from kcompact.commands.outgoing.publishing import Publications, publish
+from kcompact.commands.outgoing.publishing import publish
 from kcompact.commands.outgoing.stored_publishing import StoredPublication, open_stored
 from kcompact.commands.outgoing.telling_ci import add_to_summary
 from kcompact.compact.context.beside import Beside
@@ -28,7 +28,7 @@ from kcompact.dumps.output.assemble import joined, order_notes
 from kcompact.dumps.output.outputs import OutputChoice, OutputNames, OutputPlan, name_outputs
 from kcompact.dumps.output.stored_output import check_state_apart
 from kcompact.dumps.output.workplace import Workplace
-from kcompact.dumps.writers.converting import Copier, conversion_notes, copier_for
+from kcompact.dumps.writers.converting import conversion_notes, copier_for
 from kcompact.dumps.writers.targets import check_one_log, with_writers, workplace
 from kcompact.errors import ExitCode, PolicyError
 from kcompact.options.compact_options import CleaningOptions, parse_rounds
@@ -50,12 +50,11 @@ from kcompact.options.policy_options import (
 )
 from kcompact.report.compact.compaction_broker_log import render_broker_log
 from kcompact.report.compact.compaction_html import PAGE, render_html
-from kcompact.report.compact.compaction_json import render_json
-from kcompact.report.compact.compaction_markdown import render_markdown, render_summary
-from kcompact.report.compact.compaction_report import CompactionReport, SharedKey
-from kcompact.report.compact.compaction_text import print_text
+from kcompact.report.compact.compaction_report import CompactionReport, SharedKey, render_json
+from kcompact.report.compact.compaction_tables import print_text, render_markdown, render_summary
 from kcompact.report.compact.csv_parts import render_gaps, render_removed_keys
 from kcompact.report.html_page import prepare_soon
+from kcompact.report.report_forms import ReportForms
 from kcompact.rules.policy import Policy
 from kcompact.storage.apart import WrittenPath
 from kcompact.storage.object_stores import is_address
@@ -63,21 +62,10 @@ from kcompact.storage.publication import Publication, open_publication
 
 
 @dataclass(frozen=True)
-class _Work:
-    """The run's work folder, how survivors get into its parts (None: not at all), and where that is done."""
-
-    folder: Path
-    workplace: Workplace
-    copier: Copier | None
-    places: Workplaces
-
-
-@dataclass(frozen=True)
 class CompactCommand(Command):
     """``compact`` with its options, in groups."""
 
     output: OutputOptions
-    report_format: ReportFormat
     cleaning: CleaningOptions
     policy: PolicyOptions
     log_options: LogOptions
@@ -90,21 +78,23 @@ class CompactCommand(Command):
         with ExitStack() as stack:
             state = self._open_state(stack, names)
             publication = stack.enter_context(self._open_publication(names, state))
-            publications = Publications(publication, self._open_stored(stack, names))
+            stored = self._open_stored(stack, names)
             places = Workplaces(stack, self.run.session_options(writes=not self.output.dry_run))
-            shared = self._shared_folder(names, publication)
+            # The folder that workers write into, where they see it; None: they write to a store, or nothing.
+            shared = None if self.output.dry_run or names.stored else publication.work_folder
             dump = stack.enter_context(places.open(self.dumps, self.read_options(), shared))
             outputs = with_writers(names.plan(dump.files), self.output.to)
             dump.files = joined(outputs)
-            work = self._work(publication, outputs, places)
             in_use = state_in_use(state, dump, places)
-            compaction = self._compact(stack, dump, policies, in_use.beside if in_use else None, work)
+            beside = self._beside(stack, places, in_use.beside if in_use else None)
+            request = self._request(policies, beside, publication.work_folder, outputs, places)
+            compaction = self._compact(dump, request, places)
             check_one_log(outputs, [f"{log.topic}-{log.partition}" for log in compaction.outcome.logs])
             dump.check_unmoved()
             report = self._report(dump, outputs, policies, compaction)
             report.run = {"seconds": round(time.monotonic() - started, 3), "now_ms": policies.base.now_ms}
             if not self.output.dry_run:
-                publish(outputs, report, compaction, publications, in_use)
+                publish(outputs, report, compaction, publication=publication, stored=stored, state=in_use)
         self._show(report, outputs)
         return ExitCode.OK
 
@@ -112,14 +102,6 @@ class CompactCommand(Command):
         if names.stored is None or self.output.dry_run:
             return None
         return stack.enter_context(open_stored(names.stored, overwrite=self.output.overwrite))
-
-    def _work(self, publication: Publication, outputs: OutputPlan, places: Workplaces) -> _Work:
-        folder = publication.work_folder
-        if self.output.dry_run:
-            return _Work(folder, Workplace(None), None, places)
-        is_afar = not places.shares_folder
-        place = workplace(outputs, folder, reports=not self.output.no_report, is_afar=is_afar)
-        return _Work(folder, place, copier_for(outputs), places)
 
     def _open_state(self, stack: ExitStack, names: OutputNames) -> StatePlace | None:
         place = state_place(self.log_options)
@@ -170,45 +152,41 @@ class CompactCommand(Command):
             now_ms=now_ms(self.log_options),
         )
 
-    def _compact(
-        self, stack: ExitStack, dump: Dump, policies: Policies, state: StateOfDump | None, work: _Work
-    ) -> Compacted:
-        def policy_of(topic: str) -> Policy:
-            policy = policies.for_topic(topic)
-            require_retention(topic, policy)
-            return policy
-
+    def _beside(self, stack: ExitStack, places: Workplaces, state: StateOfDump | None) -> Beside:
+        """All that is known beside the dump; its read_committed dump stays open as long as ``stack``."""
         context = read_context(self.log_options).with_state(state.state if state else None)
-        committed = self._open_committed(stack, work)
-        beside = Beside(context, state, committed)
-        tells_rounds = self.report_format is ReportFormat.BROKER_LOG
-        request = Request(
+        committed = self.log_options.read_committed
+        if not committed:
+            return Beside(context, state)
+        return Beside(context, state, stack.enter_context(places.open([committed], self.read_options())))
+
+    def _request(
+        self, policies: Policies, beside: Beside, folder: Path, outputs: OutputPlan, places: Workplaces
+    ) -> Request:
+        place, copier = Workplace(None), None
+        if not self.output.dry_run:
+            reports, is_afar = not self.output.no_report, not places.shares_folder
+            place, copier = workplace(outputs, folder, reports=reports, is_afar=is_afar), copier_for(outputs)
+        tells_rounds = self.output.report_format is ReportFormat.BROKER_LOG
+        return Request(
             policies.base,
-            policy_of,
+            partial(_policy_of, policies),
             beside,
-            work.folder,
-            work.workplace,
-            work.copier,
+            folder,
+            place,
+            copier,
             Renderings(render_removed_keys, render_gaps),
             form_for(beside, policies.all_policies(), tells_rounds=tells_rounds),
         )
-        with work.places.session(dump.data_bytes) as spark:
+
+    def _compact(self, dump: Dump, request: Request, places: Workplaces) -> Compacted:
+        with places.session(dump.data_bytes) as spark:
             if not self.output.no_report:
                 prepare_soon(PAGE)  # while Java and its workers have the work
             compaction = compact_dump(spark, dump, request)
-        if committed is not None:
-            committed.check_unmoved()
+        if request.beside.committed is not None:
+            request.beside.committed.check_unmoved()
         return compaction
-
-    def _shared_folder(self, names: OutputNames, publication: Publication) -> Path | None:
-        """The folder that workers write into, where they see it; None: they write to a store, or nothing."""
-        return None if self.output.dry_run or names.stored else publication.work_folder
-
-    def _open_committed(self, stack: ExitStack, work: _Work) -> Dump | None:
-        path = self.log_options.read_committed
-        if not path:
-            return None
-        return stack.enter_context(work.places.open([path], self.read_options()))
 
     def _report(
         self, dump: Dump, outputs: OutputPlan, policies: Policies, compaction: Compacted
@@ -236,22 +214,27 @@ class CompactCommand(Command):
         )
 
     def _show(self, report: CompactionReport, outputs: OutputPlan) -> None:
-        console = stderr if outputs.to_stdout else stdout
         for text in report.notes:
             note(text)
         for text in report.warnings:
             say("warning", text)
-        if self.report_format is ReportFormat.JSON:
-            console.file.write(render_json(report).decode())
-        elif self.report_format is ReportFormat.MARKDOWN:
-            console.file.write(render_markdown(report))
-        elif self.report_format is ReportFormat.HTML:
-            console.file.write(render_html(report, None if report.dry_run else outputs.report))
-        elif self.report_format is ReportFormat.BROKER_LOG:
-            console.file.write(render_broker_log(report))  # tabs and all
-        else:
-            print_text(report, console)
+        forms = ReportForms(
+            print_text,
+            {
+                "json": render_json,
+                "markdown": render_markdown,
+                "html": partial(render_html, folder=None if report.dry_run else outputs.report),
+                "broker-log": render_broker_log,
+            },
+        )
+        forms.show(report, self.output.report_format, stderr if outputs.to_stdout else stdout)
         add_to_summary(render_summary(report), self.output.annotations)
+
+
+def _policy_of(policies: Policies, topic: str) -> Policy:
+    policy = policies.for_topic(topic)
+    require_retention(topic, policy)
+    return policy
 
 
 def _shared_warning(count: int) -> str:

@@ -1,21 +1,16 @@
 """The run of ``kcompact dirty-ratio``: read, scan once, look at it under every setting, report."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 
-from rich.console import Console
-
-from kcompact.broker.log_context import DumpContext
-from kcompact.broker.state.cleaner_state import StatePlace
-from kcompact.broker.state.state_of_dump import StateOfDump
 from kcompact.broker.state.state_places import open_state
 from kcompact.commands.command import Command
 from kcompact.commands.incoming.opening import Workplaces
 from kcompact.commands.incoming.state_files import state_in_use
-from kcompact.commands.outgoing.report_file import ReportFile, open_report, show_report
-from kcompact.commands.outgoing.telling_ci import CI_RENDERINGS, tell_github
+from kcompact.commands.outgoing.report_file import open_report, show_report, tell_github
 from kcompact.compact.context.beside import Beside
 from kcompact.console import note, say
 from kcompact.dirtiness.dirtiness import ScannedLog, Setting
@@ -30,43 +25,35 @@ from kcompact.options.log_options import (
     read_context,
     state_place,
 )
-from kcompact.options.output_options import DirtyRatioFormat, DirtyRatioOutputOptions
+from kcompact.options.output_options import DirtyRatioOutputOptions
 from kcompact.options.policy_options import Policies, PolicyOptions, config_files, policies_for
 from kcompact.options.what_if import WhatIfOptions, split_lists
 from kcompact.report.dirty_ratio.dirty_ratio_broker_log import render_broker_log
 from kcompact.report.dirty_ratio.dirty_ratio_ci import ci_report
 from kcompact.report.dirty_ratio.dirty_ratio_html import render_html
 from kcompact.report.dirty_ratio.dirty_ratio_json import render_json
-from kcompact.report.dirty_ratio.dirty_ratio_markdown import render_markdown
 from kcompact.report.dirty_ratio.dirty_ratio_report import (
     DirtyRatioReport,
     in_cleaner_order,
     remarks,
     report_log,
 )
-from kcompact.report.dirty_ratio.dirty_ratio_text import print_text
+from kcompact.report.dirty_ratio.dirty_ratio_tables import print_text, render_markdown
+from kcompact.report.report_forms import ReportForms
 from kcompact.rules.policy import Policy
 from kcompact.storage.scratch import scratch_folder
 
-_RENDERINGS: Mapping[DirtyRatioFormat, Callable[[DirtyRatioReport], str]] = {
-    DirtyRatioFormat.JSON: lambda report: render_json(report).decode(),
-    DirtyRatioFormat.MARKDOWN: render_markdown,
-    DirtyRatioFormat.HTML: render_html,
-    DirtyRatioFormat.BROKER_LOG: render_broker_log,
-}
+_FORMS = ReportForms(
+    print_text,
+    {
+        "json": render_json,
+        "markdown": render_markdown,
+        "html": render_html,
+        "broker-log": render_broker_log,
+    },
+)
 
-
-@dataclass(frozen=True)
-class _Settings:
-    """All settings to look at, parsed and checked before anything is started."""
-
-    policies: Policies
-    what_if: list[tuple[WhatIfOptions, Policies]]
-
-    def settings_of(self, topic: str) -> list[Setting]:
-        """The configured setting of a topic first, then one per what-if row."""
-        rows = [Setting(policies.for_topic(topic), row.rerolls) for row, policies in self.what_if]
-        return [Setting(self.policies.for_topic(topic)), *rows]
+WhatIfPolicies = list[tuple[WhatIfOptions, Policies]]
 
 
 @dataclass(frozen=True)
@@ -80,100 +67,79 @@ class DirtyRatioCommand(Command):
     def attempt(self) -> int:
         """Once, without what is to be left out."""
         started = time.monotonic()
-        settings = self._settings()
-        with ExitStack() as stack:
-            file = stack.enter_context(self._open_report())
-            state = self._state(stack)
-            context = read_context(self.log_options)
-            places = Workplaces(stack, self.run.session_options())
-            dump = stack.enter_context(places.open(self.dumps, self.read_options()))
-            in_use = state_in_use(state, dump, places)
-            beside = in_use.beside if in_use else None
-            context = context.with_state(beside.state if beside else None)
-            logs, notes = self._scan(places, dump, settings, context, beside)
-            dump.check_unmoved()
-            report = self._report(dump, settings, logs, notes)
-            report.run = {
-                "seconds": round(time.monotonic() - started, 3),
-                "now_ms": settings.policies.base.now_ms,
-            }
-            self._show(report, file)
-            in_stdout = self.output.report_format is DirtyRatioFormat.GITHUB and file is None
-            tell_github(
-                ci_report(report, self.output.fail_above), self.output.annotations, in_stdout=in_stdout
-            )
-        return self._exit_code(report)
-
-    def _open_report(self) -> AbstractContextManager[ReportFile | None]:
-        others = [*context_files(self.log_options), local_state(self.log_options), *config_files(self.policy)]
-        return open_report(self.output, self.dumps, others)
-
-    def _settings(self) -> _Settings:
         base = Policy(now_ms=now_ms(self.log_options))
         plain, rows = split_lists(self.policy)
         what_if = [(row, policies_for(row.options, base)) for row in rows]
-        return _Settings(policies_for(plain, base), what_if)
-
-    def _state(self, stack: ExitStack) -> StatePlace | None:
-        place = state_place(self.log_options)
-        if place is None:
-            return None
-        return stack.enter_context(open_state(place, writes=False, must_exist=True))
+        policies = policies_for(plain, base)
+        with ExitStack() as stack:
+            others = [
+                *context_files(self.log_options),
+                local_state(self.log_options),
+                *config_files(self.policy),
+            ]
+            file = stack.enter_context(open_report(self.output, self.dumps, others))
+            logs, dump, notes = self._scan(stack, policies, what_if)
+            report = self._report(dump, policies, what_if, logs, notes)
+            report.run = {"seconds": round(time.monotonic() - started, 3), "now_ms": base.now_ms}
+            for text in report.notes:
+                note(text)
+            ci = ci_report(report, self.output.fail_above)
+            show_report(report, _FORMS, self.output, file, ci)
+            tell_github(ci, self.output, file)
+        return self._exit_code(report)
 
     def _scan(
-        self,
-        places: Workplaces,
-        dump: Dump,
-        settings: _Settings,
-        context: DumpContext,
-        state: StateOfDump | None,
-    ) -> tuple[list[ScannedLog], list[str]]:
-        with ExitStack() as stack:
+        self, stack: ExitStack, policies: Policies, what_if: WhatIfPolicies
+    ) -> tuple[list[ScannedLog], Dump, list[str]]:
+        """Scan the dump, which stays open as long as ``stack``; what is to be said of it."""
+        place = state_place(self.log_options)
+        state = stack.enter_context(open_state(place, writes=False, must_exist=True)) if place else None
+        context = read_context(self.log_options)
+        places = Workplaces(stack, self.run.session_options())
+        dump = stack.enter_context(places.open(self.dumps, self.read_options()))
+        in_use = state_in_use(state, dump, places)
+        beside = in_use.beside if in_use else None
+        context = context.with_state(beside.state if beside else None)
+        with ExitStack() as scanning:
             committed = None
             if self.log_options.read_committed:
-                committed = stack.enter_context(
+                committed = scanning.enter_context(
                     places.open([self.log_options.read_committed], self.read_options())
                 )
-            folder = stack.enter_context(scratch_folder())
-            spark = stack.enter_context(places.session(dump.data_bytes))
-            request = ScanRequest(Beside(context, state, committed), settings.settings_of, folder)
-            logs_and_notes = scan_dump(spark, dump, request)
+            folder = scanning.enter_context(scratch_folder())
+            spark = scanning.enter_context(places.session(dump.data_bytes))
+            settings_of = partial(_settings_of, policies, what_if)
+            logs, notes = scan_dump(
+                spark, dump, ScanRequest(Beside(context, beside, committed), settings_of, folder)
+            )
             if committed is not None:
                 committed.check_unmoved()
-            return logs_and_notes
+        dump.check_unmoved()
+        return logs, dump, notes
 
     def _report(
-        self, dump: Dump, settings: _Settings, logs: Sequence[ScannedLog], notes: list[str]
+        self,
+        dump: Dump,
+        policies: Policies,
+        what_if: WhatIfPolicies,
+        logs: Sequence[ScannedLog],
+        notes: list[str],
     ) -> DirtyRatioReport:
-        settings.policies.for_topics(log.log.topic for log in logs)  # notes files about other topics
-        values = [row.values for row, _ in settings.what_if]
-        small = [note for _, policies in settings.what_if for note in policies.notes]
-        reports = [report_log(log, values) for log in logs]
-        odd = [text for log in reports for text in remarks(log)]
+        policies.for_topics(log.log.topic for log in logs)  # notes files about other topics
+        reports = [report_log(log, [row.values for row, _ in what_if]) for log in logs]
+        all_notes = [
+            *dump.notes,
+            *policies.notes,
+            *(text for _, row_policies in what_if for text in row_policies.notes),
+            *notes,
+            *(text for log in reports for text in remarks(log)),
+            *self.notes_on_left_out(),
+        ]
         return DirtyRatioReport(
             logs=in_cleaner_order(reports),
             inputs=[file.path for file in dump.files],
-            notes=list(
-                dict.fromkeys(
-                    [*dump.notes, *settings.policies.notes, *small, *notes, *odd, *self.notes_on_left_out()]
-                )
-            ),
+            notes=list(dict.fromkeys(all_notes)),
         )
-
-    def _show(self, report: DirtyRatioReport, file: ReportFile | None) -> None:
-        for text in report.notes:
-            note(text)
-        show_report(file, lambda console: self._render(report, console))
-
-    def _render(self, report: DirtyRatioReport, console: Console) -> None:
-        if self.output.report_format is DirtyRatioFormat.TEXT:
-            print_text(report, console)
-            return
-        of_ci = CI_RENDERINGS.get(self.output.report_format)
-        if of_ci:
-            console.file.write(of_ci(ci_report(report, self.output.fail_above)))
-        else:
-            console.file.write(_RENDERINGS[self.output.report_format](report))
 
     def _exit_code(self, report: DirtyRatioReport) -> int:
         if self.output.fail_above is None:
@@ -185,3 +151,9 @@ class DirtyRatioCommand(Command):
             text = f"{log.log}: dirty ratio {ratio:.4f} is above {self.output.fail_above:g}{why}"
             say("finding", text)
         return ExitCode.FINDING if above else ExitCode.OK
+
+
+def _settings_of(policies: Policies, what_if: WhatIfPolicies, topic: str) -> list[Setting]:
+    """The configured setting of a topic first, then one per what-if row."""
+    rows = [Setting(row_policies.for_topic(topic), row.rerolls) for row, row_policies in what_if]
+    return [Setting(policies.for_topic(topic)), *rows]

@@ -2,13 +2,8 @@
 
 import base64
 import binascii
-from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from pathlib import Path
-
-from pyspark.sql import SparkSession
-from rich.console import Console
 
 from kcompact.broker.log_names import LogName
 from kcompact.broker.log_offsets import parse_log_offsets
@@ -17,19 +12,15 @@ from kcompact.commands.incoming.opening import Workplaces
 from kcompact.commands.incoming.verify_inputs import read_keys
 from kcompact.commands.outgoing.report_file import open_report, show_report
 from kcompact.console import note, stderr
-from kcompact.dumps.dump import Dump
 from kcompact.errors import ExitCode, PolicyError
-from kcompact.inspect.histories import KeyHistory, key_at, key_histories
+from kcompact.inspect.histories import key_at, key_histories
 from kcompact.options.inspect_options import InspectFormat, InspectOutputOptions, KeyOptions
 from kcompact.printable import terminal
 from kcompact.report.inspect.histories_report import print_text, render_html, render_json, render_markdown
+from kcompact.report.report_forms import ReportForms
 from kcompact.storage.scratch import scratch_folder
 
-_RENDERINGS = {
-    InspectFormat.JSON: render_json,
-    InspectFormat.MARKDOWN: render_markdown,
-    InspectFormat.HTML: render_html,
-}
+_FORMS = ReportForms(print_text, {"json": render_json, "markdown": render_markdown, "html": render_html})
 
 
 @dataclass(frozen=True)
@@ -43,29 +34,29 @@ class KeyCommand(Command):
         """Once, without what is to be left out."""
         self._check_format()
         keys = self._keys_named()
-        places = _places(self.keys.offset)
-        with (
-            ExitStack() as stack,
-            open_report(replace(self.output, annotations=False), self.dumps, []) as report,
-            (workplaces := Workplaces(stack, self.run.session_options())).open(
-                self.dumps, self.read_options()
-            ) as dump,
-        ):
-            with workplaces.session(dump.data_bytes * (1 + len(places))) as spark:
-                keys += [_key_at(spark, dump, log, offset) for log, offset in places]
+        offsets = _offsets_by_log(self.keys.offset)
+        with ExitStack() as stack:
+            output = replace(self.output, annotations=False)
+            file = stack.enter_context(open_report(output, self.dumps, []))
+            places = Workplaces(stack, self.run.session_options())
+            dump = stack.enter_context(places.open(self.dumps, self.read_options()))
+            with places.session(dump.data_bytes * (1 + len(offsets))) as spark:
+                for log, offset in offsets:
+                    with scratch_folder() as folder:
+                        keys.append(key_at(spark, dump, folder, log, offset))
                 with scratch_folder() as folder:
                     histories = key_histories(spark, dump, folder, list(dict.fromkeys(keys)))
             dump.check_unmoved()
             for text in dump.notes:
                 note(text)
-            show_report(report, lambda console: self._render(histories, console))
-            if report is not None:
-                stderr.print(f"wrote {terminal(str(report.path))}", markup=False)
+            show_report(histories, _FORMS, self.output, file)
+            if file is not None:
+                stderr.print(f"wrote {terminal(str(file.path))}", markup=False)
         return ExitCode.OK
 
     def _check_format(self) -> None:
         report_format = self.output.report_format
-        if report_format is not InspectFormat.TEXT and report_format not in _RENDERINGS:
+        if report_format is not InspectFormat.TEXT and report_format not in _FORMS.others:
             raise PolicyError(
                 f"--format {report_format.value} has no form for histories of keys",
                 hint="use text, json, markdown or html",
@@ -77,14 +68,8 @@ class KeyCommand(Command):
             keys += read_keys(text[1:]) if text.startswith("@") else [text.encode("utf-8", "surrogateescape")]
         return keys
 
-    def _render(self, histories: Sequence[KeyHistory], console: Console) -> None:
-        if self.output.report_format is InspectFormat.TEXT:
-            print_text(histories, console)
-        else:
-            console.file.write(_RENDERINGS[self.output.report_format](histories))
 
-
-def _places(arguments: list[str]) -> list[tuple[LogName, int]]:
+def _offsets_by_log(arguments: list[str]) -> list[tuple[LogName, int]]:
     arguments_offsets = [parse_log_offsets("--offset", [argument]) for argument in arguments]
     for offsets in arguments_offsets:
         if offsets.unnamed is not None:
@@ -93,11 +78,6 @@ def _places(arguments: list[str]) -> list[tuple[LogName, int]]:
                 hint=f"write --offset orders-0={offsets.unnamed}",
             )
     return [place for offsets in arguments_offsets for place in offsets.by_log.items()]
-
-
-def _key_at(spark: SparkSession, dump: Dump, log: LogName, offset: int) -> bytes:
-    with scratch_folder() as folder:
-        return key_at(spark, dump, Path(folder), log, offset)
 
 
 def _from_base64(text: str) -> bytes:

@@ -19,7 +19,7 @@ _NAMES_LOOKED_AT = 100  # of files: which loops they will need shows in the firs
 
 @contextmanager
 def spark_starting(dumps: Iterable[str], run: RunOptions) -> Iterator[None]:
-    """Start Spark for the command inside, which is quiet if asked to be."""
+    """Start Spark for the command inside, quiet if asked to be. Raises InputError for a missing one."""
     dumps = list(dumps)
     with ExitStack() as stack:
         stack.enter_context(listings_kept())
@@ -34,6 +34,7 @@ def spark_starting(dumps: Iterable[str], run: RunOptions) -> Iterator[None]:
         if is_numba_missed(files, input_bytes or 0):
             note(NUMBA_MISSED)
         stack.enter_context(nullcontext() if run.quiet else progress_shown(input_bytes or 0))
+        find_files(dumps)  # a missing file is reported before Spark is imported
         yield
 
 

@@ -16,9 +16,8 @@ from kcompact.commands.incoming.verify_inputs import (
     read_known_states,
     sha256_of_dumps,
 )
-from kcompact.commands.outgoing.answering import give_answer
-from kcompact.commands.outgoing.report_file import ReportFile, open_report
-from kcompact.console import note
+from kcompact.commands.outgoing.report_file import ReportFile, open_report, show_report, tell_github
+from kcompact.console import note, stderr
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import refuse_unmatched
 from kcompact.dumps.options import ReadOptions
@@ -33,7 +32,13 @@ from kcompact.options.policy_options import (
     require_retention,
 )
 from kcompact.options.verify_options import AnswerOptions, VerifyMode, VerifyOptions
-from kcompact.report.verify.verify_words import Keys
+from kcompact.printable import terminal
+from kcompact.report.report_forms import ReportForms
+from kcompact.report.verify.verify_ci import ci_report
+from kcompact.report.verify.verify_html import render_html
+from kcompact.report.verify.verify_json import render_json
+from kcompact.report.verify.verify_text import print_text
+from kcompact.report.verify.verify_words import Keys, answer
 from kcompact.rules.policy import Policy
 from kcompact.storage.scratch import scratch_folder
 from kcompact.verify.absent_keys import AbsentQuestion, verify_absent
@@ -110,10 +115,22 @@ class VerifyCommand(Command):
                     dump.check_unmoved()
             for text in policies.notes:
                 note(text)
-            give_answer(outcome, self.answer, Keys(self.verification.hash_keys), file)
+            self._show(outcome, file)
         if outcome.is_undecided:
             return ExitCode.FAILED
         return ExitCode.OK if outcome.holds else ExitCode.FINDING
+
+    def _show(self, outcome: Outcome, file: ReportFile | None) -> None:
+        keys = Keys(self.verification.hash_keys)
+        forms = ReportForms(
+            partial(print_text, keys=keys),
+            {"json": partial(render_json, keys=keys), "html": partial(render_html, keys=keys)},
+        )
+        ci = ci_report(outcome, keys)
+        show_report(outcome, forms, self.answer, file, ci)
+        if file is not None:
+            stderr.print(terminal(f"{answer(outcome)}; written to {self.answer.output}"), markup=False)
+        tell_github(ci, self.answer, file)
 
     def _check_grammar(self) -> None:
         if self.verification.mode is VerifyMode.STATE and len(self.dumps) != 2:  # noqa: PLR2004  A and B

@@ -2,14 +2,11 @@
 
 import enum
 from dataclasses import dataclass
-from typing import Annotated
-
-import typer
+from typing import ClassVar
 
 from kcompact.digits import INT_MAX, whole_number
 from kcompact.errors import PolicyError
-
-_PANEL = "Cleaning"
+from kcompact.options.groups import flag, option
 
 
 class NullKeys(enum.StrEnum):
@@ -36,31 +33,8 @@ def parse_rounds(text: str) -> int | None:
 class CleaningOptions:
     """Decisions that a broker does not ask for."""
 
-    drop_tombstones: Annotated[
-        bool,
-        typer.Option(
-            "--drop-tombstones",
-            help="Remove latest tombstones at once, as if their horizon had passed.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = False
-    null_keys: Annotated[
-        NullKeys,
-        typer.Option(help="Records without key: a broker drops them.", rich_help_panel=_PANEL),
-    ] = NullKeys.ERROR
-    rounds: Annotated[
-        str,
-        typer.Option(
-            metavar="N|until-clean",
-            help="Cleaning rounds, where the offset map is limited.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = "1"
-    respect_dirty_ratio: Annotated[
-        bool,
-        typer.Option(
-            "--respect-dirty-ratio",
-            help="Leave alone what a broker would not clean yet.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = False
+    panel: ClassVar = "Cleaning"
+    drop_tombstones: bool = flag("Remove latest tombstones at once, as if their horizon had passed.")
+    null_keys: NullKeys = option("Records without key: a broker drops them.", default=NullKeys.ERROR)
+    rounds: str = option("Cleaning rounds, where the offset map is limited.", "N|until-clean", default="1")
+    respect_dirty_ratio: bool = flag("Leave alone what a broker would not clean yet.")

@@ -1,9 +1,7 @@
 """The options that say how a dump is to be read, where recognition cannot know."""
 
-from dataclasses import dataclass, field
-from typing import Annotated, Any
-
-import typer
+from dataclasses import dataclass
+from typing import ClassVar
 
 from kcompact.broker.text_lines import shown
 from kcompact.digits import INT_MAX, whole_number
@@ -11,87 +9,41 @@ from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut, ReadOptions
 from kcompact.dumps.records.change_events import FORMATS
 from kcompact.errors import InputError
 from kcompact.options.completion import dialect_names, topic_names
-from kcompact.options.shared_options import value_option
-
-_PANEL = "Reading (default: recognised)"
-
-
-def _reading_option(name: str, help_text: str, metavar: str, complete: Any = None) -> Any:
-    return value_option(_PANEL, help_text, metavar, f"--{name}", autocompletion=complete)
+from kcompact.options.groups import flag, option, repeatable
 
 
 @dataclass(frozen=True)
 class ReadingOptions:
     """ReadOptions as given on the command line, unread."""
 
-    topic: Annotated[
-        list[str], _reading_option("topic", "Read only this topic. Repeatable.", "TOPIC", topic_names)
-    ] = field(default_factory=list)
-    partitions: Annotated[
-        str | None, _reading_option("partitions", "Read only these, such as 0,3-5.", "LIST")
-    ] = None
-    dialect: Annotated[
-        str | None,
-        _reading_option(
-            "dialect",
-            "Who wrote the dump; kcompact inspect --dialects lists them.",
-            "NAME",
-            dialect_names,
-        ),
-    ] = None
-    fields: Annotated[
-        str | None,
-        _reading_option(
-            "fields",
-            r"Where parts of a record stand: key=kafka_key,value=payload.body; \. is a dot of a name.",
-            "PART=FIELD,...",
-        ),
-    ] = None
-    key_field: Annotated[
-        list[str],
-        _reading_option(
-            "key-field", "A field of the value that stands for the key, or several: a,b.", "FIELD,..."
-        ),
-    ] = field(default_factory=list)
-    cdc: Annotated[
-        str | None,
-        _reading_option(
-            "cdc",
-            "Values are change events: a delete is a tombstone; --key-field is a field of the row.",
-            "debezium|maxwell|canal|mongo",
-        ),
-    ] = None
-    tombstone: Annotated[
-        str | None,
-        _reading_option("tombstone", "What a tombstone looks like.", "null|missing|empty|literal:TEXT"),
-    ] = None
-    missing_key: Annotated[
-        str | None, _reading_option("missing-key", "What a key that is not there is.", "null|empty")
-    ] = None
-    columns: Annotated[
-        str | None,
-        _reading_option("columns", "Columns of text without a header line, in order.", "NAME,..."),
-    ] = None
-    delimiter: Annotated[
-        str | None, _reading_option("delimiter", "What stands between columns; \\t for a tab.", "TEXT")
-    ] = None
-    canonical_keys: Annotated[
-        bool,
-        typer.Option(
-            "--canonical-keys",
-            help="Keys that are JSON objects or numbers are equal if their values are, however spelt.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = False
-    keep_going: Annotated[
-        bool,
-        typer.Option(
-            "--keep-going",
-            help="Leave out files that cannot be read, and every log that they may hold records of;"
-            " then the exit code is not 0.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = False
+    panel: ClassVar = "Reading (default: recognised)"
+    topic: list[str] = repeatable("Read only this topic. Repeatable.", "TOPIC", autocompletion=topic_names)
+    partitions: str | None = option("Read only these, such as 0,3-5.", "LIST")
+    dialect: str | None = option(
+        "Who wrote the dump; kcompact inspect --dialects lists them.", "NAME", autocompletion=dialect_names
+    )
+    fields: str | None = option(
+        r"Where parts of a record stand: key=kafka_key,value=payload.body; \. is a dot of a name.",
+        "PART=FIELD,...",
+    )
+    key_field: list[str] = repeatable(
+        "A field of the value that stands for the key, or several: a,b.", "FIELD,..."
+    )
+    cdc: str | None = option(
+        "Values are change events: a delete is a tombstone; --key-field is a field of the row.",
+        "debezium|maxwell|canal|mongo",
+    )
+    tombstone: str | None = option("What a tombstone looks like.", "null|missing|empty|literal:TEXT")
+    missing_key: str | None = option("What a key that is not there is.", "null|empty")
+    columns: str | None = option("Columns of text without a header line, in order.", "NAME,...")
+    delimiter: str | None = option("What stands between columns; \\t for a tab.", "TEXT")
+    canonical_keys: bool = flag(
+        "Keys that are JSON objects or numbers are equal if their values are, however spelt."
+    )
+    keep_going: bool = flag(
+        "Leave out files that cannot be read, and every log that they may hold records of;"
+        " then the exit code is not 0."
+    )
 
 
 def read_options(options: ReadingOptions, left_out: LeftOut = NOTHING_LEFT_OUT) -> ReadOptions:

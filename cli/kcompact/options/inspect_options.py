@@ -1,17 +1,13 @@
 """The options of ``inspect`` alone: its output, and the lines that a run may not cross."""
 
 import enum
-from dataclasses import dataclass, field
-from typing import Annotated
+from dataclasses import dataclass
+from typing import ClassVar
 
 import typer
 
 from kcompact.inspect.severity import Level
-from kcompact.options.shared_options import AnnotationsOption, value_option
-
-_OUTPUT = "Output"
-_KEYS = "History of keys"
-_EXPECT = "Expectations (exit code 1 where they are not met)"
+from kcompact.options.groups import annotations_option, flag, option, repeatable
 
 
 class InspectFormat(enum.StrEnum):
@@ -39,45 +35,44 @@ class FailOn(enum.StrEnum):
         return None if self is FailOn.NEVER else Level[self.name]
 
 
+def _show_dialects(value: bool) -> None:
+    if value:
+        from kcompact.console import stdout
+        from kcompact.dumps.describing import dialect_rows
+        from kcompact.report.inspect.dialect_table_text import print_dialects
+
+        print_dialects(dialect_rows(), stdout)
+        raise typer.Exit
+
+
 @dataclass(frozen=True)
 class InspectOutputOptions:
     """Where the report goes, and how it looks."""
 
-    output: Annotated[
-        str | None,
-        value_option(_OUTPUT, "Where the report goes; - for standard output.", "FILE", "--output", "-o"),
-    ] = None
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a file that exists.", rich_help_panel=_OUTPUT)
-    ] = False
-    report_format: Annotated[
-        InspectFormat, typer.Option("--format", help="How the report is shown.", rich_help_panel=_OUTPUT)
-    ] = InspectFormat.TEXT
-    annotations: AnnotationsOption = None
+    panel: ClassVar = "Output"
+    dialects: bool = flag(
+        "List the dialects that are recognised, and exit.", callback=_show_dialects, is_eager=True
+    )
+    output: str | None = option("Where the report goes; - for standard output.", "FILE", "--output", "-o")
+    overwrite: bool = flag("Replace a file that exists.")
+    report_format: InspectFormat = option(
+        "How the report is shown.", None, "--format", default=InspectFormat.TEXT
+    )
+    annotations: bool | None = annotations_option()
 
 
 @dataclass(frozen=True)
 class KeyOptions:
     """Whose history is asked for; with one of them, nothing else is reported."""
 
-    key: Annotated[
-        list[str],
-        value_option(
-            _KEYS,
-            "Every record of this key, and what becomes of it; @FILE: one key a line. Repeatable.",
-            "KEY|@FILE",
-        ),
-    ] = field(default_factory=list)
-    key_base64: Annotated[
-        list[str],
-        value_option(_KEYS, "The same for bytes. Repeatable.", "BASE64"),
-    ] = field(default_factory=list)
-    offset: Annotated[
-        list[str],
-        value_option(
-            _KEYS, "The same for the key of a record, such as orders-0=1222. Repeatable.", "LOG=OFFSET"
-        ),
-    ] = field(default_factory=list)
+    panel: ClassVar = "History of keys"
+    key: list[str] = repeatable(
+        "Every record of this key, and what becomes of it; @FILE: one key a line. Repeatable.", "KEY|@FILE"
+    )
+    key_base64: list[str] = repeatable("The same for bytes. Repeatable.", "BASE64")
+    offset: list[str] = repeatable(
+        "The same for the key of a record, such as orders-0=1222. Repeatable.", "LOG=OFFSET"
+    )
 
     @property
     def is_given(self) -> bool:
@@ -89,30 +84,13 @@ class KeyOptions:
 class ExpectationOptions:
     """Lines drawn by the user."""
 
-    max_null_keys: Annotated[
-        int | None,
-        value_option(_EXPECT, "Records without key.", "N", min=0),
-    ] = None
-    max_cross_partition_keys: Annotated[
-        int | None,
-        value_option(_EXPECT, "Keys in several partitions of a topic.", "N", min=0),
-    ] = None
-    max_gaps: Annotated[
-        int | None,
-        value_option(_EXPECT, "Gaps in the offsets.", "N", min=0),
-    ] = None
-    expect_end_offsets: Annotated[
-        str | None,
-        value_option(
-            _EXPECT,
-            "Log end offsets, lines of TOPIC:PARTITION:OFFSET as kafka-get-offsets.sh prints them.",
-            "FILE",
-        ),
-    ] = None
-    fail_on: Annotated[
-        FailOn,
-        typer.Option(
-            help="Which findings make the exit code 1; only what is set above is an error.",
-            rich_help_panel=_EXPECT,
-        ),
-    ] = FailOn.ERROR
+    panel: ClassVar = "Expectations (exit code 1 where they are not met)"
+    max_null_keys: int | None = option("Records without key.", "N", min=0)
+    max_cross_partition_keys: int | None = option("Keys in several partitions of a topic.", "N", min=0)
+    max_gaps: int | None = option("Gaps in the offsets.", "N", min=0)
+    expect_end_offsets: str | None = option(
+        "Log end offsets, lines of TOPIC:PARTITION:OFFSET as kafka-get-offsets.sh prints them.", "FILE"
+    )
+    fail_on: FailOn = option(
+        "Which findings make the exit code 1; only what is set above is an error.", default=FailOn.ERROR
+    )

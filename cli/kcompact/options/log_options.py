@@ -2,9 +2,8 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Annotated, TypeVar
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar
 
 from kcompact.broker.aborted import read_aborted
 from kcompact.broker.batches import read_batches
@@ -15,74 +14,43 @@ from kcompact.broker.log_offsets import parse_log_offsets
 from kcompact.broker.quantities import parse_moment_ms
 from kcompact.broker.segment_lists import read_segments
 from kcompact.errors import PolicyError
-from kcompact.options.shared_options import value_option
+from kcompact.options.groups import option, repeatable
 from kcompact.storage.object_stores import is_address, refuse_other_address
 
-_PANEL = "What the dump cannot know"
-
 T = TypeVar("T")
-
-
-_context_option = partial(value_option, _PANEL)
 
 
 @dataclass(frozen=True)
 class LogOptions:
     """Files and offsets as given, unread."""
 
-    segments: Annotated[
-        str | None,
-        _context_option(
-            "Lines 'topic partition base-offset bytes', perhaps mtime_ms, or a listing of the log directory.",
-            "FILE",
-        ),
-    ] = None
-    batches: Annotated[
-        str | None,
-        _context_option("The text of kafka-dump-log: makes transactions and delete horizons exact.", "FILE"),
-    ] = None
-    log_start_offset: Annotated[
-        list[str],
-        _context_option(
-            "Where the log starts; repeatable as orders-0=303 (default: the first offset in the dump).",
-            "OFFSET",
-        ),
-    ] = field(default_factory=list)
-    log_end_offset: Annotated[
-        list[str],
-        _context_option(
-            "Where the log ends; repeatable as orders-0=303 (default: behind the last offset in the dump).",
-            "OFFSET",
-        ),
-    ] = field(default_factory=list)
-    last_stable_offset: Annotated[
-        list[str],
-        _context_option(
-            "Where transactions are undecided; repeatable as orders-0=303 (default: the log end).", "OFFSET"
-        ),
-    ] = field(default_factory=list)
-    read_committed: Annotated[
-        str | None,
-        _context_option("A read_committed dump of the same topic: what it lacks was aborted.", "DUMP"),
-    ] = None
-    aborted: Annotated[
-        str | None,
-        _context_option("Aborted data: lines 'topic partition first_offset last_offset'.", "FILE"),
-    ] = None
-    checkpoint: Annotated[
-        str | None,
-        _context_option("Kafka's cleaner-offset-checkpoint; read only, excludes --state.", "FILE"),
-    ] = None
-    state: Annotated[
-        str | None,
-        _context_option("Folder or s3:// prefix that remembers checkpoint and delete horizons.", "DIR"),
-    ] = None
-    now: Annotated[
-        str | None,
-        _context_option(
-            "The clock of the run, in ms or as 2026-01-31T12:00:00Z (default: this machine's).", "TIME"
-        ),
-    ] = None
+    panel: ClassVar = "What the dump cannot know"
+    segments: str | None = option(
+        "Lines 'topic partition base-offset bytes', perhaps mtime_ms, or a listing of the log directory.",
+        "FILE",
+    )
+    batches: str | None = option(
+        "The text of kafka-dump-log: makes transactions and delete horizons exact.", "FILE"
+    )
+    log_start_offset: list[str] = repeatable(
+        "Where the log starts; repeatable as orders-0=303 (default: the first offset in the dump).", "OFFSET"
+    )
+    log_end_offset: list[str] = repeatable(
+        "Where the log ends; repeatable as orders-0=303 (default: behind the last offset in the dump).",
+        "OFFSET",
+    )
+    last_stable_offset: list[str] = repeatable(
+        "Where transactions are undecided; repeatable as orders-0=303 (default: the log end).", "OFFSET"
+    )
+    read_committed: str | None = option(
+        "A read_committed dump of the same topic: what it lacks was aborted.", "DUMP"
+    )
+    aborted: str | None = option("Aborted data: lines 'topic partition first_offset last_offset'.", "FILE")
+    checkpoint: str | None = option("Kafka's cleaner-offset-checkpoint; read only, excludes --state.", "FILE")
+    state: str | None = option("Folder or s3:// prefix that remembers checkpoint and delete horizons.", "DIR")
+    now: str | None = option(
+        "The clock of the run, in ms or as 2026-01-31T12:00:00Z (default: this machine's).", "TIME"
+    )
 
 
 def now_ms(options: LogOptions) -> int:

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any, ClassVar
 
 from kcompact.broker.configs import (
     SMALLEST_BUFFER_BYTES_PER_THREAD,
@@ -13,63 +12,42 @@ from kcompact.broker.configs import (
 )
 from kcompact.broker.topic_configs import ConfigEntry, TopicConfigs, read_topic_configs
 from kcompact.errors import PolicyError
-from kcompact.options.shared_options import value_option
+from kcompact.options.groups import option, repeatable
 from kcompact.rules.policy import Policy
-
-_PANEL = "Policy (Kafka's configs; default: Kafka's)"
-
-
-_config_option = partial(value_option, _PANEL)
 
 
 @dataclass(frozen=True)
 class PolicyOptions:
     """The configs as given, unread. A field is named after its config; None: not given."""
 
-    topic_config: Annotated[
-        list[str],
-        _config_option(
-            "Topic configs: properties, or what kafka-configs or kafka-topics print with --describe."
-            " Repeatable; TOPIC=FILE for one topic.",
-            "[TOPIC=]FILE",
-        ),
-    ] = field(default_factory=list)
-    cleanup_policy: Annotated[
-        str | None, _config_option("compact, delete, or compact,delete. (default: compact)", "WORDS")
-    ] = None
-    min_cleanable_dirty_ratio: Annotated[
-        str | None, _config_option("A log is due when its dirty ratio is above this (0 to 1).", "RATIO")
-    ] = None
-    min_compaction_lag_ms: Annotated[
-        str | None, _config_option("Younger segments, and all after them, are left alone.", "DURATION")
-    ] = None
-    max_compaction_lag_ms: Annotated[
-        str | None, _config_option("Older dirty data make a log due whatever its ratio.", "DURATION")
-    ] = None
-    delete_retention_ms: Annotated[
-        str | None, _config_option("How long tombstones and markers stay once seen.", "DURATION")
-    ] = None
-    segment_bytes: Annotated[
-        str | None, _config_option("Roll segments at this size, as the broker would have.", "BYTES")
-    ] = None
-    segment_ms: Annotated[
-        str | None, _config_option("Roll segments at this age, as the broker would have.", "DURATION")
-    ] = None
-    retention_ms: Annotated[
-        str | None, _config_option("With delete in the policy: how old a segment may get.", "DURATION")
-    ] = None
-    retention_bytes: Annotated[
-        str | None, _config_option("With delete in the policy: how large a log may get.", "BYTES")
-    ] = None
-    log_cleaner_threads: Annotated[
-        str | None, _config_option("Cleaner threads that share the dedupe buffer.", "N")
-    ] = None
-    log_cleaner_dedupe_buffer_size: Annotated[
-        str | None, _config_option("Memory for the offset map. (default: unlimited, one round)", "BYTES")
-    ] = None
-    log_cleaner_io_buffer_load_factor: Annotated[
-        str | None, _config_option("How full the offset map may get (0 to 1).", "RATIO")
-    ] = None
+    panel: ClassVar = "Policy (Kafka's configs; default: Kafka's)"
+    topic_config: list[str] = repeatable(
+        "Topic configs: properties, or what kafka-configs or kafka-topics print with --describe."
+        " Repeatable; TOPIC=FILE for one topic.",
+        "[TOPIC=]FILE",
+    )
+    cleanup_policy: str | None = option("compact, delete, or compact,delete. (default: compact)", "WORDS")
+    min_cleanable_dirty_ratio: str | None = option(
+        "A log is due when its dirty ratio is above this (0 to 1).", "RATIO"
+    )
+    min_compaction_lag_ms: str | None = option(
+        "Younger segments, and all after them, are left alone.", "DURATION"
+    )
+    max_compaction_lag_ms: str | None = option(
+        "Older dirty data make a log due whatever its ratio.", "DURATION"
+    )
+    delete_retention_ms: str | None = option("How long tombstones and markers stay once seen.", "DURATION")
+    segment_bytes: str | None = option("Roll segments at this size, as the broker would have.", "BYTES")
+    segment_ms: str | None = option("Roll segments at this age, as the broker would have.", "DURATION")
+    retention_ms: str | None = option("With delete in the policy: how old a segment may get.", "DURATION")
+    retention_bytes: str | None = option("With delete in the policy: how large a log may get.", "BYTES")
+    log_cleaner_threads: str | None = option("Cleaner threads that share the dedupe buffer.", "N")
+    log_cleaner_dedupe_buffer_size: str | None = option(
+        "Memory for the offset map. (default: unlimited, one round)", "BYTES"
+    )
+    log_cleaner_io_buffer_load_factor: str | None = option(
+        "How full the offset map may get (0 to 1).", "RATIO"
+    )
 
 
 MAP_ENTRY_BYTES = 24  # an MD5 of the key and an offset

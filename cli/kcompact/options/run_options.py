@@ -1,62 +1,36 @@
 """How a command runs: ``--master``, ``--remote``, ``--conf``, ``--driver-memory``, ``--verbose``, ..."""
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 from kcompact.errors import EngineError
-from kcompact.options.shared_options import value_option
+from kcompact.options.groups import flag, option, repeatable
 
 if TYPE_CHECKING:
     from kcompact.engine.session import SessionOptions
-
-_PANEL = "Running"
 
 
 @dataclass(frozen=True)
 class RunOptions:
     """The same for every command; the defaults suit one machine."""
 
-    master: Annotated[
-        str | None,
-        value_option(
-            _PANEL,
-            "Spark master: local[N], spark://..., yarn, k8s://..., sc://... (default: all cores here)",
-            "URL",
-        ),
-    ] = None
-    remote: Annotated[
-        str | None,
-        value_option(_PANEL, "A Spark Connect server, sc://host:port; the same as --master sc://...", "URL"),
-    ] = None
-    conf: Annotated[
-        list[str],
-        value_option(
-            _PANEL, "A setting of Spark, such as spark.executor.memory=4g. Repeatable.", "KEY=VALUE"
-        ),
-    ] = field(default_factory=list)
-    driver_memory: Annotated[
-        str | None,
-        value_option(_PANEL, "Heap of the JVM, such as 1g. (default: by the size of the input)", "SIZE"),
-    ] = None
-    verbose: Annotated[
-        bool,
-        typer.Option(
-            "--verbose",
-            help="Show Spark's own log on stderr, and name files that cannot be read in parallel.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = False
-    quiet: Annotated[
-        bool,
-        typer.Option(
-            "--quiet",
-            "-q",
-            help="No notes, no progress, no text report: only errors, warnings and files.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = False
+    panel: ClassVar = "Running"
+    master: str | None = option(
+        "Spark master: local[N], spark://..., yarn, k8s://..., sc://... (default: all cores here)", "URL"
+    )
+    remote: str | None = option(
+        "A Spark Connect server, sc://host:port; the same as --master sc://...", "URL"
+    )
+    conf: list[str] = repeatable(
+        "A setting of Spark, such as spark.executor.memory=4g. Repeatable.", "KEY=VALUE"
+    )
+    driver_memory: str | None = option(
+        "Heap of the JVM, such as 1g. (default: by the size of the input)", "SIZE"
+    )
+    verbose: bool = flag("Show Spark's own log on stderr, and name files that cannot be read in parallel.")
+    quiet: bool = flag(
+        "No notes, no progress, no text report: only errors, warnings and files.", "--quiet", "-q"
+    )
 
     @property
     def master_url(self) -> str | None:

@@ -2,14 +2,10 @@
 
 import enum
 from dataclasses import dataclass
-from typing import Annotated
+from typing import ClassVar
 
-import typer
+from kcompact.options.groups import annotations_option, flag, option, overwrite_flag
 
-from kcompact.options.shared_options import AnnotationsOption, OverwriteOption, value_option
-
-_PANEL = "Verification"
-_OUTPUT = "Output"
 EXAMPLES = 3
 MOST_ON_A_PAGE = 20
 MOST_IN_JSON = 1_000_000  # what a modest machine holds
@@ -44,79 +40,41 @@ class VerifyFormat(enum.StrEnum):
 class VerifyOptions:
     """The question."""
 
-    mode: Annotated[
-        VerifyMode,
-        typer.Option(
-            help="state: do two dumps hold the same latest live values, whatever their offsets?",
-            rich_help_panel=_PANEL,
-        ),
-    ] = VerifyMode.COMPACTION
-    ignore_partitions: Annotated[
-        bool,
-        typer.Option(
-            "--ignore-partitions",
-            help="With --mode state: a key may be in another partition.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = False
-    absent_keys: Annotated[
-        str | None,
-        value_option(
-            _PANEL, "Evidence that these keys are gone, one a line as text, or as base64:...", "FILE"
-        ),
-    ] = None
-    hash_keys: Annotated[
-        bool,
-        typer.Option(
-            "--hash-keys", help="Show the SHA-256 of keys instead of the keys.", rich_help_panel=_PANEL
-        ),
-    ] = False
-    strict: Annotated[
-        bool,
-        typer.Option("--strict", help="What was left over is a finding too.", rich_help_panel=_PANEL),
-    ] = False
-    drop_tombstones: Annotated[
-        bool,
-        typer.Option(
-            "--drop-tombstones",
-            help="The compaction may have dropped tombstones at once.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = False
-
-    null_keys: Annotated[
-        KeylessRecords,
-        typer.Option(
-            help="Whether records without a key were to go, as a broker does it.", rich_help_panel=_PANEL
-        ),
-    ] = KeylessRecords.DROP
+    panel: ClassVar = "Verification"
+    mode: VerifyMode = option(
+        "state: do two dumps hold the same latest live values, whatever their offsets?",
+        default=VerifyMode.COMPACTION,
+    )
+    ignore_partitions: bool = flag("With --mode state: a key may be in another partition.")
+    absent_keys: str | None = option(
+        "Evidence that these keys are gone, one a line as text, or as base64:...", "FILE"
+    )
+    hash_keys: bool = flag("Show the SHA-256 of keys instead of the keys.")
+    strict: bool = flag("What was left over is a finding too.")
+    drop_tombstones: bool = flag("The compaction may have dropped tombstones at once.")
+    null_keys: KeylessRecords = option(
+        "Whether records without a key were to go, as a broker does it.", default=KeylessRecords.DROP
+    )
 
 
 @dataclass(frozen=True)
 class AnswerOptions:
     """Where the answer goes, and how much of it."""
 
-    answer_format: Annotated[
-        VerifyFormat,
-        typer.Option("--format", help="How the answer is shown.", rich_help_panel=_OUTPUT),
-    ] = VerifyFormat.TEXT
-    max_findings: Annotated[
-        int | None,
-        value_option(
-            _OUTPUT,
-            "Findings named of each kind and log; all are counted. (default: 3 as text, all in JSON)",
-            "N",
-            min=0,
-        ),
-    ] = None
-    output: Annotated[
-        str | None,
-        value_option(
-            _OUTPUT, "Write the answer to a file instead of standard output.", "FILE", "--output", "-o"
-        ),
-    ] = None
-    overwrite: OverwriteOption = False
-    annotations: AnnotationsOption = None
+    panel: ClassVar = "Output"
+    report_format: VerifyFormat = option(
+        "How the answer is shown.", None, "--format", default=VerifyFormat.TEXT
+    )
+    max_findings: int | None = option(
+        "Findings named of each kind and log; all are counted. (default: 3 as text, all in JSON)",
+        "N",
+        min=0,
+    )
+    output: str | None = option(
+        "Write the answer to a file instead of standard output.", "FILE", "--output", "-o"
+    )
+    overwrite: bool = overwrite_flag()
+    annotations: bool | None = annotations_option()
 
     @property
     def most_findings(self) -> int:
@@ -124,4 +82,4 @@ class AnswerOptions:
         if self.max_findings is not None:
             return self.max_findings
         by_format = {VerifyFormat.TEXT: EXAMPLES, VerifyFormat.JSON: MOST_IN_JSON}
-        return by_format.get(self.answer_format, MOST_ON_A_PAGE)
+        return by_format.get(self.report_format, MOST_ON_A_PAGE)

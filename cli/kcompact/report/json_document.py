@@ -9,9 +9,9 @@ from kcompact.report.inert import json_text
 _OPTIONS = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 
 
-def json_document(values: dict[str, Any] | list[dict[str, Any]]) -> bytes:
+def json_document(values: dict[str, Any] | list[dict[str, Any]]) -> str:
     """``values`` in their order; what is no Unicode, such as a file name of odd bytes, is spelled out."""
-    return json_text(orjson.dumps(_spelled_out(values), option=_OPTIONS).decode()).encode()
+    return json_text(orjson.dumps(_spelled_out(values), option=_OPTIONS).decode())
 
 
 def _spelled_out(value: Any) -> Any:

@@ -11,13 +11,22 @@ class Foreign(str):
     __slots__ = ()
 
 
+Cells = tuple[str, ...]
+"""A row of a table."""
+
+
+def cells(*values: str | int) -> Cells:
+    """A row of texts and numbers."""
+    return tuple(value if isinstance(value, str) else f"{value:,}" for value in values)
+
+
 @dataclass(frozen=True)
 class Table:
     """A title, and rows of cells below headers. Columns not named in ``texts`` hold numbers."""
 
     title: str
     headers: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
+    rows: Sequence[Cells]
     texts: frozenset[str]
     remark: str = ""  # below the table
     has_total: bool = False  # in the last row

@@ -96,13 +96,13 @@ def test_without_numba_the_reference_reads(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_note_says_that_numba_is_missed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "dump.avro").write_bytes(b"Obj")
+    (tmp_path / "dump.avro").touch()
     monkeypatch.setattr(readiness.importlib.util, "find_spec", lambda _: None)
     monkeypatch.setattr(starting, "_input_bytes", lambda _: 1 << 30)
     monkeypatch.setattr(starting, "_java_starting", lambda *_: nullcontext())
-    with starting.spark_starting([str(tmp_path)], RunOptions("local", None, False, False)):
+    with starting.spark_starting([str(tmp_path / "dump.avro")], RunOptions("local")):
         pass
     assert "note: numba is not installed" in capsys.readouterr().err
 

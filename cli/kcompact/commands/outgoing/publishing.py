@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from kcompact.broker.log_names import LogName
@@ -15,31 +15,26 @@ from kcompact.compact.totals import Piece, piece_bytes
 from kcompact.dumps.output.assemble import Fragment, assemble, write_joined
 from kcompact.dumps.output.outputs import OutputPlan
 from kcompact.report.compact.compaction_html import render_html
-from kcompact.report.compact.compaction_json import render_json
-from kcompact.report.compact.compaction_markdown import render_markdown
-from kcompact.report.compact.compaction_report import CompactionReport
+from kcompact.report.compact.compaction_report import CompactionReport, render_json
+from kcompact.report.compact.compaction_tables import render_markdown
 from kcompact.report.compact.csv_parts import GAPS_HEADER, REMOVED_KEYS_HEADER
 from kcompact.storage import disk
 from kcompact.storage.publication import Publication
-
-
-@dataclass(frozen=True)
-class Publications:
-    """The two places that results go to: disks of this machine, and a store."""
-
-    local: Publication
-    stored: StoredPublication | None = None
 
 
 def publish(
     outputs: OutputPlan,
     report: CompactionReport,
     compaction: Compacted,
-    publications: Publications,
+    *,
+    publication: Publication,
+    stored: StoredPublication | None,
     state: StateInUse | None,
 ) -> None:
-    """Publish report, dump and state; the parts are in the work folder, or on a store. Raises OutputError."""
-    publication, stored = publications.local, publications.stored
+    """Publish report, dump and state; the parts are in the work folder, or on a store. Raises OutputError.
+
+    ``publication`` is for disks of this machine, ``stored`` for a store.
+    """
     folder = publication.work_folder
     stored_report = folder / "report" if outputs.stored and outputs.stored.report else None
     if stored is not None and (stored_report or outputs.report):
@@ -96,7 +91,7 @@ def _next_state(compaction: Compacted, files: tuple[OutputFile, ...]) -> Cleaner
 
 def _write_report(target: Path, report: CompactionReport, compaction: Compacted, folder: Path) -> None:
     disk.make_folder(target)
-    disk.write(target / "report.json", render_json(report))
+    disk.write(target / "report.json", render_json(report).encode())
     disk.write(target / "report.md", render_markdown(report).encode())
     _write_pieces(target / "removed-keys.csv", REMOVED_KEYS_HEADER, compaction.outcome.removed_keys, folder)
     _write_pieces(target / "gaps.csv", GAPS_HEADER, compaction.outcome.gaps, folder)

@@ -1,19 +1,25 @@
-"""A report that goes to a file, for commands whose only output it is."""
+"""A report on standard output or in a file, for commands whose only output it is."""
 
 import io
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from rich.console import Console
 
 from kcompact.commands.outgoing.path_checks import check_paths
+from kcompact.commands.outgoing.telling_ci import CI_RENDERINGS, add_to_summary, listens
 from kcompact.console import stdout
 from kcompact.errors import OutputError
+from kcompact.options.inspect_options import InspectOutputOptions
+from kcompact.options.output_options import DirtyRatioOutputOptions
+from kcompact.options.verify_options import AnswerOptions
+from kcompact.report.ci.ci import CiReport
+from kcompact.report.ci.ci_github import render_annotations, render_summary
+from kcompact.report.report_forms import Report, ReportForms
 from kcompact.storage import disk
 from kcompact.storage.apart import WrittenPath
 from kcompact.storage.object_stores import is_address, refuse_other_address
@@ -23,21 +29,7 @@ from kcompact.storage.replacing import check_replaceable
 STDOUT = "-"
 _FILE_WIDTH = 200  # columns of a text report that goes to a file
 
-
-class ReportOptions(Protocol):
-    """The options of any command that say where its report goes."""
-
-    @property
-    def output(self) -> str | None:
-        """The file; None or ``-``: standard output."""
-
-    @property
-    def overwrite(self) -> bool:
-        """Whether it may be there already."""
-
-    @property
-    def annotations(self) -> bool | None:
-        """Whether GitHub gets annotations; None: under GitHub Actions."""
+ReportOptions = InspectOutputOptions | DirtyRatioOutputOptions | AnswerOptions
 
 
 @dataclass(frozen=True)
@@ -52,17 +44,6 @@ class ReportFile:
         with disk.explained(self.path):
             disk.write(self.publication.prepare(self.path), text.encode())
         self.publication.commit()
-
-
-def show_report(file: ReportFile | None, render: Callable[[Console], None]) -> None:
-    """Have the report printed to standard output, or to the file. Raises OutputError."""
-    if file is None:
-        render(stdout)
-        sys.stdout.flush()
-        return
-    text = io.StringIO()
-    render(Console(file=text, width=_FILE_WIDTH, highlight=False, soft_wrap=True))
-    file.write(text.getvalue())
 
 
 @contextmanager
@@ -93,3 +74,36 @@ def open_report(
     check()
     with open_publication([path], check) as publication:
         yield ReportFile(path, publication)
+
+
+def show_report(
+    report: Report,
+    forms: ReportForms[Report],
+    options: ReportOptions,
+    file: ReportFile | None,
+    ci: CiReport | None = None,
+) -> None:
+    """Print a report to standard output, or to the file; ``ci`` is what CI servers show of it.
+
+    Raises OutputError.
+    """
+    of_ci = CI_RENDERINGS.get(options.report_format)
+    text = io.StringIO()
+    console = Console(file=text, width=_FILE_WIDTH, highlight=False, soft_wrap=True) if file else stdout
+    if ci is not None and of_ci is not None:
+        console.file.write(of_ci(ci))
+    else:
+        forms.show(report, options.report_format, console)
+    if file is None:
+        sys.stdout.flush()
+    else:
+        file.write(text.getvalue())
+
+
+def tell_github(ci: CiReport, options: ReportOptions, file: ReportFile | None) -> None:
+    """Give GitHub annotations, unless standard output has them already, and a summary of the step."""
+    if not listens(options.annotations):
+        return
+    if options.report_format != "github" or file is not None:
+        sys.stderr.write(render_annotations(ci))
+    add_to_summary(render_summary(ci), options.annotations)

@@ -1,12 +1,11 @@
 """Results for GitHub Actions, without being asked for: annotations in the log, a summary of the step."""
 
 import os
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from kcompact.report.ci.ci import CiReport
-from kcompact.report.ci.ci_github import render_annotations, render_summary
+from kcompact.report.ci.ci_github import render_annotations
 from kcompact.report.ci.ci_gitlab import render_code_quality
 from kcompact.report.ci.ci_junit import render_junit
 from kcompact.storage import disk
@@ -21,15 +20,6 @@ CI_RENDERINGS: Mapping[str, Callable[[CiReport], str]] = {
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
-def tell_github(report: CiReport, annotations: bool | None, *, in_stdout: bool) -> None:
-    """``annotations`` None: under GitHub Actions only. ``in_stdout``: they are there already."""
-    if not _listens(annotations):
-        return
-    if not in_stdout:
-        sys.stderr.write(render_annotations(report))
-    add_to_summary(render_summary(report), annotations)
-
-
 def add_to_summary(markdown: str, annotations: bool | None) -> None:
     """Add a section to the summary of the step, if there is one."""
     summary = summary_file(annotations)
@@ -41,8 +31,9 @@ def add_to_summary(markdown: str, annotations: bool | None) -> None:
 def summary_file(annotations: bool | None) -> Path | None:
     """The file that holds the summary of the step; None where there is none, or annotations are off."""
     path = os.environ.get(STEP_SUMMARY)
-    return Path(path) if path and _listens(annotations) else None
+    return Path(path) if path and listens(annotations) else None
 
 
-def _listens(annotations: bool | None) -> bool:
+def listens(annotations: bool | None) -> bool:
+    """Whether GitHub is to be told; ``annotations`` None: under GitHub Actions only."""
     return os.environ.get("GITHUB_ACTIONS") == "true" if annotations is None else annotations

@@ -12,7 +12,7 @@ _SEVERITIES = {CiLevel.ERROR: "major", CiLevel.WARNING: "minor", CiLevel.NOTICE:
 
 def render_code_quality(report: CiReport) -> str:
     """One issue per finding, at the first line of its file; the same finding has the same fingerprint."""
-    return json_document([_issue(report, finding) for finding in report.findings]).decode()
+    return json_document([_issue(report, finding) for finding in report.findings])
 
 
 def _issue(report: CiReport, finding: CiFinding) -> dict[str, Any]:

@@ -1,10 +1,80 @@
-"""The figures of a compaction as tables and as one sentence: what all renderings for people show."""
+"""The figures of a compaction as tables and as one sentence: on a terminal, and as Markdown."""
 
 from collections.abc import Sequence
 
+from rich.console import Console
+
 from kcompact.compact.totals import REASONS, LogOutcome
 from kcompact.report.compact.compaction_report import CompactionReport
-from kcompact.report.table import Foreign, Table, texts
+from kcompact.report.inert import markdown, markdown_code, printable_key, terminal
+from kcompact.report.markdown_table import markdown_table
+from kcompact.report.table import Cells, Foreign, Table, cells, texts
+from kcompact.report.text_table import print_tables
+
+MOST_LOGS = 40  # rows of the short table; the report folder has all
+_MOST_FILES = 20
+
+
+def print_text(report: CompactionReport, console: Console) -> None:
+    """Print one row per log, then what was written."""
+    if report.logs:
+        print_tables([_first_logs(report)], console)
+    else:
+        console.print(headline(report))
+    for path in report.outputs:
+        console.print(f"{'would write' if report.dry_run else 'wrote'} {terminal(path)}", markup=False)
+
+
+def render_markdown(report: CompactionReport) -> str:
+    """The report as Markdown, what matters first; text from the dump is inert in it."""
+    logs = [markdown_table(logs_table(report)), markdown_table(details_table(report))] if report.logs else []
+    sections = [
+        "# Compaction report",
+        f"**{markdown(headline(report))}**",
+        _list("Warnings", report.warnings),
+        *(["## Logs", *logs] if logs else []),
+        _shared(report),
+        _list("Notes", report.notes),
+        _files(report),
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def render_summary(report: CompactionReport) -> str:
+    """A section for the summary of a CI step."""
+    parts = ["### kcompact compact", f"**{markdown(headline(report))}**"]
+    if report.logs:
+        parts.append(markdown_table(_first_logs(report)))
+    return "\n\n".join(parts) + "\n"
+
+
+def _first_logs(report: CompactionReport) -> Table:
+    return logs_table(report).shortened(MOST_LOGS, "the report folder has all")
+
+
+def _files(report: CompactionReport) -> str:
+    written = "Would write" if report.dry_run else "Written"
+    lines = [f"* Read: {markdown_code(path)}" for path in report.inputs[:_MOST_FILES]]
+    if len(report.inputs) > _MOST_FILES:
+        lines.append(f"* Read: {len(report.inputs) - _MOST_FILES:,} more, which report.json names")
+    lines += [f"* Recognised: {markdown(text)}" for text in report.recognised]
+    lines += [f"* {written}: {markdown_code(path)}" for path in report.outputs]
+    return "\n".join(["## Files", "", *lines])
+
+
+def _list(title: str, texts: list[str]) -> str:
+    return "\n".join([f"## {title}", "", *(f"* {markdown(text)}" for text in texts)]) if texts else ""
+
+
+def _shared(report: CompactionReport) -> str:
+    if not report.shared_keys:
+        return ""
+    lines = [
+        f"* {markdown_code(shared.topic)}: {markdown_code(printable_key(shared.key))}"
+        for shared in report.shared_key_examples
+    ]
+    head = f"{report.shared_keys:,} keys; compaction is per partition, so each keeps its own latest record."
+    return "\n".join(["## Keys in several partitions", "", head, "", *lines])
 
 
 def headline(report: CompactionReport) -> str:
@@ -36,14 +106,14 @@ def details_table(report: CompactionReport) -> Table:
     """Figures of each log that the first table leaves out."""
     headers = ("log", "keys", "bytes before", "bytes after", "missing", "missing before", "repeated")
     rows = [
-        (
+        cells(
             Foreign(f"{log.topic}-{log.partition}"),
-            f"{log.keys:,}",
-            f"{log.record_bytes:,}",
-            f"{log.kept_bytes:,}",
-            f"{log.gap_offsets:,}",
-            f"{log.gap_offsets_missing_before:,}",
-            f"{log.repeated_offsets:,}",
+            log.keys,
+            log.record_bytes,
+            log.kept_bytes,
+            log.gap_offsets,
+            log.gap_offsets_missing_before,
+            log.repeated_offsets,
         )
         for log in report.logs
     ]
@@ -68,7 +138,6 @@ def saved_bytes(log: LogOutcome) -> str:
     return f"{saved:,}{share}"
 
 
-def _cells(name: str, log: LogOutcome) -> tuple[str, ...]:
-    removed = (f"{log.removed[reason]:,}" for reason in REASONS)
-    figures = (f"{log.tombstones_kept:,}", f"{log.gaps:,}", saved_bytes(log))
-    return (name, f"{log.records:,}", f"{log.kept:,}", *removed, *figures)
+def _cells(name: str, log: LogOutcome) -> Cells:
+    removed = (log.removed[reason] for reason in REASONS)
+    return cells(name, log.records, log.kept, *removed, log.tombstones_kept, log.gaps, saved_bytes(log))

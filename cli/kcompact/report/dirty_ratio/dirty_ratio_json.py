@@ -10,17 +10,18 @@ from kcompact.report.json_document import json_document
 SCHEMA_VERSION = 1
 
 
-def render_json(report: DirtyRatioReport) -> bytes:
+def render_json(report: DirtyRatioReport) -> str:
     """The report as JSON, keys in a stable order; bytes are the broker's, as far as they are known."""
-    values = {
-        "schema_version": SCHEMA_VERSION,
-        "command": "dirty-ratio",
-        "inputs": report.inputs,
-        "logs": [_log(log) for log in report.logs],
-        "notes": report.notes,
-        "run": report.run,
-    }
-    return json_document(values)
+    return json_document(
+        {
+            "schema_version": SCHEMA_VERSION,
+            "command": "dirty-ratio",
+            "inputs": report.inputs,
+            "logs": [_log(log) for log in report.logs],
+            "notes": report.notes,
+            "run": report.run,
+        }
+    )
 
 
 def _log(log: LogReport) -> dict[str, Any]:

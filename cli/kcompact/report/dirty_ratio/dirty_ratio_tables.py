@@ -1,10 +1,34 @@
-"""The tables of the dirty-ratio report, as cells: what text and Markdown both show."""
+"""The dirty-ratio report as tables: on a terminal, and as Markdown."""
 
 from datetime import UTC, datetime
 
+from rich.console import Console
+
 from kcompact.dirtiness.dirtiness import Dirtiness
 from kcompact.report.dirty_ratio.dirty_ratio_report import DirtyRatioReport, LogReport, WhatIf, verdict
-from kcompact.report.table import Foreign, Table, texts
+from kcompact.report.inert import markdown, markdown_code
+from kcompact.report.markdown_table import markdown_table
+from kcompact.report.table import Cells, Foreign, Table, cells, texts
+from kcompact.report.text_table import print_tables
+
+MOST_ROWS = 60  # of each table on a terminal
+
+
+def print_text(report: DirtyRatioReport, console: Console) -> None:
+    """Print the tables, one below the other."""
+    if not report.logs:
+        console.print("The dump holds no records.")
+    print_tables([table.shortened(MOST_ROWS, "--format json has all") for table in tables(report)], console)
+
+
+def render_markdown(report: DirtyRatioReport) -> str:
+    """The tables under their titles; text from the dump is inert in it."""
+    inputs = "\n".join(f"* Read: {markdown_code(path)}" for path in report.inputs)
+    notes = "\n".join(f"* {markdown(note)}" for note in report.notes)
+    sections = ["# Dirty ratio report", inputs, *map(markdown_table, tables(report))]
+    sections += ["The dump holds no records."] if not report.logs else []
+    sections += [f"## Notes\n\n{notes}"] if notes else []
+    return "\n\n".join(sections) + "\n"
 
 
 def tables(report: DirtyRatioReport) -> list[Table]:
@@ -18,61 +42,46 @@ def _ratios(report: DirtyRatioReport) -> Table:
     for log in report.logs:
         start = log.dirtiness.range.first_dirty_offset
         assumption = "never cleaned" if log.estimate else f"cleaned below {start}"
-        rows.append((Foreign(str(log.log)), *_ratio(log.dirtiness), assumption, verdict(log.dirtiness)))
+        rows.append(cells(Foreign(str(log.log)), *_ratio(log.dirtiness), assumption, verdict(log.dirtiness)))
         if log.estimate:
             start = log.estimate.range.first_dirty_offset
-            rows.append(("", *_ratio(log.estimate), f"estimate: cleaned below {start}", ""))
+            rows.append(cells("", *_ratio(log.estimate), f"estimate: cleaned below {start}", ""))
     head = ("log", "dirty ratio", "clean bytes", "cleanable", "uncleanable", "if", "eligible")
-    return Table("Dirty ratio", head, tuple(rows), texts("log", "if", "eligible"))
+    return Table("Dirty ratio", head, rows, texts("log", "if", "eligible"))
 
 
-def _ratio(dirtiness: Dirtiness) -> tuple[str, ...]:
+def _ratio(dirtiness: Dirtiness) -> tuple[str | int, ...]:
     ratio = dirtiness.ratio
-    sizes = (ratio.clean_bytes, ratio.cleanable_bytes, ratio.uncleanable_bytes)
-    return (f"{ratio.ratio:.4f}", *(f"{size:,}" for size in sizes))
+    return f"{ratio.ratio:.4f}", ratio.clean_bytes, ratio.cleanable_bytes, ratio.uncleanable_bytes
+
+
+_GAIN = ("rounds", "map keys", "buffer bytes")
 
 
 def _gains(report: DirtyRatioReport) -> Table:
-    head = (
-        "log",
-        "dirty section",
-        "records",
-        "would go",
-        "bytes",
-        "held back",
-        "rounds",
-        "map keys",
-        "buffer bytes",
-    )
+    head = ("log", "dirty section", "records", "would go", "bytes", "held back", *_GAIN)
     return Table(
-        "What cleaning would bring", head, tuple(map(_gain, report.logs)), texts("log", "dirty section")
+        "What cleaning would bring", head, list(map(_gain, report.logs)), texts("log", "dirty section")
     )
 
 
-def _gain(log: LogReport) -> tuple[str, ...]:
+def _gain(log: LogReport) -> Cells:
     gain, cleanable = log.dirtiness.gain, log.dirtiness.range
-    held_back = log.perfect.removable_records - gain.removable_records
-    return (
+    return cells(
         Foreign(str(log.log)),
         f"[{cleanable.first_dirty_offset}, {cleanable.first_uncleanable_offset})",
-        f"{log.records:,}",
-        f"{gain.removable_records:,}",
-        f"{gain.removable_bytes:,}",
-        f"{held_back:,}",
-        f"{gain.rounds:,}",
-        _entries(log.dirtiness),
-        _buffer(log.buffer_bytes),
+        log.records,
+        gain.removable_records,
+        gain.removable_bytes,
+        log.perfect.removable_records - gain.removable_records,
+        *_rounds_and_map(log),
     )
 
 
-def _entries(dirtiness: Dirtiness) -> str:
-    gain = dirtiness.gain
+def _rounds_and_map(under: LogReport | WhatIf) -> tuple[str | int, ...]:
+    gain, buffer_bytes = under.dirtiness.gain, under.buffer_bytes
     room = "" if gain.map_limit is None else f" (room for {gain.map_limit:,})"
-    return f"{gain.map_entries:,}{room}"
-
-
-def _buffer(buffer_bytes: int | None) -> str:
-    return "no size" if buffer_bytes is None else f"{buffer_bytes:,}"
+    return gain.rounds, f"{gain.map_entries:,}{room}", "no size" if buffer_bytes is None else buffer_bytes
 
 
 def _tombstones(report: DirtyRatioReport) -> Table:
@@ -90,11 +99,9 @@ def _tombstones(report: DirtyRatioReport) -> Table:
             when.append(f"{waiting:,} from {moment(log.next_due_ms)} on")
         if unstamped:
             when.append(f"{unstamped:,} in a second round, from {moment(first_ms)} on")
-        rows.append(
-            (Foreign(str(log.log)), f"{gain.tombstones:,}", f"{gain.stamped_tombstones:,}", "; ".join(when))
-        )
+        rows.append(cells(Foreign(str(log.log)), gain.tombstones, gain.stamped_tombstones, "; ".join(when)))
     head = ("log", "latest tombstones", "with a horizon", "could go")
-    return Table("Tombstones", head, tuple(rows), texts("log", "could go"))
+    return Table("Tombstones", head, rows, texts("log", "could go"))
 
 
 def moment(time_ms: int) -> str:
@@ -113,36 +120,24 @@ def _remedies(report: DirtyRatioReport) -> Table:
         changes = ", ".join(f"{c.name}={c.value} (set back to {c.before})" for c in log.remedy.changes)
         rows.append((Foreign(str(log.log)), changes or "no config change", log.remedy.waits_for or "-"))
     head = ("log", "smallest change that makes it eligible", "waits for")
-    return Table("To force it now", head, tuple(rows), texts(*head))
+    return Table("To force it now", head, rows, texts(*head))
 
 
 def _what_ifs(report: DirtyRatioReport) -> Table:
     rows = [_what_if(log, row) for log in report.logs for row in log.what_if]
     names = tuple(name for name, _ in report.logs[0].what_if[0].values) if rows else ()
-    head = (
-        "log",
-        *names,
-        "eligible",
-        "dirty ratio",
-        "would go",
-        "bytes",
-        "rounds",
-        "map keys",
-        "buffer bytes",
-    )
-    return Table("What if", head, tuple(rows), texts("log", "eligible"))
+    head = ("log", *names, "eligible", "dirty ratio", "would go", "bytes", *_GAIN)
+    return Table("What if", head, rows, texts("log", "eligible"))
 
 
-def _what_if(log: LogReport, row: WhatIf) -> tuple[str, ...]:
+def _what_if(log: LogReport, row: WhatIf) -> Cells:
     gain = row.dirtiness.gain
-    return (
+    return cells(
         Foreign(str(log.log)),
         *(text for _, text in row.values),
         verdict(row.dirtiness),
         f"{row.dirtiness.ratio.ratio:.4f}",
-        f"{gain.removable_records:,}",
-        f"{gain.removable_bytes:,}",
-        f"{gain.rounds:,}",
-        _entries(row.dirtiness),
-        _buffer(row.buffer_bytes),
+        gain.removable_records,
+        gain.removable_bytes,
+        *_rounds_and_map(row),
     )

@@ -57,7 +57,7 @@ def render_json(histories: Sequence[KeyHistory]) -> str:
         }
         for history in histories
     ]
-    return json_document({"schema_version": SCHEMA_VERSION, "command": "inspect", "keys": keys}).decode()
+    return json_document({"schema_version": SCHEMA_VERSION, "command": "inspect", "keys": keys})
 
 
 def _table(history: KeyHistory) -> Table:

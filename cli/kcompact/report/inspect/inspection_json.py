@@ -13,7 +13,7 @@ from kcompact.report.inert import printable_key
 from kcompact.report.json_document import json_document
 
 
-def render_json(inspection: Inspection) -> bytes:
+def render_json(inspection: Inspection) -> str:
     """The report as JSON, keys in a stable order; ``run`` holds what differs from run to run."""
     return json_document({"schema_version": SCHEMA_VERSION, "command": "inspect", **_plain(inspection)})
 

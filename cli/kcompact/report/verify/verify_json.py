@@ -13,7 +13,7 @@ SCHEMA_VERSION = 1
 
 def render_json(outcome: Outcome, keys: Keys) -> str:
     """The whole outcome; keys are printable text, and in base64 beside it unless they are hashed."""
-    return json_document(_as_dict(outcome, keys)).decode()
+    return json_document(_as_dict(outcome, keys))
 
 
 def _as_dict(outcome: Outcome, keys: Keys) -> dict[str, Any]:

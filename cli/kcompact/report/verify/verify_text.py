@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from rich.console import Console
+
 from kcompact.report.inert import terminal
 from kcompact.report.verify.verify_words import Keys, answer, place, question, sentence_with_place
 from kcompact.verify.check import Severity
@@ -9,6 +11,12 @@ from kcompact.verify.outcome import Finding, KeyEvidence, Outcome, VerifiedLog
 
 MOST_LOGS = 20
 _BY_LOG = ("compaction", "compacted")
+
+
+def print_text(outcome: Outcome, console: Console, keys: Keys) -> None:
+    """Print the answer as it is, unless nothing is to be printed."""
+    if not console.quiet:
+        console.file.write(render_text(outcome, keys))
 
 
 def render_text(outcome: Outcome, keys: Keys) -> str:
