@@ -104,17 +104,19 @@ def _lost_stdout(error: OSError) -> int:
     return _failed(OutputError(f"standard output cannot be written: {error.strerror}"))
 
 
-def _long_name(path: str) -> int:
-    """Some argument names what no file system holds; which of them looks first is no matter."""
+def _refused_argument(path: str, error: OSError) -> InputError | None:
+    """The error for an argument that names what no file system holds, or that this user may not look into.
+
+    Which of them looks first is no matter.
+    """
     from kcompact.storage.replacing import too_long
 
-    return _failed(InputError(too_long(path)))
-
-
-def _closed_to_us(path: str) -> int:
-    """Likewise: an argument is in a folder that this user may not look into."""
-    hint = "name another place, or give this user leave to look into the folders that it lies in"
-    return _failed(InputError(f"{path}: Permission denied", hint=hint))
+    if error.errno == errno.ENAMETOOLONG:
+        return InputError(too_long(path))
+    if error.errno == errno.EACCES:
+        hint = "name another place, or give this user leave to look into the folders that it lies in"
+        return InputError(f"{path}: Permission denied", hint=hint)
+    return None
 
 
 def _unexpected(error: Exception, arguments: Sequence[str]) -> int:
@@ -125,10 +127,10 @@ def _unexpected(error: Exception, arguments: Sequence[str]) -> int:
 
     if is_usage_error(error):
         return _failed(plain_error(error, arguments))
-    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG and error.filename:
-        return _long_name(os.fsdecode(error.filename))
-    if isinstance(error, PermissionError) and error.errno == errno.EACCES and error.filename:
-        return _closed_to_us(os.fsdecode(error.filename))
+    if isinstance(error, OSError) and error.filename:
+        refused = _refused_argument(os.fsdecode(error.filename), error)
+        if refused is not None:
+            return _failed(refused)
     if "--debug" in arguments:
         stderr.print_exception()
     say("bug", f"{type(error).__name__}: {_words(error)}")

@@ -51,7 +51,8 @@ def printable_key(key: bytes | None, limit_bytes: int = LIMIT_BYTES) -> str:
     if key is None:
         return "null"
     shown = key[:limit_bytes]
-    cut = "" if len(key) <= limit_bytes else f"…[{len(key)} bytes, {_fingerprint(key)}]"
+    fingerprint = hashlib.blake2b(key, digest_size=4).hexdigest()
+    cut = "" if len(key) <= limit_bytes else f"…[{len(key)} bytes, {fingerprint}]"
     try:
         text = _whole_characters(shown, key).decode()
     except UnicodeDecodeError:
@@ -75,10 +76,6 @@ def _whole_characters(shown: bytes, key: bytes) -> bytes:
         if end == len(key) or key[end] & 0xC0 != 0x80:  # noqa: PLR2004  UTF-8's trailing bytes are 10xxxxxx
             return shown[:end]
     return shown
-
-
-def _fingerprint(key: bytes) -> str:
-    return hashlib.blake2b(key, digest_size=4).hexdigest()
 
 
 def _spelled_out(match: re.Match[str]) -> str:

@@ -16,7 +16,8 @@ def user_cache_folder() -> Path | None:
     usual = Path(home, "Library/Caches") if sys.platform == "darwin" else Path(home, ".cache")
     folder = Path(cache_home or usual) / "kcompact"
     try:
-        private = is_private(folder) if folder.exists() else _is_ours(nearest_existing(folder))
+        parent = nearest_existing(folder)
+        private = is_private(folder) if folder.exists() else parent.stat().st_uid == os.geteuid()
     except OSError:
         return None
     return folder if folder.is_absolute() and private else None
@@ -25,10 +26,6 @@ def user_cache_folder() -> Path | None:
 def nearest_existing(path: Path) -> Path:
     """The nearest folder above a path that exists."""
     return next(parent for parent in path.parents if parent.exists())
-
-
-def _is_ours(path: Path) -> bool:
-    return path.stat().st_uid == os.geteuid()
 
 
 def is_private(path: Path) -> bool:

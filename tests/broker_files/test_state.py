@@ -44,7 +44,8 @@ def save(folder: Path, dump: Path, log: LogName = ORDERS, end_offset: int = 303)
 def check(folder: Path, inputs: list[Path], last_offsets: Mapping[LogName, int]) -> list[str]:
     with open_state_folder(folder) as opened:
         paths = [str(path) for path in inputs]
-        beside = state_beside(opened, paths, {path: output_file(Path(path)) for path in paths})
+        outputs = {path: output_file(Path(path)) for path in paths}
+        beside = state_beside(opened.place, opened.states, paths, outputs)
     beside.check_logs(last_offsets)
     if beside.missing is not None:
         raise beside.lacks(beside.missing)

@@ -10,7 +10,7 @@ from kcompact.broker.log_names import LogName
 from kcompact.broker.segment_lists import Segment
 from kcompact.broker.state.state_folder import CleanerState
 from kcompact.errors import InputError, PolicyError
-from kcompact.options.log_options import LogOptions, now_ms, read_context
+from kcompact.options.log_options import LogOptions
 
 ORDERS, USERS = LogName("orders", 0), LogName("users", 0)
 
@@ -32,7 +32,7 @@ def test_everything_given_arrives_at_its_log(folder: Path) -> None:
         log_end_offset=["orders-0=61", "users-0=7"],
         last_stable_offset=["users-0=5"],
     )
-    assert read_context(options).for_logs([ORDERS, USERS]) == {
+    assert options.context().for_logs([ORDERS, USERS]) == {
         ORDERS: LogContext(
             segments=(Segment(0, 500), Segment(60, 81)),
             aborted=(AbortedRange(3, 5),),
@@ -45,38 +45,36 @@ def test_everything_given_arrives_at_its_log(folder: Path) -> None:
 
 
 def test_nothing_given_tells_nothing() -> None:
-    assert read_context(LogOptions()).for_logs([ORDERS]) == {ORDERS: LogContext()}
+    assert LogOptions().context().for_logs([ORDERS]) == {ORDERS: LogContext()}
 
 
 def test_a_state_gives_checkpoint_and_horizons() -> None:
     state = CleanerState({ORDERS: 9}, {ORDERS: (DeleteHorizon(9, 5),)})
-    context = read_context(LogOptions(state="dir")).with_state(state).for_logs([ORDERS])
+    context = LogOptions(state="dir").context().with_state(state).for_logs([ORDERS])
     assert context == {ORDERS: LogContext(checkpoint_offset=9, horizons=(DeleteHorizon(9, 5),))}
 
 
 @pytest.mark.parametrize("option", ["segments", "aborted", "checkpoint"])
 def test_a_file_about_other_logs_only_is_refused(folder: Path, option: str) -> None:
-    context = read_context(replace(LogOptions(), **{option: str(folder / option)}))
+    context = replace(LogOptions(), **{option: str(folder / option)}).context()
     with pytest.raises(InputError, match=rf"--{option} .* is about orders-0; the dump holds users-0"):
         context.for_logs([USERS])
 
 
 def test_checkpoint_and_state_exclude_each_other(folder: Path) -> None:
     with pytest.raises(PolicyError, match="exclude each other"):
-        read_context(LogOptions(checkpoint=str(folder / "checkpoint"), state="dir"))
+        LogOptions(checkpoint=str(folder / "checkpoint"), state="dir").context()
 
 
 def test_the_clock_is_given_or_this_machine_s() -> None:
-    assert now_ms(LogOptions(now="2023-11-14T22:13:20Z")) == 1700000000000
-    assert now_ms(LogOptions()) > 1700000000000
+    assert LogOptions(now="2023-11-14T22:13:20Z").now_ms() == 1700000000000
+    assert LogOptions().now_ms() > 1700000000000
     with pytest.raises(PolicyError, match="--now: 'soon' is not a moment"):
-        now_ms(LogOptions(now="soon"))
+        LogOptions(now="soon").now_ms()
 
 
 def test_logs_that_a_file_does_not_mention_are_named(folder: Path) -> None:
-    context = read_context(
-        LogOptions(segments=str(folder / "segments"), checkpoint=str(folder / "checkpoint"))
-    )
+    context = LogOptions(segments=str(folder / "segments"), checkpoint=str(folder / "checkpoint")).context()
     assert context.silences([ORDERS]) == []
     assert context.silences([ORDERS, USERS]) == [
         f"--segments {folder / 'segments'} says nothing about users-0: no segments are known",
@@ -86,6 +84,6 @@ def test_logs_that_a_file_does_not_mention_are_named(folder: Path) -> None:
 
 def test_an_empty_checkpoint_says_that_nothing_was_cleaned(folder: Path) -> None:
     (folder / "empty").write_text("0\n0\n")
-    context = read_context(LogOptions(checkpoint=str(folder / "empty")))
+    context = LogOptions(checkpoint=str(folder / "empty")).context()
     assert context.for_logs([ORDERS]) == {ORDERS: LogContext()}
     assert len(context.silences([ORDERS])) == 1

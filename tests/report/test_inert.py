@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
+from rich.text import Text
 
+from kcompact.printable import terminal, terminal_lines
 from kcompact.report import inert
 
 HOSTILE = [
@@ -38,23 +40,23 @@ hostile = st.one_of(
 
 @given(hostile)
 def test_a_terminal_gets_one_line_of_printable_characters(text: str) -> None:
-    shown = inert.terminal(text)
+    shown = terminal(text)
     assert shown.isprintable()
     assert not shown.lstrip().startswith("::")
     assert not re.search(r"##\w*\[", shown)
-    assert inert.terminal(shown) == shown
+    assert terminal(shown) == shown
 
 
 def test_lines_of_a_message_stay_apart_and_each_is_inert() -> None:
-    assert inert.terminal_lines("a\n::error::b\x07") == "a\n\\x3a:error::b\\x07"
+    assert terminal_lines("a\n::error::b\x07") == "a\n\\x3a:error::b\\x07"
 
 
 @given(hostile)
 def test_rich_shows_markup_and_emoji_names_as_they_are(text: str) -> None:
     console = Console(file=io.StringIO(), width=10_000, force_terminal=False, color_system=None)
     with console.capture() as capture:
-        console.print(inert.rich_text(text), end="", soft_wrap=True)
-    assert capture.get() == inert.terminal(text)
+        console.print(Text(terminal(text)), end="", soft_wrap=True)
+    assert capture.get() == terminal(text)
 
 
 @given(st.text())
@@ -79,8 +81,8 @@ def test_markdown_code_is_one_span_that_no_cell_or_backtick_ends(text: str) -> N
 def test_xml_gives_the_text_back_from_element_and_attribute(text: str) -> None:
     safe = inert.xml(text)
     element = ET.fromstring(f'<a b="{safe}">{safe}</a>')  # noqa: S314  text of our own making
-    assert element.attrib["b"] == inert.terminal(text)
-    assert (element.text or "") == inert.terminal(text)
+    assert element.attrib["b"] == terminal(text)
+    assert (element.text or "") == terminal(text)
     assert len(element) == 0
 
 

@@ -89,13 +89,10 @@ class State:
     output: Path
 
     def beside(self, paths: Iterable[Path]) -> Any:
-        class Opened:
-            place, states = "state", (self.state,)
-
         known = {file.sha256 for file in self.state.files or ()}
         outputs = {str(path): output_file(path) for path in paths}
         own: dict[str, OutputFile] = {path: one for path, one in outputs.items() if one.sha256 in known}
-        return state_beside(Opened(), [*map(str, paths)], own)  # type: ignore[arg-type]  # no lock, no folder
+        return state_beside("state", [self.state], [*map(str, paths)], own)
 
 
 def run(

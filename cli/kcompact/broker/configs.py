@@ -51,10 +51,6 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(word.strip().lower() for word in text.split(","))
 
 
-def _word(text: str) -> str:
-    return text.strip()
-
-
 def _ms(low: int) -> Config:
     return Config(parse_duration_ms, low, LONG_MAX)
 
@@ -72,7 +68,7 @@ CONFIGS: dict[str, Config] = {
     "index.interval.bytes": Config(parse_size_bytes, 0, INT_MAX),
     "retention.ms": _ms(-1),
     "retention.bytes": Config(parse_size_bytes, -LONG_MAX - 1, LONG_MAX),
-    "message.timestamp.type": Config(_word, words=frozenset({"CreateTime", "LogAppendTime"})),
+    "message.timestamp.type": Config(str.strip, words=frozenset({"CreateTime", "LogAppendTime"})),
     "producer.id.expiration.ms": _ms(1),
     "log.cleaner.threads": Config(_whole, 1, INT_MAX),
     "log.cleaner.dedupe.buffer.size": Config(
@@ -124,12 +120,10 @@ def parse_config(name: str, text: str) -> ConfigValue:
         value = config.parse(text.strip())
     except ValueError as error:
         raise ValueError(f"{name}: {error} (accepted: {config.range_text()})") from error
-    words = value if isinstance(value, frozenset) else {value}
-    within = words <= config.words if config.words else config.low <= _number(value) <= config.high
-    if not within:
+    if isinstance(value, int | float):
+        is_within = config.low <= value <= config.high
+    else:
+        is_within = (value if isinstance(value, frozenset) else {value}) <= config.words
+    if not is_within:
         raise ValueError(f"{name}={shown(text)} is out of range: accepted is {config.range_text()}")
     return value
-
-
-def _number(value: ConfigValue) -> float:
-    return value if isinstance(value, int | float) else math.nan

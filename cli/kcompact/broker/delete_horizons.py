@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kcompact.broker.log_names import LogName
-from kcompact.broker.text_lines import fields_of_lines, number_in, partition_in
+from kcompact.broker.text_lines import numbers_by_log
 from kcompact.errors import InputError
 
 HORIZONS_NAME = "delete-horizons"
@@ -33,14 +33,10 @@ def parse_delete_horizons(text: str, path: str) -> dict[LogName, tuple[DeleteHor
     """Horizons by log in the order of the rounds. Raises InputError naming ``path`` and the line."""
     horizons: dict[LogName, list[DeleteHorizon]] = {}
     lines = enumerate(text.split("\n"), 1)
-    for number, (topic, partition_text, *fields) in fields_of_lines(lines, path, _LINE):
-        partition = partition_in(partition_text, path, number)
-        end_offset, horizon_ms = (number_in(field, path, number) for field in fields)
-        of_log = horizons.setdefault(LogName(topic, partition), [])
+    for number, log, (end_offset, horizon_ms) in numbers_by_log(lines, path, _LINE):
+        of_log = horizons.setdefault(log, [])
         if of_log and end_offset <= of_log[-1].rewritten_end_offset:
-            raise InputError(
-                f"{path}:{number}: a later round of {topic}-{partition} ends below an earlier one"
-            )
+            raise InputError(f"{path}:{number}: a later round of {log} ends below an earlier one")
         of_log.append(DeleteHorizon(end_offset, horizon_ms))
     return {log: tuple(of_log) for log, of_log in horizons.items()}
 

@@ -2,19 +2,17 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from kcompact.broker.aborted import AbortedRange
 from kcompact.broker.batches import Batch
 from kcompact.broker.delete_horizons import DeleteHorizon
-from kcompact.broker.log_names import LogName, PerLog
+from kcompact.broker.log_names import LogName, PerLog, few
 from kcompact.broker.segment_lists import Segment
 from kcompact.errors import InputError
 
 if TYPE_CHECKING:  # workers of a plain run start quicker without what states are written by
     from kcompact.broker.state.cleaner_state import CleanerState
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -68,20 +66,18 @@ class DumpContext:
         has_entries = self.checkpoint_source and self.checkpoint and names
         if has_entries and not self.checkpoint.keys() & set(names):
             raise _about_others(str(self.checkpoint_source), self.checkpoint, names)
-        segments = _of(self.segments, names)
-        batches = _of(self.batches, names)
-        aborted = _of(self.aborted, names)
-        starts = _of(self.log_start_offsets, names)
-        ends = _of(self.log_end_offsets, names)
-        stable = _of(self.last_stable_offsets, names)
+        parts = {
+            "segments": self.segments,
+            "batches": self.batches,
+            "aborted": self.aborted,
+            "log_start_offset": self.log_start_offsets,
+            "log_end_offset": self.log_end_offsets,
+            "last_stable_offset": self.last_stable_offsets,
+        }
+        known = {name: _of(part, names) for name, part in parts.items() if part is not None}
         return {
             log: LogContext(
-                segments=segments.get(log),
-                batches=batches.get(log),
-                aborted=aborted.get(log, ()),
-                log_start_offset=starts.get(log),
-                log_end_offset=ends.get(log),
-                last_stable_offset=stable.get(log),
+                **{name: by_log[log] for name, by_log in known.items() if log in by_log},
                 checkpoint_offset=self.checkpoint.get(log),
                 horizons=self.horizons.get(log, ()),
             )
@@ -104,12 +100,10 @@ class DumpContext:
 
 
 def _silence(source: str, logs: set[LogName], assumption: str) -> list[str]:
-    return [f"{source} says nothing about {_few(sorted(logs))}: {assumption}"] if logs else []
+    return [f"{source} says nothing about {few(logs)}: {assumption}"] if logs else []
 
 
-def _of(per_log: PerLog[T] | None, logs: list[LogName]) -> dict[LogName, T]:
-    if per_log is None:
-        return {}
+def _of(per_log: PerLog[Any], logs: list[LogName]) -> dict[LogName, Any]:
     by_log = per_log.for_logs(logs)
     if per_log.by_log and logs and not by_log:
         raise _about_others(per_log.source, per_log.by_log, logs)
@@ -118,10 +112,6 @@ def _of(per_log: PerLog[T] | None, logs: list[LogName]) -> dict[LogName, T]:
 
 def _about_others(source: str, by_log: Mapping[LogName, object], logs: list[LogName]) -> InputError:
     return InputError(
-        f"{source} is about {_few(sorted(by_log)) or 'no log'}; the dump holds {_few(logs)}",
+        f"{source} is about {few(by_log) or 'no log'}; the dump holds {few(logs)}",
         hint="give the file of the same topic, or leave the option out",
     )
-
-
-def _few(logs: list[LogName]) -> str:
-    return ", ".join(str(log) for log in logs[:3]) + (", ..." if len(logs) > len(logs[:3]) else "")

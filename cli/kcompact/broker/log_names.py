@@ -1,7 +1,7 @@
 """How a log is named in the files beside a broker, and what such a file says about each log."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, Self, TypeVar
 
@@ -28,6 +28,11 @@ def parse_log_name(text: str) -> LogName | None:
     match = _DIRECTORY.fullmatch(text)
     partition = int(match["partition"]) if match else INT_MAX + 1
     return LogName(match["topic"], partition) if match and partition <= INT_MAX else None
+
+
+def few(logs: Collection[LogName]) -> str:
+    """The names of some logs, of many the first three."""
+    return ", ".join(map(str, sorted(logs)[:3])) + (", ..." if len(logs) > 3 else "")  # noqa: PLR2004
 
 
 @dataclass

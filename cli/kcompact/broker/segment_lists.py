@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 
 from kcompact.broker.log_names import LogName, PerLog, parse_log_name
-from kcompact.broker.text_lines import fields_of_lines, number_in, numbered_lines, partition_in
+from kcompact.broker.text_lines import number_in, numbered_lines, numbers_by_log
 from kcompact.errors import InputError
 
 
@@ -51,11 +51,8 @@ def read_segments(path: str) -> PerLog[tuple[Segment, ...]]:
 
 def _read_table(path: str) -> dict[LogName | None, list[Segment]]:
     segments: dict[LogName | None, list[Segment]] = {}
-    for number, (topic, partition_text, *fields) in fields_of_lines(numbered_lines(path), path, _TABLE):
-        partition = partition_in(partition_text, path, number)
-        base_offset, size_bytes, *mtime_ms = (number_in(field, path, number) for field in fields)
-        segment = Segment(base_offset, size_bytes, *mtime_ms)
-        segments.setdefault(LogName(topic, partition), []).append(segment)
+    for _, log, numbers in numbers_by_log(numbered_lines(path), path, _TABLE):
+        segments.setdefault(log, []).append(Segment(*numbers))
     return segments
 
 

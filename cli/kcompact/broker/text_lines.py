@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from kcompact.broker.log_names import LogName
 from kcompact.digits import INT_MAX, LONG_MAX, whole_number
 from kcompact.errors import InputError
 
@@ -37,13 +38,13 @@ def read_text(path: str) -> str:
         raise InputError(f"{path}:{line}: not UTF-8 text") from error
 
 
-def fields_of_lines(
+def numbers_by_log(
     lines: Iterable[tuple[int, str]], path: str, columns: str
-) -> Iterator[tuple[int, list[str]]]:
-    """Line numbers and blank-separated fields; ``[name]`` at the end of ``columns`` is an optional field.
+) -> Iterator[tuple[int, LogName, list[int]]]:
+    """Line numbers, logs and numbers: of lines that hold topic, partition and whole numbers between blanks.
 
-    ``lines`` are numbered from 1, ``path`` is what an error names. Blank lines and lines that start with
-    ``#`` are skipped. Raises InputError for another number of fields.
+    ``[name]`` at the end of ``columns`` is an optional one. ``lines`` are numbered from 1, ``path`` is what
+    an error names. Blank lines and lines that start with ``#`` are skipped. Raises InputError for others.
     """
     most = len(columns.split())
     least = most - columns.count("[")
@@ -53,7 +54,8 @@ def fields_of_lines(
             continue
         if not least <= len(fields) <= most:
             raise InputError(f"{path}:{number}: '{shown(line)}' is not '{columns}'")
-        yield number, fields
+        log = LogName(fields[0], partition_in(fields[1], path, number))
+        yield number, log, [number_in(field, path, number) for field in fields[2:]]
 
 
 def shown(line: str) -> str:

@@ -7,9 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kcompact.broker.state.cleaner_state import StatePlace
 from kcompact.broker.state.state_of_dump import StateOfDump
-from kcompact.broker.state.state_places import open_state
+from kcompact.broker.state.state_places import StatePlace, open_state
 from kcompact.commands.command import Command
 from kcompact.commands.incoming.opening import Workplaces, files_named
 from kcompact.commands.incoming.state_files import state_in_use
@@ -32,19 +31,11 @@ from kcompact.dumps.writers.converting import conversion_notes, copier_for
 from kcompact.dumps.writers.targets import check_one_log, with_writers, workplace
 from kcompact.errors import ExitCode, PolicyError
 from kcompact.options.compact_options import CleaningOptions, parse_rounds
-from kcompact.options.log_options import (
-    LogOptions,
-    context_files,
-    local_state,
-    now_ms,
-    read_context,
-    state_place,
-)
+from kcompact.options.log_options import LogOptions
 from kcompact.options.output_options import OutputOptions, ReportFormat
 from kcompact.options.policy_options import (
     Policies,
     PolicyOptions,
-    config_files,
     policies_for,
     require_retention,
 )
@@ -104,7 +95,7 @@ class CompactCommand(Command):
         return stack.enter_context(open_stored(names.stored, overwrite=self.output.overwrite))
 
     def _open_state(self, stack: ExitStack, names: OutputNames) -> StatePlace | None:
-        place = state_place(self.log_options)
+        place = self.log_options.state_place
         if place is None:
             return None
         if names.to_stdout:
@@ -134,10 +125,10 @@ class CompactCommand(Command):
         targets = [
             names.result and WrittenPath(names.result, "-o", replaces_input=self.output.overwrite),
             names.report and WrittenPath(names.report, "--report"),
-            (folder := local_state(self.log_options)) and WrittenPath(Path(folder), "--state"),
+            (folder := self.log_options.local_state) and WrittenPath(Path(folder), "--state"),
         ]
-        check_state_apart(state_place(self.log_options), self.dumps, names.stored)
-        others = [*context_files(self.log_options), *config_files(self.policy)]
+        check_state_apart(self.log_options.state_place, self.dumps, names.stored)
+        others = [*self.log_options.files, *self.policy.files]
         check_paths(self.dumps, others, [path for path in targets if path], self.output.annotations)
         if not self.output.dry_run:
             names.check_replaceable(overwrite=self.output.overwrite)
@@ -149,12 +140,12 @@ class CompactCommand(Command):
             null_keys=self.cleaning.null_keys.value,
             respect_dirty_ratio=self.cleaning.respect_dirty_ratio,
             rounds=parse_rounds(self.cleaning.rounds),
-            now_ms=now_ms(self.log_options),
+            now_ms=self.log_options.now_ms(),
         )
 
     def _beside(self, stack: ExitStack, places: Workplaces, state: StateOfDump | None) -> Beside:
         """All that is known beside the dump; its read_committed dump stays open as long as ``stack``."""
-        context = read_context(self.log_options).with_state(state.state if state else None)
+        context = self.log_options.context().with_state(state.state if state else None)
         committed = self.log_options.read_committed
         if not committed:
             return Beside(context, state)
@@ -201,7 +192,7 @@ class CompactCommand(Command):
         return CompactionReport(
             logs=compaction.outcome.logs,
             inputs=[file.path for file in dump.files],
-            outputs=[*outputs.published(), *filter(None, [state_place(self.log_options)])],
+            outputs=[*outputs.published(), *filter(None, [self.log_options.state_place])],
             policies={
                 log.topic: _policy_values(policies.for_topic(log.topic)) for log in compaction.outcome.logs
             },

@@ -17,16 +17,9 @@ from kcompact.dirtiness.dirtiness import ScannedLog, Setting
 from kcompact.dirtiness.dirty_dump import ScanRequest, scan_dump
 from kcompact.dumps.dump import Dump
 from kcompact.errors import ExitCode
-from kcompact.options.log_options import (
-    LogOptions,
-    context_files,
-    local_state,
-    now_ms,
-    read_context,
-    state_place,
-)
+from kcompact.options.log_options import LogOptions
 from kcompact.options.output_options import DirtyRatioOutputOptions
-from kcompact.options.policy_options import Policies, PolicyOptions, config_files, policies_for
+from kcompact.options.policy_options import Policies, PolicyOptions, policies_for
 from kcompact.options.what_if import WhatIfOptions, split_lists
 from kcompact.report.dirty_ratio.dirty_ratio_broker_log import render_broker_log
 from kcompact.report.dirty_ratio.dirty_ratio_ci import ci_report
@@ -67,15 +60,15 @@ class DirtyRatioCommand(Command):
     def attempt(self) -> int:
         """Once, without what is to be left out."""
         started = time.monotonic()
-        base = Policy(now_ms=now_ms(self.log_options))
+        base = Policy(now_ms=self.log_options.now_ms())
         plain, rows = split_lists(self.policy)
         what_if = [(row, policies_for(row.options, base)) for row in rows]
         policies = policies_for(plain, base)
         with ExitStack() as stack:
             others = [
-                *context_files(self.log_options),
-                local_state(self.log_options),
-                *config_files(self.policy),
+                *self.log_options.files,
+                self.log_options.local_state,
+                *self.policy.files,
             ]
             file = stack.enter_context(open_report(self.output, self.dumps, others))
             logs, dump, notes = self._scan(stack, policies, what_if)
@@ -92,9 +85,9 @@ class DirtyRatioCommand(Command):
         self, stack: ExitStack, policies: Policies, what_if: WhatIfPolicies
     ) -> tuple[list[ScannedLog], Dump, list[str]]:
         """Scan the dump, which stays open as long as ``stack``; what is to be said of it."""
-        place = state_place(self.log_options)
+        place = self.log_options.state_place
         state = stack.enter_context(open_state(place, writes=False, must_exist=True)) if place else None
-        context = read_context(self.log_options)
+        context = self.log_options.context()
         places = Workplaces(stack, self.run.session_options())
         dump = stack.enter_context(places.open(self.dumps, self.read_options()))
         in_use = state_in_use(state, dump, places)

@@ -1,6 +1,6 @@
 """The run of ``kcompact verify``: read the dumps, ask, answer."""
 
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,11 +23,10 @@ from kcompact.dumps.files.filters import refuse_unmatched
 from kcompact.dumps.options import ReadOptions
 from kcompact.engine.shuffle import send
 from kcompact.errors import ExitCode, PolicyError
-from kcompact.options.log_options import LogOptions, context_files, local_state, now_ms, read_context
+from kcompact.options.log_options import LogOptions
 from kcompact.options.policy_options import (
     Policies,
     PolicyOptions,
-    config_files,
     policies_for,
     require_retention,
 )
@@ -72,8 +71,7 @@ class Inputs:
     before: Indexed | None
     after: Indexed
     committed: Indexed | None
-    before_dump: Dump | None
-    after_dump: Dump | None
+    dumps: tuple[Dump | None, Dump | None]  # BEFORE, AFTER
     places: Workplaces
 
     @property
@@ -101,18 +99,21 @@ class VerifyCommand(Command):
     def attempt(self) -> int:
         """Once, without what is to be left out."""
         self._check_grammar()
-        policies = policies_for(self.policy, self._base_policy())
+        null_keys, now_ms = self.verification.null_keys.value, self.log_options.now_ms()
+        base = Policy(drop_tombstones=self.verification.drop_tombstones, null_keys=null_keys, now_ms=now_ms)
+        policies = policies_for(self.policy, base)
         with ExitStack() as stack:
-            file = stack.enter_context(self._open_report())
+            others = [*self.log_options.files, self.log_options.local_state, *self.policy.files]
+            others.append(self.verification.absent_keys)
+            file = stack.enter_context(open_report(self.answer, self.dumps, others))
             states = read_known_states(self.log_options)
             inputs = self._read(stack, folds=self._folds(policies))
             for text in dict.fromkeys([*inputs.reference.notes, *inputs.after.notes]):
                 note(text)
             outcome = self._ask(inputs, policies, states)
             outcome = replace(outcome, assumed=(*outcome.assumed, *self.notes_on_left_out()))
-            for dump in (inputs.before_dump, inputs.after_dump):
-                if dump is not None:
-                    dump.check_unmoved()
+            for dump in filter(None, inputs.dumps):
+                dump.check_unmoved()
             for text in policies.notes:
                 note(text)
             self._show(outcome, file)
@@ -141,22 +142,11 @@ class VerifyCommand(Command):
         if self.verification.ignore_partitions and self.verification.mode is not VerifyMode.STATE:
             raise PolicyError("--ignore-partitions belongs to --mode state", hint="add --mode state")
 
-    def _open_report(self) -> AbstractContextManager[ReportFile | None]:
-        others = [*context_files(self.log_options), local_state(self.log_options), *config_files(self.policy)]
-        return open_report(self.answer, self.dumps, [*others, self.verification.absent_keys])
-
-    def _base_policy(self) -> Policy:
-        return Policy(
-            drop_tombstones=self.verification.drop_tombstones,
-            null_keys=self.verification.null_keys.value,
-            now_ms=now_ms(self.log_options),
-        )
-
     def _folds(self, policies: Policies) -> bool:
         """Whether no option makes it necessary to keep a row of every record."""
-        is_pair = self.verification.mode is VerifyMode.COMPACTION and len(self.dumps) > 1
         return (
-            is_pair
+            self.verification.mode is VerifyMode.COMPACTION
+            and len(self.dumps) > 1
             and not self.verification.absent_keys
             and replace(self.log_options, now=None) == LogOptions()
             and all(map(replaces_everywhere, policies.all_policies()))
@@ -171,19 +161,15 @@ class VerifyCommand(Command):
         places = Workplaces(stack, self.run.session_options())
         after = open_after(places, self.dumps[-1], options)
         before = places.open(self.dumps[:-1], options) if self.dumps[:-1] else None
-        committed = (
-            places.open([self.log_options.read_committed], options)
-            if self.log_options.read_committed
-            else None
-        )
-        dumps = (before, after, committed)
+        committed_path = self.log_options.read_committed
+        committed = places.open([committed_path], options) if committed_path else None
+        dumps = [dump for dump in (before, after, committed) if dump]
         for dump in dumps:
-            if dump is not None:
-                stack.enter_context(dump)
+            stack.enter_context(dump)
         if self.verification.mode is VerifyMode.COMPACTION and not self.verification.absent_keys and before:
             require_offsets(before, "BEFORE")
             require_offsets(after, "AFTER")
-        spark = stack.enter_context(places.session(sum(dump.data_bytes for dump in dumps if dump)))
+        spark = stack.enter_context(places.session(sum(dump.data_bytes for dump in dumps)))
         folder = stack.enter_context(scratch_folder())
         rows, indexed = read_dumps(
             partial(send, spark), {BEFORE: before, AFTER: after, COMMITTED: committed}, folder, folds=folds
@@ -195,7 +181,7 @@ class VerifyCommand(Command):
         if read_before is not None and self.verification.mode is VerifyMode.COMPACTION:
             read_after = named_alike(read_before, read_after)
             rows = rows.renaming(read_after.renamed)
-        return Inputs(rows, read_before, read_after, indexed.get(COMMITTED), before, after, places)
+        return Inputs(rows, read_before, read_after, indexed.get(COMMITTED), (before, after), places)
 
     def _ask(self, inputs: Inputs, policies: Policies, states: KnownStates | None) -> Outcome:
         if self.verification.absent_keys:
@@ -205,13 +191,13 @@ class VerifyCommand(Command):
         return self._ask_compaction(inputs, policies, states)
 
     def _ask_absent(self, inputs: Inputs, keys_file: str) -> Outcome:
-        digests = sha256_of_dumps((inputs.before_dump, inputs.after_dump), inputs.places)
+        digests = sha256_of_dumps(inputs.dumps, inputs.places)
         question = AbsentQuestion(
             read_keys(keys_file),
             inputs.logs,
             tuple(self.dumps[:-1]),
             self.dumps[-1],
-            now_ms(self.log_options),
+            self.log_options.now_ms(),
             {**digests, keys_file: output_file(Path(keys_file)).sha256},
         )
         return verify_absent(inputs.rows.pairs(), question)
@@ -222,7 +208,7 @@ class VerifyCommand(Command):
             inputs.after.logs,
             ((self.dumps[0],), self.dumps[1]),
             ignore_partitions=self.verification.ignore_partitions,
-            now_ms=now_ms(self.log_options),
+            now_ms=self.log_options.now_ms(),
             max_findings=self.answer.most_findings,
         )
         return verify_state(inputs.rows.pairs(), question)
@@ -277,10 +263,9 @@ class VerifyCommand(Command):
         self, inputs: Inputs, policies: Policies, states: KnownStates | None
     ) -> VerifyContext:
         names = {log_id: LogName(*log) for log_id, log in inputs.reference.logs.items()}
-        state = states.beside(inputs.before_dump, inputs.after_dump, inputs.places) if states else None
-        contexts = (
-            read_context(self.log_options).with_state(state.state if state else None).for_logs(names.values())
-        )
+        state = states.beside(*inputs.dumps, inputs.places) if states else None
+        context = self.log_options.context().with_state(state.state if state else None)
+        contexts = context.for_logs(names.values())
         of_topic = policies.for_topics({name.topic for name in names.values()})
         for topic, policy in of_topic.items():
             require_retention(topic, policy)

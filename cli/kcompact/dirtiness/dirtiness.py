@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from kcompact.broker.log_context import LogContext
 from kcompact.broker.log_names import LogName
-from kcompact.dirtiness.dirty_scan import DirtySection, LogScan, Mark, ScannedSegment, ScanPlan
-from kcompact.rules.capacity import map_limit
+from kcompact.dirtiness.dirty_scan import TOTALS, DirtySection, LogScan, Mark, ScanPlan
+from kcompact.rules.capacity import buffer_bytes_for, map_limit
 from kcompact.rules.files.segment_roller import RollSettings, roll_settings
 from kcompact.rules.files.segments import SegmentState, containing, is_rolled
 from kcompact.rules.lookups import lookup_for
@@ -86,12 +87,13 @@ class Dirtiness:
             return "cleanup.policy"
         if self.ratio.cleanable_bytes:
             return "ratio" if self.ratio.due_by_ratio or not self.ratio.due_by_lag else "maximum lag"
-        is_clean_to_the_end = self.range.first_dirty_offset >= self.bounds.log_end_offset
-        return "nothing dirty" if is_clean_to_the_end or self._bound_is_end else self.range.bounded_by
+        is_clean = self.range.first_dirty_offset >= self.bounds.log_end_offset
+        return "nothing dirty" if is_clean or self.range.bounded_by == "log end" else self.range.bounded_by
 
     @property
-    def _bound_is_end(self) -> bool:
-        return self.range.bounded_by == "log end"
+    def buffer_bytes(self) -> int | None:
+        """The dedupe buffer that holds the dirty section's keys in one round; None: none is enough."""
+        return buffer_bytes_for(self.gain.map_entries, self.setting.policy)
 
 
 def plan_scan(context: LogContext, settings: Sequence[Setting]) -> ScanPlan:
@@ -151,21 +153,8 @@ def gain_below(log: ScannedLog, cleanable: CleanableRange, policy: Policy) -> Ga
         return Gain(map_limit=limit)
     mark = mark_at(log.scan, bound)
     full = log.scan.full_maps_at[log.plan.map_limits.index(limit)] if limit is not None else []
-    return Gain(
-        superseded_records=mark["superseded_records"],
-        superseded_bytes=mark["superseded_bytes"],
-        keyless_records=mark["keyless_records"],
-        keyless_bytes=mark["keyless_bytes"],
-        aborted_records=mark["aborted_records"],
-        aborted_bytes=mark["aborted_bytes"],
-        due_tombstones=mark["due_tombstones"],
-        due_tombstone_bytes=mark["due_bytes"],
-        tombstones=mark["tombstones"],
-        stamped_tombstones=mark["stamped_tombstones"],
-        map_entries=mark["map_entries"],
-        map_limit=limit,
-        rounds=1 + sum(stop < bound for stop in full),
-    )
+    figures = {name: mark[name] for name in TOTALS if name not in {"records", "bytes"}}
+    return Gain(**figures, map_limit=limit, rounds=1 + sum(stop < bound for stop in full))
 
 
 def perfect_gain(log: ScannedLog) -> Gain:
@@ -199,9 +188,15 @@ def _segments(log: ScannedLog, setting: Setting) -> tuple[SegmentState, ...] | N
 
 def _rolled_segments(scan: LogScan, index: int) -> tuple[SegmentState, ...]:
     scanned = scan.rolled[index]
-    ends = [segment.mark["bytes"] for segment in scanned[1:]] + [scan.end["bytes"]]
+    starts = [segment.mark["bytes"] for segment in scanned] + [scan.end["bytes"]]
     return tuple(
-        _state(segment, end - segment.mark["bytes"]) for segment, end in zip(scanned, ends, strict=True)
+        SegmentState(
+            segment.mark.offset,
+            end - start,
+            segment.largest_timestamp_ms,
+            -1 if segment.first_timestamp_ms is None else segment.first_timestamp_ms,
+        )
+        for segment, (start, end) in zip(scanned, pairwise(starts), strict=True)
     )
 
 
@@ -233,11 +228,6 @@ def _known_segments(scan: LogScan, context: LogContext) -> tuple[SegmentState, .
         )
         for segment, part_times in zip(segments, times, strict=True)
     )
-
-
-def _state(segment: ScannedSegment, size_bytes: int) -> SegmentState:
-    first_ms = -1 if segment.first_timestamp_ms is None else segment.first_timestamp_ms
-    return SegmentState(segment.mark.offset, size_bytes, segment.largest_timestamp_ms, first_ms)
 
 
 def _young(section: DirtySection, plan: ScanPlan, policy: Policy) -> Mark | None:

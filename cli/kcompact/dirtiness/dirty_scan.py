@@ -31,7 +31,7 @@ TOTALS = (
     "tombstones",  # that are the latest of their key so far, like the next three
     "stamped_tombstones",  # those with a delete horizon
     "due_tombstones",  # those whose horizon is not after now
-    "due_bytes",
+    "due_tombstone_bytes",
     "map_entries",  # distinct keys from the first dirty offset on
 )
 """The running totals over the records below an offset."""

@@ -52,57 +52,52 @@ class LogOptions:
         "The clock of the run, in ms or as 2026-01-31T12:00:00Z (default: this machine's).", "TIME"
     )
 
+    @property
+    def state_place(self) -> str | None:
+        """The folder of ``--state``, or a prefix that ends in a slash. Raises PolicyError, OutputError."""
+        if self.state == "":
+            raise PolicyError("--state names nothing", hint="is a variable empty? --state orders.state")
+        refuse_other_address("--state", self.state or "")
+        return f"{self.state.rstrip('/')}/" if self.state and is_address(self.state) else self.state
 
-def now_ms(options: LogOptions) -> int:
-    """``--now``, or this machine's clock. Raises PolicyError."""
-    if options.now is None:
-        return time.time_ns() // 1_000_000
-    try:
-        return parse_moment_ms(options.now)
-    except ValueError as error:
-        raise PolicyError(f"--now: {error}") from error
+    @property
+    def local_state(self) -> str | None:
+        """The folder of ``--state``, where it is one of this machine. Raises PolicyError."""
+        place = self.state_place
+        return None if place is None or is_address(place) else place
 
+    @property
+    def files(self) -> list[str | None]:
+        """The files that these options name, other than the state; None where one is not given."""
+        return [self.segments, self.batches, self.aborted, self.checkpoint, self.read_committed]
 
-def read_context(options: LogOptions) -> DumpContext:
-    """Read all the files given but the state; no dump is needed yet. Raises InputError, PolicyError."""
-    if options.checkpoint and options.state:
-        raise PolicyError(
-            "--checkpoint and --state exclude each other",
-            hint="copy the checkpoint file into a new state folder to go on from there",
+    def now_ms(self) -> int:
+        """``--now``, or this machine's clock. Raises PolicyError."""
+        if self.now is None:
+            return time.time_ns() // 1_000_000
+        try:
+            return parse_moment_ms(self.now)
+        except ValueError as error:
+            raise PolicyError(f"--now: {error}") from error
+
+    def context(self) -> DumpContext:
+        """Read all the files given but the state; no dump is needed yet. Raises InputError, PolicyError."""
+        if self.checkpoint and self.state:
+            raise PolicyError(
+                "--checkpoint and --state exclude each other",
+                hint="copy the checkpoint file into a new state folder to go on from there",
+            )
+        checkpoint = read_checkpoint(self.checkpoint) if self.checkpoint else {}
+        return DumpContext(
+            segments=_read(self.segments, read_segments),
+            batches=_read(self.batches, read_batches),
+            aborted=_read(self.aborted, read_aborted),
+            log_start_offsets=parse_log_offsets("--log-start-offset", self.log_start_offset),
+            log_end_offsets=parse_log_offsets("--log-end-offset", self.log_end_offset),
+            last_stable_offsets=parse_log_offsets("--last-stable-offset", self.last_stable_offset),
+            checkpoint_source=f"--checkpoint {self.checkpoint}" if self.checkpoint else None,
+            checkpoint=checkpoint,
         )
-    checkpoint = read_checkpoint(options.checkpoint) if options.checkpoint else {}
-    return DumpContext(
-        segments=_read(options.segments, read_segments),
-        batches=_read(options.batches, read_batches),
-        aborted=_read(options.aborted, read_aborted),
-        log_start_offsets=parse_log_offsets("--log-start-offset", options.log_start_offset),
-        log_end_offsets=parse_log_offsets("--log-end-offset", options.log_end_offset),
-        last_stable_offsets=parse_log_offsets("--last-stable-offset", options.last_stable_offset),
-        checkpoint_source=f"--checkpoint {options.checkpoint}" if options.checkpoint else None,
-        checkpoint=checkpoint,
-    )
-
-
-def state_place(options: LogOptions) -> str | None:
-    """The folder of ``--state``, or a prefix that ends in a slash. Raises PolicyError for an empty name."""
-    if options.state == "":
-        raise PolicyError("--state names nothing", hint="is a variable empty? --state orders.state")
-    refuse_other_address("--state", options.state or "")
-    if options.state and is_address(options.state):
-        return f"{options.state.rstrip('/')}/"
-    return options.state
-
-
-def local_state(options: LogOptions) -> str | None:
-    """The folder of ``--state``, where it is one of this machine. Raises PolicyError."""
-    place = state_place(options)
-    return None if place is None or is_address(place) else place
-
-
-def context_files(options: LogOptions) -> list[str | None]:
-    """The files that these options name, other than the state; None where one is not given."""
-    files = [options.segments, options.batches, options.aborted, options.checkpoint]
-    return [*files, options.read_committed]
 
 
 def _read(path: str | None, read: Callable[[str], PerLog[T]]) -> PerLog[T] | None:

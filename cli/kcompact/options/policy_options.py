@@ -1,7 +1,7 @@
 """The policy options: Kafka's topic and broker configs with dashes, from the command line or a file."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -49,6 +49,11 @@ class PolicyOptions:
         "How full the offset map may get (0 to 1).", "RATIO"
     )
 
+    @property
+    def files(self) -> list[str]:
+        """The files of ``--topic-config``."""
+        return [_file_of(argument) for argument in self.topic_config]
+
 
 MAP_ENTRY_BYTES = 24  # an MD5 of the key and an offset
 
@@ -65,15 +70,14 @@ class Policies:
     base: Policy  # carries what no config says: clock, rounds, null keys
     options: dict[str, ConfigEntry]
     files: list[TopicConfigs]
-    notes: list[str] = field(default_factory=list)
+    notes: list[str]
 
     def for_topic(self, topic: str) -> Policy:
         """The policy of one topic. Raises PolicyError for configs that contradict each other."""
         entries = self._entries(topic)
+        names = {config_name(member.name): member.name for member in fields(Policy)}
         values: dict[str, Any] = {
-            field_name.name: entries[config_name(field_name.name)].value
-            for field_name in fields(Policy)
-            if config_name(field_name.name) in entries
+            names[name]: entry.value for name, entry in entries.items() if name in names
         }
         policy = replace(self.base, **values)
         _check_lags(policy, entries)
@@ -108,12 +112,21 @@ class Policies:
 
 def policies_for(options: PolicyOptions, base: Policy) -> Policies:
     """Read and check all configs given; no dump is needed yet. Raises PolicyError, InputError."""
-    entries = {config_name(name): _option_entry(name, text) for name, text in _option_texts(options).items()}
-    policies = Policies(base, entries, [_read_file(argument) for argument in options.topic_config])
-    for configs in policies.files:
-        policies.notes += configs.notes
-    policies.notes += _small_segments(entries)
-    return policies
+    texts = {member.name: getattr(options, member.name) for member in fields(options)}
+    entries = {
+        config_name(name): _option_entry(name, text) for name, text in texts.items() if isinstance(text, str)
+    }
+    files = [_read_file(argument) for argument in options.topic_config]
+    notes = [text for configs in files for text in configs.notes]
+    segment_bytes = entries.get("segment.bytes")
+    if (
+        segment_bytes
+        and isinstance(segment_bytes.value, int)
+        and segment_bytes.value < SMALLEST_SEGMENT_BYTES
+    ):
+        refused = "brokers since Kafka 4.1 refuse such segments"
+        notes.append(f"{segment_bytes.place} below {SMALLEST_SEGMENT_BYTES}: {refused}")
+    return Policies(base, entries, files, notes)
 
 
 def require_retention(topic: str, policy: Policy) -> None:
@@ -127,29 +140,12 @@ def require_retention(topic: str, policy: Policy) -> None:
         )
 
 
-def _small_segments(entries: dict[str, ConfigEntry]) -> list[str]:
-    entry = entries.get("segment.bytes")
-    if entry is None or not isinstance(entry.value, int) or entry.value >= SMALLEST_SEGMENT_BYTES:
-        return []
-    return [f"{entry.place} below {SMALLEST_SEGMENT_BYTES}: brokers since Kafka 4.1 refuse such segments"]
-
-
-def _option_texts(options: PolicyOptions) -> dict[str, str]:
-    texts = {option.name: getattr(options, option.name) for option in fields(options)}
-    return {name: text for name, text in texts.items() if isinstance(text, str)}
-
-
 def _option_entry(field_name: str, text: str) -> ConfigEntry:
-    option = "--" + field_name.replace("_", "-")
+    place = f"--{field_name.replace('_', '-')}"
     try:
-        return ConfigEntry(parse_config(config_name(field_name), text), option)
+        return ConfigEntry(parse_config(config_name(field_name), text), place)
     except ValueError as error:
-        raise PolicyError(f"{option}: {error}") from error
-
-
-def config_files(options: PolicyOptions) -> list[str]:
-    """The files of ``--topic-config``."""
-    return [_file_of(argument) for argument in options.topic_config]
+        raise PolicyError(f"{place}: {error}") from error
 
 
 def _file_of(argument: str) -> str:

@@ -41,9 +41,10 @@ def split_lists(options: PolicyOptions) -> tuple[PolicyOptions, list[WhatIfOptio
             f"the lists make {len(combinations):,} combinations, more than {MOST_ROWS}",
             hint="give fewer values, or one list at a time",
         )
-    return plain, [_combination(plain, dict(zip(lists, texts, strict=True))) for texts in combinations]
-
-
-def _combination(plain: PolicyOptions, values: dict[str, Any]) -> WhatIfOptions:
-    named = tuple((config_name(name), text) for name, text in values.items())
-    return WhatIfOptions(named, replace(plain, **values), bool(values.keys() & _ROLLED_BY))
+    rerolls = bool(lists.keys() & _ROLLED_BY)
+    rows = []
+    for texts in combinations:
+        values: dict[str, Any] = dict(zip(lists, texts, strict=True))
+        named = tuple((config_name(name), text) for name, text in values.items())
+        rows.append(WhatIfOptions(named, replace(plain, **values), rerolls))
+    return plain, rows

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kcompact.report.inert import terminal
+from kcompact.printable import terminal
 from kcompact.report.table import Table
 
 if TYPE_CHECKING:

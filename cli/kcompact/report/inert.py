@@ -7,27 +7,12 @@ Keys, topics and field names are chosen by whoever produced the records. Each fu
 import json
 import re
 
-from rich.text import Text
-
-from kcompact.printable import printable_key, terminal, terminal_lines
-
-__all__ = [
-    "csv_cell",
-    "github_message",
-    "github_property",
-    "json_text",
-    "markdown",
-    "markdown_code",
-    "printable_key",
-    "rich_text",
-    "terminal",
-    "terminal_lines",
-    "xml",
-]
+from kcompact.printable import terminal
 
 _MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|<>~&-])")
 # Not only ASCII: spreadsheets of East Asian locales take the fullwidth forms for formulas too.
 _FORMULA_START = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_XML_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"})
 _HASH_COMMAND = re.compile(r"#(?=#\w*\[)")  # in a log of GitHub, Azure or TeamCity
 
 
@@ -39,11 +24,6 @@ def json_text(text: str) -> str:
     if not text.replace("\n", "").isprintable():
         text = "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
     return _HASH_COMMAND.sub(r"\\u0023", text)
-
-
-def rich_text(text: str) -> Text:
-    """As ``terminal``, for rich: markup and emoji names in it are plain text, in tables too."""
-    return Text(terminal(text))
 
 
 def markdown(text: str) -> str:
@@ -64,10 +44,7 @@ def markdown_code(text: str) -> str:
 
 def xml(text: str) -> str:
     """Text for an XML element or attribute (XML 1.0 knows no control characters, not even escaped)."""
-    plain = terminal(text)
-    for char, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&apos;")):
-        plain = plain.replace(char, entity)
-    return plain
+    return terminal(text).translate(_XML_ENTITIES)
 
 
 def csv_cell(text: str) -> str:
@@ -76,15 +53,13 @@ def csv_cell(text: str) -> str:
     A leading apostrophe is always ours (it stands before an apostrophe, too). Where commas are decimal
     points, spreadsheets split at semicolons, quotes or not: so these are spelled out.
     """
-    plain = terminal(text)
-    plain = plain.replace(";", r"\x3b")
+    plain = terminal(text).replace(";", r"\x3b")
     return f"'{plain}" if plain.startswith((*_FORMULA_START, "'")) else plain
 
 
 def github_message(text: str) -> str:
-    """The message part of a GitHub workflow command."""
-    plain = terminal(text)
-    return plain.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    """The message part of a GitHub workflow command; ``terminal`` leaves no line ends in it."""
+    return terminal(text).replace("%", "%25")
 
 
 def github_property(text: str) -> str:

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from kcompact.report.inert import terminal
+from kcompact.printable import terminal
 from kcompact.report.table import Table
 
 _GAP = 2  # blanks between columns
@@ -48,7 +48,8 @@ def table_lines(table: Table, width: int | None) -> Iterator[Text]:
 
 def _blocks(table: Table, cells: Rows, width: int | None) -> Iterator[list[int]]:
     """The columns of each table that fits side by side: one, as a rule."""
-    least = [_least(table, cells, at) for at in range(len(table.headers))]
+    widths = [_width(cells, at) for at in range(len(table.headers))]
+    least = [min(width, _LEAST_WIDTH) if table.is_text(at) else width for at, width in enumerate(widths)]
     block = [0]
     for at in range(1, len(least)):
         needed_width = sum(least[column] + _GAP for column in block) + least[at]
@@ -57,11 +58,6 @@ def _blocks(table: Table, cells: Rows, width: int | None) -> Iterator[list[int]]
             block = [0]
         block.append(at)
     yield block
-
-
-def _least(table: Table, cells: Rows, at: int) -> int:
-    natural = _width(cells, at)
-    return min(natural, _LEAST_WIDTH) if table.is_text(at) else natural
 
 
 def _width(cells: Rows, at: int) -> int:

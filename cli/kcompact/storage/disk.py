@@ -50,36 +50,22 @@ def write_error(place: str | Path, error: OSError) -> OutputError:
     return OutputError(f"{place} cannot be written: {error.strerror}", hint="write elsewhere with -o")
 
 
-class _File(io.RawIOBase):
-    """A new file; its buffer is on top. Errors know its path."""
+class _File(io.FileIO):
+    """A new file, opened, written and closed through ``system``; its buffer is on top."""
 
     def __init__(self, path: Path, mode: int) -> None:
-        super().__init__()
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        super().__init__(system.open(path, flags, mode), "wb", closefd=False)
         self.name = str(path)
-        self._descriptor = system.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
 
-    def writable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def fileno(self) -> int:
-        return self._descriptor
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        return os.lseek(self._descriptor, offset, whence)
-
-    def tell(self) -> int:
-        return os.lseek(self._descriptor, 0, os.SEEK_CUR)
-
-    def write(self, data: Any) -> int:
-        return system.write(self._descriptor, data)
+    def write(self, data: Any, /) -> int:
+        return system.write(self.fileno(), data)
 
     def close(self) -> None:
         if not self.closed:
+            descriptor = self.fileno()
             super().close()
-            system.close(self._descriptor)
+            system.close(descriptor)
 
 
 def create(path: Path, mode: int = 0o666) -> BinaryIO:

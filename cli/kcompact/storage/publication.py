@@ -27,10 +27,6 @@ _CLAIM = "claim"
 _WORK = "work"
 
 
-def _no_check() -> None:
-    """Nothing more to look at."""
-
-
 class Publication:
     """The files of one run. ``scratches``, by folder, are beside the targets; the first has the journal."""
 
@@ -71,7 +67,9 @@ class Publication:
 
 
 @contextmanager
-def open_publication(targets: Sequence[Path], check: Callable[[], None] = _no_check) -> Iterator[Publication]:
+def open_publication(
+    targets: Sequence[Path], check: Callable[[], None] = lambda: None
+) -> Iterator[Publication]:
     """Claim ``targets`` and prepare in private folders beside them; the run's work is beside the first.
 
     ``check`` raises OutputError where a target may not be replaced; it is asked now and before the renames.

@@ -60,13 +60,9 @@ def _status_of(path: Path) -> os.stat_result | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise OutputError(_words(path, error), hint="choose another place for it") from error
-
-
-def _words(path: Path, error: OSError) -> str:
-    if error.errno == errno.ENAMETOOLONG:
-        return too_long(str(path))
-    return f"{path} cannot be written: {error.strerror}"
+        is_long = error.errno == errno.ENAMETOOLONG
+        text = too_long(str(path)) if is_long else f"{path} cannot be written: {error.strerror}"
+        raise OutputError(text, hint="choose another place for it") from error
 
 
 def _check_kind(path: Path, *, is_folder: bool, to_folder: bool, option: str) -> None:

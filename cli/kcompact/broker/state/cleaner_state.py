@@ -4,10 +4,8 @@ They are ``cleaner-offset-checkpoint``, ``delete-horizons``, and ``output.json``
 dump that both belong to: files of a folder (``state_folder.py``), or one object (``stored_state.py``).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Protocol
 
 from kcompact.broker.checkpoint import CHECKPOINT_NAME, format_checkpoint, parse_checkpoint
 from kcompact.broker.delete_horizons import (
@@ -28,7 +26,6 @@ from kcompact.broker.state.state_output import (
     parse_output,
 )
 from kcompact.errors import InputError
-from kcompact.storage.publication import Publication
 
 STATE_NAMES = (HORIZONS_NAME, CHECKPOINT_NAME, OUTPUT_NAME)
 """``output.json`` comes last and vouches for the others."""
@@ -53,29 +50,6 @@ class CleanerState:
             last_offsets={**self.last_offsets, **later.last_offsets},
             records={**self.records, **later.records},
         )
-
-
-class StatePlace(Protocol):
-    """A state in use by this run, wherever it is stored."""
-
-    place: str
-    """As the user names it."""
-
-    states: tuple[CleanerState, ...]
-    """Its content when the run began: none, a state, or two, the later one of a run that died while it
-    published its dump. The dump decides which of them counts (``state_of_dump.py``)."""
-
-    files: Sequence[Path]
-    """Files of this machine that a publication replaces; none of a state on a store."""
-
-    def prepare(self, before: CleanerState, after: CleanerState, publication: Publication) -> None:
-        """Right before the dump is published: what counts until then, and from then on.
-
-        Raises OutputError.
-        """
-
-    def finish(self) -> None:
-        """When the dump is published. Raises OutputError."""
 
 
 def texts_of(state: CleanerState) -> dict[str, str]:

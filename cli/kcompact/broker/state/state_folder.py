@@ -16,7 +16,12 @@ LOCK_NAME = "lock"
 
 
 class StateFolder:
-    """A ``StatePlace`` on a disk."""
+    """A state on a disk, read when the run began.
+
+    ``place`` is as the user names it, ``files`` are those that a publication replaces. ``states`` is the
+    content: one state, or, on a store, none, or two: the later one of a run that died while it published its
+    dump. The dump decides which of them counts (``state_of_dump.py``).
+    """
 
     def __init__(self, path: Path) -> None:
         settle(path)
@@ -30,7 +35,10 @@ class StateFolder:
         self.states: tuple[CleanerState, ...] = (state_of(texts, self.place),)
 
     def prepare(self, before: CleanerState, after: CleanerState, publication: Publication) -> None:
-        """Write what ``publication`` will put in place together with the dump."""
+        """Right before the dump is published: write what counts from then on, to be published with the dump.
+
+        Raises OutputError. ``before`` counts until then.
+        """
         del before
         texts = texts_of(after)
         for path in self.files:
@@ -38,7 +46,7 @@ class StateFolder:
                 disk.write(publication.prepare(path), texts[path.name].encode())
 
     def finish(self) -> None:
-        """The publication has done it."""
+        """Right after the dump is published: nothing is left to do."""
 
 
 @contextmanager

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from kcompact.broker.log_names import LogName
-from kcompact.broker.state.cleaner_state import CleanerState, StatePlace
+from kcompact.broker.log_names import LogName, few
+from kcompact.broker.state.cleaner_state import CleanerState
 from kcompact.broker.state.state_output import OUTPUT_NAME, START_ANEW, OutputFile
 from kcompact.errors import InputError
 
@@ -29,8 +29,8 @@ class StateOfDump:
         state = self.state
         if state.checkpoint and not state.checkpoint.keys() & last_offsets.keys():
             raise InputError(
-                f"{self.place}: this state is about {_names(state.checkpoint)},"
-                f" the dump about {_names(last_offsets)}",
+                f"{self.place}: this state is about {few(state.checkpoint)},"
+                f" the dump about {few(last_offsets)}",
                 hint="give the state folder of this topic, or a new one",
             )
         for log, last_offset in sorted(last_offsets.items()):
@@ -63,14 +63,19 @@ class StateOfDump:
         return [f"{self.place}: a checkpoint without {OUTPUT_NAME}; taken as it stands, as from a broker"]
 
 
-def state_beside(opened: StatePlace, paths: Sequence[str], outputs: Mapping[str, OutputFile]) -> StateOfDump:
-    """The state beside a dump of these files. ``outputs``: those as large as one that a state belongs to."""
-    state = state_that_counts(opened.states, outputs)
+def state_beside(
+    place: str, states: Sequence[CleanerState], paths: Sequence[str], outputs: Mapping[str, OutputFile]
+) -> StateOfDump:
+    """A stored state beside a dump of these files.
+
+    ``outputs``: those of the files that are as large as one that a state belongs to.
+    """
+    state = state_that_counts(states, outputs)
     state_digests = {file.sha256 for file in state.files or ()}
     digests = {file.sha256 for file in outputs.values()}
     missing = next((file for file in state.files or () if file.sha256 not in digests), None)
     return StateOfDump(
-        opened.place,
+        place,
         state,
         frozenset(path for path, file in outputs.items() if file.sha256 in state_digests),
         missing,
@@ -92,8 +97,3 @@ def state_that_counts(states: Sequence[CleanerState], outputs: Mapping[str, Outp
         key=lambda state: len(state.files or ()),
         default=next(iter(states), CleanerState()),
     )
-
-
-def _names(logs: Mapping[LogName, object]) -> str:
-    shown = [str(log) for log in sorted(logs)[:3]]
-    return ", ".join(shown) + (", ..." if len(logs) > len(shown) else "")

@@ -4,12 +4,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kcompact.broker.state.cleaner_state import CleanerState, StatePlace
+from kcompact.broker.state.cleaner_state import CleanerState
 from kcompact.broker.state.state_folder import StateFolder, open_state_folder
-from kcompact.broker.state.stored_state import open_stored_state
+from kcompact.broker.state.stored_state import StoredState, open_stored_state
 from kcompact.errors import InputError
 from kcompact.storage.disk import may_be_written
 from kcompact.storage.object_stores import is_address
+
+StatePlace = StateFolder | StoredState
+"""A state in use by this run."""
 
 
 @contextmanager

@@ -10,7 +10,7 @@ through: a run that another has overtaken leaves dump and state as they were.
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ _SCHEMA_VERSION = 1
 
 
 class StoredState:
-    """A ``StatePlace`` on a store."""
+    """A state on a store, read when the run began; as a ``StateFolder`` is."""
 
     files: Sequence[Path] = ()
 
@@ -40,7 +40,7 @@ class StoredState:
         self._run = os.urandom(8).hex()
 
     def prepare(self, before: CleanerState, after: CleanerState, publication: Publication) -> None:
-        """Write both. Raises OutputError, too, where another run has written since this one began."""
+        """Write both states. Raises OutputError, also where another run has written since this one began."""
         del publication
         self._after = after
         try:
@@ -102,8 +102,5 @@ def _text(value: Any) -> str:
 def open_stored_state(prefix: str, *, writes: bool) -> Iterator[StoredState]:
     """The state below a prefix, locked for this run if it ``writes``. Raises InputError, OutputError."""
     objects = ConditionalObjects(prefix)
-    if not writes:
-        yield StoredState(objects)
-        return
-    with leased(objects):
+    with leased(objects) if writes else nullcontext():
         yield StoredState(objects)

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
-from kcompact.broker.state.cleaner_state import CleanerState, StatePlace
+from kcompact.broker.state.cleaner_state import CleanerState
 from kcompact.broker.state.state_of_dump import StateOfDump, state_beside
 from kcompact.broker.state.state_output import OutputFile
+from kcompact.broker.state.state_places import StatePlace
 from kcompact.commands.incoming.opening import Workplaces
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.at_hand import sha256_of, stored_output_file
@@ -25,7 +26,7 @@ class StateInUse:
     places: Workplaces
 
     def prepare(self, later: CleanerState, parts: Sequence[str], publication: Publication) -> None:
-        """As ``StatePlace.prepare``; to the later state's files come parts on a store, by address.
+        """As ``StateFolder.prepare``; to the later state's files come parts on a store, by address.
 
         Tasks wrote them: each is read once more, for its digest, where it was written. Raises KcompactError.
         """
@@ -41,7 +42,8 @@ def state_in_use(opened: StatePlace | None, dump: Dump, places: Workplaces) -> S
     if opened is None:
         return None
     paths = [file.path for file in dump.files]
-    beside = state_beside(opened, paths, outputs_among(dump.files, opened.states, places))
+    outputs = outputs_among(dump.files, opened.states, places)
+    beside = state_beside(opened.place, opened.states, paths, outputs)
     return StateInUse(opened, beside, places)
 
 

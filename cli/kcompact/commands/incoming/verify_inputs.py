@@ -16,7 +16,7 @@ from kcompact.dumps.files.at_hand import sha256_of
 from kcompact.dumps.files.stored import is_without_parts
 from kcompact.dumps.options import ReadOptions
 from kcompact.errors import InputError, NoRecordsError
-from kcompact.options.log_options import LogOptions, state_place
+from kcompact.options.log_options import LogOptions
 from kcompact.storage.object_stores import is_address
 
 _BASE64 = b"base64:"
@@ -60,7 +60,7 @@ class KnownStates:
 
 def read_known_states(options: LogOptions) -> KnownStates | None:
     """The state, read only. Raises InputError."""
-    place = state_place(options)
+    place = options.state_place
     return None if place is None else KnownStates(place, read_states(place))
 
 

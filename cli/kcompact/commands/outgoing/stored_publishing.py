@@ -58,7 +58,10 @@ class StoredPublication:
             )
         sizes = {entry.address: entry.size for entry in listing}
         names = list(parts)
-        rows = [{"name": name, "bytes": _size(sizes, prefix + name)} for name in names]
+        for name in names:
+            if prefix + name not in sizes:
+                raise OutputError(f"{prefix + name}: this part was written, and is not there any more")
+        rows = [{"name": name, "bytes": sizes[prefix + name]} for name in names]
         manifest = {"schema_version": _SCHEMA_VERSION, "run": self._output.run, "parts": rows}
         write(prefix + MANIFEST, orjson.dumps(manifest, option=orjson.OPT_INDENT_2))
         new_addresses = {prefix + name for name in (MANIFEST, *names)}
@@ -180,9 +183,3 @@ def _check_replaceable(output: StoredOutput, *, overwrite: bool) -> list[StoredO
             hint="add --overwrite to replace it, or choose another prefix with -o",
         )
     return old + [entry for entry in reports if UNFINISHED in entry.address]
-
-
-def _size(sizes: dict[str, int], address: str) -> int:
-    if address not in sizes:
-        raise OutputError(f"{address}: this part was written, and is not there any more")
-    return sizes[address]

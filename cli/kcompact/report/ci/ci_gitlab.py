@@ -3,8 +3,8 @@
 import hashlib
 from typing import Any
 
+from kcompact.printable import terminal
 from kcompact.report.ci.ci import CiFinding, CiLevel, CiReport
-from kcompact.report.inert import terminal
 from kcompact.report.json_document import json_document
 
 _SEVERITIES = {CiLevel.ERROR: "major", CiLevel.WARNING: "minor", CiLevel.NOTICE: "info"}

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from kcompact.printable import terminal
 from kcompact.report.ci.ci import CiCase, CiReport
-from kcompact.report.inert import terminal, xml
+from kcompact.report.inert import xml
 
 
 def render_junit(report: CiReport) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
+from kcompact.printable import terminal
 from kcompact.report.compact.compaction_report import CompactionReport
-from kcompact.report.inert import terminal
 from kcompact.rules.capacity import DEFAULT_MAP_SLOTS
 
 _BYTES_PER_MB = 1 << 20

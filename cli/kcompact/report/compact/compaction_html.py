@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
-from kcompact.compact.totals import REASONS, LogOutcome
+from kcompact.compact.totals import LogOutcome
+from kcompact.printable import printable_key
 from kcompact.report.compact.compaction_report import CompactionReport
 from kcompact.report.compact.compaction_tables import (
     details_table,
@@ -18,9 +19,8 @@ from kcompact.report.compact.compaction_tables import (
     total_of,
 )
 from kcompact.report.html_page import render, shown
-from kcompact.report.inert import printable_key
 from kcompact.report.pictures import Axis, Bar, GapColumns, bar, offset_axis
-from kcompact.report.table import Foreign, Table, texts
+from kcompact.report.table import Foreign, Table, cells, texts
 from kcompact.report.text_table import shortened
 
 PAGE = "compaction.html"
@@ -36,7 +36,6 @@ _WHERE_ALL = "report.json has all"
 def render_html(report: CompactionReport, folder: Path | None = None) -> str:
     """The report; ``folder`` holds gaps.csv and removed-keys.csv, where they were written."""
     logs = sorted(report.logs, key=lambda log: log.kept_bytes - log.record_bytes)[:MOST_PICTURED_LOGS]
-    reasons = [reason for reason in REASONS if any(log.removed[reason] for log in report.logs)]
     gaps = _gaps(folder, report.logs)
     return render(
         PAGE,
@@ -45,7 +44,7 @@ def render_html(report: CompactionReport, folder: Path | None = None) -> str:
         total=total_of(report.logs),
         hidden_logs=len(report.logs) - len(logs),
         bytes_bars=_bytes_bars(logs),
-        reasons_bar=_reasons_bar(report, reasons),
+        reasons_bar=_reasons_bar(report),
         axes=[]
         if gaps is None
         else [_axis(log, gaps[log.log_id]) for log in logs[:MOST_AXES] if log.records],
@@ -62,33 +61,24 @@ def _name(log: LogOutcome) -> str:
 
 def _bytes_bars(logs: Sequence[LogOutcome]) -> list[Bar]:
     largest = max((log.record_bytes for log in logs), default=0)
-    return [
-        bar(
-            _name(log),
-            [
-                ("kept", "bytes kept", log.kept_bytes),
-                ("removed", "bytes saved", log.record_bytes - log.kept_bytes),
-            ],
-            largest,
-            f"{log.record_bytes:,} → {log.kept_bytes:,}, saved {saved_bytes(log)}",
-        )
-        for log in logs
-    ]
+    bars = []
+    for log in logs:
+        saved = log.record_bytes - log.kept_bytes
+        amounts = [("kept", "bytes kept", log.kept_bytes), ("removed", "bytes saved", saved)]
+        note = f"{log.record_bytes:,} → {log.kept_bytes:,}, saved {saved_bytes(log)}"
+        bars.append(bar(_name(log), amounts, largest, note))
+    return bars
 
 
-def _reasons_bar(report: CompactionReport, reasons: Sequence[str]) -> list[Bar]:
+def _reasons_bar(report: CompactionReport) -> list[Bar]:
     total = total_of(report.logs)
-    amounts = [("kept", total.kept), *((reason, total.removed[reason]) for reason in reasons)]
-    largest = max((amount for _, amount in amounts), default=0)
-    return [
-        bar(
-            kind.replace("_", " "),
-            [(kind, "records", amount)],
-            largest,
-            f"{amount:,} ({100 * amount / max(total.records, 1):.1f} %)",
-        )
-        for kind, amount in amounts
-    ]
+    removed = {reason: count for reason, count in total.removed.items() if count}
+    amounts = {"kept": total.kept, **removed}
+    bars = []
+    for kind, amount in amounts.items():
+        note = f"{amount:,} ({100 * amount / max(total.records, 1):.1f} %)"
+        bars.append(bar(kind.replace("_", " "), [(kind, "records", amount)], max(amounts.values()), note))
+    return bars
 
 
 def _axis(log: LogOutcome, gaps: GapColumns) -> Axis:
@@ -101,20 +91,19 @@ def _axis(log: LogOutcome, gaps: GapColumns) -> Axis:
 
 
 def _tombstone_bars(logs: Sequence[LogOutcome]) -> list[Bar]:
-    tombstone_logs = [log for log in logs if log.tombstones]
-    largest = max((log.tombstones for log in tombstone_logs), default=0)
-    return [_tombstone_bar(log, largest) for log in tombstone_logs]
-
-
-def _tombstone_bar(log: LogOutcome, largest: int) -> Bar:
-    expired = log.removed["expired_tombstone"]
-    superseded = log.tombstones - log.tombstones_kept - expired
-    amounts = [
-        ("kept", "kept: the latest of their keys, horizon not reached", log.tombstones_kept),
-        ("expired_tombstone", "removed: their horizon had passed, or --drop-tombstones", expired),
-        ("superseded", "removed with older records: a newer record of their key stands", max(superseded, 0)),
-    ]
-    return bar(_name(log), amounts, largest, f"{log.tombstones:,}, of which {log.tombstones_kept:,} stay")
+    largest = max((log.tombstones for log in logs), default=0)
+    bars = []
+    for log in logs:
+        expired = log.removed["expired_tombstone"]
+        superseded = max(log.tombstones - log.tombstones_kept - expired, 0)
+        amounts = [
+            ("kept", "kept: the latest of their keys, horizon not reached", log.tombstones_kept),
+            ("expired_tombstone", "removed: their horizon had passed, or --drop-tombstones", expired),
+            ("superseded", "removed with older records: a newer record of their key stands", superseded),
+        ]
+        note = f"{log.tombstones:,}, of which {log.tombstones_kept:,} stay"
+        bars += [bar(_name(log), amounts, largest, note)] if log.tombstones else []
+    return bars
 
 
 def _top_keys(folder: Path | None) -> Table | None:
@@ -128,20 +117,16 @@ def _top_keys(folder: Path | None) -> Table | None:
     most = np.flatnonzero(removed >= least)
     most = most[np.argsort(-removed[most], kind="stable")][:MOST_TOP_KEYS]
     rows = [
-        (
+        cells(
             Foreign(shortened(row["key"], _LONGEST_KEY)),
             Foreign(f"{row['topic']}-{row['partition']}"),
-            f"{row['records_removed']:,}",
+            row["records_removed"],
             row["reason"].replace("_", " ") or "superseded",
         )
         for row in table.take(pa.array(most)).to_pylist()
     ]
-    return Table(
-        "Keys that lost most records",
-        ("key", "log", "removed", "reason"),
-        rows,
-        texts("key", "log", "reason"),
-    )
+    headers = ("key", "log", "removed", "reason")
+    return Table("Keys that lost most records", headers, rows, texts("key", "log", "reason"))
 
 
 def _gaps(folder: Path | None, logs: Sequence[LogOutcome]) -> dict[int, GapColumns] | None:

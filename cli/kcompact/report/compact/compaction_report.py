@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from kcompact.compact.totals import LogOutcome
-from kcompact.report.inert import printable_key
+from kcompact.printable import printable_key
 from kcompact.report.json_document import json_document
 
 SCHEMA_VERSION = 1

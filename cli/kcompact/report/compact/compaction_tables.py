@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from kcompact.compact.totals import REASONS, LogOutcome
+from kcompact.printable import printable_key, terminal
 from kcompact.report.compact.compaction_report import CompactionReport
-from kcompact.report.inert import markdown, markdown_code, printable_key, terminal
+from kcompact.report.inert import markdown, markdown_code
 from kcompact.report.markdown_table import markdown_table
 from kcompact.report.table import Cells, Foreign, Table, cells, texts
 from kcompact.report.text_table import print_tables

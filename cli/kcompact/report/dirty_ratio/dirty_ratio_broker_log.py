@@ -1,16 +1,17 @@
 """Lines that a broker's cleaner would log when it looks for work: to compare with its own log."""
 
+from kcompact.printable import terminal
 from kcompact.report.dirty_ratio.dirty_ratio_report import DirtyRatioReport, LogReport
-from kcompact.report.inert import terminal
 
 
 def render_broker_log(report: DirtyRatioReport) -> str:
     """Lines in the order of a broker: resets (R1), then the logs as they are taken (R9), then the totals."""
     lines = [_reset(log) for log in report.logs if log.dirtiness.range.checkpoint_reset]
     lines += [_taken(log) for log in report.logs if log.dirtiness.eligible]
+    eligible = sum(log.dirtiness.eligible for log in report.logs)
     delays = [log.dirtiness.ratio.compaction_delay_ms for log in report.logs]
     lines.append(
-        f"INFO [kafka-log-cleaner-thread-0]: \tCleanable partitions: {sum(_eligible(report))},"
+        f"INFO [kafka-log-cleaner-thread-0]: \tCleanable partitions: {eligible},"
         f" Delayed partitions: {sum(delay > 0 for delay in delays)}, max delay: {max(delays, default=0)}"
     )
     return "\n".join(map(_line, lines)) + "\n"
@@ -43,10 +44,6 @@ def _taken(log: LogReport) -> str:
         f"INFO Cleaner 0: Building offset map for log {log.log}{count}"
         f" in offset range [{first_dirty}, {end_offset})."
     )
-
-
-def _eligible(report: DirtyRatioReport) -> list[bool]:
-    return [log.dirtiness.eligible for log in report.logs]
 
 
 def _line(line: str) -> str:

@@ -51,21 +51,21 @@ def _ratio_bar(log: LogReport) -> Bar:
 
 
 def _tombstone_bars(logs: Sequence[LogReport]) -> list[Bar]:
-    tombstone_logs = [log for log in logs if log.perfect.tombstones]
-    largest = max((log.perfect.tombstones for log in tombstone_logs), default=0)
-    return [_tombstone_bar(log, largest) for log in tombstone_logs]
-
-
-def _tombstone_bar(log: LogReport, largest: int) -> Bar:
-    gain = log.perfect
-    until = "" if log.next_due_ms is None else f", the next from {moment(log.next_due_ms)} on"
-    until += "" if log.last_due_ms is None else f", the last from {moment(log.last_due_ms)} on"
-    amounts = [
-        ("superseded", "horizon passed: the next round removes them", gain.due_tombstones),
-        ("expired_tombstone", "horizon ahead", gain.stamped_tombstones - gain.due_tombstones),
-        ("missing", "no horizon yet: the next round sets it", gain.tombstones - gain.stamped_tombstones),
-    ]
-    return bar(str(log.log), amounts, largest, f"{gain.tombstones:,} latest tombstones{until}")
+    largest = max((log.perfect.tombstones for log in logs), default=0)
+    bars = []
+    for log in logs:
+        gain = log.perfect
+        until = "" if log.next_due_ms is None else f", the next from {moment(log.next_due_ms)} on"
+        until += "" if log.last_due_ms is None else f", the last from {moment(log.last_due_ms)} on"
+        unstamped = gain.tombstones - gain.stamped_tombstones
+        amounts = [
+            ("superseded", "horizon passed: the next round removes them", gain.due_tombstones),
+            ("expired_tombstone", "horizon ahead", gain.stamped_tombstones - gain.due_tombstones),
+            ("missing", "no horizon yet: the next round sets it", unstamped),
+        ]
+        note = f"{gain.tombstones:,} latest tombstones{until}"
+        bars += [bar(str(log.log), amounts, largest, note)] if gain.tombstones else []
+    return bars
 
 
 def _curves(logs: Sequence[LogReport]) -> tuple[list[Curve], int]:

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from kcompact.dirtiness.dirtiness import Dirtiness, Gain
-from kcompact.report.dirty_ratio.dirty_ratio_report import DirtyRatioReport, LogReport, WhatIf
+from kcompact.report.dirty_ratio.dirty_ratio_report import DirtyRatioReport, LogReport
 from kcompact.report.json_document import json_document
 
 SCHEMA_VERSION = 1
@@ -38,7 +38,7 @@ def _log(log: LogReport) -> dict[str, Any]:
         "segments": None if log.dirtiness.segments is None else len(log.dirtiness.segments),
         **_dirtiness(log.dirtiness),
         "estimate": _dirtiness(log.estimate) if log.estimate else None,
-        "gain": _gain(log.dirtiness.gain, log.buffer_bytes),
+        "gain": _gain(log.dirtiness.gain, log.dirtiness.buffer_bytes),
         "gain_if_nothing_were_held_back": _gain(log.perfect, None),
         "tombstones": {
             "latest": tombstones.tombstones,
@@ -48,7 +48,14 @@ def _log(log: LogReport) -> dict[str, Any]:
             "last_due_ms": log.last_due_ms,
         },
         "smallest_change": asdict(log.remedy) if log.remedy else None,
-        "what_if": [_what_if(row) for row in log.what_if],
+        "what_if": [
+            {
+                "configs": dict(row.values),
+                **_dirtiness(row.dirtiness),
+                "gain": _gain(row.dirtiness.gain, row.dirtiness.buffer_bytes),
+            }
+            for row in log.what_if
+        ],
     }
 
 
@@ -75,11 +82,3 @@ def _gain(gain: Gain, buffer_bytes: int | None) -> dict[str, Any]:
         "removable_bytes": gain.removable_bytes,
     }
     return figures if buffer_bytes is None else figures | {"dedupe_buffer_bytes_for_one_round": buffer_bytes}
-
-
-def _what_if(row: WhatIf) -> dict[str, Any]:
-    return {
-        "configs": dict(row.values),
-        **_dirtiness(row.dirtiness),
-        "gain": _gain(row.dirtiness.gain, row.buffer_bytes),
-    }

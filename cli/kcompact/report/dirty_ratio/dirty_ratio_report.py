@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kcompact.broker.log_names import LogName
-from kcompact.dirtiness.dirtiness import Dirtiness, Gain, ScannedLog, Setting, assess, estimate, perfect_gain
+from kcompact.dirtiness.dirtiness import Dirtiness, Gain, ScannedLog, assess, estimate, perfect_gain
 from kcompact.dirtiness.eligibility import Remedy, smallest_change
-from kcompact.rules.capacity import buffer_bytes_for
 
 Values = tuple[tuple[str, str], ...]
 """Configs of a what-if row: (name, value as given)."""
@@ -19,7 +18,6 @@ class WhatIf:
 
     values: Values
     dirtiness: Dirtiness
-    buffer_bytes: int | None
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,6 @@ class LogReport:
     checkpoint_offset: int | None
     estimate: Dirtiness | None
     perfect: Gain
-    buffer_bytes: int | None  # that holds the dirty section's keys in one round; None: none is enough
     remedy: Remedy | None
     what_if: tuple[WhatIf, ...]
     next_due_ms: int | None  # delete horizons after now, of latest tombstones
@@ -57,16 +54,14 @@ class DirtyRatioReport:
 def report_log(log: ScannedLog, what_if: Sequence[Values]) -> LogReport:
     """Look at a scanned log under each of its settings; ``what_if`` names all but the first."""
     configured, *others = log.settings
-    dirtiness = assess(log, configured)
-    rows = [_what_if(log, values, setting) for values, setting in zip(what_if, others, strict=True)]
+    rows = [WhatIf(values, assess(log, other)) for values, other in zip(what_if, others, strict=True)]
     never_cleaned = log.context.checkpoint_offset is None
     return LogReport(
         log=log.log,
-        dirtiness=dirtiness,
+        dirtiness=assess(log, configured),
         checkpoint_offset=log.context.checkpoint_offset,
         estimate=estimate(log, configured) if never_cleaned else None,
         perfect=perfect_gain(log),
-        buffer_bytes=buffer_bytes_for(dirtiness.gain.map_entries, configured.policy),
         remedy=smallest_change(log),
         what_if=tuple(rows),
         next_due_ms=log.scan.next_due_ms if log.scan.next_due_ms >= 0 else None,
@@ -78,29 +73,19 @@ def report_log(log: ScannedLog, what_if: Sequence[Values]) -> LogReport:
 
 def remarks(log: LogReport) -> list[str]:
     """Assumptions about a log, and oddities of it."""
-    return [*_about_checkpoint(log), *_about_segments(log)]
-
-
-def _about_segments(log: LogReport) -> list[str]:
-    first_base = log.dirtiness.segments[0].base_offset if log.dirtiness.segments else log.first_offset
-    if log.first_offset >= first_base:
-        return []
-    starts = f"the dump starts at offset {log.first_offset}, the segments at {first_base}"
-    return [f"{log.log}: {starts}; is the listing of the same time?"]
-
-
-def _about_checkpoint(log: LogReport) -> list[str]:
-    bounds, cleanable = log.dirtiness.bounds, log.dirtiness.range
-    checkpoint = log.checkpoint_offset
+    texts = []
+    bounds, checkpoint = log.dirtiness.bounds, log.checkpoint_offset
     if bounds.end_raised:
-        return [
-            f"{log.log}: the checkpoint, {checkpoint}, lies behind the dump's end; taken as the log's end"
-        ]
-    if cleanable.checkpoint_reset:
+        texts.append(f"the checkpoint, {checkpoint}, lies behind the dump's end; taken as the log's end")
+    elif log.dirtiness.range.checkpoint_reset:
         log_bounds = f"log start {bounds.log_start_offset} and log end {bounds.log_end_offset}"
-        reset = f"a broker resets it to {cleanable.first_dirty_offset}"
-        return [f"{log.log}: the checkpoint, {checkpoint}, is not between {log_bounds}; {reset}"]
-    return []
+        reset = f"a broker resets it to {log.dirtiness.range.first_dirty_offset}"
+        texts.append(f"the checkpoint, {checkpoint}, is not between {log_bounds}; {reset}")
+    first_base = log.dirtiness.segments[0].base_offset if log.dirtiness.segments else log.first_offset
+    if log.first_offset < first_base:
+        starts = f"the dump starts at offset {log.first_offset}, the segments at {first_base}"
+        texts.append(f"{starts}; is the listing of the same time?")
+    return [f"{log.log}: {text}" for text in texts]
 
 
 def in_cleaner_order(logs: Sequence[LogReport]) -> list[LogReport]:
@@ -122,8 +107,3 @@ def verdict(dirtiness: Dirtiness) -> str:
         "cleanup.policy": f"cleanup.policy is {','.join(sorted(policy.cleanup_policy))}",
     }
     return f"{'yes' if dirtiness.eligible else 'no'}: {reasons[dirtiness.binding_limit]}"
-
-
-def _what_if(log: ScannedLog, values: Values, setting: Setting) -> WhatIf:
-    dirtiness = assess(log, setting)
-    return WhatIf(values, dirtiness, buffer_bytes_for(dirtiness.gain.map_entries, setting.policy))

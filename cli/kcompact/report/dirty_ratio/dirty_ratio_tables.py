@@ -74,12 +74,12 @@ def _gain(log: LogReport) -> Cells:
         gain.removable_records,
         gain.removable_bytes,
         log.perfect.removable_records - gain.removable_records,
-        *_rounds_and_map(log),
+        *_rounds_and_map(log.dirtiness),
     )
 
 
-def _rounds_and_map(under: LogReport | WhatIf) -> tuple[str | int, ...]:
-    gain, buffer_bytes = under.dirtiness.gain, under.buffer_bytes
+def _rounds_and_map(dirtiness: Dirtiness) -> tuple[str | int, ...]:
+    gain, buffer_bytes = dirtiness.gain, dirtiness.buffer_bytes
     room = "" if gain.map_limit is None else f" (room for {gain.map_limit:,})"
     return gain.rounds, f"{gain.map_entries:,}{room}", "no size" if buffer_bytes is None else buffer_bytes
 
@@ -139,5 +139,5 @@ def _what_if(log: LogReport, row: WhatIf) -> Cells:
         f"{row.dirtiness.ratio.ratio:.4f}",
         gain.removable_records,
         gain.removable_bytes,
-        *_rounds_and_map(row),
+        *_rounds_and_map(row.dirtiness),
     )

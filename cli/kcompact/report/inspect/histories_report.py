@@ -8,8 +8,9 @@ from rich.console import Console
 from rich.text import Text
 
 from kcompact.inspect.histories import SCHEMA_VERSION, KeyHistory
+from kcompact.printable import printable_key, terminal
 from kcompact.report.html_page import render, shown
-from kcompact.report.inert import markdown, printable_key, terminal
+from kcompact.report.inert import markdown
 from kcompact.report.inspect.inspection_sections import when
 from kcompact.report.json_document import json_document
 from kcompact.report.markdown_table import markdown_table

@@ -9,7 +9,7 @@ from typing import Any
 
 from kcompact.inspect.inspection import SCHEMA_VERSION, Inspection
 from kcompact.inspect.severity import Level
-from kcompact.report.inert import printable_key
+from kcompact.printable import printable_key
 from kcompact.report.json_document import json_document
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from kcompact.inspect.inspection import Bucket, Inspection, LargeRecord, LogFacts, TopicFacts, TopKey
-from kcompact.report.inert import printable_key
+from kcompact.printable import printable_key
 from kcompact.report.table import Foreign, Table, texts
 
 MOST_ROWS = 40  # of a table of logs; the JSON form has all

@@ -5,7 +5,7 @@ from rich.text import Text
 
 from kcompact.inspect.inspection import Inspection
 from kcompact.inspect.severity import Finding
-from kcompact.report.inert import terminal
+from kcompact.printable import terminal
 from kcompact.report.inspect.inspection_sections import sections
 from kcompact.report.text_table import print_tables
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
-from kcompact.report.inert import terminal
+from kcompact.printable import terminal
 from kcompact.report.verify.verify_words import Keys, answer, place, question, sentence_with_place
 from kcompact.verify.check import Severity
 from kcompact.verify.outcome import Finding, KeyEvidence, Outcome, VerifiedLog

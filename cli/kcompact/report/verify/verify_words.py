@@ -4,7 +4,7 @@ import hashlib
 from collections import Counter
 from dataclasses import dataclass
 
-from kcompact.report.inert import printable_key
+from kcompact.printable import printable_key
 from kcompact.verify.check import Severity
 from kcompact.verify.outcome import Finding, KeyEvidence, Outcome
 
