@@ -42,7 +42,7 @@ def test_short_values_are_hashed_as_the_oracle_hashes_them(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_loop_hashes_as_the_oracle_does(seed: int) -> None:
-    from kcompact.dumps.loops.content_hash_loop import hash_ranges
+    from kcompact.dumps.loops.hash_loops import hash_ranges
 
     values = some_values(seed)
     lengths = np.array([-1 if value is None else len(value) for value in values])

@@ -43,11 +43,11 @@ def hash_of_key(key: bytes) -> int:
 def test_a_task_with_loops_and_one_without_hash_alike(
     has_loop: bool, keys: list[bytes], data: st.DataObject
 ) -> None:
-    from kcompact.dumps.loops import key_hash_loop
+    from kcompact.dumps.loops import hash_loops
 
     first = data.draw(st.integers(0, len(keys) - 1))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exchange, "loaded_loop", lambda _: key_hash_loop if has_loop else None)
+        patch.setattr(exchange, "loaded_loop", lambda _: hash_loops if has_loop else None)
         hashes = key_hashes(pa.array(keys, pa.binary()).slice(first)).tolist()
     assert hashes == list(map(hash_of_key, keys[first:]))
 

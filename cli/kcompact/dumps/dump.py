@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, chdir
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -70,9 +71,10 @@ class Dump:
 
     def splits(self, split_bytes: int) -> list[Split]:
         """Byte ranges that cover all records, in the order of files and records; ids count from 0."""
-        ranges = [
-            (file.file_id, start, end) for file in self.files for start, end in _ranges(file, split_bytes)
-        ]
+        ranges: list[tuple[int, int, int]] = []
+        for file in self.files:
+            plan = file.origin.cut if file.origin else partial(LAYOUTS[file.layout].plan, file)
+            ranges += [(file.file_id, start, end) for start, end in plan(split_bytes)]
         return [Split(number, *where) for number, where in enumerate(ranges)]
 
     def check_unmoved(self) -> None:
@@ -80,10 +82,6 @@ class Dump:
         check_stamps(self._stamps)
         check_unchanged(self._stamps)
         self._stamps = {}
-
-
-def _ranges(file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
-    return file.origin.cut(split_bytes) if file.origin else LAYOUTS[file.layout].plan(file, split_bytes)
 
 
 def open_dump(

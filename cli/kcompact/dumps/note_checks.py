@@ -214,21 +214,21 @@ def _doubt(file: DumpFile, notes: SplitNotes, role: str, *, any_quote_tells: boo
         return None
     settled_by = dialect.key_settled_by if role == "key" else dialect.value_settled_by
     forms = dialect.doubtful_key if role == "key" else dialect.doubtful_value
-    counted = {
+    counts = {
         form: notes.counts.get(f"{form}_{role}", 0)
         for form in forms
         if not _is_settled(form, settled_by, notes, any_quote_tells=any_quote_tells)
     }
-    total = sum(counted.values())
+    total = sum(counts.values())
     if not total:
         return None
-    spelt = max(counted, key=lambda form: counted[form])
+    spelt = max(counts, key=lambda form: counts[form])
     other = f"the text {dialect.null_literal!r}" if spelt == "literal" else f"an empty {role}"
     form = _FORMS.get(spelt, f"the word {dialect.null_literal} as")
     meaning = "no key" if role == "key" else "a tombstone"
     is_minimal = settled_by == QUOTING and spelt == "missing" and notes.counts.get("quoted_cells")
     tool = _WHERE_QUOTED_ONLY if is_minimal else _short(dialect.tool)
-    with_form = f"{_records(total)} with {form} {role}"
+    with_form = f"{counted(total, 'record')} with {form} {role}"
     return f"{file.path}: {with_form}, which {tool} writes for {meaning} and for {other} alike"
 
 
@@ -256,7 +256,3 @@ _NEEDLESS_QUOTES = ("empty_key", "empty_value", "freely_quoted_cells")
 def _short(tool: str) -> str:
     """A tool's name without the options and remarks after it."""
     return tool.partition(" (")[0].partition(",")[0].partition(":")[0]
-
-
-def _records(count: int) -> str:
-    return f"{count:,} record" if count == 1 else f"{count:,} records"

@@ -78,8 +78,11 @@ def _opened_by_ends(
         return None
     if not head.startswith(AVRO_MAGIC):
         source.bring(place_in(spool, path), (source.stamp.size - TAIL_BYTES, source.stamp.size))
-    if head.startswith(PARQUET_MAGIC):
-        return _opened_parquet(file_id, path, options, source)
+    if head.startswith(PARQUET_MAGIC):  # by its table of contents and the first of its values
+        data = cast(BinaryIO, source)
+        recognised = replace(recognise_parquet(path, data, options), data_bytes=source.stamp.size)
+        file = _file_of(file_id, path, path, recognised, options)
+        return file, LAYOUTS["parquet"].cut(file, data, _GRAIN_BYTES) or []
     with suppress(InputError):  # what is wrong with it is reported of the whole
         file = _open_file(file_id, path, options, spool)
         ranges = LAYOUTS[file.layout].cut(file, cast(BinaryIO, source), _GRAIN_BYTES)
@@ -97,23 +100,11 @@ def _tells_all(head: bytes) -> bool:
         return holds_a_block(head)
     body = head.removeprefix(UTF8_BOM)
     line, newline, _ = body[after_noise(body) :].partition(b"\n")
-    return bool(newline) and (not line.startswith((b"[", b"{")) or _is_json_object(line))
-
-
-def _is_json_object(line: bytes) -> bool:
+    if not newline or not line.startswith((b"[", b"{")):
+        return bool(newline)
     with suppress(ValueError):
         return isinstance(ParsedJson(line).value, dict)
     return False
-
-
-def _opened_parquet(
-    file_id: int, path: str, options: ReadOptions, source: StoredReader
-) -> tuple[DumpFile, Ranges]:
-    """By its table of contents and the first of its values."""
-    data = cast(BinaryIO, source)
-    recognised = replace(recognise_parquet(path, data, options), data_bytes=source.stamp.size)
-    file = _file_of(file_id, path, path, recognised, options)
-    return file, LAYOUTS["parquet"].cut(file, data, _GRAIN_BYTES) or []
 
 
 def _is_plain(file: DumpFile) -> bool:

@@ -42,7 +42,7 @@ def key_hashes(array: pa.Array) -> np.ndarray:
     _, offsets_buffer, data_buffer = array.buffers()
     offsets = np.frombuffer(offsets_buffer, np.int32)[array.offset : array.offset + len(array) + 1]
     data = np.frombuffer(data_buffer or b"", np.uint8)[: int(offsets[-1])]
-    loop = loaded_loop("key_hash_loop")
+    loop = loaded_loop("hash_loops")
     if loop is None:
         # Eight bytes more, so that a word may be read from anywhere.
         padded = np.concatenate([data, np.zeros(_WORD, np.uint8)])
@@ -55,7 +55,7 @@ def key_hashes(array: pa.Array) -> np.ndarray:
 def _hashes(data: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """64 bits per key, word by word; only the long keys take part in the later rounds.
 
-    ``dumps/loops/key_hash_loop.py`` does the same: tasks with loops and without them send to one receiver.
+    ``dumps/loops/hash_loops.py`` does the same: tasks with loops and without them send to one receiver.
     """
     words: np.ndarray = np.ndarray((len(data) - _WORD + 1,), "<u8", data, strides=(1,))
     hashes = (lengths.astype(np.uint64) + np.uint64(1)) * _FACTOR

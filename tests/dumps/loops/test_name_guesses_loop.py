@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kcompact.dumps.dialects.dialect_table import BY_NAME
-from kcompact.dumps.loops.json.name_guesses import MOST_GUESSED
+from kcompact.dumps.loops.json.json_members import MOST_GUESSED
 from kcompact.dumps.loops.readiness import load_loops
 from kcompact.dumps.records.framed import TextShape
 from kcompact.dumps.records.layout import DumpFile

@@ -1,7 +1,6 @@
 """Survivors of an Avro container as the bytes they are, in blocks of the input's making."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from mmap import mmap
 from typing import BinaryIO
@@ -49,9 +48,8 @@ def copy_records(chosen: Chosen, data: mmap, out: BinaryIO) -> int:
 
 
 def _copy_ascending(chosen: Chosen, data: mmap, header: Header, target: Header, out: BinaryIO) -> int:
-    runs = _Runs.of(chosen)
     written = 0
-    for offset, records, ranges in runs.by_block():
+    for offset, records, ranges in _runs_by_block(chosen):
         block = block_at(data, chosen.split.start + offset)
         if records == block.count and header.codec == target.codec:
             written += out.write(data[block.position : block.end] + target.sync)  # all of it: as it is packed
@@ -62,39 +60,22 @@ def _copy_ascending(chosen: Chosen, data: mmap, header: Header, target: Header, 
     return written
 
 
-@dataclass(frozen=True)
-class _Runs:
-    """Chosen records that touch, as one range each. All arrays have an entry per run."""
+def _runs_by_block(chosen: Chosen) -> Iterator[tuple[int, int, Iterator[tuple[int, int]]]]:
+    """Of each block: its offset in the split, how many records are chosen, and ranges of the unpacked block.
 
-    offsets: np.ndarray  # of its block, from the start of the split
-    firsts: np.ndarray  # the number of its first record among the chosen ones
-    starts: np.ndarray  # in the unpacked block
-    ends: np.ndarray
-    records: int  # of all runs
-
-    @classmethod
-    def of(cls, chosen: Chosen) -> "_Runs":
-        """The runs of records that ascend."""
-        positions, behind = chosen.positions, chosen.positions + chosen.record_bytes
-        # Blocks are told apart by higher bits: no run reaches into the next one.
-        firsts = np.flatnonzero(np.append(True, positions[1:] != behind[:-1]))
-        lasts = np.append(firsts[1:], len(positions)) - 1
-        return cls(
-            positions[firsts] >> BLOCK_SHIFT,
-            firsts,
-            positions[firsts] & _IN_BLOCK,
-            behind[lasts] & _IN_BLOCK,
-            len(positions),
-        )
-
-    def by_block(self) -> Iterator[tuple[int, int, Iterator[tuple[int, int]]]]:
-        """Of each block: its offset, how many records are chosen, and their ranges."""
-        opens = np.flatnonzero(np.diff(self.offsets, prepend=-1))
-        counts = np.diff(np.append(self.firsts[opens], self.records)).tolist()
-        starts, ends = self.starts.tolist(), self.ends.tolist()
-        bounds = pairwise([*opens.tolist(), len(starts)])
-        for offset, count, (first, last) in zip(self.offsets[opens].tolist(), counts, bounds, strict=True):
-            yield offset, count, zip(starts[first:last], ends[first:last], strict=True)
+    Records that touch are one range.
+    """
+    positions, behind = chosen.positions, chosen.positions + chosen.record_bytes
+    # Blocks are told apart by higher bits: no run reaches into the next one.
+    firsts = np.flatnonzero(np.append(True, positions[1:] != behind[:-1]))
+    lasts = np.append(firsts[1:], len(positions)) - 1
+    offsets = positions[firsts] >> BLOCK_SHIFT
+    starts, ends = (positions[firsts] & _IN_BLOCK).tolist(), (behind[lasts] & _IN_BLOCK).tolist()
+    opens = np.flatnonzero(np.diff(offsets, prepend=-1))
+    counts = np.diff(np.append(firsts[opens], len(positions))).tolist()
+    bounds = pairwise([*opens.tolist(), len(starts)])
+    for offset, count, (first, last) in zip(offsets[opens].tolist(), counts, bounds, strict=True):
+        yield offset, count, zip(starts[first:last], ends[first:last], strict=True)
 
 
 def _copy_in_order(chosen: Chosen, blocks: Unpacked, target: Header, out: BinaryIO) -> int:

@@ -200,15 +200,12 @@ class _ExactReader:
                 return
             base = block.position - self._part.split.start << BLOCK_SHIFT
             for datum in read_block(self._datums, unpacked, block, start, stop):
-                yield base | start.at + datum.position, datum.record_bytes, self._record(block, datum)
-
-    def _record(self, block: Block, datum: Datum) -> Record:
-        try:
-            record = self._reader(datum, self._ordinal)
-        except UnreadableError as error:
-            raise bad_block(block.position, f"in this block: {error}", error.hint) from error
-        self._ordinal += 1
-        return record
+                try:
+                    record = self._reader(datum, self._ordinal)
+                except UnreadableError as error:
+                    raise bad_block(block.position, f"in this block: {error}", error.hint) from error
+                self._ordinal += 1
+                yield base | start.at + datum.position, datum.record_bytes, record
 
 
 def read_block(

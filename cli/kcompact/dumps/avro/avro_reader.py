@@ -3,7 +3,8 @@
 import io
 import itertools
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import fastavro
@@ -47,14 +48,11 @@ class Datum(NamedTuple):
         """The value at the path; None where a record on the way is null."""
         for length in range(len(path), -1, -1):
             if path[:length] in self.values:
-                return _inside(self.values[path[:length]], path[length:])
+                value = self.values[path[:length]]
+                for name in path[length:]:
+                    value = value.get(name) if isinstance(value, dict) else None
+                return value
         raise KeyError(path)
-
-
-def _inside(value: Any, names: Path) -> Any:
-    for name in names:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
 
 
 class RecordReader:
@@ -218,20 +216,13 @@ class AvroReader:
         return as_json(fastavro.schemaless_reader(io.BytesIO(raw), self._text_schema, None))
 
 
-class AvroHeaders:
-    """Decodes headers from the bytes that they take in a block, without a union's branch."""
-
-    def __init__(self, reader: AvroReader) -> None:
-        path = reader.paths.get("headers")
-        kind = None if path is None else branches(reader.type_at(reader.wire, path))
-        self._schema: Any = reader.wire.parsed(kind[0]) if kind is not None and len(kind) == 1 else None
-
-    def decoded(self, encoded: bytes) -> Headers:
-        """Raises DAMAGE."""
-        stream = io.BytesIO(encoded)
-        return headers_of(
-            fastavro.schemaless_reader(stream, self._schema, None, handle_unicode_errors="surrogateescape")
-        )
+def headers_decoder(reader: AvroReader) -> Callable[[bytes], Headers]:
+    """Decodes headers from the bytes that they take in a block, without a union's branch. Raises DAMAGE."""
+    path = reader.paths.get("headers")
+    kind = [] if path is None else branches(reader.type_at(reader.wire, path))
+    schema: Any = reader.wire.parsed(kind[0]) if len(kind) == 1 else None
+    read = partial(fastavro.schemaless_reader, handle_unicode_errors="surrogateescape")
+    return lambda encoded: headers_of(read(io.BytesIO(encoded), schema, None))
 
 
 def without_null(kind: Any) -> Any:

@@ -162,7 +162,10 @@ def avro_dialect(columns: Columns, schema: Any, wire: WireSchema, options: ReadO
     dialect = column_dialect(columns, base, options, key_is_column=True)
     unit = _timestamp_unit(_kinds_at(schema, dialect.timestamp))
     # Text may have been damaged on the way (U+FFFD), bytes not.
-    byte_exact = "string" not in map(_name_of, _kinds_at(schema, dialect.key))
+    key_kinds = [
+        kind.get("type") if isinstance(kind, dict) else kind for kind in _kinds_at(schema, dialect.key)
+    ]
+    byte_exact = "string" not in key_kinds
     return replace(dialect, timestamp_unit=unit or dialect.timestamp_unit, byte_exact=byte_exact)
 
 
@@ -204,10 +207,6 @@ def _timestamp_unit(kinds: list[Any]) -> str | None:
             if logical.endswith(ending):
                 return unit
     return None
-
-
-def _name_of(kind: Any) -> Any:
-    return kind.get("type") if isinstance(kind, dict) else kind
 
 
 def _as_union(kind: Any) -> list[Any]:

@@ -57,7 +57,10 @@ def with_options(dialect: Dialect, options: ReadOptions) -> Dialect:
     if options.canonical_keys:
         changes |= {"canonical_keys": True, "key_encoding": "json"}
     if options.key_fields:
-        changes["key_fields"] = _row_fields(options)
+        # In change events those of the row, whichever of its places is named.
+        changes["key_fields"] = tuple(
+            _ROW.sub("", name) if options.cdc else name for name in options.key_fields
+        )
     if options.missing_key is not None:
         if options.missing_key not in {"null", "empty"}:
             raise InputError(f"--missing-key {options.missing_key}", hint="it is either null or empty")
@@ -68,13 +71,6 @@ def with_options(dialect: Dialect, options: ReadOptions) -> Dialect:
         changes |= {**_tombstone(options.tombstone), "doubtful_value": frozenset()}
     changes = {name: value for name, value in changes.items() if getattr(dialect, name) != value}
     return replace(dialect, **changes) if changes else dialect
-
-
-def _row_fields(options: ReadOptions) -> tuple[str, ...]:
-    """The fields of ``--key-field``; in change events those of the row, whichever of its places is named."""
-    if options.cdc is None:
-        return options.key_fields
-    return tuple(_ROW.sub("", name) for name in options.key_fields)
 
 
 _ROW = re.compile(r"^(?:payload\.)?(?:(?:after|before|data|fullDocument|documentKey)\.)?")

@@ -34,13 +34,10 @@ Places = dict[str, "Places | None"]
 def fields_read(dialect: Dialect) -> list[str]:
     """The dotted paths of all fields that make up a record; "" for the record as a whole."""
     companions = [f"{role}_{name}" for role in ("key", "value") for name in _COMPANIONS]
-    roles = [role for role in (*ROLES, *companions) if role != "key" or not _is_replaced(dialect)]
+    # The record's own key may give way to a field of the value.
+    is_replaced = bool(dialect.key_fields) and dialect.cdc is None
+    roles = [role for role in (*ROLES, *companions) if role != "key" or not is_replaced]
     return [place for role in roles if (place := getattr(dialect, role)) is not None]
-
-
-def _is_replaced(dialect: Dialect) -> bool:
-    """Whether the record's own key gives way to a field of the value."""
-    return bool(dialect.key_fields) and dialect.cdc is None
 
 
 def places_of(paths: Iterable[tuple[str, ...]]) -> Places | None:

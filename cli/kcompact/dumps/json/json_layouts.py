@@ -19,16 +19,10 @@ class JsonLines(LineLayout):
     def frames(self, file: DumpFile, start: int, end: int, notes: SplitNotes) -> Iterator[Frame]:
         """Lines that hold something."""
         for line in lines_of(file.data_path, start, end):
-            if _holds_record(line.data, notes):
+            if line.data.startswith(b"%"):
+                notes.count(NOISE_LINES)
+            elif not line.data.isspace():
                 yield line
-
-
-def _holds_record(line: bytes, notes: SplitNotes) -> bool:
-    """Whether a line is neither blank nor kcat talking about itself, which notes count."""
-    if line.startswith(b"%"):
-        notes.count(NOISE_LINES)
-        return False
-    return bool(line) and not line.isspace()
 
 
 _BLANKS = b" \t\r\n"

@@ -27,6 +27,7 @@ from kcompact.dumps.records.shown import shown
 
 _COMPANIONS = ("key_error", "value_error", "key_marker", "value_marker", "key_base64", "value_base64")
 _ENVELOPE = frozenset({"type", "data", "payload", "isPayloadNull", "rawPayload", "encoding", "size"})
+_KINDS: dict[type, str] = {str: "string", bool: "boolean", list: "array", type(None): "null"}
 _JAVA_MAP = re.compile(rb"\s*\{\w+=")
 
 
@@ -91,7 +92,7 @@ class JsonReader:
         if isinstance(parsed.value, dict) or (parsed.value is None and self._dialect.is_event):
             return parsed
         raise UnreadableError(
-            f"a JSON {_kind(parsed.value)}, not a record with key and value",
+            f"a JSON {_KINDS.get(type(parsed.value), 'number')}, not a record with key and value",
             "a dump of bare values has no keys to compact on; export the keys too. Where each value holds its"
             " key, name that field with --key-field; a null after a delete may be its tombstone, which --cdc"
             " debezium reads as such",
@@ -270,8 +271,3 @@ def why_not_json(data: bytes, error: ValueError) -> tuple[str, str]:
         )
     reason = str(error).split(":")[0]
     return f"not JSON ({reason}): {shown!r}", NOT_A_RECORD_HINT
-
-
-def _kind(value: Any) -> str:
-    kinds = {str: "string", bool: "boolean", list: "array", type(None): "null"}
-    return kinds.get(type(value), "number")

@@ -90,7 +90,7 @@ def wrapper_shape(data: bytes, start: int) -> WrapperShape | None:
         whole = ParsedJson(data[start:]).value
     except ValueError:
         return None
-    records = whole.get("records") if isinstance(whole, dict) else None
+    records: Any = whole.get("records") if isinstance(whole, dict) else None
     if not _holds_records(records):
         return None
     text = data.decode("latin-1")
@@ -100,7 +100,8 @@ def wrapper_shape(data: bytes, start: int) -> WrapperShape | None:
     if isinstance(records, Repeating):
         log = min(records.twice)
         raise repeated_member(log, "the event", member_of(text, at, log)[0])
-    arrays = [_array_at(text, opening) for opening in _array_starts(text, at, records)]
+    starts = [at] if isinstance(records, list) else [member_of(text, at, name)[0] for name in records]
+    arrays = [_array_at(text, start) for start in starts]
     first, last = arrays[0][0], arrays[-1][1]
     lead = data[data.rindex(b"[", 0, first) + 1 : first] if arrays[0][0] < arrays[0][1] else b""
     return WrapperShape(
@@ -117,12 +118,6 @@ def _holds_records(records: Any) -> bool:
     if not lists or not all(isinstance(items, list) for items in lists):
         return False
     return all(isinstance(item, dict) for items in lists for item in items)
-
-
-def _array_starts(text: str, start: int, records: Any) -> list[int]:
-    if isinstance(records, list):
-        return [start]
-    return [member_of(text, start, name)[0] for name in records]
 
 
 def _array_at(text: str, start: int) -> tuple[int, int]:

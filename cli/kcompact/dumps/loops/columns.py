@@ -1,6 +1,6 @@
 """The output of loops: columns of numbers about the records that they read, and the bytes of keys."""
 
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,8 +27,7 @@ AT, ROWS, REFUSALS, KEY_BYTES, TOPICS, IS_UNFINISHED, BLOCK, DONE = range(8)
 """BLOCK is the number of the Avro block that AT is in, DONE how many of its records have rows."""
 
 
-@dataclass
-class Columns:
+class Columns(NamedTuple):
     """Filled from the first row on by each call of a loop. ``numbers`` has a row for each column.
 
     A topic is given by its number among ``topic_ends``; 0 is the file's own. Keys are one after the other in
@@ -36,20 +35,33 @@ class Columns:
     before it, its start and its end.
     """
 
-    keys: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint8))
-    numbers: np.ndarray = field(default_factory=lambda: np.zeros((NUMBERS, MOST_ROWS), np.int64))
-    key_ends: np.ndarray = field(default_factory=lambda: np.zeros(MOST_ROWS + 1, np.int32))
-    refused: np.ndarray = field(default_factory=lambda: np.zeros((MOST_REFUSED, 3), np.int64))
-    topics: np.ndarray = field(default_factory=lambda: np.zeros(_TOPIC_BYTES, np.uint8))
-    topic_ends: np.ndarray = field(default_factory=lambda: np.zeros(MOST_TOPICS + 1, np.int64))
-    state: np.ndarray = field(default_factory=lambda: np.array([0, 0, 0, 0, 1, 0, 0, 0], np.int64))
+    numbers: np.ndarray
+    keys: np.ndarray
+    key_ends: np.ndarray
+    refused: np.ndarray
+    topics: np.ndarray
+    topic_ends: np.ndarray
+    state: np.ndarray
 
-    def make_room(self, window_bytes: int) -> None:
-        """For the keys of a window of so many bytes."""
-        if len(self.keys) < window_bytes:
-            self.keys = np.zeros(window_bytes, np.uint8)
+    def with_room(self, window_bytes: int) -> "Columns":
+        """The same with room for the keys of a window of so many bytes."""
+        has_room = len(self.keys) >= window_bytes
+        return self if has_room else self._replace(keys=np.zeros(window_bytes, np.uint8))
 
     def topic(self, number: int) -> bytes:
         """The name of a topic, as it is spelt."""
         start, end = self.topic_ends[number - 1 : number + 1]
         return self.topics[start:end].tobytes()
+
+
+def new_columns() -> Columns:
+    """Columns before the first call of a loop, without room for keys."""
+    return Columns(
+        numbers=np.zeros((NUMBERS, MOST_ROWS), np.int64),
+        keys=np.zeros(0, np.uint8),
+        key_ends=np.zeros(MOST_ROWS + 1, np.int32),
+        refused=np.zeros((MOST_REFUSED, 3), np.int64),
+        topics=np.zeros(_TOPIC_BYTES, np.uint8),
+        topic_ends=np.zeros(MOST_TOPICS + 1, np.int64),
+        state=np.array([0, 0, 0, 0, 1, 0, 0, 0], np.int64),
+    )

@@ -1,11 +1,19 @@
-"""Field contents of every format: bytes as they are, whole numbers, and signs of lost bytes."""
+"""Field contents of every format: bytes as they are, whole numbers, topics, and signs of lost bytes."""
 
 import numpy as np
+from numba import types
 
-from kcompact.dumps.loops.compiling import int64, part
+from kcompact.dumps.loops import columns as c
+from kcompact.dumps.loops.columns import Columns
+from kcompact.dumps.loops.compiling import array_type, int64, part
 from kcompact.dumps.loops.words import WORD, digits_in, number_of_digits, store_word, word_at
 
 REFUSED = -1
+LARGEST_PARTITION = 2**31 - 1
+# Types of what loops are given.
+BYTES, NUMBERS = array_type(types.uint8, written=True), array_type(types.int64, written=True)
+TABLE, ENDS = array_type(types.int64, 2, written=True), array_type(types.int32, written=True)
+COLUMNS = types.NamedTuple([TABLE, BYTES, ENDS, TABLE, BYTES, NUMBERS, NUMBERS], Columns)
 _MOST_DIGITS = 18  # always an int64
 _ZERO = ord("0")
 _ZEROS, _WORD_BITS = np.uint64(0x3030303030303030), np.uint64(64)
@@ -56,3 +64,49 @@ def whole_number(data: np.ndarray, start: int, end: int) -> int:
         value = value * _POWERS[length] + number_of_digits(word)
         at += length
     return value
+
+
+@part
+def is_text(data: np.ndarray, start: int, end: int, text: np.ndarray) -> bool:
+    """Whether a range spells a text."""
+    if end - start != len(text):
+        return False
+    for place in range(len(text)):
+        if data[start + place] != text[place]:
+            return False
+    return True
+
+
+@part
+def topic_number(data: np.ndarray, start: int, end: int, row: int, out: Columns) -> int:
+    """The number of the topic that a range spells, which may be new; REFUSED where there are too many.
+
+    Nearly every record has the topic of the row before.
+    """
+    last = out.numbers[c.TOPIC, row - 1] if row > 0 else 0
+    if last > 0 and _is_topic(data, start, end, last, out):
+        return last
+    count = out.state[c.TOPICS]
+    for number in range(1, count):
+        if _is_topic(data, start, end, number, out):
+            return number
+    at = out.topic_ends[count - 1]
+    if count == c.MOST_TOPICS or end - start > len(out.topics) - at:
+        return REFUSED
+    for place in range(start, end):
+        out.topics[at] = data[place]
+        at += 1
+    out.topic_ends[count] = at
+    out.state[c.TOPICS] = count + 1
+    return count
+
+
+@part
+def _is_topic(data: np.ndarray, start: int, end: int, number: int, out: Columns) -> bool:
+    first = out.topic_ends[number - 1]
+    if out.topic_ends[number] - first != end - start:
+        return False
+    for place in range(end - start):
+        if data[start + place] != out.topics[first + place]:
+            return False
+    return True

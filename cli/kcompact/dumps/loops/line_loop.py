@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.dumps.loops import columns as c
-from kcompact.dumps.loops.columns import Columns
+from kcompact.dumps.loops.columns import Columns, new_columns
 from kcompact.dumps.loops.readiness import scanner_of
 from kcompact.dumps.loops.scanned_rows import Misfit, RecordPlaces, ScannedRows, note_logs, only_wanted
 from kcompact.dumps.loops.windows import ByteRange, LongLineError, Window, windows_of
@@ -25,7 +25,7 @@ class Scanner(Protocol):
 
     is_table: bool  # every record has every column
 
-    def start(self, window: Window, columns: Columns) -> None:
+    def start(self, window: Window) -> None:
         """Look at a new window."""
 
     def scan(self, window: Window, columns: Columns) -> None:
@@ -62,11 +62,11 @@ class LineLoop:
 
     def index(self) -> Iterator[pa.RecordBatch]:
         """Rows of ``index_schema(extra)``; stops at the first record that cannot be read."""
-        columns = Columns()
+        columns = new_columns()
         for window in self._windows():
-            columns.make_room(len(window.buffer))
+            columns = columns.with_room(len(window.buffer))
             columns.state[c.AT] = 0
-            self._scanner.start(window, columns)
+            self._scanner.start(window)
             while columns.state[c.AT] < window.end and window.next_start is None:
                 first = int(columns.state[c.AT])
                 self._scanner.scan(window, columns)

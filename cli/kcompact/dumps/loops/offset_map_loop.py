@@ -10,7 +10,7 @@ from numba import types
 
 from kcompact.dumps.loops.compiling import array_type, int64, loop, part
 from kcompact.dumps.loops.fields import copied
-from kcompact.dumps.loops.siphash import hash_of
+from kcompact.dumps.loops.hash_loops import hash_of
 from kcompact.dumps.loops.words import prefetched
 
 # The first columns of ``groups``; those of rows follow.

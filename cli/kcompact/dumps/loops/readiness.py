@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SMALLEST_DUMP_BYTES = {"json_lines": 16 << 20, "csv_lines": 10 << 20, "avro": 10 << 20}
 """Below, importing numba and loading compiled code (half a CPU second) cost more than they save."""
 WORTH_COMPILING_BYTES = 256 << 20  # for smaller dumps no run waits until loops are compiled
-_FOR_ALL = ("content_hash_loop", "key_hash_loop", "log_figures_loop", "offset_map_loop", "range_loop")
+_FOR_ALL = ("hash_loops", "log_figures_loop", "offset_map_loop", "range_loop")
 LOOPS = {
     "json_lines": ("json.json_lines_loop", "json.json_text_loop", *_FOR_ALL),
     "csv_lines": ("csv.csv_lines_loop", "csv.csv_cells", *_FOR_ALL),

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.loops import columns as c
-from kcompact.dumps.loops.content_hash_loop import hash_ranges
+from kcompact.dumps.loops.hash_loops import hash_ranges
 from kcompact.dumps.loops.scanned_rows import Misfit, ScannedRows
 from kcompact.dumps.loops.windows import Window
 from kcompact.dumps.records.content_hashes import ABSENT, hashes_as_column, secret_words

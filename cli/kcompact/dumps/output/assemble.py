@@ -144,7 +144,7 @@ def _row_groups(fragments: Iterable[Fragment], folder: Path) -> Iterator[pa.Tabl
 def around(target: Target) -> tuple[bytes, bytes, bytes]:
     """The bytes before, between and after the fragments."""
     if target.writer is not None:
-        return target.writer.begin(), b"", target.writer.end()
+        return target.writer.begin(), b"", b""
     return LAYOUTS[target.files[0].layout].around(target.files[0])
 
 
@@ -152,7 +152,8 @@ def copy_range(source: BinaryIO, start: int, length: int, out: BinaryIO) -> None
     """Append a range of a file; by the kernel where both are plain files and it can."""
     remaining = length
     source.seek(start)
-    if length > _FEW_BYTES and hasattr(os, "copy_file_range") and _is_plain(out):
+    is_plain = type(out).__name__ == "BufferedWriter" and out.seekable()
+    if length > _FEW_BYTES and hasattr(os, "copy_file_range") and is_plain:
         out.flush()
         while remaining:
             count = disk.copy_range(source, out, remaining)
@@ -164,7 +165,3 @@ def copy_range(source: BinaryIO, start: int, length: int, out: BinaryIO) -> None
     while remaining and (chunk := source.read(min(remaining, 1 << 20))):
         out.write(chunk)
         remaining -= len(chunk)
-
-
-def _is_plain(out: BinaryIO) -> bool:
-    return type(out).__name__ == "BufferedWriter" and out.seekable()

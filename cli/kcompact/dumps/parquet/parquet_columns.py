@@ -152,16 +152,15 @@ def _plain(value: Any, kind: pa.DataType) -> Any:
     if value is None:
         return None
     if pa.types.is_map(kind):
-        return {_name(key): _plain(item, kind.item_type) for key, item in value}
+        return {
+            key.decode("latin-1") if isinstance(key, bytes) else str(key): _plain(item, kind.item_type)
+            for key, item in value
+        }
     if pa.types.is_struct(kind):
         return {field.name: _plain(value[field.name], field.type) for field in kind}
     if isinstance(value, list):
         return [_plain(item, kind.value_type) for item in value]
     return str(value) if isinstance(value, Decimal) else value
-
-
-def _name(key: Any) -> str:
-    return key.decode("latin-1") if isinstance(key, bytes) else str(key)
 
 
 def without_views(schema: pa.Schema) -> pa.Schema:

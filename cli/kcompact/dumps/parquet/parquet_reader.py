@@ -38,7 +38,12 @@ class ParquetReader:
     def __init__(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> None:
         self._dialect: Dialect = file.dialect
         self._rules = FieldRules(file, notes)
-        self.needs_values = values or self._dialect.reads_values or _depends_on_values(self._dialect)
+        self.needs_values = (
+            values
+            or self._dialect.reads_values
+            or self._dialect.null_literal is not None
+            or self._dialect.empty_value == "null"
+        )
         self._headers = values
         self._keyed = ValueKeys(file, notes).keyed if self._dialect.reads_values else None
         self._ordinal = 0
@@ -125,11 +130,6 @@ class ParquetReader:
         if not data:
             return None if getattr(self._rules.dialect, f"empty_{role}") == "null" else b""
         return None if self._rules.is_literal(data, role) else data
-
-
-def _depends_on_values(dialect: Dialect) -> bool:
-    """Whether only a value's bytes tell whether it is a tombstone."""
-    return dialect.null_literal is not None or dialect.empty_value == "null"
 
 
 def _presence(batch: pa.RecordBatch, name: str | None) -> list[bytes | None]:

@@ -3,7 +3,7 @@
 Nobody who makes a dump can know the secret, so nobody can make two values with one hash. Most values are
 short, and for those many are hashed at once by SipHash-1-3 (Aumasson and Bernstein, 2012; with the 128-bit
 output of its authors' code); longer ones take BLAKE2b, one after the other. Where a dump is read by compiled
-loops, ``dumps/loops/content_hash_loop.py`` does the same.
+loops, ``dumps/loops/hash_loops.py`` does the same.
 """
 
 from collections.abc import Callable, Sequence

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, ClassVar, NamedTuple, Protocol
+from typing import BinaryIO, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -53,20 +53,15 @@ class TextShape:
     splittable: bool = True
 
 
-class Reader(Protocol):
-    """How to read records of a file, whose notes learn of them."""
-
-    def __init__(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> None:
-        """Without ``values``, a value may come out as any bytes or None."""
-
-    def __call__(self, data: bytes, ordinal: int) -> Record:
-        """A record by its content and its number in the split. Raises UnreadableError."""
+Reader = Callable[[bytes, int], Record]
+"""A record by its content and its number in the split. Raises UnreadableError."""
 
 
 class FramedLayout(Layout):
     """A Layout, but for where records are (``frames``, ``plan``) and what they say (``reader``)."""
 
-    reader: ClassVar[type[Reader]]
+    reader: ClassVar[Callable[..., Reader]]
+    """Made of a file, its notes and ``values``: without them, a value may come out as any bytes or None."""
 
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
         """One range, where records can only be recognised from the first one on."""
@@ -119,7 +114,7 @@ class FramedLayout(Layout):
                 raise
             yield self.placed(file, position, record)
 
-    def _reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> Callable[[bytes, int], Record]:
+    def _reader(self, file: DumpFile, notes: SplitNotes, *, values: bool) -> Reader:
         """The reader, with what the value adds where the dialect asks for it."""
         read = self.reader(file, notes, values=values or file.dialect.reads_values)
         if not file.dialect.reads_values:

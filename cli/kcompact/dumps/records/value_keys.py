@@ -37,7 +37,7 @@ class ValueKeys:
             record, parsed = record._replace(value=None), None
         if parsed is None or record.value is None:
             return record._replace(key=self._key_without_row(record)) if self._dialect.key_fields else record
-        event = self._event(parsed)
+        event = FORMATS[cdc](parsed) if (cdc := self._dialect.cdc) else ChangeEvent(places=(Place(parsed),))
         if self._dialect.cdc and _UNCHANGED in record.value:
             self._rules.count("unavailable_values")
         if event.is_delete:
@@ -55,11 +55,6 @@ class ValueKeys:
             raise repeated_member(min(repeated), "the value")
         return parsed
 
-    def _event(self, parsed: ParsedJson) -> ChangeEvent:
-        if self._dialect.cdc is not None:
-            return FORMATS[self._dialect.cdc](parsed)
-        return ChangeEvent(places=(Place(parsed),))
-
     def _key(self, record: Record, parsed: ParsedJson, event: ChangeEvent) -> bytes | None:
         keys = (self._key_in(place, event) for place in event.places)
         key = next((key for key in keys if key is not None), None)
@@ -72,7 +67,8 @@ class ValueKeys:
                     "name fields that every event has, before the change as well as after it; or export the"
                     " records with their keys, which tell it",
                 )
-            self._count_foreign(parsed)
+            if self._dialect.cdc is None and (name := format_of(parsed.value)):  # read as if it were none
+                self._rules.count(f"{name}_events")
             return None
         if self._has_moved(event):
             self._rules.count("moved_rows")
@@ -140,12 +136,6 @@ class ValueKeys:
                 if key is not None:
                     return key
         return record.key
-
-    def _count_foreign(self, parsed: ParsedJson) -> None:
-        """Count change events that are read as if they were none."""
-        name = format_of(parsed.value) if self._dialect.cdc is None else None
-        if name is not None:
-            self._rules.count(f"{name}_events")
 
     def _see_table(self, topic: str, event: ChangeEvent) -> None:
         """Note the tables that records of a topic are of, as far as their keys do not say it."""

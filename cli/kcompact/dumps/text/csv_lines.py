@@ -28,7 +28,8 @@ class CsvLines(LineLayout):
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
         """Cut after line ends that are outside of quotes."""
         ranges = super().plan(file, split_bytes)
-        return ranges if _is_cut_well(file, ranges) else _outside_quotes(file, ranges)
+        is_cut_well = len(ranges) <= 1 or file.shape.quoting == "none"
+        return ranges if is_cut_well else _outside_quotes(file, ranges)
 
     def cut(self, file: DumpFile, source: BinaryIO, split_bytes: int) -> list[tuple[int, int]] | None:
         """Likewise, where no line end can be quoted."""
@@ -56,10 +57,6 @@ class CsvLines(LineLayout):
                 yield Frame(position, b"".join(part.data for part in lines))
         if open_quotes:
             raise UnreadableError(_UNFINISHED, _UNFINISHED_HINT, position=position)
-
-
-def _is_cut_well(file: DumpFile, ranges: list[tuple[int, int]]) -> bool:
-    return len(ranges) <= 1 or file.shape.quoting == "none"
 
 
 def quotes_in(data: bytes, quoting: str) -> int:

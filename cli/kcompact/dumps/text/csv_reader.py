@@ -35,7 +35,9 @@ def cells_of(line: bytes, delimiter: bytes = b",", quoting: str = "rfc4180") -> 
             match = pattern.match(line, at)
             if match is None:
                 raise BadCsvError("a quoted field that does not end")
-            cells.append(_unquoted(match.group(1), quoting))
+            text = match.group(1)
+            is_rfc4180 = quoting == "rfc4180"
+            cells.append(text.replace(b'""', b'"') if is_rfc4180 else _ESCAPED.sub(rb"\1", text))
             at = match.end()
             if at < end and line[at : at + 1] != delimiter:
                 raise BadCsvError(f"text after a closing quote: {line[at : at + 20]!r}")
@@ -89,12 +91,6 @@ _QUOTED = {
 
 
 _ESCAPED = re.compile(rb"\\(.)", re.DOTALL)  # within quotes Spark doubles backslashes too
-
-
-def _unquoted(text: bytes, quoting: str) -> bytes:
-    if quoting == "backslash":
-        return _ESCAPED.sub(rb"\1", text)
-    return text.replace(b'""', b'"')
 
 
 _ERRORS = "surrogateescape"

@@ -168,7 +168,8 @@ def _record(data: bytes, rules: FieldRules) -> Record:
     if clock is None or not {"keysize", "valuesize"} <= fields.keys():
         raise UnreadableError("a record without its sizes and timestamp", "print with --print-data-log")
     if rules.is_conversion:
-        rules.see_beside(name.decode() for name, _ in _FIELD.findall(match["fields"]) if _is_beside(name))
+        names = [name.decode() for name, _ in _FIELD.findall(match["fields"])]
+        rules.see_beside(name for name in names if name.lower() not in _READ)
     offset = rules.to_offset(match["offset"].decode(), 0)
     key, remainder = _sized(remainder, b" key: ", fields["keysize"], b" payload: ")
     value, remainder = _sized(remainder, b" payload: ", fields["valuesize"], b"")
@@ -178,8 +179,8 @@ def _record(data: bytes, rules: FieldRules) -> Record:
         rules.see(role)
     if key:
         rules.check_key(key, offset)
-    names = match["headers"] or b""
-    headers = tuple((name.decode("utf-8", "surrogateescape"), None) for name in names.split(b",") if name)
+    listed = (match["headers"] or b"").split(b",")
+    headers = tuple((name.decode("utf-8", "surrogateescape"), None) for name in listed if name)
     if headers:
         rules.count("headers_without_values")
     return Record(
@@ -192,10 +193,6 @@ def _record(data: bytes, rules: FieldRules) -> Record:
         headers,
         timestamp_type(clock),
     )
-
-
-def _is_beside(name: bytes) -> bool:
-    return name.decode().lower() not in _READ
 
 
 def _sized(data: bytes, label: bytes, size_text: bytes, following: bytes) -> tuple[bytes | None, bytes]:

@@ -53,7 +53,9 @@ def target_named(output: str, files: tuple[DumpFile, ...]) -> str | None:
     """
     suffix = data_suffix(output)
     formats = [_formats_of(file) for file in files]
-    if suffix in {"", _OURS} or _are_named(files, suffix):
+    # Files side by side cannot be copied.
+    are_named = all(data_suffix(file.path) == suffix and file.layout != "side_files" for file in files)
+    if suffix in {"", _OURS} or are_named:
         return None
     target = _FORMATS.get(suffix)
     if target is None:
@@ -67,11 +69,6 @@ def target_named(output: str, files: tuple[DumpFile, ...]) -> str | None:
     if all(target in of_file for of_file in formats):
         return None
     return "jsonl" if target == "json" else target
-
-
-def _are_named(files: tuple[DumpFile, ...], suffix: str) -> bool:
-    """Whether all files have a suffix, and can be copied at all."""
-    return all(data_suffix(file.path) == suffix and file.layout != "side_files" for file in files)
 
 
 def data_suffix(path: str) -> str:

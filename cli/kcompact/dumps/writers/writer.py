@@ -31,10 +31,6 @@ class Writer(ABC):
     def encode(self, records: Iterable[Record]) -> Iterator[bytes]:
         """The records, in chunks. Raises OutputError for one that the target cannot hold."""
 
-    def end(self) -> bytes:
-        """The bytes that the file ends with."""
-        return b""
-
 
 def in_chunks(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Pieces joined until they make a chunk."""

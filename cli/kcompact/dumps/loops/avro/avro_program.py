@@ -1,7 +1,7 @@
 """A writer's schema as a flat table of steps over one record, which the Avro loop takes one by one."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,7 @@ _FIXED_BYTES = {"null": 0, "boolean": 1, "float": 4, "double": 8}
 _Step = list[int]
 
 
-@dataclass(frozen=True)
-class AvroProgram:
+class AvroProgram(NamedTuple):
     """Rows of ``steps`` are (step, argument, second argument); a record ends with END.
 
     The first argument is the size of FIXED, the number of ENUM's symbols, the part of a record that a step
@@ -149,11 +148,10 @@ class _Compiler:
             jump[1] = len(self.steps)
 
     def _keep(self, role: str, kind: Any, *, is_sure: bool) -> None:
+        self._check(role, kind, is_sure=is_sure)
         if isinstance(kind, list):
-            self._check(role, kind, is_sure=is_sure)
             self._union(kind, lambda branch: self._keep_branch(role, branch))
         else:
-            self._check(role, kind, is_sure=is_sure)
             self._keep_branch(role, kind)
 
     def _check(self, role: str, kind: Any, *, is_sure: bool) -> None:

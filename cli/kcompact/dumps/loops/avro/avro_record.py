@@ -1,4 +1,4 @@
-"""The way through one Avro record by the steps of ``avro_program``: its end, and where its parts are."""
+"""The way through one Avro record by the steps of an AvroProgram: its end, and where its parts are."""
 
 import numpy as np
 
@@ -18,14 +18,67 @@ from kcompact.dumps.loops.avro.avro_program import (
     RETURN,
     THERE,
     UNION,
+    AvroProgram,
 )
-from kcompact.dumps.loops.avro.avro_values import REFUSED, long_at
 from kcompact.dumps.loops.compiling import int64, part
+
+REFUSED = -1
+MOST_DIGITS = 20  # of a number as a key, its sign counted
+_MORE = 0x80
+_SEVEN_BITS = 0x7F
+_LAST_SHIFT = 63  # of the tenth byte, which holds a single bit
+_LARGEST = 2**63 - 1
+_MINUS, _ZERO = b"-0"
+_TEN = 10
+
+
+@part
+def long_at(data: np.ndarray, at: int, end: int) -> tuple[int, int]:
+    """Avro's long (or int) at ``at``, and where it ends; REFUSED if that is not before ``end``."""
+    shift, number = 0, int64(0)
+    while at < end:
+        byte = int64(data[at])
+        at += 1
+        if shift == _LAST_SHIFT and byte > 1:
+            return 0, REFUSED
+        number |= (byte & _SEVEN_BITS) << shift
+        if byte < _MORE:
+            return (number >> 1 & _LARGEST) ^ -(number & 1), at
+        shift += 7
+    return 0, REFUSED
+
+
+@part
+def is_ascii(data: np.ndarray, start: int, end: int) -> bool:
+    """Whether a range holds no other bytes."""
+    for at in range(start, end):
+        if data[at] >= _MORE:
+            return False
+    return True
+
+
+@part
+def written_number(number: int, out: np.ndarray, at: int) -> int:
+    """Write a number in digits; return where they end, or REFUSED for the one that has no counterpart."""
+    if number < 0:
+        if number < -_LARGEST:
+            return REFUSED
+        out[at] = _MINUS
+        at += 1
+        number = -number
+    end, remainder = at + 1, number // _TEN
+    while remainder > 0:
+        remainder //= _TEN
+        end += 1
+    for place in range(end - 1, at - 1, -1):
+        out[place] = _ZERO + number % _TEN
+        number //= _TEN
+    return end
+
 
 # Columns of ``spans``, which has a row for each part of a record: NULL, OTHER (a number, at START) or TEXT.
 KIND, START, END_OF_PART = range(3)
 SPAN_FACTS = 3
-_MORE = 0x80  # set in all bytes of a long but the last
 
 
 @part
@@ -33,15 +86,14 @@ def record_end(
     data: np.ndarray,
     at: int,
     end: int,
-    steps: np.ndarray,
-    branch_starts: np.ndarray,
+    program: AvroProgram,
     stack: np.ndarray,
     spans: np.ndarray,
 ) -> int:
     """Behind the record that starts at ``at`` of a block that ends at ``end``; ``spans`` learn its parts."""
     step, depth = 0, 0
     while True:
-        kind, first = steps[step, 0], steps[step, 1]
+        kind, first = program.steps[step, 0], program.steps[step, 1]
         if kind <= KEEP_BYTES:
             at = _field_end(data, at, end, kind, first, spans)
             step += 1
@@ -49,7 +101,7 @@ def record_end(
             _keep(at, kind, first, spans)
             step += 1
         elif kind == UNION:
-            at, step = _chosen(data, at, end, steps, branch_starts, step)
+            at, step = _chosen(data, at, end, program, step)
         elif kind < END:
             at, step, depth = _led(data, at, end, kind, first, step, stack, depth)
         else:
@@ -114,9 +166,7 @@ def _keep(at: int, kind: int, role: int, spans: np.ndarray) -> None:
 
 
 @part
-def _chosen(
-    data: np.ndarray, at: int, end: int, steps: np.ndarray, branch_starts: np.ndarray, step: int
-) -> tuple[int, int]:
+def _chosen(data: np.ndarray, at: int, end: int, program: AvroProgram, step: int) -> tuple[int, int]:
     """Behind the number of a union's branch, and the step that the branch starts with.
 
     The reference cuts a single byte off where it needs the bytes after it: longer spellings are left to it.
@@ -124,9 +174,9 @@ def _chosen(
     if at >= end or data[at] >= _MORE:
         return REFUSED, step
     number, after = long_at(data, at, end)
-    if not 0 <= number < steps[step, 1]:
+    if not 0 <= number < program.steps[step, 1]:
         return REFUSED, step
-    return after, branch_starts[steps[step, 2] + number]
+    return after, program.branch_starts[program.steps[step, 2] + number]
 
 
 @part

@@ -1,12 +1,13 @@
 """Avro blocks read by the loop: for which schemas and dialects, and what is asked of it."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from kcompact.dumps.avro.avro_container import Block
-from kcompact.dumps.avro.avro_reader import DAMAGE, AvroHeaders, AvroReader
+from kcompact.dumps.avro.avro_reader import DAMAGE, AvroReader, headers_decoder
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.avro.avro_loop import (
@@ -15,11 +16,11 @@ from kcompact.dumps.loops.avro.avro_loop import (
     RULES,
     TOPIC_NEEDED,
     WHOLE_VALUE,
+    UnpackedBlocks,
     scan_avro_blocks,
 )
 from kcompact.dumps.loops.avro.avro_program import ROLES, AvroProgram, compile_program
-from kcompact.dumps.loops.avro.avro_record import SPAN_FACTS
-from kcompact.dumps.loops.avro.avro_values import MOST_DIGITS
+from kcompact.dumps.loops.avro.avro_record import MOST_DIGITS, SPAN_FACTS
 from kcompact.dumps.loops.columns import MOST_ROWS, Columns
 from kcompact.dumps.loops.scanned_rows import Misfit, ScannedRows
 from kcompact.dumps.loops.value_columns import added_columns, contents_of, gathered
@@ -36,7 +37,11 @@ class AvroScanner:
     """Sets the loop up for a file, for ``block_loop.BlockLoop``."""
 
     def __init__(
-        self, part: SplitToIndex, program: AvroProgram, headers: AvroHeaders, extra: frozenset[str]
+        self,
+        part: SplitToIndex,
+        program: AvroProgram,
+        headers: Callable[[bytes], Headers],
+        extra: frozenset[str],
     ) -> None:
         file, self._hash_secret = part.file, part.hash_secret
         dialect: Dialect = file.dialect
@@ -48,21 +53,22 @@ class AvroScanner:
         self._rules[CONTENTS] = bool(extra)
         self._spans = np.zeros((len(ROLES), SPAN_FACTS), np.int64)
         self._stack = np.zeros((program.deepest, 2), np.int64)
-        nothing = np.zeros(0, np.int64)
         self._buffer = bytearray()  # one for all chunks: a new one each time costs more than the copy
         self._data = np.zeros(0, np.uint8)
-        self._blocks = nothing, nothing, nothing, nothing
+        self._blocks = UnpackedBlocks(*(np.zeros(0, np.int64) for _ in range(4)))
 
-    def start(self, blocks: list[Block], unpacked: list[bytes], split_start: int, columns: Columns) -> None:
-        """Look at new blocks, their records side by side."""
+    def start(
+        self, blocks: list[Block], unpacked: list[bytes], split_start: int, columns: Columns
+    ) -> Columns:
+        """Look at new blocks, their records side by side; return the columns with room for their keys."""
         sizes = np.array([len(records) for records in unpacked], np.int64)
         ends = np.cumsum(sizes)
         self._data = self._side_by_side(unpacked, int(sizes.sum()))
         counts = np.array([block.count for block in blocks], np.int64)
         bases = np.array([block.position - split_start for block in blocks], np.int64) << _BLOCK_SHIFT
-        self._blocks = ends - sizes, ends, counts, bases
-        columns.make_room(len(self._data) + MOST_DIGITS * MOST_ROWS)
+        self._blocks = UnpackedBlocks(ends - sizes, ends, counts, bases)
         columns.state[[c.AT, c.BLOCK, c.DONE]] = 0
+        return columns.with_room(len(self._data) + MOST_DIGITS * MOST_ROWS)
 
     def _side_by_side(self, unpacked: list[bytes], size: int) -> np.ndarray:
         if len(self._buffer) < size:
@@ -75,11 +81,8 @@ class AvroScanner:
 
     def scan(self, columns: Columns) -> None:
         """Fill the columns with what follows; ``columns.state[REFUSALS]``: whether a record was refused."""
-        program = self._program
-        rules = program.steps, program.branch_starts, self._stack, self._rules
-        filled = columns.numbers, columns.keys, columns.key_ends
-        topics = columns.topics, columns.topic_ends
-        scan_avro_blocks(self._data, *self._blocks, *rules, *filled, *topics, columns.state, self._spans)
+        read = self._data, self._blocks, self._program
+        scan_avro_blocks(*read, self._stack, self._rules, self._spans, columns)
 
     def more(self, rows: ScannedRows, keys: pa.Array) -> list[pa.Array]:
         """The columns after INDEX_SCHEMA. Raises Misfit."""
@@ -91,12 +94,9 @@ class AvroScanner:
         sizes = rows[c.HEADERS_END] - rows[c.HEADERS_START]
         headers = gathered(self._data, rows[c.HEADERS_START], np.where(sizes == 0, ABSENT, sizes))
         try:
-            return contents_of(keys, *values, headers, self._read_headers, self._hash_secret)
+            return contents_of(keys, *values, headers, self._headers, self._hash_secret)
         except DAMAGE as error:
             raise Misfit from error
-
-    def _read_headers(self, encoded: bytes) -> Headers:
-        return self._headers.decoded(encoded)
 
 
 def scanner_for(part: SplitToIndex, extra: frozenset[str]) -> AvroScanner | None:
@@ -108,7 +108,7 @@ def scanner_for(part: SplitToIndex, extra: frozenset[str]) -> AvroScanner | None
     roles = ROLES if extra else ROLES[:-1]
     paths = {role: path for role, path in reader.paths.items() if role in roles and path}
     program = compile_program(reader.wire, paths, contents=bool(extra))
-    return None if program is None else AvroScanner(part, program, AvroHeaders(reader), extra)
+    return None if program is None else AvroScanner(part, program, headers_decoder(reader), extra)
 
 
 def _covers(dialect: Dialect, extra: frozenset[str]) -> bool:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kcompact.dumps.avro.avro_container import Chunk
 from kcompact.dumps.loops import columns as c
-from kcompact.dumps.loops.columns import Columns
+from kcompact.dumps.loops.columns import new_columns
 from kcompact.dumps.loops.scanned_rows import Misfit, RecordPlaces, ScannedRows, note_logs, only_wanted
 from kcompact.dumps.records.layout import SplitToIndex
 
@@ -39,13 +39,13 @@ class BlockLoop:
     ) -> None:
         self._scanner, self._extra, self._reference = scanner, extra, reference
         self._file, self._split, self._notes, _, self._needs_extra = part
-        self._columns = Columns()
+        self._columns = new_columns()
         self._logs: dict[tuple[str, int], int] = {}
 
     def index(self, chunk: Chunk) -> Iterator[pa.RecordBatch]:
         """Rows of ``index_schema(extra)``. Raises UnreadableError."""
         state, starts = self._columns.state, np.cumsum([0, *map(len, chunk.unpacked)])
-        self._scanner.start(chunk.blocks, chunk.unpacked, self._split.start, self._columns)
+        self._columns = self._scanner.start(chunk.blocks, chunk.unpacked, self._split.start, self._columns)
         first = Cursor(0)
         while first.block < len(chunk.blocks):
             self._scanner.scan(self._columns)

@@ -4,8 +4,10 @@ A row that is not accepted in full is left to the reference reader: see ``Column
 """
 
 import numpy as np
+from numba import types
 
 from kcompact.dumps.loops import columns as c
+from kcompact.dumps.loops.columns import Columns
 from kcompact.dumps.loops.compiling import loop, part
 from kcompact.dumps.loops.csv.csv_cells import (
     NONE,
@@ -18,8 +20,17 @@ from kcompact.dumps.loops.csv.csv_cells import (
     row_end,
     written_cell,
 )
-from kcompact.dumps.loops.fields import is_lossy, whole_number
-from kcompact.dumps.loops.topics import topic_number
+from kcompact.dumps.loops.fields import (
+    BYTES,
+    COLUMNS,
+    LARGEST_PARTITION,
+    NUMBERS,
+    TABLE,
+    is_lossy,
+    is_text,
+    topic_number,
+    whole_number,
+)
 
 # Rows of ``places``: the column of each part of a record, ABSENT if there is none.
 TOPIC, PARTITION, OFFSET, TIMESTAMP, KEY, VALUE, HEADERS, KEY_MARKER, VALUE_MARKER, KEY_SIZE, VALUE_SIZE = (
@@ -34,7 +45,6 @@ RULES = 5
 _KIND, _START, _END, _DOUBLED = range(4)
 CELL_FACTS = 4
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
-_LARGEST_PARTITION = 2**31 - 1
 _NULL_WORD, _NULL_SIGN = np.frombuffer(b"NULL", np.uint8), np.frombuffer(rb"\N", np.uint8)
 _IS_WORD = np.zeros(256, np.uint8)
 _IS_WORD[list(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")] = 1
@@ -100,21 +110,17 @@ def _fill(
     places: np.ndarray,
     rules: np.ndarray,
     literal: np.ndarray,
-    numbers: np.ndarray,
-    keys: np.ndarray,
-    topics: np.ndarray,
-    topic_ends: np.ndarray,
-    state: np.ndarray,
+    out: Columns,
 ) -> bool:
     """Fill in a row; False where only the reference knows what the record says."""
     for place in range(KEY_MARKER, KEY_SIZE):
         if places[place] >= 0 and cells[places[place], _KIND] != c.MISSING:
             return False
     return (
-        _fill_numbers(data, cells, row, places, numbers)
-        and _fill_topic(data, cells, row, places, rules, numbers, topics, topic_ends, state)
-        and _fill_value(data, cells, row, places, literal, numbers)
-        and _fill_key(data, cells, row, places, rules, literal, numbers, keys, state)
+        _fill_numbers(data, cells, row, places, out.numbers)
+        and _fill_topic(data, cells, row, places, rules, out)
+        and _fill_value(data, cells, row, places, literal, out)
+        and _fill_key(data, cells, row, places, rules, literal, out)
     )
 
 
@@ -136,37 +142,24 @@ def _fill_numbers(
     offset = _number(data, cells, places[OFFSET])
     partition = _number(data, cells, places[PARTITION])
     timestamp = _number(data, cells, places[TIMESTAMP])
-    numbers[c.OFFSET, row], numbers[c.PARTITION, row], numbers[c.TIMESTAMP, row] = (
-        offset,
-        partition,
-        timestamp,
-    )
-    numbers[c.CLOCK, row] = c.OTHER if timestamp >= 0 else c.MISSING
-    return offset >= 0 and -1 <= partition <= _LARGEST_PARTITION and timestamp >= -1
+    numbers[c.OFFSET, row], numbers[c.PARTITION, row] = offset, partition
+    numbers[c.TIMESTAMP, row], numbers[c.CLOCK, row] = timestamp, c.OTHER if timestamp >= 0 else c.MISSING
+    return offset >= 0 and -1 <= partition <= LARGEST_PARTITION and timestamp >= -1
 
 
 @part
 def _fill_topic(
-    data: np.ndarray,
-    cells: np.ndarray,
-    row: int,
-    places: np.ndarray,
-    rules: np.ndarray,
-    numbers: np.ndarray,
-    topics: np.ndarray,
-    topic_ends: np.ndarray,
-    state: np.ndarray,
+    data: np.ndarray, cells: np.ndarray, row: int, places: np.ndarray, rules: np.ndarray, out: Columns
 ) -> bool:
     place = places[TOPIC]
-    numbers[c.TOPIC, row] = 0
+    out.numbers[c.TOPIC, row] = 0
     if place < 0 or cells[place, _KIND] == c.MISSING:
         return rules[TOPIC_NEEDED] == 0
     if cells[place, _KIND] != c.TEXT or cells[place, _DOUBLED]:
         return False
-    last = numbers[c.TOPIC, row - 1] if row > 0 else 0
-    start, end = cells[place, _START], cells[place, _END]
-    numbers[c.TOPIC, row] = topic_number(data, start, end, last, topics, topic_ends, state)
-    return numbers[c.TOPIC, row] >= 0
+    number = topic_number(data, cells[place, _START], cells[place, _END], row, out)
+    out.numbers[c.TOPIC, row] = number
+    return number >= 0
 
 
 @part
@@ -177,35 +170,22 @@ def _kind_of(data: np.ndarray, cells: np.ndarray, place: int, size_place: int, l
         return REFUSED if size_place >= 0 else kind
     if len(literal) == 0 or cells[place, _END] - start != len(literal):
         return REFUSED if len(literal) and cells[place, _DOUBLED] else c.TEXT
-    for at in range(len(literal)):
-        if data[start + at] != literal[at]:
-            return c.TEXT
-    return c.LITERAL
+    return c.LITERAL if is_text(data, start, cells[place, _END], literal) else c.TEXT
 
 
 @part
 def _null_flag(data: np.ndarray, start: int, end: int) -> int:
     """The flag of text that other tools write for null, as csv_reader.py has it; else none."""
-    if end - start == len(_NULL_SIGN) and data[start] == _NULL_SIGN[0] and data[start + 1] == _NULL_SIGN[1]:
+    if is_text(data, start, end, _NULL_SIGN):
         return c.NULL_SIGN
-    if end - start != len(_NULL_WORD):
-        return 0
-    for at in range(len(_NULL_WORD)):
-        if data[start + at] != _NULL_WORD[at]:
-            return 0
-    return c.NULL_WORD
+    return c.NULL_WORD if is_text(data, start, end, _NULL_WORD) else 0
 
 
 @part
 def _fill_value(
-    data: np.ndarray,
-    cells: np.ndarray,
-    row: int,
-    places: np.ndarray,
-    literal: np.ndarray,
-    numbers: np.ndarray,
+    data: np.ndarray, cells: np.ndarray, row: int, places: np.ndarray, literal: np.ndarray, out: Columns
 ) -> bool:
-    place = places[VALUE]
+    numbers, place = out.numbers, places[VALUE]
     kind = _kind_of(data, cells, place, places[VALUE_SIZE], literal)
     numbers[c.VALUE_KIND, row] = kind
     numbers[c.VALUE_START, row], numbers[c.VALUE_END, row] = cells[place, _START], cells[place, _END]
@@ -230,29 +210,21 @@ def _fill_key(
     places: np.ndarray,
     rules: np.ndarray,
     literal: np.ndarray,
-    numbers: np.ndarray,
-    keys: np.ndarray,
-    state: np.ndarray,
+    out: Columns,
 ) -> bool:
-    place, at = places[KEY], state[c.KEY_BYTES]
+    place, at = places[KEY], out.state[c.KEY_BYTES]
     kind, after = _kind_of(data, cells, place, places[KEY_SIZE], literal), at
     if kind == c.TEXT:
         cell = cells[place]
-        after = written_cell(data, cell[_START], cell[_END], cell[_DOUBLED], keys, at)
-    if kind < 0 or (rules[BYTE_EXACT] == 0 and is_lossy(keys, at, after)):
+        after = written_cell(data, cell[_START], cell[_END], cell[_DOUBLED], out.keys, at)
+    if kind < 0 or (rules[BYTE_EXACT] == 0 and is_lossy(out.keys, at, after)):
         return False
-    numbers[c.KEY_KIND, row] = kind
-    state[c.KEY_BYTES] = after
+    out.numbers[c.KEY_KIND, row] = kind
+    out.state[c.KEY_BYTES] = after
     return True
 
 
-_SIGNATURE = (
-    "void(uint8[::1], int64, int64[::1], int64[::1], int64[::1], uint8[::1], int64[:, ::1], int64[:, ::1],"
-    " uint8[::1], int32[::1], int64[:, ::1], uint8[::1], int64[::1], int64[::1])"
-)
-
-
-@loop(_SIGNATURE)
+@loop(types.void(BYTES, types.int64, NUMBERS, NUMBERS, NUMBERS, BYTES, TABLE, COLUMNS))
 def scan_csv_lines(
     data: np.ndarray,
     end: int,
@@ -261,21 +233,16 @@ def scan_csv_lines(
     rules: np.ndarray,
     literal: np.ndarray,
     cells: np.ndarray,
-    numbers: np.ndarray,
-    keys: np.ndarray,
-    key_ends: np.ndarray,
-    refused: np.ndarray,
-    topics: np.ndarray,
-    topic_ends: np.ndarray,
-    state: np.ndarray,
+    out: Columns,
 ) -> None:
     """Read rows until ``end`` (after a newline), or until the columns are full, or one does not end.
 
     No row reaches over any of ``bounds``, which ascend; the last one is ``end``.
     """
-    at, row, refusals, number = state[c.AT], 0, 0, 0
+    state, refused, row, refusals, number = out.state, out.refused, 0, 0, 0
+    at = state[c.AT]
     state[c.KEY_BYTES] = state[c.IS_UNFINISHED] = 0
-    while at < end and row < numbers.shape[1] and refusals < len(refused):
+    while at < end and row < out.numbers.shape[1] and refusals < len(refused):
         while bounds[number] <= at:
             number += 1
         blank = line_end(data, at)
@@ -283,13 +250,11 @@ def scan_csv_lines(
             at = blank
             continue
         after, quoted = _cells_end(data, at, bounds[number], rules, cells)
-        numbers[c.FLAGS, row] = quoted
-        if after > 0 and _fill(
-            data, cells, row, places, rules, literal, numbers, keys, topics, topic_ends, state
-        ):
-            numbers[c.START, row], numbers[c.END, row] = at, after
+        out.numbers[c.FLAGS, row] = quoted
+        if after > 0 and _fill(data, cells, row, places, rules, literal, out):
+            out.numbers[c.START, row], out.numbers[c.END, row] = at, after
             row += 1
-            key_ends[row] = state[c.KEY_BYTES]
+            out.key_ends[row] = state[c.KEY_BYTES]
         else:
             after = row_end(data, at, bounds[number], rules[QUOTING])
             if after == UNFINISHED and bounds[number] == end and rules[IS_LAST] == 0:

@@ -58,18 +58,15 @@ class CsvScanner:
         self._cells = np.zeros((len(shape.columns), CELL_FACTS), np.int64)
         self._bounds = np.zeros(1, np.int64)
 
-    def start(self, window: Window, columns: Columns) -> None:
+    def start(self, window: Window) -> None:
         """No row reaches from one file into the next."""
-        del columns
         self._bounds = np.array([stretch.last for stretch in window.stretches], np.int64)
         self._rules[IS_LAST] = window.is_last
 
     def scan(self, window: Window, columns: Columns) -> None:
         """Run the loop."""
         rules = self._bounds, self._places, self._rules, self._literal, self._cells
-        filled = columns.numbers, columns.keys, columns.key_ends, columns.refused
-        topics = columns.topics, columns.topic_ends
-        scan_csv_lines(window.data, window.end, *rules, *filled, *topics, columns.state)
+        scan_csv_lines(window.data, window.end, *rules, columns)
         if columns.state[c.IS_UNFINISHED]:
             window.next_start = int(columns.state[c.AT])
 

@@ -4,11 +4,31 @@ A line that is not accepted in full is left to the reference reader: see ``Colum
 """
 
 import numpy as np
+from numba import types
 
 from kcompact.dumps.loops import columns as c
-from kcompact.dumps.loops.compiling import int64, loop, part
-from kcompact.dumps.loops.fields import copied, is_lossy, whole_number
-from kcompact.dumps.loops.json.json_members import END, KIND, SIGNS, START, object_end
+from kcompact.dumps.loops.columns import Columns
+from kcompact.dumps.loops.compiling import array_type, int64, loop, part
+from kcompact.dumps.loops.fields import (
+    BYTES,
+    COLUMNS,
+    LARGEST_PARTITION,
+    NUMBERS,
+    TABLE,
+    copied,
+    is_lossy,
+    is_text,
+    topic_number,
+    whole_number,
+)
+from kcompact.dumps.loops.json.json_members import (
+    END,
+    KIND,
+    SIGNS,
+    START,
+    NameGuesses,
+    object_end,
+)
 from kcompact.dumps.loops.json.json_names import (
     ERRORS,
     HEADERS,
@@ -20,6 +40,7 @@ from kcompact.dumps.loops.json.json_names import (
     TIMESTAMP,
     TOPIC,
     VALUE,
+    JsonNames,
 )
 from kcompact.dumps.loops.json.json_text_loop import unescaped
 from kcompact.dumps.loops.json.json_values import (
@@ -27,13 +48,11 @@ from kcompact.dumps.loops.json.json_values import (
     REFUSED,
     SURROGATE,
     holds,
+    is_telling,
     past_blanks,
 )
-from kcompact.dumps.loops.json.telling_words import is_telling
-from kcompact.dumps.loops.topics import topic_number
 
 _OPEN, _NEWLINE, _MINUS, _SMALL_F = b"{\n-f"
-_LARGEST_PARTITION = 2**31 - 1
 # With one of these, an object may stand for other bytes than its own (json_reader.py).
 _ENVELOPES = tuple(np.frombuffer(word, np.uint8) for word in (b'"Buffer"', b'"isPayloadNull"', b"\\u00"))
 _IS_OPENING = np.zeros(256, np.uint8)
@@ -43,11 +62,10 @@ _IS_OPENING[list(b'0123456789-[{"tfn')] = 1  # of JSON that is no string, or a s
 BYTE_EXACT, JSON_KEYS, TYPED_KEYS, TOPIC_NEEDED, CONTENTS, KINDS = range(6)
 RULES = 6
 
-_SIGNATURE = (
-    "void(uint8[::1], int64, int64[::1], int64[:, ::1], uint64[::1], uint8[:, ::1], uint8[::1],"
-    " int64[:, ::1], uint8[::1], int32[::1], int64[:, ::1],"
-    " uint8[::1], int64[::1], int64[::1], int64[:, ::1], uint64[:, ::1], int64[:, ::1])"
-)
+_WORDS = array_type(types.uint64, written=True)
+_TEXTS, _SPELT = (array_type(kind, 2, written=True) for kind in (types.uint8, types.uint64))
+_NAMES = types.NamedTuple([TABLE, _WORDS, _TEXTS], JsonNames)
+_GUESSES = types.NamedTuple([TABLE, _SPELT], NameGuesses)
 
 
 @part
@@ -77,16 +95,7 @@ def _line_end(data: np.ndarray, at: int) -> int:
 
 @part
 def _fill(
-    data: np.ndarray,
-    spans: np.ndarray,
-    row: int,
-    rules: np.ndarray,
-    literal: np.ndarray,
-    numbers: np.ndarray,
-    keys: np.ndarray,
-    topics: np.ndarray,
-    topic_ends: np.ndarray,
-    state: np.ndarray,
+    data: np.ndarray, spans: np.ndarray, row: int, rules: np.ndarray, literal: np.ndarray, out: Columns
 ) -> bool:
     """Fill in a row; False where only the reference knows what the record says."""
     for name in range(MARKERS, PREFIXES):
@@ -94,15 +103,15 @@ def _fill(
         if spans[name, KIND] > c.NULL and not (is_false and name < ERRORS):
             return False
     return (
-        _fill_numbers(data, spans, row, numbers)
-        and _fill_topic(data, spans, row, rules, numbers, topics, topic_ends, state)
-        and _fill_value(data, spans, row, rules, literal, numbers)
-        and _fill_key(data, spans, row, rules, literal, numbers, keys, state)
+        _fill_numbers(data, spans, row, out)
+        and _fill_topic(data, spans, row, rules, out)
+        and _fill_value(data, spans, row, rules, literal, out.numbers)
+        and _fill_key(data, spans, row, rules, literal, out)
     )
 
 
 @part
-def _fill_numbers(data: np.ndarray, spans: np.ndarray, row: int, numbers: np.ndarray) -> bool:
+def _fill_numbers(data: np.ndarray, spans: np.ndarray, row: int, out: Columns) -> bool:
     if spans[OFFSET, KIND] != c.OTHER:
         return False
     offset = whole_number(data, spans[OFFSET, START], spans[OFFSET, END])
@@ -117,32 +126,22 @@ def _fill_numbers(data: np.ndarray, spans: np.ndarray, row: int, numbers: np.nda
             return False
         if is_negative:
             timestamp = -1
-    numbers[c.OFFSET, row], numbers[c.PARTITION, row] = offset, partition
-    numbers[c.TIMESTAMP, row], numbers[c.CLOCK, row] = timestamp, clock
-    is_partition = 0 <= partition <= _LARGEST_PARTITION or spans[PARTITION, KIND] <= c.NULL
+    out.numbers[c.OFFSET, row], out.numbers[c.PARTITION, row] = offset, partition
+    out.numbers[c.TIMESTAMP, row], out.numbers[c.CLOCK, row] = timestamp, clock
+    is_partition = 0 <= partition <= LARGEST_PARTITION or spans[PARTITION, KIND] <= c.NULL
     return offset >= 0 and is_partition and clock != c.TEXT
 
 
 @part
-def _fill_topic(
-    data: np.ndarray,
-    spans: np.ndarray,
-    row: int,
-    rules: np.ndarray,
-    numbers: np.ndarray,
-    topics: np.ndarray,
-    topic_ends: np.ndarray,
-    state: np.ndarray,
-) -> bool:
+def _fill_topic(data: np.ndarray, spans: np.ndarray, row: int, rules: np.ndarray, out: Columns) -> bool:
     if spans[TOPIC, KIND] <= c.NULL:
-        numbers[c.TOPIC, row] = 0
+        out.numbers[c.TOPIC, row] = 0
         return rules[TOPIC_NEEDED] == 0
     if spans[TOPIC, KIND] != c.TEXT or spans[TOPIC, SIGNS] != 0:
         return False
-    last = numbers[c.TOPIC, row - 1] if row > 0 else 0
-    start, end = spans[TOPIC, START], spans[TOPIC, END]
-    numbers[c.TOPIC, row] = topic_number(data, start, end, last, topics, topic_ends, state)
-    return numbers[c.TOPIC, row] >= 0
+    number = topic_number(data, spans[TOPIC, START], spans[TOPIC, END], row, out)
+    out.numbers[c.TOPIC, row] = number
+    return number >= 0
 
 
 @part
@@ -178,12 +177,7 @@ def _text_kind(data: np.ndarray, start: int, end: int, signs: int, literal: np.n
         return c.TEXT
     if signs & ESCAPED:
         return REFUSED
-    if end - start != len(literal):
-        return c.TEXT
-    for place in range(len(literal)):
-        if data[start + place] != literal[place]:
-            return c.TEXT
-    return c.LITERAL
+    return c.LITERAL if is_text(data, start, end, literal) else c.TEXT
 
 
 @part
@@ -200,17 +194,10 @@ def _is_envelope(data: np.ndarray, start: int, end: int) -> bool:
 
 @part
 def _fill_key(
-    data: np.ndarray,
-    spans: np.ndarray,
-    row: int,
-    rules: np.ndarray,
-    literal: np.ndarray,
-    numbers: np.ndarray,
-    keys: np.ndarray,
-    state: np.ndarray,
+    data: np.ndarray, spans: np.ndarray, row: int, rules: np.ndarray, literal: np.ndarray, out: Columns
 ) -> bool:
     kind, start, end, signs = spans[KEY, 0], spans[KEY, 1], spans[KEY, 2], spans[KEY, 3]
-    at = state[c.KEY_BYTES]
+    keys, at = out.keys, out.state[c.KEY_BYTES]
     after = at
     if kind == c.TEXT:
         kind = _text_kind(data, start, end, signs, literal)
@@ -226,42 +213,34 @@ def _fill_key(
         after = copied(data, start, end, keys, at)
     if kind < 0 or (not rules[BYTE_EXACT] and is_lossy(keys, at, after)):
         return False
-    numbers[c.KEY_KIND, row] = kind
-    state[c.KEY_BYTES] = after
+    out.numbers[c.KEY_KIND, row] = kind
+    out.state[c.KEY_BYTES] = after
     return True
 
 
-@loop(_SIGNATURE)
+@loop(types.void(BYTES, types.int64, NUMBERS, _NAMES, BYTES, _GUESSES, TABLE, COLUMNS))
 def scan_json_lines(
     data: np.ndarray,
     end: int,
     rules: np.ndarray,
-    table: np.ndarray,
-    words: np.ndarray,
-    texts: np.ndarray,
+    known: JsonNames,
     literal: np.ndarray,
-    numbers: np.ndarray,
-    keys: np.ndarray,
-    key_ends: np.ndarray,
-    refused: np.ndarray,
-    topics: np.ndarray,
-    topic_ends: np.ndarray,
-    state: np.ndarray,
-    names: np.ndarray,
-    spelt: np.ndarray,
+    guesses: NameGuesses,
     spans: np.ndarray,
+    out: Columns,
 ) -> None:
     """Read lines until ``end`` (after a newline), or until the columns are full."""
-    at, row, refusals = state[c.AT], 0, 0
+    state, refused, row, refusals = out.state, out.refused, 0, 0
+    at = state[c.AT]
     state[c.KEY_BYTES] = 0
-    while at < end and row < numbers.shape[1] and refusals < len(refused):
+    while at < end and row < out.numbers.shape[1] and refusals < len(refused):
         _clear(spans)
         start = past_blanks(data, at)
-        after = _line_end(data, object_end(data, start, table, words, texts, names, spelt, spans))
-        if after > 0 and _fill(data, spans, row, rules, literal, numbers, keys, topics, topic_ends, state):
-            numbers[c.START, row], numbers[c.END, row] = at, after
+        after = _line_end(data, object_end(data, start, known, guesses, spans))
+        if after > 0 and _fill(data, spans, row, rules, literal, out):
+            out.numbers[c.START, row], out.numbers[c.END, row] = at, after
             row += 1
-            key_ends[row] = state[c.KEY_BYTES]
+            out.key_ends[row] = state[c.KEY_BYTES]
         else:
             after = _next_line(data, at)
             refused[refusals, 0], refused[refusals, 1], refused[refusals, 2] = row, at, after

@@ -2,40 +2,91 @@
 
 Columns of ``spans``, which has a row for each name, are KIND (of columns.py), START, END and SIGNS (of
 json_values.py).
+
+Most often a member has the name that was in its place of the record before. That is guessed first: a guess
+that holds spares the search for the closing quote, on whose result all that follows has to wait.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.compiling import part
-from kcompact.dumps.loops.json.json_names import LENGTH, NONE, PARENT, PREFIXES, TOP
+from kcompact.dumps.loops.json.json_names import LENGTH, NONE, PARENT, PREFIXES, TOP, JsonNames
 from kcompact.dumps.loops.json.json_values import REFUSED, null_end, past_blanks, string_end, value_end
-from kcompact.dumps.loops.json.name_guesses import LENGTH as GUESSED_LENGTH
-from kcompact.dumps.loops.json.name_guesses import ROW, guess_again, is_as_guessed
-from kcompact.dumps.loops.words import word_at
+from kcompact.dumps.loops.words import WORD, word_at
 
 KIND, START, END, SIGNS = range(4)
+MOST_GUESSED = 32  # members of a record
+_LONGEST = 2 * WORD  # of a name that is guessed, in bytes
 _QUOTE, _COLON, _COMMA, _OPEN, _CLOSE, _SMALL_N = b'":,{}n'
 _OUTSIDE = -2  # of the record
-_WORD = 8
+_NOBODY = -2  # a parent that no member has
 _BYTE = 8
+_ALL_BITS = np.uint64(0xFFFFFFFFFFFFFFFF)
+# Columns of ``NameGuesses.names`` and of ``NameGuesses.spelt``.
+_GUESSED_ROW, _GUESSED_LENGTH, _GUESSED_PARENT = range(3)
+_FIRST, _FIRST_MASK, _SECOND, _SECOND_MASK = range(4)
+
+
+class NameGuesses(NamedTuple):
+    """For each place among a record's members the name that was last met there.
+
+    ``names`` (int64, 3 columns) are its row in the table of names (NONE for one that nobody asks for), its
+    length in bytes and the row of the name above it; ``spelt`` (uint64, 4 columns) its first and second eight
+    bytes, each with a mask of those that are the name's.
+    """
+
+    names: np.ndarray
+    spelt: np.ndarray
+
+
+def no_guesses() -> NameGuesses:
+    """Guesses before the first record."""
+    return NameGuesses(np.full((MOST_GUESSED, 3), _NOBODY, np.int64), np.zeros((MOST_GUESSED, 4), np.uint64))
 
 
 @part
-def object_end(
-    data: np.ndarray,
-    at: int,
-    table: np.ndarray,
-    words: np.ndarray,
-    texts: np.ndarray,
-    names: np.ndarray,
-    spelt: np.ndarray,
-    spans: np.ndarray,
-) -> int:
-    """Behind the object that starts at ``at``; ``spans`` learn where the values of known names are.
+def _is_as_guessed(data: np.ndarray, at: int, place: int, parent: int, guesses: NameGuesses) -> bool:
+    """Whether the member that starts at ``at`` has the name guessed for its place."""
+    names, spelt = guesses.names, guesses.spelt
+    if place >= MOST_GUESSED or names[place, _GUESSED_PARENT] != parent or data[at] != _QUOTE:
+        return False
+    first = (word_at(data, at + 1) ^ spelt[place, _FIRST]) & spelt[place, _FIRST_MASK]
+    second = (word_at(data, at + 1 + WORD) ^ spelt[place, _SECOND]) & spelt[place, _SECOND_MASK]
+    return (first | second) == 0 and data[at + 1 + names[place, _GUESSED_LENGTH]] == _QUOTE
 
-    ``names`` and ``spelt`` are NameGuesses.
-    """
+
+@part
+def _guess_again(
+    data: np.ndarray, start: int, end: int, place: int, row: int, parent: int, guesses: NameGuesses
+) -> None:
+    """Guess the name in [start, end), which has no escapes, for this place of the next record."""
+    names, spelt, length = guesses.names, guesses.spelt, end - start
+    if place >= MOST_GUESSED:
+        return
+    if length > _LONGEST:
+        names[place, _GUESSED_PARENT] = _NOBODY
+        return
+    names[place, _GUESSED_ROW], names[place, _GUESSED_LENGTH] = row, length
+    names[place, _GUESSED_PARENT] = parent
+    spelt[place, _FIRST], spelt[place, _FIRST_MASK] = word_at(data, start), _mask(min(length, WORD))
+    spelt[place, _SECOND] = word_at(data, start + WORD)
+    spelt[place, _SECOND_MASK] = _mask(max(length - WORD, 0))
+
+
+@part
+def _mask(length: int) -> np.uint64:
+    """The lowest bytes of a word."""
+    if length == WORD:
+        return _ALL_BITS
+    return (np.uint64(1) << np.uint64(_BYTE * length)) - np.uint64(1)
+
+
+@part
+def object_end(data: np.ndarray, at: int, known: JsonNames, guesses: NameGuesses, spans: np.ndarray) -> int:
+    """Behind the object that starts at ``at``; ``spans`` learn where the values of known names are."""
     if data[at] != _OPEN:
         return REFUSED
     parent, is_new, place = TOP, True, -1
@@ -43,12 +94,12 @@ def object_end(
         at = past_blanks(data, at + 1)
         if not (is_new and data[at] == _CLOSE):
             place += 1
-            at, entered = _member_end(data, at, place, parent, table, words, texts, names, spelt, spans)
+            at, entered = _member_end(data, at, place, parent, known, guesses, spans)
             if entered != NONE:
                 parent, is_new = entered, True
                 continue
         is_new = False
-        at, parent = _past_closings(data, at, parent, table)
+        at, parent = _past_closings(data, at, parent, known)
         if parent == _OUTSIDE or at < 0:
             return at
         if data[at] != _COMMA:
@@ -56,7 +107,7 @@ def object_end(
 
 
 @part
-def _past_closings(data: np.ndarray, at: int, parent: int, table: np.ndarray) -> tuple[int, int]:
+def _past_closings(data: np.ndarray, at: int, parent: int, known: JsonNames) -> tuple[int, int]:
     """Behind the braces that follow a value, and what is open there."""
     if at < 0:
         return REFUSED, parent
@@ -64,7 +115,7 @@ def _past_closings(data: np.ndarray, at: int, parent: int, table: np.ndarray) ->
     while data[at] == _CLOSE:
         if parent == TOP:
             return at + 1, _OUTSIDE
-        parent = table[parent, PARENT]
+        parent = known.table[parent, PARENT]
         at = past_blanks(data, at + 1)
     return at, parent
 
@@ -75,25 +126,23 @@ def _member_end(
     at: int,
     place: int,
     parent: int,
-    table: np.ndarray,
-    words: np.ndarray,
-    texts: np.ndarray,
-    names: np.ndarray,
-    spelt: np.ndarray,
+    known: JsonNames,
+    guesses: NameGuesses,
     spans: np.ndarray,
 ) -> tuple[int, int]:
     """The end of the value of the member that starts at ``at``, and NONE.
 
     If that is an object some of whose members are asked for: where it starts, and the row of its name.
     """
-    if is_as_guessed(data, at, place, parent, names, spelt):
-        name, close = names[place, ROW], at + 1 + names[place, GUESSED_LENGTH]
+    if _is_as_guessed(data, at, place, parent, guesses):
+        name = guesses.names[place, _GUESSED_ROW]
+        close = at + 1 + guesses.names[place, _GUESSED_LENGTH]
     else:
         close = _name_end(data, at)
         if close < 0:
             return REFUSED, NONE
-        name = _name_number(data, at + 1, close, parent, table, words, texts)
-        guess_again(data, at + 1, close, place, name, parent, names, spelt)
+        name = _name_number(data, at + 1, close, parent, known)
+        _guess_again(data, at + 1, close, place, name, parent, guesses)
     at = past_blanks(data, close + 1)
     if data[at] != _COLON or (name >= 0 and spans[name, KIND] != c.MISSING):
         return REFUSED, NONE  # if it is there twice, the reference says which one counts
@@ -114,25 +163,16 @@ def _name_end(data: np.ndarray, at: int) -> int:
 
 
 @part
-def _name_number(
-    data: np.ndarray,
-    start: int,
-    end: int,
-    parent: int,
-    table: np.ndarray,
-    words: np.ndarray,
-    texts: np.ndarray,
-) -> int:
+def _name_number(data: np.ndarray, start: int, end: int, parent: int, known: JsonNames) -> int:
     """The row of a name in the table; NONE for any other."""
     length = end - start
-    word = word_at(data, start)
-    if length < _WORD:
-        word &= (np.uint64(1) << np.uint64(_BYTE * length)) - np.uint64(1)
-    for row in range(len(table)):
-        if words[row] == word and table[row, LENGTH] == length and table[row, PARENT] == parent:
+    word = word_at(data, start) & _mask(min(length, WORD))
+    for row in range(len(known.table)):
+        is_alike = known.words[row] == word and known.table[row, LENGTH] == length
+        if is_alike and known.table[row, PARENT] == parent:
             is_equal = True
-            for place in range(_WORD, length):
-                is_equal = is_equal and data[start + place] == texts[row, place]
+            for place in range(WORD, length):
+                is_equal = is_equal and data[start + place] == known.texts[row, place]
             if is_equal:
                 return row
     return NONE
@@ -143,22 +183,15 @@ def _value_span(data: np.ndarray, at: int, name: int, spans: np.ndarray) -> int:
     """The end of the value that starts at ``at``, whose place is kept if its name is known."""
     start, kind, signs = at, c.OTHER, 0
     if data[at] == _QUOTE:
-        close, signs = string_end(data, at + 1)
-        if close < 0:
+        end, signs = string_end(data, at + 1)
+        if end < 0:
             return REFUSED
-        start, after, kind = at + 1, close + 1, c.TEXT
-        end = close
-    elif data[at] == _SMALL_N:
-        after = null_end(data, at)
-        end, kind = after, c.NULL
+        start, after, kind = at + 1, end + 1, c.TEXT
     else:
-        after = value_end(data, at)
+        kind = c.NULL if data[at] == _SMALL_N else c.OTHER
+        after = null_end(data, at) if kind == c.NULL else value_end(data, at)
         end = after
     if name >= 0:
-        spans[name, KIND], spans[name, START], spans[name, END], spans[name, SIGNS] = (
-            kind,
-            start,
-            end,
-            signs,
-        )
+        span = spans[name]
+        span[KIND], span[START], span[END], span[SIGNS] = kind, start, end, signs
     return after

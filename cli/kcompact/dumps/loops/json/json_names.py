@@ -1,6 +1,6 @@
 """The names that the JSON loop looks for: a flat table made of a dialect's dotted paths."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,7 @@ _LONGEST_NAME = 64
 _WORD = 8
 
 
-@dataclass(frozen=True)
-class JsonNames:
+class JsonNames(NamedTuple):
     """Rows of ``table``: (length, row of the name above or TOP); a length of NONE is never met.
 
     ``words`` are the first eight bytes of each name (zeros after a shorter one), ``texts`` all of them.

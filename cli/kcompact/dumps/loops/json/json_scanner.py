@@ -19,9 +19,9 @@ from kcompact.dumps.loops.json.json_lines_loop import (
     TYPED_KEYS,
     scan_json_lines,
 )
+from kcompact.dumps.loops.json.json_members import no_guesses
 from kcompact.dumps.loops.json.json_names import JsonNames, json_names
 from kcompact.dumps.loops.json.json_text_loop import write_texts
-from kcompact.dumps.loops.json.name_guesses import NameGuesses
 from kcompact.dumps.loops.scanned_rows import ScannedRows
 from kcompact.dumps.loops.value_columns import (
     KIND_EXTRA,
@@ -60,29 +60,16 @@ class JsonScanner:
         self._rules[TOPIC_NEEDED] = file.topic is None
         self._rules[CONTENTS] = bool(extra)
         self._rules[KINDS] = bool(extra & KIND_EXTRA)
-        self._guesses = NameGuesses()
+        self._guesses = no_guesses()
         self._spans = np.zeros((len(names.table), 4), np.int64)
 
-    def start(self, window: Window, columns: Columns) -> None:
+    def start(self, window: Window) -> None:
         """Nothing is kept of a window."""
 
     def scan(self, window: Window, columns: Columns) -> None:
         """Run the loop."""
-        names = self._names
-        rules = self._rules, names.table, names.words, names.texts, self._literal
-        filled = columns.numbers, columns.keys, columns.key_ends, columns.refused
-        scan_json_lines(
-            window.data,
-            window.end,
-            *rules,
-            *filled,
-            columns.topics,
-            columns.topic_ends,
-            columns.state,
-            self._guesses.names,
-            self._guesses.spelt,
-            self._spans,
-        )
+        read = window.data, window.end, self._rules, self._names, self._literal
+        scan_json_lines(*read, self._guesses, self._spans, columns)
 
     def more(self, rows: ScannedRows, window: Window, keys: pa.Array) -> list[pa.Array]:
         """Raises Misfit."""

@@ -7,7 +7,7 @@ behind it. What is rare (deep nesting, very long numbers) is refused as well; th
 import numpy as np
 
 from kcompact.dumps.loops.compiling import int64, part
-from kcompact.dumps.loops.words import WORD, digits_in, end_of_plain_text, word_at
+from kcompact.dumps.loops.words import WORD, digits_in, end_of_plain_text, first_of, word_at
 
 ESCAPED, SURROGATE = 1, 2  # what a string holds: escapes; escapes of surrogates, lone or in pairs
 REFUSED = -1
@@ -17,6 +17,16 @@ _QUOTE, _BACKSLASH, _COLON, _COMMA, _ZERO, _NINE, _MINUS, _PLUS, _DOT = b'"\\:,0
 _OPEN_OBJECT, _CLOSE_OBJECT, _OPEN_ARRAY, _CLOSE_ARRAY = b"{}[]"
 _SPACE, _TAB, _RETURN = b" \t\r"
 _SMALL_U, _SMALL_E, _LARGE_E, _SMALL_D = b"ueEd"
+_TELLING = (b'"null"', b'\\"op\\"', b'"op"', b"\\u0022", b"\\u006", b"\\u0070", b"\\u0075")
+"""Without one of these no value is one that KIND_EXTRA tells apart; with one, only the reference knows.
+
+Eight bytes at most, from a quote or a backslash on; the last ones spell letters.
+"""
+_WORDS, _MASKS = (
+    np.array([int.from_bytes(word, "little") for word in words], np.uint64)
+    for words in (_TELLING, [b"\xff" * len(word) for word in _TELLING])
+)
+_BEHIND_ZERO = 1  # zeros are looked at as well: they follow the end of a window
 _LOWER = 0x20  # set in small letters
 _HEX_DIGITS = 4
 _FIRST_SURROGATE = ord("8")
@@ -201,4 +211,17 @@ def holds(data: np.ndarray, start: int, end: int, word: np.ndarray) -> bool:
     for at in range(start, end - len(word) + 1):
         if data[at] == word[0] and word_end(data, at, word) > 0:
             return True
+    return False
+
+
+@part
+def is_telling(data: np.ndarray, start: int, end: int) -> bool:
+    """Whether a value, with the quotes around it, holds such a word."""
+    at = first_of(data, start, _QUOTE, _BACKSLASH, _QUOTE, _BEHIND_ZERO)
+    while at < end:
+        word = word_at(data, at)
+        for number in range(len(_WORDS)):
+            if word & _MASKS[number] == _WORDS[number]:
+                return True
+        at = first_of(data, at + 1, _QUOTE, _BACKSLASH, _QUOTE, _BEHIND_ZERO)
     return False
