@@ -187,11 +187,9 @@ class AvroReader:
         if value is MISSING or value is None:
             return None
         part = self._bytes(datum, role, value)
-        if not part:
-            return None if getattr(self._rules.dialect, f"empty_{role}") == "null" else b""
         if role == "key":
             self._rules.check_key(part, offset)
-        return None if self._rules.is_literal(part, role) else part
+        return self._rules.stored(part, role)
 
     def _bytes(self, datum: Datum, role: str, value: Any) -> bytes:
         """The bytes of a key or value: its own, a number's digits, else those of its datum.

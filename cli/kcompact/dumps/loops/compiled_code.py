@@ -52,7 +52,7 @@ def compile_into(folder: Path, names: list[str]) -> None:
         unfinished = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", suffix=".tmp", dir=folder.parent))
         try:
             import_with(unfinished, names)
-            _seal(unfinished)
+            (unfinished / _SEAL).write_text(json.dumps(_checksums(unfinished)))
             unfinished.rename(folder)
             _remove_unused(folder.parent)
         finally:
@@ -152,10 +152,6 @@ def _processor() -> list[str]:
         lines = Path(_FAMILIES).read_text().splitlines()
         facts += sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))})
     return facts
-
-
-def _seal(folder: Path) -> None:
-    (folder / _SEAL).write_text(json.dumps(_checksums(folder)))
 
 
 def is_sealed(folder: Path) -> bool:

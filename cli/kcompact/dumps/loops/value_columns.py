@@ -1,6 +1,6 @@
 """The columns after INDEX_SCHEMA, of records that a loop has read."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +13,15 @@ from kcompact.dumps.loops.windows import Window
 from kcompact.dumps.records.content_hashes import ABSENT, hashes_as_column, secret_words
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.headers import Headers
-from kcompact.dumps.records.indexing import CONTENT_EXTRA, Contents, lengths_of
-from kcompact.dumps.records.record import INDEX_SCHEMA, VALUE_EMPTY, VALUE_NULL, VALUE_PRESENT, index_schema
+from kcompact.dumps.records.indexing import CONTENT_EXTRA, headers_log_bytes, lengths_of, log_bytes_of
+from kcompact.dumps.records.record import (
+    INDEX_SCHEMA,
+    VALUE_EMPTY,
+    VALUE_NULL,
+    VALUE_PRESENT,
+    headers_hash,
+    index_schema,
+)
 
 SPELT = frozenset({"text", "json"})
 """Encodings of values that are in the dump as they are."""
@@ -35,7 +42,9 @@ def means_itself(dialect: Dialect) -> bool:
 
 
 def added_columns(
-    extra: frozenset[str], lengths: Callable[[], np.ndarray], contents: Callable[[], Contents]
+    extra: frozenset[str],
+    lengths: Callable[[], np.ndarray],
+    contents: Callable[[frozenset[str]], dict[str, pa.Array]],
 ) -> list[pa.Array]:
     """Columns of KIND_EXTRA and CONTENT_EXTRA, in their order; ``lengths`` of values, ABSENT for null."""
     columns = {}
@@ -43,8 +52,7 @@ def added_columns(
         columns["value_kind"] = _kinds(lengths())
         columns["is_debezium_delete"] = pa.array(np.zeros(len(columns["value_kind"]), bool))
     if names := extra & CONTENT_EXTRA:
-        record_contents = contents()
-        columns |= {name: record_contents.column(name) for name in names}
+        columns |= contents(names)
     return [columns[name] for name in index_schema(extra).names[len(INDEX_SCHEMA) :]]
 
 
@@ -56,6 +64,7 @@ def _kinds(lengths: np.ndarray) -> pa.Array:
 
 
 def contents_of(
+    names: frozenset[str],
     keys: pa.Array,
     texts: np.ndarray,
     starts: np.ndarray,
@@ -63,26 +72,31 @@ def contents_of(
     headers: pa.Array,
     read_headers: Callable[[bytes], Headers],
     secret: bytes,
-) -> Contents:
-    """Values are in ``texts``; ``headers`` are spelt as the format has them, null for none. Raises Misfit.
+) -> dict[str, pa.Array]:
+    """Columns of CONTENT_EXTRA by name, of records of which none is a control record. Raises Misfit.
 
-    ``secret`` is that of the hashes.
+    Values are in ``texts``; ``headers`` are spelt as the format has them, null for none; ``secret`` is that
+    of the hashes.
     """
     encoded = headers.fill_null(b"").dictionary_encode()
     try:
-        distinct: Sequence[Headers] = [
-            read_headers(spelt) if spelt else () for spelt in encoded.dictionary.to_pylist()
-        ]
+        distinct = [read_headers(spelt) if spelt else () for spelt in encoded.dictionary.to_pylist()]
     except ValueError as error:
         raise Misfit from error
-
-    def hash_values() -> pa.Array:
-        hashes = np.empty((len(starts), 2), np.uint64)
-        hash_ranges(texts, starts, lengths, secret_words(secret), hashes)
-        ends = starts + lengths
-        return hashes_as_column(hashes, lengths, lambda at: texts[starts[at] : ends[at]].data, secret)
-
-    return Contents(lengths_of(keys), lengths, hash_values, distinct, encoded.indices.to_numpy())
+    columns = {"is_control": pa.array(np.zeros(len(keys), bool))}
+    if "log_bytes" in names:
+        sizes = np.array([headers_log_bytes(each) for each in distinct], np.int64)
+        columns["log_bytes"] = log_bytes_of(lengths_of(keys), lengths, sizes[encoded.indices.to_numpy()])
+    if "headers_hash" in names:
+        hashes = pa.array([headers_hash(each) for each in distinct], pa.binary())
+        columns["headers_hash"] = hashes.take(encoded.indices)
+    if "value_hash" in names:
+        words, ends = np.empty((len(starts), 2), np.uint64), starts + lengths
+        hash_ranges(texts, starts, lengths, secret_words(secret), words)
+        columns["value_hash"] = hashes_as_column(
+            words, lengths, lambda at: texts[starts[at] : ends[at]].data, secret
+        )
+    return columns
 
 
 WriteTexts = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray], None]

@@ -100,15 +100,8 @@ def _windows_of_range(byte_range: ByteRange) -> Iterator[Window]:
                 used = end if window.next_start is None else window.next_start
             if not used:
                 buffer = _twice_as_long(buffer, base)
-            buffer = _without(buffer, used, filled)
+            buffer[: filled - used] = buffer[used:filled]  # what was not used moves to the start
             filled -= used
-
-
-def _without(buffer: bytearray, used: int, filled: int) -> bytearray:
-    """The buffer with what was not used moved to its start."""
-    length = filled - used
-    buffer[:length] = buffer[used:filled]
-    return buffer
 
 
 def _with_newline(buffer: bytearray, filled: int) -> int:

@@ -58,7 +58,11 @@ def form_of(source: "parquet.ParquetFile") -> ParquetForm:
     about = source.metadata
     groups = [about.row_group(number) for number in range(about.num_row_groups)]
     chunks = [group.column(index) for group in groups for index in range(group.num_columns)]
-    codecs = {chunk.path_in_schema: _codec(chunk.compression) for chunk in chunks}
+    # By their names as pyarrow takes them.
+    codecs = {
+        chunk.path_in_schema: chunk.compression.replace("UNCOMPRESSED", "NONE").lower().removesuffix("_raw")
+        for chunk in chunks
+    }
     with_dictionary = {chunk.path_in_schema for chunk in chunks if chunk.has_dictionary_page}
     return ParquetForm(
         schema=source.schema_arrow,
@@ -71,10 +75,6 @@ def form_of(source: "parquet.ParquetFile") -> ParquetForm:
         has_arrow_schema=_ARROW_SCHEMA in (about.metadata or {}),
         most_rows=max((group.num_rows for group in groups), default=1),
     )
-
-
-def _codec(name: str) -> str:
-    return "none" if name == "UNCOMPRESSED" else name.lower().removesuffix("_raw")
 
 
 def framed(rows: pa.Table) -> bytes:

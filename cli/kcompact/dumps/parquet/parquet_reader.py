@@ -80,14 +80,14 @@ class ParquetReader:
         rules = self._rules
         for name in ("record", "key", "value"):  # a schema says null in so many words
             rules.see(name)
-        timestamp = fields.get("timestamp", MISSING)
+        timestamp, key, value = fields.get("timestamp", MISSING), fields.get("key"), fields.get("value")
         record = Record(
             rules.to_topic(fields.get("topic", MISSING)),
             rules.to_partition(fields.get("partition", MISSING)),
             rules.to_offset(fields.get("offset", MISSING), self._ordinal),
             rules.to_timestamp_ms(timestamp),
-            self._bytes(fields.get("key"), "key"),
-            self._bytes(fields.get("value"), "value"),
+            None if key is None else rules.stored(key, "key"),
+            None if value is None else rules.stored(value, "value"),
             headers_of(fields["headers"]) if "headers" in fields else (),
             rules.to_timestamp_type(fields.get("timestamp_type", MISSING), timestamp),
         )
@@ -123,13 +123,6 @@ class ParquetReader:
             else:
                 fields[role] = nested_of(column) if role == "headers" else bytes_of(column)
         return fields
-
-    def _bytes(self, data: bytes | None, role: str) -> bytes | None:
-        if data is None:
-            return None
-        if not data:
-            return None if getattr(self._rules.dialect, f"empty_{role}") == "null" else b""
-        return None if self._rules.is_literal(data, role) else data
 
 
 def _presence(batch: pa.RecordBatch, name: str | None) -> list[bytes | None]:

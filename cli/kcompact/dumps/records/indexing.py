@@ -1,8 +1,7 @@
 """Decoded records become index rows: one by one, the exact way, or the columns of many records at once."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -151,37 +150,10 @@ CONTENT_EXTRA = frozenset({"log_bytes", "is_control", "value_hash", "headers_has
 _VARINT_STEPS = [1 << (7 * groups - 1) for groups in range(1, 6)]  # zigzag doubles: 64, 8192, ...
 
 
-@dataclass(frozen=True)
-class Contents:
-    """Of some records: lengths in bytes (ABSENT: null), headers, and hashes of values if they are asked for.
-
-    ``headers`` are the different ones that occur, ``header_codes`` says which of them each record has. No
-    record is a control record.
-    """
-
-    key_bytes: np.ndarray
-    value_bytes: np.ndarray
-    hash_values: Callable[[], pa.Array]
-    headers: Sequence[Headers]
-    header_codes: np.ndarray
-
-    def column(self, name: str) -> pa.Array:
-        """A column of CONTENT_EXTRA."""
-        if name == "value_hash":
-            return self.hash_values()
-        if name == "is_control":
-            return pa.array(np.zeros(len(self.key_bytes), bool))
-        return self._log_bytes() if name == "log_bytes" else self._headers_hash()
-
-    def _log_bytes(self) -> pa.Array:
-        sizes = np.array([headers_log_bytes(headers) for headers in self.headers], np.int64)
-        body = _RECORD_OVERHEAD_BYTES + _all_sized(self.key_bytes) + _all_sized(self.value_bytes)
-        body += sizes[self.header_codes]
-        return pa.array((_BATCH_OVERHEAD_BYTES + _all_varint_bytes(body) + body).astype(np.int32))
-
-    def _headers_hash(self) -> pa.Array:
-        hashes = pa.array([headers_hash(headers) for headers in self.headers], pa.binary())
-        return hashes.take(pa.array(self.header_codes))
+def log_bytes_of(key_bytes: np.ndarray, value_bytes: np.ndarray, headers_bytes: np.ndarray) -> pa.Array:
+    """As ``log_bytes`` of records with keys and values of these lengths in bytes (ABSENT: null)."""
+    body = _RECORD_OVERHEAD_BYTES + _all_sized(key_bytes) + _all_sized(value_bytes) + headers_bytes
+    return pa.array((_BATCH_OVERHEAD_BYTES + _all_varint_bytes(body) + body).astype(np.int32))
 
 
 def lengths_of(values: pa.Array) -> np.ndarray:

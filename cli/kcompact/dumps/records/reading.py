@@ -176,6 +176,12 @@ class FieldRules:
         self.count(f"literal_{role}")
         return True
 
+    def stored(self, data: bytes, role: str) -> bytes | None:
+        """The key or value that bytes of a typed format stand for, which tells null itself."""
+        if not data:
+            return None if getattr(self.dialect, f"empty_{role}") == "null" else b""
+        return None if self.is_literal(data, role) else data
+
     @staticmethod
     def encoding_of(mark: Any, role: str) -> str | None:
         """The encoding that a mark beside a key or value names; None for text. Raises UnreadableError."""

@@ -71,7 +71,10 @@ def _dumped(value: Any) -> bytes:
 def _dumped_deeply(value: Any) -> bytes:
     try:
         return json.dumps(
-            _finite(value), default=_as_shallow, ensure_ascii=False, separators=(",", ":")
+            _finite(value),
+            default=lambda leaf: orjson.loads(_dumped(leaf)),  # a date or a UUID, as orjson spells it
+            ensure_ascii=False,
+            separators=(",", ":"),
         ).encode()
     except RecursionError as error:
         raise UnreadableError("the value is nested too deeply", _TOO_DEEP_HINT) from error
@@ -92,11 +95,6 @@ def _finite(value: Any) -> Any:
 def _member_name(key: Any) -> str:
     """A map's key as orjson spells it: json.dumps refuses dates and UUIDs, and spells numbers its own way."""
     return key if isinstance(key, str) else next(iter(orjson.loads(_dumped({key: None}))))
-
-
-def _as_shallow(value: Any) -> Any:
-    """A leaf such as a date or a UUID, which json.dumps does not know, as orjson spells it."""
-    return orjson.loads(_dumped(value))
 
 
 def _latin1(value: Any) -> str:

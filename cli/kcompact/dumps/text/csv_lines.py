@@ -75,9 +75,10 @@ def _outside_quotes(file: DumpFile, ranges: list[tuple[int, int]]) -> list[tuple
     Whether a quote is open can only be known from the start of the file on: all quotes are counted, several
     ranges at a time.
     """
-    counted = _quotes_by_backslash if file.shape.quoting == "backslash" else _quotes_between
     with ThreadPoolExecutor(_MOST_THREADS) as pool:
-        counts = pool.map(lambda bounds: counted(file.data_path, *bounds), ranges[:-1])
+        counts = pool.map(
+            lambda bounds: _quotes_between(file.data_path, file.shape.quoting, *bounds), ranges[:-1]
+        )
         cuts, quotes = [ranges[0][0]], 0
         for (_, candidate), count in zip(ranges[:-1], counts, strict=True):
             quotes += count
@@ -89,7 +90,9 @@ def _outside_quotes(file: DumpFile, ranges: list[tuple[int, int]]) -> list[tuple
     return ranges_between(cuts, file.data_bytes)
 
 
-def _quotes_between(path: str, start: int, end: int) -> int:
+def _quotes_between(path: str, quoting: str, start: int, end: int) -> int:
+    if quoting == "backslash":
+        return sum(quotes_in(chunk, quoting) for _, chunk in chunks_of(path, start, end))
     quotes, buffer = 0, bytearray(_COUNTED_BYTES)
     marks = np.frombuffer(buffer, np.uint8)  # numpy counts several times as fast as bytes do, and in threads
     with Path(path).open("rb", buffering=0) as source:
@@ -101,10 +104,6 @@ def _quotes_between(path: str, start: int, end: int) -> int:
             quotes += int(np.count_nonzero(marks[:size] == ord('"')))
             start += size
     return quotes
-
-
-def _quotes_by_backslash(path: str, start: int, end: int) -> int:
-    return sum(quotes_in(chunk, "backslash") for _, chunk in chunks_of(path, start, end))
 
 
 def _end_of_record(file: DumpFile, start: int) -> int:

@@ -1,6 +1,7 @@
 """Avro blocks read by the loop: for which schemas and dialects, and what is asked of it."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from kcompact.dumps.loops.scanned_rows import Misfit, ScannedRows
 from kcompact.dumps.loops.value_columns import added_columns, contents_of, gathered
 from kcompact.dumps.records.content_hashes import ABSENT
 from kcompact.dumps.records.headers import Headers
-from kcompact.dumps.records.indexing import CONTENT_EXTRA, Contents
+from kcompact.dumps.records.indexing import CONTENT_EXTRA
 from kcompact.dumps.records.layout import SplitNotes, SplitToIndex
 
 _UNITS = {"auto", "ms", "us", "ns"}
@@ -86,15 +87,15 @@ class AvroScanner:
 
     def more(self, rows: ScannedRows, keys: pa.Array) -> list[pa.Array]:
         """The columns after INDEX_SCHEMA. Raises Misfit."""
-        return added_columns(self._extra, lambda: np.zeros(0), lambda: self._contents(rows, keys))
+        return added_columns(self._extra, lambda: np.zeros(0), partial(self._contents, rows, keys))
 
-    def _contents(self, rows: ScannedRows, keys: pa.Array) -> Contents:
+    def _contents(self, rows: ScannedRows, keys: pa.Array, names: frozenset[str]) -> dict[str, pa.Array]:
         starts, ends = rows[c.VALUE_START], rows[c.VALUE_END]
         values = self._data, starts, np.where(rows.is_null("value"), ABSENT, ends - starts)
         sizes = rows[c.HEADERS_END] - rows[c.HEADERS_START]
         headers = gathered(self._data, rows[c.HEADERS_START], np.where(sizes == 0, ABSENT, sizes))
         try:
-            return contents_of(keys, *values, headers, self._headers, self._hash_secret)
+            return contents_of(names, keys, *values, headers, self._headers, self._hash_secret)
         except DAMAGE as error:
             raise Misfit from error
 

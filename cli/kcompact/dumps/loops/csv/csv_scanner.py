@@ -1,5 +1,7 @@
 """CSV and delimited text read by the loop: for which dialects, and what is asked of it."""
 
+from functools import partial
+
 import numpy as np
 import pyarrow as pa
 
@@ -23,7 +25,7 @@ from kcompact.dumps.loops.scanned_rows import ScannedRows
 from kcompact.dumps.loops.value_columns import added_columns, contents_of, means_itself, texts_of, values_of
 from kcompact.dumps.loops.windows import Window
 from kcompact.dumps.records.headers import Headers
-from kcompact.dumps.records.indexing import CONTENT_EXTRA, Contents
+from kcompact.dumps.records.indexing import CONTENT_EXTRA
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, SplitToIndex
 from kcompact.dumps.records.reading import FieldRules
 from kcompact.dumps.text.csv_reader import CsvShape
@@ -72,9 +74,11 @@ class CsvScanner:
 
     def more(self, rows: ScannedRows, window: Window, keys: pa.Array) -> list[pa.Array]:
         """Raises Misfit."""
-        return added_columns(self._extra, lambda: np.zeros(0), lambda: self._contents(rows, window, keys))
+        return added_columns(self._extra, lambda: np.zeros(0), partial(self._contents, rows, window, keys))
 
-    def _contents(self, rows: ScannedRows, window: Window, keys: pa.Array) -> Contents:
+    def _contents(
+        self, rows: ScannedRows, window: Window, keys: pa.Array, names: frozenset[str]
+    ) -> dict[str, pa.Array]:
         values = values_of(write_cells, window, rows, self._dialect.value_encoding)
         starts, ends = rows[c.HEADERS_START].copy(), rows[c.HEADERS_END].copy()
         cells, cell_ends = texts_of(write_cells, window, starts, ends, rows[c.FLAGS] & c.HEADERS_ESCAPED)
@@ -82,7 +86,7 @@ class CsvScanner:
         headers = pa.Array.from_buffers(
             pa.large_binary(), rows.count, [None, pa.py_buffer(bounds), pa.py_buffer(cells)]
         ).cast(pa.binary())
-        return contents_of(keys, *values, headers, self._headers, self._hash_secret)
+        return contents_of(names, keys, *values, headers, self._headers, self._hash_secret)
 
     def _headers(self, cell: bytes) -> Headers:
         """Raises ValueError where they cannot be read."""

@@ -1,6 +1,7 @@
 """JSON lines read by the loop: for which dialects, and what is asked of it."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -35,7 +36,7 @@ from kcompact.dumps.loops.value_columns import (
 from kcompact.dumps.loops.windows import Window
 from kcompact.dumps.records.content_hashes import ABSENT
 from kcompact.dumps.records.headers import Headers
-from kcompact.dumps.records.indexing import CONTENT_EXTRA, Contents
+from kcompact.dumps.records.indexing import CONTENT_EXTRA
 from kcompact.dumps.records.layout import SplitNotes, SplitToIndex
 from kcompact.dumps.records.reading import FieldRules
 
@@ -77,13 +78,15 @@ class JsonScanner:
         def lengths() -> np.ndarray:
             return np.where(rows.is_null("value"), ABSENT, rows[c.VALUE_END] - rows[c.VALUE_START])
 
-        return added_columns(self._extra, lengths, lambda: self._contents(rows, window, keys))
+        return added_columns(self._extra, lengths, partial(self._contents, rows, window, keys))
 
-    def _contents(self, rows: ScannedRows, window: Window, keys: pa.Array) -> Contents:
+    def _contents(
+        self, rows: ScannedRows, window: Window, keys: pa.Array, names: frozenset[str]
+    ) -> dict[str, pa.Array]:
         values = values_of(write_texts, window, rows, self._dialect.value_encoding)
         sizes = rows[c.HEADERS_END] - rows[c.HEADERS_START]
         headers = gathered(window.data, rows[c.HEADERS_START], np.where(sizes == 0, ABSENT, sizes))
-        return contents_of(keys, *values, headers, self._headers, self._hash_secret)
+        return contents_of(names, keys, *values, headers, self._headers, self._hash_secret)
 
     def _headers(self, spelt: bytes) -> Headers:
         """Raises ValueError where the rest of the line may count, or they cannot be read."""
@@ -99,10 +102,7 @@ def scanner_for(part: SplitToIndex, extra: frozenset[str]) -> JsonScanner | None
     """The loop set up for a file; None where only the reference can read its dialect or what is asked for."""
     dialect: Dialect = part.file.dialect
     names = json_names(dialect)
-    covers = names is not None and means_itself(dialect) and _tells(dialect, extra)
-    return JsonScanner(part, names, extra) if covers and names is not None else None
-
-
-def _tells(dialect: Dialect, extra: frozenset[str]) -> bool:
-    is_spelt = not extra & KIND_EXTRA or dialect.value_encoding in SPELT
-    return extra <= KIND_EXTRA | CONTENT_EXTRA and is_spelt
+    tells = extra <= KIND_EXTRA | CONTENT_EXTRA and (
+        not extra & KIND_EXTRA or dialect.value_encoding in SPELT
+    )
+    return JsonScanner(part, names, extra) if names is not None and means_itself(dialect) and tells else None
