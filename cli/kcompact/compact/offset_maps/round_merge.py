@@ -17,7 +17,8 @@ from kcompact.compact.offset_maps.sections import Sections
 from kcompact.compact.output.decided_rows import decided_by_key
 from kcompact.compact.output.keys_across_partitions import find_shared_keys
 from kcompact.compact.output.stages import KeyFigures
-from kcompact.engine.passes.grouped_rows import SIZED, is_tombstone_of, numbered
+from kcompact.engine.passes.grouped_rows import SIZED, is_tombstone_of
+from kcompact.engine.passes.grouping import numbered
 from kcompact.engine.shuffle import Block
 from kcompact.rules.decisions import TALLY_COLUMNS, Plan, with_columns
 from kcompact.rules.links import NO_OFFSET

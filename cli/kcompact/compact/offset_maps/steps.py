@@ -8,7 +8,8 @@ groups of all tasks meet.
 import numpy as np
 import pyarrow as pa
 
-from kcompact.engine.passes.grouped_rows import is_tombstone_of, numbered
+from kcompact.engine.passes.grouped_rows import is_tombstone_of
+from kcompact.engine.passes.grouping import numbered
 from kcompact.rules.links import NO_OFFSET
 from kcompact.rules.orders import order_by_group
 

@@ -25,7 +25,8 @@ from kcompact.compact.request import Decided, Request, job_for, refuse_doubtful,
 from kcompact.compact.whole_logs.record_index import RecordIndex, index_records
 from kcompact.compact.whole_logs.repeats import refuse_conflicts
 from kcompact.dumps.dump import Dump
-from kcompact.engine.passes.grouped_rows import location_of, numbered
+from kcompact.engine.passes.grouped_rows import location_of
+from kcompact.engine.passes.grouping import numbered
 from kcompact.engine.shuffle import Block, Send
 from kcompact.rules.decisions import Plan, with_verdicts
 from kcompact.rules.lookups import Lookup, lookup_for

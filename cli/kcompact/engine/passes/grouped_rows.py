@@ -69,39 +69,6 @@ def _group_of_each(schema: pa.Schema, batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _merged(rows: pa.Table) -> pa.Table:
-    """One row per (log, key), by numbers that an encoding gives the keys: a group_by takes twice as long."""
-    if not rows.num_rows:
-        return rows
-    keys = pa.concat_arrays(rows["key"].chunks)
-    columns = {name: rows[name].to_numpy() for name in rows.column_names if name != "key"}
-    groups = numbered(keys, columns["log_id"])
-    last = np.empty(int(groups.max()) + 1, np.int64)
-    last[groups] = np.arange(len(groups))  # of several assignments to one place the last one stays
-    offsets = columns["last_offset"]
-    if (offsets[last][groups] < offsets).any():
-        # Files whose offsets descend, or rows of several passes: their order is not that of the records.
-        return _merged(rows.sort_by("last_offset"))
-    records, first = np.zeros(len(last), np.int64), columns["first_offset"][last]
-    np.add.at(records, groups, columns["records"])
-    np.minimum.at(first, groups, columns["first_offset"])
-    others = [columns[name][last] for name in rows.column_names[4:]]
-    arrays = [columns["log_id"][last], keys.take(pa.array(last)), records, first, *others]
-    return pa.table(arrays, schema=rows.schema)
-
-
-def numbered(keys: pa.Array, log_ids: np.ndarray) -> np.ndarray:
-    """A number (int64) for each row, from 0 on without gaps, equal where log and key are."""
-    numbers: np.ndarray = keys.dictionary_encode().indices.to_numpy().astype(np.int64)
-    log_of = np.empty(int(numbers.max()) + 1, np.int64)
-    log_of[numbers] = log_ids
-    if bool((log_of[numbers] == log_ids).all()):  # each key in one log: the rule, as partitions follow keys
-        return numbers
-    known, codes = np.unique(log_ids, return_inverse=True)
-    pairs = numbers * len(known) + codes
-    return np.unique(pairs, return_inverse=True)[1]
-
-
 def _numpy(batch: pa.RecordBatch, name: str) -> np.ndarray:
     return batch.column(name).to_numpy(zero_copy_only=False)
 
@@ -115,8 +82,8 @@ _MERGE = {
     "timestamp_ms": "last",
     "log_bytes": "last",
 }
-GROUPED = KeyGrouping(GROUPED_SCHEMA, _MERGE, partial(_group_of_each, GROUPED_SCHEMA), _merged)
+GROUPED = KeyGrouping(GROUPED_SCHEMA, _MERGE, partial(_group_of_each, GROUPED_SCHEMA))
 """Merges index rows into one row per (log, key)."""
 
-SIZED = KeyGrouping(SIZED_SCHEMA, _MERGE, partial(_group_of_each, SIZED_SCHEMA), _merged)
+SIZED = KeyGrouping(SIZED_SCHEMA, _MERGE, partial(_group_of_each, SIZED_SCHEMA))
 """The same with what a broker's figures and a state ask of the latest record; the index has log_bytes."""

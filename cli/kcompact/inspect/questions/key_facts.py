@@ -5,7 +5,6 @@ They are made in the worker, batch by batch, and merged where the rows of a key 
 
 from collections.abc import Iterable
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -76,14 +75,5 @@ def _one_row_each(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=KEY_ROW)
 
 
-def _merged(rows: pa.Table) -> pa.Table:
-    """By offset, so that the last row of a key is that of its latest record."""
-    offsets = rows["last_offset"].to_numpy()
-    if (np.diff(offsets) < 0).any():
-        rows = rows.take(pa.array(np.argsort(offsets, kind="stable")))
-    grouped = rows.group_by(["log_id", "key"], use_threads=False).aggregate(list(_MERGE.items()))
-    return grouped.rename_columns(KEY_ROW.names)
-
-
-KEY_ROWS = KeyGrouping(KEY_ROW, _MERGE, _one_row_each, _merged)
+KEY_ROWS = KeyGrouping(KEY_ROW, _MERGE, _one_row_each)
 """Merges index rows into one row per (log, key)."""

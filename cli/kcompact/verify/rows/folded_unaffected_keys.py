@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcompact.engine.blocks import rows_in
-from kcompact.engine.passes.grouped_rows import numbered
+from kcompact.engine.passes.grouping import numbered
 from kcompact.engine.shuffle import Block
 from kcompact.rules.lookups import rows_of_logs
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS

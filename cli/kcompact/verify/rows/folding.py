@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from kcompact.dumps.records.indexing import as_words
 from kcompact.engine.blocks import row_blocks
 from kcompact.engine.exchange import receivers_by_key
-from kcompact.engine.passes.grouped_rows import numbered
 from kcompact.engine.passes.grouping import MOST_ROWS, KeyGrouper, KeyGrouping
 from kcompact.engine.passes.index_pass import IndexPlan, TaskReader
 from kcompact.engine.shuffle import Block, Send, Sent, Stage
@@ -49,31 +48,11 @@ FOLDED = pa.schema(
 _TASK = b"task"  # metadata of rows on their way: the number of the task that read them
 
 
-def _merged(rows: pa.Table) -> pa.Table:
-    """One row per (log, key): what the offset map does, where no loop is loaded."""
-    if not rows.num_rows:
-        return rows
-    columns = {name: rows[name].to_numpy() for name in rows.column_names if name != "key"}
-    keys = pa.concat_arrays(rows["key"].chunks)
-    groups = numbered(keys, columns["log_id"])
-    order = np.lexsort((columns["last_offset"], groups))
-    starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
-    last = np.append(starts[1:], len(order)) - 1
-    ordered = {name: column[order] for name, column in columns.items()}
-    before_last = np.where(last > starts, ordered["last_offset"][last - 1], -1)
-    merged = {name: column[last] for name, column in ordered.items()}
-    merged["records"] = np.add.reduceat(ordered["records"], starts)
-    merged["first_offset"] = np.minimum.reduceat(ordered["first_offset"], starts)
-    merged["second_offset"] = np.maximum(np.maximum.reduceat(ordered["second_offset"], starts), before_last)
-    arrays = [keys.take(pa.array(order[last])) if name == "key" else merged[name] for name in FOLDED.names]
-    return pa.table(arrays, schema=FOLDED)
-
-
 def _as_they_are(rows: pa.RecordBatch) -> pa.RecordBatch:
     return rows
 
 
-FOLDING = KeyGrouping(FOLDED, _MERGE, _as_they_are, _merged)
+FOLDING = KeyGrouping(FOLDED, _MERGE, _as_they_are)
 """Merges rows of FOLDED into one per (log, key)."""
 
 

@@ -73,10 +73,6 @@ class Pairs:
     receivers: int
     reader: ShareReader = field(default_factory=ShareReader)
 
-    def renaming(self, renamed: Mapping[int, int]) -> "Pairs":
-        """The same with other log ids for AFTER."""
-        return replace(self, reader=replace(self.reader, renamed=renamed))
-
     def together(self, use: "Callable[[Pairs], T]") -> T:
         """The result of ``use`` on the pairs: in one task where one share holds all keys."""
         if self.receivers > 1:
