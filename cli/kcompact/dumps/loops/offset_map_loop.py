@@ -60,10 +60,44 @@ def _group_slot(slots: np.ndarray, groups: np.ndarray, word: np.uint64, more: np
 
 
 @part
-def _merge(
-    groups: np.ndarray, group: int, rows: np.ndarray, at: int, rules: np.ndarray, last_offset: int
+def _hash_rows(
+    keys: np.ndarray,
+    key_offsets: np.ndarray,
+    rows: np.ndarray,
+    first: int,
+    stop: int,
+    secret: np.ndarray,
+    slots: np.ndarray,
+    groups: np.ndarray,
+    hashes: np.ndarray,
 ) -> None:
-    """The latest record is the one with the greatest offset."""
+    """Work out the hashes of rows [first, stop), and ask for the memory of their slots and groups."""
+    mask = np.uint64(len(slots) - 1)
+    for at in range(first, stop):
+        log_id = np.uint64(rows[LOG_ID, at])
+        word, more = hash_of(keys, key_offsets[at], key_offsets[at + 1], log_id, secret)
+        hashes[at - first, 0], hashes[at - first, 1] = word, more
+        prefetched(slots, int64(word & mask))
+    for at in range(first, stop):
+        slot = slots[hashes[at - first, 0] & mask]
+        if slot != _FREE:
+            prefetched(groups, int64(slot & _LOW) - 1)
+
+
+@part
+def _merge(
+    groups: np.ndarray,
+    group: int,
+    rows: np.ndarray,
+    at: int,
+    rules: np.ndarray,
+    last_offset: int,
+    fields: np.ndarray,
+    before: np.ndarray,
+) -> None:
+    """Merge a row into its group. The latest record is the one with the greatest offset."""
+    for place in range(len(fields)):
+        before[place, at] = groups[group, FIRST_COLUMN + fields[place]]
     known_offset, new_offset = groups[group, FIRST_COLUMN + last_offset], rows[last_offset, at]
     is_latest = new_offset >= known_offset
     for column in range(len(rules)):
@@ -80,19 +114,26 @@ def _merge(
 @part
 def _is_added(
     keys: np.ndarray,
-    start: int,
-    end: int,
+    key_offsets: np.ndarray,
+    rows: np.ndarray,
+    at: int,
+    word: np.uint64,
+    more: np.uint64,
+    columns: int,
     groups: np.ndarray,
     key_ends: np.ndarray,
     key_bytes: np.ndarray,
     state: np.ndarray,
 ) -> bool:
-    """Add a group with a key; False where there is no room for it."""
-    group, place = state[GROUPS], state[KEY_BYTES]
+    """Add a group with the key, hash and columns of a row; False where there is no room for it."""
+    group, place, start, end = state[GROUPS], state[KEY_BYTES], key_offsets[at], key_offsets[at + 1]
     if group == len(groups) or end - start > len(key_bytes) - place:
         return False
     place = copied(keys, start, end, key_bytes, place)
     key_ends[group + 1], state[KEY_BYTES], state[GROUPS] = place, place, group + 1
+    groups[group, HASH], groups[group, MORE_HASH] = int64(word), int64(more)
+    for column in range(columns):
+        groups[group, FIRST_COLUMN + column] = rows[column, at]
     return True
 
 
@@ -122,32 +163,19 @@ def put_rows(
     between ``key_ends[i]`` and the next one. ``slots``, of which there is a power of two, hold 32 bits of
     hash above the number of a group, from 1 on.
     """
-    count, mask = rows.shape[1], np.uint64(len(slots) - 1)
-    while first < count:
-        stop = min(first + ROWS_AT_A_TIME, count)
-        for at in range(first, stop):
-            log_id = np.uint64(rows[LOG_ID, at])
-            word, more = hash_of(keys, key_offsets[at], key_offsets[at + 1], log_id, secret)
-            hashes[at - first, 0], hashes[at - first, 1] = word, more
-            prefetched(slots, int64(word & mask))
-        for at in range(first, stop):
-            slot = slots[hashes[at - first, 0] & mask]
-            if slot != _FREE:
-                prefetched(groups, int64(slot & _LOW) - 1)
+    while first < rows.shape[1]:
+        stop = min(first + ROWS_AT_A_TIME, rows.shape[1])
+        _hash_rows(keys, key_offsets, rows, first, stop, secret, slots, groups, hashes)
         for at in range(first, stop):
             word, more = hashes[at - first, 0], hashes[at - first, 1]
             group, free = _group_slot(slots, groups, word, more)
             if group >= 0:
-                for place in range(len(fields)):
-                    before[place, at] = groups[group, FIRST_COLUMN + fields[place]]
-                _merge(groups, group, rows, at, rules, last_offset)
-                continue
-            group = state[GROUPS]
-            if not _is_added(keys, key_offsets[at], key_offsets[at + 1], groups, key_ends, key_bytes, state):
+                _merge(groups, group, rows, at, rules, last_offset, fields, before)
+            elif _is_added(
+                keys, key_offsets, rows, at, word, more, len(rules), groups, key_ends, key_bytes, state
+            ):
+                slots[free] = ((word >> _HALF) << _HALF) | np.uint64(state[GROUPS])
+            else:
                 return at
-            slots[free] = ((word >> _HALF) << _HALF) | np.uint64(group + 1)
-            groups[group, HASH], groups[group, MORE_HASH] = int64(word), int64(more)
-            for column in range(len(rules)):
-                groups[group, FIRST_COLUMN + column] = rows[column, at]
         first = stop
     return first
