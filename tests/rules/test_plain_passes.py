@@ -9,7 +9,7 @@ import pytest
 from dump_files import write_kcat
 from kcompact.broker.log_context import DumpContext
 from kcompact.compact.context.beside import Beside
-from kcompact.compact.output import copying, task_files
+from kcompact.compact.output import survivor_copying, task_files
 from kcompact.compact.output.compact_job import Renderings
 from kcompact.compact.pipeline import compact_rows
 from kcompact.compact.request import Compacted, Form, Request
@@ -85,7 +85,7 @@ def small_passes(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     monkeypatch.setattr(indexing, "SMALLEST_SPLIT_BYTES", SPLIT_BYTES)
     monkeypatch.setattr(grouping, "MOST_ROWS", 7)
     monkeypatch.setattr(grouping, "MOST_KEYS", 7)
-    monkeypatch.setattr(copying, "_SAMPLED", 2)
+    monkeypatch.setattr(survivor_copying, "_SAMPLED", 2)
     return monkeypatch
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from conftest import Run
 from dump_files import kcat_offsets, write_kcat
-from kcompact.rules.ratio import DirtyRatio
-from kcompact.rules.turn import tie_note, turn_of
+from kcompact.rules.ratio import DirtyRatio, tie_note, turn_of
 from records import TIMESTAMP_MS, record
 
 Cli = Callable[..., Run]

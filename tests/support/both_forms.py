@@ -14,7 +14,7 @@ from kcompact.broker.state.state_output import OutputFile, output_file
 from kcompact.compact.context.beside import Beside
 from kcompact.compact.offset_maps import full_maps
 from kcompact.compact.offset_maps.known_rounds import decide_in_rounds
-from kcompact.compact.output import copying
+from kcompact.compact.output import survivor_copying
 from kcompact.compact.output.compact_job import Renderings
 from kcompact.compact.pipeline import compacted
 from kcompact.compact.request import Compacted, Form, Request
@@ -44,7 +44,7 @@ def cut_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(full_maps, "_STEPS_AT_A_TIME", 20)
     monkeypatch.setattr(grouping, "MOST_ROWS", 7)
     monkeypatch.setattr(grouping, "MOST_KEYS", 7)
-    monkeypatch.setattr(copying, "_SAMPLED", 2)
+    monkeypatch.setattr(survivor_copying, "_SAMPLED", 2)
 
 
 @dataclass(frozen=True)

@@ -48,8 +48,8 @@ from kcompact.rules.cleaned_log import LogCleaning
 from kcompact.rules.decisions import Plan
 from kcompact.rules.files.segments import SegmentState, is_rolled
 from kcompact.rules.policy import Policy
+from kcompact.rules.ratio import Turn, tie_note, turn_of
 from kcompact.rules.rewriting import ROW_COLUMNS, log_rows
-from kcompact.rules.turn import Turn, tie_note, turn_of
 
 EMPTY_CONTEXT = LogContext()
 

@@ -16,7 +16,7 @@ from kcompact.engine.passes.index_pass import IndexPlan, TaskReader
 from kcompact.engine.passes.summaries import LogSummary, packed, unpacked
 from kcompact.engine.shuffle import DRIVER, Block, Sent, send
 from kcompact.engine.tasks import run_tasks
-from kcompact.inspect.questions.folding import fold_keys
+from kcompact.inspect.questions.folded_keys import fold_keys
 from kcompact.inspect.questions.key_counts import count_keys, largest_keys
 from kcompact.inspect.questions.key_facts import FOLDED_KEY_ROW, KEY_ROWS, regrouped
 from kcompact.inspect.questions.keys import Keys, LogSpan, spans_of, summed

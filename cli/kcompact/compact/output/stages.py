@@ -14,9 +14,9 @@ import pyarrow as pa
 from kcompact.cleaner.shares import Shares, slices_by_log
 from kcompact.compact.context.remembering import KnownByLog, chosen_of
 from kcompact.compact.output.compact_job import CompactJob
-from kcompact.compact.output.copying import SurvivorCopy, by_place, in_output_order
 from kcompact.compact.output.keys_across_partitions import SharedKeys, together
 from kcompact.compact.output.reporting import ReportedLog, Reporter
+from kcompact.compact.output.survivor_copying import SurvivorCopy, by_place, in_output_order
 from kcompact.compact.output.task_files import results_of
 from kcompact.dumps.output.assemble import Fragment
 from kcompact.engine.blocks import row_blocks, rows_in

@@ -159,9 +159,8 @@ def put_rows(
 
     ``rules`` says how each of the rows' columns is merged; ``last_offset`` is the number of one of them.
     ``before`` is given those columns of a row's group that ``fields`` names, as they are before the row.
-    The key of row i is ``keys[key_offsets[i]:key_offsets[i + 1]]``; that of group i is in ``key_bytes``
-    between ``key_ends[i]`` and the next one. ``slots``, of which there is a power of two, hold 32 bits of
-    hash above the number of a group, from 1 on.
+    The key of row i is ``keys[key_offsets[i]:key_offsets[i + 1]]``, that of group i ends in ``key_bytes`` at
+    ``key_ends[i + 1]``. ``slots``, a power of two, hold 32 bits of hash above a group's number, from 1 on.
     """
     while first < rows.shape[1]:
         stop = min(first + ROWS_AT_A_TIME, rows.shape[1])

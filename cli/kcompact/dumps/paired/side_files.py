@@ -53,9 +53,7 @@ def bad_row(path: str, reason: str, hint: str | None) -> UnreadableError:
 
 
 def _json_rows(part: SidePart) -> Iterator[Row]:
-    number = 0
-    for line in lines_of(part.data_path, 0, file_bytes(part.data_path)):
-        number += 1
+    for number, line in enumerate(lines_of(part.data_path, 0, file_bytes(part.data_path)), 1):
         if line.data.isspace():
             continue
         try:

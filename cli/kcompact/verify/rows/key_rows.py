@@ -117,14 +117,7 @@ def key_rows(
     group = _numbers(log_id, codes)
     is_after = np.arange(both.num_rows) >= before.num_rows
     order = order_by_group(group, offset, is_after)
-    of_one_key = np.diff(group[order]) == 0
-    is_second = np.zeros(len(order), np.bool_)  # AFTER's, directly after BEFORE's of the same place
-    is_second[1:] = of_one_key & (np.diff(offset[order]) == 0)
-    first = order[~is_second]
-    partner = np.full(len(order), NOWHERE)
-    has_second = np.concatenate((is_second[1:], np.zeros(min(1, len(order)), np.bool_)))
-    partner[has_second] = order[is_second]
-    partner = partner[~is_second]
+    first, partner = _paired(order, group[order], offset[order])
     in_before = first < before.num_rows
     after_at = np.where(in_before, partner, first)
     after_at = np.where(after_at == NOWHERE, NOWHERE, after_at - before.num_rows)
@@ -147,6 +140,19 @@ def key_rows(
         horizon_ms[first],
         _differences(both, first, partner, compared),
     )
+
+
+def _paired(order: Longs, group: Longs, offset: Longs) -> tuple[Longs, Longs]:
+    """The first row of each place, and the row of AFTER directly after it at the same place (NOWHERE: none).
+
+    ``group`` and ``offset`` are those of the rows in ``order``.
+    """
+    is_second = np.zeros(len(order), np.bool_)
+    is_second[1:] = (np.diff(group) == 0) & (np.diff(offset) == 0)
+    partner = np.full(len(order), NOWHERE)
+    has_second = np.concatenate((is_second[1:], np.zeros(min(1, len(order)), np.bool_)))
+    partner[has_second] = order[is_second]
+    return order[~is_second], partner[~is_second]
 
 
 def _differences(both: pa.Table, first: Longs, partner: Longs, compared: frozenset[str]) -> dict[str, Flags]:
