@@ -36,7 +36,7 @@ COMMANDS = {
         [*SHOWN, "broker-log", *FOR_CI],
     ),
     "inspect": (["dump.jsonl", "--max-gaps", "1"], 1, [*SHOWN, *FOR_CI]),
-    "verify": (["dump.jsonl", "wrong.jsonl", "--now", "1760020000000"], 1, ["text", "json", "html", *FOR_CI]),
+    "verify": (["dump.jsonl", "wrong.jsonl", "--now", "1760020000000"], 1, [*SHOWN, *FOR_CI]),
 }
 CASES = [(command, style) for command, (_, _, styles) in COMMANDS.items() for style in styles]
 

@@ -13,6 +13,7 @@ from kcompact.printable import printable_key
 from kcompact.report.ci import ci_github, ci_junit
 from kcompact.report.verify.verify_ci import ci_report
 from kcompact.report.verify.verify_json import SCHEMA_VERSION, render_json
+from kcompact.report.verify.verify_markdown import render_markdown
 from kcompact.report.verify.verify_text import render_text
 from kcompact.report.verify.verify_words import Keys
 from kcompact.verify.check import Severity
@@ -106,7 +107,7 @@ def test_json_has_every_count_and_a_version() -> None:
 
 
 @pytest.mark.parametrize(
-    "render", [render_text, render_json, render_junit, render_annotations, render_summary]
+    "render", [render_text, render_json, render_markdown, render_junit, render_annotations, render_summary]
 )
 def test_the_key_that_stands_instead_is_shown_as_keys_are(render: Render) -> None:
     changed = replace(FINDING, found="another key", found_key=(b"per|son\xff",))
@@ -166,7 +167,14 @@ def test_hashed_keys_leave_no_key_behind() -> None:
     evidence = KeyEvidence(b"person-7", KeyVerdict.PRESENT, "orders", 0, 5, None, 5)
     finding = replace(FINDING, check="present", key=b"person-7")
     outcome = replace(OUTCOME, mode="absent-keys", findings=(finding,), evidence=(evidence,))
-    for render in (render_text, render_json, render_junit, render_annotations, render_summary):
+    for render in (
+        render_text,
+        render_json,
+        render_markdown,
+        render_junit,
+        render_annotations,
+        render_summary,
+    ):
         assert "person-7" not in render(outcome, Keys(hashed=True))
 
 

@@ -36,6 +36,7 @@ from kcompact.report.report_forms import ReportForms
 from kcompact.report.verify.verify_ci import ci_report
 from kcompact.report.verify.verify_html import render_html
 from kcompact.report.verify.verify_json import render_json
+from kcompact.report.verify.verify_markdown import render_markdown
 from kcompact.report.verify.verify_text import print_text
 from kcompact.report.verify.verify_words import Keys, answer
 from kcompact.rules.policy import Policy
@@ -125,7 +126,11 @@ class VerifyCommand(Command):
         keys = Keys(self.verification.hash_keys)
         forms = ReportForms(
             partial(print_text, keys=keys),
-            {"json": partial(render_json, keys=keys), "html": partial(render_html, keys=keys)},
+            {
+                "json": partial(render_json, keys=keys),
+                "markdown": partial(render_markdown, keys=keys),
+                "html": partial(render_html, keys=keys),
+            },
         )
         ci = ci_report(outcome, keys)
         show_report(outcome, forms, self.answer, file, ci)

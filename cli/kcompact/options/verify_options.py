@@ -30,6 +30,7 @@ class VerifyFormat(enum.StrEnum):
 
     TEXT = "text"
     JSON = "json"
+    MARKDOWN = "markdown"
     HTML = "html"
     JUNIT = "junit"
     GITHUB = "github"
