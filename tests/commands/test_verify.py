@@ -358,3 +358,11 @@ def test_base64_of_the_plain_envelope_may_be_converted_or_copied(
     assert (same.exit_code, "t-0: 3 -> 1 records (2 superseded)" in same.stdout) == (0, True), same.stderr
     after.write_text(after.read_text().replace(encoded[0] if target is None else '"key":"', '"key":"!', 1))
     assert kcompact("verify", before, after, *dialect).exit_code in (1, 2)
+
+
+def test_a_file_about_other_topics_is_noted_once(tmp_path: Path, kcompact: Cli) -> None:
+    dump, config = tmp_path / "dump.jsonl", tmp_path / "topic.properties"
+    write_kcat(dump, BEFORE)
+    config.write_text("cleanup.policy=compact\n")
+    run = kcompact("verify", dump, dump, *NOW, "--topic-config", f"others={config}")
+    assert run.stderr.count("others") == 1

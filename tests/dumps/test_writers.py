@@ -52,7 +52,7 @@ def write(folder: Path, target: str, records: list[Record]) -> Path:
     writer = TARGETS[target]("seed")
     fragments = [b"".join(writer.encode(records[:2])), b"".join(writer.encode(records[2:]))]
     path = folder / f"dump.{target}"
-    path.write_bytes(writer.begin() + b"".join(fragments) + writer.end())
+    path.write_bytes(writer.begin() + b"".join(fragments))
     return path
 
 

@@ -115,7 +115,7 @@ class VerifyCommand(Command):
             outcome = replace(outcome, assumed=(*outcome.assumed, *self.notes_on_left_out()))
             for dump in filter(None, inputs.dumps):
                 dump.check_unmoved()
-            for text in policies.notes:
+            for text in dict.fromkeys(policies.notes):  # asked for topics of both dumps
                 note(text)
             self._show(outcome, file)
         if outcome.is_undecided:
