@@ -57,7 +57,7 @@ def _inspect(
 
     Nothing is written but the report.
     """
-    with spark_starting(dumps, run):
+    with spark_starting(dumps, run, "kcompact.inspect.pipeline"):
         if keys.is_given:
             from kcompact.commands.inspect_keys_run import KeyCommand
 
@@ -82,7 +82,7 @@ def _dirty_ratio(
 
     A config given as a list (--segment-bytes 16MiB,64MiB) adds a what-if row per value.
     """
-    with spark_starting(dumps, run):
+    with spark_starting(dumps, run, "kcompact.dirtiness.dirty_dump"):
         from kcompact.commands.dirty_ratio_run import DirtyRatioCommand
 
         return DirtyRatioCommand(dumps, reading, run, output, policy, log_options).execute()
@@ -101,7 +101,7 @@ def _compact(
     run: RunOptions,
 ) -> int:
     """Keep the latest record of every key, at its offset, and say what was removed and why."""
-    with spark_starting(dumps, run):
+    with spark_starting(dumps, run, "kcompact.compact.pipeline"):
         from kcompact.commands.compact_run import CompactCommand
 
         return CompactCommand(dumps, reading, run, output, cleaning, policy, log_options).execute()
@@ -124,7 +124,7 @@ def _verify(
     Without the options that say how far the broker had cleaned, AFTER has the benefit of the doubt, and
     what was assumed is said.
     """
-    with spark_starting(dumps, run):
+    with spark_starting(dumps, run, "kcompact.verify.pipeline"):
         from kcompact.commands.verify_run import VerifyCommand
 
         return VerifyCommand(dumps, reading, run, verification, answer, log_options, policy).execute()

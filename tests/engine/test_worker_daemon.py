@@ -83,3 +83,20 @@ KILL_THE_DRIVER = "os.kill(os.getpid(), signal.SIGKILL)"
 def test_it_ends_with_a_driver_that_is_killed(tmp_path: Path, preparation: str, end: str) -> None:
     assert run(preparation, tmp_path, end)[0] == -9
     assert wait_until(lambda: not processes_of(tmp_path), seconds=10), processes_of(tmp_path)
+
+
+WHAT_A_WORKER_HAS_IMPORTED = """
+import sys
+from kcompact.engine import session
+from kcompact.engine.tasks import run_tasks
+
+options = session.SessionOptions(master="local[1]", worker_modules=("kcompact.compact.pipeline",))
+with session.open_session(options) as spark:
+    (modules,) = run_tasks(spark, 1, lambda _: set(sys.modules))
+print("kcompact.compact.pipeline" in modules, "kcompact.verify.pipeline" in modules, "pandas" in modules)
+"""
+
+
+def test_a_worker_has_imported_what_the_command_s_tasks_need(tmp_path: Path) -> None:
+    process = run_python(WHAT_A_WORKER_HAS_IMPORTED, tmp_path)
+    assert (process.stdout, process.stderr) == ("True False False\n", "")

@@ -18,15 +18,18 @@ _NAMES_LOOKED_AT = 100  # of files: which loops they will need shows in the firs
 
 
 @contextmanager
-def spark_starting(dumps: Iterable[str], run: RunOptions) -> Iterator[None]:
-    """Start Spark for the command inside, quiet if asked to be. Raises InputError for a missing one."""
+def spark_starting(dumps: Iterable[str], run: RunOptions, worker_module: str) -> Iterator[None]:
+    """Start Spark for the command inside, quiet if asked to be. Raises InputError for a missing dump.
+
+    ``worker_module``: what its tasks need, which workers import while Java starts.
+    """
     dumps = list(dumps)
     with ExitStack() as stack:
         stack.enter_context(listings_kept())
         input_bytes = _input_bytes(dumps)
         files = [] if input_bytes is None else find_files(dumps)[:_NAMES_LOOKED_AT]
         if input_bytes is not None:
-            stack.enter_context(_java_starting(files, input_bytes, run))
+            stack.enter_context(_java_starting(files, input_bytes, run, worker_module))
         from kcompact.console import note, quietly
         from kcompact.engine.progress import progress_shown
 
@@ -50,8 +53,10 @@ def _input_bytes(dumps: list[str]) -> int | None:
         return None
 
 
-def _java_starting(files: list[str], input_bytes: int, run: RunOptions) -> AbstractContextManager[None]:
+def _java_starting(
+    files: list[str], input_bytes: int, run: RunOptions, worker_module: str
+) -> AbstractContextManager[None]:
     from kcompact.engine.session import spark_started
 
     layouts = likely_layouts(files, input_bytes)
-    return spark_started(run.session_options(input_bytes, layouts=layouts))
+    return spark_started(run.session_options(input_bytes, layouts=layouts, worker_modules=(worker_module,)))

@@ -45,7 +45,12 @@ class RunOptions:
         return self.remote
 
     def session_options(
-        self, input_bytes: int = 0, *, writes: bool = False, layouts: tuple[str, ...] = ()
+        self,
+        input_bytes: int = 0,
+        *,
+        writes: bool = False,
+        layouts: tuple[str, ...] = (),
+        worker_modules: tuple[str, ...] = (),
     ) -> "SessionOptions":
         """How Spark is started."""
         from kcompact.engine.session import SessionOptions  # not for --help and --version
@@ -57,6 +62,7 @@ class RunOptions:
             input_bytes,
             writes=writes,
             layouts=layouts,
+            worker_modules=worker_modules,
             conf=self.settings,
         )
 

@@ -102,7 +102,9 @@ def test_a_note_says_that_numba_is_missed(
     monkeypatch.setattr(readiness.importlib.util, "find_spec", lambda _: None)
     monkeypatch.setattr(starting, "_input_bytes", lambda _: 1 << 30)
     monkeypatch.setattr(starting, "_java_starting", lambda *_: nullcontext())
-    with starting.spark_starting([str(tmp_path / "dump.avro")], RunOptions("local")):
+    with starting.spark_starting(
+        [str(tmp_path / "dump.avro")], RunOptions("local"), "kcompact.compact.pipeline"
+    ):
         pass
     assert "note: numba is not installed" in capsys.readouterr().err
 

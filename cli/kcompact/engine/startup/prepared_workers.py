@@ -14,7 +14,7 @@ from pyspark import daemon
 
 from kcompact.dumps.loops.readiness import load_loops
 from kcompact.engine.startup.no_pandas import keep_pandas_out
-from kcompact.engine.startup.workers import LAYOUTS
+from kcompact.engine.startup.workers import LAYOUTS, WORKER_MODULES
 
 _NEEDED_SOON = (
     "pyspark.worker",
@@ -40,16 +40,24 @@ def load() -> None:
     gc.disable()  # nothing that is imported becomes garbage
     # Spark puts a jar of its own first, where nothing of Python is; to look for a package's version lists it.
     sys.path[:] = [entry for entry in sys.path if not entry.endswith(".jar")]
-    for layout in filter(None, os.environ.get(LAYOUTS, "").split(",")):
+    for layout in _words_in(LAYOUTS):
         load_loops(layout, compile_now=False)
     os.environ["JE_ARROW_MALLOC_CONF"] = "background_thread:false"
     for module in _NEEDED_SOON:
         importlib.import_module(module)
     keep_pandas_out()
+    for module in _words_in(
+        WORKER_MODULES
+    ):  # a twentieth of a small run, which forked workers would wait for
+        importlib.import_module(module)
     arrow: Any = importlib.import_module("pyarrow")
     # Arrow's own pool keeps what it once had: 100 MB more for each worker, and no time saved.
     arrow.set_memory_pool(arrow.system_memory_pool())
     gc.freeze()  # PySpark collects garbage after each task: not in all modules, whose memory workers share
+
+
+def _words_in(variable: str) -> list[str]:
+    return [word for word in os.environ.get(variable, "").split(",") if word]
 
 
 def serve() -> None:

@@ -10,7 +10,7 @@ from kcompact.engine.masters import MasterKind, kind_of_master, tried_again
 from kcompact.engine.startup.jars import class_path
 from kcompact.engine.startup.jvm import JvmOptions
 from kcompact.engine.startup.worker_daemon import DAEMON_MODULE
-from kcompact.engine.startup.workers import LAYOUTS
+from kcompact.engine.startup.workers import LAYOUTS, WORKER_MODULES
 from kcompact.errors import EngineError
 
 _SIZE = re.compile(r"([0-9]{1,18})([kmgtKMGT]?)")
@@ -38,6 +38,7 @@ class SessionOptions:
     input_bytes: int = 0
     writes: bool = False  # survivors are copied, which is a part of the progress shown
     layouts: tuple[str, ...] = ()  # whose loops workers are to load before they fork
+    worker_modules: tuple[str, ...] = ()  # that workers are to import before they fork
     conf: tuple[tuple[str, str], ...] = ()  # Spark's settings, by name, as the user gave them
 
     def __post_init__(self) -> None:
@@ -64,7 +65,11 @@ def jvm_options(options: SessionOptions) -> JvmOptions:
         heap="1g" if options.driver_memory is None else options.driver_memory,
         verbose=options.verbose,
         properties=_properties(options),
-        environment={"SPARK_LOCAL_IP": "127.0.0.1", LAYOUTS: ",".join(options.layouts)},
+        environment={
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            LAYOUTS: ",".join(options.layouts),
+            WORKER_MODULES: ",".join(options.worker_modules),
+        },
         with_executors=options.master_kind is MasterKind.LOCAL_CLUSTER,
         temporary_root=spill_root(options.input_bytes),
     )

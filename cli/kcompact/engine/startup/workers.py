@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
 
 LAYOUTS = "KCOMPACT_LAYOUTS"  # the variable with the layouts whose loops workers will need
+WORKER_MODULES = "KCOMPACT_WORKER_MODULES"  # the variable with the modules that their tasks will need
 _WORKER_MODULE = "pyspark.worker"
 _SECONDS = 20  # by then the first task has a worker of its own
 WORKER_ENVIRONMENT = {
