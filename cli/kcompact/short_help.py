@@ -128,7 +128,8 @@ Examples:
 Options used most (--help-all lists all):
   -o, --output FILE       write the answer to a file
   --overwrite             replace a file that exists
-  --format FORMAT         text, json, html, junit, github or code-quality
+  --format FORMAT         text, json, markdown, html, junit, github or
+                          code-quality
   --mode state            do two dumps hold the same latest live values?
   --strict                what was left over is a finding, too
   --drop-tombstones       tombstones may have been dropped at once

@@ -23,7 +23,7 @@ def render_markdown(outcome: Outcome, keys: Keys) -> str:
 def _findings(outcome: Outcome, keys: Keys) -> Iterator[str]:
     for finding in outcome.findings:
         where = markdown_code(place(finding))
-        text = markdown(sentence(finding, keys))
+        text = markdown_code(sentence(finding, keys))  # no mention of anybody rings there
         yield f"* **{finding.severity.value}** {finding.check} in {where}: {text}"
     for check, count in hidden(outcome).items():
         yield f"* {count:,} more {check}: --max-findings and --format json show more"
