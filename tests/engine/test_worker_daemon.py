@@ -100,3 +100,36 @@ print("kcompact.compact.pipeline" in modules, "kcompact.verify.pipeline" in modu
 def test_a_worker_has_imported_what_the_command_s_tasks_need(tmp_path: Path) -> None:
     process = run_python(WHAT_A_WORKER_HAS_IMPORTED, tmp_path)
     assert (process.stdout, process.stderr) == ("True False False\n", "")
+
+
+WHAT_TASKS_OF_COMMANDS_IMPORT = """
+import contextlib, io, os, sys
+from kcompact.app import main
+from kcompact.engine import session
+from kcompact.engine.tasks import run_tasks
+
+os.chdir(FOLDER)
+dump, out = SAMPLE, "out.jsonl"
+lines = [
+    ["compact", dump, "-o", out, "--no-report"],
+    ["compact", dump, "-o", "segments.jsonl", "--segment-bytes", "4KiB"],
+    ["compact", dump, "-o", "state.jsonl", "--state", "state"],
+    ["inspect", dump],
+    ["verify", dump, out],
+    ["dirty-ratio", dump, "--segment-bytes", "4KiB,16KiB"],
+]
+with session.open_session(session.SessionOptions(master="local[1]")) as spark:
+    with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
+        codes = [int(main(line)) for line in lines]
+    (modules,) = run_tasks(spark, 1, lambda _: set(sys.modules))
+outer = ("typer", "kcompact.commands", "kcompact.options", "kcompact.engine.session")
+print(codes, "kcompact.rules.policy" in modules, sorted(name for name in modules if name.startswith(outer)))
+"""
+
+
+def test_no_task_imports_the_command_line(tmp_path: Path) -> None:
+    sample = Path(__file__).parents[2] / "samples" / "orders.jsonl"
+    code = WHAT_TASKS_OF_COMMANDS_IMPORT.replace("SAMPLE", repr(str(sample)))
+    code = code.replace("FOLDER", repr(str(tmp_path)))
+    process = run_python(code, tmp_path)
+    assert process.stdout == "[0, 0, 0, 0, 0, 0] True []\n", process.stderr

@@ -10,9 +10,8 @@ from kcompact.options.policy_options import (
     PolicyOptions,
     config_name,
     policies_for,
-    require_retention,
 )
-from kcompact.rules.policy import Policy
+from kcompact.rules.policy import Policy, require_retention
 
 # What no config says: asked for by options of single commands.
 NOT_CONFIGS = {"rounds", "respect_dirty_ratio", "drop_tombstones", "null_keys", "now_ms"}

@@ -25,7 +25,7 @@ from kcompact.engine.passes import grouping
 from kcompact.engine.passes import index_pass as indexing
 from kcompact.engine.passes.index_pass import plan_index
 from kcompact.report.compact.csv_parts import render_gaps, render_removed_keys
-from kcompact.rules.policy import Policy
+from kcompact.rules.policy import Policy, TopicPolicies
 
 RECORDS = 400
 SPLIT_BYTES = 9_000
@@ -59,8 +59,7 @@ def run(
     policy = Policy(drop_tombstones=drop_tombstones)
     with open_dump([str(path)], ReadOptions()) as dump:
         request = Request(
-            policy,
-            lambda _: policy,
+            TopicPolicies(policy),
             Beside(DumpContext()),
             folder,
             Workplace(str(folder), is_afar=is_afar, whole_begin=whole_begin),

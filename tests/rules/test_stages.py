@@ -25,7 +25,7 @@ from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes import index_pass as indexing
 from kcompact.errors import InputError
 from kcompact.report.compact.csv_parts import render_gaps, render_removed_keys
-from kcompact.rules.policy import Policy
+from kcompact.rules.policy import Policy, TopicPolicies
 from small_maps import with_map_of
 
 NOW_MS = 10_000_000
@@ -63,8 +63,7 @@ def compacted(path: Path, folder: Path, policy: Policy) -> tuple[Compacted, byte
     with open_dump([str(path)], ReadOptions()) as dump:
         renderings = Renderings(render_removed_keys, render_gaps)
         request = Request(
-            policy,
-            lambda _: policy,
+            TopicPolicies(policy),
             Beside(DumpContext()),
             folder,
             Workplace(str(folder)),

@@ -30,7 +30,7 @@ from kcompact.engine.passes import grouping
 from kcompact.engine.passes import index_pass as indexing
 from kcompact.engine.passes.index_pass import plan_index
 from kcompact.report.compact.csv_parts import render_gaps, render_removed_keys
-from kcompact.rules.policy import Policy
+from kcompact.rules.policy import Policy, TopicPolicies
 
 MERGE_TASKS = 3
 
@@ -103,7 +103,7 @@ def run(
     with open_dump([*map(str, paths)], ReadOptions()) as dump:
         renderings = Renderings(render_removed_keys, render_gaps)
         place = Workplace(str(folder))
-        request = Request(policy, lambda _: policy, beside, folder, place, Copier({}), renderings, form)
+        request = Request(TopicPolicies(policy), beside, folder, place, Copier({}), renderings, form)
         if form is Form.RECORDS:
             decided = decide_by_record(send_in_process, dump, request)
         else:

@@ -37,7 +37,6 @@ from kcompact.options.policy_options import (
     Policies,
     PolicyOptions,
     policies_for,
-    require_retention,
 )
 from kcompact.report.compact.compaction_broker_log import render_broker_log
 from kcompact.report.compact.compaction_html import PAGE, render_html
@@ -159,15 +158,15 @@ class CompactCommand(Command):
             reports, is_afar = not self.output.no_report, not places.shares_folder
             place, copier = workplace(outputs, folder, reports=reports, is_afar=is_afar), copier_for(outputs)
         tells_rounds = self.output.report_format is ReportFormat.BROKER_LOG
+        topic_policies = policies.topic_policies()
         return Request(
-            policies.base,
-            partial(_policy_of, policies),
+            topic_policies,
             beside,
             folder,
             place,
             copier,
             Renderings(render_removed_keys, render_gaps),
-            form_for(beside, policies.all_policies(), tells_rounds=tells_rounds),
+            form_for(beside, topic_policies.all_policies, tells_rounds=tells_rounds),
         )
 
     def _compact(self, dump: Dump, request: Request, places: Workplaces) -> Compacted:
@@ -220,12 +219,6 @@ class CompactCommand(Command):
         )
         forms.show(report, self.output.report_format, stderr if outputs.to_stdout else stdout)
         add_to_summary(render_summary(report), self.output.annotations)
-
-
-def _policy_of(policies: Policies, topic: str) -> Policy:
-    policy = policies.for_topic(topic)
-    require_retention(topic, policy)
-    return policy
 
 
 def _shared_warning(count: int) -> str:

@@ -4,7 +4,6 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 
 from kcompact.broker.state.state_places import open_state
 from kcompact.commands.command import Command
@@ -13,8 +12,8 @@ from kcompact.commands.incoming.state_files import state_in_use
 from kcompact.commands.outgoing.report_file import open_report, show_report, tell_github
 from kcompact.compact.context.beside import Beside
 from kcompact.console import note, say
-from kcompact.dirtiness.dirtiness import ScannedLog, Setting
-from kcompact.dirtiness.dirty_dump import ScanRequest, scan_dump
+from kcompact.dirtiness.dirtiness import ScannedLog
+from kcompact.dirtiness.dirty_dump import ScanRequest, TopicSettings, scan_dump
 from kcompact.dumps.dump import Dump
 from kcompact.errors import ExitCode
 from kcompact.options.log_options import LogOptions
@@ -101,10 +100,8 @@ class DirtyRatioCommand(Command):
                 )
             folder = scanning.enter_context(scratch_folder())
             spark = scanning.enter_context(places.session(dump.data_bytes))
-            settings_of = partial(_settings_of, policies, what_if)
-            logs, notes = scan_dump(
-                spark, dump, ScanRequest(Beside(context, beside, committed), settings_of, folder)
-            )
+            request = ScanRequest(Beside(context, beside, committed), _settings(policies, what_if), folder)
+            logs, notes = scan_dump(spark, dump, request)
             if committed is not None:
                 committed.check_unmoved()
         dump.check_unmoved()
@@ -146,7 +143,7 @@ class DirtyRatioCommand(Command):
         return ExitCode.FINDING if above else ExitCode.OK
 
 
-def _settings_of(policies: Policies, what_if: WhatIfPolicies, topic: str) -> list[Setting]:
-    """The configured setting of a topic first, then one per what-if row."""
-    rows = [Setting(row_policies.for_topic(topic), row.rerolls) for row, row_policies in what_if]
-    return [Setting(policies.for_topic(topic)), *rows]
+def _settings(policies: Policies, what_if: WhatIfPolicies) -> list[TopicSettings]:
+    """The configured ones first, then those of each what-if row."""
+    rows = [TopicSettings(row_policies.topic_policies(), row.rerolls) for row, row_policies in what_if]
+    return [TopicSettings(policies.topic_policies()), *rows]

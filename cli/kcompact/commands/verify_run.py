@@ -28,7 +28,6 @@ from kcompact.options.policy_options import (
     Policies,
     PolicyOptions,
     policies_for,
-    require_retention,
 )
 from kcompact.options.verify_options import AnswerOptions, VerifyMode, VerifyOptions
 from kcompact.printable import terminal
@@ -39,7 +38,7 @@ from kcompact.report.verify.verify_json import render_json
 from kcompact.report.verify.verify_markdown import render_markdown
 from kcompact.report.verify.verify_text import print_text
 from kcompact.report.verify.verify_words import Keys, answer
-from kcompact.rules.policy import Policy
+from kcompact.rules.policy import Policy, require_retention
 from kcompact.storage.scratch import scratch_folder
 from kcompact.verify.absent_keys import AbsentQuestion, verify_absent
 from kcompact.verify.classification.bounds import Bounds
@@ -154,7 +153,7 @@ class VerifyCommand(Command):
             and len(self.dumps) > 1
             and not self.verification.absent_keys
             and replace(self.log_options, now=None) == LogOptions()
-            and all(map(replaces_everywhere, policies.all_policies()))
+            and all(map(replaces_everywhere, policies.topic_policies().all_policies))
         )
 
     def _read(self, stack: ExitStack, *, folds: bool) -> Inputs:

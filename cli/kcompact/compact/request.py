@@ -1,7 +1,7 @@
 """The request for one compaction, what was decided, its result, and refusals on the way."""
 
 import enum
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from kcompact.engine.passes.index_pass import IndexPlan
 from kcompact.engine.passes.summaries import LogSummary
 from kcompact.errors import InputError
 from kcompact.rules.cleaned_log import LogCleaning
-from kcompact.rules.policy import Policy
+from kcompact.rules.policy import Policy, TopicPolicies, require_retention
 
 
 class Form(enum.Enum):
@@ -36,17 +36,27 @@ class Form(enum.Enum):
 class Request:
     """The work to do on a dump. ``copier`` None: nothing is copied (a dry run).
 
-    ``form`` is the cheapest that may do. ``policy`` is that of no topic in particular.
+    ``form`` is the cheapest that may do.
     """
 
-    policy: Policy
-    policy_of: Callable[[str], Policy]
+    policies: TopicPolicies
     beside: Beside
     folder: Path
     workplace: Workplace
     copier: Copier | None
     renderings: Renderings
     form: Form
+
+    @property
+    def policy(self) -> Policy:
+        """That of no topic in particular: what no topic config says is the same in all."""
+        return self.policies.others
+
+    def policies_of(self, scan: ReadDump) -> dict[int, Policy]:
+        """The policy of each log, by log id. Raises PolicyError for retention that nothing limits."""
+        for topic in sorted({topic for topic, _ in scan.names.values()}):
+            require_retention(topic, self.policies.of(topic))
+        return {log_id: self.policies.of(topic) for log_id, (topic, _) in scan.names.items()}
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """From a dump to one scan per log: the part of ``dirty-ratio`` that runs in Spark's tasks."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,17 +23,27 @@ from kcompact.engine.tasks import run_tasks
 from kcompact.errors import InputError
 from kcompact.rules.files.segment_files import with_segments_of_batches
 from kcompact.rules.lookups import lookup_for
+from kcompact.rules.policy import TopicPolicies
 
-SettingsOf = Callable[[str], Sequence[Setting]]
-"""The settings to look at a topic's logs under, the configured one first."""
+
+@dataclass(frozen=True)
+class TopicSettings:
+    """The policies to look at a dump's logs under; ``reroll`` as in ``Setting``."""
+
+    policies: TopicPolicies
+    reroll: bool = False
+
+    def of(self, topic: str) -> Setting:
+        """The setting of one topic."""
+        return Setting(self.policies.of(topic), self.reroll)
 
 
 @dataclass(frozen=True)
 class ScanRequest:
-    """The settings to scan a dump for, and what is known beside it."""
+    """The settings to scan a dump for, the configured ones first, and what is known beside it."""
 
     beside: Beside
-    settings_of: SettingsOf
+    settings: Sequence[TopicSettings]
     folder: Path
 
 
@@ -51,7 +61,7 @@ def scan_rows(send: Send, dump: Dump, request: ScanRequest) -> tuple[list[Scanne
     index = index_records(send, dump, request.folder)
     repeats = refuse_conflicts(send, index)
     context, notes = log_contexts(send, index, request.beside, request.folder)
-    return _scan(index, request.settings_of, _with_segments(index, context)), [
+    return _scan(index, request.settings, _with_segments(index, context)), [
         *index.remarks,
         *repeats,
         *notes,
@@ -59,10 +69,10 @@ def scan_rows(send: Send, dump: Dump, request: ScanRequest) -> tuple[list[Scanne
 
 
 def _scan(
-    index: RecordIndex, settings_of: SettingsOf, contexts: Mapping[int, LogContext]
+    index: RecordIndex, asked: Sequence[TopicSettings], contexts: Mapping[int, LogContext]
 ) -> list[ScannedLog]:
     names = {log_id: LogName(*name) for log_id, name in index.names.items()}
-    settings = {log_id: settings_of(log.topic) for log_id, log in names.items()}
+    settings = {i: [setting.of(log.topic) for setting in asked] for i, log in names.items()}
     plans = {log_id: plan_scan(contexts[log_id], settings[log_id]) for log_id in names}
     lookups = {i: lookup_for(contexts[i], settings[i][0].policy) for i in names}
     scans = scan_logs(index.keyed, index.shares, lookups, plans) if names else {}

@@ -13,7 +13,7 @@ from kcompact.broker.configs import (
 from kcompact.broker.topic_configs import ConfigEntry, TopicConfigs, read_topic_configs
 from kcompact.errors import PolicyError
 from kcompact.options.groups import option, repeatable
-from kcompact.rules.policy import Policy
+from kcompact.rules.policy import Policy, TopicPolicies
 
 
 @dataclass(frozen=True)
@@ -95,10 +95,10 @@ class Policies:
                 entries |= configs.by_topic.get(about, {})
         return entries | self.options
 
-    def all_policies(self) -> list[Policy]:
-        """The policies of all topics that files speak of, and of a topic that none does."""
+    def topic_policies(self) -> TopicPolicies:
+        """The policies of all topics that files name, and that of the others. Raises as ``for_topic``."""
         named = {topic for configs in self.files for topic in configs.by_topic if topic is not None}
-        return [self.for_topic(topic) for topic in ["", *sorted(named)]]
+        return TopicPolicies(self.for_topic(""), {topic: self.for_topic(topic) for topic in sorted(named)})
 
     def for_topics(self, topics: Iterable[str]) -> dict[str, Policy]:
         """The policy of each topic of a dump; a file that speaks of none of them is noted."""
@@ -127,17 +127,6 @@ def policies_for(options: PolicyOptions, base: Policy) -> Policies:
         refused = "brokers since Kafka 4.1 refuse such segments"
         notes.append(f"{segment_bytes.place} below {SMALLEST_SEGMENT_BYTES}: {refused}")
     return Policies(base, entries, files, notes)
-
-
-def require_retention(topic: str, policy: Policy) -> None:
-    """Retention is asked for, so it must be said what it is: no silent seven days. Raises PolicyError."""
-    unsaid = policy.retention_ms is None and policy.retention_bytes is None
-    if "delete" in policy.cleanup_policy and unsaid:
-        raise PolicyError(
-            f"cleanup.policy of {topic} contains delete, but neither retention.ms nor retention.bytes is"
-            " given",
-            hint="add --retention-ms or --retention-bytes (-1: no limit), or a --topic-config that has them",
-        )
 
 
 def _option_entry(field_name: str, text: str) -> ConfigEntry:

@@ -1,8 +1,10 @@
 """The settings under which a log is cleaned, named after Kafka's topic and broker configs."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from kcompact.digits import LONG_MAX
+from kcompact.errors import PolicyError
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,34 @@ class Policy:
         """The horizon that a round stamps; None if it is beyond a signed 64-bit number (R25, R29)."""
         horizon_ms = self.now_ms + self.delete_retention_ms
         return horizon_ms if horizon_ms <= LONG_MAX else None
+
+
+@dataclass(frozen=True)
+class TopicPolicies:
+    """The policies of a dump's topics. Tasks are sent it: it knows nothing of options and files."""
+
+    others: Policy  # of all topics but those by name
+    by_topic: Mapping[str, Policy] = field(default_factory=dict)
+
+    def of(self, topic: str) -> Policy:
+        """The policy of one topic."""
+        return self.by_topic.get(topic, self.others)
+
+    @property
+    def all_policies(self) -> list[Policy]:
+        """That of the others first."""
+        return [self.others, *self.by_topic.values()]
+
+
+def require_retention(topic: str, policy: Policy) -> None:
+    """Retention is asked for, so it must be said what it is: no silent seven days. Raises PolicyError."""
+    unsaid = policy.retention_ms is None and policy.retention_bytes is None
+    if "delete" in policy.cleanup_policy and unsaid:
+        raise PolicyError(
+            f"cleanup.policy of {topic} contains delete, but neither retention.ms nor retention.bytes is"
+            " given",
+            hint="add --retention-ms or --retention-bytes (-1: no limit), or a --topic-config that has them",
+        )
 
 
 def _limit(value: int | None) -> int | None:

@@ -54,8 +54,7 @@ def decide_in_rounds(
     send: Send, dump: Dump, request: Request, plan: IndexPlan, merge_tasks: int
 ) -> Decided | None:
     """None: the dump, or what is known beside it, asks for a decision record by record."""
-    sections, policy = _known_before(request), request.policy_of("")
-    tells_steps = _may_fill_maps(dump, policy)
+    sections, tells_steps = _known_before(request), _may_fill_maps(dump, request.policy)
     return _decide(
         send, dump, request, Reading(replace(plan, extra=INDEXED), merge_tasks, sections, tells_steps)
     )
@@ -67,8 +66,7 @@ def _decide(send: Send, dump: Dump, request: Request, reading: Reading) -> Decid
     if not _is_simple(scan):
         return None
     contexts, assumed = log_contexts(send, scan, request.beside, request.folder)
-    policies = {log_id: request.policy_of(topic) for log_id, (topic, _) in scan.names.items()}
-    merged, rounds = _bounded(send, dump, _Rounds(scan, contexts, policies))
+    merged, rounds = _bounded(send, dump, _Rounds(scan, contexts, request.policies_of(scan)))
     job = job_for(request, merged)
     merge = rounds.merging(merged.reading, has_state=request.beside.state is not None)
     by_task = decided_by_task(merged.keyed, job, merge.decide)
@@ -104,7 +102,7 @@ def _known_before(request: Request) -> Sections:
     is_full_dump = state is not None and state.missing is not None  # if it fits, it is cleaned from its start
     checkpoint = {} if is_full_dump else request.beside.context.checkpoint
     known = state.state.records if state is not None and is_full_dump else {}
-    lookup = lookup_for(LogContext(), request.policy_of(""))  # the lag is that of every topic
+    lookup = lookup_for(LogContext(), request.policy)  # the lag is that of every topic
     return Sections(
         {log_id_of(*log): offset for log, offset in checkpoint.items()},
         young_from_ms=lookup.young_from_ms,

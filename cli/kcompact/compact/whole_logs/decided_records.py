@@ -60,7 +60,7 @@ def decide_by_record(send: Send, dump: Dump, request: Request) -> Decided:
 
 def clean_records(index: RecordIndex, contexts: Mapping[int, LogContext], request: Request) -> Cleaning:
     """The cleaner's decisions on every log."""
-    policies = {log_id: request.policy_of(topic) for log_id, (topic, _) in index.names.items()}
+    policies = request.policies_of(index)
     names = {log_id: str(LogName(*name)) for log_id, name in index.names.items()}
     lookups = {i: lookup_for(contexts.get(i, EMPTY_CONTEXT), policy) for i, policy in policies.items()}
     return clean(track(index.keyed, index.shares, lookups), contexts, policies, names)
