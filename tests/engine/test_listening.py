@@ -27,6 +27,8 @@ def hang(_):
 with open_session(SessionOptions(master="local[2]")) as spark:
     run_tasks(spark, 1, hang)
 """
+# As the daemon of PySpark writes it: the length of the word, and the word.
+_NO_TOKEN = b"\x00\x00\x00\x03err"
 _REQUESTS = {
     "http": b"GET / HTTP/1.0\r\n\r\n",
     "py4j": b"c\nt\ngetProperties\ne\n",
@@ -52,18 +54,22 @@ def test_only_loopback_is_listened_on_and_no_request_without_a_token_is_answered
 
 
 def _refuses(answer: bytes) -> bool:
-    """Nothing; an error of py4j; or, from the Python daemon, the number of a worker that wants a token."""
-    return not answer or answer.startswith((b"!x", b"!z")) or len(answer) == 4
+    """Nothing; an error of py4j; or, from the Python daemon, a worker's number and that it wants a token."""
+    return not answer or answer.startswith((b"!x", b"!z")) or answer[4:] in (b"", _NO_TOKEN)
 
 
 def _answer(host: str, port: int, request: bytes) -> bytes:
+    """All that is sent back until the connection is closed, or nothing has come for a second."""
+    answer = b""
     with socket.create_connection((host, port), timeout=5) as connection:
         connection.settimeout(1)
         try:
             connection.sendall(request)
-            return connection.recv(4096)
+            while more := connection.recv(4096):
+                answer += more
         except OSError:  # closed, or no answer
-            return b""
+            pass
+    return answer
 
 
 def listening(processes: dict[int, str]) -> list[tuple[str, int]]:

@@ -46,9 +46,8 @@ def load() -> None:
     for module in _NEEDED_SOON:
         importlib.import_module(module)
     keep_pandas_out()
-    for module in _words_in(
-        WORKER_MODULES
-    ):  # a twentieth of a small run, which forked workers would wait for
+    # Of a small run its command's modules take a twentieth, if each worker imports them.
+    for module in _words_in(WORKER_MODULES):
         importlib.import_module(module)
     arrow: Any = importlib.import_module("pyarrow")
     # Arrow's own pool keeps what it once had: 100 MB more for each worker, and no time saved.
