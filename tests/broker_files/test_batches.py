@@ -4,9 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from kcompact.broker.batches import Batch, read_batches
+from kcompact.broker import batch_lists
+from kcompact.broker.batch_lists import read_batches
+from kcompact.broker.batches import ABORT, COMMIT, NONE, Batch
 from kcompact.broker.log_names import LogName
 from kcompact.errors import InputError
+from packed_batches import columns, packed
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 Write = Callable[[str], str]
@@ -47,8 +50,10 @@ def write(tmp_path: Path) -> Write:
 
 
 def test_the_text_of_kafka_dump_log_gives_producers_markers_and_horizons(write: Write) -> None:
-    assert read_batches(write(DUMP_LOG)).by_log == {
-        LogName("orders", 0): (
+    [(log, batches)] = read_batches(write(DUMP_LOG)).by_log.items()
+    assert log == LogName("orders", 0)
+    expected = packed(
+        [
             Batch(0, 1, 2, 99, 0, "none", "create", 1661753909195, 7000, 3, is_transactional=True),
             Batch(
                 *(2, 2, 1, 78, 0, "none", "create", 1661753909300, 7000, 3),
@@ -57,20 +62,22 @@ def test_the_text_of_kafka_dump_log_gives_producers_markers_and_horizons(write: 
                 marker="COMMIT",
             ),
             Batch(5, 9, 1, 72, 5, "zstd", "logappend", 1661753909400, delete_horizon_ms=1785432255636),
-        )
-    }
+        ]
+    )
+    assert columns(batches) == columns(expected)
+    assert (batches.last_offset, batches.segment_bytes) == (9, {0: 177, 5: 72})
 
 
 def test_a_dump_log_text_without_the_segment_s_folder_names_no_log(write: Write) -> None:
     batches = read_batches(write(DUMP_LOG.replace("/data/kafka/orders-0/", "")))
     assert batches.by_log == {}
-    assert [batch.base_offset for batch in batches.unnamed or ()] == [0, 2, 5]
+    assert columns(batches.unnamed)["base_offset"] == [0, 2, 5]
 
 
 def test_older_kafkas_print_no_horizon(write: Write) -> None:
     text = DUMP_LOG.replace("deleteHorizonMs: OptionalLong.empty ", "")
-    [commit] = [b for b in read_batches(write(text)).by_log[LogName("orders", 0)] if b.is_control]
-    assert (commit.marker, commit.delete_horizon_ms) == ("COMMIT", None)
+    batches = columns(read_batches(write(text)).by_log[LogName("orders", 0)])
+    assert (batches["marker"], batches["delete_horizon_ms"][1]) == ([NONE, COMMIT, NONE], NONE)
 
 
 @pytest.mark.parametrize(
@@ -79,13 +86,38 @@ def test_older_kafkas_print_no_horizon(write: Write) -> None:
 def test_the_golden_tables_are_read_in_full(path: Path) -> None:
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
-    batches = [batch for of_log in read_batches(str(path)).by_log.values() for batch in of_log]
-    assert len(batches) == len(rows)
-    assert sum(batch.size_bytes for batch in batches) == sum(int(row["bytes"]) for row in rows)
-    for name in ("COMMIT", "ABORT"):
-        assert sum(b.marker == name for b in batches) == sum(row["control"] == name for row in rows)
+    logs = [columns(of_log) for of_log in read_batches(str(path)).by_log.values()]
+    batches = {name: [value for log in logs for value in log[name]] for name in logs[0]}
+    assert len(batches["size_bytes"]) == len(rows)
+    assert sum(batches["size_bytes"]) == sum(int(row["bytes"]) for row in rows)
+    for marker, name in ((COMMIT, "COMMIT"), (ABORT, "ABORT")):
+        assert batches["marker"].count(marker) == sum(row["control"] == name for row in rows)
     horizons = [row["deleteHorizonMs"] for row in rows if row["deleteHorizonMs"] != "-"]
-    assert sorted(str(b.delete_horizon_ms) for b in batches if b.delete_horizon_ms) == sorted(horizons)
+    assert sorted(str(ms) for ms in batches["delete_horizon_ms"] if ms != NONE) == sorted(horizons)
+
+
+def test_segments_told_out_of_order_are_sorted(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_lists, "_BATCHES_PER_BLOCK", 2)
+    header = "topic\tpartition\tsegment\tbaseOffset\tlastOffset\tcount\tbytes\n"
+    segments = {20: [20, 25], 0: [0, 5, 7], 10: [11, 12, 13, 18]}
+    lines = [f"t\t0\t{base}\t{at}\t{at}\t1\t{at + 70}\n" for base, ats in segments.items() for at in ats]
+    batches = read_batches(write(header + "".join(lines))).by_log[LogName("t", 0)]
+    offsets = [0, 5, 7, 11, 12, 13, 18, 20, 25]
+    assert columns(batches)["base_offset"] == offsets
+    assert columns(batches)["size_bytes"] == [at + 70 for at in offsets]
+    assert batches.segment_bytes == {0: 222, 10: 334, 20: 185}
+    with pytest.raises(InputError, match="batches of t-0 overlap: 12 to 12, and 12 to 12"):
+        read_batches(write(header + "".join(lines) + lines[6]))
+
+
+def test_batches_between_offsets_are_those_whose_base_is_there() -> None:
+    batches = packed(Batch(at, at + 2, 3, 100, segment_base_offset=at - at % 9) for at in range(0, 60, 3))
+    for start in range(-1, 62):
+        for end in range(start, 62):
+            part = batches.between(start, end)
+            expected = [at for at in range(0, 60, 3) if start <= at < end]
+            assert ([] if part is None else columns(part)["base_offset"]) == expected
+    assert [batches.start_of(offset) for offset in (-1, 0, 2, 31, 59, 60)] == [-1, 0, 0, 30, 57, 60]
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from kcompact.dumps.records.record import Record
 from kcompact.rules.cleaned_log import LogCleaning
 from kcompact.rules.policy import Policy
 from log_frames import log_id
+from packed_batches import packed
 from small_maps import with_map_of
 
 CASES = golden_cases()
@@ -65,7 +66,7 @@ def contexts_of(case: GoldenCase, i: int, log: Log, *, with_batches: bool) -> Lo
     table = case.batches(stage) if with_batches else None
     return LogContext(
         segments=facts.segments,
-        batches=tuple(table[log]) if table else None,
+        batches=packed(table[log]) if table else None,
         log_start_offset=facts.log_start_offset,
         log_end_offset=facts.log_end_offset,
         last_stable_offset=facts.last_stable_offset,

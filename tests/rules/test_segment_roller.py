@@ -6,7 +6,7 @@ import pytest
 from broker_log import Config, ModelBatch
 from broker_model import roll
 from golden_cases import GOLDEN
-from kcompact.broker.batches import read_batches
+from kcompact.broker.batch_lists import read_batches
 from kcompact.broker.log_names import LogName
 from kcompact.broker.segment_lists import read_segments
 from kcompact.digits import LONG_MAX
@@ -94,6 +94,7 @@ def test_rolling_in_pieces_agrees_with_the_model(seed: int) -> None:
 def test_a_broker_s_own_segments_are_found_again(case: str, topic: str, policy: Policy) -> None:
     folder, log = GOLDEN / case, LogName(topic, 0)
     batches = read_batches(str(folder / "before.batches")).by_log[log]
-    rows = [(batch.base_offset, batch.max_timestamp_ms, batch.size_bytes) for batch in batches]
+    columns = [(part.base_offset, part.max_timestamp_ms, part.size_bytes) for part in batches.parts()]
+    rows = [row for part in columns for row in zip(*map(np.ndarray.tolist, part), strict=True)]
     segments = read_segments(str(folder / "before.segments")).by_log[log]
     assert bases(roll_settings(policy), rows) == [segment.base_offset for segment in segments]

@@ -18,6 +18,7 @@ from kcompact.verify.classification.verify_context import VerifyContext, bounds_
 from kcompact.verify.outcome import Outcome
 from kcompact.verify.question import Question
 from log_frames import keyed_rows, summaries_of
+from packed_batches import packed
 from small_maps import with_map_of
 from verify_here import judge_pair
 
@@ -53,7 +54,7 @@ def contexts_of(case: GoldenCase, i: int, log: Log, checkpoint_stage: int) -> Lo
     told, table = case.stage_log(stage, log), case.batches(stage)
     return LogContext(
         segments=told.segments,
-        batches=tuple(table[log]) if table else None,
+        batches=packed(table[log]) if table else None,
         log_end_offset=told.log_end_offset,
         last_stable_offset=told.last_stable_offset,
         checkpoint_offset=case.checkpoint(case.pairs[i][checkpoint_stage]).get(log),

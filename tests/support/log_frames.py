@@ -7,9 +7,9 @@ import pyarrow.compute as pc
 
 from index_frames import part_of_rows
 from kcompact.broker.log_context import LogContext
-from kcompact.cleaner.cleaning import EMPTY_CONTEXT, Cleaning, clean
+from kcompact.cleaner.cleaning import Cleaning, clean
 from kcompact.cleaner.shares import Shares, plan_shares
-from kcompact.cleaner.tracked import INDEXED, ROWS, receivers_of, track
+from kcompact.cleaner.tracked import INDEXED, ROWS, receivers_of
 from kcompact.dumps.records.indexing import index_rows
 from kcompact.dumps.records.layout import SplitNotes
 from kcompact.dumps.records.record import Record, log_id_of
@@ -18,7 +18,6 @@ from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes.summaries import LogSummary, SplitSummary
 from kcompact.engine.shuffle import Stage
 from kcompact.rules.decisions import with_verdicts
-from kcompact.rules.lookups import lookup_for
 from kcompact.rules.policy import Policy
 from kcompact.rules.verdicts import Verdict
 
@@ -74,8 +73,7 @@ def cleaned(
 ) -> Cleaning:
     """``clean`` on records."""
     table = index_table(logs)
-    lookups = {i: lookup_for(contexts.get(i, EMPTY_CONTEXT), policy) for i, policy in policies.items()}
-    return clean(track(keyed_rows(table), shares_of(table), lookups), contexts, policies, names)
+    return clean(keyed_rows(table), shares_of(table), contexts, policies, names)
 
 
 def retained(cleaning: Cleaning) -> list[dict[str, int]]:

@@ -4,6 +4,7 @@ from broker_log import ModelBatch, ModelLog
 from kcompact.broker.batches import Batch
 from kcompact.broker.log_context import LogContext
 from kcompact.broker.segment_lists import Segment
+from packed_batches import packed
 
 
 def _batch(batch: ModelBatch) -> Batch:
@@ -24,7 +25,7 @@ def _batch(batch: ModelBatch) -> Batch:
 
 def contexts_of(log: ModelLog, *, with_batches: bool, is_forced: bool = False) -> LogContext:
     segments = tuple(Segment(s.base_offset, s.size_bytes, s.mtime_ms) for s in log.segments)
-    batches = tuple(map(_batch, log.batches())) if with_batches else None
+    batches = packed(map(_batch, log.batches())) if with_batches else None
     # A broker starts no round where nothing is dirty. Without a checkpoint all is, and the rest is the same.
     checkpoint = None if is_forced else log.checkpoint
     return LogContext(segments, batches, (), log.log_start, log.log_end, log.last_stable, checkpoint)

@@ -1,11 +1,12 @@
-"""Many files, topics and partitions, one line without end: a result or a refusal, in bounded memory.
+"""Many files, topics, partitions and batches, one line without end: a result or a refusal, in bounded memory.
 
 Everyday a hundredth of each, in one packing; with KCOMPACT_EXTREMES=whole 20,000 files, 50,000 topics,
-200,000 partitions, and 10 GB of one line in a small packed file.
+200,000 partitions, 5,000,000 batches, and 10 GB of one line in a small packed file.
 """
 
 import bz2
 import gzip
+import json
 import lzma
 import os
 import subprocess
@@ -22,6 +23,8 @@ from kcompact.dumps.avro.avro_codecs import CODECS
 IS_WHOLE = os.environ.get("KCOMPACT_EXTREMES") == "whole"
 SHARE = 1 if IS_WHOLE else 100
 MOST_MEMORY_MB = 3_000
+MOST_MEMORY_OF_BATCHES_MB = 2_500  # 1,950 without batches; 5,150 where the driver held them all
+BATCHES_PER_SEGMENT = 100_000 // SHARE
 LONGEST_SECONDS = 1_800
 LINE = b'{"topic":"t","partition":0,"offset":7,"timestamp":1,"key":"k","value":"v"}\n'
 LINES_AT_ONCE = 100_000
@@ -103,6 +106,45 @@ def test_many_of_a_kind_are_compacted_in_bounded_memory(
     logs = {many_files: SHARE, many_topics: 50_000, many_partitions: 200_000}
     wanted = logs[make] // SHARE  # one record stays of each
     assert (tmp_path / "out.jsonl").read_bytes().count(b"\n") == wanted
+
+
+def many_batches(folder: Path, batches: int) -> set[int]:
+    """A dump, and the list of its batches of one record each; the offsets that stay.
+
+    Every tenth batch is a marker, behind a transaction of nine. Every third transaction is aborted. The last
+    segment is active, and not cleaned.
+    """
+    latest: dict[int, int] = {}
+    active = (batches - 1) // BATCHES_PER_SEGMENT * BATCHES_PER_SEGMENT
+    columns = "topic partition segment baseOffset lastOffset count bytes producerId producerEpoch"
+    with (folder / "a.jsonl").open("w") as dump, (folder / "batches").open("w") as listed:
+        listed.write("\t".join([*columns.split(), "transactional", "control"]) + "\n")
+        for offset in range(batches):
+            segment, is_aborted = offset - offset % BATCHES_PER_SEGMENT, offset // 10 % 3 == 0
+            control = "-" if offset % 10 < 9 else ("ABORT" if is_aborted else "COMMIT")
+            batch = ("t", 0, segment, offset, offset, 1, 78, 7, 0, 1, control)
+            listed.write("\t".join(map(str, batch)) + "\n")
+            if control == "-":
+                key = offset * 7919 % (batches // 5)
+                dump.write(line("t", 0, offset).replace('"k"', f'"{key}"'))
+                if offset >= active:
+                    latest[-offset] = offset
+                elif not is_aborted:
+                    latest[key] = offset
+    return set(latest.values())
+
+
+def test_the_batches_of_a_log_do_not_lie_in_memory_as_a_whole(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    offsets = many_batches(tmp_path, 5_000_000 // SHARE)
+    started = time.monotonic()
+    code, err, most = run_measured(tmp_path, "compact", "a.jsonl", "-o", "out.jsonl", "--batches", "batches")
+    tell(capsys, f"many_batches: {time.monotonic() - started:.0f} s, {most:,} MB")
+    assert code == 0, err
+    assert most < MOST_MEMORY_OF_BATCHES_MB
+    with (tmp_path / "out.jsonl").open() as out:
+        assert {json.loads(record)["offset"] for record in out} == offsets
 
 
 def endless(packer: Callable[[bytes], bytes], total_bytes: int) -> Iterator[bytes]:

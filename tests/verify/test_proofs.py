@@ -16,6 +16,7 @@ from kcompact.verify.check import Severity
 from kcompact.verify.classification.bounds import Bounds, Knowledge
 from kcompact.verify.classification.verify_context import VerifyContext, with_knowledge
 from kcompact.verify.outcome import Outcome
+from packed_batches import packed
 from records import record, tombstone
 from verify_here import judge_pair, question_of
 
@@ -203,7 +204,7 @@ def test_retention_by_size_counts_from_the_first_segment_that_stays(second: int,
 
 
 def test_batches_tell_segments_where_nothing_else_does() -> None:
-    batches = tuple(Batch(n, n, 1, 100, segment_base_offset=n - n % 4) for n in range(6))
+    batches = packed(Batch(n, n, 1, 100, segment_base_offset=n - n % 4) for n in range(6))
     context = VerifyContext({LOG_ID: LogContext(batches=batches)}, {LOG_ID: Policy()})
     bounds = with_knowledge(Bounds(), LOG_ID, context, [np.array([[0, 6]])], 0)
     assert bounds.segments == ((0, 400), (4, 200))

@@ -1,14 +1,25 @@
-"""The record batches of a log as they are on disk: producers, markers, delete horizons, exact sizes."""
+"""The record batches of a log as they are on disk: producers, markers, delete horizons, exact sizes.
 
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from itertools import chain, pairwise
-from pathlib import PurePosixPath
+Column by column, and packed where all those of a log are kept: a few bytes each, not an object each.
+"""
 
-from kcompact.broker.log_names import LogName, PerLog, parse_log_name
-from kcompact.broker.text_lines import number_in, numbered_lines, partition_in
-from kcompact.errors import InputError
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+Longs = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+NONE = -1
+"""Stands for a segment, a marker or a delete horizon that a batch does not have."""
+
+COMMIT, ABORT = 0, 1
+_MARKERS = {"COMMIT": COMMIT, "ABORT": ABORT}
+_PACKED = pa.ipc.IpcWriteOptions(compression="zstd")
 
 
 @dataclass(frozen=True)
@@ -34,148 +45,186 @@ class Batch:
     delete_horizon_ms: int | None = None
 
 
-Lines = Iterator[tuple[int, str]]
-LoggedBatch = tuple[LogName | None, Batch]
+@dataclass(frozen=True)
+class Batches:
+    """Batches of one log, ascending by offset; the fields are those of ``Batch``, an element per batch."""
 
-_REQUIRED_COLUMNS = ("topic", "partition", "baseOffset", "lastOffset", "count", "bytes")
-_DUMPING = re.compile(r"Dumping (?P<path>.*?(?P<base>[0-9]{20})\.log)\s*")
-_BATCH_LINE = re.compile(r"baseOffset: [0-9]+ lastOffset: [0-9]+ count: .* isvalid: (?:true|false)\s*")
-_PAIR = re.compile(r"(\w+): (\S+)")
-_RECORD_LINE = re.compile(r"\s*\| offset: [0-9]+ .*")
-_MARKER = re.compile(r" endTxnMarker: (?P<marker>COMMIT|ABORT)\b")
-_HORIZON = re.compile(r"OptionalLong\[([0-9]+)\]")
-_TIMESTAMP_TYPES = {"CreateTime": "create", "LogAppendTime": "logappend"}
+    base_offset: Longs
+    last_offset: Longs
+    record_count: Longs
+    size_bytes: Longs
+    segment_base_offset: Longs  # NONE: not known
+    is_compressed: Flags
+    is_log_append_time: Flags
+    max_timestamp_ms: Longs
+    producer_id: Longs
+    producer_epoch: Longs
+    is_transactional: Flags
+    is_control: Flags
+    marker: Longs  # COMMIT, ABORT or NONE
+    delete_horizon_ms: Longs  # NONE: it has none
 
+    @classmethod
+    def of(cls, batches: Iterable[Batch]) -> Self:
+        """From headers in ascending order."""
+        rows = [_row(batch) for batch in batches]
+        columns = list(zip(*rows, strict=True)) if rows else [()] * len(_TYPES)
+        return cls(*(np.array(c, kind) for c, kind in zip(columns, _TYPES.values(), strict=True)))
 
-def read_batches(path: str) -> PerLog[tuple[Batch, ...]]:
-    """Batches by log, by ascending base offset. Raises InputError naming the line.
+    def __len__(self) -> int:
+        return len(self.base_offset)
 
-    The file is the text of ``kafka-dump-log --deep-iteration`` (or ``--print-data-log``) of one or several
-    segment files, or a tab-separated table whose first line names its columns: topic, partition, segment,
-    baseOffset, lastOffset, count, bytes, codec, timestampType, producerId, producerEpoch, transactional,
-    control, deleteHorizonMs, maxTimestamp. Other columns are not read.
-    """
-    lines = numbered_lines(path, errors="surrogateescape")  # record text may be anything
-    first = next(lines, (1, ""))
-    is_table = first[1].startswith("topic\t")
-    batches: dict[LogName | None, list[Batch]] = {}
-    for log, batch in (_table if is_table else _dump_log)(path, chain([first], lines)):
-        batches.setdefault(log, []).append(batch)
-    if not batches and not is_table:
-        raise InputError(
-            f"{path}: no record batches in it",
-            hint="wanted: the text of kafka-dump-log --deep-iteration, or a table with a header line",
-        )
-    ascending = {log: _ascending(path, str(log or "the log"), of_log) for log, of_log in batches.items()}
-    return PerLog.of(f"--batches {path}", ascending)
+    def take(self, at: Longs | Flags | slice) -> Self:
+        """The batches at these positions."""
+        return type(self)(*(getattr(self, name)[at] for name in _TYPES))
 
-
-def _table(path: str, lines: Lines) -> Iterator[LoggedBatch]:
-    names = next(lines)[1].split("\t")
-    missing = [name for name in _REQUIRED_COLUMNS if name not in names]
-    if missing:
-        raise InputError(f"{path}:1: no column {', '.join(missing)}")
-    for number, line in lines:
-        cells = line.split("\t")
-        if len(cells) != len(names):
-            raise InputError(f"{path}:{number}: {len(cells)} columns, the header has {len(names)}")
-        row = {name: cell for name, cell in zip(names, cells, strict=True) if cell != "-"}
-        if not row.keys() >= {"topic", "partition"}:
-            raise InputError(f"{path}:{number}: a batch without topic and partition")
-        log = LogName(row["topic"], partition_in(row["partition"], path, number))
-        yield log, _table_batch(path, number, row)
+    def columns(self) -> dict[str, NDArray[np.generic]]:
+        """The arrays by name."""
+        return {name: getattr(self, name) for name in _TYPES}
 
 
-def _table_batch(path: str, number: int, row: dict[str, str]) -> Batch:
-    def whole(name: str, default: int = -1) -> int:
-        return number_in(row[name], path, number, least=-1) if name in row else default
+_TYPES: dict[str, type[np.generic]] = {
+    column.name: np.bool_ if column.name.startswith("is_") else np.int64 for column in fields(Batches)
+}
 
-    return Batch(
-        base_offset=whole("baseOffset"),
-        last_offset=whole("lastOffset"),
-        record_count=whole("count"),
-        size_bytes=whole("bytes"),
-        segment_base_offset=whole("segment") if "segment" in row else None,
-        codec=row.get("codec", "none"),
-        timestamp_type=row.get("timestampType", "create"),
-        max_timestamp_ms=whole("maxTimestamp"),
-        producer_id=whole("producerId"),
-        producer_epoch=whole("producerEpoch"),
-        is_transactional=row.get("transactional") == "1",
-        is_control="control" in row,
-        marker=row.get("control") if row.get("control") in {"COMMIT", "ABORT"} else None,
-        delete_horizon_ms=whole("deleteHorizonMs") if "deleteHorizonMs" in row else None,
+
+NO_BATCHES = Batches.of(())
+
+
+def _row(batch: Batch) -> tuple[int, ...]:
+    return (
+        batch.base_offset,
+        batch.last_offset,
+        batch.record_count,
+        batch.size_bytes,
+        NONE if batch.segment_base_offset is None else batch.segment_base_offset,
+        batch.codec != "none",
+        batch.timestamp_type == "logappend",
+        batch.max_timestamp_ms,
+        batch.producer_id,
+        batch.producer_epoch,
+        batch.is_transactional,
+        batch.is_control,
+        NONE if batch.marker is None else _MARKERS[batch.marker],
+        NONE if batch.delete_horizon_ms is None else batch.delete_horizon_ms,
     )
 
 
-def _dump_log(path: str, lines: Lines) -> Iterator[LoggedBatch]:
-    """Batch lines, each completed by the marker in its record line; other lines are record text."""
-    log: LogName | None = None
-    segment_base_offset: int | None = None
-    batch: Batch | None = None
-    waits_at = 0  # line of a control batch whose record line has not come yet
-    for number, line in lines:
-        dumping = _DUMPING.fullmatch(line)
-        header = _BATCH_LINE.fullmatch(line)
-        if batch is not None and (dumping or header):
-            yield log, _complete(path, waits_at, batch)
-            batch, waits_at = None, 0
-        if dumping:
-            log = parse_log_name(PurePosixPath(dumping["path"].replace("\\", "/")).parent.name)
-            segment_base_offset = number_in(dumping["base"], path, number)
-        elif header:
-            batch = _header_batch(path, number, line, segment_base_offset)
-            waits_at = number if batch.is_control and batch.record_count else 0
-        elif batch is not None and waits_at and _RECORD_LINE.fullmatch(line):
-            marker = _MARKER.search(line)
-            batch, waits_at = replace(batch, marker=marker["marker"] if marker else None), 0
-    if batch is not None:
-        yield log, _complete(path, waits_at, batch)
+def behind_one_another(*parts: Batches) -> Batches:
+    """The batches of all parts in their order."""
+    return Batches(*(np.concatenate([getattr(part, name) for part in parts]) for name in _TYPES))
 
 
-def _complete(path: str, waits_at: int, batch: Batch) -> Batch:
-    if waits_at:
-        raise InputError(
-            f"{path}:{waits_at}: whether the control batch at offset {batch.base_offset} commits or aborts"
-            " is not told",
-            hint="run kafka-dump-log with --deep-iteration or --print-data-log",
+def in_order(batches: Batches) -> Batches:
+    """Ascending by base offset."""
+    return batches.take(np.argsort(batches.base_offset, kind="stable"))
+
+
+def overlap_in(batches: Batches) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """Base and last offset of the first batch that overlaps the next one, and of that; None: none does."""
+    overlaps = np.flatnonzero(batches.base_offset[1:] <= batches.last_offset[:-1])
+    if not len(overlaps):
+        return None
+    at = int(overlaps[0])
+    first, second = ((int(batches.base_offset[i]), int(batches.last_offset[i])) for i in (at, at + 1))
+    return first, second
+
+
+@dataclass(frozen=True)
+class PackedBatches:
+    """Batches of one log as Arrow streams, in the order of offsets, and what is asked about all of them."""
+
+    blocks: tuple[bytes, ...]
+    first_offsets: tuple[int, ...]  # base offset of each block's first batch
+    last_offset: int
+    segment_bytes: Mapping[int, int] | None  # by base offset, ascending; None: a segment is not told
+    first_data_end_offset: int | None  # where the first batch of data outside of transactions ends
+
+    @staticmethod
+    def of(parts: Iterable[Batches]) -> "PackedBatches":
+        """From parts in the order of offsets, of which none is empty."""
+        packing = Packing()
+        for part in parts:
+            packing.add(part)
+        return packing.packed()
+
+    def parts(self) -> Iterator[Batches]:
+        """The batches, a block at a time."""
+        return map(_unpacked, self.blocks)
+
+    def between(self, start_offset: int, end_offset: int) -> "PackedBatches | None":
+        """Those with a base offset from ``start_offset`` on, below ``end_offset``; None: there are none."""
+        if start_offset <= self.first_offsets[0] and self.last_offset < end_offset:
+            return self
+        ends = (*self.first_offsets[1:], self.last_offset + 1)
+        near = [
+            block
+            for block, first, end in zip(self.blocks, self.first_offsets, ends, strict=True)
+            if first < end_offset and end > start_offset
+        ]
+        cut = [
+            part.take((part.base_offset >= start_offset) & (part.base_offset < end_offset))
+            for part in map(_unpacked, near)
+        ]
+        cut = [part for part in cut if len(part)]
+        return PackedBatches.of(cut) if cut else None
+
+    def start_of(self, offset: int) -> int:
+        """The base offset of the batch that holds an offset; the offset itself if none does."""
+        block = int(np.searchsorted(self.first_offsets, offset, side="right")) - 1
+        if block < 0:
+            return offset
+        part = _unpacked(self.blocks[block])
+        at = int(np.searchsorted(part.base_offset, offset, side="right")) - 1
+        return int(part.base_offset[at]) if part.last_offset[at] >= offset else offset
+
+
+@dataclass
+class Packing:
+    """Batches of one log that are packed part by part."""
+
+    is_ascending: bool = True  # so far each part began behind the one before
+    blocks: list[bytes] = field(default_factory=list)
+    first_offsets: list[int] = field(default_factory=list)
+    last_offset: int = -1
+    segment_bytes: dict[int, int] = field(default_factory=dict)
+    first_data_end_offset: int | None = None
+
+    def add(self, part: Batches) -> None:
+        """Pack one more part, ascending in itself and not empty."""
+        self.is_ascending &= int(part.base_offset[0]) > self.last_offset
+        self.blocks.append(_packed(part))
+        self.first_offsets.append(int(part.base_offset[0]))
+        self.last_offset = int(part.last_offset[-1])
+        bases, at = np.unique(part.segment_base_offset, return_inverse=True)
+        sizes = np.zeros(len(bases), np.int64)
+        np.add.at(sizes, at, part.size_bytes)
+        for base, size_bytes in zip(bases.tolist(), sizes.tolist(), strict=True):
+            self.segment_bytes[base] = self.segment_bytes.get(base, 0) + size_bytes
+        plain = part.last_offset[(part.record_count > 0) & ~part.is_transactional]
+        if self.first_data_end_offset is None and len(plain):
+            self.first_data_end_offset = int(plain[0]) + 1
+
+    def packed(self) -> PackedBatches:
+        """All parts together, if they ascend."""
+        segments = None if NONE in self.segment_bytes else dict(sorted(self.segment_bytes.items()))
+        return PackedBatches(
+            tuple(self.blocks),
+            tuple(self.first_offsets),
+            self.last_offset,
+            segments,
+            self.first_data_end_offset,
         )
-    return batch
 
 
-def _header_batch(path: str, number: int, line: str, segment_base_offset: int | None) -> Batch:
-    pairs = dict(_PAIR.findall(line))
-    if pairs["isvalid"] != "true":
-        raise InputError(f"{path}:{number}: the batch at offset {pairs['baseOffset']} is corrupt (isvalid)")
-
-    def whole(name: str | None, default: str = "-1") -> int:
-        return number_in(pairs.get(name or "", default), path, number, least=-1)
-
-    horizon = _HORIZON.fullmatch(pairs.get("deleteHorizonMs", ""))
-    timestamp_type = next((name for name in _TIMESTAMP_TYPES if name in pairs), None)
-    return Batch(
-        base_offset=whole("baseOffset"),
-        last_offset=whole("lastOffset"),
-        record_count=whole("count", ""),
-        size_bytes=whole("size"),
-        segment_base_offset=segment_base_offset,
-        codec=pairs.get("compresscodec", "none").lower(),
-        timestamp_type=_TIMESTAMP_TYPES[timestamp_type] if timestamp_type else "create",
-        max_timestamp_ms=whole(timestamp_type),
-        producer_id=whole("producerId"),
-        producer_epoch=whole("producerEpoch"),
-        is_transactional=pairs.get("isTransactional") == "true",
-        is_control=pairs.get("isControl") == "true",
-        delete_horizon_ms=number_in(horizon[1], path, number) if horizon else None,
-    )
+def _packed(part: Batches) -> bytes:
+    table = pa.table(part.columns())
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema, options=_PACKED) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
 
 
-def _ascending(path: str, log: str, batches: list[Batch]) -> tuple[Batch, ...]:
-    ascending = sorted(batches, key=lambda batch: batch.base_offset)
-    for batch, next_batch in pairwise(ascending):
-        if next_batch.base_offset <= batch.last_offset:
-            raise InputError(
-                f"{path}: batches of {log} overlap: {batch.base_offset} to {batch.last_offset},"
-                f" and {next_batch.base_offset} to {next_batch.last_offset}"
-            )
-    return tuple(ascending)
+def _unpacked(block: bytes) -> Batches:
+    table = pa.ipc.open_stream(block).read_all().combine_chunks()
+    return Batches(*(column.chunk(0).to_numpy(zero_copy_only=False) for column in table.columns))

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from kcompact.broker.aborted import AbortedRange
-from kcompact.broker.batches import Batch
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.broker.log_names import LogName, PerLog, few
 from kcompact.broker.segment_lists import Segment
 from kcompact.errors import InputError
 
-if TYPE_CHECKING:  # workers of a plain run start quicker without what states are written by
+if TYPE_CHECKING:  # a plain run starts quicker without what batches are packed and states are written by
+    from kcompact.broker.batches import PackedBatches
     from kcompact.broker.state.cleaner_state import CleanerState
 
 
@@ -20,7 +20,7 @@ class LogContext:
     """Knowledge about one log from files and options; None: not known. Ends are exclusive, as Kafka's."""
 
     segments: tuple[Segment, ...] | None = None  # ascending; the last one is active
-    batches: tuple[Batch, ...] | None = None  # ascending
+    batches: "PackedBatches | None" = None
     aborted: tuple[AbortedRange, ...] = ()  # ascending
     log_start_offset: int | None = None
     log_end_offset: int | None = None
@@ -34,7 +34,7 @@ class DumpContext:
     """Knowledge from options and files, before it is known which logs the dump holds. None: not given."""
 
     segments: PerLog[tuple[Segment, ...]] | None = None
-    batches: PerLog[tuple[Batch, ...]] | None = None
+    batches: "PerLog[PackedBatches] | None" = None
     aborted: PerLog[tuple[AbortedRange, ...]] | None = None
     log_start_offsets: PerLog[int] | None = None
     log_end_offsets: PerLog[int] | None = None

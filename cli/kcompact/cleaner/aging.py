@@ -6,36 +6,14 @@ from operator import attrgetter
 
 from kcompact.cleaner.verdict_tallies import Tally
 from kcompact.rules.files.merging import group_segments
-from kcompact.rules.files.retention import delete_old_segments
 from kcompact.rules.files.segments import SegmentState, estimated_index_bytes
 from kcompact.rules.policy import Policy
-from kcompact.rules.range import LogBounds
 from kcompact.rules.rounds import RoundSpan
 from kcompact.rules.verdicts import Verdict
 
-
-@dataclass(frozen=True)
-class SegmentsAfter:
-    """The segments after a round, and which of the original ones (by base offset) each one holds."""
-
-    states: tuple[SegmentState, ...]
-    origins: tuple[tuple[int, ...], ...]
-
-
-def before_rounds(segments: Sequence[SegmentState]) -> SegmentsAfter:
-    """The segments before any round: each holds itself alone."""
-    return SegmentsAfter(tuple(segments), tuple((segment.base_offset,) for segment in segments))
-
-
-def without_deleted(
-    after: SegmentsAfter, bounds: LogBounds, policy: Policy
-) -> tuple[SegmentsAfter, LogBounds]:
-    """The segments that retention leaves, and the bounds with the new log start offset (R52, R53)."""
-    retained = delete_old_segments(after.states, bounds, policy)
-    origins_by_base = dict(zip((state.base_offset for state in after.states), after.origins, strict=True))
-    origins = tuple(origins_by_base.get(state.base_offset, ()) for state in retained.segments)
-    moved = replace(bounds, log_start_offset=retained.log_start_offset)
-    return SegmentsAfter(retained.segments, origins), moved
+Segments = tuple[SegmentState, ...]
+Origins = Mapping[int, tuple[int, ...]]
+"""Which of the original segments each one holds; both by base offset."""
 
 
 @dataclass(frozen=True)
@@ -47,21 +25,20 @@ class Aging:
     policy: Policy
     first_uncleanable_offset: int
 
-    def after_round(self, before: SegmentsAfter, span: RoundSpan, number: int) -> SegmentsAfter:
+    def after_round(
+        self, before: Segments, origins: Origins, span: RoundSpan, number: int
+    ) -> tuple[Segments, dict[int, tuple[int, ...]]]:
         """Rewrite and merge the segments below the round's next."""
-        rewritten = [state for state in before.states if state.base_offset < span.next_offset]
+        rewritten = [state for state in before if state.base_offset < span.next_offset]
         groups = group_segments(rewritten, self.policy, self.first_uncleanable_offset)
-        states: list[SegmentState] = []
-        origins: list[tuple[int, ...]] = []
-        first = 0
+        states = list(before[len(rewritten) :])
+        after = {state.base_offset: origins.get(state.base_offset, ()) for state in states}
+        merged: list[SegmentState] = []
         for group in groups:
-            merged_origins = before.origins[first : first + len(group)]
-            first += len(group)
-            origins.append(tuple(base for bases in merged_origins for base in bases))
-            states.append(self._merged(group, origins[-1], number))
-        return SegmentsAfter(
-            (*states, *before.states[len(rewritten) :]), (*origins, *before.origins[len(rewritten) :])
-        )
+            bases = tuple(base for state in group for base in origins.get(state.base_offset, ()))
+            after[group[0].base_offset] = bases
+            merged.append(self._merged(group, bases, number))
+        return (*merged, *states), after
 
     def _merged(self, group: Sequence[SegmentState], origins: Sequence[int], number: int) -> SegmentState:
         """One segment of a group, with the first one's base and the last one's file time (R42)."""

@@ -13,15 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcompact.broker.log_context import LogContext
-from kcompact.cleaner.batched import (
-    BatchedLog,
-    clean_batched,
-    dirty_ratio_if_due,
-    open_batched,
-    retain_before_rounds,
-)
+from kcompact.cleaner.batched_log import BatchedLog, OpenedLog
+from kcompact.cleaner.by_batches import ByBatches, batched
+from kcompact.cleaner.by_tallies import by_tallies, with_expired
 from kcompact.cleaner.expiry import expire_records, expired_records
-from kcompact.cleaner.fitting import refuse_misfits, refuse_misfitting_batches
+from kcompact.cleaner.fitting import refuse_misfits, refuse_overfull_batch
 from kcompact.cleaner.log_case import (
     LogCase,
     after_retention,
@@ -32,24 +28,18 @@ from kcompact.cleaner.log_case import (
     with_cleanable_bytes,
 )
 from kcompact.cleaner.ordered_scans import roll_segments, scan_maps
-from kcompact.cleaner.shares import slices_by_log
-from kcompact.cleaner.survey import Survey, known_segments, survey
-from kcompact.cleaner.tracked import Tracked
-from kcompact.cleaner.unbatched import (
-    Played,
-    outcome_of,
-    plan_of,
-    play_rounds,
-    retained_segments,
-    with_expired,
-)
-from kcompact.cleaner.verdict_tallies import Tally, tally
+from kcompact.cleaner.round_loop import plan_of, play_rounds
+from kcompact.cleaner.shares import Shares, slices_by_log
+from kcompact.cleaner.survey import Survey, known_segments, survey, without_records
+from kcompact.cleaner.tracked import Tracked, track
+from kcompact.cleaner.verdict_tallies import tally
+from kcompact.engine.shuffle import Stage
 from kcompact.rules.cleaned_log import LogCleaning
 from kcompact.rules.decisions import Plan
 from kcompact.rules.files.segments import SegmentState, is_rolled
+from kcompact.rules.lookups import lookup_for
 from kcompact.rules.policy import Policy
-from kcompact.rules.ratio import Turn, tie_note, turn_of
-from kcompact.rules.rewriting import ROW_COLUMNS, log_rows
+from kcompact.rules.ratio import tie_note, turn_of
 
 EMPTY_CONTEXT = LogContext()
 
@@ -64,104 +54,82 @@ class Cleaning:
 
 
 def clean(
-    tracked: Tracked,
+    keyed: Stage,
+    shares: Shares,
     contexts: Mapping[int, LogContext],
     policies: Mapping[int, Policy],
     names: Mapping[int, str] | None = None,
 ) -> Cleaning:
     """Clean every log under its policy, knowing what is given about it.
 
-    ``names`` are for messages. Raises InputError where what is given does not fit the records.
+    ``keyed`` has the index rows by key, as ``send_index`` sends them; ``shares`` says which task has which
+    offsets. ``names`` are for messages. Raises InputError where what is given does not fit the records.
     """
     called = {i: str(i) for i in policies} | dict(names or {})
-    with_batches = {i for i in policies if contexts.get(i, EMPTY_CONTEXT).batches is not None}
-    batched = _open_batched(tracked, {i: called[i] for i in sorted(with_batches)}, contexts, policies)
-    cases: dict[int, LogCase] = {}
-    if len(with_batches) < len(policies):
-        surveys = {i: surveyed for i, surveyed in survey(tracked).items() if i not in with_batches}
-        for i, surveyed in surveys.items():
-            whole = surveyed.whole
-            refuse_misfits(called[i], contexts.get(i, EMPTY_CONTEXT), whole.first_offset, whole.last_offset)
-        cases = surveyed_cases(tracked, surveys, contexts, policies)
-    turn = _turn(batched, cases, called, policies)
-    cases, deleted = _in_turn(turn, batched, cases)
-    logs, plans = _unbatched(tracked, cases) if cases else ({}, {})
-    for i, log in batched.items():
-        logs[i], plans[i] = clean_batched(log)
-    for i in set(logs) & set(turn.tied):
-        logs[i] = replace(logs[i], notes=(*logs[i].notes, *tie_note(turn, i, called, deleted)))
-    return Cleaning(logs, plans, tracked)
-
-
-def _turn(
-    batched: Mapping[int, BatchedLog],
-    cases: Mapping[int, LogCase],
-    names: Mapping[int, str],
-    policies: Mapping[int, Policy],
-) -> Turn:
-    """Which of the logs that are due a broker cleans first."""
+    contexts = {i: contexts.get(i, EMPTY_CONTEXT) for i in policies}
+    batches = {i: context.batches for i, context in contexts.items() if context.batches is not None}
+    shares = shares.starting_at({i: of_log.start_of for i, of_log in batches.items()})
+    lookups = {i: lookup_for(contexts[i], policy) for i, policy in policies.items()}
+    tracked = track(keyed, shares, lookups)
+    logs = batched(tracked, batches)
+    opened = logs.open(contexts, policies) if batches else {}
+    cases = _checked_cases(tracked, contexts, policies, opened, called)
     ratios = {i: case.dirty_ratio for i, case in cases.items() if case.is_taken}
-    for i, log in batched.items():
-        ratio = dirty_ratio_if_due(log)
-        if ratio is not None:
-            ratios[i] = ratio
-    return turn_of(ratios, names, max((policies[i].log_cleaner_threads for i in ratios), default=1))
-
-
-def _in_turn(
-    turn: Turn, batched: Mapping[int, BatchedLog], cases: Mapping[int, LogCase]
-) -> tuple[dict[int, LogCase], set[int]]:
-    """Retention on all logs but the first (R52): the cases then, and the logs that it took something from."""
+    turn = turn_of(ratios, called, max((policies[i].log_cleaner_threads for i in ratios), default=1))
+    # Retention runs on all logs but the first before they are cleaned (R52).
     later = {i: after_retention(case) if turn.is_later(i) else case for i, case in cases.items()}
     deleted = {i for i in cases if later[i] is not cases[i]}
-    for i, log in batched.items():
-        if turn.is_later(i):
-            retain_before_rounds(log)
-            if log.deleted_before_offset:
-                deleted.add(i)
-    return later, deleted
+    cleaned, plans = _without_batches(tracked, {i: case for i, case in later.items() if i not in opened})
+    if opened:
+        way = ByBatches(logs, {i: BatchedLog(later[i], of_log) for i, of_log in opened.items()})
+        play_rounds(way)
+        of_batches = way.cleanings()
+        cleaned, plans = cleaned | of_batches[0], plans | of_batches[1]
+    for i in set(cleaned) & set(turn.tied):
+        notes = (*cleaned[i].notes, *tie_note(turn, i, called, deleted))
+        cleaned[i] = replace(cleaned[i], notes=notes)
+    return Cleaning(cleaned, plans, tracked)
+
+
+def _checked_cases(
+    tracked: Tracked,
+    contexts: Mapping[int, LogContext],
+    policies: Mapping[int, Policy],
+    opened: Mapping[int, OpenedLog],
+    names: Mapping[int, str],
+) -> dict[int, LogCase]:
+    """Each log before its rounds. Raises InputError where what is given does not fit the records."""
+    surveys = survey(tracked)
+    for i, surveyed in surveys.items():
+        refuse_misfits(names[i], contexts[i], surveyed.whole.first_offset, surveyed.whole.last_offset)
+        if i in opened:
+            refuse_overfull_batch(names[i], opened[i].figures)
+    for i in opened.keys() - surveys.keys():
+        surveys[i] = without_records(opened[i].segments[0].base_offset)
+    segments = {i: log.with_active(surveys[i], contexts[i]) for i, log in opened.items()}
+    return surveyed_cases(tracked, surveys, contexts, policies, segments)
 
 
 Cleaned = tuple[dict[int, LogCleaning], dict[int, Plan]]
 """By log: what was done, and what the workers need to decide on its records."""
 
 
-def _unbatched(tracked: Tracked, cases: Mapping[int, LogCase]) -> Cleaned:
+def _without_batches(tracked: Tracked, cases: Mapping[int, LogCase]) -> Cleaned:
+    if not cases:
+        return {}, {}
     scans = scan_maps(tracked, {i: scan_limits(case) for i, case in cases.items() if needs_scan(case)})
     spans = {i: spans_of_case(case, scans.get(i)) for i, case in cases.items()}
-    plans = {i: plan_of(case, spans[i], 0) for i, case in cases.items()}
-    tallies = tally(tracked, plans)
-    played = {i: play_rounds(case, spans[i], tallies.get(i, [])) for i, case in cases.items()}
-    plans = {i: plan_of(case, played[i].spans, 0) for i, case in cases.items()}
-    logs = _after_retention(tracked, cases, played, plans, tallies)
-    plans = {i: plan_of(cases[i], played[i].spans, log.log_start_offset) for i, log in logs.items()}
-    has_expired = {i: log.log_start_offset > cases[i].survey.whole.first_offset for i, log in logs.items()}
+    tallies = tally(tracked, {i: plan_of(case, spans[i], 0) for i, case in cases.items()})
+    way = by_tallies(cases, spans, tallies)
+    play_rounds(way)
+    without_segments = {i: case for i, case in cases.items() if case.segments is None}
+    starts = {i: log.bounds.log_start_offset for i, log in way.logs.items()}
+    starts |= expire_records(tracked, {i: log.plan(0) for i, log in way.logs.items()}, without_segments)
+    logs = {i: log.cleaning(starts[i]) for i, log in way.logs.items()}
+    plans = {i: log.plan(starts[i]) for i, log in way.logs.items()}
+    has_expired = {i: starts[i] > case.survey.whole.first_offset for i, case in cases.items()}
     expired = expired_records(tracked, {i: plan for i, plan in plans.items() if has_expired[i]})
     return {i: with_expired(log, expired[i]) for i, log in logs.items()}, plans
-
-
-def _open_batched(
-    tracked: Tracked,
-    names: Mapping[int, str],
-    contexts: Mapping[int, LogContext],
-    policies: Mapping[int, Policy],
-) -> dict[int, BatchedLog]:
-    """The logs whose batches are known, read into this process, in one stage."""
-    if not names:
-        return {}
-    log_ids = pa.array(list(names), pa.int64())
-    parts = tracked.each(lambda rows: rows.filter(pc.is_in(rows["log_id"], log_ids)).select(ROW_COLUMNS))
-    # Shares come in the order of logs, and a log's shares in the order of offsets.
-    rows = dict(slices_by_log(pa.concat_tables(parts)))
-    logs: dict[int, BatchedLog] = {}
-    for log_id, name in names.items():
-        records = log_rows(rows.get(log_id, parts[0].slice(0, 0)))
-        if len(records.rows):
-            offsets = records.rows.offset
-            refuse_misfits(name, contexts[log_id], int(offsets[0]), int(offsets[-1]))
-        refuse_misfitting_batches(name, contexts[log_id], records)
-        logs[log_id] = open_batched(contexts[log_id], policies[log_id], records)
-    return logs
 
 
 def surveyed_cases(
@@ -169,17 +137,17 @@ def surveyed_cases(
     surveys: Mapping[int, Survey],
     contexts: Mapping[int, LogContext],
     policies: Mapping[int, Policy],
+    of_batches: Mapping[int, tuple[SegmentState, ...]],
 ) -> dict[int, LogCase]:
-    """Each log before its rounds: segments as known or rolled, range, ratio."""
-    states = {i: known_segments(contexts.get(i, EMPTY_CONTEXT), surveys[i], policies[i]) for i in surveys}
+    """Each log before its rounds: segments as told, as known or rolled, range, ratio."""
+    known = {i: contexts.get(i, EMPTY_CONTEXT) for i in surveys}
+    states = {i: known_segments(known[i], surveys[i], policies[i]) for i in surveys} | dict(of_batches)
     to_roll = {i: policies[i] for i in surveys if states[i] is None and is_rolled(policies[i])}
     rolled = roll_segments(tracked, to_roll)
     segments: dict[int, tuple[SegmentState, ...] | None] = {
         i: rolled.get(i) if states[i] is None else states[i] for i in surveys
     }
-    cases = {
-        i: case_of(contexts.get(i, EMPTY_CONTEXT), policies[i], surveys[i], segments[i]) for i in surveys
-    }
+    cases = {i: case_of(known[i], policies[i], surveys[i], segments[i]) for i in surveys}
     return cases | _measured(tracked, {i: case for i, case in cases.items() if bound_cuts_bytes(case)})
 
 
@@ -211,19 +179,3 @@ def _measured(tracked: Tracked, cases: Mapping[int, LogCase]) -> dict[int, LogCa
 def _bytes_between(rows: pa.Table, first_offset: int, end_offset: int) -> int:
     first, end = np.searchsorted(rows["offset"].to_numpy(), [first_offset, end_offset])
     return int(rows["log_bytes"].to_numpy()[first:end].sum(dtype=np.int64))
-
-
-def _after_retention(
-    tracked: Tracked,
-    cases: Mapping[int, LogCase],
-    played: Mapping[int, Played],
-    plans: Mapping[int, Plan],
-    tallies: Mapping[int, list[Tally]],
-) -> dict[int, LogCleaning]:
-    retained = {i: retained_segments(case, played[i]) for i, case in cases.items()}
-    by_record = {i: cases[i] for i, segments in retained.items() if segments is None}
-    expired = expire_records(tracked, plans, by_record)
-    return {
-        i: outcome_of(case, played[i], tallies.get(i, []), retained[i] or expired[i])
-        for i, case in cases.items()
-    }

@@ -11,19 +11,18 @@ from kcompact.cleaner.log_case import LogCase
 from kcompact.cleaner.shares import slices_by_log
 from kcompact.cleaner.tracked import Tracked
 from kcompact.rules.decisions import Plan, with_verdicts
-from kcompact.rules.files.retention import Retained
 from kcompact.rules.policy import Policy
 from kcompact.rules.verdicts import Verdict
 
 
 def expire_records(
     tracked: Tracked, plans: Mapping[int, Plan], cases: Mapping[int, LogCase]
-) -> dict[int, Retained]:
+) -> dict[int, int]:
     """Where each log starts once retention has run on what the rounds left: two stages at most."""
-    retained = {i: Retained((), case.bounds.log_start_offset) for i, case in cases.items()}
+    starts = {i: case.bounds.log_start_offset for i, case in cases.items()}
     limited = {i: case for i, case in cases.items() if _limits(case.policy)}
     if not limited:
-        return retained
+        return starts
     counts = tracked.each(lambda rows: {i: _count(part) for i, part in _survivors(rows, plans, limited)})
     totals: dict[int, tuple[int, int]] = {}
     before: list[dict[int, tuple[int, int]]] = []  # records and bytes left of each log in the shares before
@@ -43,12 +42,12 @@ def expire_records(
         ]
     )
     for i, (records, _) in totals.items():
-        retained[i] = _retained(None, records, limited[i])
+        starts[i] = _start(None, records, limited[i])
     for number in reversed(range(len(firsts))):
         for i, start, expired in firsts[number]:
             if start is not None:
-                retained[i] = _retained(start, before[number][i][0] + expired, limited[i])
-    return retained
+                starts[i] = _start(start, before[number][i][0] + expired, limited[i])
+    return starts
 
 
 def _limits(policy: Policy) -> bool:
@@ -109,8 +108,8 @@ def first_to_stay(
     return int(rows["offset"][first].as_py()), first
 
 
-def _retained(start: int | None, expired: int, case: LogCase) -> Retained:
+def _start(start: int | None, expired: int, case: LogCase) -> int:
     bounds = case.bounds
     if not expired:
-        return Retained((), bounds.log_start_offset)
-    return Retained((), bounds.log_end_offset if start is None else start)
+        return bounds.log_start_offset
+    return bounds.log_end_offset if start is None else start

@@ -1,8 +1,10 @@
 """Refusing segments, batches and bounds that contradict the records: they must be of another log."""
 
+from collections.abc import Iterable
+
 from kcompact.broker.log_context import LogContext
+from kcompact.cleaner.batch_shares import StretchFigures
 from kcompact.errors import InputError
-from kcompact.rules.rewriting import LogRows
 
 
 def refuse_misfits(name: str, context: LogContext, first_offset: int, last_offset: int) -> None:
@@ -21,13 +23,13 @@ def refuse_misfits(name: str, context: LogContext, first_offset: int, last_offse
         )
 
 
-def refuse_misfitting_batches(name: str, context: LogContext, records: LogRows) -> None:
+def refuse_overfull_batch(name: str, figures: Iterable[StretchFigures]) -> None:
     """Raise InputError if the dump holds more records of a batch than its header counts."""
-    for batch in context.batches or ():
-        at = records.span_of(batch)
-        if at.stop - at.start > batch.record_count:
+    for of_stretch in figures:
+        batch = of_stretch.opening.overfull
+        if batch is not None:
             raise InputError(
                 f"{name}: the batch at offset {batch.base_offset} is told to hold {batch.record_count}"
-                f" records, but the dump holds {at.stop - at.start} of them",
+                f" records, but the dump holds {batch.records_held} of them",
                 hint="the batches are those of another log, or of a later moment than the dump",
             )

@@ -1,7 +1,7 @@
 """Shares: stretches of a log's offsets, small enough that one task holds all records of one."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kcompact.digits import LONG_MAX
 from kcompact.engine.passes.summaries import LogSummary
 from kcompact.rules.lookups import rows_of_logs
 
@@ -42,6 +43,22 @@ class Shares:
             stretch = np.searchsorted(self.start_offsets[first:end], offsets[at], side="right") - 1
             shares[at] = self.numbers[first + np.maximum(stretch, 0)]
         return shares
+
+    def stretches(self, log_id: int) -> list[tuple[int, int, int]]:
+        """Share, start and end offset of each stretch of a log; the first and the last one are open."""
+        at = np.flatnonzero(self.log_ids == log_id)
+        if not len(at):  # batches without records
+            return [(0, 0, LONG_MAX)]
+        starts = self.start_offsets[at].tolist()
+        return list(zip(self.numbers[at].tolist(), [0, *starts[1:]], [*starts[1:], LONG_MAX], strict=True))
+
+    def starting_at(self, start_of: Mapping[int, Callable[[int], int]]) -> "Shares":
+        """The same, but that stretches of some logs start earlier: where ``start_of`` puts their starts."""
+        starts = [
+            start_of[log_id](start) if log_id in start_of else start
+            for log_id, start in zip(self.log_ids.tolist(), self.start_offsets.tolist(), strict=True)
+        ]
+        return Shares(self.log_ids, np.array(starts, np.int64), self.numbers)
 
     def waves(self) -> Iterator[list[int]]:
         """Shares whose records follow those of the waves before, log by log."""

@@ -59,6 +59,11 @@ _HOW = {
 }
 
 
+def without_records(first_offset: int) -> Survey:
+    """A log of nothing but batches, the first one at ``first_offset``."""
+    return Survey(Records(0, 0, 0, 0, 0, first_offset, -1, -1, -1, None, None, None))
+
+
 def survey(tracked: Tracked) -> dict[int, Survey]:
     """Every log, in one stage."""
     segments = aggregated(pa.concat_tables(tracked.each(_survey_share)), _BY, _HOW)

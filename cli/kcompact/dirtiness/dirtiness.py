@@ -1,8 +1,10 @@
 """How dirty a log is and what a cleaning would bring, under any setting, from one scan (R1 to R16)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+
+import numpy as np
 
 from kcompact.broker.log_context import LogContext
 from kcompact.broker.log_names import LogName
@@ -205,17 +207,7 @@ def _known_segments(scan: LogScan, context: LogContext) -> tuple[SegmentState, .
     segments = context.segments or ()
     bases = [segment.base_offset for segment in segments]
     times: list[list[tuple[int, int]]] = [[] for _ in segments]  # (first, largest) of each part of a segment
-    if context.batches:
-        parts = [
-            (batch.base_offset, batch.max_timestamp_ms, batch.max_timestamp_ms) for batch in context.batches
-        ]
-    else:
-        parts = [
-            (part.mark.offset, part.first_timestamp_ms, part.largest_timestamp_ms)
-            for part in scan.fixed
-            if part.first_timestamp_ms is not None
-        ]
-    for offset, first_ms, largest_ms in parts:
+    for offset, first_ms, largest_ms in _parts(scan, context, bases):
         if offset >= bases[0]:
             times[containing(bases, offset)].append((first_ms, largest_ms))
     return tuple(
@@ -250,3 +242,17 @@ def _unsegmented_ratio(
         delay_ms,
         policy.min_cleanable_dirty_ratio,
     )
+
+
+def _parts(scan: LogScan, context: LogContext, bases: list[int]) -> Iterator[tuple[int, int, int]]:
+    """Offset, timestamp of the first batch and largest timestamp of parts of segments, in order."""
+    if context.batches is None:
+        for part in scan.fixed:
+            if part.first_timestamp_ms is not None:
+                yield part.mark.offset, part.first_timestamp_ms, part.largest_timestamp_ms
+        return
+    for batches in context.batches.parts():
+        cuts = np.searchsorted(batches.base_offset, bases).tolist()
+        for start, end in pairwise(sorted({0, *cuts, len(batches)})):
+            newest_ms = int(batches.max_timestamp_ms[start:end].max())
+            yield int(batches.base_offset[start]), int(batches.max_timestamp_ms[start]), newest_ms

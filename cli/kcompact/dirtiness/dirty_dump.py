@@ -89,7 +89,7 @@ def _with_segments(index: RecordIndex, contexts: Mapping[int, LogContext]) -> di
         ends[part.log_id] = max(ends[part.log_id], part.last_offset + 1)
     return {
         i: with_segments_of_batches(log)
-        if log.batches and log.batches[-1].last_offset + 1 >= ends[i]
+        if log.batches is not None and log.batches.last_offset + 1 >= ends[i]
         else log
         for i, log in contexts.items()
     }

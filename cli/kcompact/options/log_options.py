@@ -3,10 +3,9 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from kcompact.broker.aborted import read_aborted
-from kcompact.broker.batches import read_batches
 from kcompact.broker.checkpoint import read_checkpoint
 from kcompact.broker.log_context import DumpContext
 from kcompact.broker.log_names import PerLog
@@ -16,6 +15,9 @@ from kcompact.broker.segment_lists import read_segments
 from kcompact.errors import PolicyError
 from kcompact.options.groups import option, repeatable
 from kcompact.storage.object_stores import is_address, refuse_other_address
+
+if TYPE_CHECKING:
+    from kcompact.broker.batches import PackedBatches
 
 T = TypeVar("T")
 
@@ -90,7 +92,7 @@ class LogOptions:
         checkpoint = read_checkpoint(self.checkpoint) if self.checkpoint else {}
         return DumpContext(
             segments=_read(self.segments, read_segments),
-            batches=_read(self.batches, read_batches),
+            batches=_read(self.batches, _read_batches),
             aborted=_read(self.aborted, read_aborted),
             log_start_offsets=parse_log_offsets("--log-start-offset", self.log_start_offset),
             log_end_offsets=parse_log_offsets("--log-end-offset", self.log_end_offset),
@@ -98,6 +100,12 @@ class LogOptions:
             checkpoint_source=f"--checkpoint {self.checkpoint}" if self.checkpoint else None,
             checkpoint=checkpoint,
         )
+
+
+def _read_batches(path: str) -> "PerLog[PackedBatches]":
+    from kcompact.broker.batch_lists import read_batches  # other runs start without numpy and Arrow
+
+    return read_batches(path)
 
 
 def _read(path: str | None, read: Callable[[str], PerLog[T]]) -> PerLog[T] | None:

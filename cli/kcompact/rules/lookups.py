@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kcompact.broker.batches import NONE, PackedBatches
 from kcompact.broker.delete_horizons import horizon_intervals
 from kcompact.broker.log_context import LogContext
 from kcompact.rules.orders import ranked, stretches
@@ -57,12 +58,9 @@ def lookup_for(context: LogContext, policy: Policy) -> Lookup:
         (h.start_offset, h.end_offset - 1, h.delete_horizon_ms) for h in horizon_intervals(context.horizons)
     ]
     if context.batches is not None:
-        aborted = sorted([*aborted, *aborted_ranges(context.batches)], key=lambda run: run.first_offset)
-        horizons = [
-            (b.base_offset, b.last_offset, b.delete_horizon_ms)
-            for b in context.batches
-            if b.delete_horizon_ms is not None
-        ]
+        aborted += aborted_ranges(context.batches.parts())
+        aborted.sort(key=lambda run: run.first_offset)
+        horizons = list(_horizons(context.batches))
     lag_ms = policy.min_compaction_lag_ms
     return Lookup(
         _longs(run.first_offset for run in aborted),
@@ -74,6 +72,19 @@ def lookup_for(context: LogContext, policy: Policy) -> Lookup:
         _first_dirty(context),
         policy.now_ms - lag_ms + 1 if lag_ms > 0 else None,
     )
+
+
+def _horizons(batches: PackedBatches) -> Iterator[tuple[int, int, int]]:
+    """First and last offset of batches behind one another that have the same horizon, and that."""
+    for batches_in_part in batches.parts():
+        part = batches_in_part.take(batches_in_part.delete_horizon_ms != NONE)
+        is_next = part.base_offset[1:] == part.last_offset[:-1] + 1
+        is_same = part.delete_horizon_ms[1:] == part.delete_horizon_ms[:-1]
+        starts = np.flatnonzero(np.concatenate(([True], ~(is_next & is_same)))[: len(part)])
+        ends = np.concatenate((starts[1:], [len(part)]))
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=False):
+            horizon_ms = int(part.delete_horizon_ms[start])
+            yield int(part.base_offset[start]), int(part.last_offset[end - 1]), horizon_ms
 
 
 def look_up(rows: pa.RecordBatch, lookups: Mapping[int, Lookup]) -> pa.RecordBatch:
@@ -106,9 +117,9 @@ def rows_of_logs(log_ids: Longs) -> Iterator[tuple[int, Longs]]:
 def _of_log(lookup: Lookup, offsets: Longs, timestamps_ms: Longs) -> Iterator[NDArray[np.generic]]:
     """LOOKED_UP's columns for rows of one log."""
     run = np.searchsorted(lookup.aborted_first, offsets, side="right") - 1
-    yield _within(lookup.aborted_last, run, offsets)
+    yield within(lookup.aborted_last, run, offsets)
     run = np.searchsorted(lookup.horizon_first, offsets, side="right") - 1
-    inside = _within(lookup.horizon_last, run, offsets)
+    inside = within(lookup.horizon_last, run, offsets)
     yield np.where(inside, lookup.horizon_ms[run] if len(lookup.horizon_ms) else 0, UNKNOWN_HORIZON_MS)
     if len(lookup.segment_bases):
         segment = np.searchsorted(lookup.segment_bases, offsets, side="right") - 1
@@ -122,7 +133,7 @@ def _of_log(lookup: Lookup, offsets: Longs, timestamps_ms: Longs) -> Iterator[ND
         yield (timestamps_ms >= lookup.young_from_ms) & (offsets >= lookup.first_dirty_offset)
 
 
-def _within(last: Longs, run: Longs, offsets: Longs) -> NDArray[np.bool_]:
+def within(last: Longs, run: Longs, offsets: Longs) -> NDArray[np.bool_]:
     """Whether each offset is in the run that starts at or below it."""
     if not len(last):
         return np.zeros(len(offsets), np.bool_)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kcompact.broker.batches import PackedBatches
 from kcompact.broker.log_context import LogContext
 from kcompact.rules.files.segments import SegmentState, containing
 from kcompact.rules.policy import Policy
@@ -36,15 +37,16 @@ def log_bounds(context: LogContext, first_offset: int, end_offset: int) -> LogBo
     start = context.log_start_offset
     if start is None:
         start = context.segments[0].base_offset if context.segments else first_offset
-        if context.segments is None and context.batches:
-            start = min(start, context.batches[0].segment_base_offset or context.batches[0].base_offset)
-        if _lie_unseen_below(context, first_offset):
+        batches = context.batches
+        if context.segments is None and batches is not None:
+            start = min(start, next(iter(batches.segment_bytes or ()), 0) or batches.first_offsets[0])
+        if batches is not None and _lie_unseen_below(batches, first_offset):
             start = first_offset
     known_ends = [end_offset, start]
     if context.segments:
         known_ends.append(context.segments[-1].base_offset)
-    if context.batches:
-        known_ends.append(context.batches[-1].last_offset + 1)
+    if context.batches is not None:
+        known_ends.append(context.batches.last_offset + 1)
     end = max(known_ends) if context.log_end_offset is None else context.log_end_offset
     checkpoint = -1 if context.checkpoint_offset is None else context.checkpoint_offset
     raised = context.log_end_offset is None and checkpoint > end
@@ -53,12 +55,10 @@ def log_bounds(context: LogContext, first_offset: int, end_offset: int) -> LogBo
     return LogBounds(start, end, stable, end_raised=raised)
 
 
-def _lie_unseen_below(context: LogContext, first_offset: int) -> bool:
+def _lie_unseen_below(batches: PackedBatches, first_offset: int) -> bool:
     """Whether data is below the first record that a consumer got: then the log starts there (R54)."""
-    return any(
-        batch.record_count and not batch.is_transactional and batch.last_offset < first_offset
-        for batch in context.batches or ()
-    )
+    end_offset = batches.first_data_end_offset
+    return end_offset is not None and end_offset <= first_offset
 
 
 def first_dirty(bounds: LogBounds, checkpoint_offset: int | None) -> tuple[int, bool]:

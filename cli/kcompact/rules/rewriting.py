@@ -1,33 +1,35 @@
 """One round over the known batches of a log: which go, which shrink, which are stamped (R17 to R39)."""
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute
+from numpy.typing import NDArray
 
-from kcompact.broker.batches import Batch
+from kcompact.broker.batches import NONE, Batches, behind_one_another
 from kcompact.rules.decisions import rows_of
 from kcompact.rules.sizes import BATCH_HEADER_BYTES, Longs, bytes_in_batch, varint_bytes
-from kcompact.rules.transactions import ProducerEnd, TransactionsSeen
+from kcompact.rules.transactions import ProducerEnds, TransactionsSeen, last_of_producers
 from kcompact.rules.verdicts import Decision, Flags, Rows, Verdict
 
 
 @dataclass(frozen=True)
 class LogRows:
-    """A whole log's data records in the order of offsets, without repeated ones."""
+    """Records of a log in the order of offsets, without repeated ones."""
 
     rows: Rows
     timestamp_ms: Longs
     log_bytes: Longs
     previous_offset: Longs
 
-    def span_of(self, batch: Batch) -> slice:
-        """The positions of a batch's records."""
-        first, end = np.searchsorted(self.rows.offset, [batch.base_offset, batch.last_offset + 1])
-        return slice(int(first), int(end))
+    def owners(self, batches: Batches) -> Longs:
+        """The position of the batch that holds each record; -1 if none of these does."""
+        at = np.searchsorted(batches.base_offset, self.rows.offset, side="right") - 1
+        if not len(batches):
+            return at
+        return np.where(self.rows.offset <= batches.last_offset[np.maximum(at, 0)], at, -1)
 
 
 ROW_COLUMNS = (
@@ -72,104 +74,212 @@ class Counts:
     markers_gone: list[int] = field(default_factory=list)  # offsets
     batches_recompressed: int = 0  # their new bytes are an estimate
 
+    def add(self, other: "Counts") -> None:
+        """Those of another stretch of the log."""
+        self.messages_read += other.messages_read
+        self.messages_written += other.messages_written
+        self.removed.update(other.removed)
+        self.tombstones_kept += other.tombstones_kept
+        self.tombstones_stamped += other.tombstones_stamped
+        self.markers_gone += other.markers_gone
+        self.batches_recompressed += other.batches_recompressed
 
-@dataclass
+
+@dataclass(frozen=True)
+class Stretch:
+    """A stretch of a log: its batches, which of these are data of aborted transactions, and its records."""
+
+    batches: Batches
+    is_aborted: Flags
+    records: LogRows
+
+    def part(self, at: Longs | Flags | slice) -> "Stretch":
+        """Some of the batches, with the same records."""
+        return Stretch(self.batches.take(at), self.is_aborted[at], self.records)
+
+
+@dataclass(frozen=True)
 class Rewriting:
-    """The filter of one round. It meets the batches in their order."""
+    """One round, as each stretch of a log is rewritten by it. Picklable."""
 
-    number: int  # of the round, from 1
+    number: int  # from 1
+    start_offset: int  # segments below are no longer there
     next_offset: int
+    rewritten_end_offset: int
     now_ms: int
     delete_horizon_ms: int | None
-    log: LogRows
-    decision: Decision  # of all rounds up to this one
-    aborted: frozenset[int]  # base offsets of batches
-    producers: Mapping[int, ProducerEnd]
-    counts: Counts = field(default_factory=Counts)
-    _transactions: TransactionsSeen = field(default_factory=TransactionsSeen)
+    producers: ProducerEnds  # those that the broker still knows
 
-    def rewrite(self, batch: Batch) -> Batch | None:
-        """The batch as the round writes it; None if it goes."""
-        end = self.producers.get(batch.producer_id)
-        is_last_of_producer = end is not None and end.is_in(batch)
-        if batch.is_control:
-            return self._marker(batch, is_last_of_producer=is_last_of_producer)
-        is_aborted = batch.base_offset in self.aborted
-        self._transactions.meet_data(batch, is_aborted=is_aborted)
-        at = self.log.span_of(batch)
-        gone_in = self.decision.round[at]
-        is_present = (gone_in == 0) | (gone_in >= self.number)
-        is_kept = (gone_in == 0) | (gone_in > self.number)
-        self._count_removed(at, gone_in)
-        if is_aborted and not is_last_of_producer:
-            return None  # unread
-        unseen = max(0, batch.record_count - int(is_present.sum()))
-        left_unseen = 0 if is_aborted or batch.last_offset < self.next_offset else unseen
-        self.counts.messages_read += int(is_present.sum()) + unseen
-        self.counts.messages_written += int(is_kept.sum()) + left_unseen
-        if not is_kept.any() and not left_unseen:
-            return _empty(batch) if is_last_of_producer else None
-        return self._shrunk(batch, at, is_present, is_kept, left_unseen)
+    def rewrite(self, stretch: Stretch, decision: Decision, seen: TransactionsSeen) -> tuple[Stretch, Counts]:
+        """The stretch after the round. ``decision`` is that of all rounds up to this one, or beyond.
 
-    def _count_removed(self, at: slice, gone_in: np.ndarray) -> None:
-        reasons, counts = np.unique(self.decision.verdict[at][gone_in == self.number], return_counts=True)
-        for reason, count in zip(reasons, counts, strict=True):
-            self.counts.removed[Verdict(int(reason))] += int(count)
-
-    def _shrunk(self, batch: Batch, at: slice, is_present: Flags, is_kept: Flags, unseen: int) -> Batch:
-        """The batch as it was, or encoded again with the kept records (``MemoryRecords.filterTo``, R39)."""
-        rows = self.log.rows
-        stamps = is_kept & self.decision.stamped[at] & (self.decision.rewritten_round[at] == self.number)
-        tombstones = is_kept & rows.is_tombstone[at] & rows.has_key[at]
-        self.counts.tombstones_kept += int(tombstones.sum())
-        self.counts.tombstones_stamped += int((tombstones & stamps).sum())
-        is_whole = int(is_kept.sum()) + unseen == batch.record_count
-        if (is_whole and not stamps.any()) or not is_kept.any():
-            return batch
-        horizon_ms = self.delete_horizon_ms if stamps.any() else batch.delete_horizon_ms
-        timestamps_ms = self.log.timestamp_ms[at][is_kept]
-        base_ms = int(timestamps_ms[0]) if horizon_ms is None else horizon_ms
-        size = BATCH_HEADER_BYTES + self._record_bytes(batch, at, is_kept, base_ms)
-        if batch.codec != "none":
-            first_ms = int(self.log.timestamp_ms[at][is_present][0])
-            plain = BATCH_HEADER_BYTES + self._record_bytes(batch, at, is_present, first_ms)
-            size = round(batch.size_bytes * size / plain)  # as well as it compressed before
-            self.counts.batches_recompressed += 1
-        newest_ms = int(timestamps_ms.max()) if batch.timestamp_type == "create" else batch.max_timestamp_ms
-        return replace(
-            batch,
-            record_count=int(is_kept.sum()) + unseen,
-            size_bytes=size,
-            max_timestamp_ms=newest_ms,
-            delete_horizon_ms=horizon_ms,
+        ``seen`` is what the round met before, and goes on with what it meets here.
+        """
+        bases = stretch.batches.base_offset
+        first, end = np.searchsorted(bases, [self.start_offset, self.rewritten_end_offset]).tolist()
+        old, behind = stretch.part(slice(first, end)), stretch.part(slice(end, None))
+        counts = Counts()
+        is_last = last_of_producers(old.batches, self.producers)
+        may_go = seen.meet(old.batches, old.is_aborted)
+        batches, stays = self._data(old, decision, is_last, counts)
+        batches, markers_stay = self._markers(batches, may_go, is_last, counts)
+        new = replace(old, batches=batches).part(stays | markers_stay)
+        return (
+            Stretch(
+                behind_one_another(new.batches, behind.batches),
+                np.concatenate([new.is_aborted, behind.is_aborted]),
+                stretch.records,
+            ),
+            counts,
         )
 
-    def _record_bytes(self, batch: Batch, at: slice, is_in_batch: Flags, base_timestamp_ms: int) -> int:
-        deltas_ms = self.log.timestamp_ms[at][is_in_batch] - base_timestamp_ms
-        offset_deltas = self.log.rows.offset[at][is_in_batch] - batch.base_offset
-        return int(bytes_in_batch(self.log.log_bytes[at][is_in_batch], deltas_ms, offset_deltas).sum())
+    def _data(
+        self, old: Stretch, decision: Decision, is_last: Flags, counts: Counts
+    ) -> tuple[Batches, Flags]:
+        """The batches once those of data are rewritten, and which of these stay."""
+        batches, records = old.batches, _records_in(old, decision, self.number)
+        present, kept = records.counted(records.is_present), records.counted(records.is_kept)
+        counts.removed.update(records.removed(self.number))
+        is_read = ~batches.is_control & (~old.is_aborted | is_last)
+        unseen = np.maximum(0, batches.record_count - present)
+        left = kept + np.where(old.is_aborted | (batches.last_offset < self.next_offset), 0, unseen)
+        counts.messages_read += int((present + unseen)[is_read].sum())
+        counts.messages_written += int(left[is_read].sum())
+        stamps, tombstones = records.stamped, records.tombstones & is_read[records.owner]
+        counts.tombstones_kept += int(tombstones.sum())
+        counts.tombstones_stamped += int((tombstones & stamps).sum())
+        is_stamped = records.counted(stamps) > 0
+        is_encoded = is_read & (kept > 0) & (is_stamped | (left != batches.record_count))
+        horizon_ms = NONE if self.delete_horizon_ms is None else self.delete_horizon_ms
+        changed = replace(
+            batches,
+            record_count=np.where(is_encoded, left, batches.record_count),
+            delete_horizon_ms=np.where(is_encoded & is_stamped, horizon_ms, batches.delete_horizon_ms),
+        )
+        changed = records.encoded(changed, is_encoded)
+        counts.batches_recompressed += int((is_encoded & batches.is_compressed).sum())
+        is_emptied = is_read & (left == 0)
+        return _emptied(changed, is_emptied & is_last), is_read & (~is_emptied | is_last)
 
-    def _marker(self, batch: Batch, *, is_last_of_producer: bool) -> Batch | None:
-        """The control batch after the round, perhaps stamped or empty; None if it goes (R33 to R36)."""
-        may_go = self._transactions.marker_may_go(batch)
-        is_due = batch.delete_horizon_ms is not None and batch.delete_horizon_ms <= self.now_ms
-        if may_go and is_due:
-            self.counts.markers_gone.append(batch.base_offset)
-            if not is_last_of_producer:
-                self.counts.removed[Verdict.EXPIRED_MARKER] += batch.record_count
-                return None
-        self.counts.messages_read += batch.record_count
-        if batch.record_count == 0 or (may_go and is_due):
-            self.counts.removed[Verdict.EXPIRED_MARKER] += batch.record_count
-            return _empty(batch) if is_last_of_producer else None
-        self.counts.messages_written += batch.record_count
-        if not may_go or batch.delete_horizon_ms is not None or self.delete_horizon_ms is None:
-            return batch
-        delta_ms = np.array([batch.max_timestamp_ms - self.delete_horizon_ms])
-        more = int(varint_bytes(delta_ms)[0]) - 1
-        return replace(batch, delete_horizon_ms=self.delete_horizon_ms, size_bytes=batch.size_bytes + more)
+    def _markers(
+        self, batches: Batches, may_go: Flags, is_last: Flags, counts: Counts
+    ) -> tuple[Batches, Flags]:
+        """The batches once control batches are rewritten, and which of these stay (R33 to R36)."""
+        is_control, has_horizon = batches.is_control, batches.delete_horizon_ms != NONE
+        goes = is_control & may_go & has_horizon & (batches.delete_horizon_ms <= self.now_ms)
+        counts.markers_gone += batches.base_offset[goes].tolist()
+        is_read = is_control & (~goes | is_last)
+        is_emptied = is_control & (goes | (batches.record_count == 0))
+        counts.messages_read += int(batches.record_count[is_read].sum())
+        counts.removed[Verdict.EXPIRED_MARKER] += int(batches.record_count[is_emptied].sum())
+        is_written = is_control & ~is_emptied
+        counts.messages_written += int(batches.record_count[is_written].sum())
+        batches = _emptied(batches, is_emptied & is_last)
+        stays = is_written | (is_emptied & is_last)
+        if self.delete_horizon_ms is None:
+            return batches, stays
+        is_stamped = is_written & may_go & ~has_horizon
+        more = varint_bytes(batches.max_timestamp_ms - self.delete_horizon_ms) - 1
+        return replace(
+            batches,
+            delete_horizon_ms=np.where(is_stamped, self.delete_horizon_ms, batches.delete_horizon_ms),
+            size_bytes=np.where(is_stamped, batches.size_bytes + more, batches.size_bytes),
+        ), stays
 
 
-def _empty(batch: Batch) -> Batch:
-    """The batch's header alone, kept for its producer; it has no horizon (R26, R36)."""
-    return replace(batch, record_count=0, size_bytes=BATCH_HEADER_BYTES, marker=None, delete_horizon_ms=None)
+@dataclass(frozen=True)
+class _Records:
+    """The records of the data batches of a stretch in one round; an element per record."""
+
+    batches: int
+    owner: Longs  # the position of its batch
+    offset: Longs
+    timestamp_ms: Longs
+    log_bytes: Longs
+    verdict: NDArray[np.int8]
+    gone_in: NDArray[np.int32]
+    stamped: Flags  # in this round, and kept
+    tombstones: Flags  # kept, with a key
+    is_present: Flags
+    is_kept: Flags
+
+    def counted(self, which: Flags) -> Longs:
+        """How many records of each batch."""
+        return np.bincount(self.owner[which], minlength=self.batches)
+
+    def removed(self, number: int) -> Counter[Verdict]:
+        """The records that go in the round, by reason."""
+        reasons, counts = np.unique(self.verdict[self.gone_in == number], return_counts=True)
+        return Counter(
+            {Verdict(reason): count for reason, count in zip(reasons.tolist(), counts.tolist(), strict=True)}
+        )
+
+    def encoded(self, batches: Batches, is_encoded: Flags) -> Batches:
+        """Some batches encoded again with the kept records (``MemoryRecords.filterTo``, R39)."""
+        of_encoded = is_encoded[self.owner]
+        kept, present = self.is_kept & of_encoded, self.is_present & of_encoded
+        first_ms = self._first_timestamps_ms(kept)
+        base_ms = np.where(batches.delete_horizon_ms == NONE, first_ms, batches.delete_horizon_ms)
+        sizes = self._sizes(batches, kept, base_ms)
+        plain = self._sizes(batches, present, self._first_timestamps_ms(present))
+        # As well as they compressed before.
+        sizes = np.where(batches.is_compressed, np.rint(batches.size_bytes * sizes / plain), sizes)
+        newest_ms = np.full(self.batches, NONE)
+        np.maximum.at(newest_ms, self.owner[kept], self.timestamp_ms[kept])
+        return replace(
+            batches,
+            size_bytes=np.where(is_encoded, sizes.astype(np.int64), batches.size_bytes),
+            max_timestamp_ms=np.where(
+                is_encoded & ~batches.is_log_append_time, newest_ms, batches.max_timestamp_ms
+            ),
+        )
+
+    def _first_timestamps_ms(self, which: Flags) -> Longs:
+        owners, first = np.unique(self.owner[which], return_index=True)
+        timestamps_ms = np.zeros(self.batches, np.int64)
+        timestamps_ms[owners] = self.timestamp_ms[which][first]
+        return timestamps_ms
+
+    def _sizes(self, batches: Batches, which: Flags, base_timestamp_ms: Longs) -> Longs:
+        owner = self.owner[which]
+        record_bytes = bytes_in_batch(
+            self.log_bytes[which],
+            self.timestamp_ms[which] - base_timestamp_ms[owner],
+            self.offset[which] - batches.base_offset[owner],
+        )
+        sizes = np.full(self.batches, BATCH_HEADER_BYTES)
+        np.add.at(sizes, owner, record_bytes)
+        return sizes
+
+
+def _records_in(stretch: Stretch, decision: Decision, number: int) -> _Records:
+    """The records of a stretch's data batches in a round."""
+    owners = stretch.records.owners(stretch.batches)
+    at = np.flatnonzero(owners >= 0)
+    at = at[~stretch.batches.is_control[owners[at]]]
+    rows, gone_in = stretch.records.rows, decision.round[at]
+    is_kept = (gone_in == 0) | (gone_in > number)
+    return _Records(
+        batches=len(stretch.batches),
+        owner=owners[at],
+        offset=rows.offset[at],
+        timestamp_ms=stretch.records.timestamp_ms[at],
+        log_bytes=stretch.records.log_bytes[at],
+        verdict=decision.verdict[at],
+        gone_in=gone_in,
+        stamped=is_kept & decision.stamped[at] & (decision.rewritten_round[at] == number),
+        tombstones=is_kept & rows.is_tombstone[at] & rows.has_key[at],
+        is_present=is_kept | (gone_in == number),
+        is_kept=is_kept,
+    )
+
+
+def _emptied(batches: Batches, which: Flags) -> Batches:
+    """Some with their header alone, kept for their producers; they have no horizon (R26, R36)."""
+    return replace(
+        batches,
+        record_count=np.where(which, 0, batches.record_count),
+        size_bytes=np.where(which, BATCH_HEADER_BYTES, batches.size_bytes),
+        marker=np.where(which, NONE, batches.marker),
+        delete_horizon_ms=np.where(which, NONE, batches.delete_horizon_ms),
+    )

@@ -1,65 +1,105 @@
 """Aborted data and the fate of transaction markers (R17, R31 to R36)."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from kcompact.broker.aborted import AbortedRange
-from kcompact.broker.batches import Batch
+from kcompact.broker.batches import ABORT, NONE, Batches, Flags
 
 
-def aborted_ranges(batches: Iterable[Batch]) -> list[AbortedRange]:
-    """Offsets of the data batches whose transaction ends in an abort marker, wherever that is (R31)."""
-    undecided: dict[int, list[Batch]] = {}
+def aborted_ranges(parts: Iterable[Batches]) -> list[AbortedRange]:
+    """Offsets of the data batches whose transaction ends in an abort marker, wherever that is (R31).
+
+    ``parts`` are all batches of a log in their order. Batches behind one another are one range.
+    """
+    undecided: dict[int, list[AbortedRange]] = {}
     aborted: list[AbortedRange] = []
-    for batch in batches:
-        if batch.is_control:
-            data = undecided.pop(batch.producer_id, []) if batch.marker else []
-            if batch.marker == "ABORT":
-                aborted += [AbortedRange(b.base_offset, b.last_offset) for b in data]
-        elif batch.is_transactional:
-            undecided.setdefault(batch.producer_id, []).append(batch)
+    for part in parts:
+        some = part.take(part.is_control | part.is_transactional)
+        columns = (
+            some.producer_id,
+            some.is_control,
+            some.marker,
+            some.base_offset,
+            some.last_offset,
+        )
+        for producer, is_control, marker, first, last in zip(*map(np.ndarray.tolist, columns), strict=True):
+            if not is_control:
+                _extend(undecided.setdefault(producer, []), first, last)
+            elif marker != NONE:
+                data = undecided.pop(producer, [])
+                aborted += data if marker == ABORT else []
     return sorted(aborted, key=lambda aborted_range: aborted_range.first_offset)
+
+
+def _extend(ranges: list[AbortedRange], first_offset: int, last_offset: int) -> None:
+    if ranges and ranges[-1].last_offset + 1 == first_offset:
+        first_offset = ranges.pop().first_offset
+    ranges.append(AbortedRange(first_offset, last_offset))
 
 
 @dataclass(frozen=True)
 class ProducerEnd:
-    """A producer as the broker knows it: its last data offset (None: no data batch) and its epoch."""
+    """A producer by its last batches in a stretch of a log."""
 
-    last_data_offset: int | None  # None: nothing but markers
+    last_data_offset: int | None  # None: no data batch
     epoch: int
-
-    def is_in(self, batch: Batch) -> bool:
-        """Whether the batch keeps this knowledge alive (``Cleaner.isBatchLastRecordOfProducer``, R36)."""
-        if self.last_data_offset is None:
-            return batch.is_control and batch.producer_epoch == self.epoch
-        return batch.last_offset == self.last_data_offset
+    newest_ms: int  # the largest timestamp of its last batch
+    in_transaction: bool  # its last batch is data of a transaction
 
 
-def producer_ends(batches: Sequence[Batch], now_ms: int, expiration_ms: int) -> dict[int, ProducerEnd]:
-    """The producers that the broker still knows, by producer id (``lastRecordsOfActiveProducers``, R36).
+ProducerEnds = dict[int, ProducerEnd]
+"""By producer id."""
 
-    Those idle for ``expiration_ms`` are forgotten, unless a transaction of theirs is open.
-    """
-    ends: dict[int, ProducerEnd] = {}
-    newest_ms: dict[int, int] = {}
-    in_transaction: set[int] = set()
-    for batch in batches:
-        if batch.producer_id < 0:
-            continue
-        before = ends.get(batch.producer_id, ProducerEnd(None, -1))
-        data = before.last_data_offset if batch.is_control else batch.last_offset
-        ends[batch.producer_id] = ProducerEnd(data, batch.producer_epoch)
-        newest_ms[batch.producer_id] = batch.max_timestamp_ms
-        (in_transaction.add if _opens(batch) else in_transaction.discard)(batch.producer_id)
+
+def producer_ends(batches: Batches) -> ProducerEnds:
+    """The producers of a stretch."""
+    known = batches.take(batches.producer_id >= 0)
+    data = known.take(~known.is_control)
+    last_data = dict(zip(data.producer_id.tolist(), data.last_offset.tolist(), strict=True))
+    producers, from_end = np.unique(known.producer_id[::-1], return_index=True)
+    last = known.take(len(known) - 1 - from_end)
+    in_transaction = last.is_transactional & ~last.is_control
+    columns = (producers, last.producer_epoch, last.max_timestamp_ms, in_transaction)
     return {
-        producer: end
-        for producer, end in ends.items()
-        if producer in in_transaction or now_ms - newest_ms[producer] < expiration_ms
+        producer: ProducerEnd(last_data.get(producer), epoch, newest_ms, is_open)
+        for producer, epoch, newest_ms, is_open in zip(*map(np.ndarray.tolist, columns), strict=True)
     }
 
 
-def _opens(batch: Batch) -> bool:
-    return batch.is_transactional and not batch.is_control
+def later_ends(before: ProducerEnds, after: ProducerEnds) -> ProducerEnds:
+    """The producers of two stretches, one behind the other."""
+    ends = before | after
+    for producer, end in after.items():
+        if end.last_data_offset is None and producer in before:
+            ends[producer] = replace(end, last_data_offset=before[producer].last_data_offset)
+    return ends
+
+
+def active_producers(ends: ProducerEnds, now_ms: int, expiration_ms: int) -> ProducerEnds:
+    """The producers that the broker still knows (``UnifiedLog.lastRecordsOfActiveProducers``, R36).
+
+    Those idle for ``expiration_ms`` are forgotten, unless a transaction of theirs is open.
+    """
+    return {
+        producer: end
+        for producer, end in ends.items()
+        if end.in_transaction or now_ms - end.newest_ms < expiration_ms
+    }
+
+
+def last_of_producers(batches: Batches, ends: Mapping[int, ProducerEnd]) -> Flags:
+    """Which batches keep their producers known (``Cleaner.isBatchLastRecordOfProducer``, R36)."""
+    is_last = np.zeros(len(batches), np.bool_)
+    for at in np.flatnonzero(np.isin(batches.producer_id, list(ends))).tolist():
+        end = ends[int(batches.producer_id[at])]
+        if end.last_data_offset is None:
+            is_last[at] = batches.is_control[at] and batches.producer_epoch[at] == end.epoch
+        else:
+            is_last[at] = batches.last_offset[at] == end.last_data_offset
+    return is_last
 
 
 @dataclass
@@ -69,18 +109,36 @@ class TransactionsSeen:
     _aborted: set[int] = field(default_factory=set)
     _committed: set[int] = field(default_factory=set)
 
-    def meet_data(self, batch: Batch, *, is_aborted: bool) -> None:
-        """A data batch; it counts as met even if all its records go in this very round."""
-        if batch.is_transactional:
-            (self._aborted if is_aborted else self._committed).add(batch.producer_id)
+    def copy(self) -> "TransactionsSeen":
+        """The same, to go on from."""
+        return TransactionsSeen(set(self._aborted), set(self._committed))
 
-    def marker_may_go(self, batch: Batch) -> bool:
-        """Whether no batch of the marker's transaction was met, or the marker's record has gone (R33)."""
-        if batch.record_count == 0:
-            return True
-        if batch.marker is None:
-            return False
-        producers = self._aborted if batch.marker == "ABORT" else self._committed
-        was_met = batch.producer_id in producers
-        producers.discard(batch.producer_id)
-        return not was_met
+    def meet(self, batches: Batches, is_aborted: Flags) -> Flags:
+        """The next batches; which of them are markers that may go: none of their transactions was met (R33).
+
+        A data batch counts as met even if all its records go in this very round. A marker whose record has
+        gone may go, too.
+        """
+        may_go = np.zeros(len(batches), np.bool_)
+        at = np.flatnonzero(batches.is_control | batches.is_transactional)
+        some = batches.take(at)
+        columns = (
+            some.producer_id,
+            some.is_control,
+            some.marker,
+            some.record_count,
+            is_aborted[at],
+            at,
+        )
+        for producer, is_control, marker, records, aborted, place in zip(
+            *map(np.ndarray.tolist, columns), strict=True
+        ):
+            if not is_control:
+                (self._aborted if aborted else self._committed).add(producer)
+            elif records == 0:
+                may_go[place] = True
+            elif marker != NONE:
+                producers = self._aborted if marker == ABORT else self._committed
+                may_go[place] = producer not in producers
+                producers.discard(producer)
+        return may_go

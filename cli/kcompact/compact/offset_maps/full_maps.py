@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from kcompact.broker.log_names import LogName
 from kcompact.cleaner.log_case import LogCase, scan_limits, spans_of_case
+from kcompact.cleaner.round_loop import plan_of
 from kcompact.cleaner.shares import plan_shares
 from kcompact.cleaner.tracked import in_turn
-from kcompact.cleaner.unbatched import plan_of
 from kcompact.cleaner.verdict_tallies import Tally, summed, tallies_in, tally_rows
 from kcompact.compact.offset_maps.key_groups import GROUPS, KeyScan
 from kcompact.compact.offset_maps.sections import Sections

@@ -13,6 +13,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from kcompact.broker.log_context import LogContext
+from kcompact.cleaner.by_tallies import by_tallies
 from kcompact.cleaner.cleaning import bound_cuts_bytes
 from kcompact.cleaner.log_case import (
     LogCase,
@@ -22,9 +23,9 @@ from kcompact.cleaner.log_case import (
     spans_of_case,
     with_cleanable_bytes,
 )
+from kcompact.cleaner.round_loop import plan_of, play_rounds
 from kcompact.cleaner.survey import Survey
 from kcompact.cleaner.tracked import INDEXED
-from kcompact.cleaner.unbatched import outcome_of, plan_of, play_rounds
 from kcompact.cleaner.verdict_tallies import Tally, map_entries, tallies_in
 from kcompact.compact.context.log_contexts import log_contexts
 from kcompact.compact.offset_maps.full_maps import FullMaps, find_full_maps
@@ -41,7 +42,6 @@ from kcompact.engine.passes.index_pass import IndexPlan
 from kcompact.engine.shuffle import Send
 from kcompact.rules.capacity import map_limit
 from kcompact.rules.cleaned_log import LogCleaning
-from kcompact.rules.files.retention import Retained
 from kcompact.rules.lookups import NO_SEGMENT, Lookup, lookup_for
 from kcompact.rules.policy import Policy
 from kcompact.rules.rounds import RoundSpan
@@ -196,12 +196,9 @@ class _Rounds:
         )
 
     def cleanings(self, tallies: Mapping[int, Sequence[Tally]]) -> dict[int, LogCleaning]:
-        cleanings = {}
-        for log_id, case in self.cases.items():
-            played = play_rounds(case, self.spans[log_id], tallies[log_id])
-            retained = Retained((), case.bounds.log_start_offset)
-            cleanings[log_id] = outcome_of(case, played, tallies[log_id], retained)
-        return cleanings
+        way = by_tallies(self.cases, self.spans, tallies)
+        play_rounds(way)
+        return {i: log.cleaning(log.case.bounds.log_start_offset) for i, log in way.logs.items()}
 
 
 def _superseded(records: int, log_bytes: int) -> Tally:

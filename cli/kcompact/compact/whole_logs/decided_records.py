@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 
 from kcompact.broker.log_context import LogContext
 from kcompact.broker.log_names import LogName
-from kcompact.cleaner.cleaning import EMPTY_CONTEXT, Cleaning, clean
-from kcompact.cleaner.tracked import index_rows_in, rows_of_keys, track
+from kcompact.cleaner.cleaning import Cleaning, clean
+from kcompact.cleaner.tracked import index_rows_in, rows_of_keys
 from kcompact.compact.context.log_contexts import log_contexts
 from kcompact.compact.context.remembering import records_to_know
 from kcompact.compact.output.decided_rows import NO_OFFSET, decided_by_key, decided_table, is_last
@@ -29,7 +29,7 @@ from kcompact.engine.passes.grouped_rows import location_of
 from kcompact.engine.passes.grouping import numbered
 from kcompact.engine.shuffle import Block, Send
 from kcompact.rules.decisions import Plan, with_verdicts
-from kcompact.rules.lookups import Lookup, lookup_for
+from kcompact.rules.lookups import Lookup
 from kcompact.rules.verdicts import Verdict
 
 
@@ -62,8 +62,7 @@ def clean_records(index: RecordIndex, contexts: Mapping[int, LogContext], reques
     """The cleaner's decisions on every log."""
     policies = request.policies_of(index)
     names = {log_id: str(LogName(*name)) for log_id, name in index.names.items()}
-    lookups = {i: lookup_for(contexts.get(i, EMPTY_CONTEXT), policy) for i, policy in policies.items()}
-    return clean(track(index.keyed, index.shares, lookups), contexts, policies, names)
+    return clean(index.keyed, index.shares, contexts, policies, names)
 
 
 def _sorted_note(dump: Dump, file_id: int) -> str:

@@ -1,105 +1,142 @@
 """Segments and their batches, where batches are known."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import pairwise
+from typing import Self
 
 import numpy as np
 
-from kcompact.broker.batches import Batch
+from kcompact.broker.batches import NONE, Batches, behind_one_another, in_order
 from kcompact.broker.log_context import LogContext
 from kcompact.broker.segment_lists import Segment
-from kcompact.rules.files.segments import (
-    OFFSET_INDEX_ENTRY_BYTES,
-    TIME_INDEX_ENTRY_BYTES,
-    SegmentState,
-    containing,
-)
-from kcompact.rules.policy import Policy
-from kcompact.rules.range import LogBounds
+from kcompact.rules.files.segments import OFFSET_INDEX_ENTRY_BYTES, TIME_INDEX_ENTRY_BYTES, SegmentState
 from kcompact.rules.rewriting import LogRows
+from kcompact.rules.sizes import Longs
 
 
 @dataclass(frozen=True)
-class SegmentFile:
-    """A segment and its batches."""
+class SegmentContent:
+    """The batches of a segment so far, as range, ratio, merging and retention see them.
+
+    ``since_entry_bytes`` and ``entered_ms`` are those of its indexes (R41): both get an entry whenever the
+    interval is passed, the time index only if a newer timestamp was met, and one more on closing.
+    """
 
     base_offset: int
-    batches: tuple[Batch, ...]
-    mtime_ms: int | None = None
+    size_bytes: int = 0
+    largest_timestamp_ms: int = -1
+    first_batch_timestamp_ms: int = -1
+    batches: int = 0
+    offset_entries: int = 0
+    time_entries: int = 0
+    since_entry_bytes: int = 0
+    entered_ms: int = -1
 
-    def state(self, policy: Policy) -> SegmentState:
-        """The segment as range, ratio, merging and retention see it."""
+    def with_batches(self, sizes_bytes: Longs, timestamps_ms: Longs, interval_bytes: int) -> Self:
+        """With the next batches; ``interval_bytes`` is ``index.interval.bytes``."""
+        entries, times, since = self.offset_entries, self.time_entries, self.since_entry_bytes
+        newest_ms, entered_ms = self.largest_timestamp_ms, self.entered_ms
+        for size_bytes, timestamp_ms in zip(sizes_bytes.tolist(), timestamps_ms.tolist(), strict=True):
+            newest_ms = max(newest_ms, timestamp_ms)
+            if since > interval_bytes:
+                entries, since = entries + 1, 0
+                times, entered_ms = times + (newest_ms > entered_ms), newest_ms
+            since += size_bytes
+        return replace(
+            self,
+            size_bytes=self.size_bytes + int(sizes_bytes.sum()),
+            largest_timestamp_ms=newest_ms,
+            first_batch_timestamp_ms=self.first_batch_timestamp_ms if self.batches else int(timestamps_ms[0]),
+            batches=self.batches + len(sizes_bytes),
+            offset_entries=entries,
+            time_entries=times,
+            since_entry_bytes=since,
+            entered_ms=entered_ms,
+        )
+
+    def state(self, mtime_ms: int | None) -> SegmentState:
+        """The whole segment."""
+        times = self.time_entries + (self.largest_timestamp_ms > self.entered_ms)
         return SegmentState(
             self.base_offset,
-            sum(batch.size_bytes for batch in self.batches),
-            max((batch.max_timestamp_ms for batch in self.batches), default=-1),
-            self.batches[0].max_timestamp_ms if self.batches else -1,
-            self.mtime_ms,
-            *_index_bytes(self.batches, policy),
+            self.size_bytes,
+            self.largest_timestamp_ms,
+            self.first_batch_timestamp_ms,
+            mtime_ms,
+            self.offset_entries * OFFSET_INDEX_ENTRY_BYTES,
+            times * TIME_INDEX_ENTRY_BYTES,
         )
 
 
-def _index_bytes(batches: Sequence[Batch], policy: Policy) -> tuple[int, int]:
-    """Offset and time index (R41): an entry whenever the interval is passed, and one on closing."""
-    entries = times = since = 0
-    newest_ms = list(accumulate((batch.max_timestamp_ms for batch in batches), max))
-    entered_ms = -1
-    for so_far_ms, batch in zip(newest_ms, batches, strict=True):
-        if since > policy.index_interval_bytes:
-            entries, since = entries + 1, 0
-            times, entered_ms = times + (so_far_ms > entered_ms), so_far_ms
-        since += batch.size_bytes
-    times += bool(newest_ms) and newest_ms[-1] > entered_ms  # on closing the segment
-    return entries * OFFSET_INDEX_ENTRY_BYTES, times * TIME_INDEX_ENTRY_BYTES
+def segment_contents(
+    batches: Batches, bases: Longs, interval_bytes: int, before: SegmentContent | None
+) -> list[SegmentContent]:
+    """The content of segments in a stretch of a log, in order, those without batches left out.
+
+    ``bases`` are those of all segments, ``before`` is the last one of the stretch before.
+    """
+    contents = [] if before is None else [before]
+    if not len(batches):
+        return contents
+    at = np.maximum(np.searchsorted(bases, batches.base_offset, side="right") - 1, 0)
+    cuts = [0, *(np.flatnonzero(np.diff(at)) + 1).tolist(), len(batches)]
+    for start, end in pairwise(cuts):
+        base = int(bases[at[start]])
+        content = SegmentContent(base)
+        if contents and contents[-1].base_offset == base:
+            content = contents.pop()
+        sizes_bytes, timestamps_ms = batches.size_bytes[start:end], batches.max_timestamp_ms[start:end]
+        contents.append(content.with_batches(sizes_bytes, timestamps_ms, interval_bytes))
+    return contents
 
 
-def all_batches(batches: Sequence[Batch], records: LogRows) -> list[Batch]:
+def all_batches(batches: Batches, records: LogRows) -> Batches:
     """The known batches, and one for each record that none of them holds (the dump may be younger)."""
-    is_covered = np.zeros(len(records.rows), np.bool_)
-    for batch in batches:
-        is_covered[records.span_of(batch)] = True
-    alone = [
-        Batch(offset, offset, 1, size, max_timestamp_ms=timestamp_ms)
-        for offset, size, timestamp_ms in zip(
-            records.rows.offset[~is_covered].tolist(),
-            records.log_bytes[~is_covered].tolist(),
-            records.timestamp_ms[~is_covered].tolist(),
-            strict=True,
-        )
-    ]
-    return sorted([*batches, *alone], key=lambda batch: batch.base_offset)
-
-
-def tell_segments(batches: Sequence[Batch]) -> bool:
-    """Whether the segment of every batch is known."""
-    return bool(batches) and all(batch.segment_base_offset is not None for batch in batches)
+    is_alone = records.owners(batches) < 0
+    offsets = records.rows.offset[is_alone]
+    if not len(offsets):
+        return batches
+    none, false = np.full(len(offsets), NONE), np.zeros(len(offsets), np.bool_)
+    alone = Batches(
+        base_offset=offsets,
+        last_offset=offsets,
+        record_count=np.ones(len(offsets), np.int64),
+        size_bytes=records.log_bytes[is_alone],
+        segment_base_offset=none,
+        is_compressed=false,
+        is_log_append_time=false,
+        max_timestamp_ms=records.timestamp_ms[is_alone],
+        producer_id=none,
+        producer_epoch=none,
+        is_transactional=false,
+        is_control=false,
+        marker=none,
+        delete_horizon_ms=none,
+    )
+    return in_order(behind_one_another(batches, alone))
 
 
 def with_segments_of_batches(context: LogContext) -> LogContext:
     """With the segments of its batches, where these alone say in which segment each of them is."""
-    if context.segments is not None or not tell_segments(context.batches or ()):
+    sizes_bytes = None if context.batches is None else context.batches.segment_bytes
+    if context.segments is not None or sizes_bytes is None:
         return context
-    sizes: dict[int, int] = {}
-    for batch in context.batches or ():
-        base = batch.segment_base_offset or 0
-        sizes[base] = sizes.get(base, 0) + batch.size_bytes
-    return replace(context, segments=tuple(Segment(base, size) for base, size in sorted(sizes.items())))
+    return replace(context, segments=tuple(Segment(base, size) for base, size in sizes_bytes.items()))
 
 
-def segment_files(
-    context: LogContext, batches: Sequence[Batch], bounds: LogBounds
-) -> tuple[SegmentFile, ...]:
-    """The known segments, else those of the batches, else one per batch and an empty active one."""
-    mtimes: dict[int, int | None]
+def known_mtimes(context: LogContext) -> dict[int, int | None] | None:
+    """When each segment's file was written, by ascending base offset; None: each batch is its own segment."""
     if context.segments is not None:
-        mtimes = {segment.base_offset: segment.mtime_ms for segment in context.segments}
-    elif tell_segments(context.batches or ()):
-        mtimes = {b.segment_base_offset: None for b in batches if b.segment_base_offset is not None}
-    else:
-        mtimes = dict.fromkeys([*(batch.base_offset for batch in batches), bounds.log_end_offset])
-    bases = sorted(mtimes)
-    inside: dict[int, list[Batch]] = {base: [] for base in bases}
-    for batch in batches:
-        inside[bases[containing(bases, batch.base_offset)]].append(batch)
-    return tuple(SegmentFile(base, tuple(inside[base]), mtimes[base]) for base in bases)
+        return {segment.base_offset: segment.mtime_ms for segment in context.segments}
+    if context.batches is None or context.batches.segment_bytes is None:
+        return None
+    return dict.fromkeys(context.batches.segment_bytes)
+
+
+def segment_states(
+    contents: Iterable[SegmentContent], mtimes_ms: Mapping[int, int | None]
+) -> list[SegmentState]:
+    """All segments, those without batches too, in order; ``mtimes_ms`` by ascending base offset."""
+    by_base = {content.base_offset: content for content in contents}
+    return [by_base.get(base, SegmentContent(base)).state(mtime_ms) for base, mtime_ms in mtimes_ms.items()]

@@ -1,0 +1,195 @@
+"""Reading the list of a log's record batches, as ``--batches`` names it."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import PurePosixPath
+
+from kcompact.broker.batches import (
+    Batch,
+    Batches,
+    PackedBatches,
+    Packing,
+    behind_one_another,
+    in_order,
+    overlap_in,
+)
+from kcompact.broker.log_names import LogName, PerLog, parse_log_name
+from kcompact.broker.text_lines import number_in, numbered_lines, partition_in
+from kcompact.errors import InputError
+
+Lines = Iterator[tuple[int, str]]
+LoggedBatch = tuple[LogName | None, Batch]
+
+_BATCHES_PER_BLOCK = 1 << 16
+_REQUIRED_COLUMNS = ("topic", "partition", "baseOffset", "lastOffset", "count", "bytes")
+_DUMPING = re.compile(r"Dumping (?P<path>.*?(?P<base>[0-9]{20})\.log)\s*")
+_BATCH_LINE = re.compile(r"baseOffset: [0-9]+ lastOffset: [0-9]+ count: .* isvalid: (?:true|false)\s*")
+_PAIR = re.compile(r"(\w+): (\S+)")
+_RECORD_LINE = re.compile(r"\s*\| offset: [0-9]+ .*")
+_MARKER = re.compile(r" endTxnMarker: (?P<marker>COMMIT|ABORT)\b")
+_HORIZON = re.compile(r"OptionalLong\[([0-9]+)\]")
+_TIMESTAMP_TYPES = {"CreateTime": "create", "LogAppendTime": "logappend"}
+
+
+def read_batches(path: str) -> PerLog[PackedBatches]:
+    """Batches by log, by ascending base offset. Raises InputError naming the line.
+
+    The file is the text of ``kafka-dump-log --deep-iteration`` (or ``--print-data-log``) of one or several
+    segment files, or a tab-separated table whose first line names its columns: topic, partition, segment,
+    baseOffset, lastOffset, count, bytes, codec, timestampType, producerId, producerEpoch, transactional,
+    control, deleteHorizonMs, maxTimestamp. Other columns are not read.
+    """
+    lines = numbered_lines(path, errors="surrogateescape")  # record text may be anything
+    first = next(lines, (1, ""))
+    is_table = first[1].startswith("topic\t")
+    collected: dict[LogName | None, _Collected] = {}
+    for log, batch in (_table if is_table else _dump_log)(path, chain([first], lines)):
+        if log not in collected:
+            collected[log] = _Collected(f"{path}: batches of {log or 'the log'} overlap")
+        collected[log].add(batch)
+    if not collected and not is_table:
+        raise InputError(
+            f"{path}: no record batches in it",
+            hint="wanted: the text of kafka-dump-log --deep-iteration, or a table with a header line",
+        )
+    return PerLog.of(f"--batches {path}", {log: of_log.packed() for log, of_log in collected.items()})
+
+
+@dataclass
+class _Collected:
+    """The batches of one log, packed as they come; ``overlap`` is the message where two of them overlap."""
+
+    overlap: str
+    _waiting: list[Batch] = field(default_factory=list)
+    _packing: Packing = field(default_factory=Packing)
+
+    def add(self, batch: Batch) -> None:
+        self._waiting.append(batch)
+        if len(self._waiting) >= _BATCHES_PER_BLOCK:
+            self._pack()
+
+    def packed(self) -> PackedBatches:
+        """All of them; those of a file that lists a log's segments out of order are sorted first."""
+        if self._waiting:
+            self._pack()
+        packed = self._packing.packed()
+        if self._packing.is_ascending:
+            return packed
+        whole = in_order(behind_one_another(*packed.parts()))
+        self._refuse_overlap(whole)
+        starts = range(0, len(whole), _BATCHES_PER_BLOCK)
+        return PackedBatches.of(whole.take(slice(start, start + _BATCHES_PER_BLOCK)) for start in starts)
+
+    def _pack(self) -> None:
+        part = in_order(Batches.of(self._waiting))
+        self._waiting = []
+        self._refuse_overlap(part)
+        self._packing.add(part)
+
+    def _refuse_overlap(self, batches: Batches) -> None:
+        two = overlap_in(batches)
+        if two is not None:
+            (first, last), (next_first, next_last) = two
+            raise InputError(f"{self.overlap}: {first} to {last}, and {next_first} to {next_last}")
+
+
+def _table(path: str, lines: Lines) -> Iterator[LoggedBatch]:
+    names = next(lines)[1].split("\t")
+    missing = [name for name in _REQUIRED_COLUMNS if name not in names]
+    if missing:
+        raise InputError(f"{path}:1: no column {', '.join(missing)}")
+    for number, line in lines:
+        cells = line.split("\t")
+        if len(cells) != len(names):
+            raise InputError(f"{path}:{number}: {len(cells)} columns, the header has {len(names)}")
+        row = {name: cell for name, cell in zip(names, cells, strict=True) if cell != "-"}
+        if not row.keys() >= {"topic", "partition"}:
+            raise InputError(f"{path}:{number}: a batch without topic and partition")
+        log = LogName(row["topic"], partition_in(row["partition"], path, number))
+        yield log, _table_batch(path, number, row)
+
+
+def _table_batch(path: str, number: int, row: dict[str, str]) -> Batch:
+    def whole(name: str, default: int = -1) -> int:
+        return number_in(row[name], path, number, least=-1) if name in row else default
+
+    return Batch(
+        base_offset=whole("baseOffset"),
+        last_offset=whole("lastOffset"),
+        record_count=whole("count"),
+        size_bytes=whole("bytes"),
+        segment_base_offset=whole("segment") if "segment" in row else None,
+        codec=row.get("codec", "none"),
+        timestamp_type=row.get("timestampType", "create"),
+        max_timestamp_ms=whole("maxTimestamp"),
+        producer_id=whole("producerId"),
+        producer_epoch=whole("producerEpoch"),
+        is_transactional=row.get("transactional") == "1",
+        is_control="control" in row,
+        marker=row.get("control") if row.get("control") in {"COMMIT", "ABORT"} else None,
+        delete_horizon_ms=whole("deleteHorizonMs") if "deleteHorizonMs" in row else None,
+    )
+
+
+def _dump_log(path: str, lines: Lines) -> Iterator[LoggedBatch]:
+    """Batch lines, each completed by the marker in its record line; other lines are record text."""
+    log: LogName | None = None
+    segment_base_offset: int | None = None
+    batch: Batch | None = None
+    waits_at = 0  # line of a control batch whose record line has not come yet
+    for number, line in lines:
+        dumping = _DUMPING.fullmatch(line)
+        header = _BATCH_LINE.fullmatch(line)
+        if batch is not None and (dumping or header):
+            yield log, _complete(path, waits_at, batch)
+            batch, waits_at = None, 0
+        if dumping:
+            log = parse_log_name(PurePosixPath(dumping["path"].replace("\\", "/")).parent.name)
+            segment_base_offset = number_in(dumping["base"], path, number)
+        elif header:
+            batch = _header_batch(path, number, line, segment_base_offset)
+            waits_at = number if batch.is_control and batch.record_count else 0
+        elif batch is not None and waits_at and _RECORD_LINE.fullmatch(line):
+            marker = _MARKER.search(line)
+            batch, waits_at = replace(batch, marker=marker["marker"] if marker else None), 0
+    if batch is not None:
+        yield log, _complete(path, waits_at, batch)
+
+
+def _complete(path: str, waits_at: int, batch: Batch) -> Batch:
+    if waits_at:
+        raise InputError(
+            f"{path}:{waits_at}: whether the control batch at offset {batch.base_offset} commits or aborts"
+            " is not told",
+            hint="run kafka-dump-log with --deep-iteration or --print-data-log",
+        )
+    return batch
+
+
+def _header_batch(path: str, number: int, line: str, segment_base_offset: int | None) -> Batch:
+    pairs = dict(_PAIR.findall(line))
+    if pairs["isvalid"] != "true":
+        raise InputError(f"{path}:{number}: the batch at offset {pairs['baseOffset']} is corrupt (isvalid)")
+
+    def whole(name: str | None, default: str = "-1") -> int:
+        return number_in(pairs.get(name or "", default), path, number, least=-1)
+
+    horizon = _HORIZON.fullmatch(pairs.get("deleteHorizonMs", ""))
+    timestamp_type = next((name for name in _TIMESTAMP_TYPES if name in pairs), None)
+    return Batch(
+        base_offset=whole("baseOffset"),
+        last_offset=whole("lastOffset"),
+        record_count=whole("count", ""),
+        size_bytes=whole("size"),
+        segment_base_offset=segment_base_offset,
+        codec=pairs.get("compresscodec", "none").lower(),
+        timestamp_type=_TIMESTAMP_TYPES[timestamp_type] if timestamp_type else "create",
+        max_timestamp_ms=whole(timestamp_type),
+        producer_id=whole("producerId"),
+        producer_epoch=whole("producerEpoch"),
+        is_transactional=pairs.get("isTransactional") == "true",
+        is_control=pairs.get("isControl") == "true",
+        delete_horizon_ms=number_in(horizon[1], path, number) if horizon else None,
+    )

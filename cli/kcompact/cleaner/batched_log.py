@@ -1,0 +1,171 @@
+"""One log whose batches are known, between rounds: its segments, ranges, producers and horizons."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from kcompact.broker.delete_horizons import DeleteHorizon
+from kcompact.broker.log_context import LogContext
+from kcompact.cleaner.batch_shares import (
+    Horizons,
+    Stop,
+    StretchFigures,
+)
+from kcompact.cleaner.round_loop import LogInRounds, Rewritten, sizes_of
+from kcompact.cleaner.survey import Survey
+from kcompact.rules.assumptions import batch_notes, estimate_note
+from kcompact.rules.cleaned_log import LogCleaning, RoundSizes
+from kcompact.rules.files.merging import group_segments
+from kcompact.rules.files.segment_files import known_mtimes, segment_states
+from kcompact.rules.files.segments import SegmentState, containing
+from kcompact.rules.range import CleanableRange, log_bounds, segmented_range
+from kcompact.rules.ratio import segmented_ratio
+from kcompact.rules.rewriting import Counts, Rewriting
+from kcompact.rules.rounds import RoundSpan
+from kcompact.rules.transactions import ProducerEnds, active_producers, later_ends
+from kcompact.rules.verdicts import Verdict
+
+
+@dataclass(frozen=True)
+class OpenedLog:
+    """A log before its rounds, as its batches tell it."""
+
+    segments: tuple[SegmentState, ...]
+    figures: list[StretchFigures]
+
+    def with_active(self, surveyed: Survey, context: LogContext) -> tuple[SegmentState, ...]:
+        """The segments; where each batch is one of its own, an empty active one behind them."""
+        if known_mtimes(context) is not None:
+            return self.segments
+        bounds = log_bounds(context, surveyed.whole.first_offset, surveyed.whole.last_offset + 1)
+        return (*self.segments, SegmentState(bounds.log_end_offset, 0))
+
+
+@dataclass
+class BatchedLog(LogInRounds):
+    """One log between rounds."""
+
+    opened: OpenedLog
+    batches_recompressed: int = field(default=0, init=False)
+    rewritings: list[Rewriting] = field(default_factory=list, init=False)
+    producers: ProducerEnds = field(init=False)
+    horizons: Horizons = field(init=False)
+    range: CleanableRange = field(init=False)  # of the next round
+    start_offset: int = field(default=0, init=False)  # batches below are gone with their segments
+    _counted_from: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.start_offset = self.case.deleted_before_offset
+        self.range = self.case.range
+        self.look_at(self.opened.figures)
+        self._counted_from = 0
+
+    @property
+    def merges(self) -> bool:
+        """Whether segments are known; otherwise each batch is a closed one of its own."""
+        return known_mtimes(self.case.context) is not None
+
+    @property
+    def states(self) -> tuple[SegmentState, ...]:
+        """The segments now."""
+        return self.segments or ()
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether retention took batches that the last figures still count."""
+        return self.start_offset != self._counted_from
+
+    def look_at(self, figures: Sequence[StretchFigures]) -> None:
+        """Producers and horizons of the batches that are left now."""
+        self.producers, self.horizons = {}, []
+        for of_stretch in figures:
+            self.producers = later_ends(self.producers, of_stretch.producers)
+            for horizon in of_stretch.horizons:
+                if self.horizons and self.horizons[-1][1] == horizon[1]:
+                    self.horizons.pop()
+                self.horizons.append(horizon)
+        self._counted_from = self.start_offset
+
+    def retain(self) -> None:
+        """See ``LogInRounds``; the batches of deleted segments are gone."""
+        before = self.states
+        super().retain()
+        if self.states[0].base_offset != before[0].base_offset:
+            self.start_offset = self.states[0].base_offset
+
+    def next_range(self) -> CleanableRange | None:
+        """The range of the next round, None if there is none (R7; nothing dirty; enough rounds)."""
+        policy = self.case.policy
+        is_over = policy.rounds is not None and len(self.rounds) >= policy.rounds
+        if is_over or "compact" not in policy.cleanup_policy:
+            return None
+        checkpoint = self.spans[-1].next_offset if self.spans else self.case.context.checkpoint_offset
+        self.range = segmented_range(self.states, self.bounds, checkpoint, policy)
+        ratio = segmented_ratio(self.states, self.range, policy)
+        is_dirty = ratio.cleanable_bytes > 0 and (ratio.eligible or not policy.respect_dirty_ratio)
+        return self.range if is_dirty else None
+
+    def stop_at(self, offset: int) -> Stop:
+        """A record that finds the map full, in its segment."""
+        at = containing([state.base_offset for state in self.states], offset)
+        return Stop(self.states[at].base_offset if at else self.start_offset, offset)
+
+    def begin_round(self, span: RoundSpan) -> tuple[SegmentState, ...]:
+        """The segments as a round merges them, before it is known what it leaves of them (R16, R41, R42)."""
+        policy, number = self.case.policy, len(self.rounds) + 1
+        producers = active_producers(self.producers, policy.now_ms, policy.producer_id_expiration_ms)
+        self.rewritings.append(
+            Rewriting(
+                number,
+                self.start_offset,
+                span.next_offset,
+                span.rewritten_end_offset,
+                policy.now_ms,
+                policy.delete_horizon_ms,
+                producers,
+            )
+        )
+        old = [state for state in self.states if state.base_offset < span.next_offset]
+        groups = [[state] for state in old]
+        if self.merges:
+            groups = group_segments(old, policy, self.range.first_uncleanable_offset)
+        merged = (replace(group[0], mtime_ms=group[-1].mtime_ms) for group in groups)
+        return (*merged, *self.states[len(old) :])
+
+    def rewritten(
+        self, span: RoundSpan, merged: Sequence[SegmentState], figures: Sequence[StretchFigures]
+    ) -> Rewritten:
+        """The work of the round that has begun."""
+        counts, number = Counts(), len(self.rounds) + 1
+        for of_stretch in figures:
+            counts.add(of_stretch.counts)
+        if span.map_entries is None:
+            span = replace(span, map_entries=sum(of_stretch.map_entries for of_stretch in figures))
+        self.markers |= dict.fromkeys(counts.markers_gone, number)
+        self.batches_recompressed += counts.batches_recompressed
+        contents = [content for of_stretch in figures for content in of_stretch.contents]
+        states = segment_states(contents, {state.base_offset: state.mtime_ms for state in merged})
+        sizes = sizes_of(self.states, states, span)
+        if not self.merges:
+            sizes = RoundSizes(sizes.bytes_read, sizes.bytes_written)
+        self.look_at(figures)
+        return Rewritten(span, span.map_entries or 0, counts, sizes, tuple(states))
+
+    def cleaning(self, removed: Counter[Verdict]) -> LogCleaning:
+        """Everything about the log once its rounds are over."""
+        if self.markers:
+            removed[Verdict.EXPIRED_MARKER] = len(self.markers)
+        figures = self.opened.figures
+        self.notes += batch_notes(
+            sum(of_stretch.opening.unseen_records for of_stretch in figures),
+            sum(of_stretch.opening.records_alone for of_stretch in figures),
+        )
+        self.notes += estimate_note(self.case.policy, self.batches_recompressed)
+        horizons = (DeleteHorizon(*horizon) for horizon in self.horizons if horizon[0] > self.start_offset)
+        return self.outcome(
+            removed,
+            tuple(horizons),
+            self.bounds.log_start_offset,
+            self.segments if self.merges else None,
+        )

@@ -1,0 +1,171 @@
+"""The rounds of logs whose batches are known: exact down to markers, empty batches and bytes."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from kcompact.broker.batches import PackedBatches
+from kcompact.broker.log_context import LogContext
+from kcompact.cleaner.batch_shares import (
+    LogRounds,
+    Parts,
+    StretchFigures,
+    parts_of,
+    play_on_shares,
+)
+from kcompact.cleaner.batched_log import BatchedLog, OpenedLog
+from kcompact.cleaner.ordered_scans import scan_maps
+from kcompact.cleaner.round_loop import Rewritten, plan_of
+from kcompact.cleaner.shares import slices_by_log
+from kcompact.cleaner.tracked import Tracked
+from kcompact.rules.capacity import map_limit
+from kcompact.rules.cleaned_log import LogCleaning
+from kcompact.rules.decisions import Plan
+from kcompact.rules.files.segment_files import known_mtimes, segment_states
+from kcompact.rules.files.segments import SegmentState
+from kcompact.rules.policy import Policy
+from kcompact.rules.range import CleanableRange
+from kcompact.rules.rewriting import log_rows
+from kcompact.rules.rounds import RoundSpan, ScanLimits, rewritten_end
+from kcompact.rules.verdicts import Rounds, Verdict, decide
+
+
+@dataclass(frozen=True)
+class Batched:
+    """Logs whose batches are known, and where these are."""
+
+    tracked: Tracked
+    parts: Parts
+
+    def open(
+        self, contexts: Mapping[int, LogContext], policies: Mapping[int, Policy]
+    ) -> dict[int, OpenedLog]:
+        """The logs before their rounds, in one pass over them."""
+        logs = {i: self._unplayed(i, contexts[i], policies[i]) for i in self.parts}
+        opened = {}
+        for i, figures in play_on_shares(self.tracked, self.parts, logs).items():
+            contents = [content for of_stretch in figures for content in of_stretch.contents]
+            mtimes_ms = known_mtimes(contexts[i]) or dict.fromkeys(c.base_offset for c in contents)
+            opened[i] = OpenedLog(tuple(segment_states(contents, mtimes_ms)), figures)
+        return opened
+
+    def _unplayed(self, log_id: int, context: LogContext, policy: Policy) -> LogRounds:
+        mtimes_ms = known_mtimes(context)
+        return LogRounds(
+            rewritings=(),
+            start_offset=0,
+            first_dirty_offset=0,
+            rounds=Rounds(),
+            bases=None if mtimes_ms is None else np.array(list(mtimes_ms), np.int64),
+            interval_bytes=policy.index_interval_bytes,
+            lookup=self.tracked.lookups[log_id],
+        )
+
+
+def batched(tracked: Tracked, batches: Mapping[int, PackedBatches]) -> Batched:
+    """The logs in ``batches``."""
+    return Batched(tracked, parts_of(tracked.shares, batches))
+
+
+@dataclass(frozen=True)
+class ByBatches:
+    """The way of logs whose batches are known (``round_loop.Way``)."""
+
+    batched: Batched
+    logs: dict[int, BatchedLog]
+
+    def next_spans(self) -> dict[int, RoundSpan]:
+        """The next round of each log that has one."""
+        ranges = {i: log.next_range() for i, log in self.logs.items()}
+        due = {i: cleanable for i, cleanable in ranges.items() if cleanable is not None}
+        full = self._full_maps(due)
+        spans = {}
+        for i, cleanable in due.items():
+            bound = cleanable.first_uncleanable_offset
+            next_offset, entries = full.get(i, (bound, None))
+            bases = [state.base_offset for state in self.logs[i].states]
+            spans[i] = RoundSpan(
+                cleanable.first_dirty_offset,
+                next_offset,
+                rewritten_end(next_offset, bases),
+                entries,
+                map_is_full=next_offset < bound,
+            )
+        return spans
+
+    def _full_maps(self, ranges: Mapping[int, CleanableRange]) -> dict[int, tuple[int, int]]:
+        """Where the map gets full: next, and its entries (``Cleaner.buildOffsetMap``, R12 to R15)."""
+        limits = {}
+        for i, cleanable in ranges.items():
+            limit = map_limit(self.logs[i].case.policy)
+            if limit is not None and self.logs[i].case.survey.whole.mapped_records > limit:
+                bound = cleanable.first_uncleanable_offset
+                limits[i] = ScanLimits(cleanable.first_dirty_offset, bound, limit, 1)
+        scans = scan_maps(self.batched.tracked, limits)
+        full = {i: scan.full[0] for i, scan in scans.items() if scan.full}
+        stops = {i: self.logs[i].stop_at(stop.stop_offset) for i, stop in full.items()}
+        figures = self._play({i: replace(self._rounds(i), stop=stop) for i, stop in stops.items()})
+        ends = {}
+        for i, stop in full.items():
+            whole = max(of_stretch.last_whole_offset for of_stretch in figures[i])
+            # R14: the last put, the end of the last batch read whole, or what lies before the segment.
+            end = max(stop.last_put_offset, whole, stops[i].segment_base_offset - 1)
+            ends[i] = (end + 1, limits[i].map_limit)
+        return ends
+
+    def rewrite(self, spans: Mapping[int, RoundSpan]) -> dict[int, Rewritten]:
+        """The work of these rounds on each log in ``spans``."""
+        stale = self._play({i: self._rounds(i) for i in spans if self.logs[i].is_stale})
+        for i, figures in stale.items():
+            self.logs[i].look_at(figures)
+        merged = {i: self.logs[i].begin_round(span) for i, span in spans.items()}
+        played = self._play({i: self._rounds(i, span, merged[i]) for i, span in spans.items()})
+        return {i: self.logs[i].rewritten(spans[i], merged[i], figures) for i, figures in played.items()}
+
+    def _rounds(
+        self, log_id: int, span: RoundSpan | None = None, segments: Sequence[SegmentState] = ()
+    ) -> LogRounds:
+        """All rounds so far, and the one that has begun."""
+        log = self.logs[log_id]
+        spans = log.spans if span is None else [*log.spans, span]
+        plan = plan_of(log.case, spans, 0, log.markers)
+        return LogRounds(
+            rewritings=tuple(log.rewritings),
+            start_offset=log.start_offset,
+            first_dirty_offset=spans[-1].first_dirty_offset if spans else 0,
+            rounds=plan.rounds,
+            bases=np.array([state.base_offset for state in segments or log.states], np.int64),
+            interval_bytes=log.case.policy.index_interval_bytes,
+            lookup=self.batched.tracked.lookups[log_id],
+        )
+
+    def _play(self, logs: Mapping[int, LogRounds]) -> dict[int, list[StretchFigures]]:
+        return play_on_shares(self.batched.tracked, self.batched.parts, logs) if logs else {}
+
+    def cleanings(self) -> tuple[dict[int, LogCleaning], dict[int, Plan]]:
+        """The outcome of each log, and what the workers need for its verdicts; rounds are over."""
+        plans = {i: log.plan(log.bounds.log_start_offset) for i, log in self.logs.items()}
+        removed = removed_by(self.batched.tracked, plans)
+        return {i: log.cleaning(removed[i]) for i, log in self.logs.items()}, plans
+
+
+def removed_by(tracked: Tracked, plans: Mapping[int, Plan]) -> dict[int, Counter[Verdict]]:
+    """The data records of each log in ``plans`` that go, by reason, repeated ones not counted: one stage."""
+
+    def count(rows: pa.Table) -> dict[int, dict[int, int]]:
+        return {
+            i: dict(enumerate(np.bincount(decide(log_rows(part).rows, plans[i].rounds).verdict).tolist()))
+            for i, part in slices_by_log(rows)
+            if i in plans
+        }
+
+    removed: dict[int, Counter[Verdict]] = {i: Counter() for i in plans}
+    for share in tracked.each(count):
+        for i, by_verdict in share.items():
+            removed[i].update({Verdict(reason): records for reason, records in by_verdict.items() if records})
+    for of_log in removed.values():
+        del of_log[Verdict.RETAINED]
+    return removed

@@ -1,0 +1,141 @@
+"""Round after round over logs: the one loop, whatever way their rounds are computed.
+
+A way is a class that knows where each log's next round ends, and what the round leaves: from tallies of
+records (``by_tallies``), or from the log's batches (``by_batches``).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol, TypeVar
+
+from kcompact.broker.delete_horizons import DeleteHorizon
+from kcompact.cleaner.log_case import LogCase
+from kcompact.rules.assumptions import range_notes
+from kcompact.rules.cleaned_log import LogCleaning, Round, RoundSizes, checkpoint_after, round_of
+from kcompact.rules.decisions import Plan, plan_for, rounds_of
+from kcompact.rules.files.retention import delete_old_segments
+from kcompact.rules.files.segments import SegmentState
+from kcompact.rules.range import LogBounds
+from kcompact.rules.rewriting import Counts
+from kcompact.rules.rounds import RoundSpan
+from kcompact.rules.verdicts import Verdict
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """The work of a round, and the segments that it left (None: each record is its own segment)."""
+
+    span: RoundSpan
+    map_entries: int
+    counts: Counts
+    sizes: RoundSizes
+    segments: tuple[SegmentState, ...] | None
+
+
+@dataclass
+class LogInRounds:
+    """One log between rounds."""
+
+    case: LogCase  # before the first one
+    bounds: LogBounds = field(init=False)
+    segments: tuple[SegmentState, ...] | None = field(init=False)  # None: each record is its own
+    spans: list[RoundSpan] = field(default_factory=list, init=False)
+    rounds: list[Round] = field(default_factory=list, init=False)
+    notes: list[str] = field(default_factory=list, init=False)
+    markers: dict[int, int] = field(default_factory=dict, init=False)  # offset -> round in which it went
+
+    def __post_init__(self) -> None:
+        self.bounds, self.segments = self.case.bounds, self.case.segments
+
+    def end_round(self, rewritten: Rewritten) -> None:
+        """Note the work of a round; a broker deletes old segments after it (R52, R53)."""
+        policy, counts = self.case.policy, rewritten.counts
+        self.spans.append(rewritten.span)
+        self.rounds.append(round_of(rewritten.span, rewritten.map_entries, counts, rewritten.sizes, policy))
+        self.segments = rewritten.segments
+        self.retain()
+
+    def retain(self) -> None:
+        """Delete the segments that retention would delete now (R53)."""
+        if self.segments is not None:
+            retained = delete_old_segments(self.segments, self.bounds, self.case.policy)
+            self.segments = retained.segments
+            self.bounds = replace(self.bounds, log_start_offset=retained.log_start_offset)
+
+    def plan(self, log_start_offset: int) -> Plan:
+        """The plan by which the workers decide on this log's records."""
+        return plan_of(self.case, self.spans, log_start_offset, self.markers)
+
+    def outcome(
+        self,
+        removed: Mapping[Verdict, int],
+        horizons: tuple[DeleteHorizon, ...],
+        log_start_offset: int,
+        segments: tuple[SegmentState, ...] | None,
+    ) -> LogCleaning:
+        """Everything about the log once all its rounds are over, and it is known where it starts now."""
+        case = self.case
+        is_compacted = "compact" in case.policy.cleanup_policy
+        cleanable = case.range if is_compacted else None
+        spans, checkpoint_offset = tuple(self.spans), case.context.checkpoint_offset
+        return LogCleaning(
+            bounds=case.bounds,
+            range=cleanable,
+            dirty_ratio=case.dirty_ratio if is_compacted else None,
+            rounds=tuple(self.rounds),
+            removed=removed,
+            checkpoint_offset=checkpoint_after(checkpoint_offset, cleanable, spans, log_start_offset),
+            horizons=horizons,
+            log_start_offset=log_start_offset,
+            segments=segments,
+            notes=(
+                *(range_notes(case.context, case.bounds, case.range) if is_compacted else ()),
+                *self.notes,
+            ),
+        )
+
+
+Log_co = TypeVar("Log_co", bound=LogInRounds, covariant=True)
+
+
+class Way(Protocol[Log_co]):
+    """How the rounds of some logs are computed."""
+
+    @property
+    def logs(self) -> Mapping[int, Log_co]:
+        """The logs by their ids."""
+
+    def next_spans(self) -> dict[int, RoundSpan]:
+        """The next round of each log that has one."""
+
+    def rewrite(self, spans: Mapping[int, RoundSpan]) -> dict[int, Rewritten]:
+        """The work of these rounds on each log in ``spans``."""
+
+
+def play_rounds(way: Way[LogInRounds]) -> None:
+    """Play all rounds of all logs, retention after each of them, and once more at the end."""
+    while spans := way.next_spans():
+        for log_id, rewritten in way.rewrite(spans).items():
+            way.logs[log_id].end_round(rewritten)
+    for log in way.logs.values():
+        log.retain()
+
+
+def plan_of(
+    case: LogCase,
+    spans: Sequence[RoundSpan],
+    log_start_offset: int,
+    markers: dict[int, int] | None = None,
+) -> Plan:
+    """The plan by which the workers decide on a log's records, once its rounds are known."""
+    rounds = rounds_of(case.policy, spans, log_start_offset, case.deleted_before_offset, markers)
+    return plan_for(rounds, spans, case.range.first_uncleanable_offset, case.bases or ())
+
+
+def sizes_of(before: Sequence[SegmentState], after: Sequence[SegmentState], span: RoundSpan) -> RoundSizes:
+    """Bytes of the segments that a round read and wrote, and how many segments there are."""
+    read, written = (
+        sum(state.size_bytes for state in segments if state.base_offset < span.next_offset)
+        for segments in (before, after)
+    )
+    return RoundSizes(read, written, len(before), len(after))
