@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kcompact.broker.aborted import read_aborted
-from kcompact.broker.batches import read_batches
+from kcompact.broker.batch_lists import read_batches
 from kcompact.broker.checkpoint import read_checkpoint
 from kcompact.broker.delete_horizons import parse_delete_horizons
 from kcompact.broker.log_offsets import parse_log_offsets
