@@ -65,13 +65,22 @@ def windows_of(ranges: Sequence[ByteRange]) -> Iterator[Window]:
     if len(ranges) == 1:
         yield from _windows_of_range(ranges[0])
         return
-    window = _window_of_all(ranges)
-    if window.end:
-        yield window
+    wanted_bytes = sum(end - start + 1 for _, start, end in ranges) + PADDING_BYTES
+    buffer = _given_back.pop() if _given_back else bytearray()
+    if len(buffer) < wanted_bytes:
+        buffer = bytearray(wanted_bytes)
+    try:
+        window = _window_of_all(ranges, buffer)
+        if window.end:
+            yield window
+    finally:
+        _given_back[:] = [buffer]
 
 
-def _window_of_all(ranges: Sequence[ByteRange]) -> Window:
-    buffer = bytearray(sum(end - start + 1 for _, start, end in ranges) + PADDING_BYTES)
+_given_back: list[bytearray] = []  # at most one: new memory costs as much as to read a few small files
+
+
+def _window_of_all(ranges: Sequence[ByteRange], buffer: bytearray) -> Window:
     stretches, filled = [], 0
     for number, byte_range in enumerate(ranges):
         first = filled
