@@ -211,10 +211,13 @@ def _decoded(keys: pa.Array, decoder: Callable[[bytes], bytes]) -> pa.Array:
 def note_logs(
     notes: SplitNotes, file: DumpFile, logs: Mapping[tuple[str, int], int], rows: pa.RecordBatch
 ) -> None:
-    """Note which logs rows are of, and which of them were not asked for; ``logs`` have all that were met."""
+    """Note which logs rows are of, and which of them were not asked for; ``logs`` have all that were met.
+
+    There is at least one row.
+    """
     if all(log_id in notes.logs or log in notes.left_out for log, log_id in logs.items()):
         return
-    present = set(rows.column("log_id").unique().to_pylist())
+    present = set(logs.values() if len(logs) == 1 else rows.column("log_id").unique().to_pylist())
     for log, log_id in logs.items():
         if log_id in present and file.wants(*log):
             notes.logs[log_id] = log

@@ -64,10 +64,12 @@ class LogFigures:
 
     def _sort_runs(self) -> None:
         ended = self._ended[: self._state[self._loop.RUNS]]
+        if not len(ended):
+            return
         self._state[self._loop.RUNS] = 0
         ended = ended[np.argsort(ended[:, 0], kind="stable")]
         cuts = np.flatnonzero(np.diff(ended[:, 0])) + 1
-        for part in np.split(ended, cuts) if len(ended) else []:
+        for part in np.split(ended, cuts):
             self._runs.setdefault(int(part[0, 0]), OffsetRuns()).add(part[:, 1:])
 
     def logs(self) -> Iterator[tuple[int, dict[str, int], np.ndarray]]:
