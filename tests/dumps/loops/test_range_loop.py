@@ -66,6 +66,10 @@ def test_bytes_that_are_no_longer_there_are_missed(dump: Path, ranges: Ranges) -
     ("ranges", "read", "content"),
     [
         ([(0, 3), (9, 3)], 2, CONTENT[:3] + CONTENT[9:12]),
+        ([(0, 3), (3, 4), (9, 3)], 3, CONTENT[:7] + CONTENT[9:12]),
+        ([(0, 3), (3, 8), (0, 1)], 1, CONTENT[:3]),  # they touch, and there is no room for both
+        ([(0, 3), (3, -1), (0, 1)], 1, CONTENT[:3]),
+        ([(len(CONTENT) - 2, 1), (len(CONTENT) - 1, 2)], 0, b""),
         ([(0, 3), (9, 8), (0, 1)], 1, CONTENT[:3]),  # no room for the second
         ([(0, 3), (9, -1), (0, 1)], 1, CONTENT[:3]),
         ([(len(CONTENT) - 2, 3)], 0, b""),

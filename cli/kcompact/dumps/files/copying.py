@@ -59,8 +59,8 @@ def copy_ranges(path: str, starts: np.ndarray, lengths: np.ndarray, out: BinaryI
     loop = loaded_loop("range_loop")
     for first in range(0, len(starts), RANGES_AT_A_TIME):
         batch = slice(first, first + RANGES_AT_A_TIME)
-        merged = _merged(starts[batch].astype(np.int64), lengths[batch].astype(np.int64))
-        pieces = _joined_in_windows(path, *merged) if loop is None else _joined_each(loop, path, *merged)
+        ranges = starts[batch].astype(np.int64), lengths[batch].astype(np.int64)
+        pieces = _joined_in_windows(path, *ranges) if loop is None else _joined_each(loop, path, *ranges)
         for piece in pieces:
             written += out.write(piece)
     return written
@@ -68,7 +68,7 @@ def copy_ranges(path: str, starts: np.ndarray, lengths: np.ndarray, out: BinaryI
 
 def _joined_in_windows(path: str, starts: np.ndarray, lengths: np.ndarray) -> Iterator[bytes]:
     """The ranges, some of them at a time, cut out of all bytes from the first to the last."""
-    for window, offsets, ends in _read_windows(path, starts, lengths, are_kept=False):
+    for window, offsets, ends in _read_windows(path, *_merged(starts, lengths), are_kept=False):
         yield b"".join([window[offset:end] for offset, end in zip(offsets, ends, strict=True)])
 
 
