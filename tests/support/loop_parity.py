@@ -75,11 +75,16 @@ def assert_the_same_where_needed(files: Sequence[DumpFile], extra: frozenset[str
 
 def read_by_loop_alone(file: DumpFile, extra: frozenset[str]) -> pa.Table:
     """All rows; fails where the reference is asked for any."""
+    return pa.Table.from_batches(batches_by_loop_alone(file, extra))
+
+
+def batches_by_loop_alone(file: DumpFile, extra: frozenset[str] = frozenset()) -> Iterator[pa.RecordBatch]:
+    """The same, as they are read."""
 
     def refuse(*part: object) -> Iterator[pa.RecordBatch]:
         raise AssertionError(part)
 
-    return pa.Table.from_batches(LineLoop(scanner_of(file, extra), whole([file]), extra, refuse).index())
+    return LineLoop(scanner_of(file, extra), whole([file]), extra, refuse).index()
 
 
 def whole(files: Sequence[DumpFile]) -> list[SplitToIndex]:

@@ -4,8 +4,10 @@ import importlib
 import json
 import random
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -20,7 +22,14 @@ from kcompact.dumps.records.framed import TextShape
 from kcompact.dumps.records.indexing import CONTENT_EXTRA
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.dumps.records.record import VALUE_WORD_NULL
-from loop_parity import assert_same, assert_same_together, assert_same_with, read_by_loop_alone, whole
+from loop_parity import (
+    assert_same,
+    assert_same_together,
+    assert_same_with,
+    batches_by_loop_alone,
+    read_by_loop_alone,
+    whole,
+)
 from siphash import value_hash
 
 LOOP_EXTRA = KIND_EXTRA | CONTENT_EXTRA
@@ -194,6 +203,21 @@ def test_lines_that_span_windows_read_alike(tmp_path: Path) -> None:
 
     assert table.num_rows == 200
     assert sum(table["record_bytes"].to_pylist()) == len(b"".join(dump)) - 1
+
+
+@pytest.mark.usefixtures("small_windows")
+def test_files_that_are_read_in_turns_keep_their_rows(tmp_path: Path) -> None:
+    """Memory that one reader is done with is another's, and not before that."""
+    texts = [b"".join(kcat_line(n, key=f'"{name}{n}"') for n in range(40)) for name in ("a", "longer")]
+    files = dump_files(tmp_path, texts, KCAT)
+    read_by_loop_alone(files[0], frozenset())  # it leaves memory
+
+    turns = list(zip_longest(*map(batches_by_loop_alone, files)))
+
+    assert len(turns) > 10
+    for file, batches in zip(files, zip(*turns, strict=True), strict=True):
+        together = pa.Table.from_batches([batch for batch in batches if batch is not None])
+        assert together.equals(read_by_loop_alone(file, frozenset()))
 
 
 def test_filters_are_obeyed(tmp_path: Path) -> None:
