@@ -147,15 +147,16 @@ class _RddStage:
     ) -> tuple[list[Result], list[Block]]:
         driver = self._receivers
 
-        def do(receiver: int, pairs: Iterator[tuple[int, Message]]) -> Iterator[object]:
+        def do(receiver: int, pairs: Iterator[tuple[int, Message]]) -> Iterator[bytes]:
             messages = list(_values(pairs))
-            yield messages if receiver == driver else result_of(lambda: work(receiver, blocks_of(messages)))
+            is_driver = receiver == driver
+            yield result_of(lambda: messages if is_driver else work(receiver, blocks_of(messages)))
 
         partitions = [*(range(driver) if receivers is None else receivers), driver]
         rdd = self._received.mapPartitionsWithIndex(do)
         wait_for_worker()
-        *results, messages = self._received.context.runJob(rdd, iter, partitions)
-        return [value_of(result) for result in results], for_the_driver(messages)
+        *results, messages = map(value_of, self._received.context.runJob(rdd, iter, partitions))
+        return results, for_the_driver(messages)
 
 
 def _as_it_is(receiver: int) -> int:
@@ -212,15 +213,14 @@ class _FrameStage:
             receiver = _partition()
             if receiver in partitions:
                 messages = list(_messages_in(batches))
-                result = (
-                    messages if receiver == driver else result_of(lambda: work(receiver, blocks_of(messages)))
-                )
-                yield _row_of(Message(receiver, receiver, 0, "", pickle.dumps(result)))
+                is_driver = receiver == driver
+                result = result_of(lambda: messages if is_driver else work(receiver, blocks_of(messages)))
+                yield _row_of(Message(receiver, receiver, 0, "", result))
 
         rows = self._received.mapInArrow(do, _MESSAGE_COLUMNS).toArrow().to_pylist()
-        contents = {row["receiver"]: pickle.loads(row["content"]) for row in rows}  # noqa: S301  pickled above
-        *results, messages = (contents[receiver] for receiver in partitions)
-        return [value_of(result) for result in results], for_the_driver(messages)
+        contents = {row["receiver"]: row["content"] for row in rows}
+        *results, messages = (value_of(contents[receiver]) for receiver in partitions)
+        return results, for_the_driver(messages)
 
 
 def _partition() -> int:
