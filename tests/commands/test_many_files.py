@@ -10,6 +10,9 @@ from conftest import Run
 from dump_files import kcat_line
 from kcompact.commands.incoming import opening
 from kcompact.dumps.records.record import Record
+from kcompact.dumps.writers import targets
+from kcompact.engine.passes import index_pass
+from kcompact.storage import disk
 from records import record, tombstone
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -45,6 +48,40 @@ def test_files_that_tasks_recognise_are_compacted_as_any_others(dump: Path, kcom
     assert gzip.decompress((out / "orders-2.jsonl.gz").read_bytes()) == lines(SECOND)
     assert (out / "orders-3.jsonl").read_bytes() == lines(THIRD)
     assert f"{dump}/orders-3.jsonl: UTF-16; read and written as UTF-8" in run.stderr
+
+
+def test_tasks_write_outputs_of_one_split_as_they_will_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kcompact: Cli
+) -> None:
+    """Those that are packed, or in several splits, are joined of parts; all are as if they were."""
+    monkeypatch.setattr(index_pass, "SMALLEST_SPLIT_BYTES", 20_000)
+    (tmp_path / "dump" / "below").mkdir(parents=True)
+    orders = Path("samples/orders.jsonl").read_bytes().splitlines(keepends=True)
+    contents = {
+        "1.jsonl": orders[:40],
+        "2.jsonl.gz": orders[40:80],
+        "below/3.jsonl": orders[80:300],
+        "below/4.json": [b"[\n", b",\n".join(line.rstrip() for line in orders[300:340]), b"\n]\n"],
+        "5.jsonl": [*orders[340:399], orders[399].rstrip()],
+    }
+    for name, lines_of_file in contents.items():
+        content = b"".join(lines_of_file)
+        (tmp_path / "dump" / name).write_bytes(gzip.compress(content) if ".gz" in name else content)
+    renamed: list[str] = []
+    rename = disk.rename
+    with monkeypatch.context() as patched:
+        patched.setattr(targets, "_own_outputs", lambda _: frozenset())
+        assert kcompact("compact", tmp_path / "dump", "-o", tmp_path / "joined").exit_code == 0
+    monkeypatch.setattr(disk, "rename", lambda path, to: (renamed.append(to.name), rename(path, to)))
+    run = kcompact("compact", tmp_path / "dump", "-o", tmp_path / "own")
+
+    assert run.exit_code == 0, run.stderr
+    assert {"1.jsonl", "4.json", "5.jsonl"} <= {*renamed}
+    assert not {"2.jsonl.gz", "3.jsonl"} & {*renamed}
+    for name in contents:
+        own, joined = tmp_path / "own" / name, tmp_path / "joined" / name
+        assert own.read_bytes() == joined.read_bytes() != b""
+        assert own.stat().st_mode == joined.stat().st_mode
 
 
 def test_tasks_open_files_whose_names_are_relative(

@@ -155,8 +155,9 @@ class CompactCommand(Command):
     ) -> Request:
         place, copier = Workplace(None), None
         if not self.output.dry_run:
-            reports, is_afar = not self.output.no_report, not places.shares_folder
-            place, copier = workplace(outputs, folder, reports=reports, is_afar=is_afar), copier_for(outputs)
+            reports, is_afar, is_here = not self.output.no_report, not places.shares_folder, places.is_here
+            place = workplace(outputs, folder, reports=reports, is_afar=is_afar, is_here=is_here)
+            copier = copier_for(outputs)
         tells_rounds = self.output.report_format is ReportFormat.BROKER_LOG
         topic_policies = policies.topic_policies()
         return Request(

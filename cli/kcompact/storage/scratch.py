@@ -34,20 +34,27 @@ def folder_outside(path: Path) -> Path:
 
 
 class _Part(io.FileIO):
-    """A file of a private folder, for the user's eyes only; its errors name the disk."""
+    """A file of a private folder; its errors name the disk."""
 
-    def __init__(self, path: Path, mode: str = "wb") -> None:
-        super().__init__(path, mode, opener=lambda name, flags: os.open(name, flags, 0o600))
-        self._place = folder_outside(path)
+    def __init__(self, path: Path, mode: str = "wb", permissions: int = 0o600) -> None:
+        super().__init__(path, mode, opener=lambda name, flags: os.open(name, flags, permissions))
+        self._path = path
 
     def write(self, data: Any, /) -> int:
-        with disk.explained(self._place):
+        try:
             return super().write(data) or 0
+        except OSError as error:
+            raise disk.write_error(folder_outside(self._path), error) from error
 
 
 def create_part(path: Path) -> BinaryIO:
     """A part in a private folder, open for writing; tasks that are tried again begin it anew."""
     return cast(BinaryIO, io.BufferedWriter(_Part(path), _BUFFER_BYTES))
+
+
+def create_whole(path: Path) -> BinaryIO:
+    """Likewise a file that will be an output as it is, with the permissions of one."""
+    return cast(BinaryIO, io.BufferedWriter(_Part(path, permissions=0o666), _BUFFER_BYTES))
 
 
 def open_at(path: Path, start: int) -> BinaryIO:

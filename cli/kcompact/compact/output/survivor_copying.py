@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kcompact.compact.output.compact_job import CompactJob
 from kcompact.compact.output.decided_rows import is_kept
-from kcompact.compact.output.split_figures import Splits
+from kcompact.compact.output.split_figures import Splits, bounds_of
 from kcompact.dumps.output.assemble import Fragment
 from kcompact.engine.passes.copy_pass import Part, open_part
 from kcompact.engine.passes.grouped_rows import record_bytes_of, split_of
@@ -35,15 +35,16 @@ class SurvivorCopy:
 
     def add(self, rows: pa.Table) -> None:
         """The next rows (DECIDED_SCHEMA and split_id), split by split in the order of the output."""
-        positions, kept = rows["position"].to_numpy(), is_kept(rows)
-        record_bytes = record_bytes_of(rows["location"].to_numpy())
+        kept = is_kept(rows)
         splits = Splits.of(rows["split_id"].to_numpy())
-        for split_id, bounds in zip(splits.ids.tolist(), itertools.pairwise(splits.bounds), strict=True):
+        positions = rows["position"].to_numpy()[kept]
+        record_bytes = record_bytes_of(rows["location"].to_numpy()[kept]).astype(np.int32)
+        bounds = bounds_of(splits.sums(kept)).tolist()
+        for split_id, (start, end) in zip(splits.ids.tolist(), itertools.pairwise(bounds), strict=True):
             if split_id != self._split_id:
                 self._copy_split()
                 self._split_id = split_id
-            at, stays = slice(*bounds), kept[slice(*bounds)]
-            self._places.append((positions[at][stays], record_bytes[at][stays].astype(np.int32)))
+            self._places.append((positions[start:end], record_bytes[start:end]))
 
     def finish(self) -> list[Fragment]:
         """The fragments of the part, by split."""

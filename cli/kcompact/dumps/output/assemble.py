@@ -78,7 +78,10 @@ def _difference(first: DumpFile, file: DumpFile) -> str | None:
 
 
 WHOLE = "whole"
-"""The part of all tasks where each of them writes the output file in its place."""
+"""The part of all tasks where each of them writes the output file in its place.
+
+A task may also write an output as a whole, where it is that of one split; its name begins so, too.
+"""
 
 _FEW_BYTES = 128 << 10  # through our own buffer they are where they belong as soon
 
@@ -98,8 +101,9 @@ class Fragment:
 def assemble(path: Path, target: Target, fragments: Iterable[Fragment], folder: Path) -> None:
     """Write at ``path`` what is to become ``target``: beginning, fragments in order, end; packed as named."""
     fragments = list(fragments)
-    if any(fragment.part == WHOLE for fragment in fragments):
-        disk.rename(folder / WHOLE, path)
+    whole = next((fragment.part for fragment in fragments if fragment.part.startswith(WHOLE)), None)
+    if whole is not None:
+        disk.rename(folder / whole, path)
         return
     first = target.files[0]
     container = output_container(target.path.name, first.path, first.container)

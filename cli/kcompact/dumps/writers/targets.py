@@ -123,11 +123,15 @@ def open_writer(target: str, files: tuple[DumpFile, ...]) -> Writer:
     return TARGETS[target]("\0".join(f"{file.path}\0{file.data_bytes}" for file in files))
 
 
-def workplace(outputs: OutputPlan, folder: Path, *, reports: bool, is_afar: bool) -> Workplace:
-    """Where tasks leave their parts, and the pieces of reports. Raises OutputError."""
+def workplace(outputs: OutputPlan, folder: Path, *, reports: bool, is_afar: bool, is_here: bool) -> Workplace:
+    """Where tasks leave their parts, and the pieces of reports. Raises OutputError.
+
+    ``is_afar``: tasks do not see the folder; ``is_here``: they run on this machine.
+    """
     if outputs.stored is None:
         begin = None if is_afar else _begin_of_whole(outputs)
-        return Workplace(str(folder), is_afar=is_afar, whole_begin=begin)
+        own_outputs = _own_outputs(outputs) if is_here and begin is None else frozenset()
+        return Workplace(str(folder), is_afar=is_afar, whole_begin=begin, own_outputs=own_outputs)
     target = outputs.targets[0]
     parts = PartFiles(outputs.stored, *_kind_of_parts(target), around(target), parquet_form(target))
     return Workplace(outputs.stored.work if reports else None, parts)
@@ -141,13 +145,26 @@ def _begin_of_whole(outputs: OutputPlan) -> bytes | None:
     target = outputs.targets[0]
     file = target.files[0]
     is_one_file = len(outputs.targets) == 1 and len(target.files) == 1 and not outputs.to_stdout
-    is_plain = target.writer is None and file.origin is None and file.container is None
-    is_plain = is_plain and output_container(target.path.name, file.path, None) is None
-    if not (is_one_file and is_plain and file.data_bytes >= _LEAST_IN_PLACE_BYTES):
+    if not (is_one_file and _is_plain(target) and file.data_bytes >= _LEAST_IN_PLACE_BYTES):
         return None
     begin, between, end = around(target)
     is_all = LAYOUTS[file.layout].is_copied_as_it_is(file) and not (between or end)
     return begin if is_all else None
+
+
+def _own_outputs(outputs: OutputPlan) -> frozenset[int]:
+    """The files, by id, whose survivors are an output of their own as they are copied."""
+    if outputs.folder is None:
+        return frozenset()
+    return frozenset(target.files[0].file_id for target in outputs.targets if _is_plain(target))
+
+
+def _is_plain(target: Target) -> bool:
+    """Whether the output, if it is of one file, is bytes of it, and packed in nothing."""
+    file = target.files[0]
+    if target.writer is not None or file.origin is not None or file.container is not None:
+        return False
+    return parquet_form(target) is None and output_container(target.path.name, file.path, None) is None
 
 
 def _kind_of_parts(target: Target) -> tuple[str, str | None]:

@@ -8,6 +8,7 @@ from typing import BinaryIO
 import numpy as np
 
 from kcompact.dumps.files.at_hand import file_at_hand
+from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.output.assemble import WHOLE, Fragment
 from kcompact.dumps.output.workplace import PartFile, Workplace
 from kcompact.dumps.records.layout import Chosen, ConversionNotes
@@ -15,7 +16,9 @@ from kcompact.dumps.writers.converting import Copier
 from kcompact.engine.meter import WRITTEN, Meter
 from kcompact.engine.passes.index_pass import IndexPlan
 from kcompact.errors import OutputError
-from kcompact.storage.scratch import create_part, folder_outside, open_at
+from kcompact.storage.scratch import create_part, create_whole, folder_outside, open_at
+
+_LOOKED_FOR_BYTES = 64 << 20  # of room on the disk: more may be gone before it is looked for again
 
 
 def open_part(
@@ -24,19 +27,32 @@ def open_part(
     """The part of one task (its number, six digits): from ``start`` on in WHOLE, if that is given."""
     if workplace.parts is not None and copier is not None:
         return StoredPart(plan, workplace.parts.open(task), copier)
-    return Part(plan, f"part-{task}", copier, start)
+    own_outputs = workplace.own_outputs - plan.cut_files
+    return Part(plan, f"part-{task}", copier, start, own_outputs)
 
 
 class Part:
-    """The part file of one task. Nothing is written if there is nowhere to copy to (a dry run)."""
+    """The part file of one task. Nothing is written if there is nowhere to copy to (a dry run).
 
-    def __init__(self, plan: IndexPlan, name: str, copier: Copier | None, start: int | None = None) -> None:
+    ``own_outputs``: files, by id, of one split each, whose survivors go into a file of their own.
+    """
+
+    def __init__(
+        self,
+        plan: IndexPlan,
+        name: str,
+        copier: Copier | None,
+        start: int | None = None,
+        own_outputs: frozenset[int] = frozenset(),
+    ) -> None:
         self._plan = plan
+        self._own_outputs = own_outputs
         self._path = Path(plan.folder) / (name if start is None else WHOLE)
         self._copier = copier
         self._out: BinaryIO | None = None
         if copier is not None:
             self._out = create_part(self._path) if start is None else open_at(self._path, start)
+        self._room_bytes = 0
         self._meter = Meter(self._path.parent, WRITTEN, name, sys.maxsize)
 
     def copy(self, split_id: int, positions: np.ndarray, record_bytes: np.ndarray) -> Fragment:
@@ -45,12 +61,29 @@ class Part:
         if self._out is None or self._copier is None or not len(positions):
             return Fragment(split_id, self._path.name, 0, 0, len(positions))
         self._look_for_room(int(record_bytes.sum(dtype=np.int64)))
-        start = self._out.tell()
         with file_at_hand(self._plan.file_of(split), split) as file:
-            notes = ConversionNotes()
-            self._copier(Chosen(file, split, positions, record_bytes), self._out, notes)
+            chosen = Chosen(file, split, positions, record_bytes)
+            if split.file_id in self._own_outputs:
+                fragment = self._copied_whole(chosen, self._copier)
+            else:
+                fragment = self._copied(chosen, self._out, self._copier)
         self._meter.add(split.end - split.start)
-        return Fragment(split_id, self._path.name, start, self._out.tell(), len(positions), notes or None)
+        return fragment
+
+    def _copied(self, chosen: Chosen, out: BinaryIO, copier: Copier) -> Fragment:
+        notes, start = ConversionNotes(), out.tell()
+        copier(chosen, out, notes)
+        split_id, records = chosen.split.split_id, len(chosen.positions)
+        return Fragment(split_id, self._path.name, start, out.tell(), records, notes or None)
+
+    def _copied_whole(self, chosen: Chosen, copier: Copier) -> Fragment:
+        """The output as it will be, which is not to be written once more."""
+        split_id, records = chosen.split.split_id, len(chosen.positions)
+        name = f"{WHOLE}-{split_id}"
+        begin, _, end = LAYOUTS[chosen.file.layout].around(chosen.file)
+        with create_whole(self._path.with_name(name)) as out:
+            written = out.write(begin) + copier(chosen, out) + out.write(end)
+        return Fragment(split_id, name, 0, written, records)
 
     def end(self) -> int:
         """Where in its file the part ends by now."""
@@ -62,7 +95,12 @@ class Part:
             self._out.close()
 
     def _look_for_room(self, wanted_bytes: int) -> None:
+        """Once for many small files."""
+        self._room_bytes -= wanted_bytes
+        if self._room_bytes >= 0:
+            return
         free_bytes = shutil.disk_usage(self._path.parent).free
+        self._room_bytes = min(free_bytes - wanted_bytes, _LOOKED_FOR_BYTES)
         if free_bytes < wanted_bytes:
             raise OutputError(
                 f"not enough room on the disk of {folder_outside(self._path)}: "

@@ -3,9 +3,10 @@
 import itertools
 import pickle
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,12 @@ class IndexPlan:
     def splits(self) -> dict[int, Split]:
         """All splits by their id."""
         return {split.split_id: split for task in self.tasks for split in task}
+
+    @cached_property
+    def cut_files(self) -> frozenset[int]:
+        """The files, by id, that have several splits."""
+        splits = Counter(split.file_id for task in self.tasks for split in task)
+        return frozenset(file_id for file_id, count in splits.items() if count > 1)
 
     @property
     def task_bytes(self) -> list[int]:
