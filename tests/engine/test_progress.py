@@ -1,5 +1,6 @@
 """The bar: on a terminal only, from the first second, by bytes of the whole job, and never going back."""
 
+import io
 import itertools
 import os
 import pty
@@ -9,7 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from kcompact.engine import progress
 from kcompact.engine.meter import READ, Meter, done_bytes
 
 MAIN = "import sys; from kcompact.app import main; sys.exit(main())"
@@ -85,3 +88,17 @@ def test_bytes_of_all_tasks_are_added_up_and_none_counts_more_than_it_has(tmp_pa
 def test_a_folder_that_is_gone_disturbs_nobody(tmp_path: Path) -> None:
     Meter(tmp_path / "gone", READ, "0", 100).add(1)
     assert done_bytes(tmp_path / "gone", READ) == 0
+
+
+@pytest.mark.parametrize("width", [36, 40, 64, 65, 80, 200])
+def test_the_bar_is_one_line_in_a_terminal_of_any_width(width: int) -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=width, force_terminal=True, color_system=None)
+    bar = progress._bar(console)
+    bar.add_task("starting", total=999_900_000_000, completed=123_400_000_000)
+    bar.tasks[0].finished_speed = 999_900_000.0
+    console.print(bar.get_renderable())
+    [line] = out.getvalue().splitlines()
+    assert "999.9 GB" in line
+    assert ("999.9 MB/s" in line) == (width > 64)
+    assert len(line) <= width

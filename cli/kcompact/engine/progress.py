@@ -11,6 +11,7 @@ from kcompact.engine.meter import READ, WRITTEN, done_bytes
 
 _POLL_SECONDS = 0.25
 _QUIET_SECONDS = 1.0  # who is done by then shows nothing
+_LEAST_WIDTH_OF_BAR = 65  # in a narrower terminal a line with it would be folded
 _WRITING_SHARE = 0.25  # of the whole, where survivors are written: they are looked up and copied, not parsed
 
 
@@ -101,12 +102,9 @@ def _bar(console: Any) -> Any:
         TransferSpeedColumn,
     )
 
-    columns = (
-        TextColumn("{task.description:8}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )
+    phase, moved, remaining = TextColumn("{task.description:8}"), DownloadColumn(), TimeRemainingColumn()
+    columns = [phase, moved, remaining]
+    if console.width >= _LEAST_WIDTH_OF_BAR:
+        columns = [phase, BarColumn(), moved, TransferSpeedColumn(), remaining]
     # Unasked, rich would send what goes to stdout meanwhile to stderr.
     return Progress(*columns, console=console, transient=True, redirect_stdout=False)
