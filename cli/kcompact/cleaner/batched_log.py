@@ -6,11 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.broker.log_context import LogContext
-from kcompact.cleaner.batch_shares import (
-    Horizons,
-    Stop,
-    StretchFigures,
-)
+from kcompact.cleaner.batch_shares import Horizons, Stop, StretchFigures
 from kcompact.cleaner.round_loop import LogInRounds, Rewritten, sizes_of
 from kcompact.cleaner.survey import Survey
 from kcompact.rules.assumptions import batch_notes, estimate_note
@@ -56,10 +52,9 @@ class BatchedLog(LogInRounds):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.start_offset = self.case.deleted_before_offset
         self.range = self.case.range
         self.look_at(self.opened.figures)
-        self._counted_from = 0
+        self.start_offset = self.case.deleted_before_offset  # the figures count what was below, too
 
     @property
     def merges(self) -> bool:

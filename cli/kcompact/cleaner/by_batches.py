@@ -9,13 +9,7 @@ import pyarrow as pa
 
 from kcompact.broker.batches import PackedBatches
 from kcompact.broker.log_context import LogContext
-from kcompact.cleaner.batch_shares import (
-    LogRounds,
-    Parts,
-    StretchFigures,
-    parts_of,
-    play_on_shares,
-)
+from kcompact.cleaner.batch_shares import LogRounds, Parts, StretchFigures, parts_of, play_on_shares
 from kcompact.cleaner.batched_log import BatchedLog, OpenedLog
 from kcompact.cleaner.ordered_scans import scan_maps
 from kcompact.cleaner.round_loop import Rewritten, plan_of

@@ -32,14 +32,17 @@ class Workplaces:
         self._stack = stack
         self._options = options
         self._spark: SparkSession | None = None
-        self.is_here = True  # whether all work is done on this machine
         self.shares_folder = True  # whether tasks see the folder that they would write into
+
+    @property
+    def is_here(self) -> bool:
+        """Whether all work is done on this machine."""
+        return not works_elsewhere(self._options)
 
     def open(self, paths: list[str], options: ReadOptions, folder: Path | None = None) -> Dump:
         """Open a dump. ``folder``: where tasks would write; None: nothing on a disk of this machine."""
-        if not works_elsewhere(self._options):
+        if self.is_here:
             return self._open_here(paths, options)
-        self.is_here = False
         paths = [_as_workers_name(path) for path in paths]
         local = [path for path in files_named(paths) if not is_address(path)]
         if self._spark is None:
