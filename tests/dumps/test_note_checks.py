@@ -193,7 +193,7 @@ def test_text_that_other_tools_write_for_null_is_told(
     tmp_path: Path, cell: str, text: str, option: str
 ) -> None:
     path = tmp_path / "x.csv"
-    rows = f't,0,0,NULL,{cell}\nt,0,1,k,null value\nt,0,2,"k",{cell}\n'
+    rows = f't,0,0,Null,{cell}\nt,0,1,k,null value\nt,0,2,"k",{cell}\n'
     path.write_text(f"topic,partition,offset,key,value\n{rows}")
     (told,) = judged(path)
     assert told.startswith(f"{path}: 2 values are the text {text}, ")
@@ -204,7 +204,23 @@ def test_text_that_other_tools_write_for_null_is_told(
     assert judged(path, tombstone="missing") == []  # then the user has said that it is text
 
 
+@pytest.mark.parametrize(("cell", "text", "option"), NULL_TEXTS)
+def test_keys_that_are_what_other_tools_write_for_null_are_told(
+    tmp_path: Path, cell: str, text: str, option: str
+) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(f"topic,partition,offset,key,value\nt,0,0,{cell},a\nt,0,1,{cell},b\nt,0,2,k,c\n")
+    (told,) = judged(path)
+    assert told.startswith(f"{path}: 2 keys are the text {text}, ")
+    assert "all of them count as one key" in told
+    assert f"--tombstone {option} takes" in told
+    with open_one(path, tombstone=f"literal:{text}") as dump:
+        assert index_all(dump)[0]["key"].to_pylist() == [None, None, b"k"]
+    path.write_text('topic,partition,offset,key,value\nt,0,0,NULL,"{""id"":1}"\n')
+    assert judged(path, key_fields=("id",)) == []  # nobody asks for them
+
+
 def test_text_that_says_what_it_is_is_not_told_of(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
-    path.write_text(",".join(COLUMNS) + '\nt,0,0,,,"k","NULL",,,\n')
+    path.write_text(",".join(COLUMNS) + '\nt,0,0,,,"NULL","NULL",,,\n')
     assert judged(path) == []

@@ -51,18 +51,35 @@ def remarks_on(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[
 
 
 def _null_texts(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[str]:
-    """Text in values that is most likely a null, unless the user or a field beside it says what it is."""
-    counts = {text: notes.counts.get(name, 0) for name, text in _NULL_TEXTS.items()}
+    """Text that is most likely a null, unless the user or a field beside it says what it is."""
+    dialect, columns = file.dialect, getattr(file.shape, "columns", ())
     is_told = options.tombstone is not None and not options.tombstone.startswith("literal:")
-    is_marked = file.dialect.value_marker in getattr(file.shape, "columns", ())
-    if is_told or is_marked or file.dialect.value_encoding != "text":
+    if is_told:
         return []
-    return [
-        f"{file.path}: {counted(count, 'value')} {'is' if count == 1 else 'are'} the text {text}, as which"
-        f" tools write nulls: if it is one, --tombstone {shlex.quote(f'literal:{text}')} takes it as such"
-        for text, count in counts.items()
-        if count
+    roles = [
+        role
+        for role, encoding, marker in (
+            ("value", dialect.value_encoding, dialect.value_marker),
+            ("key", dialect.key_encoding, dialect.key_marker),
+        )
+        if encoding == "text" and marker not in columns and not (role == "key" and dialect.key_fields)
     ]
+    counts = [
+        (role, text, notes.counts.get(f"{name}_{role}", 0))
+        for role in roles
+        for name, text in _NULL_TEXTS.items()
+    ]
+    return [_null_text(file, role, text, count) for role, text, count in counts if count]
 
 
-_NULL_TEXTS = {"null_words": "NULL", "null_signs": r"\N"}
+def _null_text(file: DumpFile, role: str, text: str, count: int) -> str:
+    """What is told of so many keys or values that are this text."""
+    as_one = ", and all of them count as one key" if role == "key" and count > 1 else ""
+    return (
+        f"{file.path}: {counted(count, role)} {'is' if count == 1 else 'are'} the text {text}, as which"
+        f" tools write nulls{as_one}: if it is one, --tombstone {shlex.quote(f'literal:{text}')} takes it as"
+        " such"
+    )
+
+
+_NULL_TEXTS = {"null_word": "NULL", "null_sign": r"\N"}

@@ -26,6 +26,8 @@ WITH_HEADERS = (*COLUMNS, "headers")
 CSV_HOSTILE = [
     b"t,0,5,17,k,NULL\n",
     b"t,0,5,17,NULL,\\N\n",
+    b"t,0,5,17,\\N,v\n",
+    b't,0,5,17,"NULL",v\n',
     b't,0,5,17,k,"NULL"\n',
     b"t,0,5,17,k,NUL\n",
     b"t,0,5,17,k,null\n",

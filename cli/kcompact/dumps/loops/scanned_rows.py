@@ -18,6 +18,14 @@ _SMALLEST_US, _SMALLEST_NS = 10**14, 10**17
 _LARGEST_SECONDS = 9 * 10**15
 _PER_MS = {"ms": 1, "us": 1000, "ns": 1_000_000}
 _COUNTED = {c.MISSING: "missing", c.EMPTY: "empty", c.LITERAL: "literal"}
+_FLAGGED = {
+    "quoted_cells": c.QUOTED,
+    "freely_quoted_cells": c.FREELY_QUOTED,
+    "null_word_value": c.NULL_WORD,
+    "null_sign_value": c.NULL_SIGN,
+    "null_word_key": c.KEY_NULL_WORD,
+    "null_sign_key": c.KEY_NULL_SIGN,
+}
 
 ExtraColumns = Callable[["ScannedRows", pa.Array], list[pa.Array]]
 """The columns after INDEX_SCHEMA, of some rows (one at least) with these keys. Raises Misfit."""
@@ -190,10 +198,7 @@ class ScannedRows:
             )
         if is_table:
             flags = self[c.FLAGS][first:last]
-            counts["quoted_cells"] = int(np.count_nonzero(flags & c.QUOTED))
-            counts["null_words"] = int(np.count_nonzero(flags & c.NULL_WORD))
-            counts["null_signs"] = int(np.count_nonzero(flags & c.NULL_SIGN))
-            counts["freely_quoted_cells"] = int(np.count_nonzero(flags & c.FREELY_QUOTED))
+            counts |= {name: int(np.count_nonzero(flags & flag)) for name, flag in _FLAGGED.items()}
         for name, count in counts.items():
             notes.count(name, count)
 

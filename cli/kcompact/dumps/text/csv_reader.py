@@ -94,7 +94,7 @@ _ESCAPED = re.compile(rb"\\(.)", re.DOTALL)  # within quotes Spark doubles backs
 
 
 _ERRORS = "surrogateescape"
-_NULL_TEXTS = {b"NULL": "null_words", rb"\N": "null_signs"}  # what other tools write for null
+_NULL_TEXTS = {b"NULL": "null_word", rb"\N": "null_sign"}  # what other tools write for null
 
 
 @dataclass(frozen=True)
@@ -221,8 +221,8 @@ class CsvReader:
             return self._of_no_bytes(size, role)
         if rules.is_literal(cell, role):
             return None
-        if role == "value" and cell in _NULL_TEXTS:
-            rules.count(_NULL_TEXTS[cell])
+        if cell in _NULL_TEXTS:
+            rules.count(f"{_NULL_TEXTS[cell]}_{role}")
         if role == "value" and not self._values:
             return cell
         marker = self._markers[role]

@@ -174,11 +174,11 @@ def _kind_of(data: np.ndarray, cells: np.ndarray, place: int, size_place: int, l
 
 
 @part
-def _null_flag(data: np.ndarray, start: int, end: int) -> int:
-    """The flag of text that other tools write for null, as csv_reader.py has it; else none."""
-    if is_text(data, start, end, _NULL_SIGN):
-        return c.NULL_SIGN
-    return c.NULL_WORD if is_text(data, start, end, _NULL_WORD) else 0
+def _null_flag(data: np.ndarray, cell: np.ndarray, word: int, sign: int) -> int:
+    """Which of the flags says that text is what other tools write for null, as csv_reader.py has it."""
+    if is_text(data, cell[_START], cell[_END], _NULL_SIGN):
+        return sign
+    return word if is_text(data, cell[_START], cell[_END], _NULL_WORD) else 0
 
 
 @part
@@ -192,7 +192,7 @@ def _fill_value(
     if cells[place, _DOUBLED]:
         numbers[c.FLAGS, row] |= c.VALUE_ESCAPED
     if kind == c.TEXT:
-        numbers[c.FLAGS, row] |= _null_flag(data, cells[place, _START], cells[place, _END])
+        numbers[c.FLAGS, row] |= _null_flag(data, cells[place], c.NULL_WORD, c.NULL_SIGN)
     place = places[HEADERS]
     numbers[c.HEADERS_START, row] = numbers[c.HEADERS_END, row] = 0
     if place >= 0 and cells[place, _KIND] == c.TEXT:
@@ -217,6 +217,7 @@ def _fill_key(
     if kind == c.TEXT:
         cell = cells[place]
         after = written_cell(data, cell[_START], cell[_END], cell[_DOUBLED], out.keys, at)
+        out.numbers[c.FLAGS, row] |= _null_flag(data, cell, c.KEY_NULL_WORD, c.KEY_NULL_SIGN)
     if kind < 0 or (rules[BYTE_EXACT] == 0 and is_lossy(out.keys, at, after)):
         return False
     out.numbers[c.KEY_KIND, row] = kind
