@@ -36,6 +36,13 @@ def as_nested_json(path: Path) -> set[str]:
     return {"metadata.leader"}
 
 
+def as_headers(path: Path) -> set[str]:
+    header = {"key": "h", "value": "/w==", "encoding": "base64"}
+    rows = [row | {"headers": [header, header | {"schemaId": 3}]} for row in ROWS]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return {"event_time", "headers[].schemaId"}
+
+
 def as_event(path: Path) -> set[str]:
     row = PLACE | {"offset": 0, "timestampType": "CREATE_TIME", "key": "azA=", "value": "djA="}
     event = {"eventSource": "aws:kafka", "bootstrapServers": "b-1", "records": {"t-0": [row], "t-1": []}}
@@ -70,6 +77,7 @@ def as_parquet(path: Path) -> set[str]:
 DUMPS: dict[str, Callable[[Path], set[str]]] = {
     "lines.jsonl": as_json,
     "nested.jsonl": as_nested_json,
+    "headers.jsonl": as_headers,
     "event.json": as_event,
     "rows.csv": as_csv,
     "rows.avro": as_avro,

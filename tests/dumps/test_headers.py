@@ -188,3 +188,22 @@ def test_text_in_a_struct_of_go_is_refused(tmp_path: Path) -> None:
         (reject,) = index_all(dump, extra=frozenset({"headers_hash"}))[1][0].rejects
     assert "headers cannot be read" in reject.reason
     assert "call the members key and value" in str(reject.hint)
+
+
+def test_a_header_of_name_and_value_is_one(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    headers = [{"name": "h", "value": "v"}, {"value": None, "name": "n"}, {"name": "alone"}]
+    path.write_text(json.dumps(PLACE | {"key": "k", "value": "v", "headers": headers}) + "\n")
+    assert records(path)[0].headers == (("h", b"v"), ("n", None), ("name", b"alone"))
+
+
+def test_a_header_whose_value_has_an_unknown_name_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    row = PLACE | {"key": "k", "value": "v", "headers": [{"key": "h", "stringValue": "v"}]}
+    path.write_text(json.dumps(row) + "\n")
+    with open_one(path) as dump:
+        (reject,) = index_all(dump, extra=frozenset({"headers_hash"}))[1][0].rejects
+    assert "headers cannot be read" in reject.reason
+    assert "call the members key and value" in str(reject.hint)
+    path.write_text(json.dumps(row | {"headers": [{"key": "h"}]}) + "\n")
+    assert records(path)[0].headers == (("h", None),)

@@ -153,6 +153,16 @@ def _from_list(raw: list[Any], to_bytes: ToBytes, names_encoding: str) -> Header
     raise ValueError("a list of headers with a name too many")
 
 
+def extras_of(raw: Any) -> set[str]:
+    """Members of headers in a list of objects that are no name or value, and tell no encoding."""
+    items = raw if isinstance(raw, list) else ()
+    structs = [item for item in items if isinstance(item, dict) and isinstance(item.get("key"), str)]
+    return {name for item in structs for name in item} - _HEADER_MEMBERS
+
+
+_HEADER_MEMBERS = {"key", "value", "value_base64", "encoding"}
+
+
 def is_struct(item: Any) -> bool:
     """Whether it is a header as Go marshals its struct: ``{"Key": "name", "Value": "base64"}``."""
     return isinstance(item, dict) and item.keys() == {"Key", "Value"} and isinstance(item["Key"], str)
@@ -161,10 +171,14 @@ def is_struct(item: Any) -> bool:
 def _from_object(
     item: dict[str, Any], to_bytes: ToBytes, names_encoding: str
 ) -> list[tuple[str, bytes | None]]:
+    if item.keys() == {"name", "value"} and isinstance(item["name"], str):
+        return [(item["name"], to_bytes(item["value"]))]
     if isinstance(item.get("key"), str):
         value = item.get("value")
         if "value" not in item and isinstance(item.get("value_base64"), str):  # kcl
             return [(item["key"], base64.b64decode(item["value_base64"], validate=True))]
+        if "value" not in item and len(item) > 1:
+            raise ValueError("a header whose value has another name")
         if item.get("encoding") == "base64" and isinstance(value, str):  # the plain envelope's own mark
             return [(item["key"], base64.b64decode(value, validate=True))]
         return [(item["key"], to_bytes(value))]

@@ -8,7 +8,7 @@ from typing import Any
 from kcompact.digits import INT_MAX, LARGEST_OFFSET, LONG_MAX, whole_number
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.records.encodings import ENCODINGS
-from kcompact.dumps.records.headers import Headers, decode_headers, is_struct, may_be_others
+from kcompact.dumps.records.headers import Headers, decode_headers, extras_of, is_struct, may_be_others
 from kcompact.dumps.records.layout import ConversionNotes, DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.shown import shown
 from kcompact.dumps.records.timestamps import prefixed_type, timestamp_ms, timestamp_type
@@ -31,6 +31,7 @@ _FLOAT_HINT = (
     "write whole numbers (in pandas: .astype('Int64') before they are written): not every large offset is a"
     " float"
 )
+_VALUES_HINT = "in headers that are objects, call the members key and value"
 _STRUCTS_HINT = (
     "in headers of Key and Value, values are base64, as Go marshals bytes: where they are text, call the"
     " members key and value"
@@ -150,6 +151,8 @@ class FieldRules:
         dialect, separator = self.dialect, ":" if self.dialect.labelled else None
         if self.is_conversion and may_be_others(raw, separator):
             self.count("doubtful_headers", shown(raw))
+        if self.is_conversion and not dialect.named_headers:
+            self.see_beside(f"{dialect.headers}[].{name}" for name in sorted(extras_of(raw)))
         try:
             return decode_headers(
                 raw,
@@ -161,7 +164,7 @@ class FieldRules:
             )
         except (ValueError, KeyError, TypeError) as error:
             is_of_structs = isinstance(raw, list) and any(map(is_struct, raw))
-            hint = _STRUCTS_HINT if is_of_structs else DAMAGED_HINT
+            hint = _STRUCTS_HINT if is_of_structs else _VALUES_HINT if extras_of(raw) else DAMAGED_HINT
             raise UnreadableError(f"headers cannot be read: {shown(raw)}", hint) from error
 
     def null_or_empty(self, role: str, form: str) -> bytes | None:
