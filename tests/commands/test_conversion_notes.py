@@ -43,6 +43,14 @@ def as_headers(path: Path) -> set[str]:
     return {"event_time", "headers[].schemaId"}
 
 
+def as_unknown_type(path: Path) -> set[str]:
+    rows = [
+        row | {"timestampType": kind} for row, kind in zip(ROWS, ["odd", "CREATE_TIME", "-1"], strict=True)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return {"event_time", "timestampType 'odd'"}
+
+
 def as_event(path: Path) -> set[str]:
     row = PLACE | {"offset": 0, "timestampType": "CREATE_TIME", "key": "azA=", "value": "djA="}
     event = {"eventSource": "aws:kafka", "bootstrapServers": "b-1", "records": {"t-0": [row], "t-1": []}}
@@ -78,6 +86,7 @@ DUMPS: dict[str, Callable[[Path], set[str]]] = {
     "lines.jsonl": as_json,
     "nested.jsonl": as_nested_json,
     "headers.jsonl": as_headers,
+    "types.jsonl": as_unknown_type,
     "event.json": as_event,
     "rows.csv": as_csv,
     "rows.avro": as_avro,

@@ -207,3 +207,10 @@ def test_a_header_whose_value_has_an_unknown_name_is_refused(tmp_path: Path) -> 
     assert "call the members key and value" in str(reject.hint)
     path.write_text(json.dumps(row | {"headers": [{"key": "h"}]}) + "\n")
     assert records(path)[0].headers == (("h", None),)
+
+
+def test_a_mark_beside_a_header_names_its_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    headers = [{"key": name, "value": "6869", "encoding": name} for name in ("hex", "text", "base64")]
+    path.write_text(json.dumps(PLACE | {"key": "k", "value": "v", "headers": headers}) + "\n")
+    assert records(path)[0].headers == (("hex", b"hi"), ("text", b"6869"), ("base64", b"\xeb\xce\xbd"))

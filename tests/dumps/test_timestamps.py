@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from dump_pipeline import index_all, open_one
+from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.note_checks import check_notes
 
 CASES = [
     ("1700000000123.0", 1_700_000_000_123),  # pandas, in a column in which any timestamp is missing
@@ -49,3 +51,26 @@ def test_a_time_before_1970_is_none(spelt: str, tmp_path: Path) -> None:
     row = {"topic": "t", "partition": 0, "offset": 0, "key": "k", "value": "v", "headers": []}
     (tmp_path / "t.jsonl").write_text(json.dumps(row | {"timestamp": spelt}) + "\n")
     assert timestamps(tmp_path / "t.jsonl", dialect="plain") == [-1]
+
+
+@pytest.mark.parametrize(
+    ("spelt", "is_remarked"), [("2024-01-01 00:00:00", True), ("2024-01-01T01:00:00+01:00", False)]
+)
+def test_a_time_without_a_zone_is_remarked_upon(spelt: str, is_remarked: bool, tmp_path: Path) -> None:
+    row = {"topic": "t", "partition": 0, "offset": 0, "key": "k", "value": "v", "headers": []}
+    (tmp_path / "t.jsonl").write_text(json.dumps(row | {"timestamp": spelt}) + "\n")
+    with open_one(tmp_path / "t.jsonl") as opened:
+        table, notes = index_all(opened)
+        remarks = check_notes(opened, {split.split_id: split for split in opened.splits(1 << 40)}, notes)
+    assert table["timestamp_ms"].to_pylist() == [1_704_067_200_000]
+    assert ["without a time zone: read as UTC" in remark for remark in remarks] == [True] * is_remarked
+
+
+@pytest.mark.parametrize(("number", "expected"), [(0, None), (1, "create"), (2, "logappend")])
+def test_the_pair_of_a_python_client_has_its_type(number: int, expected: str | None, tmp_path: Path) -> None:
+    row = {"topic": "t", "partition": 0, "offset": 0, "key": "k", "value": "v", "headers": []}
+    (tmp_path / "t.jsonl").write_text(json.dumps(row | {"timestamp": [number, 1_700_000_000_123]}) + "\n")
+    with open_one(tmp_path / "t.jsonl") as dump:
+        (split,) = dump.splits(1 << 40)
+        ((*_, record),) = LAYOUTS["json_lines"].records(dump.files[0], split)
+    assert (record.timestamp_ms, record.timestamp_type) == (1_700_000_000_123, expected)

@@ -28,6 +28,7 @@ _REMARKS = {
     "keys_before": ("record", "without an after: the key is taken from before"),
     "unavailable_values": ("change event", _UNAVAILABLE),
     "moved_rows": ("update", _MOVED),
+    "zoneless_timestamps": ("timestamp", "without a time zone: read as UTC"),
     "trailing_null_element": ("null", "after the last record left out"),
 }
 """By count: what was counted, and what is to be said about it."""

@@ -160,6 +160,8 @@ def extras_of(raw: Any) -> set[str]:
     return {name for item in structs for name in item} - _HEADER_MEMBERS
 
 
+_MARKS = {"base64", "hex"}
+"""Encodings that the plain envelope's own mark beside a header's value may name."""
 _HEADER_MEMBERS = {"key", "value", "value_base64", "encoding"}
 
 
@@ -179,8 +181,8 @@ def _from_object(
             return [(item["key"], base64.b64decode(item["value_base64"], validate=True))]
         if "value" not in item and len(item) > 1:
             raise ValueError("a header whose value has another name")
-        if item.get("encoding") == "base64" and isinstance(value, str):  # the plain envelope's own mark
-            return [(item["key"], base64.b64decode(value, validate=True))]
+        if isinstance(value, str) and (mark := item.get("encoding")) in _MARKS:
+            return [(item["key"], ENCODINGS[mark](value.encode("utf-8", "surrogateescape")))]
         return [(item["key"], to_bytes(value))]
     if is_struct(item):
         name = ENCODINGS[names_encoding](item["Key"].encode("utf-8", "surrogateescape"))

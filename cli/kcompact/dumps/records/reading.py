@@ -11,7 +11,13 @@ from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.headers import Headers, decode_headers, extras_of, is_struct, may_be_others
 from kcompact.dumps.records.layout import ConversionNotes, DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.shown import shown
-from kcompact.dumps.records.timestamps import prefixed_type, timestamp_ms, timestamp_type
+from kcompact.dumps.records.timestamps import (
+    has_no_zone,
+    is_unknown_type,
+    prefixed_type,
+    timestamp_ms,
+    timestamp_type,
+)
 
 _LARGE_NUMBER = re.compile(rb"\d{16}|\d[eE]\+")  # from 2**53 on, not every integer is a double
 REPLACEMENT = "\ufffd".encode()
@@ -138,11 +144,17 @@ class FieldRules:
             raise UnreadableError(f"{shown(raw)} is not a timestamp", DAMAGED_HINT) from error
         if abs(timestamp) > LONG_MAX:
             raise UnreadableError(f"timestamp {shown(raw)} is out of range", DAMAGED_HINT)
+        if has_no_zone(raw):
+            self.count("zoneless_timestamps")
         return timestamp
 
     def to_timestamp_type(self, raw: Any, timestamp: Any) -> str | None:
         """Either "create" or "logappend", or None."""
-        return prefixed_type(timestamp) if raw is MISSING else timestamp_type(raw)
+        if raw is MISSING:
+            return prefixed_type(timestamp)
+        if self.is_conversion and is_unknown_type(raw):
+            self.see_beside([f"{self.dialect.timestamp_type} {shown(raw)}"])
+        return timestamp_type(raw)
 
     def to_headers(self, raw: Any, errors: str) -> Headers:
         """All headers, in order."""

@@ -14,6 +14,8 @@ _SMALLEST_NS = 10**17
 _SMALLEST_MS = 10**11  # numbers with a fraction from here on cannot be seconds (year 5138)
 _FRACTION = re.compile(r"([0-9]{1,19})\.([0-9]{1,400})")
 _PREFIXES = {"CreateTime": "create", "LogAppendTime": "logappend"}
+_NUMBERS_IN_PAIRS = {1: "create", 2: "logappend"}  # confluent_kafka's; 0 is "none"
+_NO_TYPES = {"", "-1", "notimestamptype", "no_timestamp_type", "none", "not available"}
 _TYPES = {
     "create": "create",
     "createtime": "create",
@@ -54,9 +56,29 @@ def timestamp_type(raw: Any) -> str | None:
     return _TYPES.get(str(raw).lower()) if isinstance(raw, str | int) else None
 
 
+def is_unknown_type(raw: Any) -> bool:
+    """Whether it names a type, but none that Kafka has."""
+    return raw is not None and timestamp_type(raw) is None and str(raw).lower() not in _NO_TYPES
+
+
 def prefixed_type(raw: Any) -> str | None:
-    """The type that ``CreateTime:1700000000000`` carries in front."""
-    return _PREFIXES.get(raw.partition(":")[0]) if isinstance(raw, str) else None
+    """The type in front: of ``CreateTime:1700000000000``, or of a Python client's pair."""
+    match raw:
+        case str():
+            return _PREFIXES.get(raw.partition(":")[0])
+        case [int(number), _]:
+            return _NUMBERS_IN_PAIRS.get(number)
+    return None
+
+
+def has_no_zone(raw: Any) -> bool:
+    """Whether a timestamp that can be read is a date and time of an unknown zone."""
+    if not isinstance(raw, str) or "-" not in raw[1:]:
+        return False
+    try:
+        return datetime.fromisoformat(raw.strip()).tzinfo is None
+    except ValueError:
+        return False
 
 
 def _is_seconds(whole: int, unit: str) -> bool:
