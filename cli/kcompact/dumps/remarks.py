@@ -54,8 +54,8 @@ def remarks_on(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[
 def _null_texts(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[str]:
     """Text that is most likely a null, unless the user or a field beside it says what it is."""
     dialect, columns = file.dialect, getattr(file.shape, "columns", ())
-    is_told = options.tombstone is not None and not options.tombstone.startswith("literal:")
-    if is_told:
+    is_answered = options.tombstone is not None and not options.tombstone.startswith("literal:")
+    if is_answered:
         return []
     roles = [
         role
@@ -74,7 +74,7 @@ def _null_texts(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list
 
 
 def _null_text(file: DumpFile, role: str, text: str, count: int) -> str:
-    """What is told of so many keys or values that are this text."""
+    """The remark on so many keys or values that are this text."""
     as_one = ", and all of them count as one key" if role == "key" and count > 1 else ""
     return (
         f"{file.path}: {counted(count, role)} {'is' if count == 1 else 'are'} the text {text}, as which"
