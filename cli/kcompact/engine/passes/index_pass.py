@@ -43,11 +43,19 @@ class IndexPlan:
     hash_secret: bytes = b""  # where ``extra`` has value_hash: equal in plans that are compared
 
     def __reduce__(self) -> tuple[Callable[..., "IndexPlan"], tuple[object, ...]]:
-        """Pickled once for all tasks: a worker that has read a plan knows it by its bytes."""
-        values = (self.files, self.tasks, self.folder, self.extra, self.hash_secret)
+        """A worker that has read the plan of many files knows it by its bytes."""
         if len(self.files) <= FEW_FILES:
-            return IndexPlan, values
-        return _plan_in, (pickle.dumps(values),)
+            return IndexPlan, self._values
+        return _plan_in, (self._pickled,)
+
+    @property
+    def _values(self) -> tuple[object, ...]:
+        return self.files, self.tasks, self.folder, self.extra, self.hash_secret
+
+    @cached_property
+    def _pickled(self) -> bytes:
+        """Made once for all tasks of all stages."""
+        return pickle.dumps(self._values)
 
     @property
     def splits(self) -> dict[int, Split]:
