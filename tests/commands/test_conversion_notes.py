@@ -178,3 +178,13 @@ def test_keys_that_leave_avro_in_their_encoding_are_told(
     assert run.exit_code == 0, run.stderr
     assert parquet.read_table(tmp_path / "out.parquet")["key"].to_pylist() == [converted]
     assert ("the bytes of its Avro encoding" in run.stderr) == is_told, run.stderr
+
+
+def test_a_header_that_cannot_be_converted_is_refused_by_its_line(tmp_path: Path, kcompact: Cli) -> None:
+    unread = ROWS[2] | {"headers": [{"key": "h", "stringValue": "v"}]}
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in [*ROWS[:2], unread]))
+    run = kcompact("compact", path, "-o", tmp_path / "out.avro")
+    assert run.exit_code == 2
+    assert f"error: {path}:3: headers cannot be read" in run.stderr
+    assert sorted(tmp_path.iterdir()) == [path]

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from pathlib import Path
 
 from kcompact.counted import counted
 from kcompact.dumps.dialects.dialect import QUOTING
@@ -12,12 +11,11 @@ from kcompact.dumps.files.at_hand import file_at_hand
 from kcompact.dumps.files.unreadable import UnreadableFile, refuse, require_logs_left_out
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.options import Log
-from kcompact.dumps.records.framed import FramedLayout
+from kcompact.dumps.records.framed import FramedLayout, line_number
 from kcompact.dumps.records.layout import DumpFile, Reject, Split, SplitNotes
 from kcompact.dumps.remarks import remarks_on
 from kcompact.errors import InputError
 
-_CHUNK_BYTES = 16 << 20
 _WITHOUT_LOOPS = (
     "numba is installed, but what it compiles cannot be loaded: large dumps are read several times slower"
     " (python -c 'import numba' may tell why)"
@@ -149,19 +147,6 @@ def place_of(file: DumpFile, position: int) -> str:
         return f"{file.path}: {layout.place(position)}"
     with file_at_hand(file) as file_on_disk:
         return f"{file.path}:{line_number(file_on_disk.data_path, position)}"
-
-
-def line_number(path: str, position: int) -> int:
-    """The line, counted from 1, that the byte at ``position`` is on."""
-    lines, remaining = 1, position
-    with Path(path).open("rb") as source:
-        while remaining > 0:
-            chunk = source.read(min(remaining, _CHUNK_BYTES))
-            if not chunk:
-                break
-            lines += chunk.count(b"\n")
-            remaining -= len(chunk)
-    return lines
 
 
 def _by_file(splits: Mapping[int, Split], notes: Mapping[int, SplitNotes]) -> dict[int, SplitNotes]:

@@ -14,6 +14,9 @@ from kcompact.dumps.records.layout import Chosen, DumpFile, SplitNotes, SplitToI
 from kcompact.dumps.records.layout_interface import Layout, asked_for
 from kcompact.dumps.records.record import LARGEST_RECORD_BYTES, Record
 from kcompact.dumps.records.value_keys import ValueKeys
+from kcompact.errors import InputError
+
+_CHUNK_BYTES = 16 << 20  # read at once to count lines
 
 
 class Frame(NamedTuple):
@@ -67,6 +70,12 @@ class FramedLayout(Layout):
         """One range, where records can only be recognised from the first one on."""
         del split_bytes
         return [(file.shape.start, file.data_bytes)]
+
+    def refusal(self, file: DumpFile, bad: UnreadableError) -> InputError:
+        """The error for a user: with the line, where all of the file is on this machine."""
+        if bad.position is None or file.origin is not None:
+            return super().refusal(file, bad)
+        return InputError(f"{file.path}:{line_number(file.data_path, bad.position)}: {bad}", hint=bad.hint)
 
     @abstractmethod
     def frames(self, file: DumpFile, start: int, end: int, notes: SplitNotes) -> Iterator[Frame]:
@@ -183,3 +192,16 @@ def _joined_tombstones(entries: Iterable[Entry], notes: SplitNotes) -> Iterator[
 def _is_tombstone_of(delete: Record, record: Record) -> bool:
     same_log = (delete.topic, delete.partition) == (record.topic, record.partition)
     return delete.is_delete and same_log and record.key is None and record.value is None
+
+
+def line_number(path: str, position: int) -> int:
+    """The line, counted from 1, that the byte at ``position`` is on."""
+    lines, remaining = 1, position
+    with Path(path).open("rb") as source:
+        while remaining > 0:
+            chunk = source.read(min(remaining, _CHUNK_BYTES))
+            if not chunk:
+                break
+            lines += chunk.count(b"\n")
+            remaining -= len(chunk)
+    return lines
