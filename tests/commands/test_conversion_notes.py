@@ -45,7 +45,8 @@ def as_headers(path: Path) -> set[str]:
 
 def as_unknown_type(path: Path) -> set[str]:
     rows = [
-        row | {"timestampType": kind} for row, kind in zip(ROWS, ["odd", "CREATE_TIME", "-1"], strict=True)
+        row | {"timestampType": kind}
+        for row, kind in zip(ROWS, ["odd", "CREATE_TIME", "unknown"], strict=True)
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return {"event_time", "timestampType 'odd'"}

@@ -15,7 +15,7 @@ _SMALLEST_MS = 10**11  # numbers with a fraction from here on cannot be seconds 
 _FRACTION = re.compile(r"([0-9]{1,19})\.([0-9]{1,400})")
 _PREFIXES = {"CreateTime": "create", "LogAppendTime": "logappend"}
 _NUMBERS_IN_PAIRS = {1: "create", 2: "logappend"}  # confluent_kafka's; 0 is "none"
-_NO_TYPES = {"", "-1", "notimestamptype", "no_timestamp_type", "none", "not available"}
+_NO_TYPES = {"", "-1", "notimestamptype", "no_timestamp_type", "none", "not available", "unknown"}
 _TYPES = {
     "create": "create",
     "createtime": "create",
