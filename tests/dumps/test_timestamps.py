@@ -54,7 +54,13 @@ def test_a_time_before_1970_is_none(spelt: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spelt", "is_remarked"), [("2024-01-01 00:00:00", True), ("2024-01-01T01:00:00+01:00", False)]
+    ("spelt", "is_remarked"),
+    [
+        ("2024-01-01 00:00:00", True),
+        ("20240101T000000", True),
+        ("2024-01-01T01:00:00+01:00", False),
+        ("1704067200000", False),
+    ],
 )
 def test_a_time_without_a_zone_is_remarked_upon(spelt: str, is_remarked: bool, tmp_path: Path) -> None:
     row = {"topic": "t", "partition": 0, "offset": 0, "key": "k", "value": "v", "headers": []}

@@ -79,7 +79,7 @@ def _null_text(file: DumpFile, role: str, text: str, count: int) -> str:
     return (
         f"{file.path}: {counted(count, role)} {'is' if count == 1 else 'are'} the text {text}, as which"
         f" tools write nulls{as_one}: if it is one, --tombstone {shlex.quote(f'literal:{text}')} takes it as"
-        " such"
+        " such, in keys and values alike"
     )
 
 

@@ -14,6 +14,8 @@ Headers = tuple[tuple[str, bytes | None], ...]
 ToBytes = Callable[[Any], bytes | None]
 _NO_HEADERS = "NO_HEADERS"
 _LEAST_BYTE = -128  # Java's are signed
+_MARKS = {"base64", "hex"}  # encodings that the plain envelope's own mark beside a header's value may name
+_HEADER_MEMBERS = {"key", "value", "value_base64", "encoding"}
 
 
 def decode_headers(
@@ -158,11 +160,6 @@ def extras_of(raw: Any) -> set[str]:
     items = raw if isinstance(raw, list) else ()
     structs = [item for item in items if isinstance(item, dict) and isinstance(item.get("key"), str)]
     return {name for item in structs for name in item} - _HEADER_MEMBERS
-
-
-_MARKS = {"base64", "hex"}
-"""Encodings that the plain envelope's own mark beside a header's value may name."""
-_HEADER_MEMBERS = {"key", "value", "value_base64", "encoding"}
 
 
 def is_struct(item: Any) -> bool:

@@ -73,7 +73,7 @@ def prefixed_type(raw: Any) -> str | None:
 
 def has_no_zone(raw: Any) -> bool:
     """Whether a timestamp that can be read is a date and time of an unknown zone."""
-    if not isinstance(raw, str) or "-" not in raw[1:]:
+    if not isinstance(raw, str) or whole_number(raw.strip()) is not None:
         return False
     try:
         return datetime.fromisoformat(raw.strip()).tzinfo is None
