@@ -193,8 +193,9 @@ def test_text_in_a_struct_of_go_is_refused(tmp_path: Path) -> None:
 def test_a_header_of_name_and_value_is_one(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     headers = [{"name": "h", "value": "v"}, {"value": None, "name": "n"}, {"name": "alone"}]
+    headers += [{"name": "typed", "value": "6869", "type": "bytes", "encoding": "hex"}]
     path.write_text(json.dumps(PLACE | {"key": "k", "value": "v", "headers": headers}) + "\n")
-    assert records(path)[0].headers == (("h", b"v"), ("n", None), ("name", b"alone"))
+    assert records(path)[0].headers == (("h", b"v"), ("n", None), ("name", b"alone"), ("typed", b"hi"))
 
 
 def test_a_header_whose_value_has_an_unknown_name_is_refused(tmp_path: Path) -> None:
@@ -214,3 +215,13 @@ def test_a_mark_beside_a_header_names_its_encoding(tmp_path: Path) -> None:
     headers = [{"key": name, "value": "6869", "encoding": name} for name in ("hex", "text", "base64")]
     path.write_text(json.dumps(PLACE | {"key": "k", "value": "v", "headers": headers}) + "\n")
     assert records(path)[0].headers == (("hex", b"hi"), ("text", b"6869"), ("base64", b"\xeb\xce\xbd"))
+
+
+def test_headers_in_an_encoding_that_kcompact_does_not_read_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    headers = [{"key": "h", "value": "NBUQ====", "encoding": "base32"}]
+    path.write_text(json.dumps(PLACE | {"key": "k", "value": "v", "headers": headers}) + "\n")
+    with open_one(path) as dump:
+        (reject,) = index_all(dump, extra=frozenset({"headers_hash"}))[1][0].rejects
+    assert "headers cannot be read" in reject.reason
+    assert "as base64, as hex or as text" in str(reject.hint)

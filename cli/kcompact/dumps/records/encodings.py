@@ -3,7 +3,16 @@
 import ast
 import base64
 import binascii
+import re
 from collections.abc import Callable
+from typing import Any
+
+_MARKS = {"true": "base64", "base64": "base64", "hex": "hex"}
+_OTHER_MARKS = re.compile(r"(?:hex|base[0-9])")
+
+
+class UnknownEncodingError(ValueError):
+    """A mark names an encoding that kcompact does not read."""
 
 
 def _text(text: bytes) -> bytes:
@@ -52,3 +61,14 @@ ENCODINGS: dict[str, Callable[[bytes], bytes]] = {
     "python": _python,
 }
 """Decoders by name. Each raises ValueError for text that is not in its encoding."""
+
+
+def marked_encoding(mark: Any) -> str | None:
+    """The encoding that a mark beside a key, value or header names; None for text.
+
+    Raises UnknownEncodingError.
+    """
+    word = str(mark).lower()
+    if word not in _MARKS and _OTHER_MARKS.match(word):
+        raise UnknownEncodingError(word)
+    return _MARKS.get(word)

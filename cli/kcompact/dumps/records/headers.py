@@ -8,14 +8,13 @@ from typing import Any
 import orjson
 
 from kcompact.dumps.json.json_text import ParsedJson, compact_json
-from kcompact.dumps.records.encodings import ENCODINGS
+from kcompact.dumps.records.encodings import ENCODINGS, marked_encoding
 
 Headers = tuple[tuple[str, bytes | None], ...]
 ToBytes = Callable[[Any], bytes | None]
 _NO_HEADERS = "NO_HEADERS"
 _LEAST_BYTE = -128  # Java's are signed
-_MARKS = {"base64", "hex"}  # encodings that the plain envelope's own mark beside a header's value may name
-_HEADER_MEMBERS = {"key", "value", "value_base64", "encoding"}
+_HEADER_MEMBERS = {"value", "value_base64", "encoding"}  # beside the name
 
 
 def decode_headers(
@@ -157,9 +156,9 @@ def _from_list(raw: list[Any], to_bytes: ToBytes, names_encoding: str) -> Header
 
 def extras_of(raw: Any) -> set[str]:
     """Members of headers in a list of objects that are no name or value, and tell no encoding."""
-    items = raw if isinstance(raw, list) else ()
-    structs = [item for item in items if isinstance(item, dict) and isinstance(item.get("key"), str)]
-    return {name for item in structs for name in item} - _HEADER_MEMBERS
+    items = [item for item in raw if isinstance(item, dict)] if isinstance(raw, list) else []
+    names = {name for item in items if (own := _name_member(item)) for name in item.keys() - {own}}
+    return names - _HEADER_MEMBERS
 
 
 def is_struct(item: Any) -> bool:
@@ -167,20 +166,30 @@ def is_struct(item: Any) -> bool:
     return isinstance(item, dict) and item.keys() == {"Key", "Value"} and isinstance(item["Key"], str)
 
 
+def _name_member(item: dict[str, Any]) -> str | None:
+    """The member that holds the name of the one header that an object is; None where each member is one."""
+    if isinstance(item.get("key"), str):
+        return "key"
+    return "name" if "value" in item and isinstance(item.get("name"), str) else None
+
+
+def _value_of(item: dict[str, Any], to_bytes: ToBytes) -> bytes | None:
+    """The value of an object that is one header. Raises ValueError."""
+    if "value" not in item and isinstance(item.get("value_base64"), str):  # kcl
+        return base64.b64decode(item["value_base64"], validate=True)
+    if "value" not in item and len(item) > 1:
+        raise ValueError("a header whose value has another name")
+    value = item.get("value")
+    if isinstance(value, str) and (encoding := marked_encoding(item.get("encoding"))):
+        return ENCODINGS[encoding](value.encode("utf-8", "surrogateescape"))
+    return to_bytes(value)
+
+
 def _from_object(
     item: dict[str, Any], to_bytes: ToBytes, names_encoding: str
 ) -> list[tuple[str, bytes | None]]:
-    if item.keys() == {"name", "value"} and isinstance(item["name"], str):
-        return [(item["name"], to_bytes(item["value"]))]
-    if isinstance(item.get("key"), str):
-        value = item.get("value")
-        if "value" not in item and isinstance(item.get("value_base64"), str):  # kcl
-            return [(item["key"], base64.b64decode(item["value_base64"], validate=True))]
-        if "value" not in item and len(item) > 1:
-            raise ValueError("a header whose value has another name")
-        if isinstance(value, str) and (mark := item.get("encoding")) in _MARKS:
-            return [(item["key"], ENCODINGS[mark](value.encode("utf-8", "surrogateescape")))]
-        return [(item["key"], to_bytes(value))]
+    if name_member := _name_member(item):
+        return [(item[name_member], _value_of(item, to_bytes))]
     if is_struct(item):
         name = ENCODINGS[names_encoding](item["Key"].encode("utf-8", "surrogateescape"))
         value = item["Value"]

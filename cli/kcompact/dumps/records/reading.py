@@ -7,7 +7,7 @@ from typing import Any
 
 from kcompact.digits import INT_MAX, LARGEST_OFFSET, LONG_MAX, whole_number
 from kcompact.dumps.dialects.dialect import Dialect
-from kcompact.dumps.records.encodings import ENCODINGS
+from kcompact.dumps.records.encodings import ENCODINGS, UnknownEncodingError, marked_encoding
 from kcompact.dumps.records.headers import Headers, decode_headers, extras_of, is_struct, may_be_others
 from kcompact.dumps.records.layout import ConversionNotes, DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.shown import shown
@@ -26,8 +26,6 @@ MOST_BESIDE = 100  # names of fields
 _DIGITS_OF_SECONDS = 10
 _SMALLEST_US = 10**14
 _SURROGATE = re.compile("[\ud800-\udfff]")  # bytes that are no UTF-8, or half a character
-_MARKS = {"true": "base64", "base64": "base64", "hex": "hex"}
-_OTHER_ENCODING = re.compile(r"(?:hex|base[0-9])")
 DAMAGED_HINT = (
     "the record was damaged or edited: export the dump again; without it, what it replaced or deleted"
     " comes back"
@@ -37,6 +35,7 @@ _FLOAT_HINT = (
     "write whole numbers (in pandas: .astype('Int64') before they are written): not every large offset is a"
     " float"
 )
+_ENCODINGS_HINT = "export keys, values and headers as base64, as hex or as text"
 _VALUES_HINT = "in headers that are objects, call the members key and value"
 _STRUCTS_HINT = (
     "in headers of Key and Value, values are base64, as Go marshals bytes: where they are text, call the"
@@ -175,8 +174,7 @@ class FieldRules:
                 separator=separator,
             )
         except (ValueError, KeyError, TypeError) as error:
-            is_of_structs = isinstance(raw, list) and any(map(is_struct, raw))
-            hint = _STRUCTS_HINT if is_of_structs else _VALUES_HINT if extras_of(raw) else DAMAGED_HINT
+            hint = _headers_hint(raw, error)
             raise UnreadableError(f"headers cannot be read: {shown(raw)}", hint) from error
 
     def null_or_empty(self, role: str, form: str) -> bytes | None:
@@ -202,15 +200,12 @@ class FieldRules:
         """The encoding that a mark beside a key or value names; None for text. Raises UnreadableError."""
         if mark is MISSING or mark is None:
             return None
-        word = str(mark).lower()
-        if word in _MARKS:
-            return _MARKS[word]
-        if _OTHER_ENCODING.match(word):
+        try:
+            return marked_encoding(mark)
+        except UnknownEncodingError as error:
             raise UnreadableError(
-                f"the {role} is in an encoding that kcompact does not read: {shown(mark)}",
-                "export keys and values as base64, as hex or as text",
-            )
-        return None
+                f"the {role} is in an encoding that kcompact does not read: {shown(mark)}", _ENCODINGS_HINT
+            ) from error
 
     def decoded(self, text: bytes, role: str, encoding: str | None = None) -> bytes:
         """The bytes that encoded text stands for; by default in the dialect's encoding."""
@@ -248,3 +243,12 @@ def _whole_number(raw: Any, role: str, largest: int) -> int:
 def _is_ten_digits(raw: Any) -> bool:
     """Whether a timestamp has as many digits as one in seconds has."""
     return isinstance(raw, int | str) and len(str(raw)) == _DIGITS_OF_SECONDS and str(raw).isdigit()
+
+
+def _headers_hint(raw: Any, error: Exception) -> str:
+    """The remedy for headers that cannot be read."""
+    if isinstance(error, UnknownEncodingError):
+        return _ENCODINGS_HINT
+    if isinstance(raw, list) and any(map(is_struct, raw)):
+        return _STRUCTS_HINT
+    return _VALUES_HINT if extras_of(raw) else DAMAGED_HINT
