@@ -181,6 +181,19 @@ def test_keys_that_leave_avro_in_their_encoding_are_told(
     assert ("the bytes of its Avro encoding" in run.stderr) == is_told, run.stderr
 
 
+def test_keys_whose_quotes_leave_json_with_them_are_told(tmp_path: Path, kcompact: Cli) -> None:
+    path = tmp_path / "t.jsonl"
+    rows = [
+        PLACE | {"offset": at, "key": key, "value": "v"} for at, key in enumerate([7, "7", "k", {"id": 1}])
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run = kcompact("compact", path, "-o", tmp_path / "out.csv")
+    with (tmp_path / "out.csv").open(newline="") as lines:
+        assert [row["key"] for row in csv.DictReader(lines)] == ["7", '"7"', "k", '{"id": 1}']
+    assert "1 record with a key that is a string which reads as JSON ('7')" in run.stderr
+    assert "which reads as JSON" not in kcompact("compact", path, "-o", tmp_path / "out.jsonl").stderr
+
+
 def test_a_header_that_cannot_be_converted_is_refused_by_its_line(tmp_path: Path, kcompact: Cli) -> None:
     unread = ROWS[2] | {"headers": [{"key": "h", "stringValue": "v"}]}
     path = tmp_path / "t.jsonl"

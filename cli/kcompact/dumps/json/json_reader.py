@@ -188,6 +188,8 @@ class JsonReader:
         if encoding is not None:
             return self._rules.decoded(text, role, encoding)
         if role == "key" and self._dialect.key_encoding == "json" and reads_as_json(text):
+            if self._rules.is_conversion:
+                self._rules.count("quoted_keys", shown(raw))
             return orjson.dumps(raw)
         return self._rules.decoded(text, role)
 

@@ -47,8 +47,7 @@ def conversion_notes(outputs: OutputPlan, by_file: Mapping[int, Iterable[Convers
     side = [file.path for target, _ in converted for file in target.files if file.layout == "side_files"]
     together = f"{side[0]}: keys and values from files of their own are written together" if side else None
     files = [file for target, _ in converted for file in target.files]
-    doubts = [*_left_out(files, by_file), *_doubtful_headers(files, by_file), *_datum_keys(files, by_file)]
-    return [*notes, *([together] if together else []), *doubts]
+    return [*notes, *([together] if together else []), *_left_out(files, by_file), *_doubtful(files, by_file)]
 
 
 def _left_out(files: list[DumpFile], by_file: Mapping[int, Iterable[ConversionNotes]]) -> list[str]:
@@ -61,32 +60,26 @@ def _left_out(files: list[DumpFile], by_file: Mapping[int, Iterable[ConversionNo
     return [f"{_files(about)}: {_NOT_THERE}: {names}" for names, about in paths.items()]
 
 
-def _doubtful_headers(
-    files: list[DumpFile], by_file: Mapping[int, Iterable[ConversionNotes]]
-) -> Iterator[str]:
-    """Headers that were printed without quotes, and may be others than they are written as."""
-    for file in files:
-        counts = [notes for notes in by_file.get(file.file_id, ()) if notes.counts.get("doubtful_headers")]
-        records = sum(notes.counts["doubtful_headers"] for notes in counts)
-        if records:
-            example = counts[0].examples["doubtful_headers"][0]
-            yield (
-                f"{file.path}: {counted(records, 'record')} with headers in which a comma, a colon or NULL"
-                f" may be a value's own, as nothing is quoted ({example}): check them, or export with kcat -J"
-            )
+def _doubtful(files: list[DumpFile], by_file: Mapping[int, Iterable[ConversionNotes]]) -> Iterator[str]:
+    """Records whose parts may not be what the output says, or are not obvious in it."""
+    for name, doubt in _DOUBTS.items():
+        for file in files:
+            counts = [notes for notes in by_file.get(file.file_id, ()) if notes.counts.get(name)]
+            if counts:
+                records = counted(sum(notes.counts[name] for notes in counts), "record")
+                example = next(iter(counts[0].examples.get(name, ())), "")
+                yield f"{file.path}: {records} with {doubt.format(example=example)}"
 
 
-def _datum_keys(files: list[DumpFile], by_file: Mapping[int, Iterable[ConversionNotes]]) -> Iterator[str]:
-    """Keys of an Avro type that is neither text, bytes nor integer."""
-    for file in files:
-        records = sum(notes.counts.get("datum_keys", 0) for notes in by_file.get(file.file_id, ()))
-        if records:
-            yield (
-                f"{file.path}: {counted(records, 'record')} with a key that is no text, bytes or integer:"
-                " the output has the bytes of its Avro encoding, by which keys are compared"
-            )
-
-
+_DOUBTS = {
+    "doubtful_headers": "headers in which a comma, a colon or NULL may be a value's own, as nothing is quoted"
+    " ({example}): check them, or export with kcat -J",
+    "datum_keys": "a key that is no text, bytes or integer: the output has the bytes of its Avro encoding, by"
+    " which keys are compared",
+    "quoted_keys": "a key that is a string which reads as JSON ({example}): its quotes are part of the key in"
+    " the output, as other keys are JSON that is no string",
+}
+"""By what is counted while records are converted: what a note says of them."""
 _NOT_THERE = "not in the output, which holds the parts of records alone"
 
 
