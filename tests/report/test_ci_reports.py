@@ -9,10 +9,16 @@ import pytest
 
 from kcompact.inspect.inspection import FileFacts, Inspection
 from kcompact.inspect.severity import Finding, Level
-from kcompact.report.ci.ci import CiCase, CiFinding, CiLevel, CiReport
-from kcompact.report.ci.ci_github import render_annotations, render_summary
-from kcompact.report.ci.ci_gitlab import render_code_quality
-from kcompact.report.ci.ci_junit import render_junit
+from kcompact.report.ci import (
+    CiCase,
+    CiFinding,
+    CiLevel,
+    CiReport,
+    render_annotations,
+    render_code_quality,
+    render_junit,
+    render_summary,
+)
 from kcompact.report.inspect.inspection_ci import ci_report
 
 HOSTILE = "\x1b[31m\r\n::error::x|<b>&]]>\u202e\x00"

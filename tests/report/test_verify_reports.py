@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from kcompact.printable import printable_key
-from kcompact.report.ci import ci_github, ci_junit
+from kcompact.report import ci
 from kcompact.report.verify.verify_ci import ci_report
 from kcompact.report.verify.verify_json import SCHEMA_VERSION, render_json
 from kcompact.report.verify.verify_markdown import render_markdown
@@ -51,15 +51,15 @@ KEYS = Keys()
 
 
 def render_junit(outcome: Outcome, keys: Keys) -> str:
-    return ci_junit.render_junit(ci_report(outcome, keys))
+    return ci.render_junit(ci_report(outcome, keys))
 
 
 def render_annotations(outcome: Outcome, keys: Keys) -> str:
-    return ci_github.render_annotations(ci_report(outcome, keys))
+    return ci.render_annotations(ci_report(outcome, keys))
 
 
 def render_summary(outcome: Outcome, keys: Keys) -> str:
-    return ci_github.render_summary(ci_report(outcome, keys))
+    return ci.render_summary(ci_report(outcome, keys))
 
 
 def hostile() -> Outcome:

@@ -17,8 +17,7 @@ from kcompact.errors import OutputError
 from kcompact.options.inspect_options import InspectOutputOptions
 from kcompact.options.output_options import DirtyRatioOutputOptions
 from kcompact.options.verify_options import AnswerOptions
-from kcompact.report.ci.ci import CiReport
-from kcompact.report.ci.ci_github import render_annotations, render_summary
+from kcompact.report.ci import CiReport, render_annotations, render_summary
 from kcompact.report.report_forms import Report, ReportForms
 from kcompact.storage import disk
 from kcompact.storage.apart import WrittenPath

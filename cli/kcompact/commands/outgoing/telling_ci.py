@@ -4,10 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from kcompact.report.ci.ci import CiReport
-from kcompact.report.ci.ci_github import render_annotations
-from kcompact.report.ci.ci_gitlab import render_code_quality
-from kcompact.report.ci.ci_junit import render_junit
+from kcompact.report.ci import CiReport, render_annotations, render_code_quality, render_junit
 from kcompact.storage import disk
 
 CI_RENDERINGS: Mapping[str, Callable[[CiReport], str]] = {

@@ -1,6 +1,6 @@
 """The dirty-ratio report for CI servers."""
 
-from kcompact.report.ci.ci import CiCase, CiFinding, CiLevel, CiReport
+from kcompact.report.ci import CiCase, CiFinding, CiLevel, CiReport
 from kcompact.report.dirty_ratio.dirty_ratio_report import DirtyRatioReport, LogReport, verdict
 
 

@@ -2,7 +2,7 @@
 
 from kcompact.inspect.inspection import Inspection
 from kcompact.inspect.severity import Finding, Level
-from kcompact.report.ci.ci import CiCase, CiFinding, CiLevel, CiReport
+from kcompact.report.ci import CiCase, CiFinding, CiLevel, CiReport
 from kcompact.report.inspect.inspection_text import place
 
 _LEVELS = {Level.ERROR: CiLevel.ERROR, Level.WARNING: CiLevel.WARNING, Level.NOTE: CiLevel.NOTICE}

@@ -1,6 +1,6 @@
 """A verification for CI servers."""
 
-from kcompact.report.ci.ci import CiCase, CiFinding, CiLevel, CiReport
+from kcompact.report.ci import CiCase, CiFinding, CiLevel, CiReport
 from kcompact.report.verify.verify_words import Keys, answer, place, question, sentence
 from kcompact.verify.check import Severity
 from kcompact.verify.outcome import Finding, Outcome

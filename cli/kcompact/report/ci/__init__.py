@@ -1,1 +1,0 @@
-"""Results as CI servers read them."""
