@@ -19,7 +19,7 @@ from kcompact.report.ci import (
     render_junit,
     render_summary,
 )
-from kcompact.report.inspect.inspection_ci import ci_report
+from kcompact.report.inspect.inspection_report import ci_report
 
 HOSTILE = "\x1b[31m\r\n::error::x|<b>&]]>\u202e\x00"
 

@@ -15,11 +15,8 @@ from kcompact.inspect.expectations import Expectations, read_end_offsets
 from kcompact.inspect.pipeline import inspect_dump
 from kcompact.options.inspect_options import ExpectationOptions, InspectOutputOptions
 from kcompact.printable import terminal
-from kcompact.report.inspect.inspection_ci import ci_report
 from kcompact.report.inspect.inspection_html import render_html
-from kcompact.report.inspect.inspection_json import render_json
-from kcompact.report.inspect.inspection_markdown import render_markdown
-from kcompact.report.inspect.inspection_text import print_text
+from kcompact.report.inspect.inspection_report import ci_report, print_text, render_json, render_markdown
 from kcompact.report.report_forms import ReportForms
 from kcompact.storage.scratch import scratch_folder
 

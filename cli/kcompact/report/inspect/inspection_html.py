@@ -7,8 +7,8 @@ import numpy as np
 from kcompact.inspect.inspection import Inspection, LogFacts
 from kcompact.printable import printable_key
 from kcompact.report.html_page import render, shown
+from kcompact.report.inspect.inspection_report import place
 from kcompact.report.inspect.inspection_sections import bucket_name, sections
-from kcompact.report.inspect.inspection_text import place
 from kcompact.report.pictures import Axis, Bar, GapColumns, bar, offset_axis
 
 MOST_PICTURED_LOGS = 20
