@@ -11,10 +11,13 @@ import pytest
 
 from kcompact.printable import printable_key
 from kcompact.report import ci
-from kcompact.report.verify.verify_ci import ci_report
-from kcompact.report.verify.verify_json import SCHEMA_VERSION, render_json
-from kcompact.report.verify.verify_markdown import render_markdown
-from kcompact.report.verify.verify_text import render_text
+from kcompact.report.verify.verify_report import (
+    SCHEMA_VERSION,
+    ci_report,
+    render_json,
+    render_markdown,
+    render_text,
+)
 from kcompact.report.verify.verify_words import Keys
 from kcompact.verify.check import Severity
 from kcompact.verify.outcome import Finding, KeyEvidence, KeyVerdict, Outcome, Tally, VerifiedLog

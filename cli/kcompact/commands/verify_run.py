@@ -32,11 +32,8 @@ from kcompact.options.policy_options import (
 from kcompact.options.verify_options import AnswerOptions, VerifyMode, VerifyOptions
 from kcompact.printable import terminal
 from kcompact.report.report_forms import ReportForms
-from kcompact.report.verify.verify_ci import ci_report
 from kcompact.report.verify.verify_html import render_html
-from kcompact.report.verify.verify_json import render_json
-from kcompact.report.verify.verify_markdown import render_markdown
-from kcompact.report.verify.verify_text import print_text
+from kcompact.report.verify.verify_report import ci_report, print_text, render_json, render_markdown
 from kcompact.report.verify.verify_words import Keys, answer
 from kcompact.rules.policy import Policy, require_retention
 from kcompact.storage.scratch import scratch_folder

@@ -4,8 +4,15 @@ from collections.abc import Sequence
 
 from kcompact.report.html_page import render, shown
 from kcompact.report.pictures import Bar, bar
-from kcompact.report.verify.verify_tables import answer_tables
-from kcompact.report.verify.verify_words import Keys, actual_and_remedy, answer, hidden, place, question
+from kcompact.report.verify.verify_words import (
+    Keys,
+    actual_and_remedy,
+    answer,
+    answer_tables,
+    hidden,
+    place,
+    question,
+)
 from kcompact.verify.outcome import Outcome, VerifiedLog
 
 MOST_FINDINGS = 200

@@ -1,0 +1,203 @@
+"""A verification in all its forms but HTML: on a terminal, as Markdown, for CI servers, as JSON for programs.
+
+The README documents the shape of the JSON.
+"""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+
+from kcompact.printable import terminal
+from kcompact.report.ci import CiCase, CiFinding, CiLevel, CiReport
+from kcompact.report.inert import markdown, markdown_code
+from kcompact.report.json_document import json_document
+from kcompact.report.markdown_table import markdown_table
+from kcompact.report.verify.verify_words import (
+    Keys,
+    answer,
+    answer_tables,
+    hidden,
+    place,
+    question,
+    sentence,
+    sentence_with_place,
+)
+from kcompact.verify.check import Severity
+from kcompact.verify.outcome import Finding, KeyEvidence, Outcome, VerifiedLog
+
+MOST_LOGS = 20  # on a terminal
+_BY_LOG = ("compaction", "compacted")
+MOST_ROWS = 200  # of a table in Markdown
+SCHEMA_VERSION = 1
+_LEVELS = {
+    Severity.FINDING: CiLevel.ERROR,
+    Severity.UNDECIDED: CiLevel.ERROR,
+    Severity.NOTE: CiLevel.NOTICE,
+}
+
+
+def print_text(outcome: Outcome, console: Console, keys: Keys) -> None:
+    """Print the answer as it is, unless nothing is to be printed."""
+    if not console.quiet:
+        console.file.write(render_text(outcome, keys))
+
+
+def render_text(outcome: Outcome, keys: Keys) -> str:
+    """The answer, what it rests on, and the findings."""
+    return "".join(f"{terminal(line)}\n" for line in _lines(outcome, keys))
+
+
+def _lines(outcome: Outcome, keys: Keys) -> Iterator[str]:
+    yield question(outcome)
+    yield answer(outcome)
+    if not outcome.evidence:
+        yield from _findings(outcome, keys)
+    if "moved-offset" in outcome.counts_of(Severity.FINDING):
+        yield "hint: --mode state compares what two dumps hold, whatever the offsets"
+    yield from _logs(outcome)
+    yield from _state(outcome)
+    for evidence in outcome.evidence:
+        yield _evidence(evidence, keys)
+    for path, digest in outcome.sha256.items():
+        yield f"SHA-256 of {path}: {digest}"
+    for text in outcome.assumed:
+        yield f"{'note' if outcome.mode == 'compacted' else 'assumed'}: {text}"
+
+
+def _findings(outcome: Outcome, keys: Keys) -> Iterator[str]:
+    """One line per kind and log, and the first examples of each."""
+    by_kind: dict[tuple[str, Severity, str | None, int | None], list[Finding]] = {}
+    for finding in outcome.findings:
+        log = (finding.topic, finding.partition) if outcome.mode in _BY_LOG else (None, None)
+        by_kind.setdefault((finding.check, finding.severity, *log), []).append(finding)
+    for tally in outcome.tallies:
+        examples = by_kind.get((tally.check, tally.severity, tally.topic, tally.partition), [])
+        where = "" if tally.topic is None else f" in {tally.topic}-{tally.partition}"
+        yield f"{tally.severity.value}: {tally.count:,} {tally.check}{where}"
+        yield from (f"    {sentence_with_place(finding, keys)}" for finding in examples)
+        if 0 < len(examples) < tally.count:
+            yield f"    and {tally.count - len(examples):,} more (--max-findings shows more)"
+
+
+def _logs(outcome: Outcome) -> Iterator[str]:
+    for log in outcome.logs[:MOST_LOGS]:
+        yield f"  {log.topic}-{log.partition}: {_log(log, outcome.mode)}"
+    if len(outcome.logs) > MOST_LOGS:
+        yield f"  and {len(outcome.logs) - MOST_LOGS:,} more logs"
+
+
+def _log(log: VerifiedLog, mode: str) -> str:
+    if mode == "compacted":
+        return f"{log.records_after:,} records, looked at up to offset {log.cleaned_end_offset}"
+    removed = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in log.removed.items())
+    end = "" if not log.removed else f"; cleaned up to offset {log.cleaned_end_offset}"
+    end += " (assumed)" if end and not log.cleaned_end_is_given else ""
+    return f"{log.records_before:,} -> {log.records_after:,} records{f' ({removed})' if removed else ''}{end}"
+
+
+def _state(outcome: Outcome) -> Iterator[str]:
+    if outcome.mode == "state":
+        facts = outcome.facts
+        yield (
+            f"  {facts['live_keys_a']:,} live keys in A, {facts['live_keys_b']:,} in B,"
+            f" {facts['equal_keys']:,} with the same value"
+        )
+
+
+def _evidence(evidence: KeyEvidence, keys: Keys) -> str:
+    last = evidence.last_value_offset
+    value = "no value seen" if last is None else f"last value {last}"
+    deleted = "" if evidence.tombstone_offset is None else f", tombstone {evidence.tombstone_offset}"
+    return f"  {keys.shown(evidence.key)}  {place(evidence)}  {evidence.verdict.value}  ({value}{deleted})"
+
+
+def render_markdown(outcome: Outcome, keys: Keys) -> str:
+    """The whole answer; text from the dumps is inert in it."""
+    parts = ["# Verification", f"{markdown(question(outcome))} **{markdown(answer(outcome))}**"]
+    parts += filter(None, ["\n".join([*_listed_findings(outcome, keys), *_assumed(outcome)])])
+    tables = [table.shortened(MOST_ROWS, "--format json has all") for table in answer_tables(outcome, keys)]
+    parts += [markdown_table(table) for table in tables if table.rows]
+    return "\n\n".join(parts) + "\n"
+
+
+def _listed_findings(outcome: Outcome, keys: Keys) -> Iterator[str]:
+    for finding in outcome.findings:
+        where = markdown_code(place(finding))
+        text = markdown_code(sentence(finding, keys))  # no mention of anybody rings there
+        yield f"* **{finding.severity.value}** {finding.check} in {where}: {text}"
+    for check, count in hidden(outcome).items():
+        yield f"* {count:,} more {check}: --max-findings and --format json show more"
+
+
+def _assumed(outcome: Outcome) -> Iterator[str]:
+    kind = "note" if outcome.mode == "compacted" else "assumed"
+    for text in outcome.assumed:
+        yield f"* **{kind}** {markdown(text)}"
+    for path, digest in outcome.sha256.items():
+        yield f"* SHA-256 of {markdown_code(path)}: {markdown_code(digest)}"
+
+
+def render_json(outcome: Outcome, keys: Keys) -> str:
+    """The whole outcome; keys are printable text, and in base64 beside it unless they are hashed."""
+    return json_document(_as_dict(outcome, keys))
+
+
+def _as_dict(outcome: Outcome, keys: Keys) -> dict[str, Any]:
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "command": "verify",
+        "mode": outcome.mode,
+        "before": list(outcome.before),
+        "after": outcome.after,
+        "holds": outcome.holds,
+        "undecided": outcome.is_undecided,
+        "counts": {
+            name: {severity.value: outcome.counts_of(severity).get(name, 0) for severity in Severity}
+            for name in outcome.checks
+        },
+        "tallies": [asdict(tally) for tally in outcome.tallies if tally.topic is not None],
+        "facts": outcome.facts,
+        "assumed": list(outcome.assumed),
+        "logs": [asdict(log) for log in outcome.logs],
+        "findings": [_finding_dict(finding, keys) for finding in outcome.findings],
+        "keys": [_evidence_dict(evidence, keys) for evidence in outcome.evidence],
+        "sha256": outcome.sha256,
+        "run": {"now_ms": outcome.now_ms},
+    }
+
+
+def _finding_dict(finding: Finding, keys: Keys) -> dict[str, Any]:
+    values = {name: value for name, value in asdict(finding).items() if name != "found_key"}
+    shown = {"key": keys.shown(finding.key), "found": keys.actual(finding)}
+    return {**values, "severity": finding.severity.value, **shown}
+
+
+def _evidence_dict(evidence: KeyEvidence, keys: Keys) -> dict[str, Any]:
+    return {**asdict(evidence), "key": keys.shown(evidence.key), "verdict": evidence.verdict.value}
+
+
+def ci_report(outcome: Outcome, keys: Keys) -> CiReport:
+    """One case per check."""
+    return CiReport(
+        "verify",
+        outcome.mode,
+        question(outcome),
+        answer(outcome),
+        outcome.holds,
+        [_ci_case(outcome, name, keys) for name in outcome.counts],
+        [f"assumed: {text}" for text in outcome.assumed],
+    )
+
+
+def _ci_case(outcome: Outcome, name: str, keys: Keys) -> CiCase:
+    examples = [finding for finding in outcome.findings if finding.check == name]
+    findings = tuple(_ci_finding(outcome, finding, keys) for finding in examples)
+    failing = {**outcome.counts_of(Severity.UNDECIDED), **outcome.counts_of(Severity.FINDING)}
+    return CiCase(name, findings, outcome.counts[name], name in failing)
+
+
+def _ci_finding(outcome: Outcome, finding: Finding, keys: Keys) -> CiFinding:
+    title = f"{finding.check} in {place(finding)}"
+    return CiFinding(_LEVELS[finding.severity], title, sentence(finding, keys), outcome.after)
