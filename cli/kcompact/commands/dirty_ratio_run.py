@@ -21,13 +21,13 @@ from kcompact.options.output_options import DirtyRatioOutputOptions
 from kcompact.options.policy_options import Policies, PolicyOptions, policies_for
 from kcompact.options.what_if import WhatIfOptions, split_lists
 from kcompact.report.dirty_ratio.dirty_ratio_broker_log import render_broker_log
-from kcompact.report.dirty_ratio.dirty_ratio_ci import ci_report
 from kcompact.report.dirty_ratio.dirty_ratio_html import render_html
-from kcompact.report.dirty_ratio.dirty_ratio_json import render_json
 from kcompact.report.dirty_ratio.dirty_ratio_report import (
     DirtyRatioReport,
+    ci_report,
     in_cleaner_order,
     remarks,
+    render_json,
     report_log,
 )
 from kcompact.report.dirty_ratio.dirty_ratio_tables import print_text, render_markdown

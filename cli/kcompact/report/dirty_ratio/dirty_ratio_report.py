@@ -1,15 +1,19 @@
-"""The report of ``dirty-ratio``: made once, rendered as text, JSON, Markdown and broker's log lines."""
+"""The report of ``dirty-ratio``: made once, rendered in many forms; of these, JSON, and that for CI."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from kcompact.broker.log_names import LogName
 from kcompact.dirtiness.dirtiness import Dirtiness, Gain, ScannedLog, assess, estimate, perfect_gain
 from kcompact.dirtiness.eligibility import Remedy, smallest_change
+from kcompact.report.ci import CiCase, CiFinding, CiLevel, CiReport
+from kcompact.report.json_document import json_document
 
 Values = tuple[tuple[str, str], ...]
 """Configs of a what-if row: (name, value as given)."""
+
+SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -107,3 +111,104 @@ def verdict(dirtiness: Dirtiness) -> str:
         "cleanup.policy": f"cleanup.policy is {','.join(sorted(policy.cleanup_policy))}",
     }
     return f"{'yes' if dirtiness.eligible else 'no'}: {reasons[dirtiness.binding_limit]}"
+
+
+def render_json(report: DirtyRatioReport) -> str:
+    """The report as JSON, keys in a stable order; bytes are the broker's, as far as they are known."""
+    return json_document(
+        {
+            "schema_version": SCHEMA_VERSION,
+            "command": "dirty-ratio",
+            "inputs": report.inputs,
+            "logs": [_log_dict(log) for log in report.logs],
+            "notes": report.notes,
+            "run": report.run,
+        }
+    )
+
+
+def _log_dict(log: LogReport) -> dict[str, Any]:
+    bounds, tombstones = log.dirtiness.bounds, log.perfect
+    return {
+        "topic": log.log.topic,
+        "partition": log.log.partition,
+        "records": log.records,
+        "log_start_offset": bounds.log_start_offset,
+        "log_end_offset": bounds.log_end_offset,
+        "last_stable_offset": bounds.last_stable_offset,
+        "checkpoint_offset": log.checkpoint_offset,
+        "checkpoint_reset": log.dirtiness.range.checkpoint_reset,
+        "segments": None if log.dirtiness.segments is None else len(log.dirtiness.segments),
+        **_dirtiness_dict(log.dirtiness),
+        "estimate": _dirtiness_dict(log.estimate) if log.estimate else None,
+        "gain": _gain_dict(log.dirtiness.gain, log.dirtiness.buffer_bytes),
+        "gain_if_nothing_were_held_back": _gain_dict(log.perfect, None),
+        "tombstones": {
+            "latest": tombstones.tombstones,
+            "with_horizon": tombstones.stamped_tombstones,
+            "due": tombstones.due_tombstones,
+            "next_due_ms": log.next_due_ms,
+            "last_due_ms": log.last_due_ms,
+        },
+        "smallest_change": asdict(log.remedy) if log.remedy else None,
+        "what_if": [
+            {
+                "configs": dict(row.values),
+                **_dirtiness_dict(row.dirtiness),
+                "gain": _gain_dict(row.dirtiness.gain, row.dirtiness.buffer_bytes),
+            }
+            for row in log.what_if
+        ],
+    }
+
+
+def _dirtiness_dict(dirtiness: Dirtiness) -> dict[str, Any]:
+    ratio = dirtiness.ratio
+    return {
+        "first_dirty_offset": dirtiness.range.first_dirty_offset,
+        "first_uncleanable_offset": dirtiness.range.first_uncleanable_offset,
+        "bounded_by": dirtiness.range.bounded_by,
+        "clean_bytes": ratio.clean_bytes,
+        "cleanable_bytes": ratio.cleanable_bytes,
+        "uncleanable_bytes": ratio.uncleanable_bytes,
+        "dirty_ratio": ratio.ratio,
+        "min_cleanable_dirty_ratio": ratio.min_cleanable_dirty_ratio,
+        "max_compaction_delay_ms": ratio.compaction_delay_ms,
+        "eligible": dirtiness.eligible,
+        "binding_limit": dirtiness.binding_limit,
+    }
+
+
+def _gain_dict(gain: Gain, buffer_bytes: int | None) -> dict[str, Any]:
+    figures = asdict(gain) | {
+        "removable_records": gain.removable_records,
+        "removable_bytes": gain.removable_bytes,
+    }
+    return figures if buffer_bytes is None else figures | {"dedupe_buffer_bytes_for_one_round": buffer_bytes}
+
+
+def ci_report(report: DirtyRatioReport, fail_above: float | None) -> CiReport:
+    """One case per log; it fails where its ratio is above the limit."""
+    above = report.above(fail_above) if fail_above is not None else []
+    eligible = [log for log in report.logs if log.dirtiness.eligible]
+    limit = "" if fail_above is None else f"; {len(above):,} above {fail_above:g}"
+    return CiReport(
+        "dirty-ratio",
+        "log",
+        "which logs would a broker clean now?",
+        f"{len(eligible):,} of {len(report.logs):,}{limit}",
+        not above,
+        [_ci_case(report, log, fails=log in above) for log in report.logs],
+        report.notes,
+    )
+
+
+def _ci_case(report: DirtyRatioReport, log: LogReport, *, fails: bool) -> CiCase:
+    name = f"dirty ratio of {log.log}"
+    if not fails and not log.dirtiness.eligible:
+        return CiCase(name)
+    file = report.inputs[0] if len(report.inputs) == 1 else ""
+    never = "; no checkpoint is given, so it counts as never cleaned" if log.estimate else ""
+    text = f"{log.dirtiness.ratio.ratio:.4f}; would be cleaned: {verdict(log.dirtiness)}{never}"
+    level = CiLevel.ERROR if fails else CiLevel.NOTICE
+    return CiCase(name, (CiFinding(level, name, text, file),), 1, fails)
