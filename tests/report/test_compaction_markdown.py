@@ -1,8 +1,7 @@
 """report.md is for people, and for pull requests: of ten thousand files it names a few."""
 
 from kcompact.compact.totals import LogOutcome
-from kcompact.report.compact.compaction_report import CompactionReport
-from kcompact.report.compact.compaction_tables import render_markdown
+from kcompact.report.compact.compaction_report import CompactionReport, render_markdown
 
 
 def report_of(files: int) -> CompactionReport:

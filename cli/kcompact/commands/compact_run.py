@@ -40,8 +40,14 @@ from kcompact.options.policy_options import (
 )
 from kcompact.report.compact.compaction_broker_log import render_broker_log
 from kcompact.report.compact.compaction_html import PAGE, render_html
-from kcompact.report.compact.compaction_report import CompactionReport, SharedKey, render_json
-from kcompact.report.compact.compaction_tables import print_text, render_markdown, render_summary
+from kcompact.report.compact.compaction_report import (
+    CompactionReport,
+    SharedKey,
+    print_text,
+    render_json,
+    render_markdown,
+    render_summary,
+)
 from kcompact.report.compact.csv_parts import render_gaps, render_removed_keys
 from kcompact.report.html_page import prepare_soon
 from kcompact.report.report_forms import ReportForms

@@ -15,8 +15,7 @@ from kcompact.compact.totals import Piece, piece_bytes
 from kcompact.dumps.output.assemble import Fragment, assemble, write_joined
 from kcompact.dumps.output.outputs import OutputPlan
 from kcompact.report.compact.compaction_html import render_html
-from kcompact.report.compact.compaction_report import CompactionReport, render_json
-from kcompact.report.compact.compaction_tables import render_markdown
+from kcompact.report.compact.compaction_report import CompactionReport, render_json, render_markdown
 from kcompact.report.compact.csv_parts import GAPS_HEADER, REMOVED_KEYS_HEADER
 from kcompact.storage import disk
 from kcompact.storage.publication import Publication

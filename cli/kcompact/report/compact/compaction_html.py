@@ -10,8 +10,8 @@ from pyarrow import csv
 
 from kcompact.compact.totals import LogOutcome
 from kcompact.printable import printable_key
-from kcompact.report.compact.compaction_report import CompactionReport
-from kcompact.report.compact.compaction_tables import (
+from kcompact.report.compact.compaction_report import (
+    CompactionReport,
     details_table,
     headline,
     logs_table,

@@ -1,13 +1,22 @@
-"""The report of ``compact``: made once, rendered in many forms; of these, ``report.json``."""
+"""The report of ``compact``: made once, rendered in many forms; here on a terminal, as Markdown, as JSON."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from kcompact.compact.totals import LogOutcome
-from kcompact.printable import printable_key
+from rich.console import Console
+
+from kcompact.compact.totals import REASONS, LogOutcome
+from kcompact.printable import printable_key, terminal
+from kcompact.report.inert import markdown, markdown_code
 from kcompact.report.json_document import json_document
+from kcompact.report.markdown_table import markdown_table
+from kcompact.report.table import Cells, Foreign, Table, cells, texts
+from kcompact.report.text_table import print_tables
 
 SCHEMA_VERSION = 1
+MOST_LOGS = 40  # rows of the short table; the report folder has all
+_MOST_FILES = 20  # that Markdown names
 
 
 @dataclass(frozen=True)
@@ -68,3 +77,131 @@ def _log(log: LogOutcome) -> dict[str, Any]:
     figures = asdict(log)
     del figures["log_id"]
     return figures
+
+
+def print_text(report: CompactionReport, console: Console) -> None:
+    """Print one row per log, then what was written."""
+    if report.logs:
+        print_tables([_first_logs(report)], console)
+    else:
+        console.print(headline(report))
+    for path in report.outputs:
+        console.print(f"{'would write' if report.dry_run else 'wrote'} {terminal(path)}", markup=False)
+
+
+def render_markdown(report: CompactionReport) -> str:
+    """The report as Markdown, what matters first; text from the dump is inert in it."""
+    logs = [markdown_table(logs_table(report)), markdown_table(details_table(report))] if report.logs else []
+    sections = [
+        "# Compaction report",
+        f"**{markdown(headline(report))}**",
+        _list("Warnings", report.warnings),
+        *(["## Logs", *logs] if logs else []),
+        _shared(report),
+        _list("Notes", report.notes),
+        _files(report),
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def render_summary(report: CompactionReport) -> str:
+    """A section for the summary of a CI step."""
+    parts = ["### kcompact compact", f"**{markdown(headline(report))}**"]
+    if report.logs:
+        parts.append(markdown_table(_first_logs(report)))
+    return "\n\n".join(parts) + "\n"
+
+
+def _first_logs(report: CompactionReport) -> Table:
+    return logs_table(report).shortened(MOST_LOGS, "the report folder has all")
+
+
+def _files(report: CompactionReport) -> str:
+    written = "Would write" if report.dry_run else "Written"
+    lines = [f"* Read: {markdown_code(path)}" for path in report.inputs[:_MOST_FILES]]
+    if len(report.inputs) > _MOST_FILES:
+        lines.append(f"* Read: {len(report.inputs) - _MOST_FILES:,} more, which report.json names")
+    lines += [f"* Recognised: {markdown(text)}" for text in report.recognised]
+    lines += [f"* {written}: {markdown_code(path)}" for path in report.outputs]
+    return "\n".join(["## Files", "", *lines])
+
+
+def _list(title: str, texts: list[str]) -> str:
+    return "\n".join([f"## {title}", "", *(f"* {markdown(text)}" for text in texts)]) if texts else ""
+
+
+def _shared(report: CompactionReport) -> str:
+    if not report.shared_keys:
+        return ""
+    lines = [
+        f"* {markdown_code(shared.topic)}: {markdown_code(printable_key(shared.key))}"
+        for shared in report.shared_key_examples
+    ]
+    head = f"{report.shared_keys:,} keys; compaction is per partition, so each keeps its own latest record."
+    return "\n".join(["## Keys in several partitions", "", head, "", *lines])
+
+
+def headline(report: CompactionReport) -> str:
+    """The whole dump in a line: ``600 records, 163 kept; 82,626 of 113,576 bytes saved (73 %)``."""
+    if not report.logs:
+        return "The dump holds no records."
+    total = total_of(report.logs)
+    removed = [f"{count:,} {reason.replace('_', ' ')}" for reason, count in total.removed.items() if count]
+    reasons = f" ({', '.join(removed)})" if removed else ""
+    logs = "1 log" if len(report.logs) == 1 else f"{len(report.logs):,} logs"
+    return (
+        f"{total.records:,} records in {logs}: {total.kept:,} kept, {total.records - total.kept:,} removed"
+        f"{reasons}; {saved_bytes(total)} bytes saved"
+    )
+
+
+def logs_table(report: CompactionReport) -> Table:
+    """One row per log, and a total where there are several."""
+    reasons = [reason.replace("_", " ") for reason in REASONS]
+    headers = ("log", "records", "kept", *reasons, "tombstones kept", "gaps", "bytes saved")
+    rows = [_cells(Foreign(f"{log.topic}-{log.partition}"), log) for log in report.logs]
+    has_total = len(rows) > 1
+    if has_total:
+        rows.append(_cells("total", total_of(report.logs)))
+    return Table("", headers, rows, texts("log"), has_total=has_total)
+
+
+def details_table(report: CompactionReport) -> Table:
+    """Figures of each log that the first table leaves out."""
+    headers = ("log", "keys", "bytes before", "bytes after", "missing", "missing before", "repeated")
+    rows = [
+        cells(
+            Foreign(f"{log.topic}-{log.partition}"),
+            log.keys,
+            log.record_bytes,
+            log.kept_bytes,
+            log.gap_offsets,
+            log.gap_offsets_missing_before,
+            log.repeated_offsets,
+        )
+        for log in report.logs
+    ]
+    return Table("Keys, bytes, offsets", headers, rows, texts("log"))
+
+
+def total_of(logs: Sequence[LogOutcome]) -> LogOutcome:
+    """The sum of the figures that can be summed."""
+    total = LogOutcome(0, "", 0)
+    for log in logs:
+        for name in ("records", "record_bytes", "kept", "kept_bytes", "tombstones_kept", "gaps"):
+            setattr(total, name, getattr(total, name) + getattr(log, name))
+        for reason, count in log.removed.items():
+            total.removed[reason] += count
+    return total
+
+
+def saved_bytes(log: LogOutcome) -> str:
+    """``82,626 (73 %)``."""
+    saved = log.record_bytes - log.kept_bytes
+    share = f" ({100 * saved / log.record_bytes:.0f} %)" if saved else ""
+    return f"{saved:,}{share}"
+
+
+def _cells(name: str, log: LogOutcome) -> Cells:
+    removed = (log.removed[reason] for reason in REASONS)
+    return cells(name, log.records, log.kept, *removed, log.tombstones_kept, log.gaps, saved_bytes(log))
