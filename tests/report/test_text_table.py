@@ -7,8 +7,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from kcompact.report.markdown_table import markdown_table
-from kcompact.report.table import Foreign, Table, texts
+from kcompact.report.table import Foreign, Table, markdown_table, texts
 from kcompact.report.text_table import print_tables, shortened, table_lines
 
 LONG = "prod.payments.reconciliation.ledger-entries.compacted.v2-117"

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kcompact.printable import terminal
-from kcompact.report.inert import github_message, github_property, markdown, markdown_code, xml
-from kcompact.report.json_document import json_document
+from kcompact.report.inert import github_message, github_property, json_document, markdown, markdown_code, xml
 
 MOST_ANNOTATIONS = 10  # GitHub shows no more of a step, per level
 MOST_SUMMARY_ROWS = 100

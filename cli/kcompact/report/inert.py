@@ -6,6 +6,9 @@ Keys, topics and field names are chosen by whoever produced the records. Each fu
 
 import json
 import re
+from typing import Any
+
+import orjson
 
 from kcompact.printable import terminal
 
@@ -14,16 +17,29 @@ _MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|<>~&-])")
 _FORMULA_START = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 _XML_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"})
 _HASH_COMMAND = re.compile(r"#(?=#\w*\[)")  # in a log of GitHub, Azure or TeamCity
+_JSON_OPTIONS = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 
 
-def json_text(text: str) -> str:
-    """JSON with line feeds between its parts: the same values, and nothing in it that does not show.
+def json_document(values: dict[str, Any] | list[dict[str, Any]]) -> str:
+    """``values`` in their order as lines of JSON: stable, readable, and nothing in it that does not show.
 
-    JSON's own escapes replace the rest, and keep a CI runner from finding ``##[command]`` in its log.
+    What is no Unicode, such as a file name of odd bytes, is spelled out. JSON's own escapes replace what does
+    not show, and keep a CI runner from finding ``##[command]`` in its log.
     """
+    text = orjson.dumps(_spelled_out(values), option=_JSON_OPTIONS).decode()
     if not text.replace("\n", "").isprintable():
         text = "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
     return _HASH_COMMAND.sub(r"\\u0023", text)
+
+
+def _spelled_out(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_spelled_out(key): _spelled_out(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_spelled_out(item) for item in value]
+    return value
 
 
 def markdown(text: str) -> str:

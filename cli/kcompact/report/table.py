@@ -1,8 +1,10 @@
-"""A table before it is made for a medium: what text, Markdown and HTML all show."""
+"""A table before it is made for a medium, which text, Markdown and HTML all show; and its Markdown."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
+
+from kcompact.report.inert import markdown, markdown_code
 
 
 class Foreign(str):
@@ -64,3 +66,19 @@ class Table:
 def texts(*headers: str) -> frozenset[str]:
     """The names of columns that hold text."""
     return frozenset(headers)
+
+
+def markdown_table(table: Table, heading: str = "##") -> str:
+    """Its title as a heading, the table, the remark; columns that are all zero are left out."""
+    table = table.without_zeros()
+    rules = ["---" if table.is_text(at) else "---:" for at in range(len(table.headers))]
+    rows: list[Sequence[str]] = [table.headers, rules]
+    rows += [[_markdown_cell(cell) for cell in row] for row in table.rows]
+    parts = [f"{heading} {table.title}"] if table.title else []
+    parts += ["\n".join(f"| {' | '.join(row)} |" for row in rows)]
+    parts += [markdown(table.remark)] if table.remark else []
+    return "\n\n".join(parts)
+
+
+def _markdown_cell(cell: str) -> str:
+    return markdown_code(cell) if isinstance(cell, Foreign) else markdown(cell)

@@ -8,10 +8,8 @@ from rich.console import Console
 
 from kcompact.compact.totals import REASONS, LogOutcome
 from kcompact.printable import printable_key, terminal
-from kcompact.report.inert import markdown, markdown_code
-from kcompact.report.json_document import json_document
-from kcompact.report.markdown_table import markdown_table
-from kcompact.report.table import Cells, Foreign, Table, cells, texts
+from kcompact.report.inert import json_document, markdown, markdown_code
+from kcompact.report.table import Cells, Foreign, Table, cells, markdown_table, texts
 from kcompact.report.text_table import print_tables
 
 SCHEMA_VERSION = 1

@@ -8,7 +8,7 @@ from kcompact.broker.log_names import LogName
 from kcompact.dirtiness.dirtiness import Dirtiness, Gain, ScannedLog, assess, estimate, perfect_gain
 from kcompact.dirtiness.eligibility import Remedy, smallest_change
 from kcompact.report.ci import CiCase, CiFinding, CiLevel, CiReport
-from kcompact.report.json_document import json_document
+from kcompact.report.inert import json_document
 
 Values = tuple[tuple[str, str], ...]
 """Configs of a what-if row: (name, value as given)."""

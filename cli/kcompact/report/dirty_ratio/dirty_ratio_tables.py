@@ -7,8 +7,7 @@ from rich.console import Console
 from kcompact.dirtiness.dirtiness import Dirtiness
 from kcompact.report.dirty_ratio.dirty_ratio_report import DirtyRatioReport, LogReport, WhatIf, verdict
 from kcompact.report.inert import markdown, markdown_code
-from kcompact.report.markdown_table import markdown_table
-from kcompact.report.table import Cells, Foreign, Table, cells, texts
+from kcompact.report.table import Cells, Foreign, Table, cells, markdown_table, texts
 from kcompact.report.text_table import print_tables
 
 MOST_ROWS = 60  # of each table on a terminal

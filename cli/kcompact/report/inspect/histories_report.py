@@ -10,11 +10,9 @@ from rich.text import Text
 from kcompact.inspect.histories import SCHEMA_VERSION, KeyHistory
 from kcompact.printable import printable_key, terminal
 from kcompact.report.html_page import render, shown
-from kcompact.report.inert import markdown
+from kcompact.report.inert import json_document, markdown
 from kcompact.report.inspect.inspection_sections import when
-from kcompact.report.json_document import json_document
-from kcompact.report.markdown_table import markdown_table
-from kcompact.report.table import Foreign, Table, texts
+from kcompact.report.table import Foreign, Table, markdown_table, texts
 from kcompact.report.text_table import print_tables
 
 MOST_ROWS = 200  # of a key

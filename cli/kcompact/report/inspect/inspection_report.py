@@ -15,10 +15,9 @@ from kcompact.inspect.inspection import SCHEMA_VERSION, Inspection
 from kcompact.inspect.severity import Finding, Level
 from kcompact.printable import printable_key, terminal
 from kcompact.report.ci import CiCase, CiFinding, CiLevel, CiReport
-from kcompact.report.inert import markdown
+from kcompact.report.inert import json_document, markdown
 from kcompact.report.inspect.inspection_sections import sections
-from kcompact.report.json_document import json_document
-from kcompact.report.markdown_table import markdown_table
+from kcompact.report.table import markdown_table
 from kcompact.report.text_table import print_tables
 
 _STYLES = {"ERROR": "red", "WARNING": "yellow", "NOTE": "dim"}

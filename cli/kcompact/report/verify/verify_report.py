@@ -11,9 +11,8 @@ from rich.console import Console
 
 from kcompact.printable import terminal
 from kcompact.report.ci import CiCase, CiFinding, CiLevel, CiReport
-from kcompact.report.inert import markdown, markdown_code
-from kcompact.report.json_document import json_document
-from kcompact.report.markdown_table import markdown_table
+from kcompact.report.inert import json_document, markdown, markdown_code
+from kcompact.report.table import markdown_table
 from kcompact.report.verify.verify_words import (
     Keys,
     answer,
