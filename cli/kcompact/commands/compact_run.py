@@ -14,6 +14,7 @@ from kcompact.commands.incoming.opening import Workplaces, files_named
 from kcompact.commands.incoming.state_files import state_in_use
 from kcompact.commands.outgoing.path_checks import check_paths
 from kcompact.commands.outgoing.publishing import publish
+from kcompact.commands.outgoing.report_file import ReportForms
 from kcompact.commands.outgoing.stored_publishing import StoredPublication, open_stored
 from kcompact.commands.outgoing.telling_ci import add_to_summary
 from kcompact.compact.context.beside import Beside
@@ -50,7 +51,6 @@ from kcompact.report.compact.compaction_report import (
 )
 from kcompact.report.compact.csv_parts import render_gaps, render_removed_keys
 from kcompact.report.html_page import prepare_soon
-from kcompact.report.report_forms import ReportForms
 from kcompact.rules.policy import Policy
 from kcompact.storage.apart import WrittenPath
 from kcompact.storage.object_stores import is_address

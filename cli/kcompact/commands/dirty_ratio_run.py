@@ -9,7 +9,7 @@ from kcompact.broker.state.state_places import open_state
 from kcompact.commands.command import Command
 from kcompact.commands.incoming.opening import Workplaces
 from kcompact.commands.incoming.state_files import state_in_use
-from kcompact.commands.outgoing.report_file import open_report, show_report, tell_github
+from kcompact.commands.outgoing.report_file import ReportForms, open_report, show_report, tell_github
 from kcompact.compact.context.beside import Beside
 from kcompact.console import note, say
 from kcompact.dirtiness.dirtiness import ScannedLog
@@ -31,7 +31,6 @@ from kcompact.report.dirty_ratio.dirty_ratio_report import (
     report_log,
 )
 from kcompact.report.dirty_ratio.dirty_ratio_tables import print_text, render_markdown
-from kcompact.report.report_forms import ReportForms
 from kcompact.rules.policy import Policy
 from kcompact.storage.scratch import scratch_folder
 

@@ -10,14 +10,13 @@ from kcompact.broker.log_offsets import parse_log_offsets
 from kcompact.commands.command import Command
 from kcompact.commands.incoming.opening import Workplaces
 from kcompact.commands.incoming.verify_inputs import read_keys
-from kcompact.commands.outgoing.report_file import open_report, show_report
+from kcompact.commands.outgoing.report_file import ReportForms, open_report, show_report
 from kcompact.console import note, stderr
 from kcompact.errors import ExitCode, PolicyError
 from kcompact.inspect.histories import key_at, key_histories
 from kcompact.options.inspect_options import InspectFormat, InspectOutputOptions, KeyOptions
 from kcompact.printable import terminal
 from kcompact.report.inspect.histories_report import print_text, render_html, render_json, render_markdown
-from kcompact.report.report_forms import ReportForms
 from kcompact.storage.scratch import scratch_folder
 
 _FORMS = ReportForms(print_text, {"json": render_json, "markdown": render_markdown, "html": render_html})

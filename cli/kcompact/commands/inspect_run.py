@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kcompact.broker.log_names import LogName
 from kcompact.commands.command import Command
 from kcompact.commands.incoming.opening import Workplaces
-from kcompact.commands.outgoing.report_file import open_report, show_report, tell_github
+from kcompact.commands.outgoing.report_file import ReportForms, open_report, show_report, tell_github
 from kcompact.console import note, stderr
 from kcompact.dumps.options import ReadOptions
 from kcompact.errors import ExitCode
@@ -17,7 +17,6 @@ from kcompact.options.inspect_options import ExpectationOptions, InspectOutputOp
 from kcompact.printable import terminal
 from kcompact.report.inspect.inspection_html import render_html
 from kcompact.report.inspect.inspection_report import ci_report, print_text, render_json, render_markdown
-from kcompact.report.report_forms import ReportForms
 from kcompact.storage.scratch import scratch_folder
 
 _FORMS = ReportForms(print_text, {"json": render_json, "markdown": render_markdown, "html": render_html})

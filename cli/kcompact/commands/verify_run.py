@@ -16,7 +16,13 @@ from kcompact.commands.incoming.verify_inputs import (
     read_known_states,
     sha256_of_dumps,
 )
-from kcompact.commands.outgoing.report_file import ReportFile, open_report, show_report, tell_github
+from kcompact.commands.outgoing.report_file import (
+    ReportFile,
+    ReportForms,
+    open_report,
+    show_report,
+    tell_github,
+)
 from kcompact.console import note, stderr
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import refuse_unmatched
@@ -31,7 +37,6 @@ from kcompact.options.policy_options import (
 )
 from kcompact.options.verify_options import AnswerOptions, VerifyMode, VerifyOptions
 from kcompact.printable import terminal
-from kcompact.report.report_forms import ReportForms
 from kcompact.report.verify.verify_html import render_html
 from kcompact.report.verify.verify_report import ci_report, print_text, render_json, render_markdown
 from kcompact.report.verify.verify_words import Keys, answer

@@ -1,12 +1,13 @@
-"""A report on standard output or in a file, for commands whose only output it is."""
+"""A report in one of its forms, on standard output or in a file, for commands whose only output it is."""
 
 import io
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from rich.console import Console
 
@@ -18,7 +19,6 @@ from kcompact.options.inspect_options import InspectOutputOptions
 from kcompact.options.output_options import DirtyRatioOutputOptions
 from kcompact.options.verify_options import AnswerOptions
 from kcompact.report.ci import CiReport, render_annotations, render_summary
-from kcompact.report.report_forms import Report, ReportForms
 from kcompact.storage import disk
 from kcompact.storage.apart import WrittenPath
 from kcompact.storage.object_stores import is_address, refuse_other_address
@@ -29,6 +29,22 @@ STDOUT = "-"
 _FILE_WIDTH = 200  # columns of a text report that goes to a file
 
 ReportOptions = InspectOutputOptions | DirtyRatioOutputOptions | AnswerOptions
+Report = TypeVar("Report")
+
+
+@dataclass(frozen=True)
+class ReportForms(Generic[Report]):
+    """How a report is printed as text, and made in its other forms; for CI servers see ``report/ci.py``."""
+
+    print_text: Callable[[Report, Console], None]
+    others: Mapping[str, Callable[[Report], str]]
+
+    def show(self, report: Report, report_format: str, console: Console) -> None:
+        """Print a report in one of its forms; only text obeys ``--quiet``."""
+        if report_format == "text":
+            self.print_text(report, console)
+        else:
+            console.file.write(self.others[report_format](report))
 
 
 @dataclass(frozen=True)
