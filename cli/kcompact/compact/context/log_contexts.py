@@ -1,16 +1,30 @@
-"""The knowledge about each log of a dump from beside it: files, options, a state, a read_committed dump."""
+"""The knowledge about each log of a dump from beside it: files, options, a state, a read_committed dump.
 
-from collections.abc import Mapping
+The cleaner goes on at a state's checkpoint where the inputs are the state's output and what came after it.
+Where another file holds records of that time, superseded ones are there again, which a map of the dirty
+section alone would not remove: such a log is cleaned from its start. Delete horizons hold either way (R26).
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from kcompact.broker.log_context import LogContext
 from kcompact.broker.log_names import LogName
+from kcompact.broker.state.known_records import KnownRecord, disagreement, explains_absence
+from kcompact.broker.state.state_of_dump import StateOfDump
+from kcompact.broker.state.state_output import START_ANEW
 from kcompact.compact.context.beside import Beside
-from kcompact.compact.context.going_on import goes_on
 from kcompact.compact.context.read_committed import with_read_committed
+from kcompact.compact.context.remembering import KnownByLog
 from kcompact.compact.read_dump import ReadDump
 from kcompact.compact.whole_logs.record_index import index_records
 from kcompact.engine.shuffle import Send
+from kcompact.errors import InputError
+
+LogContexts = Mapping[int, LogContext]
+_LOGS_NAMED = 3
 
 
 def log_contexts(
@@ -29,3 +43,94 @@ def log_contexts(
     committed = index_records(send, beside.committed, folder)
     contexts, more_notes = with_read_committed(contexts, index.summaries, committed.summaries)
     return contexts, [*notes, *more_notes]
+
+
+def goes_on(state: StateOfDump, index: ReadDump, context: LogContexts) -> tuple[LogContexts, list[str]]:
+    """``context`` as it holds for this dump, and notes. Raises InputError for a dump of another state."""
+    last_offsets: dict[LogName, int] = defaultdict(lambda: -1)
+    for part in index.summaries:
+        log = LogName(part.topic, part.partition)
+        last_offsets[log] = max(last_offsets[log], part.last_offset)
+    state.check_logs(last_offsets)
+    if state.state.files is None:
+        return context, state.notes
+    again = _dumped_again(index, context, state)
+    if state.missing is not None:
+        if state.changed or not again or not any(state.state.records.values()):
+            raise state.lacks(state.missing)
+        context = _compared(state, index, context)
+        again = set(index.names)
+    from_start = {log_id: replace(context[log_id], checkpoint_offset=None) for log_id in again}
+    return {**context, **from_start}, [_note(index, again)] if again else []
+
+
+def _dumped_again(index: ReadDump, context: LogContexts, state: StateOfDump) -> set[int]:
+    """The logs of which a file that is not the state's output holds records that the state has seen."""
+    again = set()
+    for part in index.summaries:
+        checkpoint_offset = context[part.log_id].checkpoint_offset or 0
+        output_end_offset = state.state.last_offsets.get(LogName(part.topic, part.partition), -1) + 1
+        is_own = index.plan.file_of(index.plan.split(part.split_id)).path in state.output_paths
+        if not is_own and part.first_offset < max(checkpoint_offset, output_end_offset):
+            again.add(part.log_id)
+    return again
+
+
+def _note(index: ReadDump, again: Collection[int]) -> str:
+    names = sorted(str(LogName(*index.names[log_id])) for log_id in again)
+    shown = ", ".join(names[:_LOGS_NAMED]) + (", ..." if len(names) > _LOGS_NAMED else "")
+    return f"{shown}: dumped in full once more, so cleaned from the start; delete horizons stay"
+
+
+def _compared(state: StateOfDump, index: ReadDump, context: LogContexts) -> LogContexts:
+    """``context`` without the horizons of logs of which nothing known is left. Raises InputError."""
+    ids = {LogName(*name): log_id for log_id, name in index.names.items()}
+    for log, known in sorted(state.state.records.items()):
+        if log not in ids and any(record.is_kept and not record.is_tombstone for record in known):
+            raise _another(state, f"of {log}, which the state knows, the dump holds nothing")
+    wanted = {ids[log]: of_log for log, of_log in sorted(state.state.records.items()) if log in ids}
+    present = index.records_at(wanted)
+    absent = _absent(state, index, wanted, present)
+    digests = {log_id: {record.key_sha256 for record in known} for log_id, known in absent.items()}
+    later = index.last_offsets(digests) if digests else {}
+    for log_id, records in absent.items():
+        for record in records:
+            if not explains_absence(record, later.get((log_id, record.key_sha256))):
+                name = LogName(*index.names[log_id])
+                raise _another(
+                    state,
+                    f"it lacks {name} offset {record.offset}, which the state knows as the latest of its key,"
+                    " and has no later one of that key; unless its tombstone has come and gone since, this is"
+                    " no full dump",
+                )
+    known_again = {log_id for log_id, _ in [*present, *later]}
+    return {i: log if i in known_again else replace(log, horizons=()) for i, log in context.items()}
+
+
+def _absent(
+    state: StateOfDump,
+    index: ReadDump,
+    wanted: KnownByLog,
+    present: Mapping[tuple[int, int], KnownRecord],
+) -> dict[int, list[KnownRecord]]:
+    """The known records that the dump does not hold. Raises InputError for another record in place of one."""
+    absent: dict[int, list[KnownRecord]] = defaultdict(list)
+    for log_id, records in wanted.items():
+        for known in records:
+            record = present.get((log_id, known.offset))
+            if record is None:
+                absent[log_id].append(known)
+                continue
+            difference = disagreement(known, record)
+            if difference is not None:
+                name = LogName(*index.names[log_id])
+                raise _another(state, f"at {name} offset {known.offset} the state knows {difference}")
+    return absent
+
+
+def _another(state: StateOfDump, difference: str) -> InputError:
+    return InputError(
+        f"{state.place}: the dump is not the one that this state knows, dumped in full once more:"
+        f" {difference}",
+        hint=START_ANEW,
+    )
