@@ -2,7 +2,7 @@
 
 import pytest
 
-from kcompact.compact.crowding import refuse_crowded_offsets
+from kcompact.compact.read_dump import refuse_crowded_offsets
 from kcompact.engine.passes.summaries import LogSummary
 from kcompact.errors import InputError
 

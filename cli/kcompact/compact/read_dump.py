@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from kcompact.broker.log_names import LogName
 from kcompact.broker.state.known_records import KnownRecord
 from kcompact.compact.context.remembering import Digests, Known, KnownByLog
-from kcompact.compact.crowding import refuse_crowded_offsets
 from kcompact.compact.totals import overlapping, overtaken_files, unsorted_files
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out, refuse_unmatched
@@ -16,6 +16,10 @@ from kcompact.dumps.records.layout import SplitNotes
 from kcompact.engine.passes.index_pass import IndexPlan
 from kcompact.engine.passes.summaries import LogSummary, log_names, unpacked
 from kcompact.engine.shuffle import Stage
+from kcompact.errors import InputError
+
+MOST_RECORDS = 1_000_000  # which a task holds, however few their offsets are
+MOST_COPIES = 1_000
 
 
 @dataclass(frozen=True)
@@ -71,3 +75,20 @@ def checked(
     refuse_unmatched(dump.options, log_names(summaries), logs_left_out(notes.values()))
     refuse_crowded_offsets(summaries)
     return summaries, notes, remarks
+
+
+def refuse_crowded_offsets(summaries: Iterable[LogSummary]) -> None:
+    """Raise InputError where a log has a million records, and more than a thousand for each offset."""
+    extents: dict[LogName, tuple[int, int, int]] = {}  # first and last offset, records
+    for part in summaries:
+        name = LogName(part.topic, part.partition)
+        first, last, records = extents.get(name, (part.first_offset, part.last_offset, 0))
+        extents[name] = (min(first, part.first_offset), max(last, part.last_offset), records + part.records)
+    for name, (first, last, records) in extents.items():
+        offsets = last - first + 1
+        if records > max(MOST_RECORDS, offsets * MOST_COPIES):
+            where = "one offset" if offsets == 1 else f"{offsets:,} offsets"
+            raise InputError(
+                f"{name}: {records:,} records at {where}, {first} to {last}",
+                hint="one log holds an offset once: does the dump repeat itself, or lack the real offsets?",
+            )
