@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from engine_runs import SECONDS, is_clean, processes_of, wait_until
+from kcompact.engine.clusters import zip_package
 from kcompact.engine.masters import MasterKind, kind_of_master, tried_again
-from kcompact.engine.shipping import zip_package
 from kcompact.errors import EngineError
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "orders.jsonl"

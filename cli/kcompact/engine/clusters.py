@@ -1,7 +1,8 @@
 """A session on a cluster, as its users start one: ``SPARK_HOME``, ``spark-defaults.conf``, ``--conf``.
 
-Workers there have their own disks and their own Pythons: our package is shipped to them, and the first task
-finds out what else they lack (``worker_check``).
+Or one behind a Spark Connect server (``--master sc://host:port``), with no Java here. Workers there have
+their own disks and their own Pythons: our package is shipped to them, and the first task finds out what else
+they lack (``worker_check``).
 """
 
 import atexit
@@ -9,14 +10,16 @@ import os
 import shutil
 import socket
 import tempfile
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
+import kcompact
 from kcompact.engine.failures import explained
 from kcompact.engine.masters import MasterKind
-from kcompact.engine.shipping import zip_package
 from kcompact.engine.signals import handlers_kept
 from kcompact.engine.startup.settings import CARRYING, SessionOptions
 from kcompact.errors import EngineError
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
 _SECONDS_TO_REACH = 10
 _DEFAULT_PORTS = {MasterKind.STANDALONE: 7077, MasterKind.KUBERNETES: 443}
+_CONNECT_PORT = 15002
 
 
 @contextmanager
@@ -57,6 +61,37 @@ def cluster_session(options: SessionOptions) -> Iterator["SparkSession"]:
             session.stop()
 
 
+@contextmanager
+def connected_session(url: str) -> Iterator["SparkSession"]:
+    """A session of our own on the server, with our package shipped to its workers; gone at the end."""
+    try:
+        from pyspark.sql.connect.session import SparkSession
+    except ImportError as error:
+        raise EngineError(
+            "Spark Connect needs packages that are not installed", hint="pip install 'pyspark[connect]'"
+        ) from error
+    _refuse_unreachable_server(url)
+    with explained():
+        session = SparkSession.builder.remote(url).create()
+        try:
+            ship_to(session)  # type: ignore[arg-type]  # the same interface, by another class
+            yield session  # type: ignore[misc]  # likewise
+        except BaseException:
+            session.client.close()  # ``stop`` says goodbye to the server, for minutes if it is gone
+            raise
+        session.stop()
+
+
+def _refuse_unreachable_server(url: str) -> None:
+    """Raise EngineError if nobody listens there: Connect's own client would try again for many minutes."""
+    address = urlsplit(url)
+    problem = connection_problem(address.hostname or "localhost", address.port or _CONNECT_PORT)
+    if problem is not None:
+        raise EngineError(
+            f"no Spark Connect server can be reached at {problem}", hint="look at the address in --master"
+        )
+
+
 def is_on_cluster(session: "SparkSession") -> bool:
     """Whether the workers of a session that the caller had already may be on other machines."""
     context = getattr(session, "_sc", None)  # none with Spark Connect
@@ -77,6 +112,19 @@ def ship_to(session: "SparkSession") -> None:
 
 def _files(context: "SparkContext") -> list[str]:
     return list(context.listFiles)
+
+
+def zip_package(folder: Path) -> Path:
+    """Write our package as ``kcompact.zip`` into ``folder``: what ``addPyFile`` and ``addArtifacts`` take.
+
+    Workers have to have its requirements installed.
+    """
+    package = Path(kcompact.__file__).parent
+    target = folder / "kcompact.zip"
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for module in sorted(package.rglob("*.py")):
+            archive.write(module, module.relative_to(package.parent))
+    return target
 
 
 def refuse_unreachable(kind: MasterKind, master: str) -> None:

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from kcompact.dumps.loops.compiled_code import RUN_FOLDER
 from kcompact.dumps.loops.readiness import prepare_in_background
-from kcompact.engine.clusters import cluster_session, is_on_cluster, ship_to
+from kcompact.engine.clusters import cluster_session, connected_session, is_on_cluster, ship_to
 from kcompact.engine.failures import explained
 from kcompact.engine.masters import MasterKind
 from kcompact.engine.progress import job_known, progress_over
-from kcompact.engine.remote import connected_session
 from kcompact.engine.signals import handlers_kept
 from kcompact.engine.startup import jvm
 from kcompact.engine.startup.no_pandas import drop_numpy_converters, keep_pandas_out
