@@ -8,8 +8,7 @@ from kcompact.commands.starting import spark_starting
 from kcompact.options.compact_options import CleaningOptions
 from kcompact.options.completion import Shell, complete_for_shells, completion_script
 from kcompact.options.dump_options import ReadingOptions
-from kcompact.options.full_help import CommandWithGroups
-from kcompact.options.groups import spread_options
+from kcompact.options.groups import CommandWithGroups, spread_options
 from kcompact.options.inspect_options import ExpectationOptions, InspectOutputOptions, KeyOptions
 from kcompact.options.log_options import LogOptions
 from kcompact.options.output_options import DirtyRatioOutputOptions, OutputOptions

@@ -1,17 +1,21 @@
 """A group of options is a frozen dataclass, a field for each option; commands take it as one parameter.
 
-A group's ``panel`` is the heading of its options in ``--help-all``.
+A group's ``panel`` is the heading of its options in ``--help-all``: every option of a command, nothing cut
+however narrow the terminal.
 """
 
 import functools
 import inspect
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import MISSING, field, fields, is_dataclass
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 _NAMES, _SETTINGS = "names", "settings"
+_NAMES_WIDTH = 26  # a longer name has a line of its own
 
 
 def option(help_text: str, metavar: str | None = None, *names: str, default: Any = None, **more: Any) -> Any:
@@ -84,3 +88,24 @@ def _parameters(group: type[Any]) -> list[inspect.Parameter]:
         kind = inspect.Parameter.KEYWORD_ONLY
         parameters.append(inspect.Parameter(member.name, kind, default=default, annotation=annotation))
     return parameters
+
+
+class CommandWithGroups(TyperCommand):
+    """A command whose full help is plain text under the headings of its option groups."""
+
+    def format_usage(self, ctx: Any, formatter: Any) -> None:
+        """Write the usage line, with the argument as it is called in all texts."""
+        arguments = [argument.metavar for argument in self.params if argument.param_type_name == "argument"]
+        formatter.write_usage(ctx.command_path, " ".join(["[OPTIONS]", *map(str, arguments)]))
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options of each group, in the order of the command line's declaration."""
+        groups: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        for parameter in self.params:
+            record = parameter.get_help_record(ctx)
+            if record is not None and parameter.param_type_name == "option":
+                groups[getattr(parameter, "rich_help_panel", "")].append(record)
+        for title, records in groups.items():
+            with formatter.section(title):
+                formatter.write_dl(records, col_max=_NAMES_WIDTH)
+        formatter.write(f"\n{ctx.command_path} --help shows examples, and the options used most.\n")
