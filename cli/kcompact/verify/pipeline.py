@@ -1,27 +1,28 @@
 """Verify a pair of dumps: is AFTER a compaction of BEFORE?"""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
 
+from kcompact.counted import counted
 from kcompact.rules.lookups import rows_of_logs
 from kcompact.verify.affected_pairs import find_affected_pairs, verified_logs
-from kcompact.verify.checks import CHECK_NAMES
+from kcompact.verify.check import Severity
+from kcompact.verify.checks import CHECK_NAMES, NEED_EVIDENCE
 from kcompact.verify.classification.bounds import Bounds
 from kcompact.verify.classification.classified_rows import ClassifiedRows, Reason
 from kcompact.verify.classification.evidence import Evidence, added_up
 from kcompact.verify.classification.expired_by_size import expired_end_offsets
 from kcompact.verify.classification.known_log import KnownLog, known_log
 from kcompact.verify.classification.proof import evidence_of, evidence_of_tombstones, whole_evidence
-from kcompact.verify.classification.verdict_assumptions import assumptions
 from kcompact.verify.findings import in_order, tallies_of, without_missing_logs
-from kcompact.verify.outcome import Outcome
+from kcompact.verify.outcome import Outcome, Tally, VerifiedLog
 from kcompact.verify.question import Question
 from kcompact.verify.rows.disorder import Disorder
-from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL
+from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, CONTENT
 from kcompact.verify.rows.pairs import Pairs
 from kcompact.verify.rows.unaffected_keys import Rules, UnaffectedLog
 
@@ -84,7 +85,7 @@ def verify_compaction(
         tallies=tallies,
         findings=in_order(result, question),
         logs=tuple(logs.values()),
-        assumed=assumptions(question, logs, tallies, disorder.repeated_before),
+        assumed=_assumptions(question, logs, tallies, disorder.repeated_before),
     )
 
 
@@ -125,3 +126,66 @@ def _cleaned_log(log: KnownLog, sums: LogSums) -> KnownLog:
 def _doubtful_end(log: KnownLog) -> int:
     """Only records below it can be findings; a segment that was rewritten for certain may reach anywhere."""
     return log.cleaned_end_offset if log.evidence.rewritten_up_to == BEFORE_ALL else BEHIND_ALL
+
+
+def _assumptions(
+    question: Question, logs: Mapping[int, VerifiedLog], tallies: Sequence[Tally], repeated_before: int
+) -> tuple[str, ...]:
+    """One sentence per assumption; ``logs`` are by log id."""
+    texts = []
+    if any(log.removed and not log.cleaned_end_is_given for log in logs.values()):
+        texts.append("each log was cleaned up to the smallest offset that explains what is gone from it")
+    texts += _checkpoints(question, logs)
+    for reason, noun, words in _WENT:
+        if count := sum(log.removed.get(reason.label, 0) for log in logs.values()):
+            texts.append(f"{counted(count, noun)} {words}")
+    if repeated_before:
+        records = counted(repeated_before, "record")
+        texts.append(f"{records} of BEFORE repeated with the same content: counted once")
+    missing = [word for name, word in CONTENT.items() if name not in question.compared]
+    if missing:
+        texts.append(f"{' and '.join(missing)} not compared: one of the dumps does not have them")
+    return (*texts, *_transactions(question, logs, tallies))
+
+
+_WENT = (
+    (Reason.TOMBSTONE_ASSUMED_EXPIRED, "tombstone", "expired: gone, and old enough for that"),
+    (Reason.EXPIRED, "record", "went by retention: in front of the log, and allowed to go"),
+    (Reason.BELOW_LOG_START, "record", "went with the log start"),
+)
+
+
+def _checkpoints(question: Question, logs: Mapping[int, VerifiedLog]) -> Iterator[str]:
+    with_checkpoint = [
+        log
+        for log_id, log in logs.items()
+        if log_id in question.bounds and question.bounds[log_id].checkpoint_offset is not None
+    ]
+    began = sum(not log.cleaned_end_is_given for log in with_checkpoint)
+    ended = len(with_checkpoint) - began
+    if began:
+        yield f"the checkpoint says where the cleaning began ({counted(began, 'log')})"
+    if ended:
+        yield f"the checkpoint says where the cleaning ended ({counted(ended, 'log')})"
+
+
+def _transactions(
+    question: Question, logs: Mapping[int, VerifiedLog], tallies: Sequence[Tally]
+) -> Iterator[str]:
+    """Of logs with a finding: what was taken for certain because BEFORE shows no transaction."""
+    log_names = {
+        (tally.topic, tally.partition)
+        for tally in tallies
+        if tally.severity is Severity.FINDING and tally.check in NEED_EVIDENCE
+    }
+    count = sum(
+        (log.topic, log.partition) in log_names
+        for log_id, log in logs.items()
+        if log_id in question.bounds and question.bounds[log_id].assumes_no_transactions
+    )
+    if count:
+        of_logs = counted(count, "log")
+        yield (
+            f"no record was aborted: no offset is missing where a transaction ended ({of_logs});"
+            " a marker behind the last record would not show: --log-end-offset or --batches tells it"
+        )
