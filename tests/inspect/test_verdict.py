@@ -1,9 +1,8 @@
 """The first line of an inspection, on dumps as small and odd as they come."""
 
 from kcompact.inspect.inspection import LogFacts, Slice
-from kcompact.inspect.inspection_remarks import remarks_on
+from kcompact.inspect.inspection_remarks import remarks_on, verdict
 from kcompact.inspect.severity import Finding, Level
-from kcompact.inspect.verdict import verdict
 
 
 def log(records: int, keys: int, **more: object) -> LogFacts:

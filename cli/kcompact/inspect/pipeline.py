@@ -15,13 +15,12 @@ from kcompact.engine.passes.summaries import log_names
 from kcompact.inspect.expectations import Expectations, check_expectations
 from kcompact.inspect.file_facts import file_facts
 from kcompact.inspect.inspection import Bucket, Inspection, LargeRecord, LogFacts, TopKey
-from kcompact.inspect.inspection_remarks import remarks_on
+from kcompact.inspect.inspection_remarks import remarks_on, verdict
 from kcompact.inspect.one_pass import ask_all
 from kcompact.inspect.per_log import log_facts
 from kcompact.inspect.per_topic import topic_facts
 from kcompact.inspect.questions.key_facts import EXTRA
 from kcompact.inspect.severity import Finding, Level
-from kcompact.inspect.verdict import verdict
 
 
 def inspect_dump(spark: SparkSession, dump: Dump, folder: Path, expected: Expectations) -> Inspection:
