@@ -2,25 +2,29 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from kcompact.compact.whole_logs.record_index import key_receivers
+from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out, refuse_unmatched
 from kcompact.dumps.note_checks import look_over
+from kcompact.dumps.records.layout import DumpFile
 from kcompact.engine.passes.index_pass import plan_index
 from kcompact.engine.passes.summaries import log_names
 from kcompact.inspect.expectations import Expectations, check_expectations
-from kcompact.inspect.file_facts import file_facts
-from kcompact.inspect.inspection import Bucket, Inspection, LargeRecord, LogFacts, TopKey
+from kcompact.inspect.inspection import Bucket, FileFacts, Inspection, LargeRecord, LogFacts, TopKey
 from kcompact.inspect.inspection_remarks import remarks_on, verdict
 from kcompact.inspect.one_pass import ask_all
 from kcompact.inspect.per_log import log_facts
 from kcompact.inspect.per_topic import topic_facts
 from kcompact.inspect.questions.key_facts import EXTRA
 from kcompact.inspect.severity import Finding, Level
+
+_AVRO = "Avro object container"
 
 
 def inspect_dump(spark: SparkSession, dump: Dump, folder: Path, expected: Expectations) -> Inspection:
@@ -80,3 +84,29 @@ def _largest(rows: pa.Table, logs: Mapping[int, LogFacts]) -> list[LargeRecord]:
         log = logs[row["log_id"]]
         records.append(LargeRecord(log.topic, log.partition, row["offset"], row["key"], row["record_bytes"]))
     return records
+
+
+def file_facts(file: DumpFile) -> FileFacts:
+    """The facts of one file; ``fields`` are paths in a record, or where else a part comes from."""
+    dialect: Any = file.dialect
+    paths = {role: path for role in ROLES if (path := getattr(dialect, role, None)) is not None}
+    fields = {role: path or "(whole record)" for role, path in paths.items()}
+    if getattr(dialect, "key_fields", ()):
+        fields["key"] = f"({', '.join(dialect.key_fields)} of the value)"
+    from_names = {"topic": file.topic, "partition": file.partition, "offset": file.start_offset}
+    for role, value in from_names.items():
+        if role not in fields and value is not None:
+            fields[role] = f"({value}, from names)"
+    has_dialect = isinstance(dialect, Dialect)
+    return FileFacts(
+        path=file.path,
+        layout=file.layout,
+        dialect=str(getattr(dialect, "name", file.layout)),
+        tool=str(getattr(dialect, "tool", _AVRO)),
+        sure=dialect.sure if has_dialect else True,
+        file_bytes=file.data_bytes,
+        container=file.container,
+        fields=fields,
+        key_encoding=getattr(dialect, "key_encoding", None),
+        value_encoding=getattr(dialect, "value_encoding", None),
+    )
