@@ -76,3 +76,14 @@ def test_files_alike_share_what_was_found_out(tmp_path: Path) -> None:
         assert [file.dialect.key_encoding for file in dump.files] == ["json"]
     with open_dump([str(tmp_path)], OPTIONS) as dump:
         assert [file.dialect.key_encoding for file in dump.files] == ["text", "text"]
+
+
+def test_wide_characters_are_seen_beside_a_file_of_named_columns(tmp_path: Path) -> None:
+    """Bytes of UTF-16 would pass for text of columns that the user named."""
+    text = "".join(f"k{number}\tv{number}\n" for number in range(600))
+    (tmp_path / "t-0.txt").write_text(text)
+    (tmp_path / "t-1.txt").write_text(text, encoding="utf-16")
+    options = replace(OPTIONS, columns=("key", "value"), delimiter="\t")
+    with open_dump([str(tmp_path)], options) as dump:
+        notes = [[note for note in file.notes if "UTF-16" in note] for file in dump.files]
+    assert notes == [[], ["UTF-16; read and written as UTF-8"]]

@@ -13,7 +13,7 @@ from typing import BinaryIO, cast
 from kcompact.dumps.avro.avro_container import MAGIC as AVRO_MAGIC
 from kcompact.dumps.avro.avro_container import holds_a_block
 from kcompact.dumps.detect.candidate import HEAD_BYTES, UTF8_BOM, Recognised, after_noise
-from kcompact.dumps.detect.recognition import recognise
+from kcompact.dumps.detect.recognition import recognise, recognise_beside
 from kcompact.dumps.files.at_hand import spool_folder
 from kcompact.dumps.files.containers import CONTAINERS, container_of, unpack
 from kcompact.dumps.files.file_names import NameFacts, name_facts, topic_of
@@ -118,7 +118,7 @@ def open_group(
     spool: Path,
     neighbour: DumpFile | None = None,
 ) -> DumpFile:
-    """A file, or files that hold keys and values side by side; ``neighbour`` as in ``recognise``.
+    """A file, or files that hold keys and values side by side; ``neighbour`` as in ``recognise_beside``.
 
     Raises InputError.
     """
@@ -141,22 +141,28 @@ def _open_file(
     file_id: int, path: str, options: ReadOptions, spool: Path, neighbour: DumpFile | None = None
 ) -> DumpFile:
     try:
+        beside = None if neighbour is None else recognise_beside(path, neighbour, options)
+        if beside is not None:
+            return _file_of(file_id, path, _absolute(path), beside, options)
         data_path, container = unpack(path, spool)
         if not (size := os.stat(data_path).st_size):  # noqa: PTH116  for every file of ten thousand
             raise NoRecordsError(f"{path}: the file is empty", hint="was the export interrupted?")
         utf8_path = as_utf8(path, data_path, spool)
         if utf8_path is not None:
             data_path, size = utf8_path, Path(utf8_path).stat().st_size
-        recognised = recognise(path, data_path, options, neighbour)
+        recognised = recognise(path, data_path, options)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
     if recognised.data_bytes is None or utf8_path:
         notes = recognised.notes + ((NOTE,) if utf8_path else ())
         recognised = replace(recognised, data_bytes=recognised.data_bytes or size, notes=notes)
-    # Workers have a working folder of their own.
-    absolute = data_path if data_path.startswith("/") else str(Path(data_path).absolute())
-    file = _file_of(file_id, path, absolute, recognised, options)
+    file = _file_of(file_id, path, _absolute(data_path), recognised, options)
     return replace(file, container=container) if container else file
+
+
+def _absolute(path: str) -> str:
+    """Workers have a working folder of their own."""
+    return path if path.startswith("/") else f"{os.getcwd()}/{path}"  # noqa: PTH109  strings: many files
 
 
 def _file_of(

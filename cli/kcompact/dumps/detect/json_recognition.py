@@ -66,11 +66,12 @@ def _wrapper(file: Candidate) -> TextShape | None:
 
 def _is_glued(file: Candidate, options: ReadOptions) -> bool:
     """Whether lines are a key and a value that are both JSON: two objects, of which neither is a record."""
-    lines = [line.rstrip(b"\r") for line in islice(_lines(file), _GLUED_LINES)]
-    if options.dialect is not None or not lines or not all(map(is_glued, lines)):
+    lines = (line.rstrip(b"\r") for line in islice(_lines(file), _GLUED_LINES))
+    line = next(lines, b"")
+    if options.dialect is not None or not is_glued(line) or not all(map(is_glued, lines)):
         return False
-    first = ParsedJson(lines[0][: end_of_value(lines[0])]).value
-    second = ParsedJson(lines[0][end_of_value(lines[0]) :]).value
+    first = ParsedJson(line[: end_of_value(line)]).value
+    second = ParsedJson(line[end_of_value(line) :]).value
     return not (isinstance(first, dict) and isinstance(second, dict) and first.keys() == second.keys())
 
 
@@ -89,7 +90,8 @@ def _recognised(
         )
     dialect = choose_dialect(file.path, layout, rows, options)
     splittable = shape.splittable and not dialect.in_order
-    return Recognised(layout, dialect, replace(shape, splittable=splittable))
+    is_as_is = splittable == shape.splittable
+    return Recognised(layout, dialect, shape if is_as_is else replace(shape, splittable=splittable))
 
 
 def _as_row(value: Any) -> dict[str, Any] | None:

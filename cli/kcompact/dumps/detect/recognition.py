@@ -1,5 +1,6 @@
 """Recognition of a file from its first bytes: layout, dialect, and what had to be assumed."""
 
+import os
 import re
 from contextlib import suppress
 from dataclasses import replace
@@ -23,6 +24,8 @@ from kcompact.dumps.detect.likely_base64 import likely_base64
 from kcompact.dumps.detect.text_recognition import recognise_text
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.overrides import forced
+from kcompact.dumps.files.containers import container_in
+from kcompact.dumps.files.utf16 import is_of_wide_characters
 from kcompact.dumps.json.json_text import ParsedJson
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.output.outputs import split_suffixes
@@ -51,20 +54,26 @@ _REFUSED = {
 }
 
 
-def recognise(
-    path: str, data_path: str, options: ReadOptions, neighbour: DumpFile | None = None
-) -> Recognised:
-    """Recognise the plain file at ``data_path``; messages name it ``path``. Raises InputError.
+def recognise(path: str, data_path: str, options: ReadOptions) -> Recognised:
+    """Recognise the plain file at ``data_path``; messages name it ``path``. Raises InputError."""
+    return _recognised(candidate(path, data_path), options)
+
+
+def recognise_beside(path: str, neighbour: DumpFile, options: ReadOptions) -> Recognised | None:
+    """A file by its first records alone; None: it is to be looked at as any other. Raises OSError.
 
     A file whose first records are written as those of its ``neighbour`` in a dump is taken to go on so, too:
     a thorough look at each of ten thousand small files would take as long as to read them.
     """
-    if neighbour is not None and neighbour.layout in _TOLD_AT_A_GLANCE:
-        with suppress(InputError):  # what is wrong with a file is for the thorough look to say
-            glance = _recognised(candidate(path, data_path, _GLANCE_BYTES), options)
+    if neighbour.layout not in _TOLD_AT_A_GLANCE or not os.path.isfile(path):  # noqa: PTH113  many files
+        return None
+    with suppress(InputError):  # what is wrong with a file is for the thorough look to say
+        file = candidate(path, path, _GLANCE_BYTES)
+        if container_in(file.head) is None and not is_of_wide_characters(file.head):
+            glance = _recognised(file, options)
             if _facts(glance) == _facts(neighbour):
-                return glance
-    return _recognised(candidate(path, data_path), options)
+                return replace(glance, data_bytes=glance.data_bytes or file.data_bytes)
+    return None
 
 
 def _recognised(file: Candidate, options: ReadOptions) -> Recognised:
@@ -83,7 +92,8 @@ def _recognised(file: Candidate, options: ReadOptions) -> Recognised:
     if file.is_blank:
         raise InputError(f"{path}: nothing but blanks", hint="was the export interrupted?")
     data_bytes, lines = end_of_records(file.tail, file.data_bytes)
-    file = replace(file, data_bytes=data_bytes, head=file.head[:data_bytes])
+    if lines:
+        file = replace(file, data_bytes=data_bytes, head=file.head[:data_bytes])
     if file.is_blank:
         raise InputError(f"{path}: no records, only what a tool says about itself", hint=_NOTHING_HINT)
     is_json = first_byte(file.body) in (b"{", b"[") and not _is_text(file, options)

@@ -33,6 +33,8 @@ def with_dotted_names(options: ReadOptions, names: Collection[str]) -> ReadOptio
 
     Without the backslash, too, where no path leads there. ``names`` are paths; of columns, names as they are.
     """
+    if not options.fields:
+        return options
 
     def as_path(field: str) -> str:
         likely = (field, escaped(field), unescaped(field))

@@ -21,6 +21,11 @@ _UNREAD = {
 }
 
 
+def is_of_wide_characters(head: bytes) -> bool:
+    """Whether a file that begins so is text of two or four bytes a character."""
+    return head.startswith(MARKS) or any(beginning.match(head) for beginning in _UNREAD.values())
+
+
 def as_utf8(path: str, data_path: str, spool: Path) -> str | None:
     """Copy a UTF-16 file into the spool folder as UTF-8; return where, or None if it is no UTF-16.
 
