@@ -37,7 +37,7 @@ from kcompact.dumps.text.trailing_lines import end_of_records
 from kcompact.dumps.writers.text_writers import COLUMNS
 from kcompact.errors import InputError
 
-_GLANCE_BYTES = 16 << 10
+_GLANCE_BYTES = 4 << 10
 _TOLD_AT_A_GLANCE = {"json_lines", "csv_lines"}
 _SCHEMA_BYTES = 1 << 10  # within which kcompact's own Avro schema is named
 _REFUSED = {
