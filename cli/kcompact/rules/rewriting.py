@@ -32,24 +32,6 @@ class LogRows:
         return np.where(self.rows.offset <= batches.last_offset[np.maximum(at, 0)], at, -1)
 
 
-ROW_COLUMNS = (
-    "log_id",
-    "offset",
-    "has_key",
-    "timestamp_ms",
-    "log_bytes",
-    "is_tombstone",
-    "is_control",
-    "is_aborted",
-    "is_repeated",
-    "previous_offset",
-    "superseded_at_offset",
-    "deletes_clean_value",
-    "delete_horizon_ms",
-)
-"""The columns of TRACKED's tables that ``log_rows`` needs."""
-
-
 def log_rows(table: pa.Table) -> LogRows:
     """Rows of one log, ascending by offset. Repeated ones are left out."""
     batches = table.filter(pa.compute.invert(table["is_repeated"])).combine_chunks().to_batches()
