@@ -9,9 +9,9 @@ import pytest
 
 from kcompact.engine.exchange import receivers_by_key
 from kcompact.inspect.questions import sample
-from kcompact.inspect.questions.folded_keys import fold, fold_keys
 from kcompact.inspect.questions.key_facts import FOLDED_KEY_ROW
 from kcompact.inspect.questions.keys import Keys, LogSpan, first_of_topics
+from kcompact.inspect.questions.lookalikes import fold, fold_keys
 from kcompact.inspect.questions.sample import sample_keys, smallest
 
 TOPICS, PARTITIONS = 3, 4

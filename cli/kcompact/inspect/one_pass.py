@@ -16,11 +16,10 @@ from kcompact.engine.passes.index_pass import IndexPlan, TaskReader
 from kcompact.engine.passes.summaries import LogSummary, packed, unpacked
 from kcompact.engine.shuffle import DRIVER, Block, Sent, send
 from kcompact.engine.tasks import run_tasks
-from kcompact.inspect.questions.folded_keys import fold_keys
 from kcompact.inspect.questions.key_counts import count_keys, largest_keys
 from kcompact.inspect.questions.key_facts import FOLDED_KEY_ROW, KEY_ROWS, regrouped
 from kcompact.inspect.questions.keys import Keys, LogSpan, spans_of, summed
-from kcompact.inspect.questions.lookalikes import lookalikes
+from kcompact.inspect.questions.lookalikes import fold_keys, lookalikes
 from kcompact.inspect.questions.sample import sample_keys, smallest
 from kcompact.inspect.questions.shared_keys import shared_keys
 from kcompact.inspect.questions.tallies import Tallies, added_up

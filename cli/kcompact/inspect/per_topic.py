@@ -16,8 +16,8 @@ from kcompact.inspect.inspection import (
 )
 from kcompact.inspect.one_pass import Answers
 from kcompact.inspect.placement.partitioning import Cause, Placement, Sightings, find_cause
-from kcompact.inspect.questions.folded_keys import Accident
 from kcompact.inspect.questions.lookalikes import MOST_EXAMPLES as MOST_LOOKALIKES
+from kcompact.inspect.questions.lookalikes import Accident
 from kcompact.inspect.questions.sample import by_topic
 from kcompact.inspect.questions.shared_keys import MOST_EXAMPLES
 

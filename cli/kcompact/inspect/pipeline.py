@@ -35,7 +35,7 @@ def inspect_dump(spark: SparkSession, dump: Dump, folder: Path, expected: Expect
     refuse_unmatched(dump.options, log_names(reading.summaries), logs_left_out(reading.notes.values()))
     logs = log_facts(reading.summaries, answers, reading.tallies)
     inspection = Inspection(
-        files=[file_facts(file) for file in dump.files],
+        files=[_file_facts(file) for file in dump.files],
         logs=list(logs.values()),
         topics=topic_facts(logs.values(), answers),
         records_per_key=_buckets(answers["records_per_key"]),
@@ -86,7 +86,7 @@ def _largest(rows: pa.Table, logs: Mapping[int, LogFacts]) -> list[LargeRecord]:
     return records
 
 
-def file_facts(file: DumpFile) -> FileFacts:
+def _file_facts(file: DumpFile) -> FileFacts:
     """The facts of one file; ``fields`` are paths in a record, or where else a part comes from."""
     dialect: Any = file.dialect
     paths = {role: path for role in ROLES if (path := getattr(dialect, role, None)) is not None}

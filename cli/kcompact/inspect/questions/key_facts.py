@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcompact.engine.passes.grouping import KeyGrouping
-from kcompact.inspect.questions.folded_keys import fold_keys
+from kcompact.inspect.questions.lookalikes import fold_keys
 
 EXTRA = frozenset({"value_kind", "is_debezium_delete"})
 """The extra columns that the index has to hold beside INDEX_SCHEMA."""
