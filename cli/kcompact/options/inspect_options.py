@@ -36,13 +36,21 @@ class FailOn(enum.StrEnum):
 
 
 def _show_dialects(value: bool) -> None:
-    if value:
-        from kcompact.console import stdout
-        from kcompact.dumps.describing import dialect_rows
-        from kcompact.report.inspect.dialect_table_text import print_dialects
+    """A row per dialect: its name for --dialect, how its tombstones look, who writes it."""
+    if not value:
+        return
+    from kcompact.console import stdout
+    from kcompact.dumps.describing import dialect_rows
+    from kcompact.report.table import Table, texts
+    from kcompact.report.text_table import print_tables
 
-        print_dialects(dialect_rows(), stdout)
-        raise typer.Exit
+    headers = ("dialect", "layouts", "key", "value", "a tombstone is", "written by", "remark")
+    rows = [
+        (row.name, row.layouts, row.key, row.value, row.tombstone, row.tool, row.note or "-")
+        for row in dialect_rows()
+    ]
+    print_tables([Table("Dialects", headers, rows, texts(*headers))], stdout)
+    raise typer.Exit
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import enum
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -170,3 +170,11 @@ def _junit_texts(case: CiCase) -> Iterator[str]:
         yield f"{finding.title}: {finding.text}"
     if case.count > len(case.findings):
         yield f"and {case.count - len(case.findings):,} more"
+
+
+CI_RENDERINGS: Mapping[str, Callable[[CiReport], str]] = {
+    "junit": render_junit,
+    "github": render_annotations,
+    "code-quality": render_code_quality,
+}
+"""By the word of ``--format``."""

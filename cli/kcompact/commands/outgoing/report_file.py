@@ -12,13 +12,13 @@ from typing import Generic, TypeVar
 from rich.console import Console
 
 from kcompact.commands.outgoing.path_checks import check_paths
-from kcompact.commands.outgoing.telling_ci import CI_RENDERINGS, add_to_summary, listens
+from kcompact.commands.outgoing.telling_ci import add_to_summary, listens
 from kcompact.console import stdout
 from kcompact.errors import OutputError
 from kcompact.options.inspect_options import InspectOutputOptions
 from kcompact.options.output_options import DirtyRatioOutputOptions
 from kcompact.options.verify_options import AnswerOptions
-from kcompact.report.ci import CiReport, render_annotations, render_summary
+from kcompact.report.ci import CI_RENDERINGS, CiReport, render_annotations, render_summary
 from kcompact.storage import disk
 from kcompact.storage.apart import WrittenPath
 from kcompact.storage.object_stores import is_address, refuse_other_address

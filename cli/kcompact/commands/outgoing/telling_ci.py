@@ -1,18 +1,9 @@
-"""Results for GitHub Actions, without being asked for: annotations in the log, a summary of the step."""
+"""Results for GitHub Actions, without being asked for: whether it listens, and the summary of the step."""
 
 import os
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from kcompact.report.ci import CiReport, render_annotations, render_code_quality, render_junit
 from kcompact.storage import disk
-
-CI_RENDERINGS: Mapping[str, Callable[[CiReport], str]] = {
-    "junit": render_junit,
-    "github": render_annotations,
-    "code-quality": render_code_quality,
-}
-"""By the word of ``--format``."""
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 
