@@ -9,12 +9,11 @@ import pytest
 from kcompact.broker.checkpoint import read_checkpoint
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.broker.log_names import LogName
-from kcompact.broker.state import state_folder
+from kcompact.broker.state import state_places
 from kcompact.broker.state.cleaner_state import CleanerState
-from kcompact.broker.state.state_folder import open_state_folder
 from kcompact.broker.state.state_of_dump import state_beside, state_that_counts
 from kcompact.broker.state.state_output import output_file
-from kcompact.broker.state.state_places import open_state, read_states
+from kcompact.broker.state.state_places import open_state, open_state_folder, read_states
 from kcompact.errors import InputError, OutputError
 from kcompact.storage.publication import open_publication
 from other_user import folder_for_all, other_user
@@ -138,7 +137,7 @@ def test_a_run_that_publishes_nothing_leaves_no_new_folder(tmp_path: Path) -> No
 def test_the_folder_is_locked_while_in_use(tmp_path: Path, dump: Path) -> None:
     save(tmp_path / "state", dump)
     program = (
-        "import sys, pathlib\nfrom kcompact.broker.state.state_folder import open_state_folder\n"
+        "import sys, pathlib\nfrom kcompact.broker.state.state_places import open_state_folder\n"
         "with open_state_folder(pathlib.Path(sys.argv[1])): print('locked', flush=True); sys.stdin.read()"
     )
     other = subprocess.Popen(
@@ -173,7 +172,7 @@ def test_a_lock_that_its_run_has_just_removed_does_not_count(
     """Two runs that wait for one to end must not both have the folder."""
     save(tmp_path / "state", dump)
     lock = tmp_path / "state" / "lock"
-    flock, taken = state_folder.fcntl.flock, []
+    flock, taken = state_places.fcntl.flock, []
 
     def late(descriptor: int, how: int) -> None:
         flock(descriptor, how)
@@ -181,7 +180,7 @@ def test_a_lock_that_its_run_has_just_removed_does_not_count(
             lock.unlink()  # the other run ended between our open() and our flock()
         taken.append(descriptor)
 
-    monkeypatch.setattr(state_folder.fcntl, "flock", late)
+    monkeypatch.setattr(state_places.fcntl, "flock", late)
     with open_state_folder(tmp_path / "state"):
         assert lock.exists()
         with pytest.raises(InputError, match="in use by another run"), open_state_folder(tmp_path / "state"):

@@ -8,7 +8,7 @@ from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.broker.log_context import LogContext
 from kcompact.broker.log_names import LogName
 from kcompact.broker.segment_lists import Segment
-from kcompact.broker.state.state_folder import CleanerState
+from kcompact.broker.state.state_places import CleanerState
 from kcompact.errors import InputError, PolicyError
 from kcompact.options.log_options import LogOptions
 
