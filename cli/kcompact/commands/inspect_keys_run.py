@@ -14,7 +14,8 @@ from kcompact.commands.outgoing.report_file import ReportForms, open_report, sho
 from kcompact.console import note, stderr
 from kcompact.errors import ExitCode, PolicyError
 from kcompact.inspect.histories import key_at, key_histories
-from kcompact.options.inspect_options import InspectFormat, InspectOutputOptions, KeyOptions
+from kcompact.options.inspect_options import InspectOutputOptions, KeyOptions
+from kcompact.options.output_options import AnswerFormat
 from kcompact.printable import terminal
 from kcompact.report.inspect.histories_report import print_text, render_html, render_json, render_markdown
 from kcompact.storage.scratch import scratch_folder
@@ -55,7 +56,7 @@ class KeyCommand(Command):
 
     def _check_format(self) -> None:
         report_format = self.output.report_format
-        if report_format is not InspectFormat.TEXT and report_format not in _FORMS.others:
+        if report_format is not AnswerFormat.TEXT and report_format not in _FORMS.others:
             raise PolicyError(
                 f"--format {report_format.value} has no form for histories of keys",
                 hint="use text, json, markdown or html",

@@ -8,18 +8,7 @@ import typer
 
 from kcompact.inspect.severity import Level
 from kcompact.options.groups import annotations_option, flag, option, repeatable
-
-
-class InspectFormat(enum.StrEnum):
-    """How the report is shown."""
-
-    TEXT = "text"
-    JSON = "json"
-    MARKDOWN = "markdown"
-    HTML = "html"
-    JUNIT = "junit"
-    GITHUB = "github"
-    CODE_QUALITY = "code-quality"
+from kcompact.options.output_options import AnswerFormat
 
 
 class FailOn(enum.StrEnum):
@@ -63,8 +52,8 @@ class InspectOutputOptions:
     )
     output: str | None = option("Where the report goes; - for standard output.", "FILE", "--output", "-o")
     overwrite: bool = flag("Replace a file that exists.")
-    report_format: InspectFormat = option(
-        "How the report is shown.", None, "--format", default=InspectFormat.TEXT
+    report_format: AnswerFormat = option(
+        "How the report is shown.", None, "--format", default=AnswerFormat.TEXT
     )
     annotations: bool | None = annotations_option()
 

@@ -42,6 +42,18 @@ class OutputOptions:
     )
 
 
+class AnswerFormat(enum.StrEnum):
+    """How the answer of ``inspect`` or ``verify`` is shown."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+    HTML = "html"
+    JUNIT = "junit"
+    GITHUB = "github"
+    CODE_QUALITY = "code-quality"
+
+
 class DirtyRatioFormat(enum.StrEnum):
     """How the report of ``dirty-ratio`` is shown."""
 

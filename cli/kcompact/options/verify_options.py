@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kcompact.options.groups import annotations_option, flag, option, overwrite_flag
+from kcompact.options.output_options import AnswerFormat
 
 EXAMPLES = 3
 MOST_ON_A_PAGE = 20
@@ -23,18 +24,6 @@ class KeylessRecords(enum.StrEnum):
 
     DROP = "drop"
     KEEP = "keep"
-
-
-class VerifyFormat(enum.StrEnum):
-    """How the answer is shown."""
-
-    TEXT = "text"
-    JSON = "json"
-    MARKDOWN = "markdown"
-    HTML = "html"
-    JUNIT = "junit"
-    GITHUB = "github"
-    CODE_QUALITY = "code-quality"
 
 
 @dataclass(frozen=True)
@@ -63,8 +52,8 @@ class AnswerOptions:
     """Where the answer goes, and how much of it."""
 
     panel: ClassVar = "Output"
-    report_format: VerifyFormat = option(
-        "How the answer is shown.", None, "--format", default=VerifyFormat.TEXT
+    report_format: AnswerFormat = option(
+        "How the answer is shown.", None, "--format", default=AnswerFormat.TEXT
     )
     max_findings: int | None = option(
         "Findings named of each kind and log; all are counted. (default: 3 as text, all in JSON)",
@@ -82,5 +71,5 @@ class AnswerOptions:
         """How many findings of each kind and log are named."""
         if self.max_findings is not None:
             return self.max_findings
-        by_format = {VerifyFormat.TEXT: EXAMPLES, VerifyFormat.JSON: MOST_IN_JSON}
+        by_format = {AnswerFormat.TEXT: EXAMPLES, AnswerFormat.JSON: MOST_IN_JSON}
         return by_format.get(self.report_format, MOST_ON_A_PAGE)
