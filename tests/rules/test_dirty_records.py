@@ -7,7 +7,7 @@ import pytest
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.broker.log_context import LogContext
 from kcompact.dirtiness.dirtiness import Setting, plan_scan
-from kcompact.dirtiness.dirty_records import scan_logs
+from kcompact.dirtiness.dirty_dump import scan_logs
 from kcompact.dumps.records.record import Record
 from kcompact.rules.lookups import lookup_for
 from kcompact.rules.policy import Policy

@@ -1,29 +1,40 @@
-"""From a dump to one scan per log: the part of ``dirty-ratio`` that runs in Spark's tasks."""
+"""From a dump to one scan per log: the part of ``dirty-ratio`` that runs in Spark's tasks.
 
-from collections.abc import Mapping, Sequence
+Where a key's records meet it shows what each supersedes; then each log is scanned once.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from kcompact.broker.log_context import LogContext
 from kcompact.broker.log_names import LogName
+from kcompact.cleaner.shares import Shares
+from kcompact.cleaner.tracked import track
 from kcompact.compact.context.beside import Beside
 from kcompact.compact.context.log_contexts import log_contexts
 from kcompact.compact.whole_logs.record_index import RecordIndex, index_records
 from kcompact.compact.whole_logs.repeats import refuse_conflicts
 from kcompact.dirtiness.dirtiness import ScannedLog, Setting, plan_scan
-from kcompact.dirtiness.dirty_records import scan_logs
+from kcompact.dirtiness.dirty_scan import SUPERSEDED, LogScan, LogScanner, ScanPlan, ScanRows
 from kcompact.dumps.dump import Dump
 from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes.index_pass import plan_index
-from kcompact.engine.shuffle import Send, send
+from kcompact.engine.shuffle import Send, Stage, send
 from kcompact.engine.tasks import run_tasks
 from kcompact.errors import InputError
 from kcompact.rules.files.segment_files import with_segments_of_batches
-from kcompact.rules.lookups import lookup_for
+from kcompact.rules.links import NO_OFFSET, KeyOrder
+from kcompact.rules.lookups import Lookup, lookup_for
 from kcompact.rules.policy import TopicPolicies
+from kcompact.rules.verdicts import NEVER, UNKNOWN_HORIZON_MS
 
 
 @dataclass(frozen=True)
@@ -101,3 +112,82 @@ def _refuse_clash(log: ScannedLog) -> None:
             f"{log.log}: offset {log.scan.clashing_offset} stands in the dump twice, with different keys",
             hint="are these exports of two clusters, or of a topic that was made anew?",
         )
+
+
+def scan_logs(
+    keyed: Stage, shares: Shares, lookups: Mapping[int, Lookup], plans: Mapping[int, ScanPlan]
+) -> dict[int, LogScan]:
+    """Scans by log id; records that are in the dump once more at their offset count once.
+
+    ``keyed`` is what ``tracked.send_index`` sent.
+    """
+    tracked = track(keyed, shares, lookups, lambda rows: with_superseded(rows, plans.values()))
+    scanners = {log_id: LogScanner(plan) for log_id, plan in plans.items()}
+    return {log_id: scanner.finish() for log_id, scanner in tracked.in_turn(scanners, _feed).items()}
+
+
+def with_superseded(rows: pa.Table, plans: Collection[ScanPlan]) -> pa.Table:
+    """``superseded_NAME`` columns: what each record takes away from the totals below and at its offset.
+
+    A record of the dirty section supersedes the one before it in that section, or, as its key's first
+    there, all that the clean section still holds of the key (duplicates there are nobody's).
+    """
+    keys = KeyOrder.of(rows)
+    mapped = keys.is_mapped & ~keys.is_repeated
+    is_dirty = keys.offset >= keys.first_dirty_offset
+    takes = mapped & is_dirty & (keys.previous_offset != NO_OFFSET)
+    from_clean = keys.previous_offset < keys.first_dirty_offset
+    starts = np.flatnonzero(~keys.follows)
+    for name, values in _superseded_amounts(rows, plans).items():
+        ordered = values[keys.order]
+        before = np.zeros_like(ordered)
+        before[1:] = ordered[:-1]
+        clean = np.where(~is_dirty & ~keys.is_repeated, ordered, 0)
+        of_group = np.add.reduceat(clean, starts)[keys.group] if len(starts) else clean
+        amounts = np.where(takes, np.where(from_clean, of_group, before), 0)
+        rows = rows.append_column(f"superseded_{name}", pa.array(keys.unsorted(amounts), pa.int64()))
+    return rows
+
+
+def _superseded_amounts(rows: pa.Table, plans: Collection[ScanPlan]) -> dict[str, np.ndarray]:
+    """By name of SUPERSEDED, the amount (int64) that each row counts for when it is superseded."""
+    now_ms = next((plan.now_ms for plan in plans), 0)
+    is_tombstone = rows["is_tombstone"].to_numpy()
+    log_bytes = rows["log_bytes"].to_numpy().astype(np.int64)
+    horizon_ms = rows["delete_horizon_ms"].to_numpy()
+    is_stamped = is_tombstone & (horizon_ms != UNKNOWN_HORIZON_MS)
+    is_due = is_stamped & (horizon_ms <= now_ms)
+    values = (
+        log_bytes,
+        np.ones(rows.num_rows, np.int64),
+        is_tombstone.astype(np.int64),
+        is_stamped.astype(np.int64),
+        is_due.astype(np.int64),
+        np.where(is_due, log_bytes, 0),
+    )
+    return dict(zip(SUPERSEDED, values, strict=True))
+
+
+def _feed(scanner: LogScanner, rows: pa.Table) -> LogScanner:
+    scanner.feed(_rows_of(rows.filter(pc.invert(rows["is_repeated"]))))
+    return scanner
+
+
+def _rows_of(rows: pa.Table) -> ScanRows:
+    def column(name: str) -> Any:
+        return rows[name].to_numpy()
+
+    is_aborted, is_control = column("is_aborted"), column("is_control")
+    return ScanRows(
+        offset=column("offset"),
+        timestamp_ms=column("timestamp_ms"),
+        log_bytes=column("log_bytes").astype(np.int64),
+        is_mapped=column("is_mapped"),
+        is_keyless=~column("has_key") & ~is_aborted & ~is_control,
+        is_aborted=is_aborted,
+        is_tombstone=column("is_tombstone"),
+        is_latest=column("superseded_at_offset") == NEVER,
+        delete_horizon_ms=column("delete_horizon_ms"),
+        previous_offset=column("previous_offset"),
+        superseded=np.stack([column(f"superseded_{name}") for name in SUPERSEDED], axis=1),
+    )
