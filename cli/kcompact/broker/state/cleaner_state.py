@@ -1,7 +1,7 @@
 """The memory of a broker's disk between two rounds, which no dump holds, as three small texts.
 
 They are ``cleaner-offset-checkpoint``, ``delete-horizons``, and ``output.json``, which names the compacted
-dump that both belong to: files of a folder (``state_folder.py``), or one object (``stored_state.py``).
+dump that both belong to: files of a folder, or one object on a store (``state_places.py``).
 """
 
 from collections.abc import Mapping
