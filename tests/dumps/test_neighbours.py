@@ -1,7 +1,9 @@
 """Files of a dump that are told by a glance are recognised as they are alone."""
 
 import json
+from base64 import b64encode
 from dataclasses import replace
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -87,3 +89,28 @@ def test_wide_characters_are_seen_beside_a_file_of_named_columns(tmp_path: Path)
     with open_dump([str(tmp_path)], options) as dump:
         notes = [[note for note in file.notes if "UTF-16" in note] for file in dump.files]
     assert notes == [[], ["UTF-16; read and written as UTF-8"]]
+
+
+def test_of_long_records_more_is_looked_at(tmp_path: Path) -> None:
+    """One key of eight characters may be base64 by accident; in 4 KiB there is hardly more than one."""
+    for number in range(2):
+        keys = [f"user-{at:03}" if number == 0 else b64encode(b"id%04d" % at).decode() for at in range(60)]
+        record = {"topic": "t", "partition": number, "timestamp": 1_700_000_000_000, "value": "x y " * 800}
+        rows = [json.dumps({**record, "offset": at, "key": key}) for at, key in enumerate(keys)]
+        (tmp_path / f"{number}.jsonl").write_text("\n".join(rows) + "\n")
+    with pytest.raises(InputError, match="base64") as alone, open_dump([str(tmp_path / "1.jsonl")], OPTIONS):
+        pass
+    with pytest.raises(InputError) as beside, open_dump([str(tmp_path)], OPTIONS):
+        pass
+    assert str(beside.value) == str(alone.value)
+
+
+def test_a_file_called_as_standard_input_is_not_read_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.jsonl").write_text("\n".join(lines(0)) + "\n")
+    Path("-").write_text("\n".join(lines(1)) + "\n")
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(("\n".join(lines(2)) + "\n").encode())))
+    with open_dump(["a.jsonl", "-"], OPTIONS) as dump:
+        assert b'"partition": 2' in Path(dump.files[1].data_path).read_bytes()

@@ -78,7 +78,11 @@ def checked(
 
 
 def refuse_crowded_offsets(summaries: Iterable[LogSummary]) -> None:
-    """Raise InputError where a log has a million records, and more than a thousand for each offset."""
+    """Raise InputError where a log has a million records, and more than a thousand for each offset.
+
+    So it is with one line that a small packed file repeats without end: all records of an offset meet in one
+    task, which cannot be cut. A few copies, of dumps joined with themselves, are counted once.
+    """
     extents: dict[LogName, tuple[int, int, int]] = {}  # first and last offset, records
     for part in summaries:
         name = LogName(part.topic, part.partition)

@@ -15,7 +15,7 @@ from kcompact.dumps.avro.avro_container import holds_a_block
 from kcompact.dumps.detect.candidate import HEAD_BYTES, UTF8_BOM, Recognised, after_noise
 from kcompact.dumps.detect.recognition import recognise, recognise_beside
 from kcompact.dumps.files.at_hand import spool_folder
-from kcompact.dumps.files.containers import CONTAINERS, container_of, unpack
+from kcompact.dumps.files.containers import CONTAINERS, container_of, is_plain_path, unpack
 from kcompact.dumps.files.file_names import NameFacts, name_facts, topic_of
 from kcompact.dumps.files.origin import Origin, bring, place_in
 from kcompact.dumps.files.utf16 import MARKS, NOTE, as_utf8
@@ -141,16 +141,17 @@ def _open_file(
     file_id: int, path: str, options: ReadOptions, spool: Path, neighbour: DumpFile | None = None
 ) -> DumpFile:
     try:
-        beside = None if neighbour is None else recognise_beside(path, neighbour, options)
-        if beside is not None:
-            return _file_of(file_id, path, _absolute(path), beside, options)
+        if neighbour is not None and is_plain_path(path):
+            beside = recognise_beside(path, path, options, neighbour)
+            if beside is not None:
+                return _file_of(file_id, path, _absolute(path), beside, options)
         data_path, container = unpack(path, spool)
         if not (size := os.stat(data_path).st_size):  # noqa: PTH116  for every file of ten thousand
             raise NoRecordsError(f"{path}: the file is empty", hint="was the export interrupted?")
         utf8_path = as_utf8(path, data_path, spool)
         if utf8_path is not None:
             data_path, size = utf8_path, Path(utf8_path).stat().st_size
-        recognised = recognise(path, data_path, options)
+        recognised = recognise(path, data_path, options, neighbour)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
     if recognised.data_bytes is None or utf8_path:
@@ -162,7 +163,7 @@ def _open_file(
 
 def _absolute(path: str) -> str:
     """Workers have a working folder of their own."""
-    return path if path.startswith("/") else f"{os.getcwd()}/{path}"  # noqa: PTH109  strings: many files
+    return path if path.startswith("/") else str(Path(path).absolute())
 
 
 def _file_of(

@@ -1,6 +1,5 @@
 """Recognition of a file from its first bytes: layout, dialect, and what had to be assumed."""
 
-import os
 import re
 from contextlib import suppress
 from dataclasses import replace
@@ -37,7 +36,8 @@ from kcompact.dumps.text.trailing_lines import end_of_records
 from kcompact.dumps.writers.text_writers import COLUMNS
 from kcompact.errors import InputError
 
-_GLANCE_BYTES = 4 << 10
+_GLANCES_BYTES = (4 << 10, 16 << 10)  # the second where the first holds too few lines
+_GLANCE_LINES = 8
 _TOLD_AT_A_GLANCE = {"json_lines", "csv_lines"}
 _SCHEMA_BYTES = 1 << 10  # within which kcompact's own Avro schema is named
 _REFUSED = {
@@ -54,26 +54,40 @@ _REFUSED = {
 }
 
 
-def recognise(path: str, data_path: str, options: ReadOptions) -> Recognised:
+def recognise(
+    path: str, data_path: str, options: ReadOptions, neighbour: DumpFile | None = None
+) -> Recognised:
     """Recognise the plain file at ``data_path``; messages name it ``path``. Raises InputError."""
-    return _recognised(candidate(path, data_path), options)
+    beside = None if neighbour is None else recognise_beside(path, data_path, options, neighbour)
+    return beside or _recognised(candidate(path, data_path), options)
 
 
-def recognise_beside(path: str, neighbour: DumpFile, options: ReadOptions) -> Recognised | None:
+def recognise_beside(
+    path: str, data_path: str, options: ReadOptions, neighbour: DumpFile
+) -> Recognised | None:
     """A file by its first records alone; None: it is to be looked at as any other. Raises OSError.
 
     A file whose first records are written as those of its ``neighbour`` in a dump is taken to go on so, too:
     a thorough look at each of ten thousand small files would take as long as to read them.
     """
-    if neighbour.layout not in _TOLD_AT_A_GLANCE or not os.path.isfile(path):  # noqa: PTH113  many files
+    if neighbour.layout not in _TOLD_AT_A_GLANCE:
+        return None
+    file = _beginning(path, data_path)
+    if container_in(file.head) is not None or is_of_wide_characters(file.head):
         return None
     with suppress(InputError):  # what is wrong with a file is for the thorough look to say
-        file = candidate(path, path, _GLANCE_BYTES)
-        if container_in(file.head) is None and not is_of_wide_characters(file.head):
-            glance = _recognised(file, options)
-            if _facts(glance) == _facts(neighbour):
-                return replace(glance, data_bytes=glance.data_bytes or file.data_bytes)
+        glance = _recognised(file, options)
+        if _facts(glance) == _facts(neighbour):
+            return replace(glance, data_bytes=glance.data_bytes or file.data_bytes)
     return None
+
+
+def _beginning(path: str, data_path: str) -> Candidate:
+    """A file with so much of its beginning as shows some records, however long these are."""
+    few_bytes, more_bytes = _GLANCES_BYTES
+    file = candidate(path, data_path, few_bytes)
+    has_enough = file.whole or file.head.count(b"\n") >= _GLANCE_LINES
+    return file if has_enough else candidate(path, data_path, more_bytes)
 
 
 def _recognised(file: Candidate, options: ReadOptions) -> Recognised:

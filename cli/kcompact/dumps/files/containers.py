@@ -107,10 +107,13 @@ def container_in(head: bytes) -> str | None:
 def _plain_path(path: str, spool: Path) -> str:
     if is_address(path):
         return str(place_in(spool, path))
-    return path if _is_file(path) else _spooled(path, spool)
+    return path if is_plain_path(path) else _spooled(path, spool)
 
 
-def _is_file(path: str) -> bool:
+def is_plain_path(path: str) -> bool:
+    """Whether the bytes of ``path`` can be read where they are, and more than once. Raises OSError."""
+    if is_address(path):
+        return False
     return path != STDIN and stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116  follows links, as reading does
 
 

@@ -80,6 +80,7 @@ _DOUBTS = {
     " the output, as other keys are JSON that is no string",
 }
 """By what is counted while records are converted: what a note says of them."""
+
 _NOT_THERE = "not in the output, which holds the parts of records alone"
 
 
