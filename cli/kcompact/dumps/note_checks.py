@@ -1,7 +1,7 @@
 """Checks of an index pass's notes: errors that stop a run, and notes for the user."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from kcompact.counted import counted
 from kcompact.dumps.dialects.dialect import QUOTING
@@ -150,18 +150,25 @@ def place_of(file: DumpFile, position: int) -> str:
 
 
 def _by_file(splits: Mapping[int, Split], notes: Mapping[int, SplitNotes]) -> dict[int, SplitNotes]:
-    """The notes of each file, added up."""
-    total: dict[int, SplitNotes] = defaultdict(SplitNotes)
+    """The notes of each file, added up; a file that is one split has that split's."""
+    parts: dict[int, list[SplitNotes]] = defaultdict(list)
     for split_id in sorted(notes):
-        into, part = total[splits[split_id].file_id], notes[split_id]
+        parts[splits[split_id].file_id].append(notes[split_id])
+    sums = {file_id: of_file[0] if len(of_file) == 1 else _sum(of_file) for file_id, of_file in parts.items()}
+    return defaultdict(SplitNotes, sums)
+
+
+def _sum(parts: Iterable[SplitNotes]) -> SplitNotes:
+    total = SplitNotes()
+    for part in parts:
         for topic, tables in part.tables.items():
-            into.tables.setdefault(topic, []).extend(tables)
+            total.tables.setdefault(topic, []).extend(tables)
         for name, count in part.counts.items():
-            into.count(name, count)
+            total.count(name, count)
         for role, count in part.fields_seen.items():
-            into.see(role, count)
+            total.see(role, count)
         for name, examples in part.examples.items():
-            into.examples.setdefault(name, []).extend(examples)
+            total.examples.setdefault(name, []).extend(examples)
     return total
 
 

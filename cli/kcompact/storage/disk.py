@@ -12,8 +12,9 @@ import stat
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NoReturn, cast
 
 from kcompact.errors import OutputError
 
@@ -92,7 +93,7 @@ def copy_range(source: BinaryIO, out: BinaryIO, length: int) -> int:
         return 0
 
 
-def flush(path: Path) -> None:
+def flush(path: str | Path) -> None:
     """Flush a file, or a folder's list of names."""
     descriptor = system.open(path, os.O_RDONLY)
     try:
@@ -106,7 +107,8 @@ def flush_tree(path: Path) -> None:
 
     Of many files several at a time: the file system then writes them down together, ten times as fast.
     """
-    paths = [path, *path.rglob("*")] if path.is_dir() else [path]
+    below = os.walk(path, onerror=_raise) if path.is_dir() else ()
+    paths = [str(path), *(f"{folder}/{name}" for folder, *names in below for name in chain(*names))]
 
     def flush_share(first: int) -> None:
         for entry in paths[first::_FLUSHED_AT_ONCE]:
@@ -115,6 +117,10 @@ def flush_tree(path: Path) -> None:
     with ThreadPoolExecutor(_FLUSHED_AT_ONCE) as threads:
         # Waits for all, and raises what any of them met.
         list(threads.map(flush_share, range(min(_FLUSHED_AT_ONCE, len(paths)))))
+
+
+def _raise(error: OSError) -> NoReturn:
+    raise error
 
 
 def make_folder(path: Path, mode: int = 0o777) -> None:

@@ -1,8 +1,7 @@
 """Removed keys, gaps and figures of records that were decided on, written and counted as they go by."""
 
 import itertools
-from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +12,7 @@ from kcompact.compact.output.split_figures import SplitFigures, Splits, bounds_o
 from kcompact.engine.passes.summaries import LogSummary
 
 
-@dataclass(frozen=True, slots=True)
-class ReportedLog:
+class ReportedLog(NamedTuple):
     """One log in a stretch of one split or share; ranges are bytes of the task's ``removed`` and ``gaps``.
 
     Stretches of a log do not overlap.

@@ -1,7 +1,6 @@
 """Index rows of lines: a loop reads a window, and what it refuses is read by the reference, in its place."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -152,7 +151,7 @@ class LineLoop:
             part = self._parts[number]
             begin, stop = base + max(start, first), min(base + min(end, last), part.split.end)
             if max(start, first) < min(end, last) and begin < stop:
-                stretch = part._replace(split=replace(part.split, start=begin, end=stop))
+                stretch = part._replace(split=part.split._replace(start=begin, end=stop))
                 yield from self._reference(stretch, self._extra)
                 if part.notes.rejects:
                     return

@@ -2,9 +2,9 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import pyarrow as pa
 
@@ -86,8 +86,7 @@ A task may also write an output as a whole, where it is that of one split; its n
 _FEW_BYTES = 128 << 10  # through our own buffer they are where they belong as soon
 
 
-@dataclass(frozen=True)
-class Fragment:
+class Fragment(NamedTuple):
     """The output of one split: bytes [start, end) of a part file."""
 
     split_id: int

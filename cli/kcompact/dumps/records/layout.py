@@ -48,8 +48,7 @@ class DumpFile:
         return is_asked_for and not self.left_out.holds(topic, partition)
 
 
-@dataclass(frozen=True)
-class Split:
+class Split(NamedTuple):
     """A byte range of a file's plain bytes that starts and ends at a record (or block); one task reads it."""
 
     split_id: int

@@ -113,7 +113,7 @@ def plan_index(
             tasks.append([])
             task_bytes = 0
         number = (len(tasks) - 1 << TASK_SHIFT) + len(tasks[-1])
-        tasks[-1].append(replace(split, split_id=number))
+        tasks[-1].append(split._replace(split_id=number))
         task_bytes += size
     files = tuple(map(_from_anywhere, dump.files))
     folder_watched(folder)
