@@ -1,5 +1,9 @@
-"""Rounds by key leave what the cleaner leaves record by record: dump, report's figures, CSVs and state."""
+"""Rounds by key leave what the cleaner leaves record by record: dump, report's figures, CSVs and state.
 
+``KCOMPACT_NIGHTS=1000:100`` runs 100 random dumps of each kind from seed 1000 on, instead of the usual ones.
+"""
+
+import os
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +24,8 @@ from small_maps import with_map_of
 
 DAY_MS = 86_400_000
 NOW_MS = 100 * DAY_MS
-SEEDS = range(24)
+FIRST, COUNT = map(int, os.environ.get("KCOMPACT_NIGHTS", "0:10").split(":"))
+SEEDS = range(FIRST, FIRST + COUNT)
 
 
 @pytest.fixture(autouse=True)
