@@ -63,10 +63,10 @@ def serial_notes(dump: Dump) -> list[str]:
 
 def _recognition(files: list[DumpFile]) -> Recognition:
     file, dialect = files[0], files[0].dialect
-    named = [(role, getattr(dialect, role)) for role in ROLES]
+    fields = fields_of(dialect)
     if dialect.key_fields:
-        named = [(role, field) for role, field in named if role != "key"]
-        named.append(("key", f"{','.join(dialect.key_fields)} of the value"))
+        fields.pop("key", None)
+        fields["key"] = f"{','.join(dialect.key_fields)} of the value"
     return Recognition(
         paths=tuple(file.path for file in files),
         container=file.container,
@@ -74,9 +74,15 @@ def _recognition(files: list[DumpFile]) -> Recognition:
         dialect=dialect.name,
         tool=dialect.tool,
         sure=dialect.sure,
-        fields=tuple((role, field or "(whole record)") for role, field in named if field is not None),
+        fields=tuple(fields.items()),
         splittable=_is_splittable(file),
     )
+
+
+def fields_of(dialect: Dialect) -> dict[str, str]:
+    """By role (key, value, ...), where records of a dialect have it, as far as they do."""
+    fields = {role: getattr(dialect, role) for role in ROLES}
+    return {role: path or "(whole record)" for role, path in fields.items() if path is not None}
 
 
 def _is_splittable(file: DumpFile) -> bool:

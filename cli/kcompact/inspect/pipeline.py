@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from kcompact.compact.whole_logs.record_index import key_receivers
-from kcompact.dumps.dialects.dialect import ROLES, Dialect
+from kcompact.dumps.describing import fields_of
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out, refuse_unmatched
 from kcompact.dumps.note_checks import look_over
@@ -23,8 +22,6 @@ from kcompact.inspect.per_log import log_facts
 from kcompact.inspect.per_topic import topic_facts
 from kcompact.inspect.questions.key_facts import EXTRA
 from kcompact.inspect.severity import Finding, Level
-
-_AVRO = "Avro object container"
 
 
 def inspect_dump(spark: SparkSession, dump: Dump, folder: Path, expected: Expectations) -> Inspection:
@@ -44,7 +41,7 @@ def inspect_dump(spark: SparkSession, dump: Dump, folder: Path, expected: Expect
         largest_records=_largest(reading.tallies["largest"], logs),
         notes=[*dump.notes, *remarks],
     )
-    exact = all(getattr(file.dialect, "byte_exact", True) for file in dump.files)
+    exact = all(file.dialect.byte_exact for file in dump.files)
     inspection.findings = [
         *check_expectations(inspection.logs, inspection.topics, expected),
         *(Finding(Level.WARNING, "fields", text) for text in problems),
@@ -88,25 +85,23 @@ def _largest(rows: pa.Table, logs: Mapping[int, LogFacts]) -> list[LargeRecord]:
 
 def _file_facts(file: DumpFile) -> FileFacts:
     """The facts of one file; ``fields`` are paths in a record, or where else a part comes from."""
-    dialect: Any = file.dialect
-    paths = {role: path for role in ROLES if (path := getattr(dialect, role, None)) is not None}
-    fields = {role: path or "(whole record)" for role, path in paths.items()}
-    if getattr(dialect, "key_fields", ()):
+    dialect = file.dialect
+    fields = fields_of(dialect)
+    if dialect.key_fields:
         fields["key"] = f"({', '.join(dialect.key_fields)} of the value)"
     from_names = {"topic": file.topic, "partition": file.partition, "offset": file.start_offset}
     for role, value in from_names.items():
         if role not in fields and value is not None:
             fields[role] = f"({value}, from names)"
-    has_dialect = isinstance(dialect, Dialect)
     return FileFacts(
         path=file.path,
         layout=file.layout,
-        dialect=str(getattr(dialect, "name", file.layout)),
-        tool=str(getattr(dialect, "tool", _AVRO)),
-        sure=dialect.sure if has_dialect else True,
+        dialect=dialect.name,
+        tool=dialect.tool,
+        sure=dialect.sure,
         file_bytes=file.data_bytes,
         container=file.container,
         fields=fields,
-        key_encoding=getattr(dialect, "key_encoding", None),
-        value_encoding=getattr(dialect, "value_encoding", None),
+        key_encoding=dialect.key_encoding,
+        value_encoding=dialect.value_encoding,
     )

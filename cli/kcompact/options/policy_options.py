@@ -13,6 +13,7 @@ from kcompact.broker.configs import (
 from kcompact.broker.topic_configs import ConfigEntry, TopicConfigs, read_topic_configs
 from kcompact.errors import PolicyError
 from kcompact.options.groups import option, repeatable
+from kcompact.rules.capacity import map_slots
 from kcompact.rules.policy import Policy, TopicPolicies
 
 
@@ -53,9 +54,6 @@ class PolicyOptions:
     def files(self) -> list[str]:
         """The files of ``--topic-config``."""
         return [_file_of(argument) for argument in self.topic_config]
-
-
-MAP_ENTRY_BYTES = 24  # an MD5 of the key and an offset
 
 
 def config_name(field_name: str) -> str:
@@ -174,13 +172,14 @@ def _check_lags(policy: Policy, entries: dict[str, ConfigEntry]) -> None:
 
 def _check_map(policy: Policy) -> None:
     """Refuse a buffer of 1 MiB or less for a cleaner thread, or one that takes no more than one key (R11)."""
-    if policy.log_cleaner_dedupe_buffer_size is None:
+    buffer_bytes, slots = policy.log_cleaner_dedupe_buffer_size, map_slots(policy)
+    if buffer_bytes is None or slots is None:
         return
-    bytes_per_thread = policy.log_cleaner_dedupe_buffer_size // policy.log_cleaner_threads
-    keys = bytes_per_thread // MAP_ENTRY_BYTES * policy.log_cleaner_io_buffer_load_factor
+    bytes_per_thread = buffer_bytes // policy.log_cleaner_threads
+    keys = slots * policy.log_cleaner_io_buffer_load_factor
     if bytes_per_thread <= SMALLEST_BUFFER_BYTES_PER_THREAD or keys <= 1:
         raise PolicyError(
-            f"log.cleaner.dedupe.buffer.size={policy.log_cleaner_dedupe_buffer_size} gives each of"
+            f"log.cleaner.dedupe.buffer.size={buffer_bytes} gives each of"
             f" {policy.log_cleaner_threads} cleaner threads {bytes_per_thread} bytes,"
             f" room for {keys:.0f} keys",
             hint=f"a broker wants more than {SMALLEST_BUFFER_BYTES_PER_THREAD} bytes and one key per thread",

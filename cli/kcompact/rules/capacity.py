@@ -2,6 +2,7 @@
 
 import math
 
+from kcompact.broker.configs import SMALLEST_BUFFER_BYTES_PER_THREAD
 from kcompact.rules.policy import Policy
 
 ENTRY_BYTES = 24  # MD5 of the key, and an offset
@@ -12,7 +13,6 @@ DEFAULT_MAP_SLOTS = DEFAULT_BUFFER_BYTES // ENTRY_BYTES
 """Entries of a map in that buffer."""
 
 _LARGEST_BUFFER_BYTES = 2**31 - 1
-_SMALLEST_BUFFER_BYTES = 1_048_577  # a broker wants more than 1 MiB for each thread
 
 
 def map_slots(policy: Policy) -> int | None:
@@ -42,4 +42,4 @@ def buffer_bytes_for(keys: int, policy: Policy) -> int | None:
         slots += 1
     if slots * ENTRY_BYTES > _LARGEST_BUFFER_BYTES:
         return None
-    return max(slots * ENTRY_BYTES, _SMALLEST_BUFFER_BYTES) * policy.log_cleaner_threads
+    return max(slots * ENTRY_BYTES, SMALLEST_BUFFER_BYTES_PER_THREAD + 1) * policy.log_cleaner_threads

@@ -17,7 +17,7 @@ from kcompact.engine.blocks import block_of
 from kcompact.engine.passes.offset_runs import union_of
 from kcompact.engine.passes.summaries import LogSummary
 from kcompact.engine.shuffle import Block, Sent, Stage
-from kcompact.rules.capacity import map_limit
+from kcompact.rules.capacity import DEFAULT_MAP_SLOTS, map_limit
 from kcompact.rules.files.segment_files import with_segments_of_batches
 from kcompact.rules.files.segments import is_rolled
 from kcompact.rules.lookups import Lookup, lookup_for
@@ -26,7 +26,7 @@ from kcompact.verify.classification.bounds import Bounds, Knowledge
 from kcompact.verify.rows.indexed import Indexed
 from kcompact.verify.rows.pairs import Pairs
 
-DEFAULT_MAP_LIMIT = 5_033_164  # keys, with the broker's default buffer (R11)
+_DEFAULT_MAP_LIMIT = int(DEFAULT_MAP_SLOTS * Policy.log_cleaner_io_buffer_load_factor)  # keys
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ def _is_bound_fixed(bounds: Bounds, context: LogContext) -> bool:
 def _has_one_round(bounds: Bounds, context: LogContext, records: int) -> bool:
     """Nothing becomes cleanable later on, and the map takes all keys."""
     limit = map_limit(bounds.policy)
-    fits = records <= (DEFAULT_MAP_LIMIT if limit is None else limit)
+    fits = records <= (_DEFAULT_MAP_LIMIT if limit is None else limit)
     return _is_bound_fixed(bounds, context) and fits and bounds.policy.rounds == 1
 
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from kcompact.compact.pipeline import MOST_MERGE_TASKS
 from kcompact.compact.totals import overlapping, unsorted_files
-from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out
 from kcompact.dumps.note_checks import check_notes, refuse_doubts
@@ -91,7 +90,7 @@ def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes]) -> Indexed:
         _carried(dump.files, summaries),
         (*dump.notes, *remarks),
         tuple(summaries),
-        is_named_by_file=any(getattr(file.dialect, "topic", "topic") is None for file in dump.files),
+        is_named_by_file=any(file.dialect.topic is None for file in dump.files),
         left_out=frozenset(logs_left_out(notes.values())),
         is_in_order=not overlapping(summaries) and not unsorted_files(summaries, file_ids),
         earlier=largest_before(summaries, file_ids),
@@ -150,7 +149,7 @@ def named_alike(before: Indexed, after: Indexed) -> Indexed:
 def require_offsets(dump: Dump | None, path: str) -> None:
     """Raise InputError for a dump whose records have lost their offsets: nothing can be compared by them."""
     for file in dump.files if dump else ():
-        if isinstance(file.dialect, Dialect) and file.dialect.offset is None:
+        if file.dialect.offset is None:
             raise InputError(
                 f"{path}: no offsets in the records of {file.path}, so nobody can say which record is which",
                 hint="compare what the two dumps hold with --mode state, or export again with offsets",
@@ -184,5 +183,5 @@ def _carried(files: tuple[DumpFile, ...], summaries: list[LogSummary]) -> frozen
 
 
 def _carries_headers(file: DumpFile) -> bool:
-    name = getattr(file.dialect, "headers", "headers")
+    name = file.dialect.headers
     return name in file.shape.columns if isinstance(file.shape, CsvShape) else name is not None
