@@ -16,6 +16,7 @@ from kcompact.rules.files.segments import SegmentState
 from kcompact.rules.policy import Policy
 from kcompact.rules.range import log_bounds, segmented_range
 from kcompact.rules.ratio import segmented_ratio
+from kcompact.rules.verdicts import Verdict
 from log_frames import log_id
 from model_context import contexts_of
 from small_maps import with_map_of
@@ -174,12 +175,12 @@ def test_engine_leaves_what_is_expected(cleaned: Any, played: Played, *, with_ba
     [done] = log.rounds
     assert done.span.next_offset == int(expected["next"])
     figures = {
-        "messagesRead": done.messages_read,
-        "messagesWritten": done.messages_written,
-        "invalid": done.invalid_messages_read,
+        "messagesRead": done.counts.messages_read,
+        "messagesWritten": done.counts.messages_written,
+        "invalid": done.counts.removed[Verdict.KEYLESS],
         "mapSize": done.map_entries,
-        "bytesRead": done.bytes_read,
-        "bytesWritten": done.bytes_written,
+        "bytesRead": done.sizes.bytes_read,
+        "bytesWritten": done.sizes.bytes_written,
     }
     assert {k: v for k, v in figures.items() if k in expected} == {
         k: int(expected[k]) for k in figures if k in expected

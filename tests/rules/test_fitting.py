@@ -67,7 +67,7 @@ def test_a_checkpoint_beyond_the_told_log_end_is_reset() -> None:
 def test_control_records_without_batches_stay_and_are_counted() -> None:
     marker = Record("t", 0, 20, 1000, b"\0\0\0\1", b"\0\0\0\0\0\0", is_control=True)
     log = log_cleaned(LogContext(), [*RECORDS, marker])
-    assert log.rounds[0].messages_written == 4
+    assert log.rounds[0].counts.messages_written == 4
     assert log.notes == (
         "1 control records stay: without --batches nobody knows whose transactions they end",
     )
@@ -76,14 +76,14 @@ def test_control_records_without_batches_stay_and_are_counted() -> None:
 def test_a_dump_younger_than_its_batches_is_cleaned_whole() -> None:
     log = log_cleaned(LogContext(batches=_batches({10: 5})))
     assert log.rounds[0].span.next_offset == 20
-    assert log.rounds[0].messages_read == 10
+    assert log.rounds[0].counts.messages_read == 10
     assert log.notes == ("5 records are in no told batch: each counts as a batch of its own",)
 
 
 def test_records_below_the_first_one_in_the_dump_move_the_log_start() -> None:
     log = log_cleaned(LogContext(batches=_batches({0: 5, 5: 5, 10: 10})))
     assert log.bounds.log_start_offset == 10
-    assert log.rounds[0].messages_read == 20
+    assert log.rounds[0].counts.messages_read == 20
     assert "10 records of the told batches are not in the dump" in log.notes[0]
 
 

@@ -14,6 +14,7 @@ from kcompact.cleaner.cleaning import Cleaning
 from kcompact.dumps.records.record import Record
 from kcompact.rules.cleaned_log import LogCleaning
 from kcompact.rules.policy import Policy
+from kcompact.rules.verdicts import Verdict
 from log_frames import log_id
 from packed_batches import packed
 from small_maps import with_map_of
@@ -139,9 +140,9 @@ def check_rounds(cleaning: LogCleaning, logged: list[LoggedRound], unseen_writte
     for round_, broker in zip(cleaning.rounds, logged, strict=True):
         assert round_.span.first_dirty_offset == broker.first_dirty_offset
         assert round_.span.next_offset == broker.next_dirty_offset
-        assert round_.messages_read == broker.messages_read
-        assert round_.messages_written + unseen_written == broker.messages_written
-        assert round_.invalid_messages_read == broker.invalid_messages_read
+        assert round_.counts.messages_read == broker.messages_read
+        assert round_.counts.messages_written + unseen_written == broker.messages_written
+        assert round_.counts.removed[Verdict.KEYLESS] == broker.invalid_messages_read
 
 
 @pytest.mark.parametrize(("case", "i"), PAIRS, ids=IDS)

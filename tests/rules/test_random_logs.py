@@ -10,6 +10,7 @@ from broker_model import turn
 from kcompact.digits import LONG_MAX
 from kcompact.rules.cleaned_log import LogCleaning
 from kcompact.rules.policy import Policy
+from kcompact.rules.verdicts import Verdict
 from log_frames import cleaned, retained
 from model_context import contexts_of
 from random_logs import NOW_MS, RandomLog, random_log
@@ -91,11 +92,11 @@ def _engine_figures(cleaning: LogCleaning) -> list[tuple[int, ...]]:
             engine_round.span.first_dirty_offset,
             engine_round.span.next_offset,
             engine_round.map_entries,
-            engine_round.messages_read,
-            engine_round.messages_written,
-            engine_round.invalid_messages_read,
-            engine_round.bytes_read,
-            engine_round.bytes_written,
+            engine_round.counts.messages_read,
+            engine_round.counts.messages_written,
+            engine_round.counts.removed[Verdict.KEYLESS],
+            engine_round.sizes.bytes_read,
+            engine_round.sizes.bytes_written,
         )
         for engine_round in cleaning.rounds
     ]

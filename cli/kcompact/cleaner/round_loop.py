@@ -8,17 +8,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
+import numpy as np
+
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.cleaner.log_case import LogCase
 from kcompact.rules.assumptions import range_notes
-from kcompact.rules.cleaned_log import LogCleaning, Round, RoundSizes, checkpoint_after, round_of
-from kcompact.rules.decisions import Plan, plan_for, rounds_of
+from kcompact.rules.capacity import utilization
+from kcompact.rules.cleaned_log import LogCleaning, Round, RoundSizes, checkpoint_after
+from kcompact.rules.decisions import Plan
 from kcompact.rules.files.retention import delete_old_segments
 from kcompact.rules.files.segments import SegmentState
 from kcompact.rules.range import LogBounds
 from kcompact.rules.rewriting import Counts
 from kcompact.rules.rounds import RoundSpan
-from kcompact.rules.verdicts import Verdict
+from kcompact.rules.verdicts import Rounds, Verdict
 
 
 @dataclass(frozen=True)
@@ -49,9 +52,18 @@ class LogInRounds:
 
     def end_round(self, rewritten: Rewritten) -> None:
         """Note the work of a round; a broker deletes old segments after it (R52, R53)."""
-        policy, counts = self.case.policy, rewritten.counts
+        policy = self.case.policy
         self.spans.append(rewritten.span)
-        self.rounds.append(round_of(rewritten.span, rewritten.map_entries, counts, rewritten.sizes, policy))
+        self.rounds.append(
+            Round(
+                rewritten.span,
+                rewritten.map_entries,
+                utilization(rewritten.map_entries, policy),
+                rewritten.counts,
+                rewritten.sizes,
+                policy.delete_horizon_ms,
+            )
+        )
         self.segments = rewritten.segments
         self.retain()
 
@@ -128,8 +140,24 @@ def plan_of(
     markers: dict[int, int] | None = None,
 ) -> Plan:
     """The plan by which the workers decide on a log's records, once its rounds are known."""
-    rounds = rounds_of(case.policy, spans, log_start_offset, case.deleted_before_offset, markers)
-    return plan_for(rounds, spans, case.range.first_uncleanable_offset, case.bases or ())
+    policy = case.policy
+    rounds = Rounds(
+        np.array([span.next_offset for span in spans], np.int64),
+        np.array([span.rewritten_end_offset for span in spans], np.int64),
+        now_ms=policy.now_ms,
+        delete_horizon_ms=policy.delete_horizon_ms,
+        drop_tombstones=policy.drop_tombstones,
+        keep_keyless=policy.null_keys == "keep",
+        log_start_offset=log_start_offset,
+        deleted_before_offset=case.deleted_before_offset,
+        markers=markers or {},
+    )
+    return Plan(
+        rounds,
+        np.array([span.first_dirty_offset for span in spans], np.int64),
+        case.range.first_uncleanable_offset,
+        np.array(case.bases or (), np.int64),
+    )
 
 
 def sizes_of(before: Sequence[SegmentState], after: Sequence[SegmentState], span: RoundSpan) -> RoundSizes:

@@ -250,6 +250,7 @@ def add_cleaning(log: LogOutcome, cleaning: LogCleaning) -> None:
 
 def _round(number: int, round_: Round) -> dict[str, Any]:
     """One round under the names of a broker's CleanerStats."""
+    counts, sizes = round_.counts, round_.sizes
     return {
         "round": number,
         "first_dirty_offset": round_.span.first_dirty_offset,
@@ -258,17 +259,17 @@ def _round(number: int, round_: Round) -> dict[str, Any]:
         "map_entries": round_.map_entries,
         "map_is_full": round_.span.map_is_full,
         "buffer_utilization": round_.utilization,
-        "messages_read": round_.messages_read,
-        "messages_written": round_.messages_written,
-        "invalid_messages_read": round_.invalid_messages_read,
-        "bytes_read": round_.bytes_read,
-        "bytes_written": round_.bytes_written,
-        "removed": {name: round_.removed.get(verdict, 0) for verdict, name in REASON_NAMES.items()},
-        "tombstones_kept": round_.tombstones_kept,
-        "tombstones_stamped": round_.tombstones_stamped,
+        "messages_read": counts.messages_read,
+        "messages_written": counts.messages_written,
+        "invalid_messages_read": counts.removed[Verdict.KEYLESS],
+        "bytes_read": sizes.bytes_read,
+        "bytes_written": sizes.bytes_written,
+        "removed": {name: counts.removed[verdict] for verdict, name in REASON_NAMES.items()},
+        "tombstones_kept": counts.tombstones_kept,
+        "tombstones_stamped": counts.tombstones_stamped,
         "delete_horizon_ms": round_.delete_horizon_ms,
-        "segments_before": round_.segments_before,
-        "segments_after": round_.segments_after,
+        "segments_before": sizes.segments_before,
+        "segments_after": sizes.segments_after,
     }
 
 

@@ -4,38 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kcompact.broker.delete_horizons import DeleteHorizon
-from kcompact.rules.capacity import utilization
 from kcompact.rules.files.segments import SegmentState
-from kcompact.rules.policy import Policy
 from kcompact.rules.range import CleanableRange, LogBounds
 from kcompact.rules.ratio import DirtyRatio
 from kcompact.rules.rewriting import Counts
 from kcompact.rules.rounds import RoundSpan
 from kcompact.rules.verdicts import Verdict
-
-
-@dataclass(frozen=True)
-class Round:
-    """One round, in the broker's own terms (section 4 of the rules); markers count as messages."""
-
-    span: RoundSpan
-    map_entries: int
-    utilization: float | None  # None: the map was unlimited
-    messages_read: int
-    messages_written: int
-    bytes_read: int
-    bytes_written: int
-    removed: Mapping[Verdict, int]  # records that went, by reason
-    tombstones_kept: int
-    tombstones_stamped: int  # of those kept: given their delete horizon in this round
-    delete_horizon_ms: int | None  # what this round stamps; None: too late for a long (R29)
-    segments_before: int | None  # None: segments are not known
-    segments_after: int | None
-
-    @property
-    def invalid_messages_read(self) -> int:
-        """Records without a key that this round dropped (R20)."""
-        return self.removed.get(Verdict.KEYLESS, 0)
 
 
 @dataclass(frozen=True)
@@ -48,23 +22,16 @@ class RoundSizes:
     segments_after: int | None = None
 
 
-def round_of(span: RoundSpan, map_entries: int, counts: Counts, sizes: RoundSizes, policy: Policy) -> Round:
-    """All figures of a round together."""
-    return Round(
-        span=span,
-        map_entries=map_entries,
-        utilization=utilization(map_entries, policy),
-        messages_read=counts.messages_read,
-        messages_written=counts.messages_written,
-        bytes_read=sizes.bytes_read,
-        bytes_written=sizes.bytes_written,
-        removed=counts.removed,
-        tombstones_kept=counts.tombstones_kept,
-        tombstones_stamped=counts.tombstones_stamped,
-        delete_horizon_ms=policy.delete_horizon_ms,
-        segments_before=sizes.segments_before,
-        segments_after=sizes.segments_after,
-    )
+@dataclass(frozen=True)
+class Round:
+    """One round, in the broker's own terms (section 4 of the rules)."""
+
+    span: RoundSpan
+    map_entries: int
+    utilization: float | None  # None: the map was unlimited
+    counts: Counts
+    sizes: RoundSizes
+    delete_horizon_ms: int | None  # what this round stamps; None: too late for a long (R29)
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,6 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.rules.lookups import NO_SEGMENT, rows_of_logs
-from kcompact.rules.policy import Policy
-from kcompact.rules.rounds import RoundSpan
 from kcompact.rules.sizes import stamped_bytes
 from kcompact.rules.verdicts import Decision, Flags, Longs, Rounds, Rows, decide
 
@@ -21,35 +19,6 @@ class Plan:
     first_dirty_offsets: Longs  # one per round
     first_uncleanable_offset: int
     segment_bases: Longs  # empty: each record is a segment of its own
-
-
-def rounds_of(
-    policy: Policy,
-    spans: Sequence[RoundSpan],
-    log_start_offset: int,
-    deleted_before_offset: int,
-    markers: dict[int, int] | None = None,
-) -> Rounds:
-    """The rounds of a run under a policy; parameters as in ``Rounds``."""
-    return Rounds(
-        np.array([span.next_offset for span in spans], np.int64),
-        np.array([span.rewritten_end_offset for span in spans], np.int64),
-        now_ms=policy.now_ms,
-        delete_horizon_ms=policy.delete_horizon_ms,
-        drop_tombstones=policy.drop_tombstones,
-        keep_keyless=policy.null_keys == "keep",
-        log_start_offset=log_start_offset,
-        deleted_before_offset=deleted_before_offset,
-        markers=markers or {},
-    )
-
-
-def plan_for(
-    rounds: Rounds, spans: Sequence[RoundSpan], first_uncleanable_offset: int, segment_bases: Sequence[int]
-) -> Plan:
-    """The plan of one log for these rounds."""
-    first_dirty = np.array([span.first_dirty_offset for span in spans], np.int64)
-    return Plan(rounds, first_dirty, first_uncleanable_offset, np.array(segment_bases, np.int64))
 
 
 NO_PLAN = Plan(Rounds(), np.empty(0, np.int64), 0, np.empty(0, np.int64))
