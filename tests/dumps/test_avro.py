@@ -14,7 +14,7 @@ from dump_pipeline import compacted, copied, index_all, open_one
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.note_checks import check_notes
 from kcompact.dumps.records.layout import Chosen
-from kcompact.dumps.records.record import EXTRA_FIELDS, Record, content_hash
+from kcompact.dumps.records.record import EXTRA_FIELDS, Record, headers_hash
 from kcompact.errors import InputError
 
 LAYOUT = LAYOUTS["avro"]
@@ -123,7 +123,7 @@ def test_extra_columns_tell_what_the_record_holds(tmp_path: Path) -> None:
     path = write_avro(tmp_path / "dump.avro", PLAIN, records)
     with open_one(path) as dump:
         table, _ = index_all(dump, extra=frozenset(EXTRA_FIELDS))
-    assert table["content_hash"].to_pylist() == [content_hash(record) for record in records]
+    assert table["headers_hash"].to_pylist() == [headers_hash(record.headers) for record in records]
 
 
 @pytest.mark.parametrize(

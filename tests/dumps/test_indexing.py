@@ -38,8 +38,7 @@ def test_rows_carry_every_extra_column_and_the_table_of_logs() -> None:
     assert table["key"].to_pylist() == [None, b""]
     assert table["is_tombstone"].to_pylist() == [True, False]
     assert table["position"].to_pylist() == [100, 110]
-    assert table["timestamp_type"].to_pylist() == [-1, 1]
-    assert table["value_bytes"].to_pylist() == [-1, 0]
+    assert table["value_kind"].to_pylist() == [VALUE_NULL, VALUE_EMPTY]
     assert part.notes.logs == {log_id_of("t", 1): ("t", 1), log_id_of("u", 0): ("u", 0)}
     assert table["log_id"].to_pylist() == [log_id_of("t", 1), log_id_of("u", 0)]
 

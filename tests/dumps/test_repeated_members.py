@@ -145,5 +145,7 @@ def test_a_value_under_a_name_that_is_not_ascii_keeps_its_spelling(tmp_path: Pat
     path = tmp_path / "d.jsonl"
     path.write_text(f'{{"offset":1,"key":"k","{spelt}":{{"a": 1.0}}}}\n')
     with open_one(path, fields={"value": "clé"}) as dump:
-        table, _ = index_all(dump, extra=frozenset({"value_bytes"}))
-    assert table["value_bytes"].to_pylist() == [len('{"a": 1.0}')]
+        table, _ = index_all(dump, extra=frozenset({"log_bytes"}))
+    assert table["log_bytes"].to_pylist() == [
+        61 + 1 + 3 + len(b"\x02k") + len(b'\x14{"a": 1.0}') + len(b"\x00")
+    ]

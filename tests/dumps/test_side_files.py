@@ -15,7 +15,7 @@ from kcompact.dumps.note_checks import check_notes
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.output.assemble import joined
 from kcompact.dumps.records.layout import Chosen
-from kcompact.dumps.records.record import EXTRA_FIELDS, Record, content_hash
+from kcompact.dumps.records.record import EXTRA_FIELDS, Record, headers_hash
 from kcompact.dumps.writers.converting import conversion_notes, copier_for
 from kcompact.dumps.writers.targets import with_writers
 from kcompact.errors import InputError, OutputError
@@ -89,7 +89,7 @@ def test_rows_of_the_files_are_zipped(tmp_path: Path, kind: str) -> None:
         (split,) = dump.splits(1)
         assert [record for _, _, record in LAYOUTS["side_files"].records(file, split)] == EXPECTED
         table, notes = index_all(dump, extra=frozenset(EXTRA_FIELDS))
-        assert table["content_hash"].to_pylist() == [content_hash(record) for record in EXPECTED]
+        assert table["headers_hash"].to_pylist() == [headers_hash(record.headers) for record in EXPECTED]
         assert table["key"].to_pylist() == [b"k1", b"k2", b"k1"]
         check_notes(dump, {0: split}, notes)
         assert "Confluent" in str(describe(dump)[0])

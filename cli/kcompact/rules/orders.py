@@ -26,6 +26,17 @@ def order_by_place(rows: pa.Table) -> Longs:
     return np.lexsort((rows["position"].to_numpy(), rows["split_id"].to_numpy(), offsets, log_ids))
 
 
+def repeated_places(rows: pa.Table) -> tuple[Longs, Longs]:
+    """Rows of places (log and offset) that hold several, in order, and a number for the place of each."""
+    order = order_by_place(rows)
+    log_ids, offsets = (rows[name].to_numpy()[order] for name in ("log_id", "offset"))
+    starts = np.ones(len(order), np.bool_)
+    starts[1:] = (np.diff(log_ids) != 0) | (np.diff(offsets) != 0)
+    places = np.cumsum(starts) - 1
+    is_repeated = np.bincount(places)[places] > 1
+    return order[is_repeated], places[is_repeated]
+
+
 def order_by_offset(log_ids: Longs, offsets: Longs) -> Longs | None:
     """Rows in the order of log_id and offset; None where an offset occurs twice, or is too large."""
     _, logs = ranked(log_ids)

@@ -8,6 +8,7 @@ from types import MappingProxyType
 import numpy as np
 
 from kcompact.counted import counted
+from kcompact.dumps.records.record_contents import CONTENT
 from kcompact.rules.lookups import rows_of_logs
 from kcompact.verify.affected_pairs import find_affected_pairs, verified_logs
 from kcompact.verify.check import Severity
@@ -22,7 +23,7 @@ from kcompact.verify.findings import in_order, tallies_of, without_missing_logs
 from kcompact.verify.outcome import Outcome, Tally, VerifiedLog
 from kcompact.verify.question import Question
 from kcompact.verify.rows.disorder import Disorder
-from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, CONTENT
+from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL
 from kcompact.verify.rows.pairs import Pairs
 from kcompact.verify.rows.unaffected_keys import Rules, UnaffectedLog
 

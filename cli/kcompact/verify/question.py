@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from kcompact.dumps.records.record_contents import CONTENT
 from kcompact.verify.classification.bounds import Bounds
-from kcompact.verify.rows.key_rows import CONTENT
 
 Log = tuple[str, int]
 

@@ -1,5 +1,6 @@
 """Offsets that a dump holds twice: refused where the records differ, said where they are the same."""
 
+import secrets
 from collections import Counter
 from dataclasses import dataclass, replace
 
@@ -10,13 +11,16 @@ from kcompact.broker.log_names import LogName
 from kcompact.compact.whole_logs.record_index import RecordIndex
 from kcompact.dumps.avro.avro_layout import BLOCK_SHIFT
 from kcompact.dumps.note_checks import place_of
+from kcompact.dumps.records.content_hashes import SECRET_BYTES
+from kcompact.dumps.records.record_contents import CONTENT, CONTENT_HASHES, differing_copies
 from kcompact.engine.blocks import joined, row_blocks, rows_in
 from kcompact.engine.passes.index_pass import IndexPlan, TaskReader
 from kcompact.engine.shuffle import Block, Send, Sent
 from kcompact.errors import InputError
+from kcompact.rules.orders import repeated_places
 
 _FILES_NAMED = 5
-_CONTENT = ["log_id", "offset", "split_id", "position", "content_hash"]
+_COLUMNS = ["log_id", "offset", "split_id", "position", *CONTENT]
 _CONTENTS = "contents"
 
 
@@ -45,11 +49,11 @@ def refuse_conflicts(send: Send, index: RecordIndex) -> list[str]:
     """
     if index.is_in_order:
         return []
-    plan = replace(index.plan, extra=frozenset({"content_hash"}))
+    plan = replace(index.plan, extra=CONTENT_HASHES, hash_secret=secrets.token_bytes(SECRET_BYTES))
     receivers = len(plan.tasks)
 
     def by_offset(task: int) -> Sent:
-        for rows in joined(batch.select(_CONTENT) for batch in TaskReader(plan, task).rows()):
+        for rows in joined(batch.select(_COLUMNS) for batch in TaskReader(plan, task).rows()):
             yield from row_blocks(_CONTENTS, rows, rows["offset"].to_numpy() % receivers)
 
     shares, _ = send(receivers, receivers, by_offset).results(lambda _, blocks: _repeats(blocks))
@@ -64,23 +68,19 @@ def _repeats(blocks: list[Block]) -> Repeats:
     batches = rows_in(blocks, _CONTENTS)
     if not batches:
         return Repeats(None, {})
-    rows = pa.Table.from_batches(batches).combine_chunks()
-    log_id, offset, split_id, position = (rows[name].to_numpy() for name in _CONTENT[:4])
-    content = rows["content_hash"].combine_chunks().dictionary_encode().indices.to_numpy()
-    order = np.lexsort((position, split_id, offset, log_id))
-    starts = np.ones(len(order), np.bool_)
-    starts[1:] = (np.diff(log_id[order]) != 0) | (np.diff(offset[order]) != 0)
-    first = np.flatnonzero(starts)
-    last = np.append(first[1:], len(order)) - 1
-    twice = np.flatnonzero(last > first)
-    run = np.cumsum(starts) - 1
-    differing = np.flatnonzero(content[order] != content[order[first]][run])
+    rows = pa.Table.from_batches(batches)
+    at, places = repeated_places(rows)
+    repeated = rows.take(pa.array(at)).combine_chunks()
+    log_id, offset, split_id, position = (repeated[name].to_numpy() for name in _COLUMNS[:4])
+    is_first, is_last = np.diff(places, prepend=-1) != 0, np.diff(places, append=-1) != 0
     conflict = None
+    differing = differing_copies(repeated, places)
     if len(differing):
-        first_at, other_at = order[first[run[differing[0]]]], order[differing[0]]
-        places = [(int(split_id[at]), int(position[at])) for at in (first_at, other_at)]
-        conflict = Conflict(int(log_id[first_at]), int(offset[first_at]), *places)
-    splits = zip(split_id[order[first[twice]]].tolist(), split_id[order[last[twice]]].tolist(), strict=True)
+        other = differing[0]
+        first_at = np.searchsorted(places, places[other])
+        copies = [(int(split_id[row]), int(position[row])) for row in (first_at, other)]
+        conflict = Conflict(int(log_id[other]), int(offset[other]), *copies)
+    splits = zip(split_id[is_first].tolist(), split_id[is_last].tolist(), strict=True)
     return Repeats(conflict, dict(Counter(splits)))
 
 

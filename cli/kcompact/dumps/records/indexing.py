@@ -14,13 +14,11 @@ from kcompact.dumps.records.content_hashes import ABSENT, value_hashes
 from kcompact.dumps.records.headers import Headers
 from kcompact.dumps.records.layout import SplitNotes, SplitToIndex
 from kcompact.dumps.records.record import (
-    HASH_BYTES,
     VALUE_EMPTY,
     VALUE_NULL,
     VALUE_PRESENT,
     VALUE_WORD_NULL,
     Record,
-    content_hash,
     headers_hash,
     index_schema,
     log_id_of,
@@ -32,7 +30,6 @@ _BATCH_ROWS = 16_384
 _BATCH_OVERHEAD_BYTES = 61  # R40: of a batch, whatever is in it
 _RECORD_OVERHEAD_BYTES = 3  # attributes, timestamp delta and offset delta of a batch's first record
 _DEBEZIUM_DELETE = re.compile(rb'"op"\s*:\s*"d"')
-_TIMESTAMP_TYPES = {"create": 0, "logappend": 1}
 
 
 def index_rows(items: Iterable[Entry], part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBatch]:
@@ -123,11 +120,8 @@ def is_debezium_delete(value: bytes | None) -> bool:
 EXTRA: dict[str, Callable[[Record], Any]] = {
     "log_bytes": log_bytes,
     "is_control": lambda record: record.is_control,
-    "content_hash": content_hash,
     "headers_hash": lambda record: headers_hash(record.headers),
     "value_kind": lambda record: value_kind(record.value),
-    "value_bytes": lambda record: -1 if record.value is None else len(record.value),
-    "timestamp_type": lambda record: _TIMESTAMP_TYPES.get(record.timestamp_type or "", -1),
     "is_debezium_delete": lambda record: is_debezium_delete(record.value),
 }
 """The function that computes each of EXTRA_FIELDS, but for ``value_hash``, which is of many at once."""
@@ -171,19 +165,3 @@ def _all_sized(lengths: np.ndarray) -> np.ndarray:
 def _all_varint_bytes(values: np.ndarray) -> np.ndarray:
     """Bytes of a zigzag varint of values that are not negative and below 2**34."""
     return 1 + np.searchsorted(_VARINT_STEPS, values, side="right")
-
-
-def as_words(hashes: pa.ChunkedArray) -> np.ndarray:
-    """Hashes as int64 of shape (rows, HASH_BYTES / 8); zeros where there is none, as of no headers."""
-    parts = [_words_of(chunk) for chunk in hashes.chunks]
-    return np.concatenate(parts) if parts else np.empty((0, HASH_BYTES // 8), np.int64)
-
-
-def _words_of(hashes: pa.Array) -> np.ndarray:
-    data = np.frombuffer(hashes.buffers()[2] or b"", np.uint8)
-    offsets = np.frombuffer(hashes.buffers()[1], np.int32)[hashes.offset : hashes.offset + len(hashes) + 1]
-    words = np.zeros((len(hashes), HASH_BYTES // 8), np.int64)
-    words[np.diff(offsets) > 0] = (
-        data[offsets[0] : offsets[-1]].copy().view(np.int64).reshape(-1, words.shape[1])
-    )
-    return words

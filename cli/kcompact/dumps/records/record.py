@@ -47,12 +47,9 @@ EXTRA_FIELDS = {
     for field in [
         pa.field("log_bytes", pa.int32(), nullable=False),  # R40: alone in an uncompressed v2 batch
         pa.field("is_control", pa.bool_(), nullable=False),
-        pa.field("content_hash", pa.binary(), nullable=False),  # content_hash(record)
         pa.field("value_hash", pa.binary(), nullable=False),  # content_hashes.py: of the value alone
         pa.field("headers_hash", pa.binary(), nullable=False),  # headers_hash(record.headers)
         pa.field("value_kind", pa.int8(), nullable=False),  # VALUE_* below
-        pa.field("value_bytes", pa.int32(), nullable=False),  # length of the decoded value; -1 for null
-        pa.field("timestamp_type", pa.int8(), nullable=False),  # 0 create, 1 logappend, -1 unknown
         pa.field("is_debezium_delete", pa.bool_(), nullable=False),  # op "d" in a Debezium envelope
     ]
 }
@@ -75,23 +72,13 @@ def log_id_of(topic: str, partition: int) -> int:
     return int.from_bytes(digest.digest(), "big", signed=True)
 
 
-def content_hash(record: Record) -> bytes:
-    """128 bits over key, value, timestamp and headers: equal content, equal hash, whatever the format."""
-    return _hash_of([str(record.timestamp_ms).encode(), record.key, record.value, *_parts(record.headers)])
-
-
 def headers_hash(headers: tuple[tuple[str, bytes | None], ...]) -> bytes:
     """128 bits over names and values of all headers, in their order; nothing at all for none."""
-    return _hash_of(_parts(headers)) if headers else b""
-
-
-def _parts(headers: tuple[tuple[str, bytes | None], ...]) -> list[bytes | None]:
-    return [part for name, value in headers for part in (name.encode("utf-8", "surrogateescape"), value)]
-
-
-def _hash_of(parts: list[bytes | None]) -> bytes:
+    if not headers:
+        return b""
     digest = hashlib.blake2b(digest_size=HASH_BYTES)
-    for part in parts:
-        # The length first, so that no two lists of parts spell the same bytes.
-        digest.update(b"-" if part is None else str(len(part)).encode() + b":" + part)
+    for name, value in headers:
+        for part in (name.encode("utf-8", "surrogateescape"), value):
+            # The length first, so that no two lists of parts spell the same bytes.
+            digest.update(b"-" if part is None else str(len(part)).encode() + b":" + part)
     return digest.digest()

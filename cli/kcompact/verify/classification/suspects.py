@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from kcompact.dumps.records.record_contents import CONTENT, content_words, key_numbers
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
 from kcompact.verify.check import Row
 from kcompact.verify.classification.classified_rows import ClassifiedRows
@@ -21,13 +22,10 @@ from kcompact.verify.rows.key_history import NEVER, NOTHING_KEPT
 from kcompact.verify.rows.key_rows import (
     BEFORE_ALL,
     BEHIND_ALL,
-    CONTENT,
     NOWHERE,
     Flags,
     KeyRows,
     Longs,
-    content_words,
-    key_numbers,
 )
 
 

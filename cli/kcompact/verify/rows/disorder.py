@@ -2,20 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from kcompact.dumps.records.record_contents import differing_copies
 from kcompact.errors import InputError
 from kcompact.rules.lookups import rows_of_logs
-from kcompact.rules.orders import order_by_place
+from kcompact.rules.orders import repeated_places
 from kcompact.verify.check import Check, Severity
 from kcompact.verify.checks import DUPLICATE_OFFSET, REORDERED_RECORDS
 from kcompact.verify.classification.suspects import Suspects
 from kcompact.verify.findings import Findings
 from kcompact.verify.outcome import Finding
 from kcompact.verify.question import Question
-from kcompact.verify.rows.key_rows import CONTENT, Flags, Longs, content_words, key_numbers
+from kcompact.verify.rows.key_rows import Flags, Longs
 
 LargestBefore = Mapping[tuple[int, int], int]
 """By split and log: the largest offset of the log in earlier splits of the same file."""
@@ -60,57 +62,54 @@ def sort_out(
     of ``keyed_rows.ROWS``; ``earlier`` belongs to them in turn. AFTER alone: it is BEFORE, too.
     """
     is_alone = before is after
-    first_before, repeats = _firsts(before)
-    first_after, copies = (first_before, repeats) if is_alone else _firsts(after)
-    result = _twice(after, copies, question).plus(
+    in_before = _Repeated.among(before)
+    in_after = in_before if is_alone else _Repeated.among(after)
+    result = _twice(after, in_after, question).plus(
         _out_of_order(before if not is_alone else before.slice(0, 0), after, question, earlier)
     )
-    repeated = {} if is_alone else _differing(before, repeats)
-    disorder = Disorder(result, 0 if is_alone else sum(len(at) - 1 for at in repeats), repeated)
-    return disorder, first_before, first_after
+    disorder = Disorder(result)
+    if not is_alone:
+        disorder = Disorder(result, int(in_before.is_copy.sum()), _differing(before, in_before))
+    return disorder, in_before.firsts_of(before), in_after.firsts_of(after)
 
 
-def _firsts(rows: pa.Table) -> tuple[Flags, list[Longs]]:
-    """Which rows are the first of their place in the dump; the rows of each place that has several."""
-    order = order_by_place(rows)
-    log_id, offset = (rows[name].to_numpy()[order] for name in ("log_id", "offset"))
-    is_first = np.ones(len(order), np.bool_)
-    is_first[1:] = (np.diff(log_id) != 0) | (np.diff(offset) != 0)
-    flags = np.zeros(len(order), np.bool_)
-    flags[order[is_first]] = True
-    starts = np.flatnonzero(is_first)
-    lengths = np.diff(np.append(starts, len(order)))
-    several = [
-        order[start : start + count] for start, count in zip(starts, lengths, strict=True) if count > 1
-    ]
-    return flags, several
+class _Repeated(NamedTuple):
+    """The rows of all places that hold several, place by place, and which of them are not the first."""
+
+    at: Longs
+    places: Longs
+    is_copy: Flags
+
+    @classmethod
+    def among(cls, rows: pa.Table) -> "_Repeated":
+        at, places = repeated_places(rows)
+        return cls(at, places, np.diff(places, prepend=-1) == 0)
+
+    def firsts_of(self, rows: pa.Table) -> Flags:
+        """Which of all rows are the first of their place."""
+        flags = np.ones(rows.num_rows, np.bool_)
+        flags[self.at[self.is_copy]] = False
+        return flags
 
 
-def _differing(rows: pa.Table, repeats: list[Longs]) -> dict[int, int]:
-    if not repeats:
-        return {}
-    repeated = rows.take(pa.array(np.concatenate(repeats)))
-    words = [
-        key_numbers(repeated["key"])[:, None],
-        *(content_words(repeated, name) for name in CONTENT if name != "key"),
-    ]
-    content = np.concatenate(words, axis=1)
-    number = np.repeat(np.arange(len(repeats)), [len(at) for at in repeats])
-    is_same = np.concatenate(([True], (np.diff(content, axis=0) == 0).all(axis=1) | (np.diff(number) != 0)))
+def _differing(rows: pa.Table, repeated: _Repeated) -> dict[int, int]:
+    """By log id, the smallest offset whose copies are not all the same."""
+    differing = repeated.at[differing_copies(rows.take(pa.array(repeated.at)), repeated.places)]
     offsets: dict[int, int] = {}
-    for at in np.flatnonzero(~is_same).tolist():
-        log_id, offset = repeated["log_id"][at].as_py(), repeated["offset"][at].as_py()
+    for row in differing.tolist():
+        log_id, offset = rows["log_id"][row].as_py(), rows["offset"][row].as_py()
         offsets[log_id] = min(offset, offsets.get(log_id, offset))
     return offsets
 
 
-def _twice(after: pa.Table, copies: list[Longs], question: Question) -> Findings:
+def _twice(after: pa.Table, repeated: _Repeated, question: Question) -> Findings:
+    _, counts = np.unique(repeated.places, return_counts=True)
     return _result_of(
         DUPLICATE_OFFSET,
         after,
-        np.array([at[0] for at in copies], np.int64),
+        repeated.at[~repeated.is_copy],
         question,
-        [(DUPLICATE_OFFSET.expected, f"{len(at)} records") for at in copies],
+        [(DUPLICATE_OFFSET.expected, f"{count} records") for count in counts.tolist()],
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kcompact.dumps.records.indexing import as_words
+from kcompact.dumps.records.record_contents import as_words
 from kcompact.engine.blocks import row_blocks
 from kcompact.engine.exchange import receivers_by_key
 from kcompact.engine.passes.grouping import MOST_ROWS, KeyGrouper, KeyGrouping

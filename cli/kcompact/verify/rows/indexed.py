@@ -15,6 +15,7 @@ from kcompact.dumps.note_checks import check_notes, refuse_doubts
 from kcompact.dumps.records.content_hashes import SECRET_BYTES
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.dumps.records.record import log_id_of
+from kcompact.dumps.records.record_contents import CONTENT
 from kcompact.dumps.text.csv_reader import CsvShape
 from kcompact.engine.passes.index_pass import IndexPlan, plan_index
 from kcompact.engine.passes.summaries import LogSummary, unpacked
@@ -22,7 +23,6 @@ from kcompact.engine.shuffle import Send
 from kcompact.errors import InputError
 from kcompact.verify.question import Log
 from kcompact.verify.rows.dump_rows import DumpRows, read_rows
-from kcompact.verify.rows.key_rows import CONTENT
 from kcompact.verify.rows.keyed_rows import COLUMNS, COMMITTED
 
 DUMP_BYTES_PER_TASK = 128 << 20  # of both dumps: some 500,000 records

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kcompact.dumps.records.indexing import as_words
+from kcompact.dumps.records.record_contents import CONTENT, CONTENT_HASHES, content_words, key_numbers
 from kcompact.rules.lookups import Lookup, look_up
 from kcompact.rules.orders import order_by_group, ranked
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
@@ -23,10 +23,7 @@ BEHIND_ALL = 2**63 - 1
 NOWHERE = -1
 """The row number of a record that a dump does not hold."""
 
-CONTENT = {"key": "key", "timestamp_ms": "timestamp", "value_hash": "value", "headers_hash": "headers"}
-"""Which parts make two records the same record: index column and the word for it."""
-
-EXTRA = frozenset({"is_control", "value_hash", "headers_hash"})
+EXTRA = CONTENT_HASHES | {"is_control"}
 """Extra index columns that verification needs."""
 
 
@@ -168,14 +165,6 @@ def _differences(both: pa.Table, first: Longs, partner: Longs, compared: frozens
     return differs
 
 
-def content_words(rows: pa.Table, name: str) -> Longs:
-    """A column of CONTENT, not the key, as int64 of shape (rows, words): equal where the content is."""
-    if name.endswith("_hash"):
-        return as_words(rows[name])
-    words: Longs = rows[name].to_numpy()[:, None]
-    return words
-
-
 def _looked_up(rows: pa.Table, lookups: Mapping[int, Lookup]) -> tuple[Flags, Longs]:
     """Whether each record was aborted, and its delete horizon."""
     if not rows.num_rows or not any(lookup.tells_single_records for lookup in lookups.values()):
@@ -186,14 +175,6 @@ def _looked_up(rows: pa.Table, lookups: Mapping[int, Lookup]) -> tuple[Flags, Lo
         batch.column("is_aborted").to_numpy(zero_copy_only=False),
         batch.column("delete_horizon_ms").to_numpy(),
     )
-
-
-def key_numbers(keys: pa.ChunkedArray) -> Longs:
-    """A number for each different key, -1 for none."""
-    array = keys.combine_chunks()
-    array = array if isinstance(array, pa.Array) else pa.concat_arrays(array.chunks)
-    codes: Longs = array.dictionary_encode().indices.fill_null(-1).to_numpy().astype(np.int64)
-    return codes
 
 
 def _numbers(log_ids: Longs, codes: Longs) -> Longs:
