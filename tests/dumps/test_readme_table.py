@@ -11,7 +11,8 @@ ALL_JSON = "JSON lines, JSON objects one after another, JSON array"
 
 def row_of(row: DialectRow) -> str:
     layouts = row.layouts.replace(ALL_JSON, "JSON")
-    remark = row.note or ("a `?`: written for an empty value too" if row.tombstone.endswith("?") else "")
+    other = "this text" if row.tombstone.startswith("the word") else "an empty value"
+    remark = row.note or (f"a `?`: written for {other} too" if row.tombstone.endswith("?") else "")
     return f"| {row.tool} | {layouts} | `{row.name}` | {row.tombstone} | {row.held_against} | {remark} |"
 
 

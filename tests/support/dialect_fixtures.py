@@ -71,7 +71,7 @@ TOLD = {
     "trubka-3.jsonl": Told("trubka", lacking=TOMBSTONE | EMPTY, values=False),
     "esque-0.4": Told("esque"),
     "zoe-0.27-expose-metadata.json": Told("zoe", "json_array"),
-    "console-consumer-3.7.txt": Told("console-consumer", "csv_lines", doubt=True, merged=True),
+    "console-consumer-3.7.txt": Told("console-consumer", "csv_lines", doubt=True),
     "console-consumer-4.0-delivery-epoch.txt": Told(
         "console-consumer", "csv_lines", {"tombstone": "literal:null"}
     ),

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from kcompact.counted import counted
-from kcompact.dumps.dialects.dialect import QUOTING
+from kcompact.dumps.doubts import doubt_about
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.field_checks import check_fields, check_kinds_of_keys, check_tables
 from kcompact.dumps.files.at_hand import file_at_hand
@@ -36,10 +36,12 @@ def check_notes(dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, Spl
     for file in dump.files:
         _check_lossy_keys(file, by_file[file.file_id])
     remarks = [text for file in dump.files for text in remarks_on(file, by_file[file.file_id], dump.options)]
-    doubts = [_doubt(file, by_file[file.file_id], role) for role in ("key", "value") for file in dump.files]
+    doubts = [
+        doubt_about(file, by_file[file.file_id], role) for role in ("key", "value") for file in dump.files
+    ]
     is_slow = any(notes.counts.get("read_without_loops") for notes in by_file.values())
     slow = [_WITHOUT_LOOPS] if is_slow else []
-    return slow + remarks + [doubt for doubt in doubts if doubt]
+    return slow + remarks + [doubt.text for doubt in doubts if doubt is not None]
 
 
 def look_over(
@@ -116,20 +118,9 @@ def refuse_doubts(
     file_notes = _by_file(splits, notes)
     for role, reason in reasons.items():
         for file in dump.files:
-            doubt = _doubt(file, file_notes[file.file_id], role, any_quote_tells=any_quote_tells)
-            if doubt:
-                hint = _LITERAL_HINT if "the word " in doubt and role == "value" else _DOUBT_HINTS[role]
-                raise InputError(f"{doubt}, and {reason} depends on which it is", hint=hint)
-
-
-_LITERAL_HINT = (
-    "say what the word is: --tombstone literal:null where it is a tombstone, --tombstone missing where it is"
-    " text and nothing at all is a tombstone"
-)
-_DOUBT_HINTS = {
-    "value": "say what a tombstone looks like: --tombstone null|missing|empty|literal:TEXT",
-    "key": "say what such a key is: --missing-key null|empty",
-}
+            doubt = doubt_about(file, file_notes[file.file_id], role, any_quote_tells=any_quote_tells)
+            if doubt is not None:
+                raise InputError(f"{doubt.text}, and {reason} depends on which it is", hint=doubt.hint)
 
 
 def rejected(file: DumpFile, reject: Reject) -> InputError:
@@ -176,7 +167,7 @@ def _check_lossy_keys(file: DumpFile, notes: SplitNotes) -> None:
     rounded = notes.counts.get("rounded_keys", 0)
     if rounded:
         raise InputError(
-            f"{file.path}: {rounded:,} keys hold numbers that {_short(file.dialect.tool)} may have rounded:"
+            f"{file.path}: {rounded:,} keys hold numbers that {file.dialect.short_tool} may have rounded:"
             f" different keys may look alike ({'; '.join(notes.examples['rounded_keys'][:3])})",
             hint="export again without decoding: kcat -J, or kaf --output json-each-row",
         )
@@ -197,54 +188,3 @@ def _check_lossy_keys(file: DumpFile, notes: SplitNotes) -> None:
             hint="export the keys without loss: kcat -J, or as base64 or hex"
             " (rpk -f with %k{base64}, kt -encodekey=base64, kafkactl --key-encoding=base64)",
         )
-
-
-def _doubt(file: DumpFile, notes: SplitNotes, role: str, *, any_quote_tells: bool = False) -> str | None:
-    """Why nulls of this file are in doubt, if records are there whose reading matters."""
-    dialect = file.dialect
-    if role == "key" and dialect.key_fields:
-        return None
-    settled_by = dialect.key_settled_by if role == "key" else dialect.value_settled_by
-    forms = dialect.doubtful_key if role == "key" else dialect.doubtful_value
-    counts = {
-        form: notes.counts.get(f"{form}_{role}", 0)
-        for form in forms
-        if not _is_settled(form, settled_by, notes, any_quote_tells=any_quote_tells)
-    }
-    total = sum(counts.values())
-    if not total:
-        return None
-    spelt = max(counts, key=lambda form: counts[form])
-    other = f"the text {dialect.null_literal!r}" if spelt == "literal" else f"an empty {role}"
-    form = _FORMS.get(spelt, f"the word {dialect.null_literal} as")
-    meaning = "no key" if role == "key" else "a tombstone"
-    is_minimal = settled_by == QUOTING and spelt == "missing" and notes.counts.get("quoted_cells")
-    tool = _WHERE_QUOTED_ONLY if is_minimal else _short(dialect.tool)
-    with_form = f"{counted(total, 'record')} with {form} {role}"
-    return f"{file.path}: {with_form}, which {tool} writes for {meaning} and for {other} alike"
-
-
-def _is_settled(form: str, settled_by: str | None, notes: SplitNotes, *, any_quote_tells: bool) -> bool:
-    """Whether other records show that the tool writes the form for one thing only.
-
-    Of CSV: a tool that quotes what is empty, or a text that needs no quotes, writes nothing at all for null
-    alone; and what is empty in quotes is empty where the tool does not quote every text, as rows without a
-    quote or a null show.
-    """
-    if settled_by != QUOTING:
-        return settled_by is not None and notes.counts.get(settled_by, 0) > 0
-    quoted = notes.counts.get("quoted_cells", 0)
-    if form == "missing":
-        return (any_quote_tells and quoted > 0) or any(map(notes.counts.get, _NEEDLESS_QUOTES))
-    is_null = any(notes.counts.get(f"missing_{role}") for role in ("key", "value"))
-    return is_null or notes.fields_seen.get("record", 0) > quoted
-
-
-_FORMS = {"missing": "no", "empty": "an empty"}
-_WHERE_QUOTED_ONLY = "a tool that quotes only where it must, such as pandas,"
-_NEEDLESS_QUOTES = ("empty_key", "empty_value", "freely_quoted_cells")
-
-
-def _short(tool: str) -> str:
-    """A tool's name without the options and remarks after it."""
-    return tool.partition(" (")[0].partition(",")[0].partition(":")[0]

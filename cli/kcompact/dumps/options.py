@@ -50,7 +50,7 @@ class ReadOptions:
     key_fields: tuple[str, ...] = ()  # fields of the value that make the key
     cdc: str | None = None  # values are change events of this format: a name in change_events.FORMATS
     tombstone: str | None = None  # "null", "missing", "empty" or "literal:TEXT"
-    missing_key: str | None = None  # "null" or "empty"
+    missing_key: str | None = None  # "null", "empty" or "text"
     columns: tuple[str, ...] = ()  # of text dumps without a header line
     delimiter: str | None = None
     canonical_keys: bool = False

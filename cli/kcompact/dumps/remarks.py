@@ -47,8 +47,23 @@ def remarks_on(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[
             for name, (unit, text) in _REMARKS.items()
             if notes.counts.get(name)
         ]
+        + _empty_texts(file, notes, options)
         + _null_texts(file, notes, options)
     )
+
+
+def _empty_texts(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[str]:
+    """Values of no text, by a tool that writes a word for null: a user may have told it to write nothing."""
+    dialect, count = file.dialect, notes.counts.get("missing_value", 0)
+    is_certain = dialect.null_literal is None or dialect.missing_value == "null" or options.tombstone
+    if is_certain or not count or notes.counts.get("literal_value"):
+        return []
+    text = (
+        f"{file.path}: {counted(count, 'record')} with nothing as value: an empty one, as"
+        f" {dialect.short_tool} writes {dialect.null_literal} for a tombstone; if it was told to write"
+        " nothing, --tombstone missing takes them as such"
+    )
+    return [text]
 
 
 def _null_texts(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[str]:

@@ -33,8 +33,12 @@ class ReadingOptions:
         "Values are change events: a delete is a tombstone; --key-field is a field of the row.",
         "debezium|maxwell|canal|mongo",
     )
-    tombstone: str | None = option("What a tombstone looks like.", "null|missing|empty|literal:TEXT")
-    missing_key: str | None = option("What a key that is not there is.", "null|empty")
+    tombstone: str | None = option(
+        "What a tombstone looks like; none: no text is one.", "null|missing|empty|none|literal:TEXT"
+    )
+    missing_key: str | None = option(
+        "What a key that is not there is; text: empty, and a word for null is a key.", "null|empty|text"
+    )
     columns: str | None = option("Columns of text without a header line, in order.", "NAME,...")
     delimiter: str | None = option("What stands between columns; \\t for a tab.", "TEXT")
     canonical_keys: bool = flag(

@@ -15,13 +15,13 @@ from kcompact.dumps.dialects.overrides import forced, with_options
 from kcompact.dumps.dialects.paths import unescaped
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.shown import name_list
+from kcompact.dumps.text.console_labels import labelled_columns, refuse_label_as_key, refuse_labels
 from kcompact.dumps.text.csv_reader import BadCsvError, CsvShape, cells_of, first_cells
 from kcompact.dumps.text.delimited_text import (
     columns_to_type,
     glued,
     is_glued,
     key_value_delimiter,
-    labelled_columns,
 )
 from kcompact.dumps.text.dump_log import dump_log_facts, holds_no_record, sections_of
 from kcompact.dumps.text.lines import newline_of
@@ -70,10 +70,12 @@ def _with_columns(file: Candidate, options: ReadOptions) -> Recognised:
     dialect = with_options(forced(options.dialect or "text"), options)
     line, newline, _ = file.body.partition(b"\n")
     delimiter = options.delimiter or dialect.delimiter or _delimiter_for(file, len(options.columns))
-    start = file.start
+    start, named = file.start, _named(dialect, options)
     if line.rstrip(b"\r").decode("utf-8", "replace").split(delimiter) == list(options.columns):
         start += len(line) + len(newline)
-    return _csv(file, _named(dialect, options), options.columns, delimiter, start)
+    if options.columns[0] in (named.key, named.value):
+        refuse_label_as_key(file.path, line, delimiter)
+    return _csv(file, named, options.columns, delimiter, start)
 
 
 def _delimiter_for(file: Candidate, columns: int) -> str:
@@ -127,6 +129,8 @@ def _labelled(file: Candidate, options: ReadOptions) -> Recognised | None:
     attempts = ((separator, labelled_columns(lines, separator.encode())) for separator in separators)
     separator, columns = next(((text, names) for text, names in attempts if names is not None), ("", None))
     if columns is None:
+        all_lines = [line.removesuffix(b"\r") for line in lines_in(file.body, whole=file.whole)]
+        refuse_labels(file.path, all_lines, separators)
         return None
     if "key" not in columns:
         raise InputError(

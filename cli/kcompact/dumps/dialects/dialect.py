@@ -52,6 +52,7 @@ class Dialect:
     missing_value: str = "null"
     empty_value: str = "empty"
     null_literal: str | None = None  # text that stands for null
+    literal_keys: bool = True  # ... as a key, too, and not for itself
     # Forms ("missing", "empty", "literal") that the tool writes for more than one thing.
     doubtful_key: frozenset[str] = frozenset()
     doubtful_value: frozenset[str] = frozenset()
@@ -83,6 +84,11 @@ class Dialect:
     refused: str | None = None  # why such dumps cannot be compacted
     hint: str | None = None  # with ``refused``: what to do instead
     notes: tuple[str, ...] = field(default=())  # worth knowing whenever such a dump is read
+
+    @property
+    def short_tool(self) -> str:
+        """The tool's name without the options and remarks after it."""
+        return self.tool.partition(" (")[0].partition(",")[0].partition(":")[0]
 
     @property
     def reads_values(self) -> bool:

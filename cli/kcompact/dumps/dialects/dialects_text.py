@@ -76,6 +76,8 @@ TEXT_DIALECTS = (
         labelled=True,
         quoting="none",
         null_literal="null",
+        missing_key="empty",
+        missing_value="empty",
         **doubtful("literal"),
     ),
     Dialect(

@@ -15,6 +15,7 @@ _TOMBSTONES: dict[str, dict[str, Any]] = {
     "null": {"missing_value": "empty", "empty_value": "empty"},
     "missing": {"missing_value": "null", "empty_value": "empty", "null_literal": None},
     "empty": {"missing_value": "null", "empty_value": "null", "null_literal": None},
+    "none": {"missing_value": "empty", "empty_value": "empty", "null_literal": None},
 }
 
 
@@ -64,11 +65,13 @@ def with_options(dialect: Dialect, options: ReadOptions) -> Dialect:
             _ROW.sub("", name) if options.cdc else name for name in options.key_fields
         )
     if options.missing_key is not None:
-        if options.missing_key not in {"null", "empty"}:
-            raise InputError(f"--missing-key {options.missing_key}", hint="it is either null or empty")
-        changes |= {"missing_key": options.missing_key, "doubtful_key": frozenset()}
+        if options.missing_key not in {"null", "empty", "text"}:
+            raise InputError(f"--missing-key {options.missing_key}", hint="it is null, empty or text")
+        form = "null" if options.missing_key == "null" else "empty"
+        literal_keys = options.missing_key != "text"
+        changes |= {"missing_key": form, "literal_keys": literal_keys, "doubtful_key": frozenset()}
         if "empty" in dialect.doubtful_key:
-            changes["empty_key"] = options.missing_key
+            changes["empty_key"] = form
     if options.tombstone is not None:
         changes |= {**_tombstone(options.tombstone), "doubtful_value": frozenset()}
     changes = {name: value for name, value in changes.items() if getattr(dialect, name) != value}
@@ -83,5 +86,5 @@ def _tombstone(form: str) -> dict[str, Any]:
     if kind == "literal" and text:
         return {**_TOMBSTONES["null"], "null_literal": text}
     if form not in _TOMBSTONES:
-        raise InputError(f"--tombstone {form}", hint="it is null, missing, empty or literal:TEXT")
+        raise InputError(f"--tombstone {form}", hint="it is null, missing, empty, none or literal:TEXT")
     return _TOMBSTONES[form]

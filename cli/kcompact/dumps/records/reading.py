@@ -65,6 +65,7 @@ class FieldRules:
             "value": ENCODINGS[self.dialect.value_encoding],
         }
         self._literals = frozenset(word.encode() for word in self.dialect.null_words)
+        self._literal = (self.dialect.null_literal or "").encode()
 
     def count(self, name: str, example: str | None = None) -> None:
         """One more of what ``name`` counts."""
@@ -184,9 +185,11 @@ class FieldRules:
 
     def is_literal(self, text: bytes, role: str) -> bool:
         """Whether text is the dialect's word for null."""
-        if text not in self._literals:
+        if text not in self._literals or (role == "key" and not self.dialect.literal_keys):
             return False
         self.count(f"literal_{role}")
+        if text != self._literal:
+            self.count(f"upper_literal_{role}")
         return True
 
     def stored(self, data: bytes, role: str) -> bytes | None:

@@ -10,8 +10,8 @@ import numpy as np
 from kcompact.dumps.json.json_scan import chunks_of
 from kcompact.dumps.records.framed import NOISE_LINES, Frame
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
+from kcompact.dumps.text.console_labels import NOISE
 from kcompact.dumps.text.csv_reader import CsvReader, CsvShape
-from kcompact.dumps.text.delimited_text import NOISE
 from kcompact.dumps.text.lines import LineLayout, lines_of, ranges_between, without_line_end
 
 _COUNTED_BYTES = 256 << 10  # stay in the processor's cache

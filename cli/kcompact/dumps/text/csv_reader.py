@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from itertools import takewhile
 
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.paths import fields_read
@@ -11,6 +12,7 @@ from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.reading import MISSING, REPLACEMENT, FieldRules, Missing
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.shown import shown
+from kcompact.dumps.text.console_labels import LABELS, UNLABELLED, UNLABELLED_HINT
 
 Cells = list[bytes | None]
 _QUOTE = b'"'
@@ -126,6 +128,9 @@ class CsvReader:
         self._opening = self._delimiter + b'"'
         self._free = _freely_quoted(self._delimiter)
         columns = {name: index for index, name in enumerate(self._shape.columns) if name}
+        self._labels = [LABELS[name] for name in takewhile(LABELS.__contains__, self._shape.columns)]
+        if not self._dialect.labelled:
+            self._labels = []
         self._index = {role: columns.get(getattr(self._dialect, role) or "") for role in ROLES}
         self._markers = {
             "key": columns.get(self._dialect.key_marker or ""),
@@ -186,6 +191,8 @@ class CsvReader:
                 "a delimiter or line end in the data was not quoted, or the last line is cut off:"
                 " export again with quoting, or as JSON",
             )
+        if any(not cell or not label.match(cell) for label, cell in zip(self._labels, cells, strict=False)):
+            raise UnreadableError(UNLABELLED, UNLABELLED_HINT)
         return cells
 
     def _text(self, cells: list[bytes | None], role: str) -> str | Missing:

@@ -1,69 +1,10 @@
-"""Text without a header line: its columns, by their labels or by the delimiter between keys and values."""
+"""Text without a header line or labels: a key and a value by the delimiter between them."""
 
 import re
-from collections import Counter
 
 from kcompact.dumps.json.json_text import end_of_value, reads_as_json
 from kcompact.dumps.text.csv_reader import Cells, first_cells
 from kcompact.errors import InputError
-
-_LABELS = {
-    "timestamp": re.compile(rb"(?:CreateTime|LogAppendTime):-?\d+$|NO_TIMESTAMP$"),
-    "partition": re.compile(rb"Partition:\d+$"),
-    "offset": re.compile(rb"Offset:\d+$"),
-    "delivery": re.compile(rb"Delivery:"),
-    "epoch": re.compile(rb"Epoch:"),
-}
-_HEADERS = re.compile(rb"NO_HEADERS$|[^,:]+:[^,]*(?:,[^,:]+:[^,]*)*$")
-NOISE = re.compile(rb"Processed a total of \d+ messages$")
-
-Columns = tuple[str, ...]
-
-
-def labelled_columns(lines: list[bytes], separator: bytes) -> Columns | None:
-    """Names of the columns of sampled lines; None if they carry no labels, or differ.
-
-    What follows the labels is headers, key, value; key, value; or the value alone. Kafka 2.5 and 2.6
-    printed a bare partition after the value.
-    """
-    lines = [line for line in lines if not NOISE.match(line)]
-    labels = _labels_of(lines[0].split(separator)) if lines else ()
-    if not labels:  # as in nearly every file: the other lines need not be looked at
-        return None
-    rows = [line.split(separator) for line in lines]
-    if any(_labels_of(row) != labels for row in rows):
-        return None
-    tails = [row[len(labels) :] for row in rows]
-    [(width, _)] = Counter(map(len, tails)).most_common(1)
-    columns = _tail_columns([tail for tail in tails if len(tail) == width], width, "partition" in labels)
-    return None if columns is None else labels + columns
-
-
-def _labels_of(row: list[bytes]) -> Columns:
-    """The labelled pieces that a line begins with; each kind once and in Kafka's order."""
-    labels: list[str] = []
-    kinds = list(_LABELS)
-    for piece in row:
-        kind = next((kind for kind in kinds if _LABELS[kind].match(piece)), None)
-        if kind is None:
-            break
-        labels.append(kind)
-        kinds = kinds[kinds.index(kind) + 1 :]
-    return tuple(labels)
-
-
-def _tail_columns(rows: list[list[bytes]], width: int, has_partition: bool) -> Columns | None:
-    """Names of the columns after the labelled ones; None if they cannot be recognised."""
-    full: Columns = ("headers", "key", "value")
-    if width == len(full):
-        if all(_HEADERS.match(cells[0]) for cells in rows):
-            return full
-        is_old = not has_partition and all(cells[-1].isdigit() for cells in rows)
-        return ("key", "value", "partition") if is_old else None
-    if width == len(full[1:]):
-        return full[::2] if any(cells[0] == b"NO_HEADERS" for cells in rows) else full[1:]
-    return full[2:] if width == 1 else None
-
 
 DELIMITERS = ("\t", "^", "|", "::", ":", "#", ";", ",")
 _NEARLY_ALL = 0.95

@@ -1,0 +1,113 @@
+"""Keys and values that a tool writes alike for null and for something else: what the user is asked."""
+
+from shlex import quote
+from typing import NamedTuple
+
+from kcompact.counted import counted
+from kcompact.dumps.dialects.dialect import QUOTING, Dialect
+from kcompact.dumps.records.layout import DumpFile, SplitNotes
+
+
+class Doubt(NamedTuple):
+    """Why nulls of a file are in doubt, and the options that settle it."""
+
+    text: str
+    hint: str
+
+
+def doubt_about(
+    file: DumpFile, notes: SplitNotes, role: str, *, any_quote_tells: bool = False
+) -> Doubt | None:
+    """The doubt about a file's keys or values, if records are there whose reading matters.
+
+    ``any_quote_tells``: CSV with any quotes is taken as it most likely is.
+    """
+    dialect = file.dialect
+    if role == "key" and dialect.key_fields:
+        return None
+    settled_by = dialect.key_settled_by if role == "key" else dialect.value_settled_by
+    forms = dialect.doubtful_key if role == "key" else dialect.doubtful_value
+    counts = {
+        form: notes.counts.get(f"{form}_{role}", 0)
+        for form in sorted(forms)
+        if not _is_settled(form, settled_by, notes, any_quote_tells=any_quote_tells)
+    }
+    counts = {form: count for form, count in counts.items() if count}
+    if not counts:
+        return None
+    words = _words(dialect, notes, role)
+    is_minimal = settled_by == QUOTING and "missing" in counts and notes.counts.get("quoted_cells")
+    tool = _WHERE_QUOTED_ONLY if is_minimal else dialect.short_tool
+    meaning = "no key" if role == "key" else "a tombstone"
+    parts = [
+        f"{counted(count, 'record')} with {_FORMS.get(form, _words_as(words))} {role},"
+        f" which {tool} writes for {meaning} and for"
+        f" {_texts(words) if form == 'literal' else f'an empty {role}'} alike"
+        for form, count in counts.items()
+    ]
+    return Doubt(f"{file.path}: {'; '.join(parts)}", _hint(role, counts, words))
+
+
+def _is_settled(form: str, settled_by: str | None, notes: SplitNotes, *, any_quote_tells: bool) -> bool:
+    """Whether other records show that the tool writes the form for one thing only.
+
+    Of CSV: a tool that quotes what is empty, or a text that needs no quotes, writes nothing at all for null
+    alone; and what is empty in quotes is empty where the tool does not quote every text, as rows without a
+    quote or a null show.
+    """
+    if settled_by != QUOTING:
+        return settled_by is not None and notes.counts.get(settled_by, 0) > 0
+    quoted = notes.counts.get("quoted_cells", 0)
+    if form == "missing":
+        return (any_quote_tells and quoted > 0) or any(map(notes.counts.get, _NEEDLESS_QUOTES))
+    is_null = any(notes.counts.get(f"missing_{role}") for role in ("key", "value"))
+    return is_null or notes.fields_seen.get("record", 0) > quoted
+
+
+_FORMS = {"missing": "no", "empty": "an empty"}
+_WHERE_QUOTED_ONLY = "a tool that quotes only where it must, such as pandas,"
+_NEEDLESS_QUOTES = ("empty_key", "empty_value", "freely_quoted_cells")
+
+
+def _words(dialect: Dialect, notes: SplitNotes, role: str) -> list[str]:
+    """The spellings of the dialect's word for null that keys or values have."""
+    if dialect.null_literal is None:
+        return []
+    upper = notes.counts.get(f"upper_literal_{role}", 0)
+    lower = notes.counts.get(f"literal_{role}", 0) - upper
+    return [dialect.null_literal] * (lower > 0) + [dialect.null_literal.upper()] * (upper > 0)
+
+
+def _words_as(words: list[str]) -> str:
+    return f"the word{'s' * (len(words) > 1)} {' or '.join(words)} as"
+
+
+def _texts(words: list[str]) -> str:
+    return f"the text {' or '.join(map(repr, words))}"
+
+
+def _hint(role: str, counts: dict[str, int], words: list[str]) -> str:
+    """The options for each thing that a form may stand for; none of them reads it as another."""
+    if "literal" not in counts:
+        return _HINTS[role]
+    others = "missing" in counts or "empty" in counts
+    if role == "key":
+        answers = [
+            f"--missing-key text where it is {_texts(words)}",
+            "--missing-key empty where it is no key",
+            *["--missing-key null where nothing at all is no key, either"] * others,
+        ]
+    else:
+        literals = " or ".join(f"--tombstone {quote(f'literal:{word}')}" for word in words)
+        answers = [
+            f"{literals} where {'one of them' if len(words) > 1 else 'it'} is a tombstone",
+            "--tombstone none where it is text",
+            *["--tombstone missing where nothing at all is a tombstone, and the word is text"] * others,
+        ]
+    return f"say what the word stands for: {', '.join(answers)}"
+
+
+_HINTS = {
+    "value": "say what a tombstone looks like: --tombstone null|missing|empty|literal:TEXT",
+    "key": "say what such a key is: --missing-key null|empty",
+}

@@ -1,0 +1,156 @@
+"""Words and empties that may be nulls: what a hint offers for each reading is what the records then say."""
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dump_pipeline import index_all, open_one
+from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.note_checks import check_notes, refuse_doubts
+from kcompact.errors import InputError
+
+LABELS = "CreateTime:1700000000000\tPartition:0\tOffset:"
+CONSOLE = "".join(
+    f"{LABELS}{offset}\t{key}\t{value}\n"
+    for offset, (key, value) in enumerate([("a", "v"), ("b", ""), ("c", "null"), ("null", "w"), ("", "x")])
+)
+KAFDROP = (
+    '[{"partition":0,"offset":0,"message":"empty","key":"a","headers":{},"timestamp":"2023-11-14T22:13:20.000Z",'
+    '"headersFormatted":""},{"partition":0,"offset":1,"message":"null","key":"b","headers":{},'
+    '"timestamp":"2023-11-14T22:13:22.000Z","headersFormatted":""}]'
+)
+KEYED = {"columns": ("key", "value"), "delimiter": "\t"}
+
+
+def pairs(path: Path, **options: Any) -> list[tuple[bytes | None, bytes | None]]:
+    with open_one(path, **options) as dump:
+        (file,) = dump.files
+        layout = LAYOUTS[file.layout]
+        return [
+            (record.key, record.value)
+            for split in dump.splits(1 << 40)
+            for _, _, record in layout.records(file, split)
+        ]
+
+
+def remarks(path: Path, **options: Any) -> list[str]:
+    with open_one(path, **options) as dump:
+        _, notes = index_all(dump)
+        return check_notes(dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes)
+
+
+def question(path: Path, role: str, **options: Any) -> InputError:
+    """The error by which the user is asked about keys or values."""
+    with open_one(path, **options) as dump:
+        _, notes = index_all(dump)
+        splits = {split.split_id: split for split in dump.splits(1 << 40)}
+        with pytest.raises(InputError, match="it depends on which it is") as caught:
+            refuse_doubts(dump, splits, notes, {role: "it"})
+        return caught.value
+
+
+def offered(error: InputError) -> dict[str, str]:
+    """The options in a hint, each with what it is said to be for."""
+    return {
+        shlex.split(option)[1]: reading
+        for option, reading in re.findall(r"(--[a-z-]+ \S+)(?: where)? ([^,]+)", error.hint or "")
+    }
+
+
+@pytest.fixture
+def console(tmp_path: Path) -> Path:
+    path = tmp_path / "orders.txt"
+    path.write_text(CONSOLE)
+    return path
+
+
+def test_the_console_consumer_writes_nothing_for_an_empty_one_and_a_word_for_null(console: Path) -> None:
+    told = pairs(console, missing_key="empty", tombstone="literal:null")
+    assert told == [(b"a", b"v"), (b"b", b""), (b"c", None), (None, b"w"), (b"", b"x")]
+
+
+def test_nothing_is_empty_before_anybody_is_asked(console: Path) -> None:
+    assert pairs(console)[1] == (b"b", b"")
+    assert pairs(console)[4] == (b"", b"x")
+
+
+def test_each_answer_about_a_key_that_is_a_word_is_a_reading_of_it(console: Path) -> None:
+    error = question(console, "key")
+    assert "1 record with the word null as key" in error.message
+    answers = offered(error)
+    assert answers == {"text": "it is the text 'null'", "empty": "it is no key"}
+    keys = {answer: [key for key, _ in pairs(console, missing_key=answer)] for answer in answers}
+    assert keys == {"text": [b"a", b"b", b"c", b"null", b""], "empty": [b"a", b"b", b"c", None, b""]}
+
+
+def test_each_answer_about_a_value_that_is_a_word_is_a_reading_of_it(console: Path) -> None:
+    error = question(console, "value")
+    assert "1 record with the word null as value" in error.message
+    answers = offered(error)
+    assert answers == {"literal:null": "it is a tombstone", "none": "it is text"}
+    values = {answer: [value for _, value in pairs(console, tombstone=answer)][:3] for answer in answers}
+    assert values == {"literal:null": [b"v", b"", None], "none": [b"v", b"", b"null"]}
+
+
+def test_kafdrop_s_word_is_the_one_in_the_hint(tmp_path: Path) -> None:
+    path = tmp_path / "kafdrop.json"
+    path.write_text(KAFDROP)
+    assert offered(question(path, "value")) == {"literal:empty": "it is a tombstone", "none": "it is text"}
+    assert [value for _, value in pairs(path, tombstone="literal:empty")] == [None, b"null"]
+    assert [value for _, value in pairs(path, tombstone="none")] == [b"empty", b"null"]
+
+
+@pytest.mark.parametrize(
+    ("values", "words", "literals"),
+    [
+        (["v", "NULL"], "the word NULL", ["literal:NULL"]),
+        (["v", "null"], "the word null", ["literal:null"]),
+        (["NULL", "null"], "the words null or NULL", ["literal:null", "literal:NULL"]),
+    ],
+)
+def test_the_spelling_that_is_there_is_the_one_in_the_hint(
+    tmp_path: Path, values: list[str], words: str, literals: list[str]
+) -> None:
+    path = tmp_path / "t.txt"
+    path.write_text("".join(f"k{number}\t{value}\n" for number, value in enumerate(values)))
+    error = question(path, "value", **KEYED)
+    assert words in error.message
+    assert re.findall(r"--tombstone (literal:\w+)", error.hint or "") == literals
+    for literal in literals:
+        spelt = literal.removeprefix("literal:")
+        assert [value for _, value in pairs(path, tombstone=literal, **KEYED)] == [
+            None if value == spelt else value.encode() for value in values
+        ]
+
+
+def test_a_word_and_nothing_at_all_are_counted_each_by_itself(tmp_path: Path) -> None:
+    path = tmp_path / "t.txt"
+    path.write_text("k1\tv\nk2\t\nk3\tNULL\n")
+    error = question(path, "value", **KEYED)
+    assert "1 record with the word NULL as value" in error.message
+    assert "1 record with no value" in error.message
+    answers = offered(error)
+    values = {answer: [value for _, value in pairs(path, tombstone=answer, **KEYED)] for answer in answers}
+    assert values == {
+        "literal:NULL": [b"v", b"", None],
+        "none": [b"v", b"", b"NULL"],
+        "missing": [b"v", None, b"NULL"],
+    }
+
+
+def test_nothing_where_the_tool_may_have_been_told_to_write_it_for_null_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "t.txt"
+    path.write_text(f"{LABELS}0\ta\tv\n{LABELS}1\ta\t\n")
+    assert any("1 record with nothing as value: an empty one" in remark for remark in remarks(path))
+    assert [value for _, value in pairs(path, tombstone="missing")] == [b"v", None]
+    assert not any("nothing as value" in remark for remark in remarks(path, tombstone="none"))
+
+
+def test_a_json_key_that_is_the_word_stays_text_for_who_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "kafdrop.json"
+    path.write_text(KAFDROP.replace('"key":"a"', '"key":"empty"'))
+    assert [key for key, _ in pairs(path, missing_key="text")] == [b"empty", b"b"]
+    assert [key for key, _ in pairs(path, missing_key="empty")] == [None, b"b"]
