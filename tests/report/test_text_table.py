@@ -7,12 +7,12 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from kcompact.report.table import Foreign, Table, markdown_table, texts
+from kcompact.report.table import Foreign, Table, markdown_table
 from kcompact.report.text_table import print_tables, shortened, table_lines
 
 LONG = "prod.payments.reconciliation.ledger-entries.compacted.v2-117"
 WIDE = "漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字-3"
-TABLE = Table(
+TABLE = Table.of(
     "Logs",
     ("log", "records", "kept", "keyless", "why", "bytes saved"),
     [
@@ -27,7 +27,7 @@ TABLE = Table(
         ),
         (Foreign(WIDE), "5", "5", "0", "nothing dirty", "0"),
     ],
-    texts("log", "why"),
+    ("log", "why"),
 )
 NUMBERS = {"228", "68", "30,440", "123,456,789", "10", "23,456,788,010"}
 
@@ -76,7 +76,7 @@ def test_what_does_not_fit_goes_on_below_with_the_logs_again() -> None:
 def test_columns_that_are_all_zero_are_left_out_of_text_and_markdown() -> None:
     assert "keyless" not in "".join(lines(None)) + markdown_table(TABLE)
     row = (*TABLE.rows[0][:3], "1", *TABLE.rows[0][4:])
-    assert "keyless" in markdown_table(Table("", TABLE.headers, [*TABLE.rows, row], TABLE.texts))
+    assert "keyless" in markdown_table(Table.of("", TABLE.headers, [*TABLE.rows, row], TABLE.texts))
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_a_topic_is_shortened_in_its_middle(name: str, room: int, shown: str) ->
 
 
 def test_of_many_rows_some_are_shown_the_rest_counted_and_the_total_kept() -> None:
-    rows = [(f"t-{at}", "1") for at in range(50)]
-    table = Table("", ("log", "records"), [*rows, ("total", "50")], texts("log"), has_total=True)
+    rows = [(f"t-{at}", 1) for at in range(50)]
+    table = Table.of("", ("log", "records"), [*rows, ("total", 50)], has_total=True)
     shown = lines(None, table.shortened(40, "report.json has all"))
     assert shown[-3:] == ["t-39         1", "total       50", "and 10 more rows (report.json has all)"]
     assert len(shown) == 43
@@ -101,5 +101,5 @@ def test_of_many_rows_some_are_shown_the_rest_counted_and_the_total_kept() -> No
 
 def test_hostile_cells_move_nothing() -> None:
     cell = Foreign("\x1b[2J\n::error::x-0")
-    (_, row) = lines(80, Table("", ("log",), [(cell,)], texts("log")))
+    (_, row) = lines(80, Table.of("", ("log",), [(cell,)]))
     assert row == r"\x1b[2J\n::error::x-0"

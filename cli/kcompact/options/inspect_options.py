@@ -30,7 +30,7 @@ def _show_dialects(value: bool) -> None:
         return
     from kcompact.console import stdout
     from kcompact.dumps.describing import dialect_rows
-    from kcompact.report.table import Table, texts
+    from kcompact.report.table import Table
     from kcompact.report.text_table import print_tables
 
     headers = ("dialect", "layouts", "key", "value", "a tombstone is", "written by", "remark")
@@ -38,7 +38,7 @@ def _show_dialects(value: bool) -> None:
         (row.name, row.layouts, row.key, row.value, row.tombstone, row.tool, row.note or "-")
         for row in dialect_rows()
     ]
-    print_tables([Table("Dialects", headers, rows, texts(*headers))], stdout)
+    print_tables([Table.of("Dialects", headers, rows, headers)], stdout)
     raise typer.Exit
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kcompact.printable import terminal
-from kcompact.report.table import Table
+from kcompact.report.table import WHERE_ALL, Table
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -55,7 +55,7 @@ def render(page: str, **values: Any) -> str:
     return prepare(page).render(**values)
 
 
-def shown(tables: Sequence[Table], where_all: str) -> list[Table]:
+def shown(tables: Sequence[Table], where_all: str = WHERE_ALL) -> list[Table]:
     """Tables without columns of zeros, cut to what a page can hold; the rest is counted."""
     return [table.without_zeros().shortened(MOST_ROWS, where_all) for table in tables if table.rows]
 

@@ -8,6 +8,7 @@ import numpy as np
 
 WIDTH = 640.0  # of a picture's drawing area
 BINS = 80  # of an axis of offsets
+MOST_PICTURED_LOGS = 20  # of a report
 
 
 @dataclass(frozen=True)

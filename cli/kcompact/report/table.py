@@ -1,6 +1,6 @@
 """A table before it is made for a medium, which text, Markdown and HTML all show; and its Markdown."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -13,13 +13,16 @@ class Foreign(str):
     __slots__ = ()
 
 
-Cells = tuple[str, ...]
-"""A row of a table."""
+Row = Sequence[str | int | None]
+"""Texts and numbers; None stands for a number that there is not."""
+
+WHERE_ALL = "--format json has all"
+"""Said where rows are left out, unless a table says another place."""
 
 
-def cells(*values: str | int) -> Cells:
-    """A row of texts and numbers."""
-    return tuple(value if isinstance(value, str) else f"{value:,}" for value in values)
+def log_cell(topic: str, partition: int) -> Foreign:
+    """The name of a log."""
+    return Foreign(f"{topic}-{partition}")
 
 
 @dataclass(frozen=True)
@@ -28,10 +31,24 @@ class Table:
 
     title: str
     headers: tuple[str, ...]
-    rows: Sequence[Cells]
+    rows: Sequence[tuple[str, ...]]
     texts: frozenset[str]
     remark: str = ""  # below the table
     has_total: bool = False  # in the last row
+
+    @classmethod
+    def of(
+        cls,
+        title: str,
+        headers: tuple[str, ...],
+        rows: Iterable[Row],
+        text_columns: Iterable[str] = ("log",),
+        *,
+        has_total: bool = False,
+    ) -> Self:
+        """From rows of values, whose numbers get commas."""
+        cells = [tuple(map(_cell, row)) for row in rows]
+        return cls(title, headers, cells, frozenset(text_columns), has_total=has_total)
 
     def is_text(self, column: int) -> bool:
         """Whether a column is read from the left."""
@@ -54,7 +71,7 @@ class Table:
         ]
         return self.columns(columns)
 
-    def shortened(self, most_rows: int, where_all: str) -> Self:
+    def shortened(self, most_rows: int, where_all: str = WHERE_ALL) -> Self:
         """The table with its first rows (and its total); the remark counts the others."""
         hidden = len(self.rows) - self.has_total - most_rows
         if hidden <= 0:
@@ -63,9 +80,10 @@ class Table:
         return replace(self, rows=[*self.rows[:most_rows], *self.rows[-1:][: self.has_total]], remark=remark)
 
 
-def texts(*headers: str) -> frozenset[str]:
-    """The names of columns that hold text."""
-    return frozenset(headers)
+def _cell(value: str | int | None) -> str:
+    if isinstance(value, str):
+        return value
+    return "-" if value is None else f"{value:,}"
 
 
 def markdown_table(table: Table, heading: str = "##") -> str:

@@ -19,13 +19,12 @@ from kcompact.report.compact.compaction_report import (
     total_of,
 )
 from kcompact.report.html_page import render, shown
-from kcompact.report.pictures import Axis, Bar, GapColumns, bar, offset_axis
-from kcompact.report.table import Foreign, Table, cells, texts
+from kcompact.report.pictures import MOST_PICTURED_LOGS, Axis, Bar, GapColumns, bar, offset_axis
+from kcompact.report.table import Foreign, Table, log_cell
 from kcompact.report.text_table import shortened
 
 PAGE = "compaction.html"
-MOST_PICTURED_LOGS = 20
-MOST_AXES = 12  # of these
+MOST_AXES = 12  # of the logs that are pictured
 _LONGEST_KEY = 200  # characters, of a page
 MOST_TOP_KEYS = 15
 _MOST_CSV_BYTES = 256 << 20  # of a list beside the report that pictures are drawn from
@@ -117,16 +116,16 @@ def _top_keys(folder: Path | None) -> Table | None:
     most = np.flatnonzero(removed >= least)
     most = most[np.argsort(-removed[most], kind="stable")][:MOST_TOP_KEYS]
     rows = [
-        cells(
+        (
             Foreign(shortened(row["key"], _LONGEST_KEY)),
-            Foreign(f"{row['topic']}-{row['partition']}"),
+            log_cell(row["topic"], row["partition"]),
             row["records_removed"],
             row["reason"].replace("_", " ") or "superseded",
         )
         for row in table.take(pa.array(most)).to_pylist()
     ]
     headers = ("key", "log", "removed", "reason")
-    return Table("Keys that lost most records", headers, rows, texts("key", "log", "reason"))
+    return Table.of("Keys that lost most records", headers, rows, ("key", "log", "reason"))
 
 
 def _gaps(folder: Path | None, logs: Sequence[LogOutcome]) -> dict[int, GapColumns] | None:

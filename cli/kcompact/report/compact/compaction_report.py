@@ -9,7 +9,7 @@ from rich.console import Console
 from kcompact.compact.totals import REASONS, LogOutcome
 from kcompact.printable import printable_key, terminal
 from kcompact.report.inert import json_document, markdown, markdown_code
-from kcompact.report.table import Cells, Foreign, Table, cells, markdown_table, texts
+from kcompact.report.table import Row, Table, log_cell, markdown_table
 from kcompact.report.text_table import print_tables
 
 SCHEMA_VERSION = 1
@@ -157,19 +157,19 @@ def logs_table(report: CompactionReport) -> Table:
     """One row per log, and a total where there are several."""
     reasons = [reason.replace("_", " ") for reason in REASONS]
     headers = ("log", "records", "kept", *reasons, "tombstones kept", "gaps", "bytes saved")
-    rows = [_cells(Foreign(f"{log.topic}-{log.partition}"), log) for log in report.logs]
+    rows = [_figures(log_cell(log.topic, log.partition), log) for log in report.logs]
     has_total = len(rows) > 1
     if has_total:
-        rows.append(_cells("total", total_of(report.logs)))
-    return Table("", headers, rows, texts("log"), has_total=has_total)
+        rows.append(_figures("total", total_of(report.logs)))
+    return Table.of("", headers, rows, has_total=has_total)
 
 
 def details_table(report: CompactionReport) -> Table:
     """Figures of each log that the first table leaves out."""
     headers = ("log", "keys", "bytes before", "bytes after", "missing", "missing before", "repeated")
     rows = [
-        cells(
-            Foreign(f"{log.topic}-{log.partition}"),
+        (
+            log_cell(log.topic, log.partition),
             log.keys,
             log.record_bytes,
             log.kept_bytes,
@@ -179,7 +179,7 @@ def details_table(report: CompactionReport) -> Table:
         )
         for log in report.logs
     ]
-    return Table("Keys, bytes, offsets", headers, rows, texts("log"))
+    return Table.of("Keys, bytes, offsets", headers, rows)
 
 
 def total_of(logs: Sequence[LogOutcome]) -> LogOutcome:
@@ -200,6 +200,6 @@ def saved_bytes(log: LogOutcome) -> str:
     return f"{saved:,}{share}"
 
 
-def _cells(name: str, log: LogOutcome) -> Cells:
+def _figures(name: str, log: LogOutcome) -> Row:
     removed = (log.removed[reason] for reason in REASONS)
-    return cells(name, log.records, log.kept, *removed, log.tombstones_kept, log.gaps, saved_bytes(log))
+    return name, log.records, log.kept, *removed, log.tombstones_kept, log.gaps, saved_bytes(log)

@@ -5,11 +5,9 @@ from collections.abc import Sequence
 from kcompact.report.dirty_ratio.dirty_ratio_report import DirtyRatioReport, LogReport, verdict
 from kcompact.report.dirty_ratio.dirty_ratio_tables import moment, tables
 from kcompact.report.html_page import render, shown
-from kcompact.report.pictures import WIDTH, Bar, Curve, bar, curves
+from kcompact.report.pictures import MOST_PICTURED_LOGS, WIDTH, Bar, Curve, bar, curves
 
-MOST_PICTURED_LOGS = 20
 MOST_CURVES = 6
-_WHERE_ALL = "--format json has all"
 
 
 def render_html(report: DirtyRatioReport) -> str:
@@ -32,7 +30,7 @@ def render_html(report: DirtyRatioReport) -> str:
         values=values,
         curves=drawn,
         largest=largest,
-        tables=shown(tables(report), _WHERE_ALL),
+        tables=shown(tables(report)),
     )
 
 

@@ -7,7 +7,7 @@ from rich.console import Console
 from kcompact.dirtiness.dirtiness import Dirtiness
 from kcompact.report.dirty_ratio.dirty_ratio_report import DirtyRatioReport, LogReport, WhatIf, verdict
 from kcompact.report.inert import markdown, markdown_code
-from kcompact.report.table import Cells, Foreign, Table, cells, markdown_table, texts
+from kcompact.report.table import Row, Table, log_cell, markdown_table
 from kcompact.report.text_table import print_tables
 
 MOST_ROWS = 60  # of each table on a terminal
@@ -17,7 +17,7 @@ def print_text(report: DirtyRatioReport, console: Console) -> None:
     """Print the tables, one below the other."""
     if not report.logs:
         console.print("The dump holds no records.")
-    print_tables([table.shortened(MOST_ROWS, "--format json has all") for table in tables(report)], console)
+    print_tables([table.shortened(MOST_ROWS) for table in tables(report)], console)
 
 
 def render_markdown(report: DirtyRatioReport) -> str:
@@ -37,19 +37,19 @@ def tables(report: DirtyRatioReport) -> list[Table]:
 
 
 def _ratios(report: DirtyRatioReport) -> Table:
-    rows = []
+    rows: list[Row] = []
     for log in report.logs:
         start = log.dirtiness.range.first_dirty_offset
         assumption = "never cleaned" if log.estimate else f"cleaned below {start}"
-        rows.append(cells(Foreign(str(log.log)), *_ratio(log.dirtiness), assumption, verdict(log.dirtiness)))
+        rows.append((log_cell(*log.log), *_ratio(log.dirtiness), assumption, verdict(log.dirtiness)))
         if log.estimate:
             start = log.estimate.range.first_dirty_offset
-            rows.append(cells("", *_ratio(log.estimate), f"estimate: cleaned below {start}", ""))
+            rows.append(("", *_ratio(log.estimate), f"estimate: cleaned below {start}", ""))
     head = ("log", "dirty ratio", "clean bytes", "cleanable", "uncleanable", "if", "eligible")
-    return Table("Dirty ratio", head, rows, texts("log", "if", "eligible"))
+    return Table.of("Dirty ratio", head, rows, ("log", "if", "eligible"))
 
 
-def _ratio(dirtiness: Dirtiness) -> tuple[str | int, ...]:
+def _ratio(dirtiness: Dirtiness) -> Row:
     ratio = dirtiness.ratio
     return f"{ratio.ratio:.4f}", ratio.clean_bytes, ratio.cleanable_bytes, ratio.uncleanable_bytes
 
@@ -59,15 +59,13 @@ _GAIN = ("rounds", "map keys", "buffer bytes")
 
 def _gains(report: DirtyRatioReport) -> Table:
     head = ("log", "dirty section", "records", "would go", "bytes", "held back", *_GAIN)
-    return Table(
-        "What cleaning would bring", head, list(map(_gain, report.logs)), texts("log", "dirty section")
-    )
+    return Table.of("What cleaning would bring", head, map(_gain, report.logs), ("log", "dirty section"))
 
 
-def _gain(log: LogReport) -> Cells:
+def _gain(log: LogReport) -> Row:
     gain, cleanable = log.dirtiness.gain, log.dirtiness.range
-    return cells(
-        Foreign(str(log.log)),
+    return (
+        log_cell(*log.log),
         f"[{cleanable.first_dirty_offset}, {cleanable.first_uncleanable_offset})",
         log.records,
         gain.removable_records,
@@ -77,14 +75,14 @@ def _gain(log: LogReport) -> Cells:
     )
 
 
-def _rounds_and_map(dirtiness: Dirtiness) -> tuple[str | int, ...]:
+def _rounds_and_map(dirtiness: Dirtiness) -> Row:
     gain, buffer_bytes = dirtiness.gain, dirtiness.buffer_bytes
     room = "" if gain.map_limit is None else f" (room for {gain.map_limit:,})"
     return gain.rounds, f"{gain.map_entries:,}{room}", "no size" if buffer_bytes is None else buffer_bytes
 
 
 def _tombstones(report: DirtyRatioReport) -> Table:
-    rows = []
+    rows: list[Row] = []
     for log in report.logs:
         gain = log.perfect
         if not gain.tombstones:
@@ -98,9 +96,9 @@ def _tombstones(report: DirtyRatioReport) -> Table:
             when.append(f"{waiting:,} from {moment(log.next_due_ms)} on")
         if unstamped:
             when.append(f"{unstamped:,} in a second round, from {moment(first_ms)} on")
-        rows.append(cells(Foreign(str(log.log)), gain.tombstones, gain.stamped_tombstones, "; ".join(when)))
+        rows.append((log_cell(*log.log), gain.tombstones, gain.stamped_tombstones, "; ".join(when)))
     head = ("log", "latest tombstones", "with a horizon", "could go")
-    return Table("Tombstones", head, rows, texts("log", "could go"))
+    return Table.of("Tombstones", head, rows, ("log", "could go"))
 
 
 def moment(time_ms: int) -> str:
@@ -112,27 +110,27 @@ def moment(time_ms: int) -> str:
 
 
 def _remedies(report: DirtyRatioReport) -> Table:
-    rows = []
+    rows: list[Row] = []
     for log in report.logs:
         if log.remedy is None:
             continue
         changes = ", ".join(f"{c.name}={c.value} (set back to {c.before})" for c in log.remedy.changes)
-        rows.append((Foreign(str(log.log)), changes or "no config change", log.remedy.waits_for or "-"))
+        rows.append((log_cell(*log.log), changes or "no config change", log.remedy.waits_for or "-"))
     head = ("log", "smallest change that makes it eligible", "waits for")
-    return Table("To force it now", head, rows, texts(*head))
+    return Table.of("To force it now", head, rows, head)
 
 
 def _what_ifs(report: DirtyRatioReport) -> Table:
     rows = [_what_if(log, row) for log in report.logs for row in log.what_if]
     names = tuple(name for name, _ in report.logs[0].what_if[0].values) if rows else ()
     head = ("log", *names, "eligible", "dirty ratio", "would go", "bytes", *_GAIN)
-    return Table("What if", head, rows, texts("log", "eligible"))
+    return Table.of("What if", head, rows, ("log", "eligible"))
 
 
-def _what_if(log: LogReport, row: WhatIf) -> Cells:
+def _what_if(log: LogReport, row: WhatIf) -> Row:
     gain = row.dirtiness.gain
-    return cells(
-        Foreign(str(log.log)),
+    return (
+        log_cell(*log.log),
         *(text for _, text in row.values),
         verdict(row.dirtiness),
         f"{row.dirtiness.ratio.ratio:.4f}",

@@ -12,11 +12,10 @@ from kcompact.printable import printable_key, terminal
 from kcompact.report.html_page import render, shown
 from kcompact.report.inert import json_document, markdown
 from kcompact.report.inspect.inspection_sections import when
-from kcompact.report.table import Foreign, Table, markdown_table, texts
+from kcompact.report.table import Table, log_cell, markdown_table
 from kcompact.report.text_table import print_tables
 
 MOST_ROWS = 200  # of a key
-_WHERE_ALL = "--format json has all"
 
 
 def print_text(histories: Sequence[KeyHistory], console: Console) -> None:
@@ -40,7 +39,7 @@ def render_markdown(histories: Sequence[KeyHistory]) -> str:
 
 def render_html(histories: Sequence[KeyHistory]) -> str:
     """A page with a table per key."""
-    sections = [(shown([_table(history)], _WHERE_ALL), _texts(history)) for history in histories]
+    sections = [(shown([_table(history)]), _texts(history)) for history in histories]
     return render("key_history.html", histories=sections)
 
 
@@ -63,17 +62,17 @@ def _table(history: KeyHistory) -> Table:
     rows = [
         (
             when(record.timestamp_ms),
-            Foreign(f"{record.topic}-{record.partition}"),
-            f"{record.offset:,}",
+            log_cell(record.topic, record.partition),
+            record.offset,
             "tombstone" if record.is_tombstone else "value",
-            f"{record.record_bytes:,}",
+            record.record_bytes,
             record.fate,
         )
         for record in history.records
     ]
     headers = ("at (UTC)", "log", "offset", "a", "bytes", "a cleaning up to the end")
-    of_text = texts("at (UTC)", "log", "a", "a cleaning up to the end")
-    return Table(f"key {printable_key(history.key)}", headers, rows, of_text).shortened(MOST_ROWS, _WHERE_ALL)
+    text_columns = ("at (UTC)", "log", "a", "a cleaning up to the end")
+    return Table.of(f"key {printable_key(history.key)}", headers, rows, text_columns).shortened(MOST_ROWS)
 
 
 def _texts(history: KeyHistory) -> list[str]:

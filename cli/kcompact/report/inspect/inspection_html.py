@@ -9,10 +9,7 @@ from kcompact.printable import printable_key
 from kcompact.report.html_page import render, shown
 from kcompact.report.inspect.inspection_report import place
 from kcompact.report.inspect.inspection_sections import bucket_name, sections
-from kcompact.report.pictures import Axis, Bar, GapColumns, bar, offset_axis
-
-MOST_PICTURED_LOGS = 20
-_WHERE_ALL = "--format json has all"
+from kcompact.report.pictures import MOST_PICTURED_LOGS, Axis, Bar, GapColumns, bar, offset_axis
 
 
 def render_html(inspection: Inspection) -> str:
@@ -33,7 +30,7 @@ def render_html(inspection: Inspection) -> str:
         skew_bars=_skew_bars(inspection),
         key_bars=_key_bars(inspection),
         axes=[_axis(log) for log in logs if log.gaps.count],
-        tables=shown(sections(inspection), _WHERE_ALL),
+        tables=shown(sections(inspection)),
     )
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from kcompact.inspect.inspection import Bucket, Inspection, LargeRecord, LogFacts, TopicFacts, TopKey
 from kcompact.printable import printable_key
-from kcompact.report.table import Foreign, Table, texts
+from kcompact.report.table import Foreign, Table, log_cell
 
 MOST_ROWS = 40  # of a table of logs; the JSON form has all
 MOST_TOP = 5  # keys, records, gaps of a log
@@ -53,7 +53,7 @@ def _files(inspection: Inspection) -> Table:
         for file in inspection.files
     ]
     headers = ("file", "layout", "dialect", "recognised", "where the parts of a record stand")
-    return _listed("Recognised", headers, rows, text_columns=5)
+    return _listed(Table.of("Recognised", headers, rows, headers))
 
 
 def _records(logs: Sequence[LogFacts]) -> Table:
@@ -70,7 +70,7 @@ def _records(logs: Sequence[LogFacts]) -> Table:
         for log in logs
     ]
     headers = ("log", "end - begin", "present", "first offset", "last offset", "from (UTC)", "to (UTC)")
-    return _listed("Records", headers, rows)
+    return _listed(Table.of("Records", headers, rows))
 
 
 def _values(logs: Sequence[LogFacts]) -> Table:
@@ -80,7 +80,7 @@ def _values(logs: Sequence[LogFacts]) -> Table:
         for log in logs
         for values in [log.values]
     ]
-    return _listed("Values", headers, rows)
+    return _listed(Table.of("Values", headers, rows))
 
 
 def _keys(logs: Sequence[LogFacts]) -> Table:
@@ -98,12 +98,12 @@ def _keys(logs: Sequence[LogFacts]) -> Table:
         for log in logs
     ]
     counts = ("distinct", "live", "deleted", "with one record", "later by timestamp", "superseded bytes")
-    return _listed("Keys", ("log", *counts, "dedupe buffer bytes"), rows)
+    return _listed(Table.of("Keys", ("log", *counts, "dedupe buffer bytes"), rows))
 
 
 def _distribution(inspection: Inspection) -> Table:
     rows = [(bucket_name(bucket), bucket.keys, bucket.records) for bucket in inspection.records_per_key]
-    return _table("Records per key", ("records", "keys", "records of these"), rows)
+    return Table.of("Records per key", ("records", "keys", "records of these"), rows, ("records",))
 
 
 def bucket_name(bucket: Bucket) -> str:
@@ -117,7 +117,8 @@ def _new_keys(logs: Sequence[LogFacts]) -> Table:
         records, new = sum(part.records for part in slices), sum(part.new_keys for part in slices)
         share = f"{100 * new / records:.0f} %" if records else "-"
         rows.append((f"{at} of {len(logs[0].slices)}", records, new, share))
-    return _table("New keys along the logs", ("tenth of the offsets", "records", "new keys", "share"), rows)
+    headers = ("tenth of the offsets", "records", "new keys", "share")
+    return Table.of("New keys along the logs", headers, rows, headers[:1])
 
 
 def _top_keys(title: str, keys: Sequence[TopKey], *, least_records: int) -> Table:
@@ -127,13 +128,13 @@ def _top_keys(title: str, keys: Sequence[TopKey], *, least_records: int) -> Tabl
         if key.records >= least_records
     ]
     headers = ("key", "log", "records", "bytes", "superseded bytes")
-    return _table(f"Top keys {title}", headers, rows, text_columns=2)
+    return Table.of(f"Top keys {title}", headers, rows, ("key", "log"))
 
 
 def _largest(inspection: Inspection) -> Table:
     records = inspection.largest_records
     rows = [(_key(record.key), _log(record), record.offset, record.record_bytes) for record in records]
-    return _table("Largest records", ("key", "log", "offset", "bytes"), rows, text_columns=2)
+    return Table.of("Largest records", ("key", "log", "offset", "bytes"), rows, ("key", "log"))
 
 
 def _placement(topics: Iterable[TopicFacts]) -> Table:
@@ -146,24 +147,26 @@ def _placement(topics: Iterable[TopicFacts]) -> Table:
         for topic in topics
         for placement in [topic.placement]
     ]
-    return _table("Who placed the keys", ("topic", "most likely", "explained"), rows, text_columns=2)
+    return Table.of(
+        "Who placed the keys", ("topic", "most likely", "explained"), rows, ("topic", "most likely")
+    )
 
 
 def _changes(topics: Iterable[TopicFacts]) -> Table:
     rows = [
-        (Foreign(f"{topic.topic}-{change.partition}"), change.old_last_offset, change.new_first_offset)
+        (log_cell(topic.topic, change.partition), change.old_last_offset, change.new_first_offset)
         for topic in topics
         for change in topic.placement.changes
     ]
     headers = ("log", "last offset only the old explains", "first offset only the new explains")
-    return _listed("Where it changed", headers, rows)
+    return _listed(Table.of("Where it changed", headers, rows))
 
 
 def _shared(topics: Iterable[TopicFacts]) -> Table:
     rows = [
         (
             _key(shared.key),
-            Foreign(f"{topic.topic}-{place.partition}"),
+            log_cell(topic.topic, place.partition),
             "tombstone" if place.is_tombstone else "value",
             "newest" if place.is_newest else "",
             place.records,
@@ -175,7 +178,7 @@ def _shared(topics: Iterable[TopicFacts]) -> Table:
         for place in shared.places
     ]
     headers = ("key", "log", "latest is a", "", "records", "last offset", "at (UTC)")
-    return _table("Keys in several partitions (examples)", headers, rows, text_columns=4)
+    return Table.of("Keys in several partitions (examples)", headers, rows, headers[:4])
 
 
 def _lookalikes(topics: Iterable[TopicFacts]) -> Table:
@@ -185,7 +188,7 @@ def _lookalikes(topics: Iterable[TopicFacts]) -> Table:
         for example in topic.lookalike_examples
     ]
     headers = ("topic", "differ by", "keys")
-    return _table("Keys that look alike (examples)", headers, rows, text_columns=3)
+    return Table.of("Keys that look alike (examples)", headers, rows, headers)
 
 
 def _gaps(logs: Iterable[LogFacts]) -> Table:
@@ -195,7 +198,7 @@ def _gaps(logs: Iterable[LogFacts]) -> Table:
         for gap in log.gaps.longest[:MOST_TOP]
     ]
     headers = ("log", "first missing", "last missing", "length", "reason")
-    return _listed(f"Gaps (the {MOST_TOP} longest of each log)", headers, rows)
+    return _listed(Table.of(f"Gaps (the {MOST_TOP} longest of each log)", headers, rows))
 
 
 def _reason(length: int) -> str:
@@ -205,33 +208,17 @@ def _reason(length: int) -> str:
 def _ages(logs: Iterable[LogFacts]) -> Table:
     rows = [(_log(log), age, count) for log in logs for age, count in log.tombstone_ages.items()]
     headers = ("log", "before the newest record", "tombstones")
-    return _listed("Ages of tombstones", headers, rows, text_columns=2)
+    return _listed(Table.of("Ages of tombstones", headers, rows, headers[:2]))
 
 
 def _log(log: LogFacts | TopKey | LargeRecord) -> Foreign:
-    return Foreign(f"{log.topic}-{log.partition}")
+    return log_cell(log.topic, log.partition)
 
 
 def _key(key: bytes | None) -> Foreign:
     return Foreign(printable_key(key))
 
 
-def _table(
-    title: str, headers: tuple[str, ...], rows: Iterable[Sequence[str | int | None]], text_columns: int = 1
-) -> Table:
-    """A table of text and numbers (None: there is none); the first columns are read from the left."""
-    cells = [tuple(map(_cell, row)) for row in rows]
-    return Table(title, headers, cells, texts(*headers[:text_columns]))
-
-
-def _listed(
-    title: str, headers: tuple[str, ...], rows: Iterable[Sequence[str | int | None]], text_columns: int = 1
-) -> Table:
+def _listed(table: Table) -> Table:
     """A table of which the first rows are enough."""
-    return _table(title, headers, rows, text_columns).shortened(MOST_ROWS, "--format json shows all")
-
-
-def _cell(value: str | int | None) -> str:
-    if isinstance(value, str):
-        return value
-    return "-" if value is None else f"{value:,}"
+    return table.shortened(MOST_ROWS, "--format json shows all")

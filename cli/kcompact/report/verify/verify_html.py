@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from kcompact.report.html_page import render, shown
-from kcompact.report.pictures import Bar, bar
+from kcompact.report.pictures import MOST_PICTURED_LOGS, Bar, bar
 from kcompact.report.verify.verify_words import (
     Keys,
     actual_and_remedy,
@@ -16,8 +16,6 @@ from kcompact.report.verify.verify_words import (
 from kcompact.verify.outcome import Outcome, VerifiedLog
 
 MOST_FINDINGS = 200
-MOST_PICTURED_LOGS = 20
-_WHERE_ALL = "--format json has all"
 _MORE = "findings of all kinds"
 _KINDS = {
     "lost": "keyless",
@@ -51,7 +49,7 @@ def render_html(outcome: Outcome, keys: Keys) -> str:
         hidden={**hidden(outcome), **({_MORE: more} if more > 0 else {})},
         log_bars=_log_bars(logs, outcome.mode),
         hidden_logs=len(outcome.logs) - len(logs),
-        tables=shown(answer_tables(outcome, keys), _WHERE_ALL),
+        tables=shown(answer_tables(outcome, keys)),
     )
 
 

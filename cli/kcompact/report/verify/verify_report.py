@@ -116,7 +116,7 @@ def render_markdown(outcome: Outcome, keys: Keys) -> str:
     """The whole answer; text from the dumps is inert in it."""
     parts = ["# Verification", f"{markdown(question(outcome))} **{markdown(answer(outcome))}**"]
     parts += filter(None, ["\n".join([*_listed_findings(outcome, keys), *_assumed(outcome)])])
-    tables = [table.shortened(MOST_ROWS, "--format json has all") for table in answer_tables(outcome, keys)]
+    tables = [table.shortened(MOST_ROWS) for table in answer_tables(outcome, keys)]
     parts += [markdown_table(table) for table in tables if table.rows]
     return "\n\n".join(parts) + "\n"
 

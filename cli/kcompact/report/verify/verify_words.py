@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from kcompact.printable import printable_key
-from kcompact.report.table import Foreign, Table, texts
+from kcompact.report.table import Foreign, Row, Table, log_cell
 from kcompact.verify.check import Severity
 from kcompact.verify.outcome import Finding, KeyEvidence, Outcome
 
@@ -91,8 +91,8 @@ def answer_tables(outcome: Outcome, keys: Keys) -> list[Table]:
 
 def _checks_table(outcome: Outcome) -> Table:
     columns = [outcome.counts_of(severity) for severity in Severity]
-    rows = [(name, *(f"{counts.get(name, 0):,}" for counts in columns)) for name in outcome.checks]
-    return Table("Checks", ("check", *(severity.value for severity in Severity)), rows, texts("check"))
+    rows: list[Row] = [(name, *(counts.get(name, 0) for counts in columns)) for name in outcome.checks]
+    return Table.of("Checks", ("check", *(severity.value for severity in Severity)), rows, ("check",))
 
 
 def _logs_table(outcome: Outcome) -> Table:
@@ -100,16 +100,16 @@ def _logs_table(outcome: Outcome) -> Table:
     headers = ("log", "records before", "records after", *reasons, "cleaned up to offset", "which is")
     rows = [
         (
-            Foreign(f"{log.topic}-{log.partition}"),
-            f"{log.records_before:,}",
-            f"{log.records_after:,}",
-            *(f"{log.removed.get(reason, 0):,}" for reason in reasons),
-            f"{log.cleaned_end_offset:,}",
+            log_cell(log.topic, log.partition),
+            log.records_before,
+            log.records_after,
+            *(log.removed.get(reason, 0) for reason in reasons),
+            log.cleaned_end_offset,
             "known" if log.cleaned_end_is_given else "assumed",
         )
         for log in outcome.logs
     ]
-    return Table("Logs", headers, rows, texts("log", "which is"))
+    return Table.of("Logs", headers, rows, ("log", "which is"))
 
 
 def _evidence_table(outcome: Outcome, keys: Keys) -> Table:
@@ -118,10 +118,10 @@ def _evidence_table(outcome: Outcome, keys: Keys) -> Table:
             Foreign(keys.shown(evidence.key)),
             Foreign(place(evidence)),
             evidence.verdict.value,
-            "-" if evidence.last_value_offset is None else f"{evidence.last_value_offset:,}",
-            "-" if evidence.tombstone_offset is None else f"{evidence.tombstone_offset:,}",
+            evidence.last_value_offset,
+            evidence.tombstone_offset,
         )
         for evidence in outcome.evidence
     ]
     headers = ("key", "log", "verdict", "last value at offset", "tombstone at offset")
-    return Table("Keys asked for", headers, rows, texts("key", "log", "verdict"))
+    return Table.of("Keys asked for", headers, rows, ("key", "log", "verdict"))
