@@ -6,7 +6,7 @@ from broker_log import ModelBatch, ModelLog, Round
 from broker_model import turn
 from golden_cases import GoldenCase, Log, LoggedRound, golden_cases
 from golden_model import config_of, model_log
-from kcompact.broker.batches import Batch
+from packed_batches import ListedBatch
 
 PAIRS = [(case, i) for case in golden_cases() for i in range(len(case.pairs))]
 IDS = [f"{case.name}-{case.pairs[i][1]}" for case, i in PAIRS]
@@ -65,6 +65,6 @@ def test_model_predicts_batches(case: GoldenCase, i: int) -> None:
         assert len(unseen) == UNSEEN_WRITTEN.get((case.name, i), 0)
 
 
-def _seen(batch: ModelBatch | Batch, records: int) -> tuple[int, int, int, int | None, int | None]:
+def _seen(batch: ModelBatch | ListedBatch, records: int) -> tuple[int, int, int, int | None, int | None]:
     size = batch.size_bytes if batch.codec == "none" else None
     return batch.base_offset, batch.last_offset, records, batch.delete_horizon_ms, size

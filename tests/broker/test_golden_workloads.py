@@ -17,9 +17,9 @@ from confluent_kafka import Producer
 from cleaning import HELD, Stage, create, delete, let_go, take_stage
 from dump_files import kcat_offsets
 from golden_cases import GoldenCase, Log, golden_cases
-from kcompact.broker.batches import Batch
 from kcompact.dumps.records.record import Record
 from live_broker import CLIENT_SECONDS, VERSION, LiveBroker
+from packed_batches import ListedBatch
 from producing import must_arrive
 from workloads import CODECS, SEGMENT_BYTES, Workload
 
@@ -134,7 +134,7 @@ def batches_of(case: GoldenCase, stage: str, log: Log) -> Iterator[tuple[str, li
     batch_at = {at: batch for batch in batches for at in range(batch.base_offset, batch.last_offset + 1)}
     of_log = (record for record in case.records(stage) if record[:2] == log)
     for batch, records in groupby(of_log, lambda record: batch_at.get(record.offset, record.offset)):
-        yield batch.codec if isinstance(batch, Batch) else "none", list(records)
+        yield batch.codec if isinstance(batch, ListedBatch) else "none", list(records)
 
 
 def places(case: GoldenCase, stage: str, work: Workload) -> set[tuple[str, int, int]]:

@@ -6,10 +6,10 @@ import pytest
 
 from kcompact.broker import batch_lists
 from kcompact.broker.batch_lists import read_batches
-from kcompact.broker.batches import ABORT, COMMIT, NONE, Batch
+from kcompact.broker.batches import ABORT, COMMIT, NONE
 from kcompact.broker.log_names import LogName
 from kcompact.errors import InputError
-from packed_batches import columns, packed
+from packed_batches import ListedBatch, columns, packed
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 Write = Callable[[str], str]
@@ -54,14 +54,14 @@ def test_the_text_of_kafka_dump_log_gives_producers_markers_and_horizons(write: 
     assert log == LogName("orders", 0)
     expected = packed(
         [
-            Batch(0, 1, 2, 99, 0, "none", "create", 1661753909195, 7000, 3, is_transactional=True),
-            Batch(
+            ListedBatch(0, 1, 2, 99, 0, "none", "create", 1661753909195, 7000, 3, is_transactional=True),
+            ListedBatch(
                 *(2, 2, 1, 78, 0, "none", "create", 1661753909300, 7000, 3),
                 is_transactional=True,
                 is_control=True,
                 marker="COMMIT",
             ),
-            Batch(5, 9, 1, 72, 5, "zstd", "logappend", 1661753909400, delete_horizon_ms=1785432255636),
+            ListedBatch(5, 9, 1, 72, 5, "zstd", "logappend", 1661753909400, delete_horizon_ms=1785432255636),
         ]
     )
     assert columns(batches) == columns(expected)
@@ -111,7 +111,9 @@ def test_segments_told_out_of_order_are_sorted(write: Write, monkeypatch: pytest
 
 
 def test_batches_between_offsets_are_those_whose_base_is_there() -> None:
-    batches = packed(Batch(at, at + 2, 3, 100, segment_base_offset=at - at % 9) for at in range(0, 60, 3))
+    batches = packed(
+        ListedBatch(at, at + 2, 3, 100, segment_base_offset=at - at % 9) for at in range(0, 60, 3)
+    )
     for start in range(-1, 62):
         for end in range(start, 62):
             part = batches.between(start, end)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kcompact.broker.batches import Batch, PackedBatches
+from kcompact.broker.batches import PackedBatches
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.broker.log_context import LogContext
 from kcompact.broker.segment_lists import Segment
@@ -15,7 +15,7 @@ from kcompact.rules.cleaned_log import LogCleaning
 from kcompact.rules.policy import Policy
 from kcompact.rules.verdicts import Verdict
 from log_frames import cleaned
-from packed_batches import packed
+from packed_batches import ListedBatch, packed
 from small_maps import with_map_of
 
 RECORDS = [Record("t", 0, offset, 1000, b"k%d" % (offset % 3), b"v") for offset in range(10, 20)]
@@ -26,8 +26,8 @@ def log_cleaned(context: LogContext, records: list[Record] = RECORDS, policy: Po
     return cleaned({1: records}, {1: context}, {1: policy}, {1: "t-0"}).logs[1]
 
 
-def _batches(counts: dict[int, int], *before: Batch) -> PackedBatches:
-    after = (Batch(base, base + count - 1, count, 100) for base, count in counts.items())
+def _batches(counts: dict[int, int], *before: ListedBatch) -> PackedBatches:
+    after = (ListedBatch(base, base + count - 1, count, 100) for base, count in counts.items())
     return packed([*before, *after])
 
 
@@ -38,7 +38,7 @@ def _batches(counts: dict[int, int], *before: Batch) -> PackedBatches:
         (LogContext(log_end_offset=15), "t-0: the log end is told to be 15"),
         (LogContext(batches=_batches({10: 5, 15: 1, 16: 4}), log_end_offset=15), "t-0: the log end is told"),
         (
-            LogContext(batches=_batches({15: 5}, Batch(10, 14, 4, 100))),
+            LogContext(batches=_batches({15: 5}, ListedBatch(10, 14, 4, 100))),
             "t-0: the batch at offset 10 is told to hold 4 records, but the dump holds 5",
         ),
     ],
@@ -112,7 +112,7 @@ def test_horizons_of_told_batches_become_intervals() -> None:
     tombstones = [Record("t", 0, offset, 1000, b"k%d" % offset, None) for offset in range(4)]
     horizons = (7000, 7000, 9000, None)
     batches = packed(
-        Batch(offset, offset, 1, 69, max_timestamp_ms=1000, delete_horizon_ms=ms)
+        ListedBatch(offset, offset, 1, 69, max_timestamp_ms=1000, delete_horizon_ms=ms)
         for offset, ms in enumerate(horizons)
     )
     context = LogContext(batches=batches, checkpoint_offset=3)

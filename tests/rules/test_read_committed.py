@@ -4,11 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from golden_cases import GoldenCase, golden_cases
-from kcompact.broker.batches import Batches
 from kcompact.broker.log_context import LogContext
 from kcompact.compact.context.read_committed import with_read_committed
 from kcompact.engine.passes.summaries import LogSummary
 from kcompact.rules.transactions import aborted_ranges
+from packed_batches import packed
 
 offsets = st.sets(st.integers(0, 40), min_size=1)
 
@@ -43,7 +43,7 @@ def test_the_pair_tells_what_a_brokers_batches_tell(case: GoldenCase, stage: str
 
     aborted, _ = aborted_of(present, committed, stable)
 
-    ranges = aborted_ranges([Batches.of((case.batches(stage) or {})[case.logs[0]])])
+    ranges = aborted_ranges(packed((case.batches(stage) or {})[case.logs[0]]).parts())
     in_batches = {offset for r in ranges for offset in range(r.first_offset, r.last_offset + 1)}
     assert aborted == {offset for offset in in_batches & present if offset < stable}
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import orjson
 
-from kcompact.broker.batches import Batch
 from kcompact.broker.segment_lists import Segment
 from kcompact.dumps.records.record import Record
+from packed_batches import ListedBatch
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -91,12 +91,12 @@ class GoldenCase:
             found[record.topic, record.partition].append(record.offset)
         return {log: sorted(offsets) for log, offsets in found.items()}
 
-    def batches(self, stage: str) -> dict[Log, list[Batch]] | None:
+    def batches(self, stage: str) -> dict[Log, list[ListedBatch]] | None:
         """Batches of each log, None where the experiment kept none (one plain record per batch)."""
         path = self.path(stage, "batches")
         if not path.exists():
             return None
-        found: dict[Log, list[Batch]] = {log: [] for log in self.logs}
+        found: dict[Log, list[ListedBatch]] = {log: [] for log in self.logs}
         for log, batch in _batches_in(path):
             found[log].append(batch)
         return found
@@ -165,7 +165,7 @@ def _records_in(path: Path) -> tuple[Record, ...]:
 
 
 @cache
-def _batches_in(path: Path) -> tuple[tuple[Log, Batch], ...]:
+def _batches_in(path: Path) -> tuple[tuple[Log, ListedBatch], ...]:
     with path.open(newline="") as lines:
         rows = csv.DictReader(lines, delimiter="\t")
         return tuple(((row["topic"], int(row["partition"])), _batch(row)) for row in rows)
@@ -236,8 +236,8 @@ def _segment(told: dict[str, int]) -> Segment:
     return Segment(told["baseOffset"], told["bytes"], told["mtimeMs"])
 
 
-def _batch(row: dict[str, str]) -> Batch:
-    return Batch(
+def _batch(row: dict[str, str]) -> ListedBatch:
+    return ListedBatch(
         base_offset=int(row["baseOffset"]),
         last_offset=int(row["lastOffset"]),
         record_count=int(row["count"]),

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from broker_log import Config, ModelBatch, ModelLog, ModelSegment
 from broker_sizes import batch_bytes
 from golden_cases import GoldenCase, Log
-from kcompact.broker.batches import Batch
 from kcompact.dumps.records.record import Record
+from packed_batches import ListedBatch
 
 
 def config_of(configs: Mapping[str, str], *, offset_map_limit: int | None = None) -> Config:
@@ -46,7 +46,7 @@ def model_log(case: GoldenCase, pair_index: int, log: Log) -> ModelLog:
     return ModelLog(segments, start, end, stable, case.checkpoint_before(pair_index).get(log))
 
 
-def _from_table(table: list[Batch], records: list[Record]) -> list[ModelBatch]:
+def _from_table(table: list[ListedBatch], records: list[Record]) -> list[ModelBatch]:
     batches = []
     for row in table:
         batch = ModelBatch(

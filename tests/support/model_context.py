@@ -1,14 +1,13 @@
 """Logs of the model as the engine is told of them: ``LogContext`` with segments and batches."""
 
 from broker_log import ModelBatch, ModelLog
-from kcompact.broker.batches import Batch
 from kcompact.broker.log_context import LogContext
 from kcompact.broker.segment_lists import Segment
-from packed_batches import packed
+from packed_batches import ListedBatch, packed
 
 
-def _batch(batch: ModelBatch) -> Batch:
-    return Batch(
+def _batch(batch: ModelBatch) -> ListedBatch:
+    return ListedBatch(
         batch.base_offset,
         batch.last_offset,
         len(batch.records) + (1 if batch.marker else 0),

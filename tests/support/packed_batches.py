@@ -1,14 +1,55 @@
 """Batches of a log as the engine is told of them, in blocks so small that most logs have several."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from kcompact.broker.batches import Batch, Batches, PackedBatches, behind_one_another
+from kcompact.broker.batches import ABORT, COMMIT, NONE, Batch, Batches, PackedBatches, behind_one_another
 
 BATCHES_PER_BLOCK = 5
+MARKERS = {"COMMIT": COMMIT, "ABORT": ABORT, None: NONE}
 
 
-def packed(batches: Iterable[Batch]) -> PackedBatches:
-    return PackedBatches.of(Batches.of(part) for part in _parts(list(batches)))
+@dataclass(frozen=True)
+class ListedBatch:
+    """A batch in the words of a list of batches: a codec, a marker's name, None where nothing is told."""
+
+    base_offset: int
+    last_offset: int
+    record_count: int
+    size_bytes: int
+    segment_base_offset: int | None = None
+    codec: str = "none"
+    timestamp_type: str = "create"  # "create" or "logappend"
+    max_timestamp_ms: int = -1
+    producer_id: int = -1
+    producer_epoch: int = -1
+    is_transactional: bool = False
+    is_control: bool = False
+    marker: str | None = None  # "COMMIT" or "ABORT"
+    delete_horizon_ms: int | None = None
+
+    def as_batch(self) -> Batch:
+        return Batch(
+            self.base_offset,
+            self.last_offset,
+            self.record_count,
+            self.size_bytes,
+            NONE if self.segment_base_offset is None else self.segment_base_offset,
+            self.codec != "none",
+            self.timestamp_type == "logappend",
+            self.max_timestamp_ms,
+            self.producer_id,
+            self.producer_epoch,
+            self.is_transactional,
+            self.is_control,
+            MARKERS[self.marker],
+            NONE if self.delete_horizon_ms is None else self.delete_horizon_ms,
+        )
+
+
+def packed(batches: Iterable[ListedBatch]) -> PackedBatches:
+    parts = _parts([batch.as_batch() for batch in batches])
+    return PackedBatches.of(map(Batches.of, parts))
 
 
 def _parts(batches: list[Batch]) -> Iterable[list[Batch]]:

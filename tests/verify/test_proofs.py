@@ -7,7 +7,6 @@ import pytest
 
 from index_frames import logs_of
 from kcompact.broker.aborted import AbortedRange
-from kcompact.broker.batches import Batch
 from kcompact.broker.log_context import LogContext
 from kcompact.dumps.records.record import Record, log_id_of
 from kcompact.rules.lookups import lookup_for
@@ -16,7 +15,7 @@ from kcompact.verify.check import Severity
 from kcompact.verify.classification.bounds import Bounds, Knowledge
 from kcompact.verify.classification.verify_context import VerifyContext, with_knowledge
 from kcompact.verify.outcome import Outcome
-from packed_batches import packed
+from packed_batches import ListedBatch, packed
 from records import record, tombstone
 from verify_here import judge_pair, question_of
 
@@ -204,7 +203,7 @@ def test_retention_by_size_counts_from_the_first_segment_that_stays(second: int,
 
 
 def test_batches_tell_segments_where_nothing_else_does() -> None:
-    batches = packed(Batch(n, n, 1, 100, segment_base_offset=n - n % 4) for n in range(6))
+    batches = packed(ListedBatch(n, n, 1, 100, segment_base_offset=n - n % 4) for n in range(6))
     context = VerifyContext({LOG_ID: LogContext(batches=batches)}, {LOG_ID: Policy()})
     bounds = with_knowledge(Bounds(), LOG_ID, context, [np.array([[0, 6]])], 0)
     assert bounds.segments == ((0, 400), (4, 200))

@@ -2,11 +2,14 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import PurePosixPath
 
 from kcompact.broker.batches import (
+    ABORT,
+    COMMIT,
+    NONE,
     Batch,
     Batches,
     PackedBatches,
@@ -30,7 +33,7 @@ _PAIR = re.compile(r"(\w+): (\S+)")
 _RECORD_LINE = re.compile(r"\s*\| offset: [0-9]+ .*")
 _MARKER = re.compile(r" endTxnMarker: (?P<marker>COMMIT|ABORT)\b")
 _HORIZON = re.compile(r"OptionalLong\[([0-9]+)\]")
-_TIMESTAMP_TYPES = {"CreateTime": "create", "LogAppendTime": "logappend"}
+_MARKERS = {"COMMIT": COMMIT, "ABORT": ABORT}
 
 
 def read_batches(path: str) -> PerLog[PackedBatches]:
@@ -112,31 +115,31 @@ def _table(path: str, lines: Lines) -> Iterator[LoggedBatch]:
 
 
 def _table_batch(path: str, number: int, row: dict[str, str]) -> Batch:
-    def whole(name: str, default: int = -1) -> int:
-        return number_in(row[name], path, number, least=-1) if name in row else default
+    def whole(name: str) -> int:
+        return number_in(row[name], path, number, least=-1) if name in row else NONE
 
     return Batch(
         base_offset=whole("baseOffset"),
         last_offset=whole("lastOffset"),
         record_count=whole("count"),
         size_bytes=whole("bytes"),
-        segment_base_offset=whole("segment") if "segment" in row else None,
-        codec=row.get("codec", "none"),
-        timestamp_type=row.get("timestampType", "create"),
+        segment_base_offset=whole("segment"),
+        is_compressed=row.get("codec", "none") != "none",
+        is_log_append_time=row.get("timestampType") == "logappend",
         max_timestamp_ms=whole("maxTimestamp"),
         producer_id=whole("producerId"),
         producer_epoch=whole("producerEpoch"),
         is_transactional=row.get("transactional") == "1",
         is_control="control" in row,
-        marker=row.get("control") if row.get("control") in {"COMMIT", "ABORT"} else None,
-        delete_horizon_ms=whole("deleteHorizonMs") if "deleteHorizonMs" in row else None,
+        marker=_MARKERS.get(row.get("control", ""), NONE),
+        delete_horizon_ms=whole("deleteHorizonMs"),
     )
 
 
 def _dump_log(path: str, lines: Lines) -> Iterator[LoggedBatch]:
     """Batch lines, each completed by the marker in its record line; other lines are record text."""
     log: LogName | None = None
-    segment_base_offset: int | None = None
+    segment_base_offset = NONE
     batch: Batch | None = None
     waits_at = 0  # line of a control batch whose record line has not come yet
     for number, line in lines:
@@ -153,7 +156,8 @@ def _dump_log(path: str, lines: Lines) -> Iterator[LoggedBatch]:
             waits_at = number if batch.is_control and batch.record_count else 0
         elif batch is not None and waits_at and _RECORD_LINE.fullmatch(line):
             marker = _MARKER.search(line)
-            batch, waits_at = replace(batch, marker=marker["marker"] if marker else None), 0
+            batch = batch._replace(marker=_MARKERS[marker["marker"]] if marker else NONE)
+            waits_at = 0
     if batch is not None:
         yield log, _complete(path, waits_at, batch)
 
@@ -168,28 +172,29 @@ def _complete(path: str, waits_at: int, batch: Batch) -> Batch:
     return batch
 
 
-def _header_batch(path: str, number: int, line: str, segment_base_offset: int | None) -> Batch:
+def _header_batch(path: str, number: int, line: str, segment_base_offset: int) -> Batch:
     pairs = dict(_PAIR.findall(line))
     if pairs["isvalid"] != "true":
         raise InputError(f"{path}:{number}: the batch at offset {pairs['baseOffset']} is corrupt (isvalid)")
 
-    def whole(name: str | None, default: str = "-1") -> int:
-        return number_in(pairs.get(name or "", default), path, number, least=-1)
+    def whole(name: str, default: str = "-1") -> int:
+        return number_in(pairs.get(name, default), path, number, least=-1)
 
     horizon = _HORIZON.fullmatch(pairs.get("deleteHorizonMs", ""))
-    timestamp_type = next((name for name in _TIMESTAMP_TYPES if name in pairs), None)
+    timestamp_type = next((name for name in ("CreateTime", "LogAppendTime") if name in pairs), "")
     return Batch(
         base_offset=whole("baseOffset"),
         last_offset=whole("lastOffset"),
         record_count=whole("count", ""),
         size_bytes=whole("size"),
         segment_base_offset=segment_base_offset,
-        codec=pairs.get("compresscodec", "none").lower(),
-        timestamp_type=_TIMESTAMP_TYPES[timestamp_type] if timestamp_type else "create",
+        is_compressed=pairs.get("compresscodec", "none").lower() != "none",
+        is_log_append_time=timestamp_type == "LogAppendTime",
         max_timestamp_ms=whole(timestamp_type),
         producer_id=whole("producerId"),
         producer_epoch=whole("producerEpoch"),
         is_transactional=pairs.get("isTransactional") == "true",
         is_control=pairs.get("isControl") == "true",
-        delete_horizon_ms=number_in(horizon[1], path, number) if horizon else None,
+        marker=NONE,  # told by the record line below
+        delete_horizon_ms=number_in(horizon[1], path, number) if horizon else NONE,
     )

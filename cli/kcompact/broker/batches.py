@@ -5,7 +5,7 @@ Column by column, and packed where all those of a log are kept: a few bytes each
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -18,12 +18,10 @@ NONE = -1
 """Stands for a segment, a marker or a delete horizon that a batch does not have."""
 
 COMMIT, ABORT = 0, 1
-_MARKERS = {"COMMIT": COMMIT, "ABORT": ABORT}
 _PACKED = pa.ipc.IpcWriteOptions(compression="zstd")
 
 
-@dataclass(frozen=True)
-class Batch:
+class Batch(NamedTuple):
     """One batch header. ``last_offset`` is the header's, which may exceed the last record that is left in it.
 
     A batch without records (``record_count`` 0) is one that the cleaner kept for its producer's sake (R36).
@@ -33,16 +31,16 @@ class Batch:
     last_offset: int
     record_count: int
     size_bytes: int
-    segment_base_offset: int | None = None  # None: not known
-    codec: str = "none"
-    timestamp_type: str = "create"  # "create" or "logappend"
-    max_timestamp_ms: int = -1
-    producer_id: int = -1
-    producer_epoch: int = -1
-    is_transactional: bool = False
-    is_control: bool = False
-    marker: str | None = None  # "COMMIT" or "ABORT"; None: no marker, or of another kind
-    delete_horizon_ms: int | None = None
+    segment_base_offset: int  # NONE: not known
+    is_compressed: bool
+    is_log_append_time: bool
+    max_timestamp_ms: int
+    producer_id: int
+    producer_epoch: int
+    is_transactional: bool
+    is_control: bool
+    marker: int  # COMMIT or ABORT; NONE: no marker, or of another kind
+    delete_horizon_ms: int  # NONE: it has none
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ class Batches:
     last_offset: Longs
     record_count: Longs
     size_bytes: Longs
-    segment_base_offset: Longs  # NONE: not known
+    segment_base_offset: Longs
     is_compressed: Flags
     is_log_append_time: Flags
     max_timestamp_ms: Longs
@@ -61,14 +59,13 @@ class Batches:
     producer_epoch: Longs
     is_transactional: Flags
     is_control: Flags
-    marker: Longs  # COMMIT, ABORT or NONE
-    delete_horizon_ms: Longs  # NONE: it has none
+    marker: Longs
+    delete_horizon_ms: Longs
 
     @classmethod
     def of(cls, batches: Iterable[Batch]) -> Self:
         """From headers in ascending order."""
-        rows = [_row(batch) for batch in batches]
-        columns = list(zip(*rows, strict=True)) if rows else [()] * len(_TYPES)
+        columns = list(zip(*batches, strict=True)) or [()] * len(_TYPES)
         return cls(*(np.array(c, kind) for c, kind in zip(columns, _TYPES.values(), strict=True)))
 
     def __len__(self) -> int:
@@ -89,25 +86,6 @@ _TYPES: dict[str, type[np.generic]] = {
 
 
 NO_BATCHES = Batches.of(())
-
-
-def _row(batch: Batch) -> tuple[int, ...]:
-    return (
-        batch.base_offset,
-        batch.last_offset,
-        batch.record_count,
-        batch.size_bytes,
-        NONE if batch.segment_base_offset is None else batch.segment_base_offset,
-        batch.codec != "none",
-        batch.timestamp_type == "logappend",
-        batch.max_timestamp_ms,
-        batch.producer_id,
-        batch.producer_epoch,
-        batch.is_transactional,
-        batch.is_control,
-        NONE if batch.marker is None else _MARKERS[batch.marker],
-        NONE if batch.delete_horizon_ms is None else batch.delete_horizon_ms,
-    )
 
 
 def behind_one_another(*parts: Batches) -> Batches:
