@@ -1,7 +1,7 @@
 """Segments and their batches, where batches are known."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Self
 
@@ -10,6 +10,7 @@ import numpy as np
 from kcompact.broker.batches import NONE, Batches, behind_one_another, in_order
 from kcompact.broker.log_context import LogContext
 from kcompact.broker.segment_lists import Segment
+from kcompact.rules.files.index_fill import IndexFill
 from kcompact.rules.files.segments import OFFSET_INDEX_ENTRY_BYTES, TIME_INDEX_ENTRY_BYTES, SegmentState
 from kcompact.rules.rewriting import LogRows
 from kcompact.rules.sizes import Longs
@@ -19,52 +20,36 @@ from kcompact.rules.sizes import Longs
 class SegmentContent:
     """The batches of a segment so far, as range, ratio, merging and retention see them.
 
-    ``since_entry_bytes`` and ``entered_ms`` are those of its indexes (R41): both get an entry whenever the
-    interval is passed, the time index only if a newer timestamp was met, and one more on closing.
+    On closing, its time index gets one more entry if a newer timestamp was met than the last one's.
     """
 
     base_offset: int
     size_bytes: int = 0
-    largest_timestamp_ms: int = -1
     first_batch_timestamp_ms: int = -1
-    batches: int = 0
-    offset_entries: int = 0
-    time_entries: int = 0
-    since_entry_bytes: int = 0
-    entered_ms: int = -1
+    index: IndexFill = field(default_factory=IndexFill)
 
     def with_batches(self, sizes_bytes: Longs, timestamps_ms: Longs, interval_bytes: int) -> Self:
         """With the next batches; ``interval_bytes`` is ``index.interval.bytes``."""
-        entries, times, since = self.offset_entries, self.time_entries, self.since_entry_bytes
-        newest_ms, entered_ms = self.largest_timestamp_ms, self.entered_ms
-        for size_bytes, timestamp_ms in zip(sizes_bytes.tolist(), timestamps_ms.tolist(), strict=True):
-            newest_ms = max(newest_ms, timestamp_ms)
-            if since > interval_bytes:
-                entries, since = entries + 1, 0
-                times, entered_ms = times + (newest_ms > entered_ms), newest_ms
-            since += size_bytes
+        rows = zip(sizes_bytes.tolist(), timestamps_ms.tolist(), strict=True)
+        first_ms = self.first_batch_timestamp_ms if self.index.appends else int(timestamps_ms[0])
         return replace(
             self,
             size_bytes=self.size_bytes + int(sizes_bytes.sum()),
-            largest_timestamp_ms=newest_ms,
-            first_batch_timestamp_ms=self.first_batch_timestamp_ms if self.batches else int(timestamps_ms[0]),
-            batches=self.batches + len(sizes_bytes),
-            offset_entries=entries,
-            time_entries=times,
-            since_entry_bytes=since,
-            entered_ms=entered_ms,
+            first_batch_timestamp_ms=first_ms,
+            index=self.index.after(rows, interval_bytes),
         )
 
     def state(self, mtime_ms: int | None) -> SegmentState:
         """The whole segment."""
-        times = self.time_entries + (self.largest_timestamp_ms > self.entered_ms)
+        index = self.index
+        times = index.time_entries + (index.largest_timestamp_ms > index.entered_ms)
         return SegmentState(
             self.base_offset,
             self.size_bytes,
-            self.largest_timestamp_ms,
+            index.largest_timestamp_ms,
             self.first_batch_timestamp_ms,
             mtime_ms,
-            self.offset_entries * OFFSET_INDEX_ENTRY_BYTES,
+            index.offset_entries * OFFSET_INDEX_ENTRY_BYTES,
             times * TIME_INDEX_ENTRY_BYTES,
         )
 

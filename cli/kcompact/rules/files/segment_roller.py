@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kcompact.rules.files.index_fill import IndexFill
 from kcompact.rules.files.segments import (
     MAX_OFFSET_SPAN,
     OFFSET_INDEX_ENTRY_BYTES,
@@ -70,7 +71,9 @@ class Roller:
         self._base_offset: int | None = None  # nothing appended yet
         self._size_bytes = 0
         self._first_timestamp_ms = -1
-        self._index = _IndexFill(settings) if settings.index_may_fill else None
+        self._index = IndexFill()
+        self._index_may_fill = settings.index_may_fill
+        self._most_entries = settings.most_offset_entries, settings.most_time_entries
 
     def starts(self, appends: Appends) -> list[int]:
         """Indices of the appends that start a new segment; the very first append always does."""
@@ -92,9 +95,8 @@ class Roller:
         """The first append of a segment, which never rolls whatever its size."""
         self._base_offset = int(appends.offsets[start])
         self._first_timestamp_ms = int(appends.timestamps_ms[start])
-        if self._index:
-            self._index.clear()
-            self._index.fill(appends, start, start + 1)
+        self._index = IndexFill()
+        self._fill_index(appends, start, start + 1)
 
     def _next_start(self, appends: Appends, ends: Longs, at: int, begins_at: int) -> int:
         """The first append from ``at`` on that the segment does not take; their number if it takes all."""
@@ -105,41 +107,14 @@ class Roller:
         if self._first_timestamp_ms >= 0:  # else a broker looks at its wall clock, which nobody knows
             late = appends.timestamps_ms[at:start] - self._first_timestamp_ms > self._settings.limit_ms
             start = at + int(np.argmax(late)) if late.any() else start
-        return self._index.fill(appends, at, start) if self._index else start
+        return self._fill_index(appends, at, start)
 
-
-class _IndexFill:
-    """How full the two indices of the present segment are; only asked where they could bind."""
-
-    def __init__(self, settings: RollSettings) -> None:
-        self._settings = settings
-        self.clear()
-
-    def clear(self) -> None:
-        self._offset_entries = self._time_entries = self._bytes_since = 0
-        self._largest_ms = self._entered_ms = -1
-
-    def fill(self, appends: Appends, at: int, end: int) -> int:
+    def _fill_index(self, appends: Appends, at: int, end: int) -> int:
         """Append from ``at`` up to ``end``; stops at the append that meets a full index and returns it."""
-        for i in range(at, end):
-            if self._is_full:
-                return i
-            self._append(int(appends.timestamps_ms[i]), int(appends.sizes_bytes[i]))
-        return end
-
-    @property
-    def _is_full(self) -> bool:
-        return (
-            self._offset_entries >= self._settings.most_offset_entries
-            or self._time_entries >= self._settings.most_time_entries
-        )
-
-    def _append(self, timestamp_ms: int, size_bytes: int) -> None:
-        """An entry is made before an append, once more than the interval has gone by since the last one."""
-        self._largest_ms = max(self._largest_ms, timestamp_ms)
-        if self._bytes_since > self._settings.index_interval_bytes:
-            self._offset_entries += 1
-            self._time_entries += self._largest_ms > self._entered_ms
-            self._entered_ms = self._largest_ms
-            self._bytes_since = 0
-        self._bytes_since += size_bytes
+        if not self._index_may_fill:
+            return end
+        sizes_bytes, timestamps_ms = appends.sizes_bytes[at:end], appends.timestamps_ms[at:end]
+        rows = zip(map(int, sizes_bytes), map(int, timestamps_ms), strict=True)  # most may stay unread
+        appends_before = self._index.appends
+        self._index = self._index.after(rows, self._settings.index_interval_bytes, *self._most_entries)
+        return at + self._index.appends - appends_before
