@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dump_pipeline import index_all, open_one
 from kcompact.dumps.detect.candidate import lines_in
 from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.note_checks import check_notes
 from kcompact.dumps.records.layout import Chosen
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.text.lines import newline_of
@@ -177,3 +178,55 @@ def test_lines_that_end_with_cr_alone_are_no_header_without_records(
     (tmp_path / "d.csv").write_bytes(b"topic,partition,offset,key,value\rt,0,0,a,x\rt,0,1,a,y\r")
     with pytest.raises(InputError, match=r"d\.csv: lines that end with a carriage return \(CR\) alone"):
         open_one(tmp_path / "d.csv", **options)
+
+
+MIXED = {
+    "a value of text": ("k1\tv\nk2\tw\r\nk3\tx\n", {}, "1 of 3 rows ends in CR LF"),
+    "a key of text": (
+        "1:a\n2:b\n3:a\r\n4:a\r\n",
+        {"columns": ("value", "key"), "delimiter": ":"},
+        "2 of 4 rows end in CR LF.* ends a key or its line",
+    ),
+    "the first row": ("k1\tv\r\nk2\tw\nk3\tx\n", {}, "1 of 3 rows"),
+    "a lone row in LF": ("k1\tv\r\nk2\tw\nk3\tx\r\n", {}, "2 of 3 rows"),
+    "the end of the file": ("k1\tv\nk2\tw\r", {}, "1 of 2 rows"),
+    "CSV": (
+        "topic,partition,offset,key,value\nt,0,1,a,b\nt,0,2,a,c\r\n",
+        {},
+        "1 of 2 rows.* ends a value or its line",
+    ),
+}
+
+
+def checked(path: Path, text: str, options: Mapping[str, Any]) -> list[bytes | None]:
+    """The values, once notes have been checked."""
+    path.write_bytes(text.encode())
+    with open_one(path, **options) as dump:
+        table, notes = index_all(dump)
+        check_notes(dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes)
+        assert table.num_rows
+    return [record.value for record in at_their_positions(path, options)]
+
+
+@pytest.mark.usefixtures("loops_or_tables")
+@pytest.mark.parametrize("name", MIXED)
+def test_line_ends_that_differ_are_refused_where_a_cell_may_end_in_one(tmp_path: Path, name: str) -> None:
+    text, options, message = MIXED[name]
+    with pytest.raises(InputError, match=message) as refused:
+        checked(tmp_path / "t-0.txt", text, options)
+    assert "if no key and no value ends in a CR" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("k1\tv\r\nk2\tw\r\nk3\tx", [b"v", b"w", b"x"]),
+        ("topic,partition,offset,key,value\nt,0,1,a,b\r\nt,0,2,a,c\r\n", [b"b", b"c"]),
+        ("topic,partition,value,key,offset\nt,0,b,a,1\nt,0,c,a,2\r\n", [b"b", b"c"]),
+        ("k1\tv\rw\nk2\tw\n", [b"v\rw", b"w"]),
+    ],
+)
+def test_line_ends_that_agree_or_follow_no_text_are_fine(
+    tmp_path: Path, text: str, values: list[bytes]
+) -> None:
+    assert checked(tmp_path / "t-0.csv", text, {}) == values

@@ -11,9 +11,11 @@ from kcompact.dumps.files.at_hand import file_at_hand
 from kcompact.dumps.files.unreadable import UnreadableFile, refuse, require_logs_left_out
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.options import Log
-from kcompact.dumps.records.framed import FramedLayout, line_number
+from kcompact.dumps.records.framed import FramedLayout, last_byte, line_number
 from kcompact.dumps.records.layout import DumpFile, Reject, Split, SplitNotes
 from kcompact.dumps.remarks import remarks_on
+from kcompact.dumps.text.csv_lines import CR_LF_ROWS
+from kcompact.dumps.text.csv_reader import CsvShape
 from kcompact.errors import InputError
 
 _WITHOUT_LOOPS = (
@@ -35,6 +37,7 @@ def check_notes(dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, Spl
     check_kinds_of_keys(dump, by_file)
     for file in dump.files:
         _check_lossy_keys(file, by_file[file.file_id])
+        _check_line_ends(file, by_file[file.file_id])
     remarks = [text for file in dump.files for text in remarks_on(file, by_file[file.file_id], dump.options)]
     doubts = [
         doubt_about(file, by_file[file.file_id], role) for role in ("key", "value") for file in dump.files
@@ -161,6 +164,26 @@ def _sum(parts: Iterable[SplitNotes]) -> SplitNotes:
         for name, examples in part.examples.items():
             total.examples.setdefault(name, []).extend(examples)
     return total
+
+
+def _check_line_ends(file: DumpFile, notes: SplitNotes) -> None:
+    """Refuse text in which a CR before a line feed may be the end of a key or value, or of the line."""
+    dialect, cr_lf = file.dialect, notes.counts.get(CR_LF_ROWS, 0)
+    last = file.shape.columns[-1] if isinstance(file.shape, CsvShape) and file.shape.columns else None
+    encodings = {dialect.key: dialect.key_encoding, dialect.value: dialect.value_encoding}
+    lf = notes.fields_seen.get("record", 0) - cr_lf
+    if not cr_lf or not lf or last is None or encodings.get(last) != "text":
+        return
+    if lf == 1:  # the last row, which may have no line end at all
+        with file_at_hand(file) as file_on_disk:
+            if last_byte(file_on_disk) not in b"\r\n":
+                return
+    raise InputError(
+        f"{file.path}: {cr_lf:,} of {cr_lf + lf:,} rows end{'s' * (cr_lf == 1)} in CR LF, the others in LF:"
+        f" nobody can tell whether a CR ends a {'key' if last == dialect.key else 'value'} or its line",
+        hint="export as JSON lines (kcat -J); or, if no key and no value ends in a CR, give all rows the same"
+        " line end: sed 's/\\r$//' FILE > NEW",
+    )
 
 
 def _check_lossy_keys(file: DumpFile, notes: SplitNotes) -> None:

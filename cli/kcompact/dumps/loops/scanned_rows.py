@@ -25,6 +25,7 @@ _FLAGGED = {
     "null_sign_value": c.NULL_SIGN,
     "null_word_key": c.KEY_NULL_WORD,
     "null_sign_key": c.KEY_NULL_SIGN,
+    "cr_lf_rows": c.CR_LF,
 }
 
 ExtraColumns = Callable[["ScannedRows", pa.Array], list[pa.Array]]

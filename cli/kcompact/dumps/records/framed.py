@@ -159,9 +159,14 @@ def _copy_separated(chosen: Chosen, out: BinaryIO) -> int:
 
 def ends_line(file: DumpFile) -> bool:
     """Whether a line feed is its last byte."""
+    return last_byte(file) == b"\n"
+
+
+def last_byte(file: DumpFile) -> bytes:
+    """The last byte of a file that is not empty."""
     with Path(file.data_path).open("rb") as source:
         source.seek(file.data_bytes - 1)
-        return source.read(1) == b"\n"
+        return source.read(1)
 
 
 def _refuse_too_large(frame: Frame) -> None:

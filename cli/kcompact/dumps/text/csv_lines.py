@@ -16,6 +16,7 @@ from kcompact.dumps.text.lines import LineLayout, lines_of, ranges_between, with
 
 _COUNTED_BYTES = 256 << 10  # stay in the processor's cache
 _MOST_THREADS = 8
+CR_LF_ROWS = "cr_lf_rows"  # a count of SplitNotes
 _UNFINISHED = "a quoted field does not end before the file does"
 _UNFINISHED_HINT = "the last line is cut off, or a quote is missing: export the dump again"
 
@@ -49,6 +50,8 @@ class CsvLines(LineLayout):
                     continue
                 position, lines = line.position, []
             open_quotes ^= quotes_in(line.data, shape.quoting) % 2 == 1
+            if not open_quotes:
+                notes.count(CR_LF_ROWS, line.data.removesuffix(b"\n").endswith(b"\r"))
             if not open_quotes and not lines:
                 yield line
                 continue

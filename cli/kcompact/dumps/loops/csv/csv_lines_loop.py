@@ -75,7 +75,7 @@ def _cells_end(
             cells[column, _KIND] = c.MISSING if end == start else c.TEXT
             cells[column, _START], cells[column, _END], cells[column, _DOUBLED] = start, end, 0
         if column == last:
-            return line_end(data, at), quoted
+            return line_end(data, at), quoted | c.CR_LF if data[at] == _RETURN else quoted
         if data[at] != delimiter:
             return REFUSED, quoted
         at += 1
