@@ -9,7 +9,7 @@ import fastavro
 from fastavro.schema import SchemaParseException, UnknownType
 
 from kcompact.dumps.dialects.dialect import Dialect
-from kcompact.dumps.dialects.envelope import Columns, column_dialect, written_by
+from kcompact.dumps.dialects.envelope import Columns, column_dialect, refuse_no_timestamp, written_by
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.shown import shown
 from kcompact.errors import InputError
@@ -142,6 +142,7 @@ def is_plain(schema: WireSchema, wire_type: Any) -> bool:
 
 
 _UNITS = {"millis": "ms", "micros": "us", "nanos": "ns"}
+_NO_POINTS_IN_TIME = ("date", "time-", "duration")
 
 
 def columns_of(path: str, wire: WireSchema) -> Columns:
@@ -160,7 +161,10 @@ def avro_dialect(columns: Columns, schema: Any, wire: WireSchema, options: ReadO
     is_aiven = name.endswith("connector_records")
     base = written_by(columns, options, spark=name == "topLevelRecord", aiven=is_aiven)
     dialect = column_dialect(columns, base, options, key_is_column=True)
-    unit = _timestamp_unit(_kinds_at(schema, dialect.timestamp))
+    logical = _logical_type(_kinds_at(schema, dialect.timestamp))
+    if logical.startswith(_NO_POINTS_IN_TIME):
+        refuse_no_timestamp(columns.path, dialect.timestamp, logical)
+    unit = next((unit for ending, unit in _UNITS.items() if logical.endswith(ending)), None)
     # Text may have been damaged on the way (U+FFFD), bytes not.
     key_kinds = [
         kind.get("type") if isinstance(kind, dict) else kind for kind in _kinds_at(schema, dialect.key)
@@ -199,14 +203,10 @@ def _kinds_at(schema: Any, dotted: str | None) -> list[Any]:
     return _as_union(kind)
 
 
-def _timestamp_unit(kinds: list[Any]) -> str | None:
-    """The unit that the field's logical type names."""
-    for kind in kinds:
-        logical = str(kind.get("logicalType", "")) if isinstance(kind, dict) else ""
-        for ending, unit in _UNITS.items():
-            if logical.endswith(ending):
-                return unit
-    return None
+def _logical_type(kinds: list[Any]) -> str:
+    """The logical type of the field; an empty text if it has none."""
+    logical = (str(kind["logicalType"]) for kind in kinds if isinstance(kind, dict) and "logicalType" in kind)
+    return next(logical, "")
 
 
 def _as_union(kind: Any) -> list[Any]:

@@ -13,6 +13,7 @@ from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.dialects.envelope import ALIASES, plain_name
 from kcompact.dumps.dialects.overrides import forced, with_options
 from kcompact.dumps.dialects.paths import unescaped
+from kcompact.dumps.files.containers import container_in
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.shown import name_list
 from kcompact.dumps.text.console_labels import labelled_columns, refuse_label_as_key, refuse_labels
@@ -41,6 +42,11 @@ _CR_HINT = (
 
 def recognise_text(file: Candidate, options: ReadOptions) -> Recognised:
     """Recognise a file that is neither JSON nor binary. Raises InputError."""
+    if container_in(file.body) is not None:
+        raise InputError(
+            f"{file.path}: compressed twice ({container_in(file.body)} inside)",
+            hint="unpack it once: gzip -dc FILE > NEW, or what unpacks its outer format",
+        )
     if b"\n" not in file.body and b"\r" in file.body.strip():
         raise InputError(f"{file.path}: lines that end with a carriage return (CR) alone", hint=_CR_HINT)
     if options.columns:

@@ -55,6 +55,10 @@ def refuse_choices(
             )
 
 
+_FRAMES = ({"columns", "index", "data"}, {"schema", "data"}, {"0", "1"})
+"""Fields by which a table as a whole is known that pandas wrote as one JSON object."""
+
+
 def guess_envelope(path: str, layout: str, field_names: set[str], options: ReadOptions) -> Dialect:
     """A dialect from field names alone. Raises InputError unless key, and value or offset, are there.
 
@@ -68,10 +72,13 @@ def guess_envelope(path: str, layout: str, field_names: set[str], options: ReadO
     refuse_choices(path, places, named, options)
     has_key = places["key"] is not None or options.key_fields
     if not has_key or (places["value"] is None and places["offset"] is None):
+        is_frame = any(names <= field_names for names in _FRAMES)
         raise InputError(
             f"{path}: no record of key and value that kcompact knows"
             f" (fields: {name_list(sorted(field_names)) or 'none'})",
-            hint=f"name its fields with --fields {_to_be_named(field_names)};"
+            hint="if pandas wrote it, write records: to_json(..., orient='records', lines=True)"
+            if is_frame
+            else f"name its fields with --fields {_to_be_named(field_names)};"
             " a dump of bare values needs --key-field FIELD",
         )
     return Dialect(
@@ -98,6 +105,15 @@ def _to_be_named(field_names: set[str]) -> str:
     known = {role: names[0] for role, names in fields.items() if len(names) == 1}
     asked = dict.fromkeys(("key", "value", "offset"), "FIELD")
     return shlex.quote(",".join(f"{role}={name}" for role, name in (asked | known).items()))
+
+
+def refuse_no_timestamp(path: str, column: str | None, kind: str) -> None:
+    """Raise InputError for a column of times that are no points in time, as its type says."""
+    raise InputError(
+        f"{path}: the timestamp is the column {name_list([column or ''])} of type {kind}, no point in time",
+        hint="write it as a timestamp, or as whole milliseconds since 1970; or name another column with"
+        " --fields timestamp=COLUMN",
+    )
 
 
 def _likely_offset(field_names: set[str]) -> tuple[str, ...]:

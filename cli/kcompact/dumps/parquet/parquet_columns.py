@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcompact.dumps.dialects.dialect import Dialect
-from kcompact.dumps.dialects.envelope import Columns, column_dialect, written_by
+from kcompact.dumps.dialects.envelope import Columns, column_dialect, refuse_no_timestamp, written_by
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.structured import as_json
 
@@ -25,6 +25,8 @@ def parquet_dialect(columns: Columns, schema: pa.Schema, options: ReadOptions) -
     timestamp, key = (type_at(schema, place) for place in (dialect.timestamp, dialect.key))
     if timestamp is not None and pa.types.is_timestamp(timestamp):
         dialect = replace(dialect, timestamp_unit=timestamp.unit)
+    elif timestamp is not None and pa.types.is_temporal(timestamp):
+        refuse_no_timestamp(columns.path, dialect.timestamp, str(timestamp))
     # Text may have been damaged on the way (U+FFFD), bytes not.
     is_text = key is not None and (pa.types.is_string(key) or pa.types.is_large_string(key))
     return replace(dialect, byte_exact=not is_text)

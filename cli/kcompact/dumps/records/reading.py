@@ -35,6 +35,9 @@ _FLOAT_HINT = (
     "write whole numbers (in pandas: .astype('Int64') before they are written): not every large offset is a"
     " float"
 )
+_COLUMNS_HINT = (
+    "where the file holds columns, write records: in pandas, to_json(..., orient='records', lines=True)"
+)
 _ENCODINGS_HINT = "export keys, values and headers as base64, as hex or as text"
 _VALUES_HINT = "in headers that are objects, call the members key and value"
 _STRUCTS_HINT = (
@@ -237,6 +240,7 @@ def _whole_number(raw: Any, role: str, largest: int) -> int:
     number = whole_number(raw.strip()) if isinstance(raw, str) else raw
     if type(number) is not int:
         hint = _FLOAT_HINT if _FLOAT.fullmatch(str(raw)) else DAMAGED_HINT
+        hint = _COLUMNS_HINT if isinstance(raw, dict) else hint
         raise UnreadableError(f"{shown(raw)} is not {'an' if role == 'offset' else 'a'} {role}", hint)
     if not 0 <= number <= largest:
         raise UnreadableError(f"{role} {shown(raw)} is out of range", DAMAGED_HINT)
