@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from kcompact.compact.output.reporting import ReportedLog
-from kcompact.compact.totals import Outcome, outcome_of, overlapping, unsorted_files
+from kcompact.compact.totals import CompactionOutcome, outcome_of, overlapping, unsorted_files
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.origin import Origin
 from kcompact.dumps.options import NOTHING_LEFT_OUT, ReadOptions
@@ -147,7 +147,7 @@ def no_lines(_topic: str, _partition: int, gaps: np.ndarray) -> bytes:
     return b"\n" * len(gaps)
 
 
-def compacted(plan: IndexPlan, size: Size) -> tuple[Outcome, int]:
+def compacted(plan: IndexPlan, size: Size) -> tuple[CompactionOutcome, int]:
     """The figures of a run, and the most memory that the driver took for them beside what tasks sent."""
     sent, parts = scanned(plan, size), copied(plan, size)
     tracemalloc.start()
@@ -179,7 +179,7 @@ def test_the_figures_of_ten_billion_records_are_exact_and_take_memory_by_splits_
     assert peak < DRIVER_BYTES_PER_SPLIT * len(plan.splits)
 
 
-def last_log(outcome: Outcome) -> dict[str, int]:
+def last_log(outcome: CompactionOutcome) -> dict[str, int]:
     """The last log as ``report.json`` says it."""
     report = CompactionReport(
         outcome.logs, inputs=[], outputs=[], policies={}, recognised=[], notes=[], warnings=[]

@@ -2,7 +2,7 @@
 
 from kcompact.inspect.inspection import LogFacts, Slice
 from kcompact.inspect.inspection_remarks import remarks_on, verdict
-from kcompact.inspect.severity import Finding, Level
+from kcompact.inspect.severity import InspectFinding, Level
 
 
 def log(records: int, keys: int, **more: object) -> LogFacts:
@@ -23,8 +23,11 @@ def test_one_record_is_one_record() -> None:
 
 
 def test_findings_are_counted_not_repeated() -> None:
-    warnings = [Finding(Level.WARNING, "a", "the first one"), Finding(Level.WARNING, "b", "the second one")]
-    sentence = verdict([log(10, 2)], [*warnings, Finding(Level.ERROR, "c", "the worst")])
+    warnings = [
+        InspectFinding(Level.WARNING, "a", "the first one"),
+        InspectFinding(Level.WARNING, "b", "the second one"),
+    ]
+    sentence = verdict([log(10, 2)], [*warnings, InspectFinding(Level.ERROR, "c", "the worst")])
     assert sentence.endswith("; compaction can remove 8 superseded records (80 %); 1 error, 2 warnings")
 
 

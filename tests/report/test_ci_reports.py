@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from kcompact.inspect.inspection import FileFacts, Inspection
-from kcompact.inspect.severity import Finding, Level
+from kcompact.inspect.severity import InspectFinding, Level
 from kcompact.report.ci import (
     CiCase,
     CiFinding,
@@ -24,15 +24,15 @@ from kcompact.report.inspect.inspection_report import ci_report
 HOSTILE = "\x1b[31m\r\n::error::x|<b>&]]>\u202e\x00"
 
 
-def inspection(*findings: Finding, path: str = "dump.jsonl") -> Inspection:
+def inspection(*findings: InspectFinding, path: str = "dump.jsonl") -> Inspection:
     file = FileFacts(path, "json_lines", "kcat", "kcat", True, 9, None, {}, None, None)
     return Inspection(verdict="5 records", files=[file], findings=list(findings))
 
 
 FOUND = inspection(
-    Finding(Level.ERROR, "max_gaps", "3 gaps, at most 2 are allowed"),
-    Finding(Level.WARNING, "shared_keys", "1 key in several partitions", "orders"),
-    Finding(Level.NOTE, "gaps", "16 offsets are missing", "orders", 0),
+    InspectFinding(Level.ERROR, "max_gaps", "3 gaps, at most 2 are allowed"),
+    InspectFinding(Level.WARNING, "shared_keys", "1 key in several partitions", "orders"),
+    InspectFinding(Level.NOTE, "gaps", "16 offsets are missing", "orders", 0),
 )
 
 
@@ -51,7 +51,7 @@ def test_annotations_have_a_level_a_file_and_a_place() -> None:
 
 @pytest.mark.parametrize("count", [9, 10, 11, 500])
 def test_github_gets_no_more_of_a_level_than_it_shows_and_the_last_counts_the_rest(count: int) -> None:
-    many = [Finding(level, f"code{n}", "text") for level in Level for n in range(count)]
+    many = [InspectFinding(level, f"code{n}", "text") for level in Level for n in range(count)]
     text = render_annotations(ci_report(inspection(*many), Level.ERROR))
     assert max(levels(text).values()) <= 10
     counted = len(re.findall(r"title=code", text)) + sum(map(int, re.findall(r"title=(\d+) more", text)))

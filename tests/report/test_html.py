@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from kcompact.compact.totals import LogOutcome
 from kcompact.inspect.inspection import Bucket, FileFacts, Gap, Gaps, Inspection, LogFacts, TopKey, Values
-from kcompact.inspect.severity import Finding, Level
+from kcompact.inspect.severity import InspectFinding, Level
 from kcompact.report.compact.compaction_html import render_html as render_compaction
 from kcompact.report.compact.compaction_report import CompactionReport, SharedKey
 from kcompact.report.inspect.inspection_html import render_html as render_inspection
@@ -24,8 +24,7 @@ from kcompact.report.verify.verify_html import render_html as render_verificatio
 from kcompact.report.verify.verify_words import Keys
 from kcompact.verify.check import Severity
 from kcompact.verify.classification.classified_rows import Reason
-from kcompact.verify.outcome import Finding as VerifyFinding
-from kcompact.verify.outcome import Outcome, Tally, VerifiedLog
+from kcompact.verify.outcome import Tally, VerifiedLog, VerifyFinding, VerifyOutcome
 
 NS = "{http://www.w3.org/1999/xhtml}"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -63,7 +62,7 @@ def inspection(logs: int, topic: str = "orders", key: bytes = b"k") -> str:
             logs=facts,
             records_per_key=[Bucket(1, 1, 5, 5), Bucket(3, 4, 2, 7)],
             top_keys_by_bytes=[TopKey(topic, 0, key, 3, 900, 600, 7)],
-            findings=[Finding(Level.WARNING, "x", topic, topic, 0)],
+            findings=[InspectFinding(Level.WARNING, "x", topic, topic, 0)],
         )
     )
 
@@ -73,7 +72,7 @@ def verification(findings: int, topic: str = "orders", key: bytes = b"k") -> str
         "missing-key", Severity.FINDING, topic, 1, 17, key, "the key's last value, at offset 17", "no record"
     )
     log = VerifiedLog(topic, 1, 90, 40, {"lost": 3, "superseded": 47}, 0, 18, cleaned_end_is_given=False)
-    outcome = Outcome(
+    outcome = VerifyOutcome(
         "compaction",
         (topic,),
         topic,
@@ -227,7 +226,7 @@ def test_curves_go_from_left_to_right_and_up_to_the_largest_value() -> None:
 def test_every_reason_of_a_missing_record_has_a_colour_that_the_legend_explains() -> None:
     removed = {reason.label: 5 for reason in Reason}
     log = VerifiedLog("t", 1, 90, 40, removed, 0, 18, cleaned_end_is_given=False)
-    text = render_verification(Outcome("compaction", ("a",), "b", 5, (), (), (), (log,)), Keys())
+    text = render_verification(VerifyOutcome("compaction", ("a",), "b", 5, (), (), (), (log,)), Keys())
     legend, bars = text.split("<figure>", 1)
     kinds = set(re.findall(r'<rect class="(\w+)"', bars))
     assert "superseded" in kinds
@@ -237,7 +236,7 @@ def test_every_reason_of_a_missing_record_has_a_colour_that_the_legend_explains(
 def test_hashed_keys_leave_no_key_behind() -> None:
     finding = VerifyFinding("missing-key", Severity.FINDING, "t", 1, 17, b"person-7", "x", "y")
     tally = Tally("missing-key", Severity.FINDING, 1)
-    outcome = Outcome("state", ("a",), "b", 5, ("missing-key",), (tally,), (finding,))
+    outcome = VerifyOutcome("state", ("a",), "b", 5, ("missing-key",), (tally,), (finding,))
     changed = replace(outcome, findings=(replace(finding, found_key=(b"person-8",)),))
     text = render_verification(changed, Keys(hashed=True))
     assert "person" not in text

@@ -20,12 +20,12 @@ from kcompact.report.verify.verify_report import (
 )
 from kcompact.report.verify.verify_words import Keys
 from kcompact.verify.check import Severity
-from kcompact.verify.outcome import Finding, KeyEvidence, KeyVerdict, Outcome, Tally, VerifiedLog
+from kcompact.verify.outcome import KeyEvidence, KeyVerdict, Tally, VerifiedLog, VerifyFinding, VerifyOutcome
 
-Render = Callable[[Outcome, Keys], str]
+Render = Callable[[VerifyOutcome, Keys], str]
 HOSTILE = "\x1b[31m\r\n::error::x|<b>&]]>\u202e=1+1\x00"
 
-FINDING = Finding(
+FINDING = VerifyFinding(
     check="missing-key",
     severity=Severity.FINDING,
     topic="orders",
@@ -36,7 +36,7 @@ FINDING = Finding(
     found="no record of this key",
 )
 NOTE = replace(FINDING, check="duplicate-left", severity=Severity.NOTE, offset=3, key=b"old")
-OUTCOME = Outcome(
+OUTCOME = VerifyOutcome(
     mode="compaction",
     before=("b.jsonl",),
     after="a.jsonl",
@@ -53,19 +53,19 @@ OUTCOME = Outcome(
 KEYS = Keys()
 
 
-def render_junit(outcome: Outcome, keys: Keys) -> str:
+def render_junit(outcome: VerifyOutcome, keys: Keys) -> str:
     return ci.render_junit(ci_report(outcome, keys))
 
 
-def render_annotations(outcome: Outcome, keys: Keys) -> str:
+def render_annotations(outcome: VerifyOutcome, keys: Keys) -> str:
     return ci.render_annotations(ci_report(outcome, keys))
 
 
-def render_summary(outcome: Outcome, keys: Keys) -> str:
+def render_summary(outcome: VerifyOutcome, keys: Keys) -> str:
     return ci.render_summary(ci_report(outcome, keys))
 
 
-def hostile() -> Outcome:
+def hostile() -> VerifyOutcome:
     finding = replace(FINDING, topic=HOSTILE, key=HOSTILE.encode())
     log = replace(OUTCOME.logs[0], topic=HOSTILE)
     return replace(OUTCOME, after=HOSTILE, findings=(finding,), logs=(log,), assumed=(HOSTILE,))

@@ -15,7 +15,7 @@ from kcompact.dumps.records.record import Record, log_id_of
 from kcompact.rules.policy import Policy
 from kcompact.verify.classification.bounds import Bounds
 from kcompact.verify.classification.verify_context import VerifyContext, bounds_of, with_knowledge
-from kcompact.verify.outcome import Outcome
+from kcompact.verify.outcome import VerifyOutcome
 from kcompact.verify.question import Question
 from log_frames import keyed_rows, summaries_of
 from packed_batches import packed
@@ -85,7 +85,7 @@ class Known:
         )
 
 
-def verify(known: Known, after: Sequence[Record] | None = None) -> Outcome:
+def verify(known: Known, after: Sequence[Record] | None = None) -> VerifyOutcome:
     """All pairs at once; ``after``: other AFTERs than the broker's."""
     before, after = records_of(0), records_of(1) if after is None else after
     logs = logs_of(before, after)

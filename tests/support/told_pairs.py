@@ -7,7 +7,7 @@ from dataclasses import replace
 from kcompact.dumps.records.record import Record
 from kcompact.rules.policy import Policy
 from kcompact.verify.classification.bounds import Bounds, Knowledge
-from kcompact.verify.outcome import Outcome
+from kcompact.verify.outcome import VerifyOutcome
 from mutations import BEFORE, MUTATIONS
 from random_pairs import NOW_MS, Pair, random_pair
 
@@ -90,7 +90,7 @@ def all_pairs() -> Iterator[tuple[Pair, Bounds]]:
             yield (topic[0], topic[1]), Bounds(Policy(now_ms=NOW_MS))
 
 
-def same(one: Outcome, other: Outcome) -> None:
+def same(one: VerifyOutcome, other: VerifyOutcome) -> None:
     assert one.counts == other.counts
     assert one.findings == other.findings
     assert one.logs == other.logs

@@ -13,7 +13,7 @@ from kcompact.engine.shuffle import Sent
 from kcompact.rules.lookups import Lookup
 from kcompact.verify.classification.bounds import Bounds
 from kcompact.verify.compacted import verify_compacted
-from kcompact.verify.outcome import Outcome
+from kcompact.verify.outcome import VerifyOutcome
 from kcompact.verify.pipeline import verify_compaction
 from kcompact.verify.question import Question
 from kcompact.verify.rows.disorder import Disorder
@@ -54,7 +54,7 @@ def judge_pair(
     lookups: Mapping[int, Lookup] | None = None,
     *,
     settles: bool = True,
-) -> Outcome:
+) -> VerifyOutcome:
     """Is AFTER a compaction of BEFORE? ``settles`` false: every record is judged by the rules."""
     question = knowing_after(question, after)
     rules = rules_of(question, lookups or {})
@@ -68,7 +68,7 @@ def judge_alone(
     lookups: Mapping[int, Lookup] | None = None,
     *,
     settles: bool = True,
-) -> Outcome:
+) -> VerifyOutcome:
     """Is a dump fully compacted?"""
     rules, rows = rules_alone(question, lookups or {}), rows_of(records)
     pairs, disorder = in_order(None, rows, question)

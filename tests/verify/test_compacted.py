@@ -5,12 +5,12 @@ from collections import Counter
 from kcompact.dumps.records.record import Record
 from kcompact.rules.policy import Policy
 from kcompact.verify.classification.bounds import Bounds
-from kcompact.verify.outcome import Outcome
+from kcompact.verify.outcome import VerifyOutcome
 from mutations import AFTER, BEFORE, NOW_MS, at, ordered
 from verify_here import judge_alone, question_of
 
 
-def verify(after: list[Record], bounds: Bounds | None = None) -> Outcome:
+def verify(after: list[Record], bounds: Bounds | None = None) -> VerifyOutcome:
     return judge_alone(question_of(after, after, bounds or Bounds(Policy(now_ms=NOW_MS))), after)
 
 

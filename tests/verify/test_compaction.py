@@ -7,7 +7,7 @@ import pytest
 from kcompact.dumps.records.record import Record
 from kcompact.rules.policy import Policy
 from kcompact.verify.classification.bounds import Bounds
-from kcompact.verify.outcome import Outcome
+from kcompact.verify.outcome import VerifyOutcome
 from mutations import AFTER, BEFORE, MUTATIONS, NOW_MS, Mutation, at, ordered
 from records import record
 from verify_here import judge_pair, question_of
@@ -15,7 +15,7 @@ from verify_here import judge_pair, question_of
 BOUNDS = Bounds(Policy(now_ms=NOW_MS))
 
 
-def verify(before: list[Record], after: list[Record], bounds: Bounds = BOUNDS) -> Outcome:
+def verify(before: list[Record], after: list[Record], bounds: Bounds = BOUNDS) -> VerifyOutcome:
     return judge_pair(question_of(before, after, bounds), before, after)
 
 

@@ -16,7 +16,7 @@ from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes import grouping
 from kcompact.rules.policy import Policy
 from kcompact.verify.classification.bounds import Bounds
-from kcompact.verify.outcome import Outcome
+from kcompact.verify.outcome import VerifyOutcome
 from kcompact.verify.pipeline import verify_compaction
 from kcompact.verify.question import Question
 from kcompact.verify.rows import folding, keyed_rows, wanted
@@ -92,13 +92,13 @@ def read(before: Sequence[Record], after: Sequence[Record], *, folds: bool = Tru
     return read_rows(send_in_process, plans, RECEIVERS, folds=folds)  # type: ignore[arg-type]
 
 
-def judged(rows: DumpRows, question: Question, records: Sequence[Record]) -> tuple[Outcome, Pairs]:
+def judged(rows: DumpRows, question: Question, records: Sequence[Record]) -> tuple[VerifyOutcome, Pairs]:
     rules = rules_of(question, {})
     pairs, unaffected = rows.unaffected(rules, keyless=any(r.key is None for r in records))
     return verify_compaction(pairs, question, rules, Disorder(), unaffected), pairs
 
 
-def in_full(question: Question, before: Sequence[Record], after: Sequence[Record]) -> Outcome:
+def in_full(question: Question, before: Sequence[Record], after: Sequence[Record]) -> VerifyOutcome:
     pairs = pairs_of(rows_of(before), rows_of(after), RECEIVERS)
     return verify_compaction(pairs, question, rules_of(question, {}), Disorder())
 

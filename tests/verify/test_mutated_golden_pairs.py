@@ -12,7 +12,7 @@ import pytest
 from golden_mutations import Mutant, golden_topics, mutants
 from golden_pairs import Known, verify
 from kcompact.verify.check import Severity
-from kcompact.verify.outcome import Finding
+from kcompact.verify.outcome import VerifyFinding
 from mutation_kinds import KINDS
 from other_brokers import map_size_that_leaves
 
@@ -22,11 +22,11 @@ ALL_TOLD = Known(0, policy=True, segments=True, batches=True, offsets=True)
 assert len(KINDS) > 20
 
 
-def found_in(changed: list[Mutant]) -> dict[str, list[Finding]]:
+def found_in(changed: list[Mutant]) -> dict[str, list[VerifyFinding]]:
     """By topic, of all golden pairs at once, of which some have another AFTER."""
     after_of = {topic.name: topic.after for topic in golden_topics()} | {m.of.name: m.after for m in changed}
     outcome = verify(ALL_TOLD, [r for after in after_of.values() for r in after])
-    findings: dict[str, list[Finding]] = {name: [] for name in after_of}
+    findings: dict[str, list[VerifyFinding]] = {name: [] for name in after_of}
     for finding in outcome.findings:
         findings[finding.topic].append(finding)
     return findings

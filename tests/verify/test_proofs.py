@@ -14,7 +14,7 @@ from kcompact.rules.policy import Policy
 from kcompact.verify.check import Severity
 from kcompact.verify.classification.bounds import Bounds, Knowledge
 from kcompact.verify.classification.verify_context import VerifyContext, with_knowledge
-from kcompact.verify.outcome import Outcome
+from kcompact.verify.outcome import VerifyOutcome
 from packed_batches import ListedBatch, packed
 from records import record, tombstone
 from verify_here import judge_pair, question_of
@@ -29,13 +29,13 @@ COMPACTED = UPDATES[6:]
 
 def judge(
     before: list[Record], after: list[Record], bounds: Bounds | None = None, context: LogContext | None = None
-) -> Outcome:
+) -> VerifyOutcome:
     bounds = bounds or Bounds(Policy(now_ms=NOW_MS))
     lookups = {LOG_ID: lookup_for(context, bounds.policy)} if context else {}
     return judge_pair(question_of(before, after, bounds), before, after, lookups)
 
 
-def counts(outcome: Outcome, severity: Severity) -> dict[str, int]:
+def counts(outcome: VerifyOutcome, severity: Severity) -> dict[str, int]:
     return outcome.counts_of(severity)
 
 

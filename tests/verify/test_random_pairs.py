@@ -6,14 +6,14 @@ import pytest
 
 from kcompact.rules.policy import Policy
 from kcompact.verify.classification.bounds import Bounds
-from kcompact.verify.outcome import Outcome
+from kcompact.verify.outcome import VerifyOutcome
 from random_pairs import NOW_MS, Pair, random_pair
 from verify_here import judge_pair, question_of
 
 PAIRS = 1000
 
 
-def verify(pairs: list[Pair], retention_ms: int) -> Outcome:
+def verify(pairs: list[Pair], retention_ms: int) -> VerifyOutcome:
     before = [r for pair in pairs for r in pair[0]]
     after = [r for pair in pairs for r in pair[1]]
     bounds = Bounds(Policy(now_ms=NOW_MS, delete_retention_ms=retention_ms, null_keys="keep"))

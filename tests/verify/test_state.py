@@ -2,7 +2,7 @@
 
 from index_frames import logs_of
 from kcompact.dumps.records.record import Record
-from kcompact.verify.outcome import Outcome
+from kcompact.verify.outcome import VerifyOutcome
 from kcompact.verify.same_state import StateQuestion, verify_state
 from records import TIMESTAMP_MS, record, tombstone
 from verify_here import pairs_of, rows_of
@@ -19,12 +19,12 @@ A = [
 ]
 
 
-def verify(a: list[Record], b: list[Record], *, ignore_partitions: bool = False) -> Outcome:
+def verify(a: list[Record], b: list[Record], *, ignore_partitions: bool = False) -> VerifyOutcome:
     question = StateQuestion(logs_of(a), logs_of(b), (("a",), "b"), ignore_partitions=ignore_partitions)
     return verify_state(pairs_of(rows_of(a), rows_of(b), receivers=3), question)
 
 
-def checks(outcome: Outcome) -> dict[bytes | None, str]:
+def checks(outcome: VerifyOutcome) -> dict[bytes | None, str]:
     assert len(outcome.findings) == sum(outcome.counts.values())
     return {finding.key: finding.check for finding in outcome.findings}
 

@@ -16,7 +16,7 @@ from kcompact.cleaner.tracked import Tracked, share_rows
 from kcompact.engine.shuffle import Block
 from kcompact.rules.files.segment_files import SegmentContent, all_batches, segment_contents
 from kcompact.rules.lookups import Lookup, within
-from kcompact.rules.rewriting import Counts, LogRows, Rewriting, Stretch, log_rows
+from kcompact.rules.rewriting import Counts, LogRows, LogStretch, Rewriting, log_rows
 from kcompact.rules.sizes import Longs
 from kcompact.rules.transactions import ProducerEnds, TransactionsSeen, producer_ends
 from kcompact.rules.verdicts import Rounds, decide
@@ -86,7 +86,7 @@ class LogRounds:
         """The figures of one stretch, and what the next one needs to know."""
         known_batches = NO_BATCHES if packed is None else behind_one_another(*packed.parts())
         batches = all_batches(known_batches, records)
-        stretch = Stretch(batches, _is_aborted(batches, records, self.lookup), records)
+        stretch = LogStretch(batches, _is_aborted(batches, records, self.lookup), records)
         opening = _opening(known_batches, records, self.lookup)
         decision, counts = decide(records.rows, self.rounds), Counts()
         seen = []

@@ -53,7 +53,7 @@ from kcompact.verify.classification.verify_context import (
     with_knowledge,
 )
 from kcompact.verify.compacted import verify_compacted
-from kcompact.verify.outcome import Outcome
+from kcompact.verify.outcome import VerifyOutcome
 from kcompact.verify.pipeline import verify_compaction
 from kcompact.verify.question import Log, Question
 from kcompact.verify.rows.disorder import Disorder
@@ -123,7 +123,7 @@ class VerifyCommand(Command):
             return ExitCode.FAILED
         return ExitCode.OK if outcome.holds else ExitCode.FINDING
 
-    def _show(self, outcome: Outcome, file: ReportFile | None) -> None:
+    def _show(self, outcome: VerifyOutcome, file: ReportFile | None) -> None:
         keys = Keys(self.verification.hash_keys)
         forms = ReportForms(
             partial(print_text, keys=keys),
@@ -189,14 +189,14 @@ class VerifyCommand(Command):
             rows = rows.renaming(read_after.renamed)
         return Inputs(rows, read_before, read_after, indexed.get(COMMITTED), (before, after), places)
 
-    def _ask(self, inputs: Inputs, policies: Policies, states: KnownStates | None) -> Outcome:
+    def _ask(self, inputs: Inputs, policies: Policies, states: KnownStates | None) -> VerifyOutcome:
         if self.verification.absent_keys:
             return self._ask_absent(inputs, self.verification.absent_keys)
         if self.verification.mode is VerifyMode.STATE:
             return self._ask_state(inputs)
         return self._ask_compaction(inputs, policies, states)
 
-    def _ask_absent(self, inputs: Inputs, keys_file: str) -> Outcome:
+    def _ask_absent(self, inputs: Inputs, keys_file: str) -> VerifyOutcome:
         digests = sha256_of_dumps(inputs.dumps, inputs.places)
         question = AbsentQuestion(
             read_keys(keys_file),
@@ -208,7 +208,7 @@ class VerifyCommand(Command):
         )
         return verify_absent(inputs.rows.pairs(), question)
 
-    def _ask_state(self, inputs: Inputs) -> Outcome:
+    def _ask_state(self, inputs: Inputs) -> VerifyOutcome:
         question = StateQuestion(
             inputs.reference.logs,
             inputs.after.logs,
@@ -219,7 +219,9 @@ class VerifyCommand(Command):
         )
         return verify_state(inputs.rows.pairs(), question)
 
-    def _ask_compaction(self, inputs: Inputs, policies: Policies, states: KnownStates | None) -> Outcome:
+    def _ask_compaction(
+        self, inputs: Inputs, policies: Policies, states: KnownStates | None
+    ) -> VerifyOutcome:
         context = self._verify_context(inputs, policies, states)
         question = self._question(inputs, policies, context)
         is_in_order = inputs.reference.is_in_order and inputs.after.is_in_order
@@ -235,7 +237,7 @@ class VerifyCommand(Command):
         )
         rules = rules_for(question, context.lookups)
 
-        def ask(pairs: Pairs) -> Outcome:
+        def ask(pairs: Pairs) -> VerifyOutcome:
             disorder = Disorder()
             if not is_in_order:
                 pairs, disorder = pairs.in_order(question, earlier)

@@ -10,7 +10,7 @@ from kcompact.compact.context.beside import Beside
 from kcompact.compact.offset_maps.latest_records import decide_latest
 from kcompact.compact.output.stages import KeyFigures, write
 from kcompact.compact.request import Compacted, Decided, Form, Request
-from kcompact.compact.totals import Outcome, add_cleaning, outcome_of
+from kcompact.compact.totals import CompactionOutcome, add_cleaning, outcome_of
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.note_checks import files_left_out
 from kcompact.engine.in_process import send_in_process
@@ -83,7 +83,7 @@ def compact_rows(send: Send, dump: Dump, request: Request, plan: IndexPlan, merg
 
 def compacted(dump: Dump, decided: Decided) -> Compacted:
     """Copy and report, and put together what tasks have found."""
-    scan, outcome, figures = decided.scan, Outcome([], [], [], []), KeyFigures()
+    scan, outcome, figures = decided.scan, CompactionOutcome([], [], [], []), KeyFigures()
     if decided.stages is not None:
         written = write(decided.stages, decided.job, scan.summaries)
         figures, render_gaps = written.figures, decided.job.renderings.gaps

@@ -11,7 +11,7 @@ from kcompact.compact.output.compact_job import CompactJob, Renderings
 from kcompact.compact.output.keys_across_partitions import SharedKeys
 from kcompact.compact.output.stages import DecidedStages
 from kcompact.compact.read_dump import ReadDump
-from kcompact.compact.totals import Outcome
+from kcompact.compact.totals import CompactionOutcome
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.note_checks import refuse_doubts
 from kcompact.dumps.output.workplace import Workplace
@@ -83,7 +83,7 @@ def job_for(request: Request, scan: ReadDump) -> CompactJob:
 class Compacted:
     """The result: figures and pieces of reports, keys in several partitions, notes for the user."""
 
-    outcome: Outcome
+    outcome: CompactionOutcome
     shared_keys: SharedKeys
     notes: list[str]
     plan: IndexPlan

@@ -64,12 +64,12 @@ class LogOutcome:
     rounds: list[dict[str, Any]] = field(default_factory=list)  # the broker's own figures, round by round
 
 
-Stretch = tuple[ReportedLog, int]
+KeptStretch = tuple[ReportedLog, int]
 """Kept records of one log, apart from others of it; how many records the log has at offsets below."""
 
 
 @dataclass
-class Outcome:
+class CompactionOutcome:
     """All logs by topic and partition, and where the pieces of output and reports lie."""
 
     logs: list[LogOutcome]
@@ -122,10 +122,10 @@ def outcome_of(
     reported: list[ReportedLog],
     fragments: list[Fragment],
     render_gaps: RenderGaps,
-) -> Outcome:
+) -> CompactionOutcome:
     """Put together what tasks have read, and what they have reported of ``stretches`` (splits or shares)."""
     logs = summarise_logs(summaries)
-    outcome = Outcome(list(logs.values()), fragments, [], [])
+    outcome = CompactionOutcome(list(logs.values()), fragments, [], [])
     parts_of: dict[int, list[ReportedLog]] = defaultdict(list)
     for part in reported:
         parts_of[part.log_id].append(part)
@@ -180,7 +180,7 @@ def _by_offset(parts: list[ReportedLog]) -> list[ReportedLog]:
     return sorted(parts, key=lambda part: part.first_offset)
 
 
-def _stretches(summaries: list[LogSummary], parts: list[ReportedLog]) -> list[Stretch]:
+def _stretches(summaries: list[LogSummary], parts: list[ReportedLog]) -> list[KeptStretch]:
     below, records = {}, 0  # split_id -> records of the log in splits of lower offsets
     for summary in sorted(summaries, key=lambda summary: summary.first_offset):
         below[summary.split_id] = records
@@ -189,7 +189,7 @@ def _stretches(summaries: list[LogSummary], parts: list[ReportedLog]) -> list[St
 
 
 def _add_kept(
-    log: LogOutcome, stretches: list[Stretch], records: int, render_gaps: RenderGaps
+    log: LogOutcome, stretches: list[KeptStretch], records: int, render_gaps: RenderGaps
 ) -> list[Piece]:
     """Add what stays to a log that is summarised and has so many records; the pieces of gaps.csv.
 

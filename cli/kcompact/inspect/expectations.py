@@ -8,7 +8,7 @@ from kcompact.broker.log_names import LogName
 from kcompact.broker.text_lines import number_in, partition_in, read_text, shown
 from kcompact.errors import InputError
 from kcompact.inspect.inspection import LogFacts, TopicFacts
-from kcompact.inspect.severity import Finding, Level
+from kcompact.inspect.severity import InspectFinding, Level
 
 # ``orders:0:1199`` as kafka-get-offsets.sh prints it, or the same three apart by blanks.
 _LINE = re.compile(r"(?P<topic>[a-zA-Z0-9._-]+)[:\s]\s*(?P<partition>[0-9]+)[:\s]\s*(?P<end>[0-9]+)")
@@ -27,7 +27,7 @@ class Expectations:
 
 def check_expectations(
     logs: Sequence[LogFacts], topics: Iterable[TopicFacts], expected: Expectations
-) -> list[Finding]:
+) -> list[InspectFinding]:
     """An error for every limit that is exceeded, and what is wrong with the ends of logs."""
     shared = sum(topic.shared_keys for topic in topics)
     gaps, null_keys = sum(log.gaps.count for log in logs), sum(log.null_keys for log in logs)
@@ -42,24 +42,24 @@ def check_expectations(
         ("gaps", gaps, "gaps", expected.max_gaps),
     ]
     findings = [
-        Finding(Level.ERROR, f"max-{code}", f"{count:,} {things}; at most {most:,} are allowed")
+        InspectFinding(Level.ERROR, f"max-{code}", f"{count:,} {things}; at most {most:,} are allowed")
         for code, count, things, most in limits
         if most is not None and count > most
     ]
     return findings + (_check_ends(logs, expected.end_offsets) if expected.end_offsets else [])
 
 
-def _check_ends(logs: Iterable[LogFacts], ends: Mapping[LogName, int]) -> list[Finding]:
+def _check_ends(logs: Iterable[LogFacts], ends: Mapping[LogName, int]) -> list[InspectFinding]:
     """Where the dump does not end as its logs do, and logs of which no end is expected."""
     present_ends = {LogName(log.topic, log.partition): log.last_offset + 1 for log in logs}
     findings = [
-        Finding(*_wrong_end(end, present_ends.get(name)), *name)
+        InspectFinding(*_wrong_end(end, present_ends.get(name)), *name)
         for name, end in sorted(ends.items())
         if present_ends.get(name, 0) != end
     ]
     unexpected = "no expected end offset is given for this log"
     others = sorted(present_ends.keys() - ends.keys())
-    return findings + [Finding(Level.NOTE, "end-offset", unexpected, *name) for name in others]
+    return findings + [InspectFinding(Level.NOTE, "end-offset", unexpected, *name) for name in others]
 
 
 def _wrong_end(end: int, present_end: int | None) -> tuple[Level, str, str]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kcompact.inspect.placement.partitioning import Change
-from kcompact.inspect.severity import Finding
+from kcompact.inspect.severity import InspectFinding
 
 SCHEMA_VERSION = 1
 
@@ -210,6 +210,6 @@ class Inspection:
     top_keys_by_records: list[TopKey] = field(default_factory=list)
     top_keys_by_bytes: list[TopKey] = field(default_factory=list)
     largest_records: list[LargeRecord] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[InspectFinding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     run: dict[str, Any] = field(default_factory=dict)

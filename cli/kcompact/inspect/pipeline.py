@@ -21,7 +21,7 @@ from kcompact.inspect.one_pass import ask_all
 from kcompact.inspect.per_log import log_facts
 from kcompact.inspect.per_topic import topic_facts
 from kcompact.inspect.questions.key_facts import EXTRA
-from kcompact.inspect.severity import Finding, Level
+from kcompact.inspect.severity import InspectFinding, Level
 
 
 def inspect_dump(spark: SparkSession, dump: Dump, folder: Path, expected: Expectations) -> Inspection:
@@ -44,7 +44,7 @@ def inspect_dump(spark: SparkSession, dump: Dump, folder: Path, expected: Expect
     exact = all(file.dialect.byte_exact for file in dump.files)
     inspection.findings = [
         *check_expectations(inspection.logs, inspection.topics, expected),
-        *(Finding(Level.WARNING, "fields", text) for text in problems),
+        *(InspectFinding(Level.WARNING, "fields", text) for text in problems),
         *remarks_on(inspection.logs, inspection.topics, byte_exact=exact),
     ]
     inspection.findings.sort(key=lambda finding: -finding.level)

@@ -13,7 +13,7 @@ class Level(enum.IntEnum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class InspectFinding:
     """One thing found. ``code`` is stable; ``text`` is inert only when rendered."""
 
     level: Level

@@ -68,16 +68,16 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class LogStretch:
     """A stretch of a log: its batches, which of these are data of aborted transactions, and its records."""
 
     batches: Batches
     is_aborted: Flags
     records: LogRows
 
-    def part(self, at: Longs | Flags | slice) -> "Stretch":
+    def part(self, at: Longs | Flags | slice) -> "LogStretch":
         """Some of the batches, with the same records."""
-        return Stretch(self.batches.take(at), self.is_aborted[at], self.records)
+        return LogStretch(self.batches.take(at), self.is_aborted[at], self.records)
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,9 @@ class Rewriting:
     delete_horizon_ms: int | None
     producers: ProducerEnds  # those that the broker still knows
 
-    def rewrite(self, stretch: Stretch, decision: Decision, seen: TransactionsSeen) -> tuple[Stretch, Counts]:
+    def rewrite(
+        self, stretch: LogStretch, decision: Decision, seen: TransactionsSeen
+    ) -> tuple[LogStretch, Counts]:
         """The stretch after the round. ``decision`` is that of all rounds up to this one, or beyond.
 
         ``seen`` is what the round met before, and goes on with what it meets here.
@@ -107,7 +109,7 @@ class Rewriting:
         batches, markers_stay = self._markers(batches, may_go, is_last, counts)
         new = replace(old, batches=batches).part(stays | markers_stay)
         return (
-            Stretch(
+            LogStretch(
                 behind_one_another(new.batches, behind.batches),
                 np.concatenate([new.is_aborted, behind.is_aborted]),
                 stretch.records,
@@ -116,7 +118,7 @@ class Rewriting:
         )
 
     def _data(
-        self, old: Stretch, decision: Decision, is_last: Flags, counts: Counts
+        self, old: LogStretch, decision: Decision, is_last: Flags, counts: Counts
     ) -> tuple[Batches, Flags]:
         """The batches once those of data are rewritten, and which of these stay."""
         batches, records = old.batches, _records_in(old, decision, self.number)
@@ -234,7 +236,7 @@ class _Records:
         return sizes
 
 
-def _records_in(stretch: Stretch, decision: Decision, number: int) -> _Records:
+def _records_in(stretch: LogStretch, decision: Decision, number: int) -> _Records:
     """The records of a stretch's data batches in a round."""
     owners = stretch.records.owners(stretch.batches)
     at = np.flatnonzero(owners >= 0)

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcompact.verify.check import Severity
-from kcompact.verify.outcome import Finding, KeyEvidence, KeyVerdict, Outcome, Tally
+from kcompact.verify.outcome import KeyEvidence, KeyVerdict, Tally, VerifyFinding, VerifyOutcome
 from kcompact.verify.question import Log
 from kcompact.verify.rows.pairs import Pairs, Share
 
@@ -30,7 +30,7 @@ LastOffsets = dict[tuple[bool, bool], int]
 """Of one key in one log, by (is it AFTER's, is it a tombstone): the last offset of such records."""
 
 
-def verify_absent(pairs: Pairs, question: AbsentQuestion) -> Outcome:
+def verify_absent(pairs: Pairs, question: AbsentQuestion) -> VerifyOutcome:
     """Look every key up in all logs of both dumps."""
     keys = tuple(dict.fromkeys(question.keys))
     by_key: dict[bytes, list[KeyEvidence]] = {}
@@ -46,7 +46,7 @@ def verify_absent(pairs: Pairs, question: AbsentQuestion) -> Outcome:
         )
     )
     counts = Counter(str(entry.verdict) for entry in evidence)
-    return Outcome(
+    return VerifyOutcome(
         mode="absent-keys",
         before=question.before_name,
         after=question.after_name,
@@ -99,9 +99,9 @@ def _evidence(key: bytes, log: Log, offsets: LastOffsets) -> KeyEvidence:
     )
 
 
-def _finding(evidence: KeyEvidence) -> Finding:
+def _finding(evidence: KeyEvidence) -> VerifyFinding:
     deleted = evidence.verdict is KeyVerdict.VALUE_LEFT
-    return Finding(
+    return VerifyFinding(
         check=evidence.verdict.value,
         severity=Severity.FINDING,
         topic=evidence.topic or "",

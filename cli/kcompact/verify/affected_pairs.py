@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from kcompact.verify.classification.classified_rows import ClassifiedRows
 from kcompact.verify.classification.evidence import added_up
-from kcompact.verify.classification.known_log import KnownLog, LogFacts, facts_of, facts_of_unaffected
+from kcompact.verify.classification.known_log import KnownLog, PairFacts, facts_of, facts_of_unaffected
 from kcompact.verify.classification.suspects import Suspects
 from kcompact.verify.findings import Findings, find, together
 from kcompact.verify.outcome import VerifiedLog
@@ -42,7 +42,7 @@ class AffectedPairs:
     rows_of: Callable[[Share], tuple[KeyRows, History, Flags]]
     taken_rows: pa.Table
 
-    def facts(self) -> dict[int, LogFacts]:
+    def facts(self) -> dict[int, PairFacts]:
         """Figures of whole logs, by log id."""
         rows_of, bounds = self.rows_of, self.question.bounds
         parts = self.pairs.ask(lambda share: facts_of(*rows_of(share), bounds))

@@ -7,9 +7,9 @@ from kcompact.verify.affected_pairs import find_affected_pairs, verified_logs
 from kcompact.verify.checks import CHECK_NAMES
 from kcompact.verify.classification.bounds import Bounds
 from kcompact.verify.classification.classified_rows import ClassifiedRows
-from kcompact.verify.classification.known_log import KnownLog, LogFacts
+from kcompact.verify.classification.known_log import KnownLog, PairFacts
 from kcompact.verify.findings import in_order, tallies_of
-from kcompact.verify.outcome import Outcome
+from kcompact.verify.outcome import VerifyOutcome
 from kcompact.verify.question import Question
 from kcompact.verify.rows.disorder import Disorder
 from kcompact.verify.rows.key_history import NEVER
@@ -17,7 +17,7 @@ from kcompact.verify.rows.pairs import Pairs
 from kcompact.verify.rows.unaffected_keys import Rules
 
 
-def verify_compacted(pairs: Pairs, question: Question, rules: Rules, disorder: Disorder) -> Outcome:
+def verify_compacted(pairs: Pairs, question: Question, rules: Rules, disorder: Disorder) -> VerifyOutcome:
     """Whether nothing could go any more below the cleaned end; parameters as in ``verify_compaction``.
 
     Each dump of ``pairs`` is the same. The end is the checkpoint if there is one, else whatever bounds every
@@ -30,7 +30,7 @@ def verify_compacted(pairs: Pairs, question: Question, rules: Rules, disorder: D
         for log_id, facts in affected.facts().items()
     }
     result = affected.findings(known_logs, disorder.result)
-    return Outcome(
+    return VerifyOutcome(
         mode="compacted",
         before=(),
         after=question.after_name,
@@ -43,7 +43,7 @@ def verify_compacted(pairs: Pairs, question: Question, rules: Rules, disorder: D
     )
 
 
-def _cleaned_log(facts: LogFacts, bounds: Bounds) -> KnownLog:
+def _cleaned_log(facts: PairFacts, bounds: Bounds) -> KnownLog:
     """A log that is to be compacted up to its end."""
     end = min(facts.before_end_offset, bounds.cleanable_end_offset)
     if bounds.checkpoint_offset is not None:

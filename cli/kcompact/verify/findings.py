@@ -11,10 +11,10 @@ from kcompact.counted import counted
 from kcompact.rules.lookups import rows_of_logs
 from kcompact.verify.check import Check, Severity
 from kcompact.verify.checks import CHECKS, MISSING_LOG
-from kcompact.verify.classification.known_log import LogFacts
+from kcompact.verify.classification.known_log import PairFacts
 from kcompact.verify.classification.remedies import NONE, RETENTION_REMEDY, WHOLE_LOG_REMEDY, words_of
 from kcompact.verify.classification.suspects import Suspects
-from kcompact.verify.outcome import Finding, Tally
+from kcompact.verify.outcome import Tally, VerifyFinding
 from kcompact.verify.question import Question
 from kcompact.verify.rows.key_rows import Flags, Longs
 
@@ -27,7 +27,7 @@ class Findings:
     """Findings by place: their number, and the first of them by offset."""
 
     counts: Counter[Place] = field(default_factory=Counter)
-    findings: dict[Place, list[Finding]] = field(default_factory=dict)
+    findings: dict[Place, list[VerifyFinding]] = field(default_factory=dict)
 
     def plus(self, other: "Findings") -> "Findings":
         """Both; perhaps more of each than are to be named."""
@@ -67,7 +67,7 @@ def _by_severity(
 
 def _finding(
     check: Check[Suspects], suspects: Suspects, place: Place, at: int, *, is_certain: bool
-) -> Finding:
+) -> VerifyFinding:
     _, log_id, severity = place
     topic, partition = suspects.question.logs[log_id]
     row = suspects.row(at, is_certain=is_certain)
@@ -75,7 +75,7 @@ def _finding(
     remedy = None
     if severity is Severity.UNDECIDED:
         remedy = words_of(int(suspects.remedies[at]), row["now_ms"], row["timestamp_ms"])
-    return Finding(
+    return VerifyFinding(
         check=check.name,
         severity=severity,
         topic=topic,
@@ -99,7 +99,7 @@ def together(parts: Iterable[Findings], question: Question) -> Findings:
     return Findings(whole.counts, findings)
 
 
-def without_missing_logs(result: Findings, facts: Mapping[int, LogFacts], question: Question) -> Findings:
+def without_missing_logs(result: Findings, facts: Mapping[int, PairFacts], question: Question) -> Findings:
     """The findings, with one in place of all those of each log of which AFTER has no record."""
     gone = {log_id for log_id, log in facts.items() if not log.records_after}
     topics = {topic for log_id, (topic, _) in question.logs.items() if log_id in facts.keys() - gone}
@@ -118,7 +118,9 @@ def without_missing_logs(result: Findings, facts: Mapping[int, LogFacts], questi
     return new_result
 
 
-def _missing_log(result: Findings, places: list[Place], question: Question, topics: set[str]) -> Finding:
+def _missing_log(
+    result: Findings, places: list[Place], question: Question, topics: set[str]
+) -> VerifyFinding:
     """One finding for those of a log; ``topics`` are those that AFTER has."""
     topic, partition = question.logs[places[0][1]]
     losses = [place for place in places if place[2] is not Severity.NOTE] or places
@@ -126,7 +128,7 @@ def _missing_log(result: Findings, places: list[Place], question: Question, topi
     remedies = [finding.remedy for place in losses for finding in result.findings.get(place, ())]
     remedy = next(filter(None, remedies), None) if is_undecided else None
     missing = f"{topic}-{partition}" if topic in topics else f"{topic} at all, nor {topic}-{partition}"
-    return Finding(
+    return VerifyFinding(
         check=MISSING_LOG.name,
         severity=Severity.UNDECIDED if is_undecided else Severity.FINDING,
         topic=topic,
@@ -148,7 +150,7 @@ def tallies_of(result: Findings, question: Question) -> tuple[Tally, ...]:
     )
 
 
-def in_order(result: Findings, question: Question) -> tuple[Finding, ...]:
+def in_order(result: Findings, question: Question) -> tuple[VerifyFinding, ...]:
     """The findings: those that make the exit code first, then by check, log and offset."""
     return tuple(finding for place in _places(question) for finding in result.findings.get(place, ()))
 

@@ -8,7 +8,7 @@ from kcompact.verify.check import Severity
 
 
 @dataclass(frozen=True)
-class Finding:
+class VerifyFinding:
     """One thing that is wrong (or, as a note, left over). ``key`` is None where the record has none.
 
     ``found_key`` is a one-element tuple with the key that AFTER has instead, where that is what is wrong.
@@ -84,7 +84,7 @@ class KeyEvidence:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class VerifyOutcome:
     """The answer: it holds if there is no finding and nothing undecided.
 
     ``findings`` may be fewer than ``tallies`` count. ``checks`` are the names of all that was asked.
@@ -96,7 +96,7 @@ class Outcome:
     now_ms: int
     checks: tuple[str, ...]
     tallies: tuple[Tally, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[VerifyFinding, ...]
     logs: tuple[VerifiedLog, ...] = ()
     assumed: tuple[str, ...] = ()
     facts: dict[str, int] = field(default_factory=dict)

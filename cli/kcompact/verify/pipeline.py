@@ -20,7 +20,7 @@ from kcompact.verify.classification.expired_by_size import expired_end_offsets
 from kcompact.verify.classification.known_log import KnownLog, known_log
 from kcompact.verify.classification.proof import evidence_of, evidence_of_tombstones, whole_evidence
 from kcompact.verify.findings import in_order, tallies_of, without_missing_logs
-from kcompact.verify.outcome import Outcome, Tally, VerifiedLog
+from kcompact.verify.outcome import Tally, VerifiedLog, VerifyOutcome
 from kcompact.verify.question import Question
 from kcompact.verify.rows.disorder import Disorder
 from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL
@@ -57,7 +57,7 @@ def verify_compaction(
     rules: Rules,
     disorder: Disorder,
     unaffected_logs: Mapping[int, UnaffectedLog] = MappingProxyType({}),
-) -> Outcome:
+) -> VerifyOutcome:
     """Compare two dumps, in neither of which an offset of a log occurs twice any more.
 
     ``disorder`` was found before that, and so were ``unaffected_logs``: by log id, figures of unaffected
@@ -77,7 +77,7 @@ def verify_compaction(
     if any(sums[i].doubtful_from_offset < _doubtful_end(log) for i, log in known_logs.items()):
         result = without_missing_logs(affected.findings(known_logs, result), facts, question)
     tallies = tallies_of(result, question)
-    return Outcome(
+    return VerifyOutcome(
         mode="compaction",
         before=question.before_name,
         after=question.after_name,

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcompact.verify.check import Check, Row, Severity
-from kcompact.verify.outcome import Finding, Outcome, Tally
+from kcompact.verify.outcome import Tally, VerifyFinding, VerifyOutcome
 from kcompact.verify.question import Log
 from kcompact.verify.rows.key_rows import Flags
 from kcompact.verify.rows.pairs import Pairs, Share
@@ -104,7 +104,7 @@ class StateQuestion:
         return [{log_id: number[name] for log_id, name in of_dump.items()} for of_dump in names]
 
 
-def verify_state(pairs: Pairs, question: StateQuestion) -> Outcome:
+def verify_state(pairs: Pairs, question: StateQuestion) -> VerifyOutcome:
     """Compare the latest live values of two dumps, A in the place of BEFORE and B in that of AFTER.
 
     Markers and records without a key hold no state. Headers and timestamps are not compared.
@@ -113,7 +113,7 @@ def verify_state(pairs: Pairs, question: StateQuestion) -> Outcome:
     parts = pairs.ask(lambda share: _compare(share, spaces, most))
     counts: Counter[str] = sum((part.counts for part in parts), Counter())
     facts: Counter[str] = sum((part.facts for part in parts), Counter())
-    return Outcome(
+    return VerifyOutcome(
         mode="state",
         before=question.names[0],
         after=question.names[1],
@@ -225,14 +225,14 @@ def _flags(column: pa.ChunkedArray) -> Flags:
     return flags
 
 
-def _findings(rows: list[dict[str, Any]], question: StateQuestion) -> Iterator[Finding]:
+def _findings(rows: list[dict[str, Any]], question: StateQuestion) -> Iterator[VerifyFinding]:
     rows = sorted(rows, key=lambda row: [row[name] for name in _FINDING_ORDER])
     for check in STATE_CHECKS:
         check_rows = [row for row in rows if row["check"] == check.name]
         yield from (_finding(check, row, question) for row in check_rows[: question.max_findings])
 
 
-def _finding(check: Check[StateColumns], row: Row, question: StateQuestion) -> Finding:
+def _finding(check: Check[StateColumns], row: Row, question: StateQuestion) -> VerifyFinding:
     places = {
         "a_place": _place(question.logs_a, row["a_log_id"], row["a_offset"]),
         "b_place": _place(question.logs_b, row["b_log_id"], row["b_offset"]),
@@ -240,7 +240,7 @@ def _finding(check: Check[StateColumns], row: Row, question: StateQuestion) -> F
     expected, actual = check.words({**row, **places})
     in_a = row["a_offset"] is not None
     topic, partition = question.logs_a[row["a_log_id"]] if in_a else question.logs_b[row["b_log_id"]]
-    return Finding(
+    return VerifyFinding(
         check=check.name,
         severity=Severity.FINDING,
         topic=topic,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import orjson
 
-from kcompact.compact.totals import Outcome, PartRange
+from kcompact.compact.totals import CompactionOutcome, PartRange
 from kcompact.dumps.files.marks import MANIFEST, SUCCESS, UNFINISHED
 from kcompact.dumps.output.outputs import REPORT_FILES
 from kcompact.dumps.output.stored_output import StoredOutput
@@ -40,7 +40,7 @@ class StoredPublication:
         self._output = output
         self._old = old
 
-    def bring_pieces(self, outcome: Outcome, folder: Path) -> None:
+    def bring_pieces(self, outcome: CompactionOutcome, folder: Path) -> None:
         """Bring the pieces of reports that tasks left on the store to the driver's work folder."""
         pieces = [*outcome.removed_keys, *outcome.gaps]
         names = {p.name for p in pieces if isinstance(p, PartRange) and p.end > p.start}

@@ -30,7 +30,7 @@ class ByteRange(NamedTuple):
     end: int
 
 
-class Stretch(NamedTuple):
+class FileStretch(NamedTuple):
     """The bytes [first, last) of a window come from one range."""
 
     range_number: int
@@ -49,7 +49,7 @@ class Window:
 
     buffer: bytearray
     end: int
-    stretches: tuple[Stretch, ...]
+    stretches: tuple[FileStretch, ...]
     is_last: bool = True
     next_start: int | None = None
 
@@ -87,7 +87,7 @@ def _window_of_all(ranges: Sequence[ByteRange], buffer: bytearray) -> Window:
         with _Source(byte_range) as source:
             filled = _with_newline(buffer, source.fill(buffer, filled))
         if filled > first:
-            stretches.append(Stretch(number, byte_range.start - first, first, filled))
+            stretches.append(FileStretch(number, byte_range.start - first, first, filled))
     return Window(buffer, filled, tuple(stretches))
 
 
@@ -104,7 +104,7 @@ def _windows_of_range(byte_range: ByteRange) -> Iterator[Window]:
             end = buffer.rfind(_NEWLINE, 0, filled) + 1
             used = 0
             if end:
-                window = Window(buffer, end, (Stretch(0, base, 0, end),), is_last)
+                window = Window(buffer, end, (FileStretch(0, base, 0, end),), is_last)
                 yield window
                 used = end if window.next_start is None else window.next_start
             if not used:

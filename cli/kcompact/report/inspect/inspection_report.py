@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from kcompact.inspect.inspection import SCHEMA_VERSION, Inspection
-from kcompact.inspect.severity import Finding, Level
+from kcompact.inspect.severity import InspectFinding, Level
 from kcompact.printable import printable_key, terminal
 from kcompact.report.ci import CiCase, CiFinding, CiLevel, CiReport
 from kcompact.report.inert import json_document, markdown
@@ -36,7 +36,7 @@ def print_text(inspection: Inspection, console: Console) -> None:
     print_tables(sections(inspection), console)
 
 
-def place(finding: Finding) -> str:
+def place(finding: InspectFinding) -> str:
     """The subject of a finding: ``orders-0: ``, ``orders: `` or nothing."""
     if finding.topic is None:
         return ""
@@ -90,7 +90,7 @@ def _shown_key(key: bytes | None) -> dict[str, str | None]:
 
 def ci_report(inspection: Inspection, failing: Level | None) -> CiReport:
     """One case per kind of finding, and one that holds; ``failing`` is the first level that fails a case."""
-    kinds: dict[str, list[Finding]] = {}
+    kinds: dict[str, list[InspectFinding]] = {}
     for finding in inspection.findings:
         kinds.setdefault(finding.code, []).append(finding)
     cases = [_ci_case(inspection, code, findings, failing) for code, findings in kinds.items()]
@@ -106,7 +106,9 @@ def ci_report(inspection: Inspection, failing: Level | None) -> CiReport:
     )
 
 
-def _ci_case(inspection: Inspection, code: str, findings: list[Finding], failing: Level | None) -> CiCase:
+def _ci_case(
+    inspection: Inspection, code: str, findings: list[InspectFinding], failing: Level | None
+) -> CiCase:
     file = inspection.files[0].path if len(inspection.files) == 1 else ""
     ci_findings = tuple(
         CiFinding(_LEVELS[finding.level], f"{code}{_where(finding)}", finding.text, file)
@@ -116,5 +118,5 @@ def _ci_case(inspection: Inspection, code: str, findings: list[Finding], failing
     return CiCase(code, ci_findings, len(findings), fails)
 
 
-def _where(finding: Finding) -> str:
+def _where(finding: InspectFinding) -> str:
     return f" in {place(finding).removesuffix(': ')}" if finding.topic is not None else ""

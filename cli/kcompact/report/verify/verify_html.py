@@ -13,7 +13,7 @@ from kcompact.report.verify.verify_words import (
     place,
     question,
 )
-from kcompact.verify.outcome import Outcome, VerifiedLog
+from kcompact.verify.outcome import VerifiedLog, VerifyOutcome
 
 MOST_FINDINGS = 200
 _MORE = "findings of all kinds"
@@ -25,7 +25,7 @@ _KINDS = {
 }
 
 
-def render_html(outcome: Outcome, keys: Keys) -> str:
+def render_html(outcome: VerifyOutcome, keys: Keys) -> str:
     """The whole answer; keys are hashed where they are elsewhere."""
     findings = [
         (

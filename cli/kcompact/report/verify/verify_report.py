@@ -24,7 +24,7 @@ from kcompact.report.verify.verify_words import (
     sentence_with_place,
 )
 from kcompact.verify.check import Severity
-from kcompact.verify.outcome import Finding, KeyEvidence, Outcome, VerifiedLog
+from kcompact.verify.outcome import KeyEvidence, VerifiedLog, VerifyFinding, VerifyOutcome
 
 MOST_LOGS = 20  # on a terminal
 _BY_LOG = ("compaction", "compacted")
@@ -37,18 +37,18 @@ _LEVELS = {
 }
 
 
-def print_text(outcome: Outcome, console: Console, keys: Keys) -> None:
+def print_text(outcome: VerifyOutcome, console: Console, keys: Keys) -> None:
     """Print the answer as it is, unless nothing is to be printed."""
     if not console.quiet:
         console.file.write(render_text(outcome, keys))
 
 
-def render_text(outcome: Outcome, keys: Keys) -> str:
+def render_text(outcome: VerifyOutcome, keys: Keys) -> str:
     """The answer, what it rests on, and the findings."""
     return "".join(f"{terminal(line)}\n" for line in _lines(outcome, keys))
 
 
-def _lines(outcome: Outcome, keys: Keys) -> Iterator[str]:
+def _lines(outcome: VerifyOutcome, keys: Keys) -> Iterator[str]:
     yield question(outcome)
     yield answer(outcome)
     if not outcome.evidence:
@@ -65,9 +65,9 @@ def _lines(outcome: Outcome, keys: Keys) -> Iterator[str]:
         yield f"{'note' if outcome.mode == 'compacted' else 'assumed'}: {text}"
 
 
-def _findings(outcome: Outcome, keys: Keys) -> Iterator[str]:
+def _findings(outcome: VerifyOutcome, keys: Keys) -> Iterator[str]:
     """One line per kind and log, and the first examples of each."""
-    by_kind: dict[tuple[str, Severity, str | None, int | None], list[Finding]] = {}
+    by_kind: dict[tuple[str, Severity, str | None, int | None], list[VerifyFinding]] = {}
     for finding in outcome.findings:
         log = (finding.topic, finding.partition) if outcome.mode in _BY_LOG else (None, None)
         by_kind.setdefault((finding.check, finding.severity, *log), []).append(finding)
@@ -80,7 +80,7 @@ def _findings(outcome: Outcome, keys: Keys) -> Iterator[str]:
             yield f"    and {tally.count - len(examples):,} more (--max-findings shows more)"
 
 
-def _logs(outcome: Outcome) -> Iterator[str]:
+def _logs(outcome: VerifyOutcome) -> Iterator[str]:
     for log in outcome.logs[:MOST_LOGS]:
         yield f"  {log.topic}-{log.partition}: {_log(log, outcome.mode)}"
     if len(outcome.logs) > MOST_LOGS:
@@ -96,7 +96,7 @@ def _log(log: VerifiedLog, mode: str) -> str:
     return f"{log.records_before:,} -> {log.records_after:,} records{f' ({removed})' if removed else ''}{end}"
 
 
-def _state(outcome: Outcome) -> Iterator[str]:
+def _state(outcome: VerifyOutcome) -> Iterator[str]:
     if outcome.mode == "state":
         facts = outcome.facts
         yield (
@@ -112,7 +112,7 @@ def _evidence(evidence: KeyEvidence, keys: Keys) -> str:
     return f"  {keys.shown(evidence.key)}  {place(evidence)}  {evidence.verdict.value}  ({value}{deleted})"
 
 
-def render_markdown(outcome: Outcome, keys: Keys) -> str:
+def render_markdown(outcome: VerifyOutcome, keys: Keys) -> str:
     """The whole answer; text from the dumps is inert in it."""
     parts = ["# Verification", f"{markdown(question(outcome))} **{markdown(answer(outcome))}**"]
     parts += filter(None, ["\n".join([*_listed_findings(outcome, keys), *_assumed(outcome)])])
@@ -121,7 +121,7 @@ def render_markdown(outcome: Outcome, keys: Keys) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _listed_findings(outcome: Outcome, keys: Keys) -> Iterator[str]:
+def _listed_findings(outcome: VerifyOutcome, keys: Keys) -> Iterator[str]:
     for finding in outcome.findings:
         where = markdown_code(place(finding))
         text = markdown_code(sentence(finding, keys))  # no mention of anybody rings there
@@ -130,7 +130,7 @@ def _listed_findings(outcome: Outcome, keys: Keys) -> Iterator[str]:
         yield f"* {count:,} more {check}: --max-findings and --format json show more"
 
 
-def _assumed(outcome: Outcome) -> Iterator[str]:
+def _assumed(outcome: VerifyOutcome) -> Iterator[str]:
     kind = "note" if outcome.mode == "compacted" else "assumed"
     for text in outcome.assumed:
         yield f"* **{kind}** {markdown(text)}"
@@ -138,12 +138,12 @@ def _assumed(outcome: Outcome) -> Iterator[str]:
         yield f"* SHA-256 of {markdown_code(path)}: {markdown_code(digest)}"
 
 
-def render_json(outcome: Outcome, keys: Keys) -> str:
+def render_json(outcome: VerifyOutcome, keys: Keys) -> str:
     """The whole outcome; keys are printable text, and in base64 beside it unless they are hashed."""
     return json_document(_as_dict(outcome, keys))
 
 
-def _as_dict(outcome: Outcome, keys: Keys) -> dict[str, Any]:
+def _as_dict(outcome: VerifyOutcome, keys: Keys) -> dict[str, Any]:
     return {
         "schema_version": SCHEMA_VERSION,
         "command": "verify",
@@ -167,7 +167,7 @@ def _as_dict(outcome: Outcome, keys: Keys) -> dict[str, Any]:
     }
 
 
-def _finding_dict(finding: Finding, keys: Keys) -> dict[str, Any]:
+def _finding_dict(finding: VerifyFinding, keys: Keys) -> dict[str, Any]:
     values = {name: value for name, value in asdict(finding).items() if name != "found_key"}
     shown = {"key": keys.shown(finding.key), "found": keys.actual(finding)}
     return {**values, "severity": finding.severity.value, **shown}
@@ -177,7 +177,7 @@ def _evidence_dict(evidence: KeyEvidence, keys: Keys) -> dict[str, Any]:
     return {**asdict(evidence), "key": keys.shown(evidence.key), "verdict": evidence.verdict.value}
 
 
-def ci_report(outcome: Outcome, keys: Keys) -> CiReport:
+def ci_report(outcome: VerifyOutcome, keys: Keys) -> CiReport:
     """One case per check."""
     return CiReport(
         "verify",
@@ -190,13 +190,13 @@ def ci_report(outcome: Outcome, keys: Keys) -> CiReport:
     )
 
 
-def _ci_case(outcome: Outcome, name: str, keys: Keys) -> CiCase:
+def _ci_case(outcome: VerifyOutcome, name: str, keys: Keys) -> CiCase:
     examples = [finding for finding in outcome.findings if finding.check == name]
     findings = tuple(_ci_finding(outcome, finding, keys) for finding in examples)
     failing = {**outcome.counts_of(Severity.UNDECIDED), **outcome.counts_of(Severity.FINDING)}
     return CiCase(name, findings, outcome.counts[name], name in failing)
 
 
-def _ci_finding(outcome: Outcome, finding: Finding, keys: Keys) -> CiFinding:
+def _ci_finding(outcome: VerifyOutcome, finding: VerifyFinding, keys: Keys) -> CiFinding:
     title = f"{finding.check} in {place(finding)}"
     return CiFinding(_LEVELS[finding.severity], title, sentence(finding, keys), outcome.after)

@@ -7,7 +7,7 @@ import numpy as np
 
 from kcompact.rules.lookups import rows_of_logs
 from kcompact.verify.classification.bounds import Bounds
-from kcompact.verify.classification.known_log import LogFacts
+from kcompact.verify.classification.known_log import PairFacts
 from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, Longs
 from kcompact.verify.rows.pairs import Pairs, Share
 
@@ -18,7 +18,7 @@ Range = tuple[int, int]
 
 
 def expired_end_offsets(
-    pairs: Pairs, facts: Mapping[int, LogFacts], bounds: Mapping[int, Bounds]
+    pairs: Pairs, facts: Mapping[int, PairFacts], bounds: Mapping[int, Bounds]
 ) -> dict[int, int]:
     """By log id: only records below it may be gone. Logs that ``retention.bytes`` does not limit have none.
 
@@ -47,7 +47,9 @@ def _behind_segments(bounds: Bounds, retention_bytes: int) -> int:
     )
 
 
-def _behind_records(pairs: Pairs, facts: Mapping[int, LogFacts], limits: Mapping[int, int]) -> dict[int, int]:
+def _behind_records(
+    pairs: Pairs, facts: Mapping[int, PairFacts], limits: Mapping[int, int]
+) -> dict[int, int]:
     """The last offset from which on there is enough, found by counting bytes in ever smaller ranges."""
     ends = {i: BEHIND_ALL for i, limit in limits.items() if limit == 0}
     ranges = {i: (facts[i].before_first_offset, facts[i].before_end_offset) for i in limits if i not in ends}

@@ -13,7 +13,7 @@ from kcompact.verify.rows.unaffected_keys import UnaffectedLog
 
 
 @dataclass(frozen=True)
-class LogFacts:
+class PairFacts:
     """Figures of some of a log's records. ``before_end_offset`` is exclusive."""
 
     records_before: int = 0
@@ -24,9 +24,9 @@ class LogFacts:
     unexplained_from: int = 0  # removals that a round beginning at the checkpoint does not explain
     unexplained_up_to: int = 0  # removals that rounds ending at the checkpoint do not explain
 
-    def plus(self, other: "LogFacts") -> "LogFacts":
+    def plus(self, other: "PairFacts") -> "PairFacts":
         """Of the records of both."""
-        return LogFacts(
+        return PairFacts(
             self.records_before + other.records_before,
             self.records_after + other.records_after,
             min(self.before_first_offset, other.before_first_offset),
@@ -48,7 +48,7 @@ class KnownLog:
     """
 
     bounds: Bounds
-    facts: LogFacts
+    facts: PairFacts
     is_end_given: bool
     limit_offset: int
     is_reading_certain: bool = True
@@ -69,7 +69,7 @@ class KnownLog:
         return max(self.first_dirty_offset, needed_end_offset)
 
 
-def known_log(facts: LogFacts, bounds: Bounds, expired_end_offset: int = BEFORE_ALL) -> KnownLog:
+def known_log(facts: PairFacts, bounds: Bounds, expired_end_offset: int = BEFORE_ALL) -> KnownLog:
     """Decide how a log counts as cleaned.
 
     A checkpoint file may have been copied before or after the cleaning: it is read in the way that explains
@@ -92,7 +92,7 @@ def known_log(facts: LogFacts, bounds: Bounds, expired_end_offset: int = BEFORE_
 
 def facts_of(
     rows: KeyRows, history: History, is_taken: Flags, bounds: Mapping[int, Bounds]
-) -> dict[int, LogFacts]:
+) -> dict[int, PairFacts]:
     """By log id. ``is_taken``: AFTER holds a record of another key at the place of this one of BEFORE."""
     gone = rows.in_before & ~rows.in_after & ~is_taken
     from_checkpoint, up_to_checkpoint = (gone & flags for flags in _unexplained(rows, history, bounds))
@@ -102,7 +102,7 @@ def facts_of(
     facts = {}
     for log_id, at in rows_of_logs(rows.log_id):
         before = rows.offset[at[rows.in_before[at]]]
-        facts[log_id] = LogFacts(
+        facts[log_id] = PairFacts(
             len(before),
             int(rows.in_after[at].sum()),
             int(before.min(initial=BEHIND_ALL)),
@@ -114,10 +114,10 @@ def facts_of(
     return facts
 
 
-def facts_of_unaffected(log: UnaffectedLog) -> LogFacts:
+def facts_of_unaffected(log: UnaffectedLog) -> PairFacts:
     """The same figures of keys that need no classification."""
     first_kept = BEHIND_ALL if log.first_kept_tombstone is None else log.first_kept_tombstone
-    return LogFacts(log.records_before, log.records_after, log.first_offset, log.last_offset + 1, first_kept)
+    return PairFacts(log.records_before, log.records_after, log.first_offset, log.last_offset + 1, first_kept)
 
 
 def _unexplained(rows: KeyRows, history: History, bounds: Mapping[int, Bounds]) -> tuple[Flags, Flags]:

@@ -15,7 +15,7 @@ from kcompact.verify.check import Check, Severity
 from kcompact.verify.checks import DUPLICATE_OFFSET, REORDERED_RECORDS
 from kcompact.verify.classification.suspects import Suspects
 from kcompact.verify.findings import Findings
-from kcompact.verify.outcome import Finding
+from kcompact.verify.outcome import VerifyFinding
 from kcompact.verify.question import Question
 from kcompact.verify.rows.key_rows import Flags, Longs
 
@@ -166,7 +166,7 @@ def _result_of(
         place = (check.name, log_id, Severity.FINDING)
         result.counts[place] = len(at)
         result.findings[place] = [
-            Finding(
+            VerifyFinding(
                 check=check.name,
                 severity=Severity.FINDING,
                 topic=topic,
