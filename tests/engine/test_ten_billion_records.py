@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from kcompact.broker.log_names import LogName
 from kcompact.compact.output.reporting import ReportedLog
 from kcompact.compact.totals import CompactionOutcome, outcome_of, overlapping, unsorted_files
 from kcompact.dumps.dump import Dump
@@ -100,7 +101,7 @@ class OfOneLog(SplitSummary):
     """The summary of a split whose records are not there to be added up."""
 
     def __init__(self, log: LogSummary) -> None:
-        super().__init__(log.split_id, SplitNotes(logs={log.partition: ("t", log.partition)}))
+        super().__init__(log.split_id, SplitNotes(logs={log.partition: LogName("t", log.partition)}))
         self._log = log
 
     def logs(self) -> list[LogSummary]:

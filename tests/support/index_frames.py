@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
+from kcompact.broker.log_names import LogName
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.records.indexing import index_rows
 from kcompact.dumps.records.layout import DumpFile, Split, SplitNotes, SplitToIndex
@@ -24,7 +25,7 @@ def part_of_rows(split_id: int) -> SplitToIndex:
     return SplitToIndex(file, Split(split_id, 0, 0, 0), SplitNotes(), SECRET)
 
 
-def logs_of(*dumps: Iterable[Record]) -> dict[int, tuple[str, int]]:
+def logs_of(*dumps: Iterable[Record]) -> dict[int, LogName]:
     """The logs that stand in any of the dumps, by log_id."""
-    found = {(record.topic, record.partition) for records in dumps for record in records}
+    found = {LogName(record.topic, record.partition) for records in dumps for record in records}
     return {log_id_of(*log): log for log in found}

@@ -55,7 +55,7 @@ from kcompact.verify.classification.verify_context import (
 from kcompact.verify.compacted import verify_compacted
 from kcompact.verify.outcome import VerifyOutcome
 from kcompact.verify.pipeline import verify_compaction
-from kcompact.verify.question import Log, Question
+from kcompact.verify.question import Question
 from kcompact.verify.rows.disorder import Disorder
 from kcompact.verify.rows.dump_rows import DumpRows
 from kcompact.verify.rows.indexed import NOTHING, Indexed, named_alike, read_dumps, require_offsets
@@ -82,7 +82,7 @@ class Inputs:
         return self.before or self.after
 
     @property
-    def logs(self) -> dict[int, Log]:
+    def logs(self) -> dict[int, LogName]:
         """Logs of both dumps."""
         return {**(self.before.logs if self.before else {}), **self.after.logs}
 
@@ -270,7 +270,7 @@ class VerifyCommand(Command):
     def _verify_context(
         self, inputs: Inputs, policies: Policies, states: KnownStates | None
     ) -> VerifyContext:
-        names = {log_id: LogName(*log) for log_id, log in inputs.reference.logs.items()}
+        names = inputs.reference.logs
         state = states.beside(*inputs.dumps, inputs.places) if states else None
         context = self.log_options.context().with_state(state.state if state else None)
         contexts = context.for_logs(names.values())

@@ -98,9 +98,9 @@ def compacted(dump: Dump, decided: Decided) -> Compacted:
     )
 
 
-def _notes_of(cleanings: Mapping[int, LogCleaning], names: Mapping[int, tuple[str, int]]) -> list[str]:
+def _notes_of(cleanings: Mapping[int, LogCleaning], names: Mapping[int, LogName]) -> list[str]:
     """The notes on each log, by topic and partition."""
-    by_name = sorted((LogName(*names[i]), log) for i, log in cleanings.items())
+    by_name = sorted((names[i], log) for i, log in cleanings.items())
     return [f"{name}: {text}" for name, log in by_name for text in log.notes]
 
 

@@ -41,9 +41,9 @@ class ReadDump(ABC):
         """The last offset of each key of such a digest, by log id and digest."""
 
     @cached_property
-    def names(self) -> Mapping[int, tuple[str, int]]:
+    def names(self) -> Mapping[int, LogName]:
         """Topic and partition of every log id."""
-        return {part.log_id: (part.topic, part.partition) for part in self.summaries}
+        return {part.log_id: part.log for part in self.summaries}
 
     @cached_property
     def file_ids(self) -> Mapping[int, int]:
@@ -85,7 +85,7 @@ def refuse_crowded_offsets(summaries: Iterable[LogSummary]) -> None:
     """
     extents: dict[LogName, tuple[int, int, int]] = {}  # first and last offset, records
     for part in summaries:
-        name = LogName(part.topic, part.partition)
+        name = part.log
         first, last, records = extents.get(name, (part.first_offset, part.last_offset, 0))
         extents[name] = (min(first, part.first_offset), max(last, part.last_offset), records + part.records)
     for name, (first, last, records) in extents.items():

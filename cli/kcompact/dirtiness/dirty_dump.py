@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from kcompact.broker.log_context import LogContext
-from kcompact.broker.log_names import LogName
 from kcompact.cleaner.shares import Shares
 from kcompact.cleaner.tracked import track
 from kcompact.compact.context.beside import Beside
@@ -82,7 +81,7 @@ def scan_rows(send: Send, dump: Dump, request: ScanRequest) -> tuple[list[Scanne
 def _scan(
     index: RecordIndex, asked: Sequence[TopicSettings], contexts: Mapping[int, LogContext]
 ) -> list[ScannedLog]:
-    names = {log_id: LogName(*name) for log_id, name in index.names.items()}
+    names = index.names
     settings = {i: [setting.of(log.topic) for setting in asked] for i, log in names.items()}
     plans = {log_id: plan_scan(contexts[log_id], settings[log_id]) for log_id in names}
     lookups = {i: lookup_for(contexts[i], settings[i][0].policy) for i in names}

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
+from kcompact.broker.log_names import LogName
 from kcompact.counted import counted
 from kcompact.dumps.doubts import doubt_about
 from kcompact.dumps.dump import Dump
@@ -10,7 +11,6 @@ from kcompact.dumps.field_checks import check_fields, check_kinds_of_keys, check
 from kcompact.dumps.files.at_hand import file_at_hand
 from kcompact.dumps.files.unreadable import UnreadableFile, refuse, require_logs_left_out
 from kcompact.dumps.layouts import LAYOUTS
-from kcompact.dumps.options import Log
 from kcompact.dumps.records.framed import FramedLayout, last_byte, line_number
 from kcompact.dumps.records.layout import DumpFile, Reject, Split, SplitNotes
 from kcompact.dumps.remarks import remarks_on
@@ -96,9 +96,9 @@ def files_left_out(
 
 def _logs_of_files(
     dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, SplitNotes]
-) -> dict[int, set[Log]]:
+) -> dict[int, set[LogName]]:
     """The logs that each file holds records of, asked for or not."""
-    logs: dict[int, set[Log]] = {file.file_id: set() for file in dump.files}
+    logs: dict[int, set[LogName]] = {file.file_id: set() for file in dump.files}
     for split_id, split_notes in notes.items():
         logs[splits[split_id].file_id] |= {*split_notes.logs.values(), *split_notes.left_out}
     return logs

@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-Log = tuple[str, int]
-"""Topic and partition."""
+from kcompact.broker.log_names import LogName
 
 
 @dataclass(frozen=True)
@@ -12,7 +11,7 @@ class LeftOut:
     """Files that ``--keep-going`` passes over, and the logs of which they may hold records."""
 
     files: frozenset[tuple[str, str]] = frozenset()  # path, and why it cannot be read
-    logs: frozenset[Log] = frozenset()
+    logs: frozenset[LogName] = frozenset()
     topics: frozenset[str] = frozenset()  # with all their partitions
 
     def plus(self, other: "LeftOut") -> "LeftOut":

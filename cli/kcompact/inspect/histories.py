@@ -112,7 +112,7 @@ def key_at(spark: SparkSession, dump: Dump, folder: Path, log: LogName, offset: 
 def _names(dump: Dump, plan: IndexPlan, packed_summaries: Iterable[bytes]) -> dict[int, LogName]:
     summaries, notes = unpacked(packed_summaries)
     look_over(dump, plan.splits, notes)
-    return {summary.log_id: LogName(summary.topic, summary.partition) for summary in summaries}
+    return {summary.log_id: summary.log for summary in summaries}
 
 
 def _records_of(

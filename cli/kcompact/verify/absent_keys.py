@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcompact.broker.log_names import LogName
 from kcompact.verify.check import Severity
 from kcompact.verify.outcome import KeyEvidence, KeyVerdict, Tally, VerifyFinding, VerifyOutcome
-from kcompact.verify.question import Log
 from kcompact.verify.rows.pairs import Pairs, Share
 
 
@@ -17,7 +17,7 @@ class AbsentQuestion:
     """Keys that should be gone from a dump; ``before_name`` are dumps that may show where they were."""
 
     keys: tuple[bytes, ...]
-    logs: dict[int, Log]
+    logs: dict[int, LogName]
     before_name: tuple[str, ...]
     after_name: str
     now_ms: int = 0
@@ -77,7 +77,7 @@ def _last_offsets(share: Share, keys: tuple[bytes, ...]) -> dict[tuple[bytes, in
     return by_place
 
 
-def _evidence(key: bytes, log: Log, offsets: LastOffsets) -> KeyEvidence:
+def _evidence(key: bytes, log: LogName, offsets: LastOffsets) -> KeyEvidence:
     value_after, tombstone_after = offsets.get((True, False)), offsets.get((True, True))
     if value_after is not None:
         ends_deleted = tombstone_after is not None and tombstone_after > value_after

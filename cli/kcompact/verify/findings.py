@@ -122,17 +122,17 @@ def _missing_log(
     result: Findings, places: list[Place], question: Question, topics: set[str]
 ) -> VerifyFinding:
     """One finding for those of a log; ``topics`` are those that AFTER has."""
-    topic, partition = question.logs[places[0][1]]
+    log = question.logs[places[0][1]]
     losses = [place for place in places if place[2] is not Severity.NOTE] or places
     is_undecided = all(place[2] is Severity.UNDECIDED for place in losses)
     remedies = [finding.remedy for place in losses for finding in result.findings.get(place, ())]
     remedy = next(filter(None, remedies), None) if is_undecided else None
-    missing = f"{topic}-{partition}" if topic in topics else f"{topic} at all, nor {topic}-{partition}"
+    missing = str(log) if log.topic in topics else f"{log.topic} at all, nor {log}"
     return VerifyFinding(
         check=MISSING_LOG.name,
         severity=Severity.UNDECIDED if is_undecided else Severity.FINDING,
-        topic=topic,
-        partition=partition,
+        topic=log.topic,
+        partition=log.partition,
         offset=None,
         key=None,
         expected=f"records of {counted(sum(result.counts[place] for place in losses), 'key')}",

@@ -3,17 +3,16 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from kcompact.broker.log_names import LogName
 from kcompact.dumps.records.record_contents import CONTENT
 from kcompact.verify.classification.bounds import Bounds
-
-Log = tuple[str, int]
 
 
 @dataclass(frozen=True)
 class Question:
     """``logs`` are the logs of all dumps by log_id; ``compared`` the parts of a record that count."""
 
-    logs: dict[int, Log]
+    logs: dict[int, LogName]
     before_name: tuple[str, ...]
     after_name: str
     bounds: dict[int, Bounds] = field(default_factory=dict)

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcompact.broker.log_names import LogName
 from kcompact.verify.check import Check, Row, Severity
 from kcompact.verify.outcome import Tally, VerifyFinding, VerifyOutcome
-from kcompact.verify.question import Log
 from kcompact.verify.rows.key_rows import Flags
 from kcompact.verify.rows.pairs import Pairs, Share
 
@@ -74,8 +74,8 @@ STATE_CHECKS: tuple[Check[StateColumns], ...] = (
 class StateQuestion:
     """Two dumps, called A and B. ``logs_a`` and ``logs_b`` are theirs by log_id."""
 
-    logs_a: dict[int, Log]
-    logs_b: dict[int, Log]
+    logs_a: dict[int, LogName]
+    logs_b: dict[int, LogName]
     names: tuple[tuple[str, ...], str]
     ignore_partitions: bool = False
     now_ms: int = 0
@@ -252,11 +252,8 @@ def _finding(check: Check[StateColumns], row: Row, question: StateQuestion) -> V
     )
 
 
-def _place(logs: dict[int, Log], log_id: int | None, offset: int | None) -> str | None:
-    if log_id is None:
-        return None
-    topic, partition = logs[log_id]
-    return f"{topic}-{partition}@{offset}"
+def _place(logs: dict[int, LogName], log_id: int | None, offset: int | None) -> str | None:
+    return None if log_id is None else f"{logs[log_id]}@{offset}"
 
 
 def _assumptions(question: StateQuestion, facts: Mapping[str, int]) -> list[str]:

@@ -31,7 +31,7 @@ def log_contexts(
     send: Send, index: ReadDump, beside: Beside, folder: Path
 ) -> tuple[Mapping[int, LogContext], list[str]]:
     """By log id, and notes on what was assumed. Raises InputError for a dump of another state."""
-    names = {log_id: LogName(*name) for log_id, name in index.names.items()}
+    names = index.names
     by_name = beside.context.for_logs(names.values())
     contexts: Mapping[int, LogContext] = {log_id: by_name[name] for log_id, name in names.items()}
     notes = beside.context.silences(names.values())
@@ -49,7 +49,7 @@ def goes_on(state: StateOfDump, index: ReadDump, context: LogContexts) -> tuple[
     """``context`` as it holds for this dump, and notes. Raises InputError for a dump of another state."""
     last_offsets: dict[LogName, int] = defaultdict(lambda: -1)
     for part in index.summaries:
-        log = LogName(part.topic, part.partition)
+        log = part.log
         last_offsets[log] = max(last_offsets[log], part.last_offset)
     state.check_logs(last_offsets)
     if state.state.files is None:
@@ -69,7 +69,7 @@ def _dumped_again(index: ReadDump, context: LogContexts, state: StateOfDump) -> 
     again = set()
     for part in index.summaries:
         checkpoint_offset = context[part.log_id].checkpoint_offset or 0
-        output_end_offset = state.state.last_offsets.get(LogName(part.topic, part.partition), -1) + 1
+        output_end_offset = state.state.last_offsets.get(part.log, -1) + 1
         is_own = index.plan.file_of(index.plan.split(part.split_id)).path in state.output_paths
         if not is_own and part.first_offset < max(checkpoint_offset, output_end_offset):
             again.add(part.log_id)
@@ -77,14 +77,14 @@ def _dumped_again(index: ReadDump, context: LogContexts, state: StateOfDump) -> 
 
 
 def _note(index: ReadDump, again: Collection[int]) -> str:
-    names = sorted(str(LogName(*index.names[log_id])) for log_id in again)
+    names = sorted(str(index.names[log_id]) for log_id in again)
     shown = ", ".join(names[:_LOGS_NAMED]) + (", ..." if len(names) > _LOGS_NAMED else "")
     return f"{shown}: dumped in full once more, so cleaned from the start; delete horizons stay"
 
 
 def _compared(state: StateOfDump, index: ReadDump, context: LogContexts) -> LogContexts:
     """``context`` without the horizons of logs of which nothing known is left. Raises InputError."""
-    ids = {LogName(*name): log_id for log_id, name in index.names.items()}
+    ids = {name: log_id for log_id, name in index.names.items()}
     for log, known in sorted(state.state.records.items()):
         if log not in ids and any(record.is_kept and not record.is_tombstone for record in known):
             raise _another(state, f"of {log}, which the state knows, the dump holds nothing")
@@ -96,7 +96,7 @@ def _compared(state: StateOfDump, index: ReadDump, context: LogContexts) -> LogC
     for log_id, records in absent.items():
         for record in records:
             if not explains_absence(record, later.get((log_id, record.key_sha256))):
-                name = LogName(*index.names[log_id])
+                name = index.names[log_id]
                 raise _another(
                     state,
                     f"it lacks {name} offset {record.offset}, which the state knows as the latest of its key,"
@@ -123,7 +123,7 @@ def _absent(
                 continue
             difference = disagreement(known, record)
             if difference is not None:
-                name = LogName(*index.names[log_id])
+                name = index.names[log_id]
                 raise _another(state, f"at {name} offset {known.offset} the state knows {difference}")
     return absent
 

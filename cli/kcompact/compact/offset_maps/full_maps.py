@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from kcompact.broker.log_names import LogName
 from kcompact.cleaner.log_case import LogCase, scan_limits, spans_of_case
 from kcompact.cleaner.round_loop import plan_of
 from kcompact.cleaner.shares import plan_shares
@@ -129,7 +128,7 @@ def find_full_maps(
 
     sent = scan.keyed.then(shares.count, send_steps)
     states = {
-        i: FullMaps(i, str(LogName(*scan.names[i])), case, lookups[i], MapScan(scan_limits(case)))
+        i: FullMaps(i, str(scan.names[i]), case, lookups[i], MapScan(scan_limits(case)))
         for i, case in cases.items()
     }
     full_maps = in_turn(sent, shares, _in_order, states, FullMaps.fed)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from kcompact.broker.log_names import LogName
 from kcompact.cleaner.verdict_tallies import tally_rows
 from kcompact.compact.context.remembering import records_to_know
 from kcompact.compact.offset_maps.key_groups import Reading, groups_of_keys
@@ -36,7 +37,7 @@ class RoundMerge:
     """
 
     reading: Reading
-    names: Mapping[int, tuple[str, int]]
+    names: Mapping[int, LogName]
     sections: Sections
     plans: Mapping[int, Plan]
     lookups: Mapping[int, Lookup]

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from kcompact.broker.log_names import LogName
 from kcompact.compact.output.decided_rows import is_kept
 from kcompact.dumps.output.assemble import WHOLE
 from kcompact.dumps.output.workplace import Workplace
@@ -35,7 +36,7 @@ class CompactJob:
     workplace: Workplace
     copier: Copier | None
     renderings: Renderings
-    names: Mapping[int, tuple[str, int]]  # topic and partition, by log id
+    names: Mapping[int, LogName]  # topic and partition, by log id
     sorted_files: frozenset[int] = frozenset()  # files that come out by topic, partition and offset
     starts: tuple[int, ...] | None = None  # of each task's survivors in WHOLE, and where the last ones end
 

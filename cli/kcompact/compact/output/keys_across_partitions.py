@@ -7,6 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcompact.broker.log_names import LogName
+
 EXAMPLES = 5
 
 
@@ -18,7 +20,7 @@ class SharedKeys:
     examples: list[tuple[str, bytes]] = field(default_factory=list)  # (topic, key), smallest first
 
 
-def find_shared_keys(keys: pa.Table, names: Mapping[int, tuple[str, int]]) -> SharedKeys:
+def find_shared_keys(keys: pa.Table, names: Mapping[int, LogName]) -> SharedKeys:
     """Shared keys among rows (log_id, key), one per log and key, that hold all logs of each key."""
     topics = {topic: number for number, topic in enumerate(sorted({topic for topic, _ in names.values()}))}
     if len(names) == len(topics) or not keys.num_rows:  # every topic has one partition here

@@ -61,7 +61,7 @@ def decide_by_record(send: Send, dump: Dump, request: Request) -> Decided:
 def clean_records(index: RecordIndex, contexts: Mapping[int, LogContext], request: Request) -> Cleaning:
     """The cleaner's decisions on every log."""
     policies = request.policies_of(index)
-    names = {log_id: str(LogName(*name)) for log_id, name in index.names.items()}
+    names = {log_id: str(name) for log_id, name in index.names.items()}
     return clean(index.keyed, index.shares, contexts, policies, names)
 
 
@@ -77,7 +77,7 @@ def _offsets_in(blocks: list[Block]) -> pa.Table:
 class _RecordVerdicts:
     """The verdicts on all records of one task's keys. Names, lookups and plans are by log id."""
 
-    names: Mapping[int, tuple[str, int]]
+    names: Mapping[int, LogName]
     lookups: Mapping[int, Lookup]
     plans: Mapping[int, Plan]
     has_state: bool

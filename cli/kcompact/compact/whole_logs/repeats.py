@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from kcompact.broker.log_names import LogName
 from kcompact.compact.whole_logs.record_index import RecordIndex
 from kcompact.dumps.avro.avro_layout import BLOCK_SHIFT
 from kcompact.dumps.note_checks import place_of
@@ -88,7 +87,7 @@ def _conflict(index: RecordIndex, conflict: Conflict) -> InputError:
     """The error for an offset of different records, with the places of two of them."""
     places = [_place(index.plan, *place) for place in (conflict.first, conflict.other)]
     return InputError(
-        f"{LogName(*index.names[conflict.log_id])} offset {conflict.offset}: two records with different"
+        f"{index.names[conflict.log_id]} offset {conflict.offset}: two records with different"
         f" content, at {places[0]} and at {places[1]}",
         hint="one log holds an offset once: dumps of two clusters or of a recreated topic were mixed",
     )

@@ -2,19 +2,20 @@
 
 from collections.abc import Iterable
 
-from kcompact.dumps.options import Log, ReadOptions
+from kcompact.broker.log_names import LogName
+from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.layout import SplitNotes
 from kcompact.errors import InputError
 
 _MOST_NAMED = 20
 
 
-def logs_left_out(notes: Iterable[SplitNotes]) -> set[Log]:
+def logs_left_out(notes: Iterable[SplitNotes]) -> set[LogName]:
     """The logs that ``--topic`` and ``--partitions`` left out, of all splits."""
     return {log for of_split in notes for log in of_split.left_out}
 
 
-def refuse_unmatched(options: ReadOptions, logs: Iterable[Log], left_out: Iterable[Log]) -> None:
+def refuse_unmatched(options: ReadOptions, logs: Iterable[LogName], left_out: Iterable[LogName]) -> None:
     """Raise InputError for a topic asked for of which nothing was read, or partitions that hold nothing.
 
     Of several topics each must be there, and have a record in one of the partitions. Of a list of partitions

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from kcompact.broker.log_names import LogName
 from kcompact.dumps.files.file_names import name_facts, topic_of
-from kcompact.dumps.options import LeftOut, Log
+from kcompact.dumps.options import LeftOut
 from kcompact.errors import InputError, LeavingOutError
 
 MOST_NAMED = 1000
@@ -49,10 +50,10 @@ def leaving_out(left_out: LeftOut) -> LeavingOutError:
 def left_out_by(error: LeavingOutError) -> LeftOut:
     """The same, out of the error's message."""
     files, logs, topics = json.loads(error.message)
-    return LeftOut(frozenset(map(tuple, files)), frozenset(map(tuple, logs)), frozenset(topics))
+    return LeftOut(frozenset(map(tuple, files)), frozenset(LogName(*log) for log in logs), frozenset(topics))
 
 
-def require_logs_left_out(left_out: LeftOut, logs_of_files: Mapping[str, set[Log]]) -> None:
+def require_logs_left_out(left_out: LeftOut, logs_of_files: Mapping[str, set[LogName]]) -> None:
     """Raise LeavingOutError unless every log is left out that one of the files may hold records of.
 
     Names of files count as far as those of all files that can be read are true: ``orders-0.jsonl`` holds
@@ -83,9 +84,9 @@ def require_logs_left_out(left_out: LeftOut, logs_of_files: Mapping[str, set[Log
         raise leaving_out(needed)
 
 
-def _log_named(path: str) -> Log | None:
+def _log_named(path: str) -> LogName | None:
     facts = name_facts(path)
-    return None if facts.partition is None else (facts.topic or topic_of(path), facts.partition)
+    return None if facts.partition is None else LogName(facts.topic or topic_of(path), facts.partition)
 
 
 def _topic_named(path: str, topics: Iterable[str]) -> str | None:
@@ -102,7 +103,7 @@ def _topic_named(path: str, topics: Iterable[str]) -> str | None:
 
 def described(left_out: LeftOut) -> str:
     """The logs that were left out, and why, in one line."""
-    logs = [f"{topic}-{partition}" for topic, partition in sorted(left_out.logs)]
+    logs = [str(log) for log in sorted(left_out.logs)]
     logs += [f"every partition of {topic}" for topic in sorted(left_out.topics)]
     reasons = "; ".join(dict.fromkeys(reason for _, reason in sorted(left_out.files)))
     return f"left out: {', '.join(logs)} ({reasons})"

@@ -6,6 +6,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
+from kcompact.broker.log_names import LogName
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.columns import Columns, borrowed_columns, give_back
 from kcompact.dumps.loops.readiness import scanner_of
@@ -57,7 +58,7 @@ class LineLoop:
         self._file = parts[0].file
         self._extra = extra
         self._reference = reference
-        self._logs: dict[tuple[str, int], int] = {}
+        self._logs: dict[LogName, int] = {}
 
     def index(self) -> Iterator[pa.RecordBatch]:
         """Rows of ``index_schema(extra)``; stops at the first record that cannot be read."""

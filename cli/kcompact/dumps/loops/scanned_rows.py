@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from kcompact.broker.log_names import LogName
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.columns import Columns
@@ -51,7 +52,7 @@ class ScannedRows:
         self,
         file: DumpFile,
         columns: Columns,
-        logs: dict[tuple[str, int], int],
+        logs: dict[LogName, int],
         at: np.ndarray | None = None,
     ) -> None:
         self._file = file
@@ -173,9 +174,10 @@ class ScannedRows:
     def _log_id(self, topic: int, partition: int) -> int:
         """Raises Misfit for a topic that is no text."""
         try:
-            log = str(self._file.topic) if topic == 0 else self._columns.topic(topic).decode(), partition
+            name = str(self._file.topic) if topic == 0 else self._columns.topic(topic).decode()
         except UnicodeDecodeError as error:
             raise Misfit from error
+        log = LogName(name, partition)
         if log not in self._logs:
             self._logs[log] = log_id_of(*log)
         return self._logs[log]
@@ -214,9 +216,7 @@ def _decoded(keys: pa.Array, decoder: Callable[[bytes], bytes]) -> pa.Array:
     return pa.array(spelt, pa.binary()).take(encoded.indices)
 
 
-def note_logs(
-    notes: SplitNotes, file: DumpFile, logs: Mapping[tuple[str, int], int], rows: pa.RecordBatch
-) -> None:
+def note_logs(notes: SplitNotes, file: DumpFile, logs: Mapping[LogName, int], rows: pa.RecordBatch) -> None:
     """Note which logs rows are of, and which of them were not asked for; ``logs`` have all that were met.
 
     There is at least one row.
@@ -231,7 +231,7 @@ def note_logs(
             notes.left_out.add(log)
 
 
-def only_wanted(rows: pa.RecordBatch, file: DumpFile, logs: Mapping[tuple[str, int], int]) -> pa.RecordBatch:
+def only_wanted(rows: pa.RecordBatch, file: DumpFile, logs: Mapping[LogName, int]) -> pa.RecordBatch:
     """The rows of logs that were asked for."""
     unwanted = [log_id for log, log_id in logs.items() if not file.wants(*log)]
     if not unwanted:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcompact.broker.log_names import LogName
 from kcompact.digits import INT_MAX, LARGEST_OFFSET
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.paths import columns_beside
@@ -237,13 +238,13 @@ class RowGroupRows:
         codes = topics.indices.to_numpy().astype(np.int64) << GROUP_SHIFT | partitions
         distinct, inverse = np.unique(codes, return_inverse=True)
         names = topics.dictionary.to_pylist()
-        pairs = [(names[code >> GROUP_SHIFT], code & INT_MAX) for code in distinct.tolist()]
-        ids = [log_id_of(*pair) for pair in pairs]
-        flags = [self._file.wants(*pair) for pair in pairs]
+        logs = [LogName(names[code >> GROUP_SHIFT], code & INT_MAX) for code in distinct.tolist()]
+        ids = [log_id_of(*log) for log in logs]
+        flags = [self._file.wants(*log) for log in logs]
         self._notes.logs.update(
-            (log_id, pair) for log_id, pair, flag in zip(ids, pairs, flags, strict=True) if flag
+            (log_id, log) for log_id, log, flag in zip(ids, logs, flags, strict=True) if flag
         )
-        self._notes.left_out.update(pair for pair, flag in zip(pairs, flags, strict=True) if not flag)
+        self._notes.left_out.update(log for log, flag in zip(logs, flags, strict=True) if not flag)
         return np.array(ids, np.int64)[inverse], None if all(flags) else np.array(flags)[inverse]
 
     def _timestamps(self, batch: pa.RecordBatch) -> np.ndarray:

@@ -10,6 +10,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcompact.broker.log_names import LogName
 from kcompact.dumps.records.content_hashes import ABSENT, value_hashes
 from kcompact.dumps.records.headers import Headers
 from kcompact.dumps.records.layout import SplitNotes, SplitToIndex
@@ -43,7 +44,7 @@ def index_rows(items: Iterable[Entry], part: SplitToIndex, extra: frozenset[str]
             log = record.topic, record.partition
             if log not in log_ids:
                 log_ids[log] = log_id_of(*log)
-                part.notes.logs[log_ids[log]] = log
+                part.notes.logs[log_ids[log]] = LogName(*log)
             ids.append(log_ids[log])
         columns = [ids, *_fixed_columns(chunk, part.split.split_id)]
         records = [record for _, _, record in chunk]

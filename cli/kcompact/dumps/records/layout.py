@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from kcompact.broker.log_names import LogName
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.files.origin import Origin
 from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut
@@ -75,8 +76,8 @@ class SplitNotes:
     "trailing_null_element", ...), ``examples`` a few of each, printable.
     """
 
-    logs: dict[int, tuple[str, int]] = field(default_factory=dict)  # log_id -> (topic, partition)
-    left_out: set[tuple[str, int]] = field(default_factory=set)  # logs whose records were not asked for
+    logs: dict[int, LogName] = field(default_factory=dict)  # by log_id
+    left_out: set[LogName] = field(default_factory=set)  # logs whose records were not asked for
     rejects: list[Reject] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     fields_seen: dict[str, int] = field(default_factory=dict)  # records that have a key, value, ...

@@ -7,6 +7,7 @@ from typing import BinaryIO, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from kcompact.broker.log_names import LogName
 from kcompact.dumps.records.indexing import Entry, index_rows
 from kcompact.dumps.records.layout import (
     Chosen,
@@ -140,4 +141,4 @@ def asked_for(entries: Iterable[Entry], part: SplitToIndex) -> Iterator[Entry]:
         if part.file.wants(*log):
             yield entry
         else:
-            part.notes.left_out.add(log)
+            part.notes.left_out.add(LogName(*log))

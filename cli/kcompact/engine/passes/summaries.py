@@ -11,6 +11,7 @@ from operator import attrgetter
 import numpy as np
 import pyarrow as pa
 
+from kcompact.broker.log_names import LogName
 from kcompact.dumps.records.layout import SplitNotes
 from kcompact.engine.passes.log_figures import LogFigures, loaded_figures
 from kcompact.engine.passes.offset_runs import NO_RUNS
@@ -42,6 +43,11 @@ class LogSummary:
     min_timestamp_ms: int = -1
     max_timestamp_ms: int = -1
     runs: np.ndarray = field(default_factory=NO_RUNS.copy)
+
+    @property
+    def log(self) -> LogName:
+        """Topic and partition."""
+        return LogName(self.topic, self.partition)
 
 
 _figures_of = attrgetter(*(of_log.name for of_log in fields(LogSummary) if of_log.name != "runs"))
@@ -133,6 +139,6 @@ def unpacked(contents: Iterable[bytes]) -> tuple[list[LogSummary], dict[int, Spl
     return sorted(logs, key=lambda log: log.split_id), dict(sorted(notes.items()))
 
 
-def log_names(summaries: Iterable[LogSummary]) -> set[tuple[str, int]]:
-    """Topic and partition of every log with a record."""
-    return {(log.topic, log.partition) for log in summaries}
+def log_names(summaries: Iterable[LogSummary]) -> set[LogName]:
+    """Every log with a record."""
+    return {part.log for part in summaries}

@@ -149,8 +149,7 @@ class Suspects:
     def _moved_from(self, at: int) -> str:
         if not self.moves.has_come[at]:
             return ""
-        topic, partition = self.question.logs[int(self.moves.from_log_id[at])]
-        return f"{topic}-{partition}@{self.moves.from_offset[at]}"
+        return f"{self.question.logs[int(self.moves.from_log_id[at])]}@{self.moves.from_offset[at]}"
 
     def _changed(self, at: int, before: pa.Table | None, after: pa.Table | None) -> list[str]:
         """The columns of CONTENT that differ; ``before``: the record of another key that was replaced."""

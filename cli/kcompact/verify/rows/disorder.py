@@ -45,10 +45,9 @@ class Disorder:
     def require_one_truth(self, question: Question) -> None:
         """Raise InputError where BEFORE says two things about one offset: nothing can be compared with it."""
         for log_id in sorted(self.differing_offsets, key=question.logs.__getitem__):
-            topic, partition = question.logs[log_id]
             raise InputError(
                 f"{', '.join(question.before_name)}: offset {self.differing_offsets[log_id]} of"
-                f" {topic}-{partition} stands there twice, with a difference",
+                f" {question.logs[log_id]} stands there twice, with a difference",
                 hint="do these files come from one topic of one cluster? give only what belongs together",
             )
 

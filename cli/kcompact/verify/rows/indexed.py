@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kcompact.broker.log_names import LogName
 from kcompact.compact.pipeline import MOST_MERGE_TASKS
 from kcompact.compact.totals import overlapping, unsorted_files
 from kcompact.dumps.dump import Dump
@@ -21,7 +22,6 @@ from kcompact.engine.passes.index_pass import IndexPlan, plan_index
 from kcompact.engine.passes.summaries import LogSummary, unpacked
 from kcompact.engine.shuffle import Send
 from kcompact.errors import InputError
-from kcompact.verify.question import Log
 from kcompact.verify.rows.dump_rows import DumpRows, read_rows
 from kcompact.verify.rows.keyed_rows import COLUMNS, COMMITTED
 
@@ -37,13 +37,13 @@ class Indexed:
     not say their topic.
     """
 
-    logs: dict[int, Log]
+    logs: dict[int, LogName]
     carried: frozenset[str]
     notes: tuple[str, ...] = ()
     summaries: tuple[LogSummary, ...] = ()
     renamed: Mapping[int, int] = field(default_factory=dict)
     is_named_by_file: bool = False
-    left_out: frozenset[Log] = frozenset()  # logs that --topic and --partitions left out
+    left_out: frozenset[LogName] = frozenset()  # logs that --topic and --partitions left out
     is_in_order: bool = False  # surely: no offset of a log twice, none after a larger one of its file
     earlier: Mapping[tuple[int, int], int] = field(default_factory=dict)  # see ``largest_before``
 
@@ -86,7 +86,7 @@ def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes]) -> Indexed:
     refuse_doubts(dump, plan.splits, notes, _DOUBTS, any_quote_tells=True)
     file_ids = {split_id: split.file_id for split_id, split in plan.splits.items()}
     return Indexed(
-        {summary.log_id: (summary.topic, summary.partition) for summary in summaries},
+        {summary.log_id: summary.log for summary in summaries},
         _carried(dump.files, summaries),
         (*dump.notes, *remarks),
         tuple(summaries),
@@ -136,7 +136,7 @@ def named_alike(before: Indexed, after: Indexed) -> Indexed:
     if not is_doubtful or len(before.topics) != 1 or len(after.topics) != 1 or before.topics == after.topics:
         return after
     (topic,), (other,) = before.topics, after.topics
-    renamed = {log_id: (topic, partition) for log_id, (_, partition) in after.logs.items()}
+    renamed = {log_id: LogName(topic, partition) for log_id, (_, partition) in after.logs.items()}
     return replace(
         after,
         renamed={log_id: log_id_of(*log) for log_id, log in renamed.items()},

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from kcompact.broker.log_names import LogName
 from kcompact.dumps.avro.avro_container import Chunk
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.columns import new_columns
@@ -40,7 +41,7 @@ class BlockLoop:
         self._scanner, self._extra, self._reference = scanner, extra, reference
         self._file, self._split, self._notes, _, self._needs_extra = part
         self._columns = new_columns()
-        self._logs: dict[tuple[str, int], int] = {}
+        self._logs: dict[LogName, int] = {}
 
     def index(self, chunk: Chunk) -> Iterator[pa.RecordBatch]:
         """Rows of ``index_schema(extra)``. Raises UnreadableError."""
