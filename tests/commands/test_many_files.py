@@ -1,6 +1,7 @@
 """Dumps of so many files that tasks recognise them: nothing else of the outcome is another."""
 
 import gzip
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -93,6 +94,19 @@ def test_tasks_open_files_whose_names_are_relative(
     run = kcompact("inspect", "dump/../dump/orders-*")
     assert (run.exit_code, "4 live of 4 keys" in run.stdout) == (0, False), run.stdout
     assert "3 live of 4 keys" in run.stdout
+
+
+def test_keys_and_values_side_by_side_may_have_relative_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kcompact: Cli
+) -> None:
+    for suffix, line in [("keys.json", '"k"\n"k"\n'), ("json", '{"a":1}\n{"a":2}\n')]:
+        (tmp_path / f"t+0+0000000000.{suffix}").write_text(line)
+    assert kcompact("inspect", tmp_path).exit_code == 0  # Spark has started
+    monkeypatch.chdir(tmp_path.parent)
+    run = kcompact("compact", tmp_path.name, "-o", "out.jsonl", "--no-report")
+    assert run.exit_code == 0, run.stderr
+    (line,) = (tmp_path.parent / "out.jsonl").read_text().splitlines()
+    assert (json.loads(line)["offset"], json.loads(line)["value"]) == (1, '{"a":2}')
 
 
 def test_files_that_tasks_cannot_recognise_are_told_as_any_others(

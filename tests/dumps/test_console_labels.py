@@ -1,5 +1,6 @@
 """Lines of kafka-console-consumer that do not agree: none of them is taken for something else."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -49,3 +50,64 @@ def test_a_label_that_nobody_knows_gets_no_hint_to_read_labels_as_keys(tmp_path:
 def test_labels_are_not_taken_for_keys_where_columns_are_named(tmp_path: Path) -> None:
     error = refusal(tmp_path / "t.txt", f"{PLACE}0\tk\tv\n", columns=("key", "value"), delimiter="\t")
     assert "the first column is a label of kafka-console-consumer" in error.message
+
+
+def pairs(path: Path, text: str, **options: object) -> list[tuple[bytes | None, bytes | None]]:
+    path.write_text(text)
+    with open_one(path, **options) as dump:
+        (split,) = dump.splits(1 << 40)
+        records = LAYOUTS[dump.files[0].layout].records(dump.files[0], split)
+        return [(record.key, record.value) for _, _, record in records]
+
+
+AMBIGUOUS = {
+    "a key with a colon, and a value with a tab": (
+        f"{PLACE}0\tuser:1\tDE\tAnn\n{PLACE}1\tuser:2\tDE\tBob\n",
+        {
+            "timestamp,partition,offset,key,value": [(b"user:1", b"DE\tAnn"), (b"user:2", b"DE\tBob")],
+            "timestamp,partition,offset,headers,key,value": [(b"DE", b"Ann"), (b"DE", b"Bob")],
+        },
+    ),
+    "headers, or a key": (
+        f"{PLACE}0\tapp:billing\tone\n{PLACE}1\tapp:billing\ttwo\n",
+        {"timestamp,partition,offset,key,value": [(b"app:billing", b"one"), (b"app:billing", b"two")]},
+    ),
+    "the end of a value, or a partition": (
+        "CreateTime:1\tk\tword\t5\nCreateTime:2\tk\tword\t6\n",
+        {
+            "timestamp,key,value": [(b"k", b"word\t5"), (b"k", b"word\t6")],
+            "timestamp,key,value,partition": [(b"k", b"word"), (b"k", b"word")],
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AMBIGUOUS)
+def test_pieces_that_may_be_several_things_are_asked_about(tmp_path: Path, name: str) -> None:
+    text, answers = AMBIGUOUS[name]
+    error = refusal(tmp_path / "t.txt", text)
+    assert "nobody can tell" in error.message
+    assert re.findall(r"--columns ([a-z,]+)", str(error.hint)) == list(answers)
+    for columns, expected in answers.items():
+        assert pairs(tmp_path / "t.txt", text, columns=tuple(columns.split(","))) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f'{PLACE}0\t{{"id":1}}\tone\n', [(b'{"id":1}', b"one")]),
+        (f'{PLACE}0\t{{"id":1}}\tone\ttwo\n', [(b'{"id":1}', b"one\ttwo")]),
+        (f"{PLACE}0\tNO_HEADERS\tk\tone\ttwo\n", [(b"k", b"one\ttwo")]),
+        (f"{PLACE}0\tk\tone\n", [(b"k", b"one")]),
+    ],
+)
+def test_pieces_that_can_be_one_thing_only_are_not(
+    tmp_path: Path, text: str, expected: list[tuple[bytes, bytes]]
+) -> None:
+    assert pairs(tmp_path / "t.txt", text) == expected
+
+
+def test_the_separator_is_found_by_the_labels_where_columns_are_named(tmp_path: Path) -> None:
+    text = f"{PLACE}0\tuser:1\tDE|Ann\n".replace("\t", "|")
+    columns = ("timestamp", "partition", "offset", "key", "value")
+    assert pairs(tmp_path / "t.txt", text, columns=columns) == [(b"user:1", b"DE|Ann")]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kcompact.broker.log_names import LogName
 from kcompact.dumps.files.unreadable import (
     UnreadableFile,
     described,
@@ -10,11 +11,11 @@ from kcompact.dumps.files.unreadable import (
     refuse,
     require_logs_left_out,
 )
-from kcompact.dumps.options import LeftOut, Log
+from kcompact.dumps.options import LeftOut
 from kcompact.errors import InputError, LeavingOutError
 
 
-def logs_left_out(path: str, readable: dict[str, set[Log]]) -> LeftOut:
+def logs_left_out(path: str, readable: dict[str, set[LogName]]) -> LeftOut:
     left = LeftOut(frozenset({(path, f"{path}: cut off")}))
     with pytest.raises(LeavingOutError) as error:
         require_logs_left_out(left, readable)
@@ -24,15 +25,18 @@ def logs_left_out(path: str, readable: dict[str, set[Log]]) -> LeftOut:
 
 
 def test_a_file_named_after_its_log_takes_that_log_alone() -> None:
-    readable: dict[str, set[Log]] = {"d/orders-0.jsonl": {("orders", 0)}, "d/pay-2.jsonl.gz": {("pay", 2)}}
-    assert logs_left_out("d/orders-1.jsonl", readable) == LeftOut(logs=frozenset({("orders", 1)}))
+    readable: dict[str, set[LogName]] = {
+        "d/orders-0.jsonl": {LogName("orders", 0)},
+        "d/pay-2.jsonl.gz": {LogName("pay", 2)},
+    }
+    assert logs_left_out("d/orders-1.jsonl", readable) == LeftOut(logs=frozenset({LogName("orders", 1)}))
 
 
 @pytest.mark.parametrize("path", ["d/orders-2024.jsonl", "orders/part-7.jsonl", "topic=orders/x.jsonl"])
 def test_a_name_that_is_no_log_takes_every_log_of_its_topic(path: str) -> None:
-    readable: dict[str, set[Log]] = {
-        "d/orders-2023.jsonl": {("orders", 0), ("orders", 1)},
-        "d/orders.eu-1.jsonl": {("orders.eu", 3)},
+    readable: dict[str, set[LogName]] = {
+        "d/orders-2023.jsonl": {LogName("orders", 0), LogName("orders", 1)},
+        "d/orders.eu-1.jsonl": {LogName("orders.eu", 3)},
     }
     assert logs_left_out(path, readable) == LeftOut(topics=frozenset({"orders"}))
 
@@ -40,11 +44,14 @@ def test_a_name_that_is_no_log_takes_every_log_of_its_topic(path: str) -> None:
 @pytest.mark.parametrize(
     ("path", "logs"),
     [
-        ("d/b.jsonl", {("orders", 0)}),  # no name says anything
-        ("d/orders-1.jsonl", {("orders", 0), ("pay", 0)}),  # and where one does, it is not true of others
+        ("d/b.jsonl", {LogName("orders", 0)}),  # no name says anything
+        (
+            "d/orders-1.jsonl",
+            {LogName("orders", 0), LogName("pay", 0)},
+        ),  # and where one does, it is not true of others
     ],
 )
-def test_a_name_that_says_nothing_is_refused(path: str, logs: set[Log]) -> None:
+def test_a_name_that_says_nothing_is_refused(path: str, logs: set[LogName]) -> None:
     with pytest.raises(InputError, match="does not say whose records it holds"):
         require_logs_left_out(LeftOut(frozenset({(path, "cut off")})), {"d/a.jsonl": logs})
 
@@ -60,7 +67,7 @@ def test_every_file_is_named() -> None:
 
 
 def test_what_is_left_out_survives_as_text() -> None:
-    left = LeftOut(frozenset({("ö\n.gz", "cut\noff")}), frozenset({("t", 3)}), frozenset({"u"}))
+    left = LeftOut(frozenset({("ö\n.gz", "cut\noff")}), frozenset({LogName("t", 3)}), frozenset({"u"}))
     error = leaving_out(left)
     assert "\n" not in error.message
     assert left_out_by(error) == left

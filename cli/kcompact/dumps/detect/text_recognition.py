@@ -16,7 +16,13 @@ from kcompact.dumps.dialects.paths import unescaped
 from kcompact.dumps.files.containers import container_in
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.shown import name_list
-from kcompact.dumps.text.console_labels import labelled_columns, refuse_label_as_key, refuse_labels
+from kcompact.dumps.text.console_labels import (
+    ambiguous,
+    readings_of,
+    refuse_label_as_key,
+    refuse_labels,
+    separator_of,
+)
 from kcompact.dumps.text.csv_reader import BadCsvError, CsvShape, cells_of, first_cells
 from kcompact.dumps.text.delimited_text import (
     columns_to_type,
@@ -73,9 +79,12 @@ def recognise_text(file: Candidate, options: ReadOptions) -> Recognised:
 
 def _with_columns(file: Candidate, options: ReadOptions) -> Recognised:
     """The user named the columns; a first line that repeats the names is a header line."""
-    dialect = with_options(forced(options.dialect or "text"), options)
     line, newline, _ = file.body.partition(b"\n")
-    delimiter = options.delimiter or dialect.delimiter or _delimiter_for(file, len(options.columns))
+    separator = separator_of(line.removesuffix(b"\r"), options.delimiter or _SEPARATORS)
+    usual = "text" if separator is None else "console-consumer"
+    dialect = with_options(forced(options.dialect or usual), options)
+    delimiter = options.delimiter or dialect.delimiter or separator
+    delimiter = delimiter or _delimiter_for(file, len(options.columns))
     start, named = file.start, _named(dialect, options)
     if line.rstrip(b"\r").decode("utf-8", "replace").split(delimiter) == list(options.columns):
         start += len(line) + len(newline)
@@ -132,12 +141,15 @@ def _labelled(file: Candidate, options: ReadOptions) -> Recognised | None:
     """Recognise the labelled columns of kafka-console-consumer; None if there are none."""
     lines = [line.removesuffix(b"\r") for line in _whole_lines(file.body, file.whole)]
     separators = [options.delimiter] if options.delimiter else list(_SEPARATORS)
-    attempts = ((separator, labelled_columns(lines, separator.encode())) for separator in separators)
-    separator, columns = next(((text, names) for text, names in attempts if names is not None), ("", None))
-    if columns is None:
+    attempts = ((separator, readings_of(lines, separator.encode())) for separator in separators)
+    separator, readings = next((attempt for attempt in attempts if attempt[1]), ("", []))
+    if not readings:
         all_lines = [line.removesuffix(b"\r") for line in lines_in(file.body, whole=file.whole)]
         refuse_labels(file.path, all_lines, separators)
         return None
+    if len(readings) > 1:
+        raise ambiguous(file.path, readings)
+    (columns,) = readings
     if "key" not in columns:
         raise InputError(
             f"{file.path}: kafka-console-consumer printed no keys ({', '.join(columns)})",

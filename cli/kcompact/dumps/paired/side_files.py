@@ -43,7 +43,7 @@ class SidePart:
     """One of the files. ``header`` None: JSON lines."""
 
     path: str
-    data_path: str
+    data_path: str  # absolute: workers run in folders of their own
     header: Header | None = None
 
 
@@ -193,7 +193,7 @@ def recognise_side_files(group: dict[str, str], spool: Path) -> SideShape:
                     " keys.format.class), or export the topic with its keys (kcat -J)",
                 )
             header = read_header(group[role], data_path) if magic == MAGIC else None
-            parts[role] = SidePart(group[role], data_path, header)
+            parts[role] = SidePart(group[role], str(Path(data_path).absolute()), header)
     return SideShape(parts)
 
 

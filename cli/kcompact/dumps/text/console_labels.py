@@ -2,7 +2,9 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 
+from kcompact.dumps.json.json_text import reads_as_json
 from kcompact.dumps.records.shown import shown
 from kcompact.errors import InputError
 
@@ -21,23 +23,59 @@ NOISE = re.compile(rb"Processed a total of \d+ messages$")
 Columns = tuple[str, ...]
 
 
-def labelled_columns(lines: list[bytes], separator: bytes) -> Columns | None:
-    """Names of the columns of sampled lines; None if they carry no labels, or differ.
+def readings_of(lines: list[bytes], separator: bytes) -> list[Columns]:
+    """The columns that sampled lines may have, by their names; none if they carry no labels, or differ.
 
-    What follows the labels is headers, key, value; key, value; or the value alone. Kafka 2.5 and 2.6
-    printed a bare partition after the value.
+    What follows the labels is headers, key, value; key, value; or the value alone, which may hold the
+    separator. Kafka 2.5 and 2.6 printed a bare partition after the value.
     """
     lines = [line for line in lines if not NOISE.match(line)]
     labels = _labels_of(lines[0].split(separator)) if lines else ()
     if not labels:  # as in nearly every file: the other lines need not be looked at
-        return None
+        return []
     rows = [line.split(separator) for line in lines]
     if any(_labels_of(row) != labels for row in rows):
-        return None
+        return []
     tails = [row[len(labels) :] for row in rows]
     [(width, _)] = Counter(map(len, tails)).most_common(1)
-    columns = _tail_columns([tail for tail in tails if len(tail) == width], width, "partition" in labels)
-    return None if columns is None else labels + columns
+    rows = [tail for tail in tails if len(tail) == width]
+    return [labels + columns for columns in _tails(rows, width, "partition" in labels)]
+
+
+def _tails(rows: list[list[bytes]], width: int, has_partition: bool) -> list[Columns]:
+    """The columns after the labelled ones that rows of so many pieces may have.
+
+    A key may look like a header (``user:1``); only a row without headers shows that they were printed.
+    """
+    if width <= 1:
+        return [("value",)] * width
+    has_headers = any(cells[0] == b"NO_HEADERS" for cells in rows)
+    may_have_headers = all(_HEADERS.match(cells[0]) and not reads_as_json(cells[0]) for cells in rows)
+    if width == len(("key", "value")):
+        columns: list[Columns] = [("headers", "value")] if may_have_headers else []
+        return columns if has_headers else [("key", "value"), *columns]
+    columns = [("headers", "key", "value")] if may_have_headers else []
+    if has_headers:
+        return columns
+    is_old = not has_partition and width == len(("key", "value", "partition"))
+    is_old = is_old and all(cells[-1].isdigit() for cells in rows)
+    return [("key", "value"), *columns, *[("key", "value", "partition")] * is_old]
+
+
+def ambiguous(path: str, readings: list[Columns]) -> InputError:
+    """The error for labelled lines that may have different columns."""
+    names = [",".join(columns) for columns in readings]
+    options = [f"--columns {name}" for name in names if "key" in name.split(",")]
+    return InputError(
+        f"{path}: the columns of kafka-console-consumer may be {' or '.join(names)}: nobody can tell",
+        hint=f"say what was printed: {' or '.join(options)}"
+        + ("; if no keys were, export again with print.key=true" if len(options) < len(names) else ""),
+    )
+
+
+def separator_of(line: bytes, separators: Iterable[str]) -> str | None:
+    """The separator by which a line begins with a label; None: it does not."""
+    return next((text for text in separators if _labels_of(line.split(text.encode()))), None)
 
 
 def refuse_labels(path: str, lines: list[bytes], separators: list[str]) -> None:
@@ -82,16 +120,3 @@ def _labels_of(row: list[bytes]) -> Columns:
         labels.append(kind)
         kinds = kinds[kinds.index(kind) + 1 :]
     return tuple(labels)
-
-
-def _tail_columns(rows: list[list[bytes]], width: int, has_partition: bool) -> Columns | None:
-    """Names of the columns after the labelled ones; None if they cannot be recognised."""
-    full: Columns = ("headers", "key", "value")
-    if width == len(full):
-        if all(_HEADERS.match(cells[0]) for cells in rows):
-            return full
-        is_old = not has_partition and all(cells[-1].isdigit() for cells in rows)
-        return ("key", "value", "partition") if is_old else None
-    if width == len(full[1:]):
-        return full[::2] if any(cells[0] == b"NO_HEADERS" for cells in rows) else full[1:]
-    return full[2:] if width == 1 else None
