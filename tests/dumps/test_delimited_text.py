@@ -1,5 +1,6 @@
 """Text with one delimiter: its keys and values as the tools wrote them, and what the tools say at its end."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,11 @@ def test_the_last_column_takes_the_rest_of_the_line() -> None:
 
 def test_a_column_that_is_named_last_takes_the_rest_too(tmp_path: Path) -> None:
     path = lines(tmp_path / "t.txt", 'a,0,{"x":1,"y":2}\n"a,b",1,c\n')
-    assert pairs(path, columns=("key", "offset", "value")) == [
+    columns = ("key", "offset", "value")
+    with pytest.raises(InputError, match="cells in quotes, which are CSV's or a part of the data") as asked:
+        pairs(path, columns=columns)
+    assert "--dialect csv" in str(asked.value.hint)
+    assert pairs(path, columns=columns, dialect="text") == [
         (b"a", b'{"x":1,"y":2}'),
         (b'"a,b"', b"c"),
     ]
@@ -177,3 +182,66 @@ def test_a_damaged_binary_file_is_not_taken_for_text(tmp_path: Path) -> None:
     (tmp_path / "orders").write_bytes(b'g"}, "fields": [{"name":\t"key"}]}\x00tests use one\x00\x1f')
     with pytest.raises(InputError, match="binary keys or values in lines of text"):
         pairs(tmp_path / "orders")
+
+
+def refusal(path: Path, text: str, **options: Any) -> InputError:
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        pairs(path, **options)
+    return caught.value
+
+
+def columns_in(error: InputError) -> dict[str, Any]:
+    """The options of a hint: ``[--dialect NAME] --columns NAMES --delimiter 'TEXT'``."""
+    match = re.search(r"(?:--dialect (\S+) )?--columns (\S+) --delimiter '([^']+)'", str(error.hint))
+    assert match is not None, error.hint
+    dialect, names, delimiter = match.groups()
+    options = {"columns": tuple(names.split(",")), "delimiter": delimiter.replace("\\t", "\t")}
+    return options | ({"dialect": dialect} if dialect else {})
+
+
+def test_quoted_cells_get_the_dialect_that_reads_them(tmp_path: Path) -> None:
+    text = 'o,0,0,17,"say ""hi"", A","x"\no,0,1,18,"say ""hi"", B","y"\n'
+    options = columns_in(refusal(tmp_path / "t.csv", text))
+    assert pairs(tmp_path / "t.csv", **options) == [(b'say "hi", A', b"x"), (b'say "hi", B', b"y")]
+
+
+def test_a_first_line_of_words_may_be_a_record(tmp_path: Path) -> None:
+    options = columns_in(refusal(tmp_path / "t.csv", "alice,berlin\nbob,paris\ncarol,rome\n"))
+    expected = [(b"alice", b"berlin"), (b"bob", b"paris"), (b"carol", b"rome")]
+    assert pairs(tmp_path / "t.csv", **options) == expected
+
+
+def test_a_delimiter_that_another_may_be_is_asked_about(tmp_path: Path) -> None:
+    text = "7\tSmith, John\n8\tMiller, Ann\n7\tBrown, John\n"
+    error = refusal(tmp_path / "t.txt", text, columns=("key", "value"))
+    assert "--delimiter ',' or --delimiter '\\t'" in str(error.hint)
+    assert pairs(tmp_path / "t.txt", columns=("key", "value"), delimiter="\t")[0] == (b"7", b"Smith, John")
+
+
+def test_keys_that_hold_the_delimiter_are_not_cut(tmp_path: Path) -> None:
+    text = "".join(f'order-{n}:{{"a":1}}\n' for n in range(30)) + 'cfg:a:{"a":1}\ncfg:b:{"b":2}\n'
+    assert "no delimiter between key and value is known" in refusal(tmp_path / "t.txt", text).message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "orders,0,0,k1,v1\norders,0,1,k2,v2\nsecond line, of it\norders,0,2,k3,v3\n",
+        'order-1:x:{"a":1}\ncfg:{"a":1}\n',
+        "sep=;\r\nTopic;Partition;Offset;Timestamp;Key;Value\r\nt;0;0;1;k;v\r\n",
+        '{"topic":"t","partition":0,"offset":0,"key":"k","payload":"v"};{"topic":"t"};',
+    ],
+)
+def test_no_columns_are_proposed_that_lines_do_not_have(tmp_path: Path, text: str) -> None:
+    hint = str(refusal(tmp_path / "t.txt", text).hint)
+    assert "--columns" not in hint or "--columns NAME,... --delimiter TEXT" in hint
+
+
+def test_blank_lines_between_records_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "t.txt"
+    path.write_text("t\t0\t0\tk\tline\n\nt\t0\t1\tj\tx\n\n\n")
+    with open_one(path, columns=("topic", "partition", "offset", "key", "value")) as dump:
+        _, notes = index_all(dump)
+        remarks = check_notes(dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes)
+    assert any("1 blank line between records left out" in remark for remark in remarks)

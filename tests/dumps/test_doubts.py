@@ -138,6 +138,7 @@ def test_a_word_and_nothing_at_all_are_counted_each_by_itself(tmp_path: Path) ->
         "literal:NULL": [b"v", b"", None],
         "none": [b"v", b"", b"NULL"],
         "missing": [b"v", None, b"NULL"],
+        "missing,literal:NULL": [b"v", None, None],
     }
 
 
@@ -154,3 +155,12 @@ def test_a_json_key_that_is_the_word_stays_text_for_who_says_so(tmp_path: Path) 
     path.write_text(KAFDROP.replace('"key":"a"', '"key":"empty"'))
     assert [key for key, _ in pairs(path, missing_key="text")] == [b"empty", b"b"]
     assert [key for key, _ in pairs(path, missing_key="empty")] == [None, b"b"]
+
+
+def test_a_word_beside_the_form_that_a_file_has_for_null_takes_nothing_from_it(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text('topic,partition,offset,key,value\nt,0,0,"a","x"\nt,0,1,"a",\nt,0,2,"c",NULL\n')
+    (remark,) = (remark for remark in remarks(path) if "is the text NULL" in remark)
+    (form,) = re.findall(r"--tombstone (\S+)", remark)
+    assert [value for _, value in pairs(path)] == [b"x", None, b"NULL"]
+    assert [value for _, value in pairs(path, tombstone=form)] == [b"x", None, None]

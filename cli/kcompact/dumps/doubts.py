@@ -102,7 +102,8 @@ def _hint(role: str, counts: dict[str, int], words: list[str]) -> str:
         answers = [
             f"{literals} where {'one of them' if len(words) > 1 else 'it'} is a tombstone",
             "--tombstone none where it is text",
-            *["--tombstone missing where nothing at all is a tombstone, and the word is text"] * others,
+            *["--tombstone missing where nothing at all is a tombstone and the word is text"] * others,
+            *[f"--tombstone {quote(f'missing,literal:{words[0]}')} where both are"] * others,
         ]
     return f"say what the word stands for: {', '.join(answers)}"
 

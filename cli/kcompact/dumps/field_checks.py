@@ -28,7 +28,7 @@ def check_fields(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> None:
                 hint="export again with keys (kafkactl: --print-keys; console consumer: --property"
                 " print.key=true), or name the field with --fields key=FIELD or --key-field FIELD",
             )
-        if not counts.get("value") and options.tombstone not in {"missing", "empty"}:
+        if not counts.get("value") and not (options.tombstone or "").startswith(("missing", "empty")):
             raise InputError(
                 f"{path}: no record has the field {dialect.value or 'value'}: values that were not exported"
                 " are no tombstones",

@@ -19,6 +19,7 @@ _NAMES_ALONE = (
     "with headers, of which kafka-dump-log prints the names alone: their values are null in what this dump is"
     " converted to"
 )
+_BLANK = "between records left out: a value that ended in a line end has lost it here (kcat -J would keep it)"
 _REMARKS = {
     "skipped_noise_lines": ("line", "skipped in which the tool talks about itself (% ...)"),
     "skipped_control_records": ("control record", "(transaction markers) left out"),
@@ -29,6 +30,7 @@ _REMARKS = {
     "unavailable_values": ("change event", _UNAVAILABLE),
     "moved_rows": ("update", _MOVED),
     "zoneless_timestamps": ("timestamp", "without a time zone: read as UTC"),
+    "blank_lines": ("blank line", _BLANK),
     "trailing_null_element": ("null", "after the last record left out"),
 }
 """By count: what was counted, and what is to be said about it."""
@@ -69,7 +71,7 @@ def _empty_texts(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> lis
 def _null_texts(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[str]:
     """Text that is most likely a null, unless the user or a field beside it says what it is."""
     dialect, columns = file.dialect, getattr(file.shape, "columns", ())
-    is_answered = options.tombstone is not None and not options.tombstone.startswith("literal:")
+    is_answered = options.tombstone is not None and "literal:" not in options.tombstone
     if is_answered:
         return []
     roles = [
@@ -85,15 +87,18 @@ def _null_texts(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list
         for role in roles
         for name, text in _NULL_TEXTS.items()
     ]
-    return [_null_text(file, role, text, count) for role, text, count in counts if count]
+    is_beside = dialect.missing_value == "null" and notes.counts.get("missing_value")
+    form = "missing,literal" if is_beside else "literal"
+    return [_null_text(file, role, f"{form}:{text}", count) for role, text, count in counts if count]
 
 
-def _null_text(file: DumpFile, role: str, text: str, count: int) -> str:
-    """The remark on so many keys or values that are this text."""
+def _null_text(file: DumpFile, role: str, form: str, count: int) -> str:
+    """The remark on so many keys or values that are the text of this argument of ``--tombstone``."""
+    text = form.partition(":")[2]
     as_one = ", and all of them count as one key" if role == "key" and count > 1 else ""
     return (
         f"{file.path}: {counted(count, role)} {'is' if count == 1 else 'are'} the text {text}, as which"
-        f" tools write nulls{as_one}: if it is one, --tombstone {shlex.quote(f'literal:{text}')} takes it as"
+        f" tools write nulls{as_one}: if it is one, --tombstone {shlex.quote(form)} takes it as"
         " such, in keys and values alike"
     )
 

@@ -1,6 +1,5 @@
 """CSV and text: with a header line, with columns that the user names, or as tools label them."""
 
-import re
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from kcompact.dumps.detect.candidate import Candidate, Recognised, lines_in
 from kcompact.dumps.detect.choosing import Row, choose_dialect
 from kcompact.dumps.detect.event_proposals import check_events
+from kcompact.dumps.detect.unknown_text import is_binary, looks_like, unknown
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.dialects.envelope import ALIASES, plain_name
@@ -15,7 +15,6 @@ from kcompact.dumps.dialects.overrides import forced, with_options
 from kcompact.dumps.dialects.paths import unescaped
 from kcompact.dumps.files.containers import container_in
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.records.shown import name_list
 from kcompact.dumps.text.console_labels import (
     ambiguous,
     readings_of,
@@ -25,9 +24,7 @@ from kcompact.dumps.text.console_labels import (
 )
 from kcompact.dumps.text.csv_reader import BadCsvError, CsvShape, cells_of, first_cells
 from kcompact.dumps.text.delimited_text import (
-    columns_to_type,
-    glued,
-    is_glued,
+    holds_quoted,
     key_value_delimiter,
 )
 from kcompact.dumps.text.dump_log import dump_log_facts, holds_no_record, sections_of
@@ -65,7 +62,8 @@ def recognise_text(file: Candidate, options: ReadOptions) -> Recognised:
         if file.whole and holds_no_record(file.head):
             raise InputError(
                 f"{file.path}: kafka-dump-log printed batches, and no record",
-                hint="print with --print-data-log, which prints records with their keys and payloads",
+                hint="print with --print-data-log, and without --skip-record-metadata: records with their offsets,"
+                " keys and payloads",
             )
         shape, topic, partition = dump_log
         shape = replace(shape, sections=sections_of(file.data_path))
@@ -73,7 +71,8 @@ def recognise_text(file: Candidate, options: ReadOptions) -> Recognised:
         return Recognised("dump_log", dialect, shape, topic, partition)
     recognised = _labelled(file, options) or _with_header(file, options) or _delimited(file, options)
     if recognised is None:
-        raise _unknown(file)
+        lines = [line.removesuffix(b"\r") for line in _whole_lines(file.body, file.whole)]
+        raise unknown(file.path, file.body, lines)
     return recognised
 
 
@@ -85,6 +84,13 @@ def _with_columns(file: Candidate, options: ReadOptions) -> Recognised:
     dialect = with_options(forced(options.dialect or usual), options)
     delimiter = options.delimiter or dialect.delimiter or separator
     delimiter = delimiter or _delimiter_for(file, len(options.columns))
+    if options.dialect is None and any(
+        holds_quoted(text, delimiter) for text in _whole_lines(file.body, file.whole)
+    ):
+        raise InputError(
+            f"{file.path}: cells in quotes, which are CSV's or a part of the data: nobody can tell",
+            hint="say which: --dialect csv if they are CSV's, --dialect text if they belong to the data",
+        )
     start, named = file.start, _named(dialect, options)
     if line.rstrip(b"\r").decode("utf-8", "replace").split(delimiter) == list(options.columns):
         start += len(line) + len(newline)
@@ -98,22 +104,31 @@ def _delimiter_for(file: Candidate, columns: int) -> str:
     lines = _whole_lines(file.body, file.whole)
     gaps = columns - 1
     counts = {d: [line.count(d.encode()) for line in lines] for d in _DELIMITERS}
-    by_fit = sorted(_DELIMITERS, key=lambda d: -sum(count == gaps for count in counts[d]))
-    exactly = next((d for d in by_fit if 2 * sum(count == gaps for count in counts[d]) > len(lines)), None)
+    exact = [d for d in _DELIMITERS if 2 * sum(count == gaps for count in counts[d]) > len(lines)]
+    if len(exact) > 1:
+        shown_delimiters = " or ".join(repr(d) for d in exact)
+        raise InputError(
+            f"{file.path}: {columns} columns may be divided by {shown_delimiters}: nobody can tell",
+            hint="say by which, such as --delimiter " + " or --delimiter ".join(map(_as_typed, exact)),
+        )
     at_least = next((d for d in _DELIMITERS if all(count >= gaps for count in counts[d])), None)
-    if exactly is None and at_least is None:
+    if not exact and at_least is None:
         raise InputError(
             f"{file.path}: nothing stands between {columns} columns in most of the lines",
             hint="name it with --delimiter, such as --delimiter ':' or --delimiter '\\t'",
         )
-    return exactly or str(at_least)
+    return exact[0] if exact else str(at_least)
+
+
+def _as_typed(delimiter: str) -> str:
+    return "'\\t'" if delimiter == "\t" else f"'{delimiter}'"
 
 
 def _delimited(file: Candidate, options: ReadOptions) -> Recognised | None:
     """A key and a value in each line, with one delimiter between them; None if it is something else."""
     lines = [line.removesuffix(b"\r") for line in _whole_lines(file.body, file.whole)]
     delimiter = key_value_delimiter(lines, options.delimiter)
-    if delimiter is None or _looks_like(file) is not None or _is_binary(lines):
+    if delimiter is None or looks_like(file.body) is not None or is_binary(lines):
         return None
     columns = ("key", "value")
     dialect = with_options(forced(options.dialect or "text"), options)
@@ -179,78 +194,6 @@ def _with_header(file: Candidate, options: ReadOptions) -> Recognised | None:
     return _csv(file, dialect, columns, delimiter, file.start + len(line) + len(newline))
 
 
-def _looks_like(file: Candidate) -> tuple[str, str] | None:
-    """A format that is known, and not read: its name, and what to do instead. None for any other."""
-    return next((kind for pattern, kind in _LOOKS_LIKE.items() if re.match(pattern, file.body)), None)
-
-
-def _unknown(file: Candidate) -> InputError:
-    kind = _looks_like(file)
-    if kind is not None:
-        name, hint = kind
-        return InputError(f"{file.path}: looks like {name}, which cannot be read back safely", hint=hint)
-    lines = [line.removesuffix(b"\r") for line in _whole_lines(file.body, file.whole)]
-    if all(map(is_glued, lines)):
-        return glued(file.path)
-    if _is_binary(lines):
-        return InputError(
-            f"{file.path}: binary keys or values in lines of text, which may hold line ends of their own",
-            hint="export as JSON lines (kcat -J, with -s avro where that is what they are) or Avro",
-        )
-    names = _header_names(lines)
-    if names:
-        return InputError(
-            f"{file.path}: CSV with the header line {name_list(names)}, which names no key and no offset",
-            hint="if two of its columns are the key and the value, say which with --fields"
-            " key=COLUMN,value=COLUMN; if a row is a value as a whole, convert it to JSON lines"
-            " (mlr --icsv --ojsonl cat) and name its key with --key-field",
-        )
-    return InputError(
-        f"{file.path}: text in which no delimiter between key and value is known",
-        hint=f"name its columns, and what stands between them, such as {columns_to_type(lines)};"
-        " or export as JSON lines (kcat -J)",
-    )
-
-
-def _is_binary(lines: list[bytes]) -> bool:
-    return any(b"\0" in line for line in lines)
-
-
-def _header_names(lines: list[bytes]) -> list[str]:
-    """The names in the first line, if it looks like a header line of the others; else none."""
-    for delimiter in ",;\t|":
-        try:
-            rows = [cells_of(line, delimiter.encode()) for line in lines[:_SAMPLE_ROWS]]
-        except BadCsvError:
-            continue
-        names = [(cell or b"").decode("utf-8", "replace").strip() for cell in rows[0]]
-        alike = all(len(row) == len(names) for row in rows[1:])
-        if len(rows) > 1 and len(names) > 1 and alike and all(map(_IS_NAME.fullmatch, names)):
-            return names
-    return []
-
-
-_IS_NAME = re.compile(r"[A-Za-z_][\w .-]*")
-
-
-_SENTENCES_HINT = (
-    "export with kcat -J; or with columns: kcat -f '%t\\t%p\\t%o\\t%k\\t%s\\n', read with"
-    " --columns topic,partition,offset,key,value"
-)
-_SENTENCES = ("sentences of kcat -f, as its README shows them", _SENTENCES_HINT)
-_LOOKS_LIKE = {
-    rb"Topic \S+ \[\d+\] at offset \d+: ": _SENTENCES,
-    rb"\s*Key \(-?\d+ bytes\): ": _SENTENCES,
-    rb"(?i)(?:\w+: .*\n)*(?:partition|offset|key): ": ("YAML or labelled text", "export as JSON (-o json)"),
-    rb"ConsumerRecord\(topic = ": ("Java's way to print a ConsumerRecord", "export as JSON lines (kcat -J)"),
-    rb"(?:Key format: .*\n(?:Value format: .*\n)?)?rowtime: ": (
-        "what PRINT of ksqlDB shows",
-        "export the topic itself as JSON lines (kcat -J)",
-    ),
-    rb"Partition=\d+ Offset=\d+": ("the text of an old kt", "export with kt 10 or later, which writes JSON"),
-}
-
-
 def _csv(
     file: Candidate, dialect: Dialect, columns: tuple[str, ...], delimiter: str, start: int
 ) -> Recognised:
@@ -260,7 +203,7 @@ def _csv(
     if twice is not None:
         raise InputError(
             f"{file.path}: {columns.count(twice)} columns are called {twice}",
-            hint="give each column a name of its own, in the first line or in --columns",
+            hint="give each column a name of its own: in the first line if it names them, else in --columns",
         )
     shape = CsvShape(
         start=start,

@@ -82,9 +82,10 @@ _ROW = re.compile(r"^(?:payload\.)?(?:(?:after|before|data|fullDocument|document
 
 
 def _tombstone(form: str) -> dict[str, Any]:
-    kind, _, text = form.partition(":")
-    if kind == "literal" and text:
-        return {**_TOMBSTONES["null"], "null_literal": text}
+    others, _, text = form.partition("literal:")
+    if text and others in {"", "missing,", "empty,"}:
+        return {**_TOMBSTONES[others.removesuffix(",") or "none"], "null_literal": text}
     if form not in _TOMBSTONES:
-        raise InputError(f"--tombstone {form}", hint="it is null, missing, empty, none or literal:TEXT")
+        hint = "it is null, missing, empty, none, literal:TEXT or missing,literal:TEXT"
+        raise InputError(f"--tombstone {form}", hint=hint)
     return _TOMBSTONES[form]

@@ -17,6 +17,7 @@ from kcompact.dumps.text.lines import LineLayout, lines_of, ranges_between, with
 _COUNTED_BYTES = 256 << 10  # stay in the processor's cache
 _MOST_THREADS = 8
 CR_LF_ROWS = "cr_lf_rows"  # a count of SplitNotes
+BLANK_LINES = "blank_lines"  # likewise, between rows of which the last cell may have ended in a line end
 _UNFINISHED = "a quoted field does not end before the file does"
 _UNFINISHED_HINT = "the last line is cut off, or a quote is missing: export the dump again"
 
@@ -41,14 +42,18 @@ class CsvLines(LineLayout):
         """Rows; blank lines are skipped."""
         shape: CsvShape = file.shape
         lines: list[Frame] = []
-        position, open_quotes = start, False
+        position, open_quotes, blanks = start, False, 0
         for line in lines_of(file.data_path, start, end):
             if not open_quotes:
                 text = without_line_end(line.data)
                 if not text or (file.dialect.labelled and NOISE.match(text)):
                     notes.count(NOISE_LINES, bool(text))
+                    blanks += not text
                     continue
                 position, lines = line.position, []
+                if shape.takes_rest:
+                    notes.count(BLANK_LINES, blanks)
+                blanks = 0
             open_quotes ^= quotes_in(line.data, shape.quoting) % 2 == 1
             if not open_quotes:
                 notes.count(CR_LF_ROWS, line.data.removesuffix(b"\n").endswith(b"\r"))

@@ -1,9 +1,10 @@
 """Text without a header line or labels: a key and a value by the delimiter between them."""
 
 import re
+from collections import Counter
 
 from kcompact.dumps.json.json_text import end_of_value, reads_as_json
-from kcompact.dumps.text.csv_reader import Cells, first_cells
+from kcompact.dumps.text.csv_reader import BadCsvError, Cells, cells_of, first_cells
 from kcompact.errors import InputError
 
 DELIMITERS = ("\t", "^", "|", "::", ":", "#", ";", ",")
@@ -35,7 +36,13 @@ def _is_likely(pairs: list[Cells], delimiter: str) -> bool:
         return sum(b"\t" not in (value or b"") for _, value in pairs) >= _MOST * len(pairs)
     json = sum(_is_object(value) for _, value in pairs)
     nulls = sum(value in _NULLS for _, value in pairs)
-    return json > 0 and json + nulls >= _MOST * len(pairs)
+    divided = sum(is_divided(value, delimiter.encode()) for _, value in pairs)
+    return json > 0 and json + nulls >= _MOST * len(pairs) and not divided
+
+
+def is_divided(value: bytes | None, delimiter: bytes) -> bool:
+    """Whether what should be JSON may be the end of a key, a delimiter, and JSON."""
+    return value is not None and value.lstrip()[:1] not in (b"{", b"[") and delimiter in value
 
 
 def _is_object(value: bytes | None) -> bool:
@@ -54,20 +61,41 @@ def begins_with_key(line: bytes) -> bool:
 
 
 def columns_to_type(lines: list[bytes]) -> str:
-    """Options that may fit such text, for a message: a delimiter of all lines; a value may have more."""
+    """Options that may fit such text, for a message: a delimiter that every line has as often as most do."""
     for delimiter in ("\t", "=>", "->", "::", "||", "|", ";", "^", "#", ",", ":"):
-        count = min(line.count(delimiter.encode()) for line in lines) if lines else 0
-        names = _COLUMNS.get(count + 1, "key,value")
-        if count and (names != "key,value" or not _begin_alike(lines, delimiter.encode())):
-            return f"--columns {names} --delimiter '{_SPELT.get(delimiter, delimiter)}'"
-    return "--columns key,value --delimiter ':'"
+        is_csv = any(holds_quoted(line, delimiter) for line in lines)
+        quoting = "rfc4180" if is_csv else "none"
+        try:
+            rows = [cells_of(line, delimiter.encode(), quoting) for line in lines]
+        except BadCsvError:
+            continue
+        [(width, _)] = Counter(map(len, rows)).most_common(1) or [(1, 0)]
+        names = _COLUMNS.get(width, ",".join(["NAME"] * width))
+        is_likely = 1 < width <= min(map(len, rows)) and width <= _MOST_COLUMNS
+        if is_likely and _fits(names.split(","), rows):
+            dialect = "--dialect csv " if is_csv else ""
+            return f"{dialect}--columns {names} --delimiter '{_SPELT.get(delimiter, delimiter)}'"
+    return "--columns NAME,... --delimiter TEXT"
 
 
-def _begin_alike(lines: list[bytes], delimiter: bytes) -> bool:
-    """Whether all lines have one text before the delimiter: a word of a sentence, which is no key."""
-    return len(lines) > 1 and len({line.partition(delimiter)[0] for line in lines}) == 1
+def _fits(names: list[str], rows: list[Cells]) -> bool:
+    """Whether numbers stand where names say so, and a key is no word that begins every line of a sentence."""
+    if names == ["key", "value"]:
+        return len(rows) == 1 or len({row[0] for row in rows}) > 1
+    numbers = [place for place, name in enumerate(names) if name in {"partition", "offset", "timestamp"}]
+    return all((row[place] or b"").isdigit() for row in rows for place in numbers)
 
 
+def holds_quoted(line: bytes, delimiter: str) -> bool:
+    """Whether a cell is quoted as CSV does where it must: a delimiter or a doubled quote is in it."""
+    if b'"' not in line:
+        return False
+    mark = re.escape(delimiter.encode())
+    cell = rb'(?:\A|%s)"(?:[^"]|"")*(?:""|%s)(?:[^"]|"")*"(?=%s|\Z)' % (mark, mark, mark)
+    return re.search(cell, line) is not None
+
+
+_MOST_COLUMNS = 12  # that are worth writing out
 _SPELT = {"\t": "\\t"}
 _COLUMNS = {
     2: "key,value",

@@ -1,0 +1,83 @@
+"""Text that is not read: the format that it looks like, and what to do instead."""
+
+import re
+
+from kcompact.dumps.records.shown import name_list
+from kcompact.dumps.text.csv_reader import BadCsvError, cells_of
+from kcompact.dumps.text.delimited_text import columns_to_type, glued, is_glued
+from kcompact.errors import InputError
+
+
+def looks_like(body: bytes) -> tuple[str, str] | None:
+    """The name of a format that is known, and not read, and what to do instead; None for any other."""
+    return next((kind for pattern, kind in _LOOKS_LIKE.items() if re.match(pattern, body)), None)
+
+
+def unknown(path: str, body: bytes, lines: list[bytes]) -> InputError:
+    """The error for text that nobody knows; ``lines`` are the first ones, without their ends."""
+    kind = looks_like(body)
+    if kind is not None:
+        name, hint = kind
+        return InputError(f"{path}: looks like {name}, which cannot be read back safely", hint=hint)
+    if all(map(is_glued, lines)):
+        return glued(path)
+    if is_binary(lines):
+        return InputError(
+            f"{path}: binary keys or values in lines of text, which may hold line ends of their own",
+            hint="export as JSON lines (kcat -J, with -s avro where that is what they are) or Avro",
+        )
+    names = _header_names(lines)
+    if names:
+        return InputError(
+            f"{path}: CSV with the header line {name_list(names)}, which names no key and no offset",
+            hint=f"if the first line is a record as the others are, {columns_to_type(lines)}; if two of its"
+            " columns are the key and the value, say which with --fields key=COLUMN,value=COLUMN; if a row is"
+            " a value as a whole, convert it to JSON lines (mlr --icsv --ojsonl cat) and name its key with"
+            " --key-field",
+        )
+    hint = f"name its columns, and what stands between them, such as {columns_to_type(lines)};"
+    hint += " or export as JSON lines (kcat -J)"
+    if all(line.lstrip().startswith(b"{") for line in lines):
+        hint = "export JSON with one record a line (kcat -J without -D)"
+    return InputError(f"{path}: text in which no delimiter between key and value is known", hint=hint)
+
+
+def is_binary(lines: list[bytes]) -> bool:
+    """Whether a line holds what no text does."""
+    return any(b"\0" in line for line in lines)
+
+
+def _header_names(lines: list[bytes]) -> list[str]:
+    """The names in the first line, if it looks like a header line of the others; else none."""
+    for delimiter in ",;\t|":
+        try:
+            rows = [cells_of(line, delimiter.encode()) for line in lines]
+        except BadCsvError:
+            continue
+        names = [(cell or b"").decode("utf-8", "replace").strip() for cell in rows[0]]
+        alike = all(len(row) == len(names) for row in rows[1:])
+        if len(rows) > 1 and len(names) > 1 and alike and all(map(_IS_NAME.fullmatch, names)):
+            return names
+    return []
+
+
+_IS_NAME = re.compile(r"[A-Za-z_][\w .-]*")
+
+
+_SENTENCES_HINT = (
+    "export with kcat -J; or with columns: kcat -f '%t\\t%p\\t%o\\t%k\\t%s\\n', read with"
+    " --columns topic,partition,offset,key,value"
+)
+_SENTENCES = ("sentences of kcat -f, as its README shows them", _SENTENCES_HINT)
+_LOOKS_LIKE = {
+    rb"sep=.\r?\n": ("CSV with a line for Excel before it", "leave that line out: tail -n +2 FILE > NEW"),
+    rb"Topic \S+ \[\d+\] at offset \d+: ": _SENTENCES,
+    rb"\s*Key \(-?\d+ bytes\): ": _SENTENCES,
+    rb"(?i)(?:\w+: .*\n)*(?:partition|offset|key): ": ("YAML or labelled text", "export as JSON (-o json)"),
+    rb"ConsumerRecord\(topic = ": ("Java's way to print a ConsumerRecord", "export as JSON lines (kcat -J)"),
+    rb"(?:Key format: .*\n(?:Value format: .*\n)?)?rowtime: ": (
+        "what PRINT of ksqlDB shows",
+        "export the topic itself as JSON lines (kcat -J)",
+    ),
+    rb"Partition=\d+ Offset=\d+": ("the text of an old kt", "export with kt 10 or later, which writes JSON"),
+}
