@@ -70,8 +70,15 @@ def test_several_files_into_one(tmp_path: Path) -> None:
 def test_two_inputs_of_one_name_cannot_go_into_one_folder(tmp_path: Path) -> None:
     files = dump_files(tmp_path / "a" / "x.jsonl", tmp_path / "b" / "x.jsonl")
 
-    with pytest.raises(OutputError, match=r"two inputs are called x\.jsonl"):
+    with pytest.raises(OutputError, match=r"two inputs are called x\.jsonl") as caught:
         name_outputs(files, files, OutputChoice(output=f"{tmp_path}/out/"))
+
+    hint = str(caught.value.hint)
+    assert hint.startswith("join them into one file with -o FILE, or give one folder that holds both")
+    assert "runs" not in hint  # a delete in one run does not reach the other's records
+    assert "rename" not in hint  # the name may be the topic
+    in_folder = name_outputs([f"{tmp_path}/"], files, OutputChoice(output=f"{tmp_path}/out/"))
+    assert in_folder.paths == (tmp_path / "out/a/x.jsonl", tmp_path / "out/b/x.jsonl")
 
 
 def test_a_link_in_a_folder_keeps_its_own_name(tmp_path: Path) -> None:

@@ -179,7 +179,9 @@ def _in_folder(files: list[str], folder: Path, base: Path | None) -> OutputNames
         if name in targets:
             raise OutputError(
                 f"two inputs are called {name}: {targets[name]} and {file}",
-                hint="compact them in two runs, or join them into one file with -o FILE",
+                hint="join them into one file with -o FILE, or give one folder that holds both, and nothing"
+                " else, as the dump: each keeps its path there. Compacted apart, or under another topic's"
+                " name, deletes in one would not reach the other, and what was deleted comes back",
             )
         targets[name] = file
     return OutputNames(tuple(folder / name for name in targets), folder=folder)
