@@ -193,6 +193,9 @@ def test_new_records_without_the_state_s_output_are_refused_and_nothing_is_writt
     assert run.exit_code == 2
     assert "this state belongs to first.jsonl" in run.stderr
     assert "it is not among the inputs" in run.stderr
+    assert "give first.jsonl as the last run left it, together with the new records" in run.stderr
+    assert "start a new --state folder only where the inputs hold all records" in run.stderr
+    assert "nothing is lost" not in run.stderr
     assert not (tmp_path / "second.jsonl").exists()
     assert {path.name: path.read_bytes() for path in state.iterdir()} == remembered
 

@@ -6,8 +6,10 @@ from pathlib import PurePath
 
 from kcompact.broker.log_names import LogName, few
 from kcompact.broker.state.cleaner_state import CleanerState
-from kcompact.broker.state.state_output import OUTPUT_NAME, START_ANEW, OutputFile
+from kcompact.broker.state.state_output import GIVE_OUTPUT, OUTPUT_NAME, WHOLE_DUMP_ALONE, OutputFile
 from kcompact.errors import InputError
+
+_FILES_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class StateOfDump:
                 raise InputError(
                     f"{self.place}: this state knows {log} up to offset {state.last_offsets[log]},"
                     f" the dump ends at {last_offset}: it is older than the state",
-                    hint=START_ANEW,
+                    hint=GIVE_OUTPUT,
                 )
 
     def lacks(self, file: OutputFile) -> InputError:
@@ -52,8 +54,14 @@ class StateOfDump:
         return InputError(
             f"{self.place}: this state belongs to {file.name} of {file.size_bytes} bytes"
             f" (SHA-256 {file.sha256[:12]}...): {why}",
-            hint=START_ANEW,
+            hint=f"give {self._output_names()} as the last run left it, together with the new records;"
+            f" {WHOLE_DUMP_ALONE}",
         )
+
+    def _output_names(self) -> str:
+        """The first files of the state's output, by name."""
+        names = [file.name for file in self.state.files or ()]
+        return ", ".join(names[:_FILES_NAMED]) + (", ..." if len(names) > _FILES_NAMED else "")
 
     @property
     def notes(self) -> list[str]:

@@ -16,9 +16,16 @@ OUTPUT_NAME = "output.json"
 SCHEMA_VERSION = 1
 T = TypeVar("T")
 START_ANEW = (
-    "give the inputs that the state belongs to, or start a new --state folder: nothing is lost by that,"
-    " tombstones only stay longer"
+    "start a new --state folder, and give it all records: a full dump, or the last run's output together with"
+    " the new records; tombstones then only stay longer"
 )
+"""For a state that is of no use any more."""
+WHOLE_DUMP_ALONE = (
+    "start a new --state folder only where the inputs hold all records, as a full dump does: tombstones then"
+    " only stay longer"
+)
+GIVE_OUTPUT = f"give the last run's output together with the new records; {WHOLE_DUMP_ALONE}"
+"""For inputs that are not those of the state."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from kcompact.broker.log_context import LogContext
 from kcompact.broker.log_names import LogName
 from kcompact.broker.state.known_records import KnownRecord, disagreement, explains_absence
 from kcompact.broker.state.state_of_dump import StateOfDump
-from kcompact.broker.state.state_output import START_ANEW
+from kcompact.broker.state.state_output import GIVE_OUTPUT
 from kcompact.compact.context.beside import Beside
 from kcompact.compact.context.read_committed import with_read_committed
 from kcompact.compact.context.remembering import KnownByLog
@@ -132,5 +132,5 @@ def _another(state: StateOfDump, difference: str) -> InputError:
     return InputError(
         f"{state.place}: the dump is not the one that this state knows, dumped in full once more:"
         f" {difference}",
-        hint=START_ANEW,
+        hint=GIVE_OUTPUT,
     )
