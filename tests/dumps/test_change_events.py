@@ -1,6 +1,9 @@
 """Change events: deletes are tombstones with ``--cdc``, are never dropped without it, and rows keep apart."""
 
 import json
+import shlex
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -195,6 +198,44 @@ def test_an_event_that_no_key_can_express_is_refused(
     with pytest.raises(InputError, match=reason) as caught:
         judged(write(tmp_path / "t.jsonl", value), cdc=cdc, key_fields=("id",))
     assert caught.value.hint
+
+
+TWO_ROWS = {
+    "data": [{"id": "1", "n": "b"}, {"id": "2", "n": "d"}],
+    "old": [{"n": "a"}, {"n": "c"}],
+    "database": "d",
+    "table": "t",
+    "type": "UPDATE",
+    "isDdl": False,
+    "pkNames": ["id"],
+}
+ALTERED = {**TWO_ROWS, "data": None, "old": None, "type": "ALTER", "isDdl": True}
+EACH_ROW = [{**TWO_ROWS, **{name: TWO_ROWS[name][i : i + 1] for name in ("data", "old")}} for i in (0, 1)]
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="the hint's own tool is not installed")
+def test_the_hint_for_a_bare_message_about_two_rows_splits_it(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.jsonl", TWO_ROWS, ALTERED)
+    with pytest.raises(InputError, match="about 2 rows") as caught:
+        judged(path, cdc="canal", key_fields=("id",))
+    command = str(caught.value.hint).partition(": ")[2]
+    assert command.startswith("jq -c '")
+    split = subprocess.run([*shlex.split(command), path], check=True, capture_output=True).stdout
+    assert [json.loads(line) for line in split.splitlines()] == [*EACH_ROW, ALTERED]
+
+
+def test_a_message_about_two_rows_in_an_envelope_is_split_as_the_hint_says(tmp_path: Path) -> None:
+    def line(offset: int, message: Any) -> dict[str, Any]:
+        place = {"topic": "t", "partition": 0, "offset": offset, "tstype": "create", "ts": 1}
+        return {**place, "key": None, "payload": json.dumps(message)}
+
+    with pytest.raises(InputError, match="about 2 rows") as caught:
+        judged(write(tmp_path / "t.jsonl", line(5, TWO_ROWS)), cdc="canal", key_fields=("id",))
+    assert "jq" not in str(caught.value.hint)  # what the rows are taken from is text there
+    assert "number all of them anew" in str(caught.value.hint)
+    split = write(tmp_path / "s.jsonl", *(line(n, message) for n, message in enumerate(EACH_ROW)))
+    rows, _ = judged(split, cdc="canal", key_fields=("id",))
+    assert [row["key"] for row in rows] == [b'"1"', b'"2"']
 
 
 CANAL = '{"data":[ROW ],"database":"d","table":"t","type":"INSERT","isDdl":false}'

@@ -17,6 +17,18 @@ Path = tuple[str, ...]
 Member = tuple[ParsedJson | None, Path, Any]
 """A field that was found: in what (None: made up of text), where in it, and as parsed."""
 
+# Messages without rows stay: one that empties a table is refused later.
+_SPLIT_BARE = (
+    "split it into one message for each row first, with jq 1.7 or newer, which leaves numbers as they are:"
+    " jq -c 'if (.data | length) > 1 then range(.data | length) as $i"
+    " | .data |= .[$i:$i+1] | .old |= .[$i:$i+1] else . end'"
+)
+_SPLIT_IN_ENVELOPE = (
+    "split it into one record for each row first: the same record, with that row alone in the data (and the"
+    " old) of the event in its value; keep all other records and the order, and where records have offsets,"
+    " number all of them anew, since no two records of a log share one"
+)
+
 
 @dataclass(frozen=True)
 class Place:
@@ -51,13 +63,14 @@ class ChangeEvent:
 
     ``table`` is which of a database's tables the row is of, by the names that a key may be made of. ``old``
     are the fields that an update has changed, as they were before: Maxwell and Canal write one event where an
-    update gives a row another key.
+    update gives a row another key. ``rows``: how many it is about; those of several have no place here.
     """
 
     is_delete: bool = False
     places: tuple[Place, ...] = ()
     table: Mapping[str, str] = field(default_factory=dict)
     old: Mapping[str, Any] = field(default_factory=dict)
+    rows: int = 1
 
 
 def debezium(parsed: ParsedJson) -> ChangeEvent:
@@ -133,10 +146,7 @@ def canal(parsed: ParsedJson) -> ChangeEvent:
     rows = event.get("data")
     rows = rows if isinstance(rows, list) and not event.get("isDdl") else []
     if len(rows) > 1:
-        raise UnreadableError(
-            f"one message about {len(rows)} rows, which are {len(rows)} keys",
-            "split it into one message for each row first: jq -c '. as $m | .data[] | $m + {data: [.]}'",
-        )
+        return ChangeEvent(rows=len(rows))
     # The row as it is spelt, between the brackets.
     places = tuple(Place(ParsedJson(parsed.spelling(("data",))[1:-1])) for _ in rows)
     before = event.get("old")
@@ -195,6 +205,14 @@ def _payload(parsed: ParsedJson) -> Path:
     value = parsed.value
     is_wrapped = isinstance(value, dict) and isinstance(value.get("payload"), dict)
     return ("payload",) if is_wrapped and value.keys() <= {"schema", "payload"} else ()
+
+
+def several_rows(count: int, *, is_bare: bool) -> UnreadableError:
+    """For an event about several rows; ``is_bare``: it is a JSON text of a file that holds nothing else."""
+    return UnreadableError(
+        f"one message about {count} rows, which are {count} keys",
+        _SPLIT_BARE if is_bare else _SPLIT_IN_ENVELOPE,
+    )
 
 
 def _names_in(source: Any, prefix: str) -> dict[str, str]:

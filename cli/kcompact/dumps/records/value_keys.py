@@ -7,7 +7,7 @@ import orjson
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.json.json_text import ParsedJson, canonical, compact_json, reads_as_json, repeated_member
-from kcompact.dumps.records.change_events import FORMATS, ChangeEvent, Member, Place, format_of
+from kcompact.dumps.records.change_events import FORMATS, ChangeEvent, Member, Place, format_of, several_rows
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.reading import FieldRules
 from kcompact.dumps.records.record import Record
@@ -27,6 +27,7 @@ class ValueKeys:
         self._dialect: Dialect = file.dialect
         self._rules = FieldRules(file, notes, keys_of_values=True)
         self._notes = notes
+        self._is_bare = self._dialect.is_event and file.layout in {"json_lines", "json_objects"}
         names = [_before(name) for name in self._dialect.key_fields] + list(self._dialect.key_fields)
         self._names = {*names, *(part for name in names for part in path_of(name))}
 
@@ -38,6 +39,8 @@ class ValueKeys:
         if parsed is None or record.value is None:
             return record._replace(key=self._key_without_row(record)) if self._dialect.key_fields else record
         event = FORMATS[cdc](parsed) if (cdc := self._dialect.cdc) else ChangeEvent(places=(Place(parsed),))
+        if event.rows > 1:
+            raise several_rows(event.rows, is_bare=self._is_bare)
         if self._dialect.cdc and _UNCHANGED in record.value:
             self._rules.count("unavailable_values")
         if event.is_delete:
