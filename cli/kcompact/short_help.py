@@ -96,7 +96,7 @@ and why. DUMP: files, folders or globs, or - for standard input.
 
 Examples:
   kcompact compact samples/orders.jsonl -o build/orders.jsonl
-  kcompact compact samples/orders.jsonl -o build/orders.avro --drop-tombstones
+  kcompact compact samples/orders.jsonl -o build/live.avro --drop-tombstones
   kcompact compact samples/orders.jsonl --dry-run --format json
 
 Options used most (--help-all lists all):

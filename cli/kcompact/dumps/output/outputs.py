@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from kcompact.counted import counted
+from kcompact.dumps.output.report_owners import refuse_report_of_another
 from kcompact.dumps.output.stored_output import StoredOutput, check_prefixes, letters
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.dumps.writers.writer import Writer
@@ -58,6 +59,9 @@ class OutputNames:
 
     def check_replaceable(self, *, overwrite: bool) -> None:
         """Raise OutputError where something is in the way, or would be lost."""
+        if self.report is not None and not overwrite:
+            prefix = self.stored.prefix if self.stored else None
+            refuse_report_of_another(self.report, self.result, prefix)
         if self.result is not None:
             inside = (str(path.relative_to(self.folder or "")) for path in self.paths)
             names = inside if self.folder else None
