@@ -128,6 +128,30 @@ def test_records_without_key_are_an_error_that_names_them(tmp_path: Path, kcompa
     assert names(tmp_path) == ["d.jsonl"]
 
 
+@pytest.mark.parametrize("options", [(), ("--segment-bytes", "80")])  # each way to decide what stays
+def test_a_tombstone_has_no_value_to_take_a_key_from(
+    tmp_path: Path, kcompact: Cli, options: tuple[str, ...]
+) -> None:
+    dump = write_kcat(
+        tmp_path / "d.jsonl",
+        [
+            record("1", '{"id": 1}', offset=0),
+            record("1", None, offset=1),
+            record(None, None, offset=2),
+            record("2", '{"id": 2}', offset=3),
+        ],
+    )
+
+    run = kcompact("compact", dump, "--key-field", "id", *options)
+
+    assert run.exit_code == 2
+    assert "records without a key: 2" in run.stderr
+    assert "tombstones are among them, which have keys of their own" in run.stderr
+    assert "use the dump's own keys: leave out --key-field" in run.stderr
+    assert "--null-keys" not in run.stderr
+    assert names(tmp_path) == ["d.jsonl"]
+
+
 def test_null_keys_drop_and_keep(tmp_path: Path, kcompact: Cli) -> None:
     keyless = [record(None, "x", offset=20), record("a", "3", offset=21), record(None, "y", offset=22)]
     dump = write_kcat(tmp_path / "d.jsonl", [*SMALL, *keyless])

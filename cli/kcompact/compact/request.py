@@ -18,7 +18,6 @@ from kcompact.dumps.output.workplace import Workplace
 from kcompact.dumps.records.layout import ConversionNotes, SplitNotes
 from kcompact.dumps.writers.converting import Copier
 from kcompact.engine.passes.index_pass import IndexPlan
-from kcompact.engine.passes.summaries import LogSummary
 from kcompact.errors import InputError
 from kcompact.rules.cleaned_log import LogCleaning
 from kcompact.rules.policy import Policy, TopicPolicies, require_retention
@@ -113,16 +112,24 @@ def refuse_doubtful(dump: Dump, plan: IndexPlan, notes: Mapping[int, SplitNotes]
     refuse_doubts(dump, plan.splits, notes, reasons)
 
 
-def refuse_null_keys(summaries: list[LogSummary], policy: Policy, removals: int) -> None:
+def refuse_null_keys(scan: ReadDump, policy: Policy, removals: int) -> None:
     """Raise where records without key would be removed and the user has not said that they may (R20)."""
-    keyless = [summary for summary in summaries if summary.null_keys]
+    keyless = [summary for summary in scan.summaries if summary.null_keys]
     if policy.null_keys != "error" or not removals or not keyless:
         return
     first, records = keyless[0], sum(summary.null_keys for summary in keyless)
     place = f"{first.topic}-{first.partition} offset {', '.join(map(str, first.null_key_offsets))}"
+    message = f"records without a key: {records:,}, of which {removals:,} would be removed"
+    if any(notes.counts.get("keyed_tombstones") for notes in scan.notes.values()) and any(
+        summary.tombstones for summary in keyless
+    ):
+        raise InputError(
+            f"{message}; the first are at {place}; tombstones are among them, which have keys of their own",
+            hint="use the dump's own keys: leave out --key-field, since a tombstone has no value to take a"
+            " key from, and what it deletes comes back where it is dropped",
+        )
     raise InputError(
-        f"records without a key: {records:,}, of which {removals:,} would be removed;"
-        f" the first are at {place}",
+        f"{message}; the first are at {place}",
         hint="keep them with --null-keys keep, or lose them, deletes among them, with --null-keys drop, as a"
         " broker's cleaner would; if a field of the value is the key, name it with --key-field FIELD,"
         " and change events with --cdc",

@@ -23,7 +23,7 @@ def decide_latest(
     """None: the dump is out of order, or may hold an offset twice, which no key tells."""
     scan = read_keys(send, dump, Reading(plan, merge_tasks))
     refuse_doubtful(dump, scan.plan, scan.notes, request)
-    refuse_null_keys(scan.summaries, request.policy, sum(part.null_keys for part in scan.summaries))
+    refuse_null_keys(scan, request.policy, sum(part.null_keys for part in scan.summaries))
     if not scan.is_in_order:
         return None
     decide = latest_of_keys(scan, drop_tombstones=request.policy.drop_tombstones)

@@ -46,7 +46,7 @@ def decide_by_record(send: Send, dump: Dump, request: Request) -> Decided:
     repeats = refuse_conflicts(send, index)
     cleaning = clean_records(index, contexts, request)
     keyless = sum(log.removed.get(Verdict.KEYLESS, 0) for log in cleaning.logs.values())
-    refuse_null_keys(index.summaries, request.policy, keyless)
+    refuse_null_keys(index, request.policy, keyless)
     lookups, shares = cleaning.tracked.lookups, cleaning.tracked.shares
     has_state = request.beside.state is not None
     decide = _RecordVerdicts(job.names, lookups, cleaning.plans, has_state).decide

@@ -129,7 +129,10 @@ class ValueKeys:
 
     def _key_without_row(self, record: Record) -> bytes | None:
         """Of a null value with a key: the fields in that key if it is JSON, else the key itself."""
-        if record.key is None or record.value is not None or self._dialect.cdc is None:
+        if record.key is None or record.value is not None:
+            return None
+        if self._dialect.cdc is None:
+            self._rules.count("keyed_tombstones")
             return None
         parsed = self._parsed(record.key)
         if parsed is not None and isinstance(parsed.value, dict):
