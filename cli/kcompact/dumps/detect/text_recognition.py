@@ -62,8 +62,8 @@ def recognise_text(file: Candidate, options: ReadOptions) -> Recognised:
         if file.whole and holds_no_record(file.head):
             raise InputError(
                 f"{file.path}: kafka-dump-log printed batches, and no record",
-                hint="print with --print-data-log, and without --skip-record-metadata: records with their offsets,"
-                " keys and payloads",
+                hint="print with --print-data-log, and without --skip-record-metadata: records with their"
+                " offsets, keys and payloads",
             )
         shape, topic, partition = dump_log
         shape = replace(shape, sections=sections_of(file.data_path))
