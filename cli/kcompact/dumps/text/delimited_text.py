@@ -88,11 +88,10 @@ def _fits(names: list[str], rows: list[Cells]) -> bool:
 
 def holds_quoted(line: bytes, delimiter: str) -> bool:
     """Whether a cell is quoted as CSV does where it must: a delimiter or a doubled quote is in it."""
-    if b'"' not in line:
-        return False
-    mark = re.escape(delimiter.encode())
-    cell = rb'(?:\A|%s)"(?:[^"]|"")*(?:""|%s)(?:[^"]|"")*"(?=%s|\Z)' % (mark, mark, mark)
-    return re.search(cell, line) is not None
+    mark = delimiter.encode()
+    edge = re.escape(mark)
+    cells = re.finditer(rb'(?:\A|%s)"([^"]*(?:""[^"]*)*)"(?=%s|\Z)' % (edge, edge), line)
+    return any(b'""' in cell.group(1) or mark in cell.group(1) for cell in cells)
 
 
 _MOST_COLUMNS = 12  # that are worth writing out
