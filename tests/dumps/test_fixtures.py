@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from dialect_fixtures import (
+    ANSWERED,
     BY_FILE_ORDER,
     CHANGE_EVENTS,
     DELIMITED,
@@ -183,9 +184,7 @@ def test_the_word_null_in_karapace_s_dump_is_null_and_nothing_is_empty(tmp_path:
 
 @pytest.mark.parametrize("name", BY_FILE_ORDER)
 def test_without_offsets_the_order_in_the_file_counts(name: str) -> None:
-    options: dict[str, Any] = {}
-    if "console" in name:
-        options = {"tombstone": "literal:null", "columns": ("timestamp", "key", "value", "partition")}
+    options = ANSWERED.get(name, {})
     with open_one(FIXTURES / name, **options) as dump:
         assert any("no offsets in the records" in note for note in dump.notes)
         assert len(dump.splits(1)) == 1

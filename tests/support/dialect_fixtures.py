@@ -130,6 +130,12 @@ BY_FILE_ORDER = {  # no offsets: (partition, number in the file) of the survivor
     "karapace-3-v1.json": [(0, 2), (0, 3), (0, 4), (0, 5)],
     "karapace-3-v2.log": [(0, 2), (0, 3), (0, 4), (0, 5)],
 }
+ANSWERED: dict[str, dict[str, Any]] = {  # what a user is asked about those
+    "console-consumer-2.6.txt": {
+        "tombstone": "literal:null",
+        "columns": ("timestamp", "key", "value", "partition"),
+    },
+}
 REFUSED = {
     "kcat-1.7-J-payload-error.jsonl": ":2: payload_error",
     "rpk-24.3-meta-only.json": "the values were not exported",

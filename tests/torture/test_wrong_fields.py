@@ -23,11 +23,11 @@ from kcompact.dumps.records.record import EXTRA_FIELDS, Record
 from kcompact.errors import InputError
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "dumps"))
-from test_fixtures import BY_FILE_ORDER, FIXTURES, TOLD
+from test_fixtures import ANSWERED, BY_FILE_ORDER, FIXTURES, TOLD
 
 EXAMPLES = int(os.environ.get("KCOMPACT_TORTURE_COUNT", "300"))
 READABLE = {name: dict(told.options) for name, told in TOLD.items() if "utf16" not in name} | {
-    name: {} for name in BY_FILE_ORDER
+    name: ANSWERED.get(name, {}) for name in BY_FILE_ORDER
 }
 IN_JSON, IN_CELLS = spelt_in_json(), spelt_in_cells()
 TORTURED = settings(
