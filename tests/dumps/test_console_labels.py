@@ -111,3 +111,9 @@ def test_the_separator_is_found_by_the_labels_where_columns_are_named(tmp_path: 
     text = f"{PLACE}0\tuser:1\tDE|Ann\n".replace("\t", "|")
     columns = ("timestamp", "partition", "offset", "key", "value")
     assert pairs(tmp_path / "t.txt", text, columns=columns) == [(b"user:1", b"DE|Ann")]
+
+
+@pytest.mark.parametrize("value", ["Delivery: tomorrow", "Epoch:early", "Offset:5", "CreateTime:1"])
+def test_a_value_may_look_like_a_label(tmp_path: Path, value: str) -> None:
+    text = f"k1\t{value}\nk2\t{value}\n"
+    assert pairs(tmp_path / "t.txt", text) == [(b"k1", value.encode()), (b"k2", value.encode())]

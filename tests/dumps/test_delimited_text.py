@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dump_pipeline import index_all, open_one
+from dump_pipeline import index_all, judged, open_one
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.note_checks import check_notes, refuse_doubts
 from kcompact.dumps.text.delimited_text import columns_to_type
@@ -224,6 +224,19 @@ def test_keys_that_hold_the_delimiter_are_not_cut(tmp_path: Path) -> None:
     assert "no delimiter between key and value is known" in refusal(tmp_path / "t.txt", text).message
 
 
+def test_nor_are_they_far_behind_what_is_looked_at_first(tmp_path: Path) -> None:
+    text = "".join(f'order-{n}:{{"a":1}}\n' for n in range(1000)) + 'cfg:a:{"a":1}\n'
+    error = refusal(path := tmp_path / "t.txt", text)
+    assert error.message.startswith(f"{path}:1001: ':' stands twice before the value")
+    assert "--columns" not in str(error.hint)
+
+
+def test_cells_in_quotes_are_seen_before_cr_lf(tmp_path: Path) -> None:
+    text = 'o,0,0,a,"x, y"\r\n'
+    columns = ("topic", "partition", "offset", "key", "value")
+    assert "cells in quotes" in refusal(tmp_path / "t.csv", text, columns=columns, delimiter=",").message
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -241,7 +254,5 @@ def test_no_columns_are_proposed_that_lines_do_not_have(tmp_path: Path, text: st
 def test_blank_lines_between_records_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "t.txt"
     path.write_text("t\t0\t0\tk\tline\n\nt\t0\t1\tj\tx\n\n\n")
-    with open_one(path, columns=("topic", "partition", "offset", "key", "value")) as dump:
-        _, notes = index_all(dump)
-        remarks = check_notes(dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes)
+    remarks = judged(path, columns=("topic", "partition", "offset", "key", "value"))
     assert any("1 blank line between records left out" in remark for remark in remarks)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from dump_pipeline import index_all, open_one
+from dump_pipeline import index_all, judged, open_one
 from kcompact.dumps.layouts import LAYOUTS
-from kcompact.dumps.note_checks import check_notes, refuse_doubts
+from kcompact.dumps.note_checks import refuse_doubts
 from kcompact.errors import InputError
 
 LABELS = "CreateTime:1700000000000\tPartition:0\tOffset:"
@@ -34,12 +34,6 @@ def pairs(path: Path, **options: Any) -> list[tuple[bytes | None, bytes | None]]
             for split in dump.splits(1 << 40)
             for _, _, record in layout.records(file, split)
         ]
-
-
-def remarks(path: Path, **options: Any) -> list[str]:
-    with open_one(path, **options) as dump:
-        _, notes = index_all(dump)
-        return check_notes(dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes)
 
 
 def question(path: Path, role: str, **options: Any) -> InputError:
@@ -145,9 +139,9 @@ def test_a_word_and_nothing_at_all_are_counted_each_by_itself(tmp_path: Path) ->
 def test_nothing_where_the_tool_may_have_been_told_to_write_it_for_null_is_said(tmp_path: Path) -> None:
     path = tmp_path / "t.txt"
     path.write_text(f"{LABELS}0\ta\tv\n{LABELS}1\ta\t\n")
-    assert any("1 record with nothing as value: an empty one" in remark for remark in remarks(path))
+    assert any("1 record with nothing as value: an empty one" in remark for remark in judged(path))
     assert [value for _, value in pairs(path, tombstone="missing")] == [b"v", None]
-    assert not any("nothing as value" in remark for remark in remarks(path, tombstone="none"))
+    assert not any("nothing as value" in remark for remark in judged(path, tombstone="none"))
 
 
 def test_a_json_key_that_is_the_word_stays_text_for_who_says_so(tmp_path: Path) -> None:
@@ -160,7 +154,7 @@ def test_a_json_key_that_is_the_word_stays_text_for_who_says_so(tmp_path: Path) 
 def test_a_word_beside_the_form_that_a_file_has_for_null_takes_nothing_from_it(tmp_path: Path) -> None:
     path = tmp_path / "d.csv"
     path.write_text('topic,partition,offset,key,value\nt,0,0,"a","x"\nt,0,1,"a",\nt,0,2,"c",NULL\n')
-    (remark,) = (remark for remark in remarks(path) if "is the text NULL" in remark)
+    (remark,) = (remark for remark in judged(path) if "is the text NULL" in remark)
     (form,) = re.findall(r"--tombstone (\S+)", remark)
     assert [value for _, value in pairs(path)] == [b"x", None, b"NULL"]
     assert [value for _, value in pairs(path, tombstone=form)] == [b"x", None, None]

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dump_pipeline import index_all, open_one
+from dump_pipeline import index_all, judged, open_one
 from kcompact.dumps.detect.candidate import lines_in
 from kcompact.dumps.layouts import LAYOUTS
-from kcompact.dumps.note_checks import check_notes
 from kcompact.dumps.records.layout import Chosen
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.text.lines import newline_of
@@ -201,10 +200,7 @@ MIXED = {
 def checked(path: Path, text: str, options: Mapping[str, Any]) -> list[bytes | None]:
     """The values, once notes have been checked."""
     path.write_bytes(text.encode())
-    with open_one(path, **options) as dump:
-        table, notes = index_all(dump)
-        check_notes(dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes)
-        assert table.num_rows
+    judged(path, **options)
     return [record.value for record in at_their_positions(path, options)]
 
 

@@ -3,18 +3,12 @@ from pathlib import Path
 
 import pytest
 
-from dump_pipeline import index_all, open_one
-from kcompact.dumps.note_checks import check_notes, refuse_doubts
+from dump_pipeline import index_all, judged, open_one
+from kcompact.dumps.note_checks import refuse_doubts
 from kcompact.dumps.writers.text_writers import COLUMNS
 from kcompact.errors import InputError
 
 LINE = '{"topic":"t","partition":0,"offset":%d,"key":"k","payload":"v"}\n'
-
-
-def judged(path: Path, split_bytes: int = 1 << 40, **options: object) -> list[str]:
-    with open_one(path, **options) as dump:
-        _, notes = index_all(dump, split_bytes)
-        return check_notes(dump, {split.split_id: split for split in dump.splits(split_bytes)}, notes)
 
 
 def refused(path: Path, text: str | bytes, split_bytes: int = 1 << 40) -> InputError:

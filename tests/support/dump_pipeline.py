@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from kcompact.dumps.dump import Dump, open_dump
 from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.note_checks import check_notes
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.output.outputs import OutputChoice, OutputPlan, name_outputs
 from kcompact.dumps.records.layout import Chosen, DumpFile, Split, SplitNotes, SplitToIndex
@@ -33,6 +34,13 @@ def index_all(
         notes[split.split_id] = SplitNotes()
         batches += LAYOUTS[file.layout].index(SplitToIndex(file, split, notes[split.split_id], SECRET), extra)
     return pa.Table.from_batches(batches, index_schema(extra)), notes
+
+
+def judged(path: Path, split_bytes: int = ONE_SPLIT, **options: object) -> list[str]:
+    """What a user is told of a dump's records. Raises InputError for what cannot be read."""
+    with open_one(path, **options) as dump:
+        _, notes = index_all(dump, split_bytes)
+        return check_notes(dump, {split.split_id: split for split in dump.splits(split_bytes)}, notes)
 
 
 def compacted(dump: Dump, split_bytes: int = ONE_SPLIT) -> bytes:

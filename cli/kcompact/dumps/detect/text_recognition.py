@@ -23,10 +23,7 @@ from kcompact.dumps.text.console_labels import (
     separator_of,
 )
 from kcompact.dumps.text.csv_reader import BadCsvError, CsvShape, cells_of, first_cells
-from kcompact.dumps.text.delimited_text import (
-    holds_quoted,
-    key_value_delimiter,
-)
+from kcompact.dumps.text.delimited_text import holds_quoted, key_value_delimiter, tells_by_json
 from kcompact.dumps.text.dump_log import dump_log_facts, holds_no_record, sections_of
 from kcompact.dumps.text.lines import newline_of
 from kcompact.dumps.writers.text_writers import COLUMNS
@@ -45,9 +42,9 @@ _CR_HINT = (
 
 def recognise_text(file: Candidate, options: ReadOptions) -> Recognised:
     """Recognise a file that is neither JSON nor binary. Raises InputError."""
-    if container_in(file.body) is not None:
+    if (container := container_in(file.body)) is not None:
         raise InputError(
-            f"{file.path}: compressed twice ({container_in(file.body)} inside)",
+            f"{file.path}: compressed twice ({container} inside)",
             hint="unpack it once: gzip -dc FILE > NEW, or what unpacks its outer format",
         )
     if b"\n" not in file.body and b"\r" in file.body.strip():
@@ -71,7 +68,7 @@ def recognise_text(file: Candidate, options: ReadOptions) -> Recognised:
         return Recognised("dump_log", dialect, shape, topic, partition)
     recognised = _labelled(file, options) or _with_header(file, options) or _delimited(file, options)
     if recognised is None:
-        lines = [line.removesuffix(b"\r") for line in _whole_lines(file.body, file.whole)]
+        lines = _sampled(file)
         raise unknown(file.path, file.body, lines)
     return recognised
 
@@ -79,14 +76,13 @@ def recognise_text(file: Candidate, options: ReadOptions) -> Recognised:
 def _with_columns(file: Candidate, options: ReadOptions) -> Recognised:
     """The user named the columns; a first line that repeats the names is a header line."""
     line, newline, _ = file.body.partition(b"\n")
-    separator = separator_of(line.removesuffix(b"\r"), options.delimiter or _SEPARATORS)
+    separator = separator_of(line.removesuffix(b"\r"), _separators(options))
     usual = "text" if separator is None else "console-consumer"
     dialect = with_options(forced(options.dialect or usual), options)
     delimiter = options.delimiter or dialect.delimiter or separator
     delimiter = delimiter or _delimiter_for(file, len(options.columns))
-    if options.dialect is None and any(
-        holds_quoted(text, delimiter) for text in _whole_lines(file.body, file.whole)
-    ):
+    is_guessed = options.dialect is None and separator is None
+    if is_guessed and any(holds_quoted(text, delimiter) for text in _sampled(file)):
         raise InputError(
             f"{file.path}: cells in quotes, which are CSV's or a part of the data: nobody can tell",
             hint="say which: --dialect csv if they are CSV's, --dialect text if they belong to the data",
@@ -101,7 +97,7 @@ def _with_columns(file: Candidate, options: ReadOptions) -> Recognised:
 
 def _delimiter_for(file: Candidate, columns: int) -> str:
     """The delimiter that makes so many columns in most of the lines. Raises InputError."""
-    lines = _whole_lines(file.body, file.whole)
+    lines = _sampled(file)
     gaps = columns - 1
     counts = {d: [line.count(d.encode()) for line in lines] for d in _DELIMITERS}
     exact = [d for d in _DELIMITERS if 2 * sum(count == gaps for count in counts[d]) > len(lines)]
@@ -126,7 +122,7 @@ def _as_typed(delimiter: str) -> str:
 
 def _delimited(file: Candidate, options: ReadOptions) -> Recognised | None:
     """A key and a value in each line, with one delimiter between them; None if it is something else."""
-    lines = [line.removesuffix(b"\r") for line in _whole_lines(file.body, file.whole)]
+    lines = _sampled(file)
     delimiter = key_value_delimiter(lines, options.delimiter)
     if delimiter is None or looks_like(file.body) is not None or is_binary(lines):
         return None
@@ -137,7 +133,9 @@ def _delimited(file: Candidate, options: ReadOptions) -> Recognised | None:
     reading = f"each line is taken for a key, {delimiter!r}, and a value"
     notes = (*dialect.notes, reading, *check_events(file.path, dialect, texts, options))
     dialect = replace(_named(dialect, replace(options, columns=columns)), notes=notes)
-    return _csv(file, dialect, columns, delimiter, file.start)
+    recognised = _csv(file, dialect, columns, delimiter, file.start)
+    is_by_json = options.delimiter is None and tells_by_json(delimiter)
+    return replace(recognised, shape=replace(recognised.shape, values_are_json=is_by_json))
 
 
 def _named(dialect: Dialect, options: ReadOptions) -> Dialect:
@@ -154,8 +152,8 @@ _COLUMN_NAMES = ALIASES | {"key_size": ("keysize", "keylength"), "value_size": (
 
 def _labelled(file: Candidate, options: ReadOptions) -> Recognised | None:
     """Recognise the labelled columns of kafka-console-consumer; None if there are none."""
-    lines = [line.removesuffix(b"\r") for line in _whole_lines(file.body, file.whole)]
-    separators = [options.delimiter] if options.delimiter else list(_SEPARATORS)
+    lines = _sampled(file)
+    separators = _separators(options)
     attempts = ((separator, readings_of(lines, separator.encode())) for separator in separators)
     separator, readings = next((attempt for attempt in attempts if attempt[1]), ("", []))
     if not readings:
@@ -172,6 +170,11 @@ def _labelled(file: Candidate, options: ReadOptions) -> Recognised | None:
         )
     dialect = with_options(BY_NAME["console-consumer"], options)
     return _csv(file, _named(dialect, replace(options, columns=columns)), columns, separator, file.start)
+
+
+def _separators(options: ReadOptions) -> list[str]:
+    """Those that may stand between the pieces of kafka-console-consumer."""
+    return [options.delimiter] if options.delimiter else list(_SEPARATORS)
 
 
 def _with_header(file: Candidate, options: ReadOptions) -> Recognised | None:
@@ -216,6 +219,11 @@ def _csv(
         splittable=not dialect.in_order,
     )
     return Recognised("csv_lines", dialect, shape)
+
+
+def _sampled(file: Candidate) -> list[bytes]:
+    """The first lines that hold something, without their line ends."""
+    return [line.removesuffix(b"\r") for line in _whole_lines(file.body, file.whole)]
 
 
 def _whole_lines(body: bytes, complete: bool) -> list[bytes]:

@@ -14,8 +14,8 @@ LABELS = {
     "timestamp": re.compile(rb"(?:CreateTime|LogAppendTime):-?\d+$|NO_TIMESTAMP$"),
     "partition": re.compile(rb"Partition:\d+$"),
     "offset": re.compile(rb"Offset:\d+$"),
-    "delivery": re.compile(rb"Delivery:"),
-    "epoch": re.compile(rb"Epoch:"),
+    "delivery": re.compile(rb"Delivery:(?:\d+|NOT_PRESENT)$"),
+    "epoch": re.compile(rb"Epoch:(?:\d+|NOT_PRESENT)$"),
 }
 _HEADERS = re.compile(rb"NO_HEADERS$|[^,:]+:[^,]*(?:,[^,:]+:[^,]*)*$")
 NOISE = re.compile(rb"Processed a total of \d+ messages$")
@@ -106,7 +106,8 @@ def refuse_label_as_key(path: str, line: bytes, delimiter: str) -> None:
 
 
 def _has_labels(line: bytes, separator: bytes) -> bool:
-    return any(label.match(piece) for piece in line.split(separator) for label in LABELS.values())
+    """Whether a piece has a label; the last one is a value, whatever it looks like."""
+    return any(label.match(piece) for piece in line.split(separator)[:-1] for label in LABELS.values())
 
 
 def _labels_of(row: list[bytes]) -> Columns:

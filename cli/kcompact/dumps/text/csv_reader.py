@@ -77,6 +77,11 @@ def first_cells(line: bytes, delimiter: bytes, columns: int) -> Cells:
     return [*cells, line[at:] or None]
 
 
+def may_cut_key(value: bytes | None, delimiter: bytes) -> bool:
+    """Whether what should be JSON, or a word for null, may be the end of a key, a delimiter, and that."""
+    return value is not None and value.lstrip()[:1] not in (b"{", b"[") and delimiter in value
+
+
 def _end_of_json(line: bytes, at: int, delimiter: bytes) -> int | None:
     if line[at : at + 1] not in (b"{", b"[", b'"'):
         return None
@@ -107,6 +112,7 @@ class CsvShape(TextShape):
     delimiter: str = ","
     quoting: str = "rfc4180"
     takes_rest: bool = False  # the last column takes the rest of the line, delimiters and all
+    values_are_json: bool = False  # the last column's, by which the delimiter was known
 
     @property
     def has_header(self) -> bool:
@@ -128,9 +134,8 @@ class CsvReader:
         self._opening = self._delimiter + b'"'
         self._free = _freely_quoted(self._delimiter)
         columns = {name: index for index, name in enumerate(self._shape.columns) if name}
-        self._labels = [LABELS[name] for name in takewhile(LABELS.__contains__, self._shape.columns)]
-        if not self._dialect.labelled:
-            self._labels = []
+        labelled = self._shape.columns if self._dialect.labelled else ()
+        self._labels = [LABELS[name] for name in takewhile(LABELS.__contains__, labelled)]
         self._index = {role: columns.get(getattr(self._dialect, role) or "") for role in ROLES}
         self._markers = {
             "key": columns.get(self._dialect.key_marker or ""),
@@ -193,6 +198,11 @@ class CsvReader:
             )
         if any(not cell or not label.match(cell) for label, cell in zip(self._labels, cells, strict=False)):
             raise UnreadableError(UNLABELLED, UNLABELLED_HINT)
+        if shape.values_are_json and may_cut_key(cells[-1], self._delimiter):
+            raise UnreadableError(
+                f"{shape.delimiter!r} stands twice before the value: which of them ends the key?",
+                "export as JSON lines (kcat -J), or with a delimiter that no key holds: kcat -K '\\t'",
+            )
         return cells
 
     def _text(self, cells: list[bytes | None], role: str) -> str | Missing:

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 
 from kcompact.dumps.json.json_text import end_of_value, reads_as_json
-from kcompact.dumps.text.csv_reader import BadCsvError, Cells, cells_of, first_cells
+from kcompact.dumps.text.csv_reader import BadCsvError, Cells, cells_of, first_cells, may_cut_key
 from kcompact.errors import InputError
 
 DELIMITERS = ("\t", "^", "|", "::", ":", "#", ";", ",")
@@ -36,13 +36,13 @@ def _is_likely(pairs: list[Cells], delimiter: str) -> bool:
         return sum(b"\t" not in (value or b"") for _, value in pairs) >= _MOST * len(pairs)
     json = sum(_is_object(value) for _, value in pairs)
     nulls = sum(value in _NULLS for _, value in pairs)
-    divided = sum(is_divided(value, delimiter.encode()) for _, value in pairs)
-    return json > 0 and json + nulls >= _MOST * len(pairs) and not divided
+    is_cut = any(may_cut_key(value, delimiter.encode()) for _, value in pairs)
+    return json > 0 and json + nulls >= _MOST * len(pairs) and not is_cut
 
 
-def is_divided(value: bytes | None, delimiter: bytes) -> bool:
-    """Whether what should be JSON may be the end of a key, a delimiter, and JSON."""
-    return value is not None and value.lstrip()[:1] not in (b"{", b"[") and delimiter in value
+def tells_by_json(delimiter: str) -> bool:
+    """Whether a delimiter is taken for one because JSON follows it."""
+    return delimiter not in {"::", "\t"}
 
 
 def _is_object(value: bytes | None) -> bool:
