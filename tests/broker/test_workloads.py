@@ -230,9 +230,13 @@ def check_verify(topics: list[CleanedTopic], folder: Path, kcompact: Cli) -> Non
         if run.exit_code not in (0, 2):  # fine, or an option is asked for
             refuted = {finding.split("@")[0].strip() for finding in run.stdout.splitlines() if "@" in finding}
             assert run.exit_code == 1, run.stdout + run.stderr
-            assert "assumed: no record was aborted" in run.stdout, run.stdout
             assert refuted, run.stdout
-            assert refuted <= logs_that_end_with_their_only_markers(topics), run.stdout
+            excused = set()
+            if "assumed: no record was aborted" in run.stdout:
+                excused |= logs_that_end_with_their_only_markers(topics)
+            if "assumed: no offset map was full" in run.stdout:
+                excused |= logs_with_small_maps(topics)
+            assert refuted <= excused, run.stdout
 
 
 def logs_that_end_with_their_only_markers(topics: list[CleanedTopic]) -> set[str]:
@@ -245,6 +249,12 @@ def logs_that_end_with_their_only_markers(topics: list[CleanedTopic]) -> set[str
             if held and len(held) == held[-1] - held[0] + 1 and log.end > held[-1] + 1:
                 names.add(f"{topic.work.topic}-{partition}")
     return names
+
+
+def logs_with_small_maps(topics: list[CleanedTopic]) -> set[str]:
+    """Logs of a broker whose map may have been full, which no dump tells."""
+    small = [topic for topic in topics if topic.work.cleaner]
+    return {f"{topic.work.topic}-{partition}" for topic in small for partition in topic.before.offsets}
 
 
 def join_files(folders: list[Path], target: Path) -> None:

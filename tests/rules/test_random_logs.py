@@ -13,7 +13,7 @@ from kcompact.rules.policy import Policy
 from kcompact.rules.verdicts import Verdict
 from log_frames import cleaned, retained
 from model_context import contexts_of
-from random_logs import NOW_MS, RandomLog, random_log
+from random_logs import NOW_MS, RandomLog, aborting_log, random_log
 from small_maps import with_map_of
 
 SEEDS = range(1, 301)
@@ -45,13 +45,20 @@ def _policy(setup: RandomLog) -> Policy:
     return with_map_of(setup.config.offset_map_limit, policy)
 
 
-@pytest.fixture(scope="module", params=[True, False], ids=["batches", "records"])
+KINDS = {
+    "batches": lambda seed: random_log(seed, transactions=True),
+    "records": lambda seed: random_log(seed, transactions=False),
+    "aborts": aborting_log,
+}
+
+
+@pytest.fixture(scope="module", params=KINDS)
 def played(request: pytest.FixtureRequest) -> Any:
-    expected = {seed: _expected(random_log(seed, transactions=request.param)) for seed in SEEDS}
+    expected = {seed: _expected(KINDS[request.param](seed)) for seed in SEEDS}
     logs, contexts, policies = {}, {}, {}
     for seed, model in expected.items():
         logs[seed] = [r for b in model.setup.log.batches() for r in b.records]
-        contexts[seed] = contexts_of(model.setup.log, with_batches=request.param)
+        contexts[seed] = contexts_of(model.setup.log, with_batches=request.param != "records")
         policies[seed] = _policy(model.setup)
     results = {}
     for seed, model in expected.items():  # each the only log of its broker: a turn goes over all logs
@@ -109,9 +116,11 @@ def test_segments_are_the_models(played: Any) -> None:
 
 
 def test_the_random_logs_are_worth_it(played: Any) -> None:
-    """Most logs are cleaned, many in several rounds, some are cut by retention."""
+    """Most logs are cleaned, many in several rounds, some are cut by retention or overlook data."""
     assert len(played) > len(SEEDS) * 0.95
     logs = [log for _, log, _ in played.values()]
     assert sum(bool(log.rounds) for log in logs) > len(SEEDS) // 3
     assert sum(len(log.rounds) > 1 for log in logs) > len(SEEDS) // 20
-    assert sum(log.log_start_offset > log.bounds.log_start_offset for log in logs) > len(SEEDS) // 20
+    are_cut = sum(log.log_start_offset > log.bounds.log_start_offset for log in logs)
+    overlook = sum(any(r.overlooked for r in expected.rounds) for expected, _, _ in played.values())
+    assert max(are_cut, overlook) > len(SEEDS) // 20

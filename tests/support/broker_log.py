@@ -110,6 +110,7 @@ class Round:
     bytes_read: int = 0
     bytes_written: int = 0
     horizon_ms: int | None = None
+    overlooked: bool = False  # data was taken for aborted while the map was filled
 
 
 @dataclass

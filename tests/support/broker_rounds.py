@@ -20,13 +20,50 @@ def _aborted_batches(log: ModelLog) -> set[int]:
     return aborted
 
 
+def _read_from(log: ModelLog, config: Config, first_dirty: int) -> ModelBatch | None:
+    """The batch at which the map's first segment is read from: its last index entry at or below an offset."""
+    since, entry = 0, None
+    for batch in log.segments[log.containing(first_dirty)].batches:
+        if since > config.index_interval_bytes:
+            since = 0
+            if batch.last_offset <= first_dirty:
+                entry = batch
+        since += batch.size_bytes
+    return entry
+
+
+def _taken_for_aborted(log: ModelLog, config: Config, first_dirty: int) -> set[int]:
+    """Base offsets of data batches that a map skips, as its reading misses the marker of an earlier abort."""
+    start = _read_from(log, config, first_dirty)
+    if start is None:
+        return set()
+    ongoing = {
+        batch.producer_id
+        for batch in log.segments[log.containing(first_dirty)].batches
+        if batch.marker == "ABORT"
+        and batch.delete_horizon_ms is None
+        and batch.base_offset < start.base_offset
+    }
+    skipped = set()
+    for batch in log.batches():
+        if batch.base_offset < start.base_offset or batch.producer_id not in ongoing:
+            continue
+        if batch.marker == "ABORT":
+            ongoing.remove(batch.producer_id)
+        elif batch.is_transactional and not batch.is_control:
+            skipped.add(batch.base_offset)
+    return skipped
+
+
 def build_offset_map(
     log: ModelLog, config: Config, found: Range, stats: Round
 ) -> tuple[dict[bytes, int], int]:
     """R12 to R14: the map and its end (inclusive)."""
     latest: dict[bytes, int] = {}
     end = -1
-    aborted = _aborted_batches(log)
+    taken_for_aborted = _taken_for_aborted(log, config, found.first_dirty)
+    stats.overlooked = any(offset >= found.first_dirty for offset in taken_for_aborted)
+    aborted = _aborted_batches(log) | taken_for_aborted
     for i in range(log.containing(found.first_dirty), len(log.segments)):
         segment = log.segments[i]
         if segment.base_offset >= found.bound:

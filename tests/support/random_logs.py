@@ -1,7 +1,7 @@
 """Random logs of the broker model, with configs: what a broker might hold, and odder things."""
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from broker_log import LONG_MAX, Config, ModelBatch, ModelLog, ModelSegment
 from broker_sizes import batch_bytes
@@ -39,11 +39,44 @@ def random_log(seed: int, *, transactions: bool) -> RandomLog:
         max_compaction_lag_ms=rng.choice([LONG_MAX, LONG_MAX, 700]),
         delete_retention_ms=rng.choice([0, 0, 1000, LONG_MAX]),
         segment_bytes=rng.choice([200, 500, 1 << 30]),
+        index_interval_bytes=random.Random(f"interval {seed}").choice([0, 100, 4096]),
         retention_ms=rng.choice([-1, 400, 900]) if retains else -1,
         retention_bytes=rng.choice([-1, -1, 500]) if retains else -1,
         offset_map_limit=rng.choice([None, None, 1, 2, 3, 5]),
     )
     return RandomLog(log, config, rng.choice([1, 2, None]), respect_ratio=rng.random() < 0.3)
+
+
+def aborting_log(seed: int) -> RandomLog:
+    """Two producers that commit and abort, and maps that get full in the middle of segments."""
+    rng = random.Random(f"aborting {seed}")
+    batches: list[ModelBatch] = []
+    offset, undecided = 0, set()
+    for _ in range(rng.randint(30, 80)):
+        producer = rng.choice([1, 1, 2, -1])
+        if producer in undecided and rng.random() < 0.7:
+            marker = _marker(rng, offset, producer)
+            batches.append(marker if rng.random() < 0.2 else replace(marker, delete_horizon_ms=None))
+            undecided.discard(producer)
+        else:
+            size = rng.randint(1, 3)
+            batches.append(_data(rng, offset, size, producer, is_transactional=producer > 0))
+            undecided |= {producer} if producer > 0 else set()
+        offset = batches[-1].last_offset + 1
+    cut = rng.choice([0, rng.randrange(len(batches))])
+    stretches = [stretch for stretch in (batches[:cut], batches[cut:]) if stretch]
+    segments = [ModelSegment(stretch[0].base_offset, stretch, NOW_MS) for stretch in stretches]
+    log = ModelLog([*segments, ModelSegment(offset, mtime_ms=NOW_MS)], 0, offset, offset)
+    log.last_stable = _last_stable(log)
+    config = Config(
+        min_cleanable_dirty_ratio=0.0,
+        delete_retention_ms=rng.choice([0, 1000]),
+        index_interval_bytes=rng.choice([0, 100, 300]),
+        offset_map_limit=rng.choice([2, 3, 4, 5]),
+    )
+    if rng.random() < 0.3:
+        log.checkpoint = rng.randint(0, log.last_stable)
+    return RandomLog(log, config, rng.choice([2, None]), respect_ratio=False)
 
 
 def _batches(rng: random.Random, *, transactions: bool) -> list[ModelBatch]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kcompact.broker.aborted import AbortedRange
 from kcompact.broker.batches import NO_BATCHES, NONE, Batches, Flags, PackedBatches, behind_one_another
 from kcompact.cleaner.shares import Shares, slices_by_log
 from kcompact.cleaner.tracked import Tracked, share_rows
@@ -18,7 +19,7 @@ from kcompact.rules.files.segment_files import SegmentContent, all_batches, segm
 from kcompact.rules.lookups import Lookup, within
 from kcompact.rules.rewriting import Counts, LogRows, LogStretch, Rewriting, log_rows
 from kcompact.rules.sizes import Longs
-from kcompact.rules.transactions import ProducerEnds, TransactionsSeen, producer_ends
+from kcompact.rules.transactions import OverlookedData, ProducerEnds, TransactionsSeen, producer_ends
 from kcompact.rules.verdicts import Rounds, decide
 
 Horizons = list[tuple[int, int]]
@@ -30,6 +31,7 @@ class Before(NamedTuple):
 
     seen: tuple[TransactionsSeen, ...]  # of each round
     content: SegmentContent | None  # of the segment that it may go on with
+    overlooked: OverlookedData | None  # where it is asked for
 
 
 class Overfull(NamedTuple):
@@ -57,6 +59,7 @@ class StretchFigures(NamedTuple):
     producers: ProducerEnds
     horizons: Horizons
     last_whole_offset: int  # as ``LogRounds.stop`` asks; -1: none
+    overlooked: list[AbortedRange]  # as ``LogRounds.overlooked`` asks
     opening: Opening
 
 
@@ -79,6 +82,11 @@ class LogRounds:
     interval_bytes: int  # ``index.interval.bytes``
     lookup: Lookup
     stop: Stop | None = None  # asked for: the end of the last batch before it in its segment
+    overlooked: OverlookedData | None = None  # asked for: what the next round overlooks
+
+    def before_all(self) -> Before:
+        """Knowledge before the first stretch."""
+        return Before(tuple(TransactionsSeen() for _ in self.rewritings), None, self.overlooked)
 
     def play(
         self, records: LogRows, packed: PackedBatches | None, before: Before
@@ -96,6 +104,7 @@ class LogRounds:
         batches = stretch.batches.take(stretch.batches.base_offset >= self.start_offset)
         bases = batches.base_offset if self.bases is None else self.bases
         contents = segment_contents(batches, bases, self.interval_bytes, before.content)
+        overlooked = None if before.overlooked is None else before.overlooked.copy()
         figures = StretchFigures(
             counts,
             self._map_entries(records),
@@ -103,9 +112,10 @@ class LogRounds:
             producer_ends(batches),
             horizons_of(batches),
             self._last_whole_offset(batches),
+            [] if overlooked is None else overlooked.meet(batches),
             opening,
         )
-        return figures, Before(tuple(seen), contents[-1] if contents else None)
+        return figures, Before(tuple(seen), contents[-1] if contents else None, overlooked)
 
     def _map_entries(self, records: LogRows) -> int:
         """Keys that the last round's map holds first from here (R13)."""
@@ -113,8 +123,7 @@ class LogRounds:
             return 0
         rows, first, end = records.rows, self.first_dirty_offset, self.rewritings[-1].next_offset
         is_inside = (rows.offset >= first) & (rows.offset < end)
-        is_mapped = rows.has_key & ~rows.is_aborted & ~rows.is_control
-        return int((is_inside & is_mapped & (records.previous_offset < first)).sum())
+        return int((is_inside & records.is_mapped & (records.previous_offset < first)).sum())
 
     def _last_whole_offset(self, batches: Batches) -> int:
         if self.stop is None:
@@ -180,10 +189,7 @@ def play_on_shares(
 ) -> dict[int, list[StretchFigures]]:
     """The figures of all stretches of some logs, in order."""
     figures: dict[int, list[StretchFigures]] = {log_id: [] for log_id in logs}
-    before = {
-        log_id: Before(tuple(TransactionsSeen() for _ in of_log.rewritings), None)
-        for log_id, of_log in logs.items()
-    }
+    before = {log_id: of_log.before_all() for log_id, of_log in logs.items()}
     for wave in tracked.shares.waves():
         given = {
             share: {i: (logs[i], parts[i][share], before[i]) for i in logs if share in parts[i]}

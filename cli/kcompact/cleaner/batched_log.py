@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from kcompact.broker.aborted import AbortedRange
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.broker.log_context import LogContext
 from kcompact.cleaner.batch_shares import Horizons, Stop, StretchFigures
@@ -18,7 +19,7 @@ from kcompact.rules.range import CleanableRange, log_bounds, segmented_range
 from kcompact.rules.ratio import segmented_ratio
 from kcompact.rules.rewriting import Counts, Rewriting
 from kcompact.rules.rounds import RoundSpan
-from kcompact.rules.transactions import ProducerEnds, active_producers, later_ends
+from kcompact.rules.transactions import MapStart, ProducerEnds, active_producers, later_ends
 from kcompact.rules.verdicts import Verdict
 
 
@@ -48,6 +49,7 @@ class BatchedLog(LogInRounds):
     horizons: Horizons = field(init=False)
     range: CleanableRange = field(init=False)  # of the next round
     start_offset: int = field(default=0, init=False)  # batches below are gone with their segments
+    overlooked: list[AbortedRange] = field(default_factory=list, init=False)  # ascending
     _counted_from: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
@@ -105,6 +107,24 @@ class BatchedLog(LogInRounds):
         """A record that finds the map full, in its segment."""
         at = containing([state.base_offset for state in self.states], offset)
         return Stop(self.states[at].base_offset if at else self.start_offset, offset)
+
+    def map_start(self, first_dirty_offset: int) -> MapStart | None:
+        """Where a round begins to fill its map; None: not within a segment."""
+        base = self.states[containing([state.base_offset for state in self.states], first_dirty_offset)]
+        start = MapStart(base.base_offset, first_dirty_offset)
+        return start if first_dirty_offset > start.segment_base_offset else None
+
+    def overlook(
+        self, first_dirty_offset: int, ranges: Sequence[AbortedRange]
+    ) -> Sequence[AbortedRange] | None:
+        """Let a round overlook these; all that rounds overlook up to it, None if that has not changed."""
+        earlier = [
+            AbortedRange(run.first_offset, min(run.last_offset, first_dirty_offset - 1))
+            for run in self.overlooked
+            if run.first_offset < first_dirty_offset
+        ]
+        before, self.overlooked = self.overlooked, [*earlier, *ranges]
+        return None if before == self.overlooked else self.overlooked
 
     def begin_round(self, span: RoundSpan) -> tuple[SegmentState, ...]:
         """The segments as a round merges them, before it is known what it leaves of them (R16, R41, R42)."""

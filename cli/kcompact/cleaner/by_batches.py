@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from kcompact.broker.batches import PackedBatches
+from kcompact.broker.aborted import AbortedRange
+from kcompact.broker.batches import ABORT, PackedBatches
 from kcompact.broker.log_context import LogContext
 from kcompact.cleaner.batch_shares import LogRounds, Parts, StretchFigures, parts_of, play_on_shares
 from kcompact.cleaner.batched_log import BatchedLog, OpenedLog
@@ -24,6 +25,7 @@ from kcompact.rules.policy import Policy
 from kcompact.rules.range import CleanableRange
 from kcompact.rules.rewriting import log_rows
 from kcompact.rules.rounds import RoundSpan, ScanLimits, rewritten_end
+from kcompact.rules.transactions import OverlookedData
 from kcompact.rules.verdicts import Rounds, Verdict, decide
 
 
@@ -58,13 +60,24 @@ class Batched:
             lookup=self.tracked.lookups[log_id],
         )
 
+    def has_aborts(self, log_id: int) -> bool:
+        """Whether a batch of the log is an abort marker."""
+        packed = (of_share for of_share in self.parts[log_id].values() if of_share is not None)
+        return any((part.marker == ABORT).any() for of_share in packed for part in of_share.parts())
+
+    def overlooking(self, ranges: Mapping[int, Sequence[AbortedRange]]) -> "Batched":
+        """The same with links as they are where these ranges of some logs enter no map."""
+        tracked = self.tracked
+        lookups = {i: tracked.lookups[i].overlooking(of_log) for i, of_log in ranges.items()}
+        return replace(self, tracked=tracked.with_lookups({**tracked.lookups, **lookups}))
+
 
 def batched(tracked: Tracked, batches: Mapping[int, PackedBatches]) -> Batched:
     """The logs in ``batches``."""
     return Batched(tracked, parts_of(tracked.shares, batches))
 
 
-@dataclass(frozen=True)
+@dataclass
 class ByBatches:
     """The way of logs whose batches are known (``round_loop.Way``)."""
 
@@ -75,6 +88,7 @@ class ByBatches:
         """The next round of each log that has one."""
         ranges = {i: log.next_range() for i, log in self.logs.items()}
         due = {i: cleanable for i, cleanable in ranges.items() if cleanable is not None}
+        self._overlook({i: cleanable.first_dirty_offset for i, cleanable in due.items()})
         full = self._full_maps(due)
         spans = {}
         for i, cleanable in due.items():
@@ -89,6 +103,21 @@ class ByBatches:
                 map_is_full=next_offset < bound,
             )
         return spans
+
+    def _overlook(self, starts: Mapping[int, int]) -> None:
+        """Find what the rounds that begin at these offsets overlook; links depend on it."""
+        asked = {i: start for i, offset in starts.items() if (start := self.logs[i].map_start(offset))}
+        asked = {i: start for i, start in asked.items() if self.batched.has_aborts(i)}
+        rounds = {
+            i: replace(of_log, overlooked=OverlookedData(asked[i], of_log.interval_bytes))
+            for i, of_log in ((i, self._rounds(i)) for i in asked)
+        }
+        figures = self._play(rounds)
+        now = {i: [run for of_stretch in figures[i] for run in of_stretch.overlooked] for i in asked}
+        overlooked = {i: self.logs[i].overlook(starts[i], now.get(i, [])) for i in starts}
+        changed = {i: ranges for i, ranges in overlooked.items() if ranges is not None}
+        if changed:
+            self.batched = self.batched.overlooking(changed)
 
     def _full_maps(self, ranges: Mapping[int, CleanableRange]) -> dict[int, tuple[int, int]]:
         """Where the map gets full: next, and its entries (``Cleaner.buildOffsetMap``, R12 to R15)."""

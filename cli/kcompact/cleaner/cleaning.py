@@ -85,6 +85,7 @@ def clean(
         play_rounds(way)
         of_batches = way.cleanings()
         cleaned, plans = cleaned | of_batches[0], plans | of_batches[1]
+        tracked = way.batched.tracked
     for i in set(cleaned) & set(turn.tied):
         notes = (*cleaned[i].notes, *tie_note(turn, i, called, deleted))
         cleaned[i] = replace(cleaned[i], notes=notes)

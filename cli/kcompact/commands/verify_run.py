@@ -227,7 +227,7 @@ class VerifyCommand(Command):
         is_in_order = inputs.reference.is_in_order and inputs.after.is_in_order
         earlier = inputs.reference.earlier, inputs.after.earlier
         if inputs.before is not None and inputs.rows.is_folded and is_in_order:
-            rules = rules_of(question, context.lookups)
+            rules = rules_of(question, context.lookups_under(question.bounds))
             pairs, unaffected = inputs.rows.unaffected(
                 rules, keyless=inputs.before.keyless + inputs.after.keyless > 0
             )
@@ -235,7 +235,7 @@ class VerifyCommand(Command):
         verify_kind, rules_for = (
             (verify_compacted, rules_alone) if inputs.before is None else (verify_compaction, rules_of)
         )
-        rules = rules_for(question, context.lookups)
+        rules = rules_for(question, context.lookups_under(question.bounds))
 
         def ask(pairs: Pairs) -> VerifyOutcome:
             disorder = Disorder()

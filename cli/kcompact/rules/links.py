@@ -1,7 +1,8 @@
 """Links: where each record's key was before, and which later record supersedes it.
 
 This is Kafka's offset map of all rounds at once: a record enters the map if it has a key and is neither
-aborted nor a control record (``CleanedTransactionMetadata``, ``Cleaner.buildOffsetMapForSegment``).
+aborted, nor taken for aborted by its round, nor a control record (``CleanedTransactionMetadata``,
+``Cleaner.buildOffsetMapForSegment``).
 """
 
 from dataclasses import dataclass
@@ -23,15 +24,15 @@ LINKS = pa.schema(
     [
         pa.field("is_mapped", pa.bool_(), nullable=False),  # enters the offset map
         pa.field("is_repeated", pa.bool_(), nullable=False),  # the same offset is there before this record
-        pa.field("previous_offset", pa.int64(), nullable=False),  # of the key, below; NO_OFFSET: none
+        pa.field("previous_offset", pa.int64(), nullable=False),  # mapped, of the key; NO_OFFSET: none
         pa.field("superseded_at_offset", pa.int64(), nullable=False),  # NEVER: by no later record
         pa.field("deletes_clean_value", pa.bool_(), nullable=False),  # a clean tombstone right after a value
     ]
 )
 """The columns that ``with_links`` adds.
 
-``superseded_at_offset`` is the smallest later offset of the key in the dirty section; plain "next" would not
-do, for a clean section may hold duplicates, which a map of the dirty section does not heal.
+``superseded_at_offset`` is the smallest later mapped offset of the key in the dirty section; plain "next"
+would not do, for a clean section may hold duplicates, which a map of the dirty section does not heal.
 """
 
 
@@ -47,7 +48,8 @@ class KeyOrder:
     group: Longs  # equal for the records of one key in one log
     offset: Longs
     first_dirty_offset: Longs
-    is_mapped: Flags
+    has_history: Flags  # the record has a key, and is neither aborted nor a control record
+    is_mapped: Flags  # ... and its round does not take it for aborted
     is_tombstone: Flags
 
     @classmethod
@@ -56,10 +58,10 @@ class KeyOrder:
         log_id, offset = (rows[name].to_numpy() for name in ("log_id", "offset"))
         key = pa.concat_arrays(rows["key"].chunks) if rows["key"].num_chunks else pa.array([], pa.binary())
         has_key = key.is_valid().to_numpy(zero_copy_only=False)
-        mapped = has_key & ~_flags(rows, "is_aborted") & ~_flags(rows, "is_control")
+        has_history = has_key & ~_flags(rows, "is_aborted") & ~_flags(rows, "is_control")
         number = key.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        alone = np.where(mapped, -1, offset)
-        order = _order_of_mapped(rows["log_id"], number, offset) if mapped.all() else None
+        alone = np.where(has_history, -1, offset)
+        order = _order_of_keyed(rows["log_id"], number, offset) if has_history.all() else None
         if order is None:
             split_id, position = rows["split_id"].to_numpy(), rows["position"].to_numpy()
             order = np.lexsort((position, split_id, offset, alone, number, log_id))
@@ -70,7 +72,8 @@ class KeyOrder:
         group = np.cumsum(~follows) - 1
         first_dirty = rows["first_dirty_offset"].to_numpy()[order]
         tombstones = _flags(rows, "is_tombstone")[order]
-        return cls(order, group, offset[order], first_dirty, mapped[order], tombstones)
+        mapped = has_history & ~_flags(rows, "is_overlooked")
+        return cls(order, group, offset[order], first_dirty, has_history[order], mapped[order], tombstones)
 
     @property
     def follows(self) -> Flags:
@@ -81,29 +84,34 @@ class KeyOrder:
 
     @property
     def previous_offset(self) -> Longs:
-        """The offset of the row before in the same group, NO_OFFSET if there is none."""
-        before = np.full(len(self.order), NO_OFFSET, np.int64)
-        before[1:] = self.offset[:-1]
-        return np.where(self.follows, before, NO_OFFSET)
+        """The offset of the last row before that is mapped, in the same group; NO_OFFSET if there is none."""
+        mapped_at = np.where(self.is_mapped, np.arange(len(self.order)), -1)
+        at = np.concatenate(([-1], np.maximum.accumulate(mapped_at)[:-1]))[: len(self.order)]
+        is_of_key = (at >= 0) & (self.group[at] == self.group)
+        return np.where(is_of_key, self.offset[at], NO_OFFSET)
 
     @property
     def is_repeated(self) -> Flags:
         """Whether the row before is of the same group and offset."""
-        return self.follows & (self.previous_offset == self.offset)
+        is_same = np.zeros(len(self.order), np.bool_)
+        is_same[1:] = self.offset[1:] == self.offset[:-1]
+        return self.follows & is_same
 
     @property
     def superseded_at_offset(self) -> Longs:
-        """The smallest larger offset of the group that is at or above the log's first dirty offset."""
+        """The smallest larger mapped offset of the group, at or above the log's first dirty offset."""
         if not len(self.order):
             return self.offset
-        run = np.cumsum(~self.is_repeated) - 1  # of equal offsets
-        starts = np.flatnonzero(~self.is_repeated)
-        run_offset = self.offset[starts]
-        later = np.full(len(starts), NEVER, np.int64)
-        follows = self.group[starts[1:]] == self.group[starts[:-1]]
-        later[:-1] = np.where(follows, run_offset[1:], NEVER)
-        next_offset = later[run]
-        dirty = np.where(self.offset >= self.first_dirty_offset, self.offset, NEVER)
+        is_repeated = self.is_repeated
+        run = np.cumsum(~is_repeated) - 1  # of equal offsets
+        starts = np.flatnonzero(~is_repeated)
+        count, groups, is_mapped = len(starts), self.group[starts], self.is_mapped[starts]
+        mapped_at = np.where(is_mapped, np.arange(count), count)
+        at = np.append(np.minimum.accumulate(mapped_at[::-1])[::-1][1:], count)  # the next one
+        is_of_key = (at < count) & (np.append(groups, -1)[at] == groups)
+        next_offset = np.where(is_of_key, np.append(self.offset[starts], NEVER)[at], NEVER)[run]
+        is_dirty = self.is_mapped & (self.offset >= self.first_dirty_offset)
+        dirty = np.where(is_dirty, self.offset, NEVER)
         group_starts = np.flatnonzero(~self.follows)
         first_dirty = np.minimum.reduceat(dirty, group_starts)[self.group]
         superseding: Longs = np.where(next_offset >= self.first_dirty_offset, next_offset, first_dirty)
@@ -115,7 +123,7 @@ class KeyOrder:
         follows_value = np.zeros(len(self.order), np.bool_)
         follows_value[1:] = ~self.is_tombstone[:-1]
         is_clean = self.offset < self.first_dirty_offset
-        return self.is_tombstone & is_clean & self.follows & follows_value & self.is_mapped
+        return self.is_tombstone & is_clean & self.follows & follows_value & self.has_history
 
     def unsorted(self, values: np.ndarray) -> np.ndarray:
         """Values in this order as a column of the table."""
@@ -124,7 +132,7 @@ class KeyOrder:
         return column
 
 
-def _order_of_mapped(log_ids: pa.ChunkedArray, keys: Longs, offsets: Longs) -> Longs | None:
+def _order_of_keyed(log_ids: pa.ChunkedArray, keys: Longs, offsets: Longs) -> Longs | None:
     """By log, key and offset; None where a record may be there twice."""
     return order_by_pairs(ranked(log_ids.to_numpy())[1] * (int(keys.max(initial=0)) + 1) + keys, offsets)
 
@@ -132,12 +140,12 @@ def _order_of_mapped(log_ids: pa.ChunkedArray, keys: Longs, offsets: Longs) -> L
 def with_links(rows: pa.Table) -> pa.Table:
     """``rows`` (see ``KeyOrder.of``) with the columns of LINKS."""
     keys = KeyOrder.of(rows)
-    mapped = keys.is_mapped
+    has_history = keys.has_history
     columns = (
-        mapped,
+        keys.is_mapped,
         keys.is_repeated,
-        np.where(mapped, keys.previous_offset, NO_OFFSET),
-        np.where(mapped, keys.superseded_at_offset, NEVER),
+        np.where(has_history, keys.previous_offset, NO_OFFSET),
+        np.where(has_history, keys.superseded_at_offset, NEVER),
         keys.deletes_clean_value,
     )
     for field, values in zip(LINKS, columns, strict=True):

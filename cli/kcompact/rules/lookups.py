@@ -1,12 +1,13 @@
 """Knowledge about single records of a log, looked up by offset inside Spark's workers: no joins."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kcompact.broker.aborted import AbortedRange
 from kcompact.broker.batches import NONE, PackedBatches
 from kcompact.broker.delete_horizons import horizon_intervals
 from kcompact.broker.log_context import LogContext
@@ -23,6 +24,7 @@ NO_SEGMENT = -1
 LOOKED_UP = pa.schema(
     [
         pa.field("is_aborted", pa.bool_(), nullable=False),
+        pa.field("is_overlooked", pa.bool_(), nullable=False),  # see ``Lookup.overlooking``
         pa.field("delete_horizon_ms", pa.int64(), nullable=False),  # UNKNOWN_HORIZON_MS: none
         pa.field("segment_base_offset", pa.int64(), nullable=False),  # NO_SEGMENT: none
         pa.field("first_dirty_offset", pa.int64(), nullable=False),  # 0 where the log start decides
@@ -44,11 +46,22 @@ class Lookup:
     segment_bases: Longs
     first_dirty_offset: int
     young_from_ms: int | None  # timestamps from this one on are too young; None: no minimum lag
+    overlooked_first: Longs = field(default_factory=lambda: np.empty(0, np.int64))
+    overlooked_last: Longs = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def overlooking(self, ranges: Sequence[AbortedRange]) -> "Lookup":
+        """With data that rounds take for aborted while they fill their maps: none of it is mapped (R31)."""
+        return replace(
+            self,
+            overlooked_first=_longs(run.first_offset for run in ranges),
+            overlooked_last=_longs(run.last_offset for run in ranges),
+        )
 
     @property
     def tells_single_records(self) -> bool:
         """Whether anything depends on where in the log a record is, but for the first dirty offset."""
-        return bool(len(self.aborted_first) or len(self.horizon_first) or len(self.segment_bases))
+        columns = (self.aborted_first, self.overlooked_first, self.horizon_first, self.segment_bases)
+        return any(map(len, columns))
 
 
 def lookup_for(context: LogContext, policy: Policy) -> Lookup:
@@ -94,6 +107,7 @@ def look_up(rows: pa.RecordBatch, lookups: Mapping[int, Lookup]) -> pa.RecordBat
     timestamps_ms = rows.column("timestamp_ms").to_numpy()
     added = [
         np.zeros(len(rows), np.bool_),
+        np.zeros(len(rows), np.bool_),
         np.full(len(rows), UNKNOWN_HORIZON_MS, np.int64),
         np.full(len(rows), NO_SEGMENT, np.int64),
         np.zeros(len(rows), np.int64),
@@ -118,6 +132,8 @@ def _of_log(lookup: Lookup, offsets: Longs, timestamps_ms: Longs) -> Iterator[ND
     """LOOKED_UP's columns for rows of one log."""
     run = np.searchsorted(lookup.aborted_first, offsets, side="right") - 1
     yield within(lookup.aborted_last, run, offsets)
+    run = np.searchsorted(lookup.overlooked_first, offsets, side="right") - 1
+    yield within(lookup.overlooked_last, run, offsets)
     run = np.searchsorted(lookup.horizon_first, offsets, side="right") - 1
     inside = within(lookup.horizon_last, run, offsets)
     yield np.where(inside, lookup.horizon_ms[run] if len(lookup.horizon_ms) else 0, UNKNOWN_HORIZON_MS)

@@ -22,6 +22,7 @@ class LogRows:
     rows: Rows
     timestamp_ms: Longs
     log_bytes: Longs
+    is_mapped: Flags
     previous_offset: Longs
 
     def owners(self, batches: Batches) -> Longs:
@@ -40,6 +41,7 @@ def log_rows(table: pa.Table) -> LogRows:
         rows_of(batch),
         batch.column("timestamp_ms").to_numpy(),
         batch.column("log_bytes").to_numpy().astype(np.int64),
+        np.asarray(batch.column("is_mapped").to_numpy(zero_copy_only=False), np.bool_),
         batch.column("previous_offset").to_numpy(),
     )
 

@@ -1,7 +1,8 @@
-"""Aborted data and the fate of transaction markers (R17, R31 to R36)."""
+"""Aborted data, what a map takes for aborted, and the fate of transaction markers (R17, R31 to R36)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,6 +39,79 @@ def _extend(ranges: list[AbortedRange], first_offset: int, last_offset: int) -> 
     if ranges and ranges[-1].last_offset + 1 == first_offset:
         first_offset = ranges.pop().first_offset
     ranges.append(AbortedRange(first_offset, last_offset))
+
+
+class MapStart(NamedTuple):
+    """Where a round begins to fill its map, and the segment that holds this offset."""
+
+    segment_base_offset: int
+    first_dirty_offset: int
+
+
+@dataclass
+class OverlookedData:
+    """Committed data that a round takes for aborted while it fills its map; batches come in order (R31).
+
+    The round is told of all aborted transactions of the segment in which it begins, but reads from the last
+    entry of the offset index at or below its start (``LocalLog.collectAbortedTransactions``,
+    ``Cleaner.buildOffsetMapForSegment``). Where the marker of one lies before that entry, its producer counts
+    as aborting until another abort marker of it is met. A rewritten segment lists a transaction only while
+    it holds data of it; its marker gets a delete horizon when that is over.
+    """
+
+    start: MapStart
+    interval_bytes: int  # ``index.interval.bytes``
+    _since_entry_bytes: int = 0
+    _listed: set[int] = field(default_factory=set)  # producers with a listed transaction, marker met so far
+    _aborting: set[int] = field(default_factory=set)  # those that count as such from the last entry on
+
+    def copy(self) -> "OverlookedData":
+        """The same, to go on from."""
+        return replace(self, _listed=set(self._listed), _aborting=set(self._aborting))
+
+    def meet(self, batches: Batches) -> list[AbortedRange]:
+        """The next batches; which offsets of them, from the start on, are overlooked."""
+        some = batches.take(batches.base_offset >= self.start.segment_base_offset)
+        first_dirty_offset, ranges = self.start.first_dirty_offset, list[AbortedRange]()
+        is_data = some.is_transactional & ~some.is_control
+        is_listed = some.delete_horizon_ms == NONE
+        columns = (some.base_offset, some.last_offset, some.size_bytes, some.producer_id, some.marker)
+        for base, last, size_bytes, producer, marker, data, listed in zip(
+            *map(np.ndarray.tolist, (*columns, is_data, is_listed)), strict=True
+        ):
+            if last <= first_dirty_offset:
+                self._append(size_bytes)
+            if marker == ABORT:
+                self._aborting.discard(producer)
+                self._listed |= {producer} if listed else set()
+            elif data and last >= first_dirty_offset and producer in self._aborting:
+                _extend(ranges, max(base, first_dirty_offset), last)
+        return ranges
+
+    def _append(self, size_bytes: int) -> None:
+        """Another batch of the segment: it may be an entry of the index, as ``IndexFill`` counts them."""
+        if self._since_entry_bytes > self.interval_bytes:
+            self._since_entry_bytes, self._aborting = 0, set(self._listed)
+        self._since_entry_bytes += size_bytes
+
+
+def perhaps_overlooked(parts: Iterable[Batches]) -> list[AbortedRange]:
+    """Data that a round may overlook, wherever it begins: behind a listed abort marker of its producer.
+
+    ``parts`` are all batches of a log in their order. See ``OverlookedData``.
+    """
+    listed: set[int] = set()
+    ranges: list[AbortedRange] = []
+    for part in parts:
+        listed_here = (part.marker == ABORT) & (part.delete_horizon_ms == NONE)
+        some = part.take(listed_here | (part.is_transactional & ~part.is_control))
+        columns = (some.producer_id, some.is_control, some.base_offset, some.last_offset)
+        for producer, is_control, first, last in zip(*map(np.ndarray.tolist, columns), strict=True):
+            if is_control:
+                listed.add(producer)
+            elif producer in listed:
+                _extend(ranges, first, last)
+    return ranges
 
 
 @dataclass(frozen=True)

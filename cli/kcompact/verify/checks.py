@@ -82,7 +82,7 @@ def _expected_instead_of_unexpected(row: Row) -> str:
 def _duplicate_left(s: Suspects) -> Flags:
     # Where the later ones are lost, that is what is wrong, not that this one is still there.
     is_older = s.is_kept & (s.rows.offset < s.history.kept_offset)
-    is_below_end = s.classified.superseded_at_offset < s.end_offset
+    is_below_end = s.classified.replaced_at_offset < s.end_offset
     return is_older & (is_below_end | s.is_replaced_for_certain)
 
 
@@ -90,7 +90,7 @@ def _expected_instead_of_duplicate(row: Row) -> str:
     if row["is_certain"]:
         offset = row["certainly_superseded_at_offset"]
         return f"no record: offset {offset} replaces it, and others like it went"
-    return f"no record: offset {row['superseded_at_offset']} replaces it (unless cleaning began behind that)"
+    return f"no record: offset {row['replaced_at_offset']} replaces it (unless cleaning began behind that)"
 
 
 def _keyless_left(s: Suspects) -> Flags:
@@ -217,3 +217,8 @@ CHECK_NAMES = tuple(check.name for check in CHECKS)
 
 NEED_EVIDENCE = frozenset(check.name for check in CHECKS if check.is_loss or check.is_certain is not None)
 """Checks whose findings rest on why records went."""
+
+NEED_ROUNDS = frozenset(
+    {"tombstone-too-early", "lost-above-end", "duplicate-left", "keyless-left", "aborted-left"}
+)
+"""Checks whose findings rest on how many rounds there were, and where they began."""

@@ -1,7 +1,7 @@
 """Verify a pair of dumps: is AFTER a compaction of BEFORE?"""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -12,7 +12,7 @@ from kcompact.dumps.records.record_contents import CONTENT
 from kcompact.rules.lookups import rows_of_logs
 from kcompact.verify.affected_pairs import find_affected_pairs, verified_logs
 from kcompact.verify.check import Severity
-from kcompact.verify.checks import CHECK_NAMES, NEED_EVIDENCE
+from kcompact.verify.checks import CHECK_NAMES, NEED_EVIDENCE, NEED_ROUNDS
 from kcompact.verify.classification.bounds import Bounds
 from kcompact.verify.classification.classified_rows import ClassifiedRows, Reason
 from kcompact.verify.classification.evidence import Evidence, added_up
@@ -173,20 +173,35 @@ def _checkpoints(question: Question, logs: Mapping[int, VerifiedLog]) -> Iterato
 def _transactions(
     question: Question, logs: Mapping[int, VerifiedLog], tallies: Sequence[Tally]
 ) -> Iterator[str]:
-    """Of logs with a finding: what was taken for certain because BEFORE shows no transaction."""
-    log_names = {
-        (tally.topic, tally.partition)
-        for tally in tallies
-        if tally.severity is Severity.FINDING and tally.check in NEED_EVIDENCE
-    }
-    count = sum(
-        (log.topic, log.partition) in log_names
-        for log_id, log in logs.items()
-        if log_id in question.bounds and question.bounds[log_id].assumes_no_transactions
-    )
-    if count:
+    """Of logs with a finding: what was taken for certain of their transactions."""
+    in_doubt = _logs_with(question, logs, tallies, NEED_EVIDENCE)
+    if count := sum(bounds.assumes_no_transactions for bounds in in_doubt):
         of_logs = counted(count, "log")
         yield (
             f"no record was aborted: no offset is missing where a transaction ended ({of_logs});"
             " a marker behind the last record would not show: --log-end-offset or --batches tells it"
         )
+    in_doubt = _logs_with(question, logs, tallies, NEED_ROUNDS)
+    if count := sum(bounds.assumes_roomy_map for bounds in in_doubt):
+        of_logs = counted(count, "log")
+        yield f"no offset map was full ({of_logs}): --log-cleaner-dedupe-buffer-size tells what one holds"
+    in_doubt = _logs_with(question, logs, tallies, {"duplicate-left"})
+    if count := sum(bounds.assumes_whole_segments for bounds in in_doubt):
+        of_logs = counted(count, "log")
+        yield (
+            f"no round began within a segment, behind an abort marker ({of_logs}),"
+            " which leaves duplicates: --batches tells it"
+        )
+
+
+def _logs_with(
+    question: Question, logs: Mapping[int, VerifiedLog], tallies: Sequence[Tally], checks: Collection[str]
+) -> list[Bounds]:
+    """The bounds of BEFORE's logs that have a finding of one of these checks."""
+    names = {
+        (tally.topic, tally.partition)
+        for tally in tallies
+        if tally.severity is Severity.FINDING and tally.check in checks
+    }
+    with_finding = (i for i, log in logs.items() if (log.topic, log.partition) in names)
+    return [question.bounds[i] for i in with_finding if i in question.bounds]

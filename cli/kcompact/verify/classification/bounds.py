@@ -20,7 +20,10 @@ class Knowledge:
     ``first_dirty_offset`` is where the first round began that AFTER went through; None: not known.
     ``after_first_offset`` is AFTER's first offset, None: it has no record.
     ``has_fixed_bound``: nothing becomes cleanable later on, and where segments end is known.
+    ``tells_map_size``: the size of the offset map is given.
     ``has_one_round``: all that is cleanable fits into one round, and nothing becomes cleanable later on.
+    ``may_begin_within_segment``: a map may get full, or the first round is known to begin behind the base of
+    a segment.
     """
 
     configs: frozenset[str] = frozenset()
@@ -28,7 +31,9 @@ class Knowledge:
     tells_log_end: bool = False
     tells_horizons: bool = False
     has_fixed_bound: bool = False
+    tells_map_size: bool = False
     has_one_round: bool = False
+    may_begin_within_segment: bool = False
     last_missing_offset: int | None = None
     first_dirty_offset: int | None = None
     after_first_offset: int | None = None
@@ -79,6 +84,24 @@ class Bounds:
         """Whether only the lack of gaps speaks against aborted data; a marker may come after BEFORE."""
         facts = self.knowledge
         return facts.last_missing_offset is None and not facts.tells_transactions and not facts.tells_log_end
+
+    @property
+    def assumes_roomy_map(self) -> bool:
+        """Whether findings may rest on all keys having fitted into the offset map, whose size is not told."""
+        facts = self.knowledge
+        return not facts.tells_map_size and (facts.has_one_round or self.may_have_transactions)
+
+    @property
+    def assumes_whole_segments(self) -> bool:
+        """Whether a round that began within a segment, behind an abort marker, would explain duplicates."""
+        facts = self.knowledge
+        is_asked = facts.may_begin_within_segment and self.may_have_transactions
+        return is_asked and not facts.tells_horizons  # that batches are given, which are heeded
+
+    @property
+    def may_have_transactions(self) -> bool:
+        """Whether anything speaks for transactions."""
+        return self.knowledge.tells_transactions or self.knowledge.last_missing_offset is not None
 
     @property
     def front_end_offset(self) -> int:

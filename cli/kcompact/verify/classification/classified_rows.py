@@ -68,6 +68,15 @@ class ClassifiedRows:
         return np.where(self.rows.is_data & (at < self.limit_offset), at, NEVER)
 
     @cached_property
+    def replaced_at_offset(self) -> Longs:
+        """As ``superseded_at_offset``, of later records that no round can have overlooked."""
+        mapped = self.history.mapped_superseding_offset(
+            self.rows, self.of_log(lambda log: _or(log.bounds.checkpoint_offset, BEFORE_ALL))
+        )
+        at = np.where(self.is_end_given, self.history.next_mapped_offset, mapped)
+        return np.where(self.rows.is_data & (at < self.limit_offset), at, NEVER)
+
+    @cached_property
     def is_last_record(self) -> Flags:
         """The last record of its key in BEFORE."""
         return self.rows.is_data & (self.rows.offset == self.history.latest_offset)

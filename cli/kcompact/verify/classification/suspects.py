@@ -68,7 +68,7 @@ class Suspects:
     def certainly_superseded_at_offset(self) -> Longs:
         """The key's first later record that a round is proven to have mapped, NEVER: there is none."""
         first_dirty = self.classified.of_log(lambda log: log.evidence.first_dirty_at_most)
-        at = self.history.superseding_offset(self.rows, first_dirty)
+        at = self.history.mapped_superseding_offset(self.rows, first_dirty)
         return np.where(self.rows.is_data & (first_dirty <= at) & (at <= self.mapped_up_to), at, NEVER)
 
     @property
@@ -134,7 +134,7 @@ class Suspects:
             "timestamp_ms": (rows.timestamp_ms, None),
             "delete_horizon_ms": (rows.delete_horizon_ms, UNKNOWN_HORIZON_MS),
             "next_offset": (history.next_offset, NEVER),
-            "superseded_at_offset": (classified.superseded_at_offset, NEVER),
+            "replaced_at_offset": (classified.replaced_at_offset, NEVER),
             "certainly_superseded_at_offset": (self.certainly_superseded_at_offset, NEVER),
             "kept_offset": (history.kept_offset, NOTHING_KEPT),
             "kept_is_tombstone": (history.kept_is_tombstone, None),

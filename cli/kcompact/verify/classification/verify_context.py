@@ -22,6 +22,7 @@ from kcompact.rules.files.segment_files import with_segments_of_batches
 from kcompact.rules.files.segments import is_rolled
 from kcompact.rules.lookups import Lookup, lookup_for
 from kcompact.rules.policy import Policy
+from kcompact.rules.transactions import perhaps_overlooked
 from kcompact.verify.classification.bounds import Bounds, Knowledge
 from kcompact.verify.rows.indexed import Indexed
 from kcompact.verify.rows.pairs import Pairs
@@ -44,6 +45,15 @@ class VerifyContext:
     def lookups(self) -> dict[int, Lookup]:
         """Knowledge about single records."""
         return {log_id: lookup_for(self.contexts[log_id], policy) for log_id, policy in self.policies.items()}
+
+    def lookups_under(self, bounds: Mapping[int, Bounds]) -> dict[int, Lookup]:
+        """The same with the data that rounds of these logs may overlook."""
+        lookups = self.lookups
+        for i, lookup in lookups.items():
+            batches = self.contexts[i].batches
+            if batches is not None and bounds[i].knowledge.may_begin_within_segment:
+                lookups[i] = lookup.overlooking(perhaps_overlooked(batches.parts()))
+        return lookups
 
     @property
     def unbounded(self) -> dict[int, Bounds]:
@@ -140,6 +150,9 @@ def with_knowledge(
     """
     context = verify_context.contexts.get(log_id, LogContext())
     segments = with_segments_of_batches(context).segments or ()
+    records = sum(int((run[:, 1] - run[:, 0]).sum()) for run in runs)
+    first_dirty_offset = _first_dirty_offset(bounds, context, verify_context)
+    starts = {first_dirty_offset, context.log_start_offset} - {None, 0}
     knowledge = Knowledge(
         configs=verify_context.configs.get(log_id, frozenset()),
         tells_transactions=verify_context.tells_transactions
@@ -148,11 +161,14 @@ def with_knowledge(
         tells_log_end=context.log_end_offset is not None,
         tells_horizons=context.batches is not None,
         has_fixed_bound=_is_bound_fixed(bounds, context) and bool(segments),
-        has_one_round=_has_one_round(
-            bounds, context, sum(int((run[:, 1] - run[:, 0]).sum()) for run in runs)
-        ),
+        tells_map_size=map_limit(bounds.policy) is not None,
+        has_one_round=_is_bound_fixed(bounds, context)
+        and _fits_map(bounds, records)
+        and bounds.policy.rounds == 1,
+        may_begin_within_segment=not _fits_map(bounds, records)
+        or not starts <= {segment.base_offset for segment in segments},
         last_missing_offset=_last_missing_offset(np.concatenate(runs), context) if runs else None,
-        first_dirty_offset=_first_dirty_offset(bounds, context, verify_context),
+        first_dirty_offset=first_dirty_offset,
         after_first_offset=after_first_offset,
     )
     sizes = tuple((segment.base_offset, segment.size_bytes) for segment in segments)
@@ -166,11 +182,10 @@ def _is_bound_fixed(bounds: Bounds, context: LogContext) -> bool:
     return bounds.policy.min_compaction_lag_ms == 0 and is_decided
 
 
-def _has_one_round(bounds: Bounds, context: LogContext, records: int) -> bool:
-    """Nothing becomes cleanable later on, and the map takes all keys."""
+def _fits_map(bounds: Bounds, records: int) -> bool:
+    """Whether the map takes the keys of so many records."""
     limit = map_limit(bounds.policy)
-    fits = records <= (_DEFAULT_MAP_LIMIT if limit is None else limit)
-    return _is_bound_fixed(bounds, context) and fits and bounds.policy.rounds == 1
+    return records <= (_DEFAULT_MAP_LIMIT if limit is None else limit)
 
 
 def _first_dirty_offset(bounds: Bounds, context: LogContext, verify_context: VerifyContext) -> int | None:

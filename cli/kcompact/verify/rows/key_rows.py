@@ -47,6 +47,7 @@ class KeyRows:
     is_tombstone: Flags
     is_control: Flags
     is_aborted: Flags
+    is_perhaps_overlooked: Flags  # a round may have taken it for aborted while it filled its map
     is_keyless: Flags
     delete_horizon_ms: Longs
     differs: Mapping[str, Flags]
@@ -105,8 +106,8 @@ def key_rows(
 ) -> KeyRows:
     """Pair two tables of index rows (INDEX_SCHEMA, EXTRA) that hold no offset of a log twice.
 
-    ``compared`` are columns of CONTENT. ``lookups`` say by log id which of BEFORE's records were aborted,
-    and their delete horizons.
+    ``compared`` are columns of CONTENT. ``lookups`` say by log id which of BEFORE's records were aborted or
+    perhaps overlooked, and their delete horizons.
     """
     both = pa.concat_tables([before, after])
     codes = key_numbers(both["key"])
@@ -119,7 +120,7 @@ def key_rows(
     after_at = np.where(in_before, partner, first)
     after_at = np.where(after_at == NOWHERE, NOWHERE, after_at - before.num_rows)
     before_at = np.where(in_before, first, NOWHERE)
-    is_aborted, horizon_ms = _looked_up(both, lookups)
+    is_aborted, is_perhaps_overlooked, horizon_ms = _looked_up(both, lookups)
     in_group = group[first]
     return KeyRows(
         before,
@@ -133,6 +134,7 @@ def key_rows(
         both["is_tombstone"].to_numpy()[first],
         both["is_control"].to_numpy()[first],
         is_aborted[first],
+        is_perhaps_overlooked[first],
         codes[first] < 0,
         horizon_ms[first],
         _differences(both, first, partner, compared),
@@ -165,14 +167,16 @@ def _differences(both: pa.Table, first: Longs, partner: Longs, compared: frozens
     return differs
 
 
-def _looked_up(rows: pa.Table, lookups: Mapping[int, Lookup]) -> tuple[Flags, Longs]:
-    """Whether each record was aborted, and its delete horizon."""
+def _looked_up(rows: pa.Table, lookups: Mapping[int, Lookup]) -> tuple[Flags, Flags, Longs]:
+    """Whether each record was aborted, or is perhaps overlooked, and its delete horizon."""
     if not rows.num_rows or not any(lookup.tells_single_records for lookup in lookups.values()):
-        return np.zeros(rows.num_rows, np.bool_), np.full(rows.num_rows, UNKNOWN_HORIZON_MS)
+        none = np.zeros(rows.num_rows, np.bool_)
+        return none, none, np.full(rows.num_rows, UNKNOWN_HORIZON_MS)
     (whole,) = rows.select(["log_id", "offset", "timestamp_ms"]).combine_chunks().to_batches()
     batch = look_up(whole, lookups)
     return (
         batch.column("is_aborted").to_numpy(zero_copy_only=False),
+        batch.column("is_overlooked").to_numpy(zero_copy_only=False),
         batch.column("delete_horizon_ms").to_numpy(),
     )
 
