@@ -4,6 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import fastavro
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from dump_pipeline import index_all, open_one
@@ -70,6 +73,41 @@ def test_a_time_without_a_zone_is_remarked_upon(spelt: str, is_remarked: bool, t
         remarks = check_notes(opened, {split.split_id: split for split in opened.splits(1 << 40)}, notes)
     assert table["timestamp_ms"].to_pylist() == [1_704_067_200_000]
     assert ["without a time zone: read as UTC" in remark for remark in remarks] == [True] * is_remarked
+
+
+@pytest.mark.parametrize(("zone", "is_remarked"), [(None, True), ("UTC", False), ("Europe/Berlin", False)])
+def test_a_column_without_a_zone_is_remarked_upon(
+    zone: str | None, is_remarked: bool, tmp_path: Path
+) -> None:
+    moments = pa.array([1_704_067_200_000], pa.timestamp("ms", zone))
+    columns = {"topic": ["t"], "partition": [0], "offset": [0], "key": [b"k"], "value": [b"v"]}
+    pq.write_table(pa.table(columns | {"timestamp": moments}), tmp_path / "t.parquet")
+    schema = {
+        "type": "record",
+        "name": "row",
+        "fields": [
+            {"name": "offset", "type": "long"},
+            {"name": "key", "type": "bytes"},
+            {"name": "value", "type": "bytes"},
+            {
+                "name": "timestamp",
+                "type": {
+                    "type": "long",
+                    "logicalType": "local-timestamp-millis" if is_remarked else "timestamp-millis",
+                },
+            },
+        ],
+    }
+    with (tmp_path / "t.avro").open("wb") as file:
+        row = {"offset": 0, "key": b"k", "value": b"v", "timestamp": 1_704_067_200_000}
+        fastavro.writer(file, fastavro.parse_schema(schema), [row])
+    for name in ("t.parquet", "t.avro"):
+        with open_one(tmp_path / name) as opened:
+            table, notes = index_all(opened)
+            remarks = check_notes(opened, {split.split_id: split for split in opened.splits(1 << 40)}, notes)
+        assert table["timestamp_ms"].to_pylist() == [1_704_067_200_000]
+        told = [remark for remark in remarks if "timestamps without a time zone: read as UTC" in remark]
+        assert len(told) == is_remarked, name
 
 
 @pytest.mark.parametrize(("number", "expected"), [(0, None), (1, "create"), (2, "logappend")])

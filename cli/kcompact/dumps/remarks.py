@@ -20,6 +20,7 @@ _NAMES_ALONE = (
     " converted to"
 )
 _BLANK = "between records left out: a value that ended in a line end has lost it here (kcat -J would keep it)"
+_ZONELESS = "without a time zone: read as UTC"
 _REMARKS = {
     "skipped_noise_lines": ("line", "skipped in which the tool talks about itself (% ...)"),
     "skipped_control_records": ("control record", "(transaction markers) left out"),
@@ -29,7 +30,7 @@ _REMARKS = {
     "keys_before": ("record", "without an after: the key is taken from before"),
     "unavailable_values": ("change event", _UNAVAILABLE),
     "moved_rows": ("update", _MOVED),
-    "zoneless_timestamps": ("timestamp", "without a time zone: read as UTC"),
+    "zoneless_timestamps": ("timestamp", _ZONELESS),
     "blank_lines": ("blank line", _BLANK),
     "trailing_null_element": ("null", "after the last record left out"),
 }
@@ -44,6 +45,7 @@ def remarks_on(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[
     ]
     return (
         (seconds if short and short == notes.counts.get("timestamps") else [])
+        + ([f"{file.path}: timestamps {_ZONELESS}"] if file.dialect.is_zoneless else [])
         + [
             f"{file.path}: {counted(notes.counts[name], unit)} {text}"
             for name, (unit, text) in _REMARKS.items()

@@ -170,7 +170,12 @@ def avro_dialect(columns: Columns, schema: Any, wire: WireSchema, options: ReadO
         kind.get("type") if isinstance(kind, dict) else kind for kind in _kinds_at(schema, dialect.key)
     ]
     byte_exact = "string" not in key_kinds
-    return replace(dialect, timestamp_unit=unit or dialect.timestamp_unit, byte_exact=byte_exact)
+    return replace(
+        dialect,
+        timestamp_unit=unit or dialect.timestamp_unit,
+        is_zoneless=logical.startswith("local-"),
+        byte_exact=byte_exact,
+    )
 
 
 def field_names(wire: WireSchema) -> list[str]:

@@ -43,6 +43,7 @@ class Dialect:
     header_names_encoding: str = "text"  # in structs of Key and Value, of which the values are base64
     named_headers: bool = False  # a header is {NAME: value}, not {"key": NAME, "value": value}
     timestamp_unit: str = "auto"  # "ms", "us", "s", or "auto": by form and size (timestamps.py)
+    is_zoneless: bool = False  # timestamps are of a column whose type says that no zone is known
     key_error: str | None = None  # where this field is present, the key could not be decoded
     value_error: str | None = None
 

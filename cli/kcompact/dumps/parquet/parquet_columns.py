@@ -24,7 +24,7 @@ def parquet_dialect(columns: Columns, schema: pa.Schema, options: ReadOptions) -
     dialect = column_dialect(columns, base, options)
     timestamp, key = (type_at(schema, place) for place in (dialect.timestamp, dialect.key))
     if timestamp is not None and pa.types.is_timestamp(timestamp):
-        dialect = replace(dialect, timestamp_unit=timestamp.unit)
+        dialect = replace(dialect, timestamp_unit=timestamp.unit, is_zoneless=timestamp.tz is None)
     elif timestamp is not None and pa.types.is_temporal(timestamp):
         refuse_no_timestamp(columns.path, dialect.timestamp, str(timestamp))
     # Text may have been damaged on the way (U+FFFD), bytes not.
