@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-Longs = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+from kcompact.arrays import Flags, Longs
 
 NONE = -1
 """Stands for a segment, a marker or a delete horizon that a batch does not have."""

@@ -10,15 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kcompact.arrays import Flags, Longs
 from kcompact.broker.aborted import AbortedRange
-from kcompact.broker.batches import NO_BATCHES, NONE, Batches, Flags, PackedBatches, behind_one_another
+from kcompact.broker.batches import NO_BATCHES, NONE, Batches, PackedBatches, behind_one_another
 from kcompact.cleaner.shares import Shares, slices_by_log
 from kcompact.cleaner.tracked import Tracked, share_rows
 from kcompact.engine.shuffle import Block
 from kcompact.rules.files.segment_files import SegmentContent, all_batches, segment_contents
 from kcompact.rules.lookups import Lookup, within
 from kcompact.rules.rewriting import Counts, LogRows, LogStretch, Rewriting, log_rows
-from kcompact.rules.sizes import Longs
 from kcompact.rules.transactions import OverlookedData, ProducerEnds, TransactionsSeen, producer_ends
 from kcompact.rules.verdicts import Rounds, decide
 

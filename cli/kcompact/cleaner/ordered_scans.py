@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcompact.arrays import flags_of
 from kcompact.cleaner.tracked import Tracked
 from kcompact.rules.files.segment_roller import Appends, Roller, roll_settings
 from kcompact.rules.files.segments import SegmentState, estimated_index_bytes
@@ -82,9 +83,6 @@ def scan_maps(tracked: Tracked, limits: Mapping[int, ScanLimits]) -> dict[int, M
 def _feed(scan: MapScan, rows: pa.Table) -> MapScan:
     rows = rows.filter(pc.invert(rows["is_repeated"]))
     offsets, previous = (rows[name].to_numpy() for name in ("offset", "previous_offset"))
-    mapped, aborted = (
-        np.asarray(rows[name].to_numpy(zero_copy_only=False), np.bool_)
-        for name in ("is_mapped", "is_aborted")
-    )
+    mapped, aborted = (flags_of(rows[name]) for name in ("is_mapped", "is_aborted"))
     scan.feed(offsets, previous, mapped, aborted)
     return scan

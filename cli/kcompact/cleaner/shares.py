@@ -8,13 +8,11 @@ from operator import attrgetter
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from kcompact.arrays import Longs
 from kcompact.digits import LONG_MAX
 from kcompact.engine.passes.summaries import LogSummary
 from kcompact.rules.lookups import rows_of_logs
-
-Longs = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

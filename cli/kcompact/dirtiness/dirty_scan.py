@@ -10,14 +10,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kcompact.arrays import Flags, Longs
 from kcompact.rules.files.segment_roller import Appends, Roller, RollSettings
 from kcompact.rules.rounds import MapScan, ScanLimits
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
-
-Longs = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 TOTALS = (
     "records",

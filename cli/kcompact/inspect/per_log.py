@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pyarrow as pa
 
+from kcompact.arrays import Longs
 from kcompact.compact.output.gaps import Presence
 from kcompact.dumps.records.record import VALUE_EMPTY, VALUE_NULL, VALUE_PRESENT, VALUE_WORD_NULL
 from kcompact.engine.passes.offset_runs import union_of
@@ -14,7 +15,7 @@ from kcompact.engine.passes.summaries import LogSummary
 from kcompact.inspect.inspection import Gap, Gaps, LogFacts, Slice, Values
 from kcompact.inspect.one_pass import Answers
 from kcompact.inspect.questions.key_counts import SLICES, slice_bounds
-from kcompact.inspect.questions.keys import LogSpan, Longs
+from kcompact.inspect.questions.keys import LogSpan
 from kcompact.inspect.questions.tallies import HOUR_MS
 from kcompact.rules.capacity import buffer_bytes_for
 from kcompact.rules.policy import Policy

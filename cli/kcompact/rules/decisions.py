@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from kcompact.arrays import Longs, flags_of
 from kcompact.rules.lookups import NO_SEGMENT, rows_of_logs
 from kcompact.rules.sizes import stamped_bytes
-from kcompact.rules.verdicts import Decision, Flags, Longs, Rounds, Rows, decide
+from kcompact.rules.verdicts import Decision, Rounds, Rows, decide
 
 
 @dataclass(frozen=True)
@@ -78,20 +79,16 @@ def decided(
 
 def rows_of(batch: pa.RecordBatch) -> Rows:
     """The columns that verdicts depend on."""
-
-    def flags(name: str) -> Flags:
-        return np.asarray(batch.column(name).to_numpy(zero_copy_only=False), np.bool_)
-
     return Rows(
         batch.column("offset").to_numpy(),
-        flags("has_key"),
-        flags("is_tombstone"),
-        flags("is_control"),
-        flags("is_aborted"),
-        flags("is_repeated"),
+        flags_of(batch.column("has_key")),
+        flags_of(batch.column("is_tombstone")),
+        flags_of(batch.column("is_control")),
+        flags_of(batch.column("is_aborted")),
+        flags_of(batch.column("is_repeated")),
         batch.column("superseded_at_offset").to_numpy(),
         batch.column("delete_horizon_ms").to_numpy(),
-        flags("deletes_clean_value"),
+        flags_of(batch.column("deletes_clean_value")),
     )
 
 

@@ -9,13 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from kcompact.arrays import Flags, Longs, flags_of
 from kcompact.rules.orders import order_by_pairs, ranked
 from kcompact.rules.verdicts import NEVER
-
-Longs = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 NO_OFFSET = -1
 """``previous_offset`` of a key's first record."""
@@ -57,8 +54,8 @@ class KeyOrder:
         """From rows with key, is_tombstone, is_control, the columns of places and those of LOOKED_UP."""
         log_id, offset = (rows[name].to_numpy() for name in ("log_id", "offset"))
         key = pa.concat_arrays(rows["key"].chunks) if rows["key"].num_chunks else pa.array([], pa.binary())
-        has_key = key.is_valid().to_numpy(zero_copy_only=False)
-        has_history = has_key & ~_flags(rows, "is_aborted") & ~_flags(rows, "is_control")
+        has_key = flags_of(key.is_valid())
+        has_history = has_key & ~flags_of(rows["is_aborted"]) & ~flags_of(rows["is_control"])
         number = key.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False)
         alone = np.where(has_history, -1, offset)
         order = _order_of_keyed(rows["log_id"], number, offset) if has_history.all() else None
@@ -71,8 +68,8 @@ class KeyOrder:
         follows[:1] = False
         group = np.cumsum(~follows) - 1
         first_dirty = rows["first_dirty_offset"].to_numpy()[order]
-        tombstones = _flags(rows, "is_tombstone")[order]
-        mapped = has_history & ~_flags(rows, "is_overlooked")
+        tombstones = flags_of(rows["is_tombstone"])[order]
+        mapped = has_history & ~flags_of(rows["is_overlooked"])
         return cls(order, group, offset[order], first_dirty, has_history[order], mapped[order], tombstones)
 
     @property
@@ -151,8 +148,3 @@ def with_links(rows: pa.Table) -> pa.Table:
     for field, values in zip(LINKS, columns, strict=True):
         rows = rows.append_column(field, pa.array(keys.unsorted(values), field.type))
     return rows
-
-
-def _flags(rows: pa.Table, name: str) -> Flags:
-    flags: Flags = rows[name].to_numpy(zero_copy_only=False)
-    return flags

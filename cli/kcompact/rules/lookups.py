@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kcompact.arrays import Flags, Longs
 from kcompact.broker.aborted import AbortedRange
 from kcompact.broker.batches import NONE, PackedBatches
 from kcompact.broker.delete_horizons import horizon_intervals
@@ -15,8 +16,6 @@ from kcompact.rules.orders import ranked, stretches
 from kcompact.rules.policy import Policy
 from kcompact.rules.transactions import aborted_ranges
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
-
-Longs = NDArray[np.int64]
 
 NO_SEGMENT = -1
 """``segment_base_offset`` where no segments are known."""
@@ -149,7 +148,7 @@ def _of_log(lookup: Lookup, offsets: Longs, timestamps_ms: Longs) -> Iterator[ND
         yield (timestamps_ms >= lookup.young_from_ms) & (offsets >= lookup.first_dirty_offset)
 
 
-def within(last: Longs, run: Longs, offsets: Longs) -> NDArray[np.bool_]:
+def within(last: Longs, run: Longs, offsets: Longs) -> Flags:
     """Whether each offset is in the run that starts at or below it."""
     if not len(last):
         return np.zeros(len(offsets), np.bool_)

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-Longs = NDArray[np.int64]
+from kcompact.arrays import Flags, Longs
 
 _SPARSE = 4  # so many times as many places as rows are still looked through
 _LARGEST = 2**62
@@ -44,7 +43,7 @@ def order_by_offset(log_ids: Longs, offsets: Longs) -> Longs | None:
     return order_by_pairs(logs, offsets) if order is None else order
 
 
-def order_by_group(groups: Longs, offsets: Longs, is_second: NDArray[np.bool_]) -> Longs:
+def order_by_group(groups: Longs, offsets: Longs, is_second: Flags) -> Longs:
     """Rows in the order of group, from 0 on, offset, and which of two comes second."""
     order = None
     if offsets.max(initial=0) < _LARGEST // 2:

@@ -8,11 +8,12 @@ import pyarrow as pa
 import pyarrow.compute
 from numpy.typing import NDArray
 
+from kcompact.arrays import Flags, Longs, flags_of
 from kcompact.broker.batches import NONE, Batches, behind_one_another
 from kcompact.rules.decisions import rows_of
-from kcompact.rules.sizes import BATCH_HEADER_BYTES, Longs, bytes_in_batch, varint_bytes
+from kcompact.rules.sizes import BATCH_HEADER_BYTES, bytes_in_batch, varint_bytes
 from kcompact.rules.transactions import ProducerEnds, TransactionsSeen, last_of_producers
-from kcompact.rules.verdicts import Decision, Flags, Rows, Verdict
+from kcompact.rules.verdicts import Decision, Rows, Verdict
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def log_rows(table: pa.Table) -> LogRows:
         rows_of(batch),
         batch.column("timestamp_ms").to_numpy(),
         batch.column("log_bytes").to_numpy().astype(np.int64),
-        np.asarray(batch.column("is_mapped").to_numpy(zero_copy_only=False), np.bool_),
+        flags_of(batch.column("is_mapped")),
         batch.column("previous_offset").to_numpy(),
     )
 

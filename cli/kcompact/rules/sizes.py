@@ -1,9 +1,8 @@
 """Sizes of records inside batches (R39, R40)."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-Longs = NDArray[np.int64]
+from kcompact.arrays import Longs
 
 BATCH_HEADER_BYTES = 61
 _LARGEST_LENGTH_PREFIX = 5  # a record's length is a 32-bit varint

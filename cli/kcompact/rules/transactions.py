@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kcompact.arrays import Flags
 from kcompact.broker.aborted import AbortedRange
-from kcompact.broker.batches import ABORT, NONE, Batches, Flags
+from kcompact.broker.batches import ABORT, NONE, Batches
 
 
 def aborted_ranges(parts: Iterable[Batches]) -> list[AbortedRange]:

@@ -10,10 +10,8 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from kcompact.arrays import Flags, Longs
 from kcompact.digits import LONG_MAX
-
-Longs = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 NEVER = LONG_MAX
 """``superseded_at_offset`` of a key's latest record."""
@@ -74,7 +72,7 @@ class Rows:
     def __len__(self) -> int:
         return len(self.offset)
 
-    def take(self, at: NDArray[np.int64]) -> "Rows":
+    def take(self, at: Longs) -> "Rows":
         """The rows at these positions."""
         return Rows(*(getattr(self, column.name)[at] for column in fields(self)))
 
@@ -101,7 +99,7 @@ def decide(rows: Rows, rounds: Rounds) -> Decision:
     goes = np.full(len(rows), count)
     verdict = np.zeros(len(rows), np.int8)
 
-    def let_go(when: Flags, in_round: NDArray[np.int64], why: Verdict) -> None:
+    def let_go(when: Flags, in_round: Longs, why: Verdict) -> None:
         earlier = when & (in_round < goes)
         goes[earlier] = in_round[earlier]
         verdict[earlier] = why

@@ -7,6 +7,7 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
+from kcompact.arrays import Flags, Longs
 from kcompact.verify.classification.classified_rows import ClassifiedRows
 from kcompact.verify.classification.evidence import added_up
 from kcompact.verify.classification.known_log import KnownLog, PairFacts, facts_of, facts_of_unaffected
@@ -15,7 +16,7 @@ from kcompact.verify.findings import Findings, find, together
 from kcompact.verify.outcome import VerifiedLog
 from kcompact.verify.question import Question
 from kcompact.verify.rows.key_history import History, history_of
-from kcompact.verify.rows.key_rows import Flags, KeyRows, Longs, key_rows
+from kcompact.verify.rows.key_rows import KeyRows, key_rows
 from kcompact.verify.rows.pairs import Pairs, Share, Sifting
 from kcompact.verify.rows.unaffected_keys import (
     Rules,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from kcompact.verify.rows.key_rows import Flags
+from kcompact.arrays import Flags
 
 Columns = TypeVar("Columns")
 """The arrays that a check looks at: ``Suspects``, or ``StateColumns`` of two dumps' states."""

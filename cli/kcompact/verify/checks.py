@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from kcompact.arrays import Flags
 from kcompact.verify.check import Check, Row
 from kcompact.verify.classification.suspects import Suspects
 from kcompact.verify.rows.key_history import NEVER, NOTHING_KEPT
-from kcompact.verify.rows.key_rows import BEHIND_ALL, NOWHERE, Flags
+from kcompact.verify.rows.key_rows import BEHIND_ALL, NOWHERE
 
 
 def _no_rows(s: Suspects) -> Flags:

@@ -7,6 +7,7 @@ from functools import reduce
 
 import numpy as np
 
+from kcompact.arrays import Flags, Longs
 from kcompact.counted import counted
 from kcompact.rules.lookups import rows_of_logs
 from kcompact.verify.check import Check, Severity
@@ -16,7 +17,6 @@ from kcompact.verify.classification.remedies import NONE, RETENTION_REMEDY, WHOL
 from kcompact.verify.classification.suspects import Suspects
 from kcompact.verify.outcome import Tally, VerifyFinding
 from kcompact.verify.question import Question
-from kcompact.verify.rows.key_rows import Flags, Longs
 
 Place = tuple[str, int, Severity]
 """Check, log id, severity."""

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcompact.arrays import Flags
 from kcompact.broker.log_names import LogName
 from kcompact.verify.check import Check, Row, Severity
 from kcompact.verify.outcome import Tally, VerifyFinding, VerifyOutcome
-from kcompact.verify.rows.key_rows import Flags
 from kcompact.verify.rows.pairs import Pairs, Share
 
 

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kcompact.arrays import Longs
+
 RECORDS_PER_LOG = 8
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
@@ -26,7 +28,7 @@ def key_digest(key: bytes | None) -> str | None:
     return None if key is None else hashlib.sha256(key).hexdigest()[:32]
 
 
-def rank(offsets: NDArray[np.int64]) -> NDArray[np.uint64]:
+def rank(offsets: Longs) -> NDArray[np.uint64]:
     """The order in which records are chosen: the same in every task, and spread over the log."""
     mixed = (offsets.astype(np.uint64) + np.uint64(1)) * _FACTOR
     return (mixed ^ (mixed >> np.uint64(29))) * _FACTOR

@@ -10,6 +10,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcompact.arrays import flags_of
 from kcompact.broker.log_names import LogName
 from kcompact.dumps.records.content_hashes import ABSENT, value_hashes
 from kcompact.dumps.records.headers import Headers
@@ -154,7 +155,7 @@ def log_bytes_of(key_bytes: np.ndarray, value_bytes: np.ndarray, headers_bytes: 
 def lengths_of(values: pa.Array) -> np.ndarray:
     """The length of each binary value, ABSENT for null."""
     offsets = np.frombuffer(values.buffers()[1], np.int32)[values.offset : values.offset + len(values) + 1]
-    is_null = values.is_null().to_numpy(zero_copy_only=False)
+    is_null = flags_of(values.is_null())
     return np.where(is_null, ABSENT, np.diff(offsets).astype(np.int64))
 
 

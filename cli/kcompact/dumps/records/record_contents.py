@@ -2,11 +2,9 @@
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from kcompact.arrays import Longs
 from kcompact.dumps.records.record import HASH_BYTES
-
-Longs = NDArray[np.int64]
 
 CONTENT = {"key": "key", "timestamp_ms": "timestamp", "value_hash": "value", "headers_hash": "headers"}
 """Index column of each part, and the word for it."""

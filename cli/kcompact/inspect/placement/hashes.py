@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kcompact.arrays import Longs
+
 Hashes = NDArray[np.uint32]
 
 _SEED = 0x9747B28C
@@ -27,7 +29,7 @@ class KeyMatrix:
 
     keys: Sequence[bytes]
     cells: NDArray[np.uint8]
-    lengths: NDArray[np.int64]
+    lengths: Longs
 
     @classmethod
     def of(cls, keys: Sequence[bytes]) -> "KeyMatrix":
@@ -102,7 +104,7 @@ def crc32(keys: KeyMatrix) -> Hashes:
     return np.fromiter(map(zlib.crc32, keys.keys), np.uint32, len(keys.keys))
 
 
-def _tails(keys: KeyMatrix, words: NDArray[np.uint32], whole_words: NDArray[np.int64]) -> Hashes:
+def _tails(keys: KeyMatrix, words: NDArray[np.uint32], whole_words: Longs) -> Hashes:
     """The one to three bytes after the last whole word (the padding is zero)."""
     if not words.shape[1]:
         return np.zeros(len(words), np.uint32)

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kcompact.arrays import Longs
 from kcompact.inspect.placement.hashes import (
     Hashes,
     KeyMatrix,
@@ -16,8 +16,8 @@ from kcompact.inspect.placement.hashes import (
     murmur2_in_doubles,
 )
 
-Partitions = NDArray[np.int64]
-Counts = int | NDArray[np.int64]
+Partitions = Longs
+Counts = int | Longs
 """Numbers of partitions: one, or several that hashes of the shape (keys, 1) are tried with."""
 ToPartition = Callable[[Hashes, Counts], Partitions]
 

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kcompact.arrays import Flags, Longs
 from kcompact.inspect.placement.hashes import Hashes, KeyMatrix
 from kcompact.inspect.placement.partitioners import PARTITIONERS, Partitioner
-from kcompact.inspect.questions.keys import Longs
 
 ENOUGH = 16.0
 """Natural logarithm of the odds against a fit by chance: some 3,000 candidates are tried."""
@@ -114,11 +114,11 @@ class _Candidates:
         by_count = self._chance(self._counts)
         self._chances = np.append(np.tile(by_count, len(PARTITIONERS)), self._chance(np.array([1])))
 
-    def fits(self, place: Placement) -> NDArray[np.bool_]:
+    def fits(self, place: Placement) -> Flags:
         """Per sighting whether ``place`` puts the key where it was seen."""
         return self._fits(place, slice(None))
 
-    def evidence(self, place: Placement, fits: NDArray[np.bool_]) -> float:
+    def evidence(self, place: Placement, fits: Flags) -> float:
         """How much the fits say for ``place``: logarithm of the odds against as many by chance."""
         return float(_evidence(len(fits), np.array(fits.mean()), self._chance(np.array(place.partitions))))
 
@@ -126,7 +126,7 @@ class _Candidates:
         """Whether ``rows`` sightings can be evidence enough, if they all fit."""
         return rows * -math.log(self._chances.min()) >= ENOUGH
 
-    def _chance(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _chance(self, counts: Longs) -> NDArray[np.float64]:
         """The share of keys that would fit each partition count by chance, had something else placed them."""
         return 1.0 / np.where(counts > 1, counts, max(2, self.observed))
 
@@ -141,7 +141,7 @@ class _Candidates:
         """The placements that explain most, weighed by how unlikely that is by chance."""
         return self._best_among(np.arange(len(self._seen.partitions)), _BEST)
 
-    def best_for(self, wanted: NDArray[np.bool_], like: Placement | None = None) -> Placement | None:
+    def best_for(self, wanted: Flags, like: Placement | None = None) -> Placement | None:
         """The placement that explains (nearly) all of the wanted sightings beyond chance; None: none does.
 
         Of two alike (signs do not matter modulo 2) the one with the partitioner of ``like``.
@@ -184,11 +184,11 @@ class _Candidates:
         return self._all_explained[where].mean(axis=0)
 
     @cached_property
-    def _all_explained(self) -> NDArray[np.bool_]:
+    def _all_explained(self) -> Flags:
         """Of all sightings: where they are few, which they often are in each of many topics."""
         return self._explained(np.arange(len(self._seen.partitions)))
 
-    def _explained(self, where: Longs) -> NDArray[np.bool_]:
+    def _explained(self, where: Longs) -> Flags:
         """Per sighting and placement whether the one explains the other."""
         partitions = self._seen.partitions[where][:, None]
         fits = [
@@ -197,7 +197,7 @@ class _Candidates:
         ]
         return np.concatenate([*fits, partitions == 0], axis=1)
 
-    def _fits(self, place: Placement, where: Longs | slice) -> NDArray[np.bool_]:
+    def _fits(self, place: Placement, where: Longs | slice) -> Flags:
         placed = place.partitioner.to_partition(self._hashes_of(place.partitioner)[where], place.partitions)
         return placed == self._seen.partitions[where]
 
@@ -236,9 +236,7 @@ def _pair_cause(seen: Sightings, candidates: _Candidates, pair: tuple[Placement,
     return _cause_of("mixed", (likelier, other), candidates, ())
 
 
-def _change(
-    seen: Sightings, old_only: NDArray[np.bool_], new_only: NDArray[np.bool_], partition: int
-) -> Change:
+def _change(seen: Sightings, old_only: Flags, new_only: Flags, partition: int) -> Change:
     rows = seen.partitions == partition
     old_last, new_first = seen.last_offsets[rows & old_only], seen.first_offsets[rows & new_only]
     start = int(new_first.min()) if len(new_first) else None
@@ -246,9 +244,7 @@ def _change(
     return Change(partition, int(before.max()) if len(before) else None, start)
 
 
-def _is_in_turn(
-    seen: Sightings, old_only: NDArray[np.bool_], changes: Sequence[Change], *, grown: bool
-) -> bool:
+def _is_in_turn(seen: Sightings, old_only: Flags, changes: Sequence[Change], *, grown: bool) -> bool:
     """Whether the old placement ends where the new one begins, in all partitions that show both.
 
     If none does, a count that grew is enough: every new key went to a partition that was not there before.

@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kcompact.inspect.questions.keys import Keys, LogSpan, Longs
+from kcompact.arrays import Longs
+from kcompact.inspect.questions.keys import Keys, LogSpan
 
 MOST_TOP_KEYS = 10
 SLICES = 10

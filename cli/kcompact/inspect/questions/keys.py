@@ -8,11 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from kcompact.arrays import Flags, Longs
 from kcompact.engine.passes.summaries import LogSummary
-
-Longs = NDArray[np.int64]
 
 
 class LogSpan(NamedTuple):
@@ -76,7 +74,7 @@ class Keys:
         return self._per_log({log_id: span.partition for log_id, span in self.spans.items()})
 
     @property
-    def is_deleted(self) -> NDArray[np.bool_]:
+    def is_deleted(self) -> Flags:
         """Per row whether the latest record is a tombstone."""
         return (self.column("latest") & 1).astype(bool)
 

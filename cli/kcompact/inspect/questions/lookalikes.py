@@ -12,8 +12,8 @@ import numpy as np
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from kcompact.arrays import Flags
 from kcompact.inspect.questions.keys import Keys, first_of_topics
 
 MOST_EXAMPLES = 5
@@ -114,7 +114,7 @@ def fold_keys(keys: pa.Array) -> tuple[pa.Array, pa.Array]:
     return pa.array(folded, pa.binary()), pa.array(accidents)
 
 
-def _are_foldable(keys: pa.Array) -> NDArray[np.bool_]:
+def _are_foldable(keys: pa.Array) -> Flags:
     """Per key whether it starts or ends as one that could fold to something else."""
     starts, ends = (np.isin(np.arange(256), list(signs)) for signs in (_BLANKS + b"\0{[", _BLANKS))
     if not len(keys):

@@ -7,7 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kcompact.inspect.questions.keys import Keys, Longs
+from kcompact.arrays import Longs
+from kcompact.inspect.questions.keys import Keys
 
 MOST_ROWS = 20_000  # per topic, and as many again of keys in several partitions
 LONGEST_KEY_BYTES = 512

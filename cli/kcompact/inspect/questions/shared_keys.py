@@ -9,9 +9,9 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from kcompact.inspect.questions.keys import Keys, Longs, first_of_topics
+from kcompact.arrays import Flags, Longs
+from kcompact.inspect.questions.keys import Keys, first_of_topics
 
 MOST_EXAMPLES = 5
 _EXAMPLE_COLUMNS = ["key", "first_offset", "last_offset", "last_timestamp_ms", "records"]
@@ -44,14 +44,14 @@ def shared_keys(keys: Keys) -> Mapping[str, pa.Table]:
     }
 
 
-def _newest(numbers: Longs, timestamps_ms: Longs) -> NDArray[np.bool_]:
+def _newest(numbers: Longs, timestamps_ms: Longs) -> Flags:
     """Per row whether it is the newest of its key; none is if the latest timestamp occurs twice."""
     best = _max_per_key(numbers, timestamps_ms)
     is_best = (timestamps_ms == best[numbers]) & (timestamps_ms >= 0)
     return is_best & (np.bincount(numbers, is_best, minlength=len(best)) == 1)[numbers]
 
 
-def _severe(numbers: Longs, timestamps_ms: Longs, is_deleted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _severe(numbers: Longs, timestamps_ms: Longs, is_deleted: Flags) -> Flags:
     """Per row whether its key was deleted in one partition and lives on in another that is not newer."""
     deleted = _max_per_key(numbers, np.where(is_deleted, timestamps_ms, -2))
     alive = _max_per_key(numbers, np.where(is_deleted, -2, timestamps_ms))

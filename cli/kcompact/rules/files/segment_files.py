@@ -7,13 +7,13 @@ from typing import Self
 
 import numpy as np
 
+from kcompact.arrays import Longs
 from kcompact.broker.batches import NONE, Batches, behind_one_another, in_order
 from kcompact.broker.log_context import LogContext
 from kcompact.broker.segment_lists import Segment
 from kcompact.rules.files.index_fill import IndexFill
 from kcompact.rules.files.segments import OFFSET_INDEX_ENTRY_BYTES, TIME_INDEX_ENTRY_BYTES, SegmentState
 from kcompact.rules.rewriting import LogRows
-from kcompact.rules.sizes import Longs
 
 
 @dataclass(frozen=True)

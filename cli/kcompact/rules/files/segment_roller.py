@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kcompact.arrays import Longs
 from kcompact.rules.files.index_fill import IndexFill
 from kcompact.rules.files.segments import (
     MAX_OFFSET_SPAN,
@@ -14,8 +14,6 @@ from kcompact.rules.files.segments import (
     segment_bytes_of,
 )
 from kcompact.rules.policy import Policy
-
-Longs = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from kcompact.arrays import Flags, Longs
 from kcompact.rules.policy import Policy
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
-from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, Flags, Longs
+from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,12 @@ from functools import cached_property
 
 import numpy as np
 
+from kcompact.arrays import Flags, Longs
 from kcompact.rules.lookups import rows_of_logs
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
 from kcompact.verify.classification.known_log import KnownLog
 from kcompact.verify.rows.key_history import NEVER, NOTHING_KEPT, History
-from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, Flags, KeyRows, Longs
+from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, KeyRows
 
 
 class Reason(enum.IntEnum):

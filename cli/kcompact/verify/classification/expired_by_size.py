@@ -5,10 +5,11 @@ from itertools import accumulate
 
 import numpy as np
 
+from kcompact.arrays import Longs
 from kcompact.rules.lookups import rows_of_logs
 from kcompact.verify.classification.bounds import Bounds
 from kcompact.verify.classification.known_log import PairFacts
-from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, Longs
+from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL
 from kcompact.verify.rows.pairs import Pairs, Share
 
 BINS = 1 << 14

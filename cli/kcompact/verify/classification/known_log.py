@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kcompact.arrays import Flags, Longs
 from kcompact.rules.lookups import rows_of_logs
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
 from kcompact.verify.classification.bounds import Bounds
 from kcompact.verify.classification.evidence import Evidence
 from kcompact.verify.rows.key_history import NEVER, History
-from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, Flags, KeyRows, Longs
+from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, KeyRows
 from kcompact.verify.rows.unaffected_keys import UnaffectedLog
 
 

@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from kcompact.arrays import Flags, Longs
 from kcompact.rules.lookups import rows_of_logs
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
 from kcompact.verify.classification.bounds import Bounds
 from kcompact.verify.classification.classified_rows import ClassifiedRows, Reason
 from kcompact.verify.classification.evidence import Evidence
 from kcompact.verify.classification.known_log import KnownLog
-from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, Flags, Longs
+from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL
 
 
 def evidence_of(classified: ClassifiedRows) -> dict[int, Evidence]:

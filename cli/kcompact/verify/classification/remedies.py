@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from kcompact.arrays import Flags, Longs
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
 from kcompact.verify.classification.classified_rows import ClassifiedRows
 from kcompact.verify.classification.known_log import KnownLog
 from kcompact.verify.rows.key_history import NEVER, NOTHING_KEPT
-from kcompact.verify.rows.key_rows import Flags, Longs
 
 NONE, RETENTION, TRANSACTIONS, TOMBSTONES, SEGMENTS = range(5)
 """Missing knowledge that could explain a loss: none, retention, aborted data, a shorter retention of

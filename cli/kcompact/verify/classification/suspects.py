@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from kcompact.arrays import Flags, Longs
 from kcompact.dumps.records.record_contents import CONTENT, content_words, key_numbers
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
 from kcompact.verify.check import Row
@@ -19,14 +20,7 @@ from kcompact.verify.classification.proof import is_cleaned, outliving
 from kcompact.verify.classification.remedies import remedies_of
 from kcompact.verify.question import Question
 from kcompact.verify.rows.key_history import NEVER, NOTHING_KEPT
-from kcompact.verify.rows.key_rows import (
-    BEFORE_ALL,
-    BEHIND_ALL,
-    NOWHERE,
-    Flags,
-    KeyRows,
-    Longs,
-)
+from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, NOWHERE, KeyRows
 
 
 class Suspects:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from kcompact.arrays import Flags, Longs
 from kcompact.dumps.records.record_contents import differing_copies
 from kcompact.errors import InputError
 from kcompact.rules.lookups import rows_of_logs
@@ -17,7 +18,6 @@ from kcompact.verify.classification.suspects import Suspects
 from kcompact.verify.findings import Findings
 from kcompact.verify.outcome import VerifyFinding
 from kcompact.verify.question import Question
-from kcompact.verify.rows.key_rows import Flags, Longs
 
 LargestBefore = Mapping[tuple[int, int], int]
 """By split and log: the largest offset of the log in earlier splits of the same file."""

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcompact.arrays import Flags, Longs, flags_of
 from kcompact.engine.blocks import rows_in
 from kcompact.engine.passes.grouping import numbered
 from kcompact.engine.shuffle import Block
@@ -28,7 +29,7 @@ from kcompact.verify.rows.folding import (
     VALUES,
     tasks_with,
 )
-from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, Flags, Longs
+from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL
 from kcompact.verify.rows.keyed_rows import AFTER
 from kcompact.verify.rows.pairs import renamed_logs
 from kcompact.verify.rows.unaffected_keys import Rules, UnaffectedLog
@@ -100,7 +101,7 @@ def find_unaffected_folded(share: FoldedShare, rules: Rules, affected_keys: pa.A
     is_left = np.zeros(int(number_of_key.max()) + 1, np.bool_)
     is_left[number_of_key[histories.some_row[~histories.are_right(rules)]]] = True
     if len(affected_keys):
-        is_left[number_of_key[pc.is_in(keys, affected_keys).to_numpy(zero_copy_only=False)]] = True
+        is_left[number_of_key[flags_of(pc.is_in(keys, affected_keys))]] = True
     is_unaffected = ~is_left[number_of_key[histories.some_row]]
     first_row = np.empty(len(is_left), np.int64)
     first_row[number_of_key[::-1]] = np.arange(len(number_of_key))[::-1]

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kcompact.verify.rows.key_rows import Flags, KeyRows, Longs
+from kcompact.arrays import Flags, Longs
+from kcompact.verify.rows.key_rows import KeyRows
 
 NEVER = 2**63 - 1
 """The offset of a later record of a key that has none."""

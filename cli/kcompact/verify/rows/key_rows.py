@@ -6,15 +6,12 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from kcompact.arrays import Flags, Longs, flags_of
 from kcompact.dumps.records.record_contents import CONTENT, CONTENT_HASHES, content_words, key_numbers
 from kcompact.rules.lookups import Lookup, look_up
 from kcompact.rules.orders import order_by_group, ranked
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
-
-Longs = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 BEFORE_ALL = -(2**63)
 BEHIND_ALL = 2**63 - 1
@@ -175,8 +172,8 @@ def _looked_up(rows: pa.Table, lookups: Mapping[int, Lookup]) -> tuple[Flags, Fl
     (whole,) = rows.select(["log_id", "offset", "timestamp_ms"]).combine_chunks().to_batches()
     batch = look_up(whole, lookups)
     return (
-        batch.column("is_aborted").to_numpy(zero_copy_only=False),
-        batch.column("is_overlooked").to_numpy(zero_copy_only=False),
+        flags_of(batch.column("is_aborted")),
+        flags_of(batch.column("is_overlooked")),
         batch.column("delete_horizon_ms").to_numpy(),
     )
 

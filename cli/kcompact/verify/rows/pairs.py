@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from kcompact.arrays import Flags
 from kcompact.engine.blocks import block_of, row_blocks, rows_in
 from kcompact.engine.in_process import send_in_process
 from kcompact.engine.shuffle import DRIVER, Block, Sent, Stage
 from kcompact.verify.question import Question
 from kcompact.verify.rows.disorder import Disorder, LargestBefore, sort_out
-from kcompact.verify.rows.key_rows import Flags
 from kcompact.verify.rows.keyed_rows import AFTER, BEFORE, ROWS, by_key, by_place
 
 T = TypeVar("T")

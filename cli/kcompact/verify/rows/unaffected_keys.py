@@ -11,13 +11,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
+from kcompact.arrays import Flags, Longs
 from kcompact.rules.lookups import Lookup, rows_of_logs
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
 from kcompact.verify.classification.bounds import Replaceable
 from kcompact.verify.classification.evidence import Evidence
 from kcompact.verify.question import Question
 from kcompact.verify.rows.key_history import NEVER, History, history_of
-from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, NOWHERE, Flags, KeyRows, Longs, key_rows
+from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, NOWHERE, KeyRows, key_rows
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcompact.arrays import Flags, Longs, flags_of
 from kcompact.engine.exchange import key_hashes
-from kcompact.verify.rows.key_rows import Flags, Longs
 
 FEW_KEYS = 1_000
 MOST_KEYS = 400_000
@@ -70,10 +70,10 @@ class WantedRows:
     def by_key(self, rows: pa.RecordBatch) -> Flags:
         """Whether the key of each row is wanted."""
         keys = rows.column("key")
-        is_null = keys.is_null().to_numpy(zero_copy_only=False)
+        is_null = flags_of(keys.is_null())
         flags: Flags = is_null & self._wanted.keyless
         if self._many is None:
-            is_in: Flags = pc.is_in(keys, self._wanted.keys).to_numpy(zero_copy_only=False)
+            is_in = flags_of(pc.is_in(keys, self._wanted.keys))
             return flags | is_in
         maybe = np.flatnonzero(~is_null & self._sieve[_sieve_places(keys)])
         flags[maybe] = [key in self._many for key in keys.take(pa.array(maybe)).to_pylist()]
