@@ -118,11 +118,6 @@ def test_other_members_of_such_a_value_may_stand_twice(tmp_path: Path) -> None:
     look(path, key_fields=("id",))
 
 
-def test_keys_that_are_compared_as_json(tmp_path: Path) -> None:
-    line = SOUND.replace('"key":"k"', '"key":{"a":1,"a":2}')
-    assert "the key has the member 'a' twice" in refused(tmp_path / "d.jsonl", line, canonical_keys=True)
-
-
 @pytest.mark.parametrize(
     ("text", "name"),
     [

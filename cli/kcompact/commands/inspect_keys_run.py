@@ -12,6 +12,7 @@ from kcompact.commands.incoming.opening import Workplaces
 from kcompact.commands.incoming.verify_inputs import read_keys
 from kcompact.commands.outgoing.report_file import ReportForms, open_report, show_report
 from kcompact.console import note, stderr
+from kcompact.dumps.json.canonical_keys import as_compared
 from kcompact.errors import ExitCode, PolicyError
 from kcompact.inspect.histories import key_at, key_histories
 from kcompact.options.inspect_options import InspectOutputOptions, KeyOptions
@@ -45,6 +46,7 @@ class KeyCommand(Command):
                     with scratch_folder() as folder:
                         keys.append(key_at(spark, dump, folder, log, offset))
                 with scratch_folder() as folder:
+                    keys = as_compared(keys, dump.options)
                     histories = key_histories(spark, dump, folder, list(dict.fromkeys(keys)))
             dump.check_unmoved()
             for text in dump.notes:

@@ -26,6 +26,7 @@ from kcompact.commands.outgoing.report_file import (
 from kcompact.console import note, stderr
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import refuse_unmatched
+from kcompact.dumps.json.canonical_keys import as_compared
 from kcompact.dumps.options import ReadOptions
 from kcompact.engine.shuffle import send
 from kcompact.errors import ExitCode, PolicyError
@@ -199,7 +200,7 @@ class VerifyCommand(Command):
     def _ask_absent(self, inputs: Inputs, keys_file: str) -> VerifyOutcome:
         digests = sha256_of_dumps(inputs.dumps, inputs.places)
         question = AbsentQuestion(
-            read_keys(keys_file),
+            tuple(as_compared(read_keys(keys_file), self.read_options())),
             inputs.logs,
             tuple(self.dumps[:-1]),
             self.dumps[-1],

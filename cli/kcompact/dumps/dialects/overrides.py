@@ -58,7 +58,7 @@ def with_options(dialect: Dialect, options: ReadOptions) -> Dialect:
         )
     changes: dict[str, Any] = {**options.fields, "cdc": options.cdc}
     if options.canonical_keys:
-        changes |= {"canonical_keys": True, "key_encoding": "json"}
+        changes["canonical_keys"] = True
     if options.key_fields:
         # In change events those of the row, whichever of its places is named.
         changes["key_fields"] = tuple(

@@ -9,11 +9,11 @@ import orjson
 
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.paths import Path, fields_read, members_beside, path_of, places_of
+from kcompact.dumps.json.canonical_keys import is_spelt_variously
 from kcompact.dumps.json.console_payload import as_sent, is_respelt, require_shown
 from kcompact.dumps.json.json_text import (
     ParsedJson,
     Repeating,
-    canonical,
     reads_as_json,
     repeated_member,
     repeated_names,
@@ -191,6 +191,8 @@ class JsonReader:
             if self._rules.is_conversion:
                 self._rules.count("quoted_keys", shown(raw))
             return orjson.dumps(raw)
+        if role == "key" and self._dialect.canonical_keys and is_spelt_variously(text):
+            self._rules.count("json_keys_in_quotes")
         return self._rules.decoded(text, role)
 
     def _spelling(self, parsed: ParsedJson, role: str, below: Path) -> bytes:
@@ -198,6 +200,9 @@ class JsonReader:
         if role == "value" and not self._values:
             return b"?"
         if role == "key" and self._dialect.key_encoding != "json":
+            if self._dialect.canonical_keys:
+                self._rules.count("json_keys")
+                return parsed.spelling((self._paths["key"] or ()) + below)
             raise UnreadableError(
                 "the key is no string, but the keys at the beginning of the dump are",
                 "add --canonical-keys if keys are JSON of several types here: those of one value, such as 10"
@@ -205,8 +210,7 @@ class JsonReader:
             )
         if self._dialect.doubles and role == "key":
             self._rules.check_numbers(parsed.spelling(self._paths["key"] or ()))
-        spelling = parsed.spelling((self._paths[role] or ()) + below)
-        return canonical(spelling) if role == "key" and self._dialect.canonical_keys else spelling
+        return parsed.spelling((self._paths[role] or ()) + below)
 
     def _console(self, parsed: ParsedJson, raw: dict[str, Any], role: str) -> bytes | None:
         """Redpanda Console: an object that marks null itself and may carry the raw bytes."""

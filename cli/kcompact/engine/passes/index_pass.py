@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.at_hand import at_hand
 from kcompact.dumps.files.small_files import read_together
+from kcompact.dumps.json.canonical_keys import with_canonical_keys
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.records.indexing import count_replacements, may_hold_replacements
 from kcompact.dumps.records.layout import DumpFile, NeedsExtra, Split, SplitNotes, SplitToIndex
@@ -150,17 +151,27 @@ class TaskReader:
                 split,
                 self.summaries[split.split_id].notes,
                 plan.hash_secret,
-                needs_extra,
+                None if plan.file_of(split).dialect.canonical_keys else needs_extra,
             )
             for split in self._splits
         )
         for group in read_together(parts):
             with at_hand(group) as splits:
                 for rows in LAYOUTS[splits[0].file.layout].index_together(splits, plan.extra):
-                    _add_up(rows, self.summaries)
-                    yield rows
+                    compared = self._compared(rows, splits[0].file)
+                    _add_up(compared, self.summaries)
+                    yield compared
                     self._meter.add(pc.sum(rows.column("record_bytes")).as_py() or 0)
+                    if len(compared) < len(rows):
+                        break
         self._meter.finish()
+
+    def _compared(self, rows: pa.RecordBatch, file: DumpFile) -> pa.RecordBatch:
+        """Rows with keys as they are compared; fewer, if one cannot be."""
+        if not file.dialect.canonical_keys:
+            return rows
+        notes = {split_id: summary.notes for split_id, summary in self.summaries.items()}
+        return with_canonical_keys(rows, notes)
 
 
 def _add_up(rows: pa.RecordBatch, summaries: Mapping[int, SplitSummary]) -> None:

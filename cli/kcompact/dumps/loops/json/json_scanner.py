@@ -56,8 +56,8 @@ class JsonScanner:
         self._literal = np.frombuffer((dialect.null_literal or "").encode(), np.uint8).copy()
         self._rules = np.zeros(RULES, np.int64)
         self._rules[BYTE_EXACT] = dialect.byte_exact
-        self._rules[JSON_KEYS] = dialect.key_encoding == "json"
-        self._rules[TYPED_KEYS] = dialect.key_encoding == "json" and not dialect.canonical_keys
+        self._rules[JSON_KEYS] = dialect.key_encoding == "json" or dialect.canonical_keys
+        self._rules[TYPED_KEYS] = dialect.key_encoding == "json"
         self._rules[TOPIC_NEEDED] = file.topic is None
         self._rules[CONTENTS] = bool(extra)
         self._rules[KINDS] = bool(extra & KIND_EXTRA)

@@ -1,0 +1,47 @@
+"""Keys in the one spelling of their JSON, for those who want ``--canonical-keys``."""
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+
+from kcompact.dumps.json.json_text import canonical, reads_as_json
+from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.records.layout import Reject, SplitNotes, UnreadableError
+from kcompact.errors import InputError
+
+_OPENINGS = frozenset(b"0123456789-[{")
+
+
+def is_spelt_variously(key: bytes) -> bool:
+    """Whether a key is a JSON object, list or number, which may be spelt in several ways."""
+    return key[:1] != b"" and key[0] in _OPENINGS and reads_as_json(key)
+
+
+def as_compared(keys: Iterable[bytes], options: ReadOptions) -> list[bytes]:
+    """Keys that the user names, as those of the dump are compared."""
+    if not options.canonical_keys:
+        return list(keys)
+    try:
+        return [canonical(key) if is_spelt_variously(key) else key for key in keys]
+    except UnreadableError as bad:
+        raise InputError(f"a key that is asked for: {bad}", hint="leave --canonical-keys out") from bad
+
+
+def with_canonical_keys(rows: pa.RecordBatch, notes: dict[int, SplitNotes]) -> pa.RecordBatch:
+    """Index rows with keys that are equal if their JSON is; other keys stay as they are.
+
+    ``notes`` are by split id. Ends before a key that cannot be compared, which the notes of its split learn.
+    """
+    keys = rows.column("key").to_pylist()
+    for at, key in enumerate(keys):
+        if key is None or not is_spelt_variously(key):
+            continue
+        try:
+            keys[at] = canonical(key)
+        except UnreadableError as bad:
+            split_id, position = (rows.column(name)[at].as_py() for name in ("split_id", "position"))
+            notes[split_id].rejects.append(Reject(split_id, position, str(bad), bad.hint))
+            rows, keys = rows.slice(0, at), keys[:at]
+            break
+    place, field = rows.schema.get_field_index("key"), rows.schema.field("key")
+    return rows.set_column(place, field, pa.array(keys, field.type))
