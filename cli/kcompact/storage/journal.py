@@ -7,15 +7,18 @@ that is not possible any more, undoes what was done.
 
 import json
 import os
+import re
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from kcompact.errors import OutputError
 from kcompact.storage import disk
+from kcompact.storage.scratch import PREFIX, was_made_here
 
 JOURNAL = "journal"
 SCHEMA_VERSION = 1
+_PREPARED, _REPLACED = re.compile(r"new-[0-9]{1,9}"), re.compile(r"old-[0-9]{1,9}")
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ def read_journal(folder: Path) -> list[Step] | None:
         return [_step(folder, row) for row in {SCHEMA_VERSION: journal}[journal["schema_version"]]["steps"]]
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, LookupError, TypeError) as error:
         raise OutputError(
             f"{folder / JOURNAL}: what a run was publishing when it died cannot be read: {error}",
             hint=f"what lies in {folder} is what it replaced and what it wrote; move it away",
@@ -86,6 +89,17 @@ def _step(folder: Path, row: dict[str, str]) -> Step:
     prepared, target, replaced = (
         Path(os.path.normpath(folder / row[name])) for name in ("prepared", "target", "replaced")
     )
+    private = prepared.parent  # as ``Publication.prepare`` names them
+    if not (
+        _PREPARED.fullmatch(prepared.name)
+        and _REPLACED.fullmatch(replaced.name)
+        and replaced.parent == private
+        and target.parent == private.parent
+        and private.name.startswith(PREFIX)
+        and not target.name.startswith(PREFIX)
+        and (was_made_here(private) or not os.path.lexists(private))
+    ):
+        raise ValueError("no run of this program has written it")
     return Step(prepared, target, replaced, row["prepared_mark"], row["target_mark"])
 
 

@@ -21,7 +21,13 @@ from kcompact.errors import OutputError
 from kcompact.storage import disk
 from kcompact.storage.apart import real_place
 from kcompact.storage.journal import JOURNAL, Step, carry_out, finish, mark_of, read_journal
-from kcompact.storage.scratch import Scratch, lock_of_dead, looking_round, make_scratch
+from kcompact.storage.scratch import (
+    Scratch,
+    lock_of_dead,
+    looking_round,
+    make_scratch,
+    was_made_here,
+)
 
 _CLAIM = "claim"
 _WORK = "work"
@@ -92,6 +98,7 @@ def open_publication(
 def _claimed(parent: Path, places: list[Path], scratches: dict[Path, Scratch]) -> Iterator[Scratch]:
     with looking_round(parent, settle_folder) as living:
         for folder in living:
+            _refuse_copied(folder)
             _refuse_claimed(folder, {place.name for place in places})
         scratch = make_scratch(parent)
         first = next(iter(scratches.values()), scratch).folder
@@ -116,8 +123,9 @@ def _claimed(parent: Path, places: list[Path], scratches: dict[Path, Scratch]) -
 
 def settle(parent: Path) -> None:
     """Before anything in ``parent`` is read: finish what a run that died was publishing there."""
-    with suppress(OSError), looking_round(parent, settle_folder):
-        pass
+    with suppress(OSError), looking_round(parent, settle_folder) as living:
+        for folder in living:
+            _refuse_copied(folder)
 
 
 def settle_folder(folder: Path) -> bool:
@@ -155,6 +163,16 @@ def _finish_dead(folder: Path) -> None:
         note(f"a run died while it published {names}; that is finished now")
 
 
+def _refuse_copied(folder: Path) -> None:
+    """Refuse to go on beside a journal that nobody can vouch for, as of a run whose folder was copied."""
+    if not was_made_here(folder) and os.path.lexists(folder / JOURNAL):
+        raise OutputError(
+            f"{folder}: a run was publishing here when its folder was copied, or somebody made it look so:"
+            " what it says is not done",
+            hint=f"what lies in {folder} is what a run replaced and what it wrote; move it away",
+        )
+
+
 def _refuse_claimed(folder: Path, names: set[str]) -> None:
     claim = _claim_of(folder) or {}
     shared_names = sorted(names & set(claim.get("names", ())))
@@ -166,10 +184,16 @@ def _refuse_claimed(folder: Path, names: set[str]) -> None:
 
 
 def _claim_of(folder: Path) -> dict[str, Any] | None:
-    try:
-        return json.loads((folder / _CLAIM).read_bytes())
-    except (OSError, ValueError):  # of another user, or of a run that died over it
+    if not was_made_here(folder):
         return None
+    try:
+        claim = json.loads((folder / _CLAIM).read_bytes())
+    except (OSError, ValueError):  # of a run that died over it
+        return None
+    match claim:
+        case {"process": int(), "names": [*_], "journal": str()}:
+            return dict(claim)
+    return None
 
 
 def _place_of(target: Path) -> Path:

@@ -5,6 +5,10 @@ holds a lock on a file in it for as long as it lives. So the next run can tell w
 a folder of the same user that holds this file, whose lock is free. It puts right what was half published and
 removes the rest; a folder without the file is none of ours, and stays. The lock is ``flock``: the kernel's,
 whatever container the run was in and whatever process numbers repeat.
+
+Folders come with archives, too, and so might one that only looks like ours, with a journal of what to remove.
+So a second file, the mark, says which inode the lock is, and when it was last changed to the nanosecond:
+nobody can know that of a file that is yet to be unpacked. Without it, nothing in a folder is believed.
 """
 
 import fcntl
@@ -24,6 +28,7 @@ from kcompact.storage import disk
 PREFIX = ".kcompact-"
 _REMOVED_PREFIX = f"{PREFIX}removed-"  # of folders on their way out, which may have lost their lock already
 _LOCK = "lock"
+_MARK = "mark"
 _BUFFER_BYTES = 1 << 17
 _PATIENCE_SECONDS = 10.0  # for another run that looks round in the same folder; it takes an instant
 
@@ -81,7 +86,7 @@ class Scratch:
 def _remove(folder: Path) -> None:
     """Remove a folder whose lock is held; a run that is killed over it leaves what the next one removes."""
     for entry in list(folder.iterdir()):
-        if entry.name != _LOCK:
+        if entry.name not in {_LOCK, _MARK}:
             disk.remove_tree(entry)
     emptied = folder.with_name(folder.name.replace(PREFIX, _REMOVED_PREFIX, 1))
     disk.rename(folder, emptied)
@@ -119,6 +124,7 @@ def make_scratch(parent: Path) -> Scratch:
         with suppress(OSError):  # a file system without locks: nothing is ever taken for dead there
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         unlocked.rename(folder / _LOCK)  # only now may anybody try it
+        disk.write(folder / _MARK, _mark_of(os.fstat(lock)))
     except BaseException:
         disk.remove_tree(folder)
         raise
@@ -128,8 +134,9 @@ def make_scratch(parent: Path) -> Scratch:
 def _living(parent: Path, settle: Callable[[Path], bool]) -> list[Path]:
     living, removed = [], 0
     for folder in sorted(parent.glob(f"{PREFIX}*")):
-        if folder.name.startswith(_REMOVED_PREFIX):
+        if folder.name.startswith(_REMOVED_PREFIX) or not was_made_here(folder):
             _remove_emptied(folder)
+            living += [folder] if os.path.lexists(folder) else []
             continue
         with lock_of_dead(folder) as lock:
             if lock is None or not settle(folder):
@@ -146,11 +153,44 @@ def _living(parent: Path, settle: Callable[[Path], bool]) -> list[Path]:
     return living
 
 
+def was_made_here(folder: Path) -> bool:
+    """Whether a run of this user made the private folder where it lies, or where it was moved from whole."""
+    try:
+        status, lock = folder.lstat(), (folder / _LOCK).lstat()
+        is_ours = stat.S_ISDIR(status.st_mode) and stat.S_ISREG(lock.st_mode)
+        return is_ours and status.st_uid == os.geteuid() and (folder / _MARK).read_bytes() == _mark_of(lock)
+    except OSError:
+        return False
+
+
+def _mark_of(lock: os.stat_result) -> bytes:
+    return f"{lock.st_ino} {lock.st_ctime_ns}".encode()
+
+
 def _remove_emptied(folder: Path) -> None:
-    """Remove a folder that ``_remove`` had emptied but for its lock; nothing else in it is touched."""
+    """Remove a folder that holds a lock at most: of a run that died while it made or removed the folder."""
     with suppress(OSError):
-        (folder / _LOCK).unlink(missing_ok=True)
+        opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            names = os.listdir(opened)  # noqa: PTH208  of the very folder that was opened
+            is_ours = os.fstat(opened).st_uid == os.geteuid() and {_LOCK, _MARK}.issuperset(names)
+            if not is_ours or not (_LOCK in names or folder.name.startswith(_REMOVED_PREFIX)):
+                return
+            for name in names:
+                _unlink_unlocked(name, opened)
+        finally:
+            os.close(opened)
         folder.rmdir()
+
+
+def _unlink_unlocked(name: str, folder: int) -> None:
+    """Remove a file of an open folder, if nobody holds a lock on it."""
+    file = os.open(name, os.O_RDWR | os.O_NOFOLLOW, dir_fd=folder)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.unlink(name, dir_fd=folder)
+    finally:
+        os.close(file)
 
 
 @contextmanager
@@ -158,8 +198,7 @@ def lock_of_dead(folder: Path) -> Iterator[int | None]:
     """The lock of a folder that a run of this user left, held; None: the run lives, or nobody can tell."""
     lock = None
     try:
-        status = folder.lstat()
-        if stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid():
+        if was_made_here(folder):
             lock = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             is_held = os.path.samestat(os.fstat(lock), (folder / _LOCK).lstat())
