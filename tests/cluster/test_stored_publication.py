@@ -14,6 +14,8 @@ from kcompact.errors import OutputError
 from kcompact.storage.object_stores import delete, write
 from s3_server import S3
 
+WHOLE = ["_SUCCESS", "_kcompact.json"]
+
 
 @pytest.fixture(autouse=True)
 def environment(store: S3, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,7 +28,7 @@ def publish(
 ) -> None:
     output = StoredOutput(prefix, report, run)
     with open_stored(output, overwrite=True) as publication:
-        name = output.part_name("000000", "aa", ".jsonl")
+        name = output.part_name("000000", "aaaaaa", ".jsonl")
         write(prefix + name, content)
         publication.publish([name], report_folder)
 
@@ -35,37 +37,37 @@ def dump_in(prefix: str, store: S3) -> bytes:
     """The parts that a reader of ours takes for the dump, one after another."""
     forget_listings()
     objects = store.objects(prefix)
-    return b"".join(objects[address.removeprefix(prefix)] for address in stored_files(prefix))
+    return b"".join(objects[address.removeprefix(prefix)] for address in stored_files(prefix).files)
 
 
 def test_a_store_that_fails_once_the_manifest_is_there_keeps_the_new_dump(
     store: S3, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prefix = "s3://bucket/switched/"
-    publish(prefix, "aaaa", b"old\n")
+    publish(prefix, "aaaaaaaa", b"old\n")
 
     def refuse(address: str) -> None:
-        if "-aaaa-" in address:
+        if "-aaaaaaaa-" in address:
             raise OutputError(f"{address}: the store refuses")
         delete(address)
 
     with monkeypatch.context() as failing:
         failing.setattr(stored_publishing, "delete", refuse)
         with pytest.raises(OutputError):
-            publish(prefix, "bbbb", b"new\n")
+            publish(prefix, "bbbbbbbb", b"new\n")
 
     assert dump_in(prefix, store) == b"new\n"
     assert "_SUCCESS" not in store.objects(prefix)  # whoever heeds it alone would see two runs' parts
-    publish(prefix, "cccc", b"newest\n")
+    publish(prefix, "cccccccc", b"newest\n")
     assert dump_in(prefix, store) == b"newest\n"
-    assert sorted(store.objects(prefix)) == ["_SUCCESS", "_kcompact.json", "part-000000-cccc-aa.jsonl"]
+    assert sorted(store.objects(prefix)) == [*WHOLE, "part-000000-cccccccc-aaaaaa.jsonl"]
 
 
 def test_a_store_that_fails_before_the_manifest_keeps_the_old_dump(
     store: S3, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prefix = "s3://bucket/kept/"
-    publish(prefix, "aaaa", b"old\n")
+    publish(prefix, "aaaaaaaa", b"old\n")
     before = store.objects(prefix)
 
     def refuse(address: str, content: bytes) -> None:
@@ -76,14 +78,14 @@ def test_a_store_that_fails_before_the_manifest_keeps_the_old_dump(
     with monkeypatch.context() as failing:
         failing.setattr(stored_publishing, "write", refuse)
         with pytest.raises(OutputError):
-            publish(prefix, "bbbb", b"new\n")
+            publish(prefix, "bbbbbbbb", b"new\n")
 
     assert dump_in(prefix, store) == b"old\n"
     assert store.objects(prefix) == before
 
 
 def write_part(output: StoredOutput, content: bytes) -> str:
-    name = output.part_name("000000", "aa", ".jsonl")
+    name = output.part_name("000000", "aaaaaa", ".jsonl")
     write(output.prefix + name, content)
     return name
 
@@ -91,8 +93,8 @@ def write_part(output: StoredOutput, content: bytes) -> str:
 @pytest.mark.parametrize("is_first_quicker", [True, False])
 def test_of_two_runs_at_once_the_later_one_publishes(store: S3, *, is_first_quicker: bool) -> None:
     prefix = f"s3://bucket/both-{is_first_quicker}/"
-    publish(prefix, "aaaa", b"old\n")
-    first, later = (StoredOutput(prefix, None, run) for run in ("bbbb", "cccc"))
+    publish(prefix, "aaaaaaaa", b"old\n")
+    first, later = (StoredOutput(prefix, None, run) for run in ("bbbbbbbb", "cccccccc"))
 
     with ExitStack() as runs:
         earlier = runs.enter_context(ExitStack())
@@ -109,7 +111,7 @@ def test_of_two_runs_at_once_the_later_one_publishes(store: S3, *, is_first_quic
             later_run.publish([write_part(later, b"later\n")], None)
 
     assert dump_in(prefix, store) == b"later\n"
-    assert sorted(store.objects(prefix)) == ["_SUCCESS", "_kcompact.json", "part-000000-cccc-aa.jsonl"]
+    assert sorted(store.objects(prefix)) == [*WHOLE, "part-000000-cccccccc-aaaaaa.jsonl"]
 
 
 def report_in(folder: Path, text: bytes) -> Path:
@@ -125,7 +127,7 @@ def test_report_and_dump_are_of_one_run_whatever_the_store_refuses(
 ) -> None:
     prefix = f"s3://bucket/reported-{refused}/"
     report = f"s3://bucket/reported-{refused}.report/"
-    publish(prefix, "aaaa", b"old\n", report, report_in(tmp_path / "old", b"old\n"))
+    publish(prefix, "aaaaaaaa", b"old\n", report, report_in(tmp_path / "old", b"old\n"))
     new = report_in(tmp_path / "new", b"new\n")
 
     def refuse(address: str, content: bytes) -> None:
@@ -136,15 +138,15 @@ def test_report_and_dump_are_of_one_run_whatever_the_store_refuses(
     with monkeypatch.context() as failing:
         failing.setattr(stored_publishing, "write", refuse)
         with pytest.raises(OutputError) as caught:
-            publish(prefix, "bbbb", b"new\n", report, new)
+            publish(prefix, "bbbbbbbb", b"new\n", report, new)
 
     dump = dump_in(prefix, store)
     told = {name: text for name, text in store.objects(report).items() if name in REPORT_FILES}
     assert told == (dict.fromkeys(REPORT_FILES, b"old\n") if dump == b"old\n" else {})
     assert ("--overwrite" in str(caught.value.hint)) is (dump == b"new\n")
-    publish(prefix, "cccc", b"new\n", report, new)
+    publish(prefix, "cccccccc", b"new\n", report, new)
     assert store.objects(report) == dict.fromkeys(REPORT_FILES, b"new\n")
-    assert sorted(store.objects(prefix)) == ["_SUCCESS", "_kcompact.json", "part-000000-cccc-aa.jsonl"]
+    assert sorted(store.objects(prefix)) == [*WHOLE, "part-000000-cccccccc-aaaaaa.jsonl"]
 
 
 def test_what_cannot_be_deleted_again_is_named(store: S3, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,8 +156,25 @@ def test_what_cannot_be_deleted_again_is_named(store: S3, monkeypatch: pytest.Mo
     prefix = "s3://bucket/left/"
     monkeypatch.setattr(stored_publishing, "delete", refuse)
     with (
-        pytest.raises(OutputError, match=f"never; what this run wrote is left in {prefix}.*_unfinished-aaaa"),
-        open_stored(StoredOutput(prefix, None, "aaaa"), overwrite=False),
+        pytest.raises(
+            OutputError, match=f"never; what this run wrote is left in {prefix}.*_unfinished-a{{8}}"
+        ),
+        open_stored(StoredOutput(prefix, None, "aaaaaaaa"), overwrite=False),
     ):
         raise OutputError("never")
-    assert list(store.objects(prefix)) == ["_unfinished-aaaa"]
+    assert list(store.objects(prefix)) == ["_unfinished-aaaaaaaa"]
+
+
+def test_what_somebody_else_puts_into_the_prefix_meanwhile_stays(
+    store: S3, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prefix = "s3://bucket/shared/"
+    publish(prefix, "aaaaaaaa", b"old\n")
+    output = StoredOutput(prefix, None, "bbbbbbbb")
+    with open_stored(output, overwrite=True) as publication:
+        name = output.part_name("000000", "aaaaaa", ".jsonl")
+        write(prefix + name, b"new\n")
+        store.put(f"{prefix}precious.jsonl", b"theirs")
+        publication.publish([name], None)
+    assert sorted(store.objects(prefix)) == ["_SUCCESS", "_kcompact.json", name, "precious.jsonl"]
+    assert "precious.jsonl: put there by somebody else while this ran" in capsys.readouterr().err

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kcompact.dumps.files.sources import find_files
+from kcompact.dumps.files.sources import find_files, notes_on_files
 from kcompact.errors import InputError
 
 COUNT = ["part-2.jsonl", "part-10.jsonl", "deep/er/x.jsonl"]
@@ -90,3 +90,17 @@ def test_a_pattern_of_any_depth_goes_through_no_link(tmp_path: Path, monkeypatch
         assert find_files([pattern]) == ["in/a.jsonl", "in/deep/b.jsonl"]
     assert find_files([f"{tmp_path}/**/b.jsonl"]) == [f"{tmp_path}/in/deep/b.jsonl"]
     assert find_files(["in/**a.jsonl"]) == ["in/a.jsonl"]
+
+
+def test_what_may_be_data_is_left_out_with_a_note(folder: Path) -> None:
+    for name in (".t/t-0.jsonl", "_logs/_logs-0.jsonl", ".git/empty", "_committed_x/x-0.jsonl"):
+        (folder / name).parent.mkdir()
+        (folder / name).write_text("" if name.endswith("empty") else "x")
+
+    assert f"{folder}/_committed_x/x-0.jsonl" in find_files([str(folder)])
+    (note,) = notes_on_files([str(folder)])
+    *paths, words = note.partition(": left out, as hidden or a tool's own; name it to have it read")
+    assert sorted(paths[0].split(", ")) == [f"{folder}/{name}" for name in (".hidden", ".t", "_logs")]
+    assert [f"{folder}/.t/t-0.jsonl"] == find_files([f"{folder}/.t"])
+    assert not words
+    assert not notes_on_files([f"{folder}/deep"])  # a checksum is no data

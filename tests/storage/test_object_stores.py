@@ -10,9 +10,10 @@ import pytest
 
 from kcompact.dumps.files import stored
 from kcompact.dumps.files.stored import _pattern
+from kcompact.dumps.output.stored_output import StoredOutput, check_prefixes
 from kcompact.errors import InputError, KcompactError, OutputError
 from kcompact.storage.object_reading import fetch
-from kcompact.storage.object_stores import StoredObject, explained, is_address, list_objects, write
+from kcompact.storage.object_stores import StoredObject, explained, is_address, list_objects, located, write
 
 CONTENT = b"0123456789" * 100
 SECRET = "AKIASECRETSECRET"  # noqa: S105  of no use anywhere
@@ -186,7 +187,7 @@ def test_an_object_or_prefix_is_named_by_its_own_wildcards_first(
         stored, "list_objects", lambda root: [entry for entry in listed if entry.address.startswith(root)]
     )
     stored.forget_listings()
-    assert stored.stored_files(argument) == names
+    assert stored.stored_files(argument).files == names
 
 
 def test_a_pattern_of_prefixes_says_how_to_name_objects(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,4 +196,83 @@ def test_a_pattern_of_prefixes_says_how_to_name_objects(monkeypatch: pytest.Monk
     with pytest.raises(InputError) as caught:
         stored.stored_files("s3://b/day*/")
     assert "'s3://b/day*/**'" in str(caught.value.hint)
-    assert stored.stored_files("s3://b/day*/**") == ["s3://b/day1/x.jsonl"]
+    assert stored.stored_files("s3://b/day*/**").files == ["s3://b/day1/x.jsonl"]
+
+
+def listing_of(there: list[str], argument: str, monkeypatch: pytest.MonkeyPatch) -> stored.Listing:
+    listed = [StoredObject(address, 1) for address in there]
+    monkeypatch.setattr(
+        stored, "list_objects", lambda root: [entry for entry in listed if entry.address.startswith(root)]
+    )
+    stored.forget_listings()
+    return stored.stored_files(argument)
+
+
+def test_topics_with_odd_names_are_read_and_hidden_ones_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    topics = ["orders", "_committed_x", "_started_1", "_SUCCESS", "_metadata", "_logs", ".x"]
+    marks = ["_SUCCESS", "_temporary/x-0.gz", ".x.crc", "_committed_1"]
+    listing = listing_of(
+        [f"s3://b/in/{name}" for name in [*(f"{topic}/{topic}-0-0.gz" for topic in topics), *marks]],
+        "s3://b/in/",
+        monkeypatch,
+    )
+    assert listing.files == [f"s3://b/in/{topic}/{topic}-0-0.gz" for topic in topics[:-2]]
+    assert listing.passed_over == ["s3://b/in/_logs", "s3://b/in/.x"]
+
+
+def test_a_prefix_with_hidden_objects_alone_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match="there is no object that is read unasked") as caught:
+        listing_of(["s3://b/in/.x/x-0-0.gz"], "s3://b/in/", monkeypatch)
+    assert str(caught.value.hint).endswith("name it, as s3://b/in/.x")
+    named = listing_of(["s3://b/in/.x/x-0-0.gz"], "s3://b/in/.x", monkeypatch)
+    assert named.files == ["s3://b/in/.x/x-0-0.gz"]
+
+
+def test_an_object_beside_those_of_the_manifest_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    part, old = (f"s3://b/out/part-000000-{run}-abcdef.jsonl" for run in ("abcdefgh", "bcdefghi"))
+    monkeypatch.setattr(stored, "manifest_parts", lambda _prefix: {part: 1})
+    names = ["s3://b/out/_kcompact.json", "s3://b/out/_SUCCESS", old, part, "s3://b/out/new.jsonl"]
+    listing = listing_of(names, "s3://b/out/", monkeypatch)
+    assert listing.files == [part]
+    assert listing.notes == [
+        "s3://b/out/new.jsonl: left out, as kcompact's manifest beside it does not name it"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "read", "meets"),
+    [
+        ("s3://b/out/", "s3://b/ou*/x.jsonl", True),
+        ("s3://b/out/", "s3://b/*/out/**", True),
+        ("s3://b/out/", "s3://b/out*.jsonl", False),
+        ("s3://b/out/", "s3://b/out", True),
+        ("s3://b/out/", "s3://b/out/part-*.jsonl", True),
+        ("s3://b/out/", "s3://b/in/p*/x.jsonl", False),
+        ("s3://b/out/", "s3://b/out2/", False),
+        ("s3://b/out/", "s3://other/*", False),
+    ],
+)
+def test_an_output_that_a_pattern_may_reach_is_refused(written: str, read: str, *, meets: bool) -> None:
+    if not meets:
+        check_prefixes(written, None, [read])
+        return
+    with pytest.raises(OutputError, match="meets"):
+        check_prefixes(written, None, [read])
+
+
+@pytest.mark.parametrize("address", ["s3://b/./out/", "s3://b/in/../out/", "s3://b/out/./"])
+def test_an_address_with_dots_as_parts_is_refused(address: str) -> None:
+    with pytest.raises(OutputError, match=r"a name with \. or \.\. as a part"):
+        check_prefixes(address, None, [])
+    with pytest.raises(InputError, match=r"a name with \. or \.\. as a part"):
+        located(address)
+
+
+def test_only_names_that_runs_give_are_known() -> None:
+    output = StoredOutput("s3://b/out/", None, "abcdefgh")
+    known = ["_SUCCESS", "_kcompact.json", "_unfinished-abcdefgh"]
+    known += ["_work-abcdefgh/removed-000000", "_work-abcdefgh/gaps-000012"]
+    known += [output.part_name("000001", "abcdef", ".jsonl.gz")]
+    foreign = ["_work-notes/precious.txt", "_unfinished-thesis.docx", "part-000001-my-data.parquet"]
+    assert all(map(output.is_known, known))
+    assert not any(map(output.is_known, foreign))

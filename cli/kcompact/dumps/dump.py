@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
-from kcompact.dumps.files.sources import STDIN, find_files
+from kcompact.dumps.files.sources import STDIN, find_files, notes_on_files
 from kcompact.dumps.files.stamps import Stamp, check_stamps, stamp_of
 from kcompact.dumps.files.stored import check_unchanged
 from kcompact.dumps.files.unreadable import UnreadableFile, refuse
@@ -107,7 +107,9 @@ def open_dump(
         if unreadable:
             check_stamps(stamps)
             raise refuse(unreadable, keep_going=options.keep_going and bool(files))
-        return Dump(tuple(_agreed(files)), options, stack.pop_all(), stamps, left_out)
+        dump = Dump(tuple(_agreed(files)), options, stack.pop_all(), stamps, left_out)
+        dump.notes += notes_on_files(paths)
+        return dump
 
 
 def _open_or_tell(

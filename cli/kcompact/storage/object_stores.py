@@ -26,6 +26,7 @@ SCHEMES = ("s3", "gs", "abfss", "hdfs")
 _OTHER_NAMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfs": "abfss"}
 _ADDRESS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<rest>.*)", re.DOTALL)
 _ATTEMPTS = 8  # with the client's growing pauses: half a minute of 503
+_GS_SECONDS = 30  # else a quarter of an hour, in which no signal is heard
 _PART_BUFFER_BYTES = 1 << 20
 
 _WHERE = "as its own tools find them (environment, profile, role), on the machines of Spark's workers too"
@@ -112,6 +113,8 @@ def list_objects(address: str) -> list[StoredObject]:
         for info in entries
         if info.type == FileType.File
     ]
+    for file in files:
+        refuse_odd_parts(file.address)
     return sorted(files, key=lambda file: file.address)
 
 
@@ -211,11 +214,22 @@ def _in_words(address: str, error: Exception, kind: type[KcompactError]) -> Kcom
     return kind(f"{address}: the store cannot do what it is asked{named}", hint="look at its own log")
 
 
+def refuse_odd_parts(address: str, kind: type[KcompactError] = InputError) -> None:
+    """Refuse an address with ``.`` or ``..`` as a part: clients take such parts away, and go elsewhere."""
+    key = address.partition("://")[2].partition("/")[2]
+    if {".", ".."} & {*key.split("/")}:
+        raise kind(
+            f"{address}: a name with . or .. as a part, which kcompact cannot ask a store for",
+            hint="write it without; objects that are called so: copy them to another name",
+        )
+
+
 def located(address: str) -> tuple["FileSystem", str]:
     """The file system of an address, and the path in it. Raises InputError."""
     parts = urlsplit(address)
     if not parts.netloc:
         raise InputError(f"{address}: names no bucket", hint="write s3://bucket/prefix/")
+    refuse_odd_parts(address)
     with explained(address):
         system = _system(parts.scheme, parts.netloc, s3_endpoint())
     key = address.partition("://")[2].partition("/")[2]
@@ -231,7 +245,8 @@ def _system(scheme: str, authority: str, s3_endpoint: str) -> "FileSystem":
 
     if scheme == "s3":
         return _s3(authority, s3_endpoint)
-    system, _ = FileSystem.from_uri(f"{scheme}://{authority}/")
+    patience = f"?retry_limit_seconds={_GS_SECONDS}" if scheme == "gs" else ""
+    system, _ = FileSystem.from_uri(f"{scheme}://{authority}/{patience}")
     return system
 
 

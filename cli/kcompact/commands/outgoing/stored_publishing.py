@@ -15,6 +15,7 @@ from pathlib import Path
 import orjson
 
 from kcompact.compact.totals import CompactionOutcome, PartRange
+from kcompact.console import note
 from kcompact.dumps.files.marks import MANIFEST, SUCCESS, UNFINISHED
 from kcompact.dumps.output.outputs import REPORT_FILES
 from kcompact.dumps.output.stored_output import StoredOutput
@@ -67,7 +68,9 @@ class StoredPublication:
         new_addresses = {prefix + name for name in (MANIFEST, *names)}
         try:
             self._switch_report(report_folder)
-            self._delete({*sizes, *self._old} - new_addresses - {*self._output.markers})
+            of_runs = {address for address in sizes if self._output.is_known(address.removeprefix(prefix))}
+            self._delete({*of_runs, *self._old} - new_addresses - {*self._output.markers})
+            _note_others({*sizes} - of_runs)
             if not self._is_overtaken(list_objects(prefix)):
                 write(prefix + SUCCESS, b"")
             self._delete(self._output.markers)
@@ -133,6 +136,13 @@ class StoredPublication:
             list(threads.map(delete, singly))
 
 
+def _note_others(addresses: set[str]) -> None:
+    """Say what somebody else has put into the prefix since the run began, which stays there."""
+    if addresses:
+        more = f" and {len(addresses) - 1} more" if len(addresses) > 1 else ""
+        note(f"{min(addresses)}{more}: put there by somebody else while this ran; it is no part of the dump")
+
+
 @contextmanager
 def open_stored(output: StoredOutput, *, overwrite: bool) -> Iterator[StoredPublication]:
     """Claim a prefix before any work, so that what cannot be written is known at once. Raises OutputError."""
@@ -170,7 +180,7 @@ def _check_replaceable(output: StoredOutput, *, overwrite: bool) -> list[StoredO
     reports = list_objects(output.report) if output.report else []
     for entry in reports:
         name = entry.address.removeprefix(output.report or "")
-        if name not in REPORT_FILES and not name.startswith(UNFINISHED):
+        if name not in REPORT_FILES and not (name.startswith(UNFINISHED) and output.is_known(name)):
             raise OutputError(
                 f"{output.report} holds {name}, which this run will not write",
                 hint="choose another prefix with --report, or --no-report",

@@ -1,23 +1,50 @@
 """Names in folders that are no part of a dump: what tools leave beside their data."""
 
+import re
+from collections.abc import Sequence
+
 MANIFEST = "_kcompact.json"
 UNFINISHED = "_unfinished-"
 SUCCESS = "_SUCCESS"
-_MARKS = {
-    MANIFEST,
-    SUCCESS,
-    "_metadata",  # and the next: Parquet's, of all files of a folder
-    "_common_metadata",
+_FILES = {MANIFEST, SUCCESS, "_metadata", "_common_metadata"}  # the last ones: Parquet's, of all of a folder
+_FILES_BEGIN = (".", UNFINISHED)
+_COMMITS = re.compile(r"_(started|committed)_(vacuum)?[0-9]+")  # of Databricks, by the numbers of writes
+_FOLDERS = {
     "_spark_metadata",
     "_temporary",
     "_delta_log",
-    "_logs",
     "+tmp",  # of Confluent's HDFS sink: files that are not whole
     "__MACOSX",
 }
-_BEGINNINGS = (".", "_started_", "_committed_", UNFINISHED)
+_LOGS = "_logs"  # of Hadoop, or a topic
+_NO_DATA = (".crc", ".DS_Store")
+_APPLE = "._"  # what macOS knows of a file beside it
+_OURS = ".kcompact-"  # a run's private folder
 
 
-def is_mark(name: str) -> bool:
-    """Whether a file or folder of that name is left out; ``_schemas`` and its like are topics like others."""
-    return name in _MARKS or name.startswith(_BEGINNINGS)
+def is_mark(parts: Sequence[str]) -> bool:
+    """Whether a file below a folder that was named is left out; ``parts`` are those of its path in there.
+
+    ``_schemas`` and its like are topics like others, as a folder ``_committed_orders`` is.
+    """
+    *folders, name = parts
+    is_marked = name in _FILES or name.startswith(_FILES_BEGIN) or _COMMITS.fullmatch(name) is not None
+    return is_marked or any(map(is_marked_folder, folders))
+
+
+def is_marked_folder(name: str) -> bool:
+    """Whether all in a folder of that name is left out."""
+    return name in _FOLDERS or name == _LOGS or name.startswith(".")
+
+
+def may_be_data(parts: Sequence[str]) -> tuple[str, ...]:
+    """The parts up to what a file is left out for, if that may be a topic's or data all the same; else none.
+
+    It is hidden, or in a folder that is called as a topic may be.
+    """
+    *folders, name = parts
+    for place, folder in enumerate(folders, start=1):
+        if is_marked_folder(folder):
+            return () if folder in _FOLDERS or folder.startswith(_OURS) else tuple(parts[:place])
+    is_hidden = name.startswith(".") and not name.endswith(_NO_DATA) and not name.startswith(_APPLE)
+    return tuple(parts) if is_hidden else ()

@@ -8,17 +8,19 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from pathlib import Path
 
-from kcompact.dumps.files.marks import is_mark
-from kcompact.dumps.files.stored import forget_listings, stored_files
+from kcompact.dumps.files.marks import is_mark, is_marked_folder, may_be_data
+from kcompact.dumps.files.stored import Listing, forget_listings, stored_files
 from kcompact.errors import InputError
 from kcompact.storage.object_stores import address_hint, is_address
 
 STDIN = "-"
 _ANY_DEPTH = re.compile(r"(?<![^/])\*\*(?![^/])")  # ** as a whole part of a path
 _DIGITS = re.compile(r"(\d+)")
-_LISTINGS: ContextVar[dict[str, list[str]]] = ContextVar("listings")
+_LISTINGS: ContextVar[dict[str, Listing]] = ContextVar("listings")
+_MOST_NAMES = 3
 _UNREADABLE = "make it readable, move it out of the folder, or name the files; nothing is left out unsaid"
 
 
@@ -39,13 +41,31 @@ def find_files(arguments: list[str]) -> list[str]:
     Of folders and globs, marks such as ``_SUCCESS`` (marks.py) and empty files are left out. Raises
     InputError where an argument names nothing.
     """
+    if not arguments:
+        raise InputError("no dump given")
+    return list(dict.fromkeys(path for listing in _listings_of(arguments) for path in listing.files))
+
+
+def notes_on_files(arguments: list[str]) -> list[str]:
+    """What ``find_files`` passed over that may be data, in words."""
+    listings = _listings_of(arguments)
+    passed_over = list(dict.fromkeys(path for listing in listings for path in listing.passed_over))
+    hidden = [f"{_shown(passed_over)}: left out, as hidden or a tool's own; name it to have it read"]
+    unnamed = [note for listing in listings for note in listing.notes]
+    return (hidden if passed_over else []) + unnamed
+
+
+def _shown(paths: list[str]) -> str:
+    more = len(paths) - _MOST_NAMES
+    return ", ".join(paths[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def _listings_of(arguments: list[str]) -> list[Listing]:
     listings = _LISTINGS.get({})
     for argument in arguments:
         if argument not in listings:
-            listings[argument] = [argument] if argument == STDIN else _files_of(argument)
-    if not arguments:
-        raise InputError("no dump given")
-    return list(dict.fromkeys(path for argument in arguments for path in listings[argument]))
+            listings[argument] = Listing([argument]) if argument == STDIN else _files_of(argument)
+    return [listings[argument] for argument in arguments]
 
 
 def natural_order(path: str) -> list[tuple[int, int, str]]:
@@ -53,9 +73,10 @@ def natural_order(path: str) -> list[tuple[int, int, str]]:
     return [(0, int(piece), piece) if piece.isdecimal() else (1, 0, piece) for piece in _DIGITS.split(path)]
 
 
-def _files_of(argument: str) -> list[str]:
+def _files_of(argument: str) -> Listing:
     if is_address(argument):
-        return sorted(stored_files(argument), key=natural_order)
+        stored = stored_files(argument)
+        return replace(stored, files=sorted(stored.files, key=natural_order))
     try:
         return _local_files(argument)
     except OSError as error:
@@ -65,31 +86,34 @@ def _files_of(argument: str) -> list[str]:
         raise InputError(f"{error.filename or argument}: {error.strerror}", hint=hint) from error
 
 
-def _local_files(argument: str) -> list[str]:
+def _local_files(argument: str) -> Listing:
     """Raises OSError where a folder cannot be looked into."""
     path = Path(argument)
     if glob.has_magic(argument) and not os.path.lexists(argument):
         return _matching(argument)
     if path.is_file():
-        return [argument]
+        return Listing([argument])
     if path.is_dir():
-        files = [file.removeprefix("./") for file in _files_in(str(path))]
+        passed_over: list[str] = []
+        files = [file.removeprefix("./") for file in _files_in(str(path), passed_over)]
         if not files:
-            raise InputError(f"{argument}: no dump files in this folder")
-        return sorted(files, key=natural_order)
+            hint = f"{passed_over[0]} is there, but hidden or a tool's own: name it" if passed_over else None
+            raise InputError(f"{argument}: no dump files in this folder", hint=hint)
+        return Listing(sorted(files, key=natural_order), passed_over)
     if path.exists():  # a FIFO, as of process substitution
-        return [argument]
+        return Listing([argument])
     _refuse_address(argument)
     raise InputError(f"{argument}: no such file or folder")
 
 
-def _matching(argument: str) -> list[str]:
+def _matching(argument: str) -> Listing:
     _refuse_address(argument)
     _require_listable(argument)
-    files = list(_matches(argument))
+    passed_over: list[str] = []
+    files = list(_matches(argument, passed_over))
     if not files:
         raise InputError(f"{argument}: no file matches this pattern")
-    return sorted(files, key=natural_order)
+    return Listing(sorted(files, key=natural_order), passed_over)
 
 
 def _refuse_address(argument: str) -> None:
@@ -106,7 +130,7 @@ def _require_listable(pattern: str) -> None:
     first = next(number for number, part in enumerate(parts) if glob.has_magic(part))
     for number, part in enumerate(parts[first:], start=first):
         for folder in glob.glob(str(Path(*parts[:number]))):  # noqa: PTH207  absolute patterns too
-            if is_mark(Path(folder).name) or not _is_folder(folder):
+            if is_marked_folder(Path(folder).name) or not _is_folder(folder):
                 continue
             if part == "**":
                 for _ in os.walk(folder, onerror=_raise):
@@ -128,33 +152,46 @@ def _raise(error: OSError) -> None:
     raise error
 
 
-def _matches(pattern: str) -> Iterator[str]:
+def _matches(pattern: str, passed_over: list[str]) -> Iterator[str]:
     """The files of a pattern. ``**`` goes through no link to a folder: two that lead upwards never end."""
     whole = _ANY_DEPTH.search(pattern)
     if whole is None:
         for match in map(Path, glob.glob(pattern)):  # noqa: PTH207  absolute patterns too
-            if _counts(match, match.parent):
+            if _counts(match, match.parent, passed_over):
                 yield str(match)
         return
     upper, below = pattern[: whole.start()], pattern[whole.start() :]
     for folder in map(Path, glob.glob(upper or ".")):  # noqa: PTH207  likewise
         for match in folder.glob(f"{below}/*" if below.endswith("**") else below):
-            if _counts(match, folder):
+            if _counts(match, folder, passed_over):
                 yield str(match)
 
 
-def _files_in(folder: str) -> Iterator[str]:
+def _files_in(folder: str, passed_over: list[str]) -> Iterator[str]:
     """All files of a folder that count, at any depth; links to folders are not followed."""
     with os.scandir(folder) as entries:
         for entry in entries:
-            if is_mark(entry.name):
-                continue
             if entry.is_dir(follow_symlinks=False):
-                yield from _files_in(entry.path)
+                if not is_marked_folder(entry.name):
+                    yield from _files_in(entry.path, passed_over)
+                elif may_be_data((entry.name, "")) and _holds_anything(entry.path):
+                    passed_over.append(entry.path)
             elif entry.is_file() and entry.stat().st_size > 0:
-                yield entry.path
+                if not is_mark([entry.name]):
+                    yield entry.path
+                elif may_be_data([entry.name]):
+                    passed_over.append(entry.path)
 
 
-def _counts(path: Path, folder: Path) -> bool:
+def _holds_anything(folder: str) -> bool:
+    paths = (Path(inside, name) for inside, _, files in os.walk(folder) for name in files)
+    return any(path.lstat().st_size > 0 for path in paths)
+
+
+def _counts(path: Path, folder: Path, passed_over: list[str]) -> bool:
     inside = path.relative_to(folder).parts
-    return not any(map(is_mark, inside)) and path.is_file() and path.stat().st_size > 0
+    if not path.is_file() or path.stat().st_size == 0:
+        return False
+    if is_mark(inside) and (parts := may_be_data(inside)):
+        passed_over.append(str(Path(folder, *parts)))
+    return not is_mark(inside)

@@ -6,18 +6,28 @@ A command asks several times which files it was given: a store's answer is kept 
 import fnmatch
 import re
 from collections.abc import Iterable
-from pathlib import PurePosixPath
+from dataclasses import dataclass, field
 
 import orjson
 
-from kcompact.dumps.files.marks import MANIFEST, UNFINISHED, is_mark
+from kcompact.dumps.files.marks import MANIFEST, UNFINISHED, is_mark, may_be_data
 from kcompact.dumps.files.origin import refuse_changed
 from kcompact.errors import InputError
 from kcompact.storage.object_stores import StoredObject, list_objects, read
 
 _MAGIC = re.compile(r"[*?\[]")
+_OF_RUNS = re.compile(r"part-\d{6}-[a-z]{8}-|_work-")  # of runs before, which nobody has cleared away
 _listed: dict[str, list[StoredObject]] = {}
 _named_objects: dict[str, StoredObject] = {}
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What an argument names; ``passed_over`` may be data, ``notes`` say what else was left out."""
+
+    files: list[str]
+    passed_over: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 def forget_listings() -> None:
@@ -26,7 +36,7 @@ def forget_listings() -> None:
     _named_objects.clear()
 
 
-def stored_files(argument: str) -> list[str]:
+def stored_files(argument: str) -> Listing:
     """The objects that an address names, hidden and empty ones left out of prefixes. Raises InputError."""
     magic = _MAGIC.search(argument)
     root = argument if magic is None else argument[: argument.rindex("/", 0, magic.start()) + 1]
@@ -34,16 +44,27 @@ def stored_files(argument: str) -> list[str]:
     objects = _listing(root)
     below = [entry for entry in objects if entry.address.startswith(prefix)]
     matches = [entry for entry in objects if entry.address == argument]  # by a name with wildcards, too
+    passed_over: dict[str, None] = {}
+    notes: list[str] = []
     if not matches and (magic is None or below):
-        matches = _of_prefix(prefix, below)
+        matches = _of_prefix(prefix, below, passed_over, notes)
     elif not matches:
         pattern = re.compile(_pattern(argument))
-        matches = [entry for entry in objects if pattern.fullmatch(entry.address) and _counts(entry, root)]
+        matches = [entry for entry in objects if pattern.fullmatch(entry.address)]
+        matches = [entry for entry in matches if _counts(entry, root, passed_over)]
     if not matches:
-        hint = None if magic is None else f"a pattern names objects, all below some prefixes as '{prefix}**'"
-        raise InputError(f"{argument}: there is no such object, and nothing below it", hint=hint)
+        raise _nothing_named(argument, list(passed_over))
     _named_objects.update((entry.address, entry) for entry in matches)
-    return [entry.address for entry in matches]
+    return Listing([entry.address for entry in matches], list(passed_over), notes)
+
+
+def _nothing_named(argument: str, passed_over: list[str]) -> InputError:
+    if passed_over:
+        hint = f"what is there is hidden or a tool's own: name it, as {passed_over[0]}"
+        return InputError(f"{argument}: there is no object that is read unasked", hint=hint)
+    below = f"{argument.rstrip('/')}/**" if _MAGIC.search(argument) else None
+    remedy = f"a pattern names objects, all below some prefixes as '{below}'" if below else None
+    return InputError(f"{argument}: there is no such object, and nothing below it", hint=remedy)
 
 
 def is_without_parts(argument: str) -> bool:
@@ -92,19 +113,21 @@ def _listing(root: str) -> list[StoredObject]:
     return _listed[root]
 
 
-def _of_prefix(prefix: str, objects: list[StoredObject]) -> list[StoredObject]:
+def _of_prefix(
+    prefix: str, objects: list[StoredObject], passed_over: dict[str, None], notes: list[str]
+) -> list[StoredObject]:
     names = {entry.address.removeprefix(prefix) for entry in objects}
     if MANIFEST in names:
-        return _of_manifest(prefix, objects)
+        return _of_manifest(prefix, objects, notes)
     if any(name.startswith(UNFINISHED) for name in names):
         raise InputError(
             f"{prefix}: a run that has not finished wrote this, or is writing it: it is not a whole dump",
             hint="wait for that run; if it died, run it again with --overwrite",
         )
-    return [entry for entry in objects if _counts(entry, prefix)]
+    return [entry for entry in objects if _counts(entry, prefix, passed_over)]
 
 
-def _of_manifest(prefix: str, objects: list[StoredObject]) -> list[StoredObject]:
+def _of_manifest(prefix: str, objects: list[StoredObject], notes: list[str]) -> list[StoredObject]:
     """The part files of a dump that kcompact wrote: those of its manifest, and no others."""
     parts = manifest_parts(prefix)
     by_address = {entry.address: entry for entry in objects}
@@ -116,6 +139,16 @@ def _of_manifest(prefix: str, objects: list[StoredObject]) -> list[StoredObject]
             )
     if not parts:
         raise InputError(f"{prefix}: a compacted dump without any record")
+    others = [
+        address
+        for address, entry in by_address.items()
+        if address not in parts
+        and _counts(entry, prefix, {})
+        and not _OF_RUNS.match(address.removeprefix(prefix))
+    ]
+    if others:
+        more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+        notes.append(f"{others[0]}{more}: left out, as kcompact's manifest beside it does not name it")
     return [by_address[address] for address in parts]
 
 
@@ -128,9 +161,13 @@ def manifest_parts(prefix: str) -> dict[str, int]:
         raise InputError(f"{prefix}{MANIFEST}: not a manifest of kcompact") from error
 
 
-def _counts(entry: StoredObject, prefix: str) -> bool:
-    parts = PurePosixPath(entry.address.removeprefix(prefix)).parts
-    return entry.size > 0 and not any(map(is_mark, parts))
+def _counts(entry: StoredObject, prefix: str, passed_over: dict[str, None]) -> bool:
+    parts = entry.address.removeprefix(prefix).split("/")
+    if entry.size == 0 or not is_mark(parts):
+        return entry.size > 0
+    if shown := may_be_data(parts):
+        passed_over[prefix + "/".join(shown)] = None
+    return False
 
 
 def _pattern(glob: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path, PurePath
 
 from kcompact.counted import counted
 from kcompact.dumps.output.report_owners import refuse_report_of_another
-from kcompact.dumps.output.stored_output import StoredOutput, check_prefixes, letters
+from kcompact.dumps.output.stored_output import RUN_LETTERS, StoredOutput, check_prefixes, letters
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.dumps.writers.writer import Writer
 from kcompact.errors import OutputError
@@ -15,7 +15,6 @@ from kcompact.storage.object_stores import is_address, refuse_other_address
 from kcompact.storage.replacing import check_replaceable
 
 STDIO = "-"
-_RUN_LETTERS = 8
 REPORT_FILES = ("report.json", "report.md", "report.html", "removed-keys.csv", "gaps.csv")
 DATA_SUFFIXES = {".json", ".jsonl", ".ndjson", ".avro", ".parquet", ".csv", ".tsv", ".txt", ".log", ".dump"}
 CONTAINER_SUFFIXES = {".gz", ".bz2", ".zst", ".zstd", ".xz", ".lz4"}
@@ -112,7 +111,7 @@ def _on_store(arguments: list[str], output: str, choice: OutputChoice) -> Output
     if not (choice.report or choice.no_report):
         report = f"{output.rstrip('/')}.report/"
     check_prefixes(output, report, arguments)
-    stored = StoredOutput(output, report, letters(_RUN_LETTERS))
+    stored = StoredOutput(output, report, letters(RUN_LETTERS))
     folder = Path(_whole_name("--report", choice.report)) if choice.report and report is None else None
     return OutputNames((Path(PurePath(output).name),), report=folder, stored=stored)
 

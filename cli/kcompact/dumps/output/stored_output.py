@@ -5,6 +5,7 @@ Parts of different runs have different names, so that new ones can be written be
 that know nothing of it heed ``_SUCCESS``, which is not there while parts of two runs are.
 """
 
+import fnmatch
 import os
 import re
 from collections.abc import Mapping
@@ -12,10 +13,15 @@ from dataclasses import dataclass
 
 from kcompact.dumps.files.marks import MANIFEST, SUCCESS, UNFINISHED
 from kcompact.errors import OutputError
-from kcompact.storage.object_stores import is_address
+from kcompact.storage.object_stores import is_address, refuse_odd_parts
 
 _WORK = "_work-"
-_PART = re.compile(r"part-\d{6}-[a-z]+-[a-z]+(\.[^/]+)?")
+RUN_LETTERS = 8
+NONCE_LETTERS = 6
+_NAME = re.compile(
+    rf"part-\d{{6}}-[a-z]{{{RUN_LETTERS}}}-[a-z]{{{NONCE_LETTERS}}}(\.[^/]+)?"
+    rf"|{UNFINISHED}[a-z]{{{RUN_LETTERS}}}|{_WORK}[a-z]{{{RUN_LETTERS}}}/(removed|gaps)-\d{{6,}}"
+)
 
 
 @dataclass(frozen=True)
@@ -57,11 +63,7 @@ class StoredOutput:
     @staticmethod
     def is_known(name: str) -> bool:
         """Whether some run of kcompact wrote the object of this name in the prefix."""
-        return (
-            name in {MANIFEST, SUCCESS}
-            or name.startswith((UNFINISHED, _WORK))
-            or _PART.fullmatch(name) is not None
-        )
+        return name in {MANIFEST, SUCCESS} or _NAME.fullmatch(name) is not None
 
 
 def check_prefixes(output: str, report: str | None, inputs: list[str]) -> None:
@@ -74,6 +76,7 @@ def check_prefixes(output: str, report: str | None, inputs: list[str]) -> None:
                 f"{option} {address}: on a store, a prefix is written, which takes several objects",
                 hint=f"end it with a slash: {option} {address}/",
             )
+        refuse_odd_parts(address, OutputError)
         _check_apart(option, address, dict.fromkeys(inputs, "read"))
 
 
@@ -88,14 +91,25 @@ def check_state_apart(state: str | None, inputs: list[str], output: StoredOutput
 def _check_apart(option: str, address: str, addresses: Mapping[str, str]) -> None:
     """``addresses``: what happens to each of them."""
     for other, use in addresses.items():
-        root = re.split(r"[*?\[]", other, maxsplit=1)[0]
-        if is_address(other) and (
-            f"{root.rstrip('/')}/".startswith(address) or address.startswith(f"{root.rstrip('/')}/")
-        ):
+        if is_address(other) and _meet(address, other):
             raise OutputError(
                 f"{option} {address} meets {other}, which is {use}",
                 hint=f"choose another prefix with {option}",
             )
+
+
+def _meet(prefix: str, other: str) -> bool:
+    """Whether one lies within the other, or a pattern may name what lies within the prefix."""
+    below = f"{other.rstrip('/')}/"
+    if below.startswith(prefix) or prefix.startswith(below):
+        return True
+    patterns, parts = other.split("/"), prefix.rstrip("/").split("/")
+    for pattern, part in zip(patterns, parts, strict=False):
+        if "**" in pattern:
+            return True
+        if not fnmatch.fnmatchcase(part, pattern):
+            return False
+    return len(patterns) > len(parts)
 
 
 def letters(count: int) -> str:

@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from kcompact.dumps.files.containers import CONTAINERS
-from kcompact.dumps.output.stored_output import StoredOutput, letters
+from kcompact.dumps.output.stored_output import NONCE_LETTERS, StoredOutput, letters
 from kcompact.dumps.parquet.parquet_output import ParquetForm, row_groups_in, write_parquet
 from kcompact.storage.object_stores import create, is_address
 from kcompact.storage.scratch import create_part
-
-_NONCE_LETTERS = 6
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ class PartFiles:
 
     def open(self, task: str) -> "PartFile":
         """A file with a name of its own: a task that is tried again does not meet what it left before."""
-        return PartFile(self, self.output.part_name(task, letters(_NONCE_LETTERS), self.suffix))
+        return PartFile(self, self.output.part_name(task, letters(NONCE_LETTERS), self.suffix))
 
 
 class PartFile:
