@@ -27,6 +27,11 @@ def random_log(rng: random.Random, topic: str) -> list[Record]:
     return records
 
 
+def null_keys_of(number: int) -> str:
+    """Whether the rounds of a pair drop records without a key, or keep them."""
+    return "keep" if number % 2 else "drop"
+
+
 def random_pair(number: int) -> Pair:
     """BEFORE as it was when new data had come, AFTER as one or two rounds leave it."""
     rng = random.Random(number)
@@ -35,7 +40,7 @@ def random_pair(number: int) -> Pair:
         now_ms=NOW_MS - 500_000_000,
         limit=rng.choice([None, None, 1, 2, 3]),
         bound=rng.choice([None, None, log[len(log) // 2].offset]),
-        null_keys=rng.choice(["drop", "keep"]),
+        null_keys=null_keys_of(number),
         delete_retention_ms=rng.choice([0, 86_400_000]),
     )
     if rng.random() < 0.5:

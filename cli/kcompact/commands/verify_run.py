@@ -115,6 +115,7 @@ class VerifyCommand(Command):
                 note(text)
             outcome = self._ask(inputs, policies, states)
             outcome = replace(outcome, assumed=(*outcome.assumed, *self.notes_on_left_out()))
+            outcome = outcome.without(self.left_out)
             for dump in filter(None, inputs.dumps):
                 dump.check_unmoved()
             for text in dict.fromkeys(policies.notes):  # asked for topics of both dumps

@@ -9,7 +9,13 @@ from kcompact.dumps.doubts import doubt_about
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.field_checks import check_fields, check_kinds_of_keys, check_tables
 from kcompact.dumps.files.at_hand import file_at_hand
-from kcompact.dumps.files.unreadable import UnreadableFile, refuse, require_logs_left_out
+from kcompact.dumps.files.unreadable import (
+    UnreadableFile,
+    described,
+    refuse,
+    refuse_untrue_name,
+    require_logs_left_out,
+)
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.records.framed import FramedLayout, last_byte, line_number
 from kcompact.dumps.records.layout import DumpFile, Reject, Split, SplitNotes
@@ -74,10 +80,20 @@ def refuse_rejects(dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, 
             errors.setdefault(file_id, rejected(dump.files[file_id], reject))
     rejecting = [UnreadableFile((dump.files[i].path,), error) for i, error in errors.items()]
     if rejecting:
+        if dump.options.keep_going:
+            logs = _logs_of_files(dump, splits, notes)
+            for i, error in errors.items():
+                refuse_untrue_name(dump.files[i].path, error, logs[i])
         raise refuse(rejecting, keep_going=dump.options.keep_going and len(errors) < len(dump.files))
     if dump.left_out.files:
         logs = _logs_of_files(dump, splits, notes)
         require_logs_left_out(dump.left_out, {dump.files[i].path: of_file for i, of_file in logs.items()})
+        every_log = set().union(*logs.values())
+        if every_log and all(dump.left_out.holds(*log) for log in every_log):
+            raise InputError(
+                f"--keep-going leaves out every log that can be read: {described(dump.left_out)}",
+                hint="repair the files that cannot be read",
+            )
 
 
 def files_left_out(

@@ -94,9 +94,17 @@ def _expected_instead_of_duplicate(row: Row) -> str:
     return f"no record: offset {row['replaced_at_offset']} replaces it (unless cleaning began behind that)"
 
 
+def _is_keyless(s: Suspects) -> Flags:
+    return s.rows.is_keyless & ~s.rows.is_control & ~s.rows.is_aborted
+
+
+def _keyless_lost(s: Suspects) -> Flags:
+    return s.is_lost & _is_keyless(s) & s.classified.keeps_keyless & ~_lost_above_end(s)
+
+
 def _keyless_left(s: Suspects) -> Flags:
-    is_keyless = s.is_kept & s.rows.is_keyless & ~s.rows.is_control & ~s.rows.is_aborted
-    return is_keyless & ((s.rows.offset < s.end_offset) | s.is_mapped_for_certain)
+    is_reached = (s.rows.offset < s.end_offset) | s.is_mapped_for_certain
+    return s.is_kept & _is_keyless(s) & ~s.classified.keeps_keyless & is_reached
 
 
 def _aborted_left(s: Suspects) -> Flags:
@@ -170,6 +178,13 @@ CHECKS: tuple[Check[Suspects], ...] = (
         actual="no record",
         is_loss=True,
     ),
+    Check(  # a record without a key is gone, and such records were to stay
+        "keyless-lost",
+        finds=_keyless_lost,
+        expected="this record, which has no key: --null-keys keep says that such records stay",
+        actual="no record",
+        is_loss=True,
+    ),
     Check(  # an offset holds another key, value, timestamp or headers than before
         "changed-record",
         finds=lambda s: (s.rows.is_changed | (s.replaced_at != NOWHERE)) & ~s.moves.has_come,
@@ -200,7 +215,7 @@ CHECKS: tuple[Check[Suspects], ...] = (
     Check(  # AFTER still holds a record without a key below the cleaned end; a broker drops it (R20)
         "keyless-left",
         finds=_keyless_left,
-        is_certain=lambda s: s.is_mapped_for_certain & ~s.keeps_keyless,
+        is_certain=lambda s: s.is_mapped_for_certain,
         expected="no record: it has no key (--null-keys keep: such records were to stay)",
         actual="a record without a key",
     ),

@@ -2,9 +2,13 @@
 
 import enum
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut
 from kcompact.verify.check import Severity
+
+_LEFT_OUT = "left-out"
+"""The check that ``--keep-going`` adds."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,24 @@ class VerifyOutcome:
     facts: dict[str, int] = field(default_factory=dict)
     evidence: tuple[KeyEvidence, ...] = ()
     sha256: dict[str, str] = field(default_factory=dict)  # of the input files, where evidence asks for it
+
+    def without(self, left_out: LeftOut) -> "VerifyOutcome":
+        """The same with what ``--keep-going`` left out, of which nobody can tell anything."""
+        if left_out == NOTHING_LEFT_OUT:
+            return self
+        logs = [(log.topic, log.partition) for log in sorted(left_out.logs)]
+        expected, actual = "its records", "a file that cannot be read: --keep-going leaves the log out"
+        findings = [
+            VerifyFinding(_LEFT_OUT, Severity.UNDECIDED, *log, None, None, expected, actual) for log in logs
+        ]
+        tallies = [Tally(_LEFT_OUT, Severity.UNDECIDED, 1, *log) for log in logs]
+        tallies += [Tally(_LEFT_OUT, Severity.UNDECIDED, 1) for _ in left_out.topics]
+        return replace(
+            self,
+            checks=(*self.checks, _LEFT_OUT),
+            tallies=(*self.tallies, *tallies),
+            findings=(*self.findings, *findings),
+        )
 
     @property
     def holds(self) -> bool:

@@ -84,6 +84,21 @@ def require_logs_left_out(left_out: LeftOut, logs_of_files: Mapping[str, set[Log
         raise leaving_out(needed)
 
 
+def refuse_untrue_name(path: str, error: InputError, logs: set[LogName]) -> None:
+    """Raise InputError where a file that can be read in part holds records of other logs than its name says.
+
+    Then nobody knows whose records the part holds that cannot be read.
+    """
+    named = _log_named(path)
+    others = sorted(log for log in logs if log != named) if named else []
+    if others:
+        raise InputError(
+            f"{error.message}; before that it holds records of {others[0]}, which its name does not say, so"
+            " --keep-going cannot leave their log out",
+            hint=error.hint,
+        )
+
+
 def _log_named(path: str) -> LogName | None:
     facts = name_facts(path)
     return None if facts.partition is None else LogName(facts.topic or topic_of(path), facts.partition)

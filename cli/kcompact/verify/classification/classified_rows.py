@@ -134,6 +134,11 @@ class ClassifiedRows:
         return is_front & ((self.rows.timestamp_ms < expired_ms) | (self.rows.offset < expired_end_offset))
 
     @cached_property
+    def keeps_keyless(self) -> Flags:
+        """Whether records without a key were to stay: kcompact can do so, a broker cannot."""
+        return self.of_log(lambda log: log.bounds.policy.null_keys == "keep") > 0
+
+    @cached_property
     def is_below_log_start(self) -> Flags:
         """Whether a record is below the known log start offset."""
         return self.rows.offset < self.of_log(lambda log: _or(log.bounds.log_start_offset, BEFORE_ALL))
@@ -147,7 +152,10 @@ class ClassifiedRows:
             Reason.ABORTED: rows.is_aborted & (rows.offset < self.cleanable_end_offset),
             Reason.MARKER: rows.is_control,
             Reason.SUPERSEDED: self.superseded_at_offset != NEVER,
-            Reason.KEYLESS: rows.is_keyless & ~rows.is_control & (rows.offset < self.limit_offset),
+            Reason.KEYLESS: rows.is_keyless
+            & ~rows.is_control
+            & ~self.keeps_keyless
+            & (rows.offset < self.limit_offset),
             Reason.BELOW_LOG_START: self.is_below_log_start,
             Reason.EXPIRED: self.is_expired,
             Reason.TOMBSTONE_ASSUMED_EXPIRED: self.is_due_tombstone & is_unstamped,

@@ -89,11 +89,6 @@ class Suspects:
         return self.classified.is_expired_alone & is_cleaned(self.classified) & stays
 
     @cached_property
-    def keeps_keyless(self) -> Flags:
-        """Whether records without a key were to stay: kcompact can do so, a broker cannot."""
-        return self.classified.of_log(lambda log: log.bounds.policy.null_keys == "keep") > 0
-
-    @cached_property
     def remedies(self) -> Longs:
         """Which option could explain a loss (``remedies``)."""
         return remedies_of(self.classified)
