@@ -81,3 +81,25 @@ def test_the_word_error_is_red_on_a_terminal_alone() -> None:
             [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment
         )
         assert run.stderr == shown
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("s3a://AK:topsecret@bkt/in/", "s3a://***@bkt/in/"),
+        ("s3://AK:topsecret@bkt/in/", "s3://***@bkt/in/"),
+        ("s3://topsecret@bkt/in/", "s3://***@bkt/in/"),
+        ("gs://topsecret@bkt/in/", "gs://***@bkt/in/"),
+        ("https://user:topsecret@host/x.jsonl", "https://***@host/x.jsonl"),
+    ],
+)
+def test_credentials_in_an_address_are_not_repeated(
+    address: str, shown: str, kcompact: Callable[..., Run], tmp_path: Path
+) -> None:
+    runs = [kcompact("inspect", address), kcompact("compact", address, "-o", tmp_path / "x.jsonl")]
+    runs.append(kcompact("compact", SAMPLE, "-o", address))
+    for run in runs:
+        assert run.exit_code == 2
+        assert "topsecret" not in run.stdout + run.stderr
+        assert shown in run.stderr
+    assert not list(tmp_path.iterdir())

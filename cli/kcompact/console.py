@@ -1,6 +1,7 @@
 """The two consoles: results go to stdout, everything else to stderr."""
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -10,6 +11,9 @@ from rich.text import Text
 from kcompact.digits import whole_number
 from kcompact.printable import terminal_lines
 
+_CREDENTIALS = re.compile(
+    r"([A-Za-z][A-Za-z0-9+.-]*://)[^/@\s:]*:[^/@\s]*@|((?:s3[an]?|gs|gcs)://)[^/@\s]*@", re.IGNORECASE
+)
 _STYLES = {
     "error": "bold red",
     "bug": "bold red",
@@ -65,4 +69,6 @@ def note(text: str) -> None:
 
 
 def _line(level: str, text: str) -> Text:
-    return Text.assemble((f"{level}: ", _STYLES[level]), terminal_lines(text))
+    """The message; credentials in an address that it quotes are nobody's business."""
+    hidden = _CREDENTIALS.sub(r"\1\2***@", text)
+    return Text.assemble((f"{level}: ", _STYLES[level]), terminal_lines(hidden))

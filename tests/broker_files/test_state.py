@@ -119,6 +119,14 @@ def test_a_checkpoint_copied_from_a_broker_is_taken_with_a_note(tmp_path: Path, 
     assert "without output.json" in note
 
 
+def test_horizons_of_no_known_dump_are_refused(tmp_path: Path, dump: Path) -> None:
+    """By them a tombstone would go, and the value that it deletes, which is clean by the checkpoint, stay."""
+    save(tmp_path / "state", dump)
+    (tmp_path / "state/output.json").unlink()
+    with pytest.raises(InputError, match=r"delete-horizons: horizons without output\.json"):
+        check(tmp_path / "state", [dump], {ORDERS: 400})
+
+
 def test_what_is_prepared_and_not_published_changes_nothing(tmp_path: Path, dump: Path) -> None:
     save(tmp_path / "state", dump)
     before = {path.name: path.read_bytes() for path in (tmp_path / "state").iterdir()}

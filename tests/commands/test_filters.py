@@ -76,3 +76,15 @@ def test_a_topic_may_be_gone_from_one_of_two_dumps(tmp_path: Path, kcompact: Cal
 
     assert run.exit_code == 0, run.stderr
     assert "b-0: 1 -> 0 records" in run.stdout
+
+
+@pytest.mark.parametrize("part", [["--topic", "a"], ["--partitions", "0"], ["--keep-going"]])
+def test_a_part_of_a_dump_does_not_replace_the_dump(
+    part: list[str], three_logs: Path, kcompact: Callable[..., Run]
+) -> None:
+    before = three_logs.read_bytes()
+    for place in (three_logs, three_logs.parent):
+        run = kcompact("compact", place, "-o", place, "--overwrite", *part)
+        assert run.exit_code == 2, run.stderr
+        assert "is an input of this run" in run.stderr
+    assert three_logs.read_bytes() == before

@@ -1,6 +1,7 @@
 """Files that cannot be read among many: refused by name, or left out with their logs."""
 
 import gzip
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -115,3 +116,49 @@ def test_a_name_that_says_nothing_refuses_to_keep_going(dump: Path, kcompact: Cl
     run = kcompact("dirty-ratio", dump, "--keep-going")
     assert run.exit_code == 2
     assert "export.jsonl does not say whose records it holds" in run.stderr
+
+
+def test_verify_calls_what_was_left_out_undecided(dump: Path, tmp_path: Path, kcompact: Cli) -> None:
+    (dump / "orders-3.jsonl.gz").unlink()
+    output = tmp_path / "after"
+    assert kcompact("compact", dump, "--keep-going", "-o", output).exit_code == 1
+
+    run = kcompact("verify", dump, output, "--keep-going", "--format", "json")
+    answer = json.loads(run.stdout)
+    assert (run.exit_code, answer["holds"], answer["undecided"]) == (2, False, True)
+    assert answer["counts"]["left-out"] == {"finding": 0, "undecided": 1, "note": 0}
+
+    run = kcompact("verify", dump, output, "--keep-going", "--format", "junit")
+    assert run.exit_code == 2
+    assert 'failures="1"' in run.stdout
+    assert "left-out in orders-1" in run.stdout
+
+
+def test_an_untrue_name_refuses_to_keep_going(dump: Path, tmp_path: Path, kcompact: Cli) -> None:
+    """The part that cannot be read may delete what other files hold."""
+    (dump / "orders-3.jsonl.gz").unlink()
+    deletion = kcat_line(record("a", None, offset=9, partition=0))
+    (dump / "orders-1.jsonl").write_bytes(deletion + b'{"topic": "orders"\n')
+    run = kcompact("compact", dump, "--keep-going", "-o", tmp_path / "after")
+    assert run.exit_code == 2
+    assert "it holds records of orders-0, which its name does not say" in run.stderr
+    assert not (tmp_path / "after").exists()
+
+
+@pytest.mark.parametrize("command", ["compact", "inspect", "dirty-ratio"])
+def test_a_dump_of_which_all_is_left_out_is_refused(
+    command: str, dump: Path, tmp_path: Path, kcompact: Cli
+) -> None:
+    """An output that is there already is not replaced by nothing."""
+    for name in ("orders-0.jsonl", "orders-3.jsonl.gz"):
+        (dump / name).unlink()
+    (dump / "orders-2.jsonl").rename(dump / "orders-1b.jsonl")
+    with (dump / "orders-1b.jsonl").open("wb") as file:
+        file.writelines(kcat_line(record("a", str(n), offset=9 + n, partition=1)) for n in range(3))
+    output = tmp_path / "after.jsonl"
+    output.write_text("precious")
+    more = ["-o", output, "--overwrite"] if command == "compact" else []
+    run = kcompact(command, dump, "--keep-going", *more)
+    assert run.exit_code == 2
+    assert "leaves out every log that can be read" in run.stderr
+    assert output.read_text() == "precious"

@@ -56,7 +56,7 @@ def counted(rows: list[Row]) -> dict[str, Any]:
         "first_offset": min(offsets),
         "last_offset": max(offsets),
         "ascending": all(offset < other for offset, other in itertools.pairwise(offsets)),
-        "tombstones": sum(row.is_tombstone for row in rows),
+        "tombstones": sum(row.is_tombstone and row.key is not None for row in rows),
         "null_keys": len(keyless),
         "null_key_offsets": keyless[:NULL_KEY_EXAMPLES],
         "min_timestamp_ms": min(times, default=-1),

@@ -127,8 +127,10 @@ class CompactCommand(Command):
         """Where everything will go, once it is sure that nothing is lost by that."""
         choice = OutputChoice(self.output.output, self.output.report, self.output.no_report)
         names = name_outputs(self.dumps, files_named(self.dumps, self.left_out), choice)
+        # Of a part of the dump, the output would take the place of all of it.
+        replaces_input = self.output.overwrite and not self.reading.is_of_part
         targets = [
-            names.result and WrittenPath(names.result, "-o", replaces_input=self.output.overwrite),
+            names.result and WrittenPath(names.result, "-o", replaces_input=replaces_input),
             names.report and WrittenPath(names.report, "--report"),
             (folder := self.log_options.local_state) and WrittenPath(Path(folder), "--state"),
         ]

@@ -49,6 +49,11 @@ class ReadingOptions:
         " then the exit code is not 0."
     )
 
+    @property
+    def is_of_part(self) -> bool:
+        """Whether some logs of the dump may be left out."""
+        return bool(self.topic) or self.partitions is not None or self.keep_going
+
 
 def read_options(options: ReadingOptions, left_out: LeftOut = NOTHING_LEFT_OUT) -> ReadOptions:
     """Parse what was given; ``left_out`` is known from an attempt before. Raises InputError."""

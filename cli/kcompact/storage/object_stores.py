@@ -230,6 +230,11 @@ def located(address: str) -> tuple["FileSystem", str]:
     if not parts.netloc:
         raise InputError(f"{address}: names no bucket", hint="write s3://bucket/prefix/")
     refuse_odd_parts(address)
+    if "@" in parts.netloc and parts.scheme not in {"abfss", "hdfs"}:
+        raise InputError(
+            f"{address}: an address holds no credentials",
+            hint=f"write it without them; they are looked up {_WHERE}",
+        )
     with explained(address):
         system = _system(parts.scheme, parts.netloc, s3_endpoint())
     key = address.partition("://")[2].partition("/")[2]

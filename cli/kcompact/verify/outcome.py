@@ -112,7 +112,7 @@ class VerifyOutcome:
         if left_out == NOTHING_LEFT_OUT:
             return self
         logs = [(log.topic, log.partition) for log in sorted(left_out.logs)]
-        expected, actual = "its records", "a file that cannot be read: --keep-going leaves the log out"
+        expected, actual = "its records", "a file that cannot be read; nothing of this log is compared"
         findings = [
             VerifyFinding(_LEFT_OUT, Severity.UNDECIDED, *log, None, None, expected, actual) for log in logs
         ]

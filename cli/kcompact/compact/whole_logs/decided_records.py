@@ -25,6 +25,7 @@ from kcompact.compact.request import Decided, Request, job_for, refuse_doubtful,
 from kcompact.compact.whole_logs.record_index import RecordIndex, index_records
 from kcompact.compact.whole_logs.repeats import refuse_conflicts
 from kcompact.dumps.dump import Dump
+from kcompact.dumps.records.record import are_tombstones
 from kcompact.engine.passes.grouped_rows import location_of
 from kcompact.engine.passes.grouping import numbered
 from kcompact.engine.shuffle import Block, Send
@@ -94,9 +95,7 @@ class _RecordVerdicts:
 def decided_records(rows: pa.Table) -> pa.Table:
     """DECIDED_SCHEMA rows of records of some keys, and of none (TRACKED's columns, key, verdict)."""
     rows = rows.filter(pc.not_equal(rows["verdict"], int(Verdict.REPEATED)))
-    places = (
-        rows[name].to_numpy(zero_copy_only=False) for name in ("split_id", "record_bytes", "is_tombstone")
-    )
+    places = (*(rows[name].to_numpy() for name in ("split_id", "record_bytes")), are_tombstones(rows))
     rows = pa.table(
         {name: rows[name] for name in ("log_id", "key", "position", "verdict")}
         | {"first_offset": rows["offset"], "last_offset": rows["offset"]}

@@ -47,7 +47,7 @@ def find_files(arguments: list[str]) -> list[str]:
 
 
 def notes_on_files(arguments: list[str]) -> list[str]:
-    """What ``find_files`` passed over that may be data, in words."""
+    """In words, files that ``find_files`` passed over and that may be data."""
     listings = _listings_of(arguments)
     passed_over = list(dict.fromkeys(path for listing in listings for path in listing.passed_over))
     hidden = [f"{_shown(passed_over)}: left out, as hidden or a tool's own; name it to have it read"]

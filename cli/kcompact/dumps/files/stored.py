@@ -23,7 +23,7 @@ _named_objects: dict[str, StoredObject] = {}
 
 @dataclass(frozen=True)
 class Listing:
-    """What an argument names; ``passed_over`` may be data, ``notes`` say what else was left out."""
+    """The files that an argument names; ``passed_over`` may be data, ``notes`` say what else was left out."""
 
     files: list[str]
     passed_over: list[str] = field(default_factory=list)

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from kcompact.arrays import Flags, flags_of
+
 LARGEST_RECORD_BYTES = 2**31 - 1  # Kafka's sizes, and our columns of them, are 32 bits
 
 
@@ -41,6 +43,12 @@ INDEX_SCHEMA = pa.schema(
     ]
 )
 """One row per record. ``position`` and ``record_bytes`` are what ``Layout.copy`` needs; it defines them."""
+
+
+def are_tombstones(rows: pa.RecordBatch | pa.Table) -> Flags:
+    """Which index rows delete a key: a null without a key deletes nothing."""
+    return flags_of(rows.column("is_tombstone")) & flags_of(rows.column("key").is_valid())
+
 
 EXTRA_FIELDS = {
     field.name: field

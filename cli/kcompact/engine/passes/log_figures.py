@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.dumps.loops.readiness import loaded_loop
+from kcompact.dumps.records.record import are_tombstones
 from kcompact.engine.passes.offset_runs import OffsetRuns
 
 _LOGS_AT_FIRST = 16
@@ -33,8 +34,8 @@ class LogFigures:
     def add(self, batch: pa.RecordBatch) -> None:
         """Count index rows (INDEX_SCHEMA, any extra columns)."""
         self._make_room_for_runs(batch.num_rows)
-        names = ("log_id", "offset", "timestamp_ms", "record_bytes", "is_tombstone")
-        columns = [batch.column(name).to_numpy(zero_copy_only=False) for name in names]
+        names = ("log_id", "offset", "timestamp_ms", "record_bytes")
+        columns = [*(batch.column(name).to_numpy() for name in names), are_tombstones(batch)]
         done = 0
         while (done := self._count(columns, done)) < batch.num_rows:
             self._make_room_for_logs()

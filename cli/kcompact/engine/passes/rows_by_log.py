@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from kcompact.dumps.records.record import are_tombstones
 from kcompact.engine.passes.offset_runs import OffsetRuns, runs_of
 
 _FEW_LOGS = 1 << 16  # sixteen bits are sorted by radix
@@ -78,7 +79,7 @@ class RowsByLog:
             "first_offset": np.minimum.reduceat(offsets, starts),
             "last_offset": np.maximum.reduceat(offsets, starts),
             "ascending": ~np.logical_or.reduceat(descends, starts),
-            "tombstones": np.add.reduceat(self._column("is_tombstone"), starts, dtype=np.int64),
+            "tombstones": np.add.reduceat(self._tombstones, starts, dtype=np.int64),
             "min_timestamp_ms": earliest.view(np.int64),
             "max_timestamp_ms": np.maximum.reduceat(timestamps, starts),
         }
@@ -88,8 +89,11 @@ class RowsByLog:
         return runs_of(self._offsets, self._starts)
 
     def _column(self, name: str) -> np.ndarray:
-        return self._ordered(self._batch.column(name))
+        return self._ordered(self._batch.column(name).to_numpy())
 
-    def _ordered(self, column: pa.Array) -> np.ndarray:
-        values: np.ndarray = column.to_numpy(zero_copy_only=False)
+    @property
+    def _tombstones(self) -> np.ndarray:
+        return self._ordered(are_tombstones(self._batch))
+
+    def _ordered(self, values: np.ndarray) -> np.ndarray:
         return values if self._order is None else values[self._order]

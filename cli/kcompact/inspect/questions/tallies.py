@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kcompact.dumps.records.record import index_schema
+from kcompact.dumps.records.record import are_tombstones, index_schema
 from kcompact.inspect.questions.key_facts import EXTRA
 from kcompact.inspect.questions.keys import summed
 
@@ -48,7 +48,7 @@ class Tallies:
 
 def _tallies_of(rows: pa.Table) -> Mapping[str, pa.Table]:
     """Rows of (log_id, what is counted, number of records), and the largest records."""
-    tombstones = rows.filter(rows["is_tombstone"])
+    tombstones = rows.filter(pa.array(are_tombstones(rows)))
     hours = pa.array(tombstones["timestamp_ms"].to_numpy() // HOUR_MS)
     counted = {
         "value_kinds": rows.select(["log_id", "value_kind"]),
