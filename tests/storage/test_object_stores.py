@@ -13,7 +13,16 @@ from kcompact.dumps.files.stored import _pattern
 from kcompact.dumps.output.stored_output import StoredOutput, check_prefixes
 from kcompact.errors import InputError, KcompactError, OutputError
 from kcompact.storage.object_reading import fetch
-from kcompact.storage.object_stores import StoredObject, explained, is_address, list_objects, located, write
+from kcompact.storage.object_stores import (
+    StoredObject,
+    address_hint,
+    explained,
+    is_address,
+    list_objects,
+    located,
+    refuse_other_address,
+    write,
+)
 
 CONTENT = b"0123456789" * 100
 SECRET = "AKIASECRETSECRET"  # noqa: S105  of no use anywhere
@@ -276,3 +285,12 @@ def test_only_names_that_runs_give_are_known() -> None:
     foreign = ["_work-notes/precious.txt", "_unfinished-thesis.docx", "part-000001-my-data.parquet"]
     assert all(map(output.is_known, known))
     assert not any(map(output.is_known, foreign))
+
+
+def test_an_address_with_one_slash_is_no_folder_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert address_hint("s3:/b/in/") == "write it with two slashes: s3://b/in/"
+    with pytest.raises(OutputError, match="-o s3:/b/out/: an address that kcompact does not know"):
+        refuse_other_address("-o", "s3:/b/out/")
+    assert address_hint("s3://b/in/") is None
+    assert address_hint("/s3:/b") is None

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 SCHEMES = ("s3", "gs", "abfss", "hdfs")
 _OTHER_NAMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfs": "abfss"}
 _ADDRESS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<rest>.*)", re.DOTALL)
+_ONE_SLASH = re.compile(r"(?P<scheme>s3|gs|abfss|hdfs):/(?P<rest>[^/].*)", re.DOTALL)
 _ATTEMPTS = 8  # with the client's growing pauses: half a minute of 503
 _GS_SECONDS = 30  # else a quarter of an hour, in which no signal is heard
 _PART_BUFFER_BYTES = 1 << 20
@@ -75,7 +76,9 @@ def is_address(path: str) -> bool:
 
 
 def address_hint(address: str) -> str | None:
-    """The remedy for an address that is of none of SCHEMES; None for one of them, and for a path."""
+    """The remedy for an address that is of none of SCHEMES, or misspelt; None for others, and for a path."""
+    if slip := _ONE_SLASH.match(address):
+        return f"write it with two slashes: {slip['scheme']}://{slip['rest']}"
     match = _ADDRESS.match(address)
     if match is None or match["scheme"] in SCHEMES:
         return None
