@@ -120,9 +120,7 @@ def refuse_null_keys(scan: ReadDump, policy: Policy, removals: int) -> None:
     first, records = keyless[0], sum(summary.null_keys for summary in keyless)
     place = f"{first.topic}-{first.partition} offset {', '.join(map(str, first.null_key_offsets))}"
     message = f"records without a key: {records:,}, of which {removals:,} would be removed"
-    if any(notes.counts.get("keyed_tombstones") for notes in scan.notes.values()) and any(
-        summary.tombstones for summary in keyless
-    ):
+    if any(notes.counts.get("keyed_tombstones") for notes in scan.notes.values()):
         raise InputError(
             f"{message}; the first are at {place}; tombstones are among them, which have keys of their own",
             hint="use the dump's own keys: leave out --key-field, since a tombstone has no value to take a"
