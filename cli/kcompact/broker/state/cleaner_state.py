@@ -74,7 +74,7 @@ def state_of(texts: Mapping[str, str], place: str) -> CleanerState:
     checkpoint = parse_checkpoint(texts.get(CHECKPOINT_NAME, ""), named(CHECKPOINT_NAME))
     horizons = parse_delete_horizons(texts.get(HORIZONS_NAME, ""), named(HORIZONS_NAME))
     if OUTPUT_NAME not in texts:
-        if HORIZONS_NAME in texts:  # which no broker writes
+        if horizons:  # which no broker writes
             raise InputError(
                 f"{named(HORIZONS_NAME)}: horizons without {OUTPUT_NAME}, which says of which dump they are",
                 hint=START_ANEW,
