@@ -92,7 +92,7 @@ def test_a_pattern_of_any_depth_goes_through_no_link(tmp_path: Path, monkeypatch
     assert find_files(["in/**a.jsonl"]) == ["in/a.jsonl"]
 
 
-def test_what_may_be_data_is_left_out_with_a_note(folder: Path) -> None:
+def test_what_doubtful_place_is_left_out_with_a_note(folder: Path) -> None:
     for name in (".t/t-0.jsonl", "_logs/_logs-0.jsonl", ".git/empty", "_committed_x/x-0.jsonl"):
         (folder / name).parent.mkdir()
         (folder / name).write_text("" if name.endswith("empty") else "x")

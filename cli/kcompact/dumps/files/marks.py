@@ -37,7 +37,7 @@ def is_marked_folder(name: str) -> bool:
     return name in _FOLDERS or name == _LOGS or name.startswith(".")
 
 
-def may_be_data(parts: Sequence[str]) -> tuple[str, ...]:
+def doubtful_place(parts: Sequence[str]) -> tuple[str, ...]:
     """The parts up to what a file is left out for, if that may be a topic's or data all the same; else none.
 
     It is hidden, or in a folder that is called as a topic may be.

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 
-from kcompact.dumps.files.marks import is_mark, is_marked_folder, may_be_data
+from kcompact.dumps.files.marks import doubtful_place, is_mark, is_marked_folder
 from kcompact.dumps.files.stored import Listing, forget_listings, stored_files
 from kcompact.errors import InputError
 from kcompact.storage.object_stores import address_hint, is_address
@@ -174,12 +174,12 @@ def _files_in(folder: str, passed_over: list[str]) -> Iterator[str]:
             if entry.is_dir(follow_symlinks=False):
                 if not is_marked_folder(entry.name):
                     yield from _files_in(entry.path, passed_over)
-                elif may_be_data((entry.name, "")) and _holds_anything(entry.path):
+                elif doubtful_place((entry.name, "")) and _holds_anything(entry.path):
                     passed_over.append(entry.path)
             elif entry.is_file() and entry.stat().st_size > 0:
                 if not is_mark([entry.name]):
                     yield entry.path
-                elif may_be_data([entry.name]):
+                elif doubtful_place([entry.name]):
                     passed_over.append(entry.path)
 
 
@@ -192,6 +192,6 @@ def _counts(path: Path, folder: Path, passed_over: list[str]) -> bool:
     inside = path.relative_to(folder).parts
     if not path.is_file() or path.stat().st_size == 0:
         return False
-    if is_mark(inside) and (parts := may_be_data(inside)):
+    if is_mark(inside) and (parts := doubtful_place(inside)):
         passed_over.append(str(Path(folder, *parts)))
     return not is_mark(inside)

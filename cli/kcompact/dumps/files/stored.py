@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from kcompact.dumps.files.marks import MANIFEST, UNFINISHED, is_mark, may_be_data
+from kcompact.dumps.files.marks import MANIFEST, UNFINISHED, doubtful_place, is_mark
 from kcompact.dumps.files.origin import refuse_changed
 from kcompact.errors import InputError
 from kcompact.storage.object_stores import StoredObject, list_objects, read
@@ -165,7 +165,7 @@ def _counts(entry: StoredObject, prefix: str, passed_over: dict[str, None]) -> b
     parts = entry.address.removeprefix(prefix).split("/")
     if entry.size == 0 or not is_mark(parts):
         return entry.size > 0
-    if shown := may_be_data(parts):
+    if shown := doubtful_place(parts):
         passed_over[prefix + "/".join(shown)] = None
     return False
 
