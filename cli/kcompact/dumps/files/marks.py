@@ -6,6 +6,13 @@ from collections.abc import Sequence
 MANIFEST = "_kcompact.json"
 UNFINISHED = "_unfinished-"
 SUCCESS = "_SUCCESS"
+WORK = "_work-"
+RUN_LETTERS = 8
+NONCE_LETTERS = 6
+_OF_RUNS = re.compile(
+    rf"part-\d{{6}}-[a-z]{{{RUN_LETTERS}}}-[a-z]{{{NONCE_LETTERS}}}(\.[^/]+)?"
+    rf"|{UNFINISHED}[a-z]{{{RUN_LETTERS}}}|{WORK}[a-z]{{{RUN_LETTERS}}}/(removed|gaps)-\d{{6,}}"
+)
 _FILES = {MANIFEST, SUCCESS, "_metadata", "_common_metadata"}  # the last ones: Parquet's, of all of a folder
 _FILES_BEGIN = (".", UNFINISHED)
 _COMMITS = re.compile(r"_(started|committed)_(vacuum)?[0-9]+")  # of Databricks, by the numbers of writes
@@ -20,6 +27,11 @@ _LOGS = "_logs"  # of Hadoop, or a topic
 _NO_DATA = (".crc", ".DS_Store")
 _APPLE = "._"  # what macOS knows of a file beside it
 _OURS = ".kcompact-"  # a run's private folder
+
+
+def is_of_runs(name: str) -> bool:
+    """Whether some run of kcompact wrote the object of this name in an output prefix on a store."""
+    return name in {MANIFEST, SUCCESS} or _OF_RUNS.fullmatch(name) is not None
 
 
 def is_mark(parts: Sequence[str]) -> bool:

@@ -10,13 +10,12 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from kcompact.dumps.files.marks import MANIFEST, UNFINISHED, doubtful_place, is_mark
+from kcompact.dumps.files.marks import MANIFEST, UNFINISHED, doubtful_place, is_mark, is_of_runs
 from kcompact.dumps.files.origin import refuse_changed
 from kcompact.errors import InputError
 from kcompact.storage.object_stores import StoredObject, list_objects, read
 
 _MAGIC = re.compile(r"[*?\[]")
-_OF_RUNS = re.compile(r"part-\d{6}-[a-z]{8}-|_work-")  # of runs before, which nobody has cleared away
 _listed: dict[str, list[StoredObject]] = {}
 _named_objects: dict[str, StoredObject] = {}
 
@@ -144,7 +143,7 @@ def _of_manifest(prefix: str, objects: list[StoredObject], notes: list[str]) -> 
         for address, entry in by_address.items()
         if address not in parts
         and _counts(entry, prefix, {})
-        and not _OF_RUNS.match(address.removeprefix(prefix))
+        and not is_of_runs(address.removeprefix(prefix))  # nobody has cleared these away
     ]
     if others:
         more = f" and {len(others) - 1} more" if len(others) > 1 else ""

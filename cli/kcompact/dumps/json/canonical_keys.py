@@ -14,7 +14,7 @@ _OPENINGS = frozenset(b"0123456789-[{")
 
 def is_spelt_variously(key: bytes) -> bool:
     """Whether a key is a JSON object, list or number, which may be spelt in several ways."""
-    return key[:1] != b"" and key[0] in _OPENINGS and reads_as_json(key)
+    return bool(key) and key[0] in _OPENINGS and reads_as_json(key)
 
 
 def as_compared(keys: Iterable[bytes], options: ReadOptions) -> list[bytes]:

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from kcompact.counted import counted
+from kcompact.dumps.files.marks import RUN_LETTERS
 from kcompact.dumps.output.report_owners import refuse_report_of_another
-from kcompact.dumps.output.stored_output import RUN_LETTERS, StoredOutput, check_prefixes, letters
+from kcompact.dumps.output.stored_output import StoredOutput, check_prefixes, letters
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.dumps.writers.writer import Writer
 from kcompact.errors import OutputError

@@ -7,21 +7,12 @@ that know nothing of it heed ``_SUCCESS``, which is not there while parts of two
 
 import fnmatch
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kcompact.dumps.files.marks import MANIFEST, SUCCESS, UNFINISHED
+from kcompact.dumps.files.marks import UNFINISHED, WORK, is_of_runs
 from kcompact.errors import OutputError
 from kcompact.storage.object_stores import is_address, refuse_odd_parts
-
-_WORK = "_work-"
-RUN_LETTERS = 8
-NONCE_LETTERS = 6
-_NAME = re.compile(
-    rf"part-\d{{6}}-[a-z]{{{RUN_LETTERS}}}-[a-z]{{{NONCE_LETTERS}}}(\.[^/]+)?"
-    rf"|{UNFINISHED}[a-z]{{{RUN_LETTERS}}}|{_WORK}[a-z]{{{RUN_LETTERS}}}/(removed|gaps)-\d{{6,}}"
-)
 
 
 @dataclass(frozen=True)
@@ -45,12 +36,12 @@ class StoredOutput:
     @property
     def work(self) -> str:
         """Where tasks leave pieces of reports for the driver."""
-        return f"{self.prefix}{_WORK}{self.run}/"
+        return f"{self.prefix}{WORK}{self.run}/"
 
     def work_folder_of(self, address: str) -> str:
         """The folder of pieces, of whatever run, that holds an object of the prefix; empty: none does."""
         folder, slash, _ = address.removeprefix(self.prefix).partition("/")
-        return f"{self.prefix}{folder}/" if slash and folder.startswith(_WORK) else ""
+        return f"{self.prefix}{folder}/" if slash and folder.startswith(WORK) else ""
 
     def part_name(self, task: str, attempt: str, suffix: str) -> str:
         """The name of a part file: in the order of tasks, which is that of the dump."""
@@ -58,12 +49,12 @@ class StoredOutput:
 
     def is_of_run(self, name: str) -> bool:
         """Whether this run wrote the object of this name in the prefix."""
-        return f"-{self.run}-" in name or name.startswith(f"{_WORK}{self.run}/")
+        return f"-{self.run}-" in name or name.startswith(f"{WORK}{self.run}/")
 
     @staticmethod
     def is_known(name: str) -> bool:
         """Whether some run of kcompact wrote the object of this name in the prefix."""
-        return name in {MANIFEST, SUCCESS} or _NAME.fullmatch(name) is not None
+        return is_of_runs(name)
 
 
 def check_prefixes(output: str, report: str | None, inputs: list[str]) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from kcompact.dumps.files.containers import CONTAINERS
-from kcompact.dumps.output.stored_output import NONCE_LETTERS, StoredOutput, letters
+from kcompact.dumps.files.marks import NONCE_LETTERS
+from kcompact.dumps.output.stored_output import StoredOutput, letters
 from kcompact.dumps.parquet.parquet_output import ParquetForm, row_groups_in, write_parquet
 from kcompact.storage.object_stores import create, is_address
 from kcompact.storage.scratch import create_part
