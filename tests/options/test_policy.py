@@ -93,6 +93,12 @@ def test_a_dedupe_buffer_that_threads_share_too_thinly_is_refused() -> None:
         ).for_topic("t")
 
 
+@pytest.mark.parametrize("factor", ["0", "1e-300", "-0.5", "1.5", "nan"])
+def test_a_load_factor_that_leaves_no_room_for_a_key_or_more_than_there_is_is_refused(factor: str) -> None:
+    with pytest.raises(PolicyError, match=r"log\.cleaner\.io\.buffer\.load\.factor"):
+        policies(log_cleaner_io_buffer_load_factor=factor).for_topic("t")
+
+
 def test_segments_below_one_mebibyte_are_noted_when_asked_for_by_option() -> None:
     assert policies(segment_bytes="1MiB").notes == []
     assert "Kafka 4.1" in policies(segment_bytes="1000").notes[0]

@@ -10,6 +10,7 @@ from kcompact.digits import INT_MAX, LONG_MAX
 
 SMALLEST_SEGMENT_BYTES = 1_048_576  # since Kafka 4.1; 14 before
 SMALLEST_BUFFER_BYTES_PER_THREAD = 1_048_576  # exclusive (R11)
+SMALLEST_LOAD_FACTOR = 1e-07  # by which the largest buffer of a thread, 2 GiB, has room for 8 keys
 
 ConfigValue = int | float | str | frozenset[str]
 
@@ -74,7 +75,7 @@ CONFIGS: dict[str, Config] = {
     "log.cleaner.dedupe.buffer.size": Config(
         parse_size_bytes, SMALLEST_BUFFER_BYTES_PER_THREAD + 1, LONG_MAX
     ),
-    "log.cleaner.io.buffer.load.factor": Config(_decimal, 0, 1),
+    "log.cleaner.io.buffer.load.factor": Config(_decimal, SMALLEST_LOAD_FACTOR, 1),
 }
 """Topic configs, and the broker configs that bear on a round (a file may hold them too)."""
 
