@@ -113,6 +113,50 @@ def test_the_separator_is_found_by_the_labels_where_columns_are_named(tmp_path: 
     assert pairs(tmp_path / "t.txt", text, columns=columns) == [(b"user:1", b"DE|Ann")]
 
 
+@pytest.mark.parametrize("separator", [" - ", " | ", " : ", "=>", "||", ", ", "-", "\x01", "\t\t"])
+def test_two_labels_have_the_separator_between_them(tmp_path: Path, separator: str) -> None:
+    lines = [f"{PLACE}{n}\tk{n}\tv{n}\n".replace("\t", separator) for n in range(2)]
+    assert pairs(tmp_path / "t.txt", "".join(lines)) == [(b"k0", b"v0"), (b"k1", b"v1")]
+    with_headers = [f"CreateTime:{n}\tNO_HEADERS\tk{n}\tv\n".replace("\t", separator) for n in range(2)]
+    assert pairs(tmp_path / "h.txt", "".join(with_headers)) == [(b"k0", b"v"), (b"k1", b"v")]
+
+
+@pytest.mark.parametrize("separator", [" - ", " | ", " : ", "=>", "||", ", ", "\t\t"])
+def test_several_signs_behind_the_only_label_are_asked_about(tmp_path: Path, separator: str) -> None:
+    text = "".join(f"CreateTime:{n}{separator}k{n}{separator}v\n" for n in range(2))
+    error = refusal(tmp_path / "t.txt", text)
+    assert "nobody can tell" in error.message
+    assert f"--delimiter '{separator}'" in str(error.hint)
+    assert pairs(tmp_path / "t.txt", text, delimiter=separator) == [(b"k0", b"v"), (b"k1", b"v")]
+
+
+@pytest.mark.parametrize("separator", ["\t", "-", "|", " ", ";"])
+def test_a_single_sign_behind_the_only_label_is_the_separator(tmp_path: Path, separator: str) -> None:
+    text = "".join(f"CreateTime:{n}{separator}k{n}{separator}v\n" for n in range(2))
+    assert pairs(tmp_path / "t.txt", text) == [(b"k0", b"v"), (b"k1", b"v")]
+    negative = "CreateTime:1\t-5\ta\nCreateTime:2\t-6\tb\n"  # a tab stands alone
+    assert pairs(tmp_path / "t.txt", negative) == [(b"-5", b"a"), (b"-6", b"b")]
+
+
+def test_colons_that_are_in_labels_too_get_a_hint_that_reads_them(tmp_path: Path) -> None:
+    for labels, columns in ((f"{PLACE}7", ",timestamp,,partition,,offset"), ("CreateTime:7", ",timestamp")):
+        text = f"{labels}\tk\ta:b\n".replace("\t", ":")
+        error = refusal(tmp_path / "t.txt", text)
+        assert f"--columns {columns},key,value --delimiter ':'" in str(error.hint)
+        named = tuple(f"{columns},key,value".split(","))
+        assert pairs(tmp_path / "t.txt", text, columns=named, delimiter=":") == [(b"k", b"a:b")]
+
+
+def test_a_separator_that_a_key_may_hold_is_asked_about_unless_json_follows(tmp_path: Path) -> None:
+    text = "CreateTime:1-12-ab-one\nCreateTime:2-12-cd-two\n"
+    error = refusal(tmp_path / "t.txt", text)
+    assert "stands twice before the value" in error.message
+    assert "only if no key holds one" in str(error.hint)
+    assert pairs(tmp_path / "t.txt", text, delimiter="-") == [(b"12", b"ab-one"), (b"12", b"cd-two")]
+    json = 'CreateTime:1,k,{"a":1,"b":2}\n'
+    assert pairs(tmp_path / "t.txt", json) == [(b"k", b'{"a":1,"b":2}')]
+
+
 @pytest.mark.parametrize("value", ["Delivery: tomorrow", "Epoch:early", "Offset:5", "CreateTime:1"])
 def test_a_value_may_look_like_a_label(tmp_path: Path, value: str) -> None:
     text = f"k1\t{value}\nk2\t{value}\n"

@@ -17,10 +17,12 @@ from kcompact.dumps.files.containers import container_in
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.text.console_labels import (
     ambiguous,
+    ambiguous_separator,
     readings_of,
+    refuse_colons,
     refuse_label_as_key,
     refuse_labels,
-    separator_of,
+    separators_in,
 )
 from kcompact.dumps.text.csv_reader import BadCsvError, CsvShape, cells_of, first_cells
 from kcompact.dumps.text.delimited_text import holds_quoted, key_value_delimiter, tells_by_json
@@ -32,7 +34,6 @@ from kcompact.errors import InputError
 _SAMPLE_ROWS = 200
 _DELIMITERS = ",\t;|#^:"
 _WITH_REST = {"text", "console-consumer"}
-_SEPARATORS = "\t|;#, "  # of the console consumer (key.separator); the usual one first
 _KARAPACE_V2 = b"/V2\n"
 _CR_HINT = (
     "export with line feeds; or, if no key and no value holds a CR, make them line feeds:"
@@ -76,7 +77,7 @@ def recognise_text(file: Candidate, options: ReadOptions) -> Recognised:
 def _with_columns(file: Candidate, options: ReadOptions) -> Recognised:
     """The user named the columns; a first line that repeats the names is a header line."""
     line, newline, _ = file.body.partition(b"\n")
-    separator = separator_of(line.removesuffix(b"\r"), _separators(options))
+    separator = _separator(file, options)
     usual = "text" if separator is None else "console-consumer"
     dialect = with_options(forced(options.dialect or usual), options)
     delimiter = options.delimiter or dialect.delimiter or separator
@@ -153,12 +154,13 @@ _COLUMN_NAMES = ALIASES | {"key_size": ("keysize", "keylength"), "value_size": (
 def _labelled(file: Candidate, options: ReadOptions) -> Recognised | None:
     """Recognise the labelled columns of kafka-console-consumer; None if there are none."""
     lines = _sampled(file)
-    separators = _separators(options)
-    attempts = ((separator, readings_of(lines, separator.encode())) for separator in separators)
-    separator, readings = next((attempt for attempt in attempts if attempt[1]), ("", []))
-    if not readings:
+    separator = _separator(file, options)
+    readings = readings_of(lines, separator.encode()) if separator else []
+    if separator == ":":
+        refuse_colons(file.path, lines[0])
+    if separator is None or not readings:
         all_lines = [line.removesuffix(b"\r") for line in lines_in(file.body, whole=file.whole)]
-        refuse_labels(file.path, all_lines, separators)
+        refuse_labels(file.path, all_lines, separator or options.delimiter)
         return None
     if len(readings) > 1:
         raise ambiguous(file.path, readings)
@@ -168,13 +170,18 @@ def _labelled(file: Candidate, options: ReadOptions) -> Recognised | None:
             f"{file.path}: kafka-console-consumer printed no keys ({', '.join(columns)})",
             hint="export again with --property print.key=true, print.partition=true and print.offset=true",
         )
-    dialect = with_options(BY_NAME["console-consumer"], options)
-    return _csv(file, _named(dialect, replace(options, columns=columns)), columns, separator, file.start)
+    dialect = _named(with_options(BY_NAME["console-consumer"], options), replace(options, columns=columns))
+    recognised = _csv(file, dialect, columns, separator, file.start)
+    may_be_in_keys = options.delimiter is None and separator != "\t"
+    return replace(recognised, shape=replace(recognised.shape, values_are_json=may_be_in_keys))
 
 
-def _separators(options: ReadOptions) -> list[str]:
-    """Those that may stand between the pieces of kafka-console-consumer."""
-    return [options.delimiter] if options.delimiter else list(_SEPARATORS)
+def _separator(file: Candidate, options: ReadOptions) -> str | None:
+    """The text between the columns of kafka-console-consumer; None if it wrote something else."""
+    separators = separators_in(_sampled(file), options.delimiter)
+    if len(separators) > 1:
+        raise ambiguous_separator(file.path, separators)
+    return next(iter(separators), None)
 
 
 def _with_header(file: Candidate, options: ReadOptions) -> Recognised | None:

@@ -1,8 +1,8 @@
 """Text without a header line whose columns are labelled, as kafka-console-consumer prints them."""
 
+import os
 import re
 from collections import Counter
-from collections.abc import Iterable
 
 from kcompact.dumps.json.json_text import reads_as_json
 from kcompact.dumps.records.shown import shown
@@ -19,6 +19,12 @@ LABELS = {
 }
 _HEADERS = re.compile(rb"NO_HEADERS$|[^,:]+:[^,]*(?:,[^,:]+:[^,]*)*$")
 NOISE = re.compile(rb"Processed a total of \d+ messages$")
+
+_USUAL_SEPARATORS = "\t|;#, "
+_ANY_LABEL = b"(?:" + b"|".join(label.pattern.replace(b"$", b"") for label in LABELS.values()) + b")"
+_SIGNS = rb"[\x01-\t\x0b\x0c\x0e-\x1f !#$%&()*+,./:;<=>?@^`|~-]"  # neither of a word nor of JSON
+_FIRST_LABEL = re.compile(_ANY_LABEL + b"(" + _SIGNS + b"*)")
+_TWO_LABELS = re.compile(_ANY_LABEL + b"(" + _SIGNS + b"+)(?:" + _ANY_LABEL + b"|NO_HEADERS)")
 
 Columns = tuple[str, ...]
 
@@ -73,20 +79,65 @@ def ambiguous(path: str, readings: list[Columns]) -> InputError:
     )
 
 
-def separator_of(line: bytes, separators: Iterable[str]) -> str | None:
-    """The separator by which a line begins with a label; None: it does not."""
-    return next((text for text in separators if _labels_of(line.split(text.encode()))), None)
+def separators_in(lines: list[bytes], delimiter: str | None) -> list[str]:
+    """The separators (``key.separator``) that may follow the label with which sampled lines begin.
+
+    None if they begin otherwise; ``delimiter`` is what the user named. Two labels have it between them.
+    Behind a single one it may be all signs that the lines share there, or the first; a tab stands alone.
+    """
+    lines = [line for line in lines if not NOISE.match(line)]
+    if not lines or not _FIRST_LABEL.match(lines[0]):
+        return []
+    if delimiter:
+        return [delimiter] if _labels_of(lines[0].split(delimiter.encode())) else []
+    if (between := _TWO_LABELS.match(lines[0])) is not None:
+        return [between.group(1).decode()]
+    matches = map(_FIRST_LABEL.match, lines)
+    texts = [match.group(1).decode() for match in matches if match is not None]
+    signs = os.path.commonprefix(texts)  # noqa: RUF071  letter by letter is what is wanted
+    is_single = len(signs) == 1 or (signs[:1] == "\t" and "\t" not in signs[1:])
+    return [signs[:1]] if is_single else [signs, signs[0]] if signs else []
 
 
-def refuse_labels(path: str, lines: list[bytes], separators: list[str]) -> None:
-    """Raise InputError for lines with labels, which differ, or behind which nobody knows the columns."""
+def ambiguous_separator(path: str, separators: list[str]) -> InputError:
+    """The error for labelled lines that may be divided by several texts."""
+    return InputError(
+        f"{path}: the columns of kafka-console-consumer may be divided by"
+        f" {' or '.join(map(repr, separators))}: nobody can tell",
+        hint="say by which (key.separator): " + " or ".join(f"--delimiter '{text}'" for text in separators),
+    )
+
+
+def refuse_colons(path: str, line: bytes) -> None:
+    """Raise InputError for a line of columns with colons between them, which are within the labels, too."""
+    words = {b"CreateTime": "timestamp", b"LogAppendTime": "timestamp"}
+    words |= {kind.capitalize().encode(): kind for kind in LABELS if kind != "timestamp"}
+    columns: list[str] = []
+    for word in line.split(b":")[::2]:
+        if word not in words:
+            break
+        columns += ["", words[word]]
+    if line.count(b":") > len(columns):
+        names = ",".join([*columns, "key", "value"])
+        raise InputError(
+            f"{path}: colons divide the columns of kafka-console-consumer, and are in its labels, too",
+            hint=f"name all between two colons: --columns {names} --delimiter ':'"
+            " if a key (which no colon may be in) and a value follow; or export as JSON lines (kcat -J)",
+        )
+
+
+def refuse_labels(path: str, lines: list[bytes], separator: str | None) -> None:
+    """Raise InputError for lines with labels, which differ, or behind which nobody knows the columns.
+
+    Without a ``separator`` any of the usual ones may stand between them.
+    """
     first = next((number for number, line in enumerate(lines) if line.strip()), len(lines))
-    for separator in map(str.encode, separators):
-        if first == len(lines) or not _has_labels(lines[first], separator):
+    for mark in map(str.encode, [separator] if separator else _USUAL_SEPARATORS):
+        if first == len(lines) or not _has_labels(lines[first], mark):
             continue
-        labels = _labels_of(lines[first].split(separator))
+        labels = _labels_of(lines[first].split(mark))
         for number, line in enumerate(lines[first:], first + 1):
-            if line.strip() and not NOISE.match(line) and _labels_of(line.split(separator)) != labels:
+            if line.strip() and not NOISE.match(line) and _labels_of(line.split(mark)) != labels:
                 raise InputError(f"{path}:{number}: {UNLABELLED}", hint=UNLABELLED_HINT)
         raise InputError(
             f"{path}: lines of kafka-console-consumer whose columns nobody can tell apart",

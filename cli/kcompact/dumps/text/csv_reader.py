@@ -1,6 +1,7 @@
 """One row of CSV or delimited text to its cells, and these to a Record, by the rules of its dialect."""
 
 import re
+import shlex
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -201,7 +202,9 @@ class CsvReader:
         if shape.values_are_json and may_cut_key(cells[-1], self._delimiter):
             raise UnreadableError(
                 f"{shape.delimiter!r} stands twice before the value: which of them ends the key?",
-                "export as JSON lines (kcat -J), or with a delimiter that no key holds: kcat -K '\\t'",
+                "export as JSON lines (kcat -J), or with a delimiter that no key holds: kcat -K '\\t'; only"
+                " if no key holds one (it would be cut there, and taken for another):"
+                f" --delimiter {shlex.quote(shape.delimiter)}",
             )
         return cells
 
