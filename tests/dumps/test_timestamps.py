@@ -118,3 +118,45 @@ def test_the_pair_of_a_python_client_has_its_type(number: int, expected: str | N
         (split,) = dump.splits(1 << 40)
         ((*_, record),) = LAYOUTS["json_lines"].records(dump.files[0], split)
     assert (record.timestamp_ms, record.timestamp_type) == (1_700_000_000_123, expected)
+
+
+LARGE = "1700000000000000"  # microseconds that a producer sent as milliseconds
+BATCH = (
+    "baseOffset: 0 lastOffset: 0 count: 1 baseSequence: -1 lastSequence: -1 producerId: -1 producerEpoch: -1"
+    " partitionLeaderEpoch: 0 isTransactional: false isControl: false deleteHorizonMs: OptionalLong.empty"
+    f" position: 0 CreateTime: {LARGE} size: 70 magic: 2 compresscodec: none crc: 1 isvalid: true\n"
+)
+DUMP_LOG = (
+    f"Dumping t-0/00000000000000000000.log\nLog starting offset: 0\n{BATCH}| offset: 0 CreateTime: {LARGE}"
+    " keySize: 1 valueSize: 1 sequence: -1 headerKeys: [] key: k payload: v\n"
+)
+KCAT = f'{{"topic":"t","partition":0,"offset":0,"ts":{LARGE},"key":"k","payload":"v"}}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("console.txt", f"CreateTime:{LARGE}\tPartition:0\tOffset:0\tk\tv\n"),
+        ("kcat.jsonl", KCAT),
+        ("segment.log", DUMP_LOG),
+    ],
+)
+def test_tools_of_kafka_write_milliseconds_however_large(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    assert timestamps(tmp_path / name) == [int(LARGE)]
+
+
+@pytest.mark.parametrize(("spelt", "is_remarked"), [(LARGE, True), ("99999999999999", False)])
+@pytest.mark.parametrize("layout", ["t.csv", "t.jsonl"])
+def test_large_numbers_of_an_unknown_unit_are_remarked_upon(
+    spelt: str, is_remarked: bool, layout: str, tmp_path: Path
+) -> None:
+    csv = f"topic,partition,offset,timestamp,key,value\nt,0,0,{spelt},k,v\n"
+    json_line = f'{{"topic":"t","partition":0,"offset":0,"timestamp":{spelt},"key":"k","value":"v"}}\n'
+    (tmp_path / layout).write_text(csv if layout == "t.csv" else json_line)
+    with open_one(tmp_path / layout) as opened:
+        table, notes = index_all(opened)
+        remarks = check_notes(opened, {split.split_id: split for split in opened.splits(1 << 40)}, notes)
+    assert table["timestamp_ms"].to_pylist() == [1_700_000_000_000 if is_remarked else int(spelt)]
+    is_said = ["of 15 digits or more taken for micro- or nanoseconds" in remark for remark in remarks]
+    assert is_said.count(True) == is_remarked

@@ -30,6 +30,7 @@ _REMARKS = {
     "keys_before": ("record", "without an after: the key is taken from before"),
     "unavailable_values": ("change event", _UNAVAILABLE),
     "moved_rows": ("update", _MOVED),
+    "scaled_timestamps": ("timestamp", "of 15 digits or more taken for micro- or nanoseconds"),
     "zoneless_timestamps": ("timestamp", _ZONELESS),
     "blank_lines": ("blank line", _BLANK),
     "trailing_null_element": ("null", "after the last record left out"),

@@ -200,7 +200,7 @@ def _with_header(file: Candidate, options: ReadOptions) -> Recognised | None:
     sample = _rows(columns, _whole_lines(data, file.whole), delimiter) or [dict.fromkeys(columns)]
     dialect = choose_dialect(file.path, "csv_lines", sample, options)
     if columns == COLUMNS:  # kcompact's own, which quotes what is empty and not what is null
-        dialect = replace(dialect, doubtful_key=frozenset(), doubtful_value=frozenset())
+        dialect = replace(dialect, doubtful_key=frozenset(), doubtful_value=frozenset(), timestamp_unit="ms")
     return _csv(file, dialect, columns, delimiter, file.start + len(line) + len(newline))
 
 

@@ -74,6 +74,7 @@ TEXT_DIALECTS = (
         name="console-consumer",
         tool="kafka-console-consumer 2.7 or later, print.* properties",
         labelled=True,
+        timestamp_unit="ms",
         quoting="none",
         null_literal="null",
         missing_key="empty",
@@ -85,6 +86,7 @@ TEXT_DIALECTS = (
         tool="kafka-dump-log --print-data-log, Kafka 2.4 to 4.x",
         layouts=("dump_log",),
         **fields("topic= partition="),
+        timestamp_unit="ms",
     ),
     _csv(
         name="karapace-v2",

@@ -13,9 +13,9 @@ from kcompact.dumps.loops.columns import Columns
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.layout import DumpFile, NeedsExtra, SplitNotes
 from kcompact.dumps.records.record import INDEX_SCHEMA, index_schema, log_id_of
+from kcompact.dumps.records.timestamps import SMALLEST_NS, SMALLEST_US
 
 _TEN_DIGITS = (10**9, 10**10)
-_SMALLEST_US, _SMALLEST_NS = 10**14, 10**17
 _LARGEST_SECONDS = 9 * 10**15
 _PER_MS = {"ms": 1, "us": 1000, "ns": 1_000_000}
 _COUNTED = {c.MISSING: "missing", c.EMPTY: "empty", c.LITERAL: "literal"}
@@ -141,10 +141,10 @@ class ScannedRows:
             return np.where(raw < 0, -1, raw * 1000)
         if unit != "auto":
             return np.where(raw < 0, -1, raw // _PER_MS[unit])
-        if raw.max(initial=0) < _SMALLEST_US:
+        if raw.max(initial=0) < SMALLEST_US:
             return raw
-        from_us = np.where(raw >= _SMALLEST_US, raw // 1000, raw)
-        return np.where(raw >= _SMALLEST_NS, raw // 1_000_000, from_us)
+        from_us = np.where(raw >= SMALLEST_US, raw // 1000, raw)
+        return np.where(raw >= SMALLEST_NS, raw // 1_000_000, from_us)
 
     def log_ids(self) -> np.ndarray:
         """The log of each row."""
@@ -199,6 +199,7 @@ class ScannedRows:
             counts["ten_digit_timestamps"] = int(
                 np.count_nonzero((clocks >= _TEN_DIGITS[0]) & (clocks < _TEN_DIGITS[1]))
             )
+            counts["scaled_timestamps"] = int(np.count_nonzero(clocks >= SMALLEST_US))
         if is_table:
             flags = self[c.FLAGS][first:last]
             counts |= {name: int(np.count_nonzero(flags & flag)) for name, flag in _FLAGGED.items()}

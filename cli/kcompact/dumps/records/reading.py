@@ -12,7 +12,9 @@ from kcompact.dumps.records.headers import Headers, decode_headers, extras_of, i
 from kcompact.dumps.records.layout import ConversionNotes, DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.shown import shown
 from kcompact.dumps.records.timestamps import (
+    SMALLEST_US,
     has_no_zone,
+    is_scaled,
     is_unknown_type,
     prefixed_type,
     timestamp_ms,
@@ -24,7 +26,6 @@ REPLACEMENT = "\ufffd".encode()
 EXAMPLES = 3
 MOST_BESIDE = 100  # names of fields
 _DIGITS_OF_SECONDS = 10
-_SMALLEST_US = 10**14
 _SURROGATE = re.compile("[\ud800-\udfff]")  # bytes that are no UTF-8, or half a character
 DAMAGED_HINT = (
     "the record was damaged or edited: export the dump again; without it, what it replaced or deleted"
@@ -139,7 +140,9 @@ class FieldRules:
             self.count("timestamps")
             if _is_ten_digits(raw):
                 self.count("ten_digit_timestamps")
-        if type(raw) is int and 0 <= raw < _SMALLEST_US and self.dialect.timestamp_unit in {"ms", "auto"}:
+            elif is_scaled(raw):
+                self.count("scaled_timestamps")
+        if type(raw) is int and 0 <= raw < SMALLEST_US and self.dialect.timestamp_unit in {"ms", "auto"}:
             return raw
         try:
             timestamp = timestamp_ms(raw, self.dialect.timestamp_unit)

@@ -9,8 +9,8 @@ from kcompact.digits import whole_number
 NO_TIMESTAMP = -1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
-_SMALLEST_US = 10**14  # whole numbers from here on cannot be milliseconds (year 5138)
-_SMALLEST_NS = 10**17
+SMALLEST_US = 10**14  # whole numbers from here on are hardly milliseconds (year 5138)
+SMALLEST_NS = 10**17
 _SMALLEST_MS = 10**11  # numbers with a fraction from here on cannot be seconds (year 5138)
 _FRACTION = re.compile(r"([0-9]{1,19})\.([0-9]{1,400})")
 _PREFIXES = {"CreateTime": "create", "LogAppendTime": "logappend"}
@@ -31,9 +31,9 @@ _TYPES = {
 def timestamp_ms(raw: Any, unit: str = "auto") -> int:
     """Milliseconds of a number, digits, ISO 8601 text, ``CreateTime:`` text or Python client's pair.
 
-    Without a ``unit`` ("ms", "us", "ns", "s"), whole numbers are milliseconds until they are too large for
-    that, and fractions are seconds, as far as they can be: pandas writes 1700000000123 as 1700000000123.0 in
-    a column in which anything is missing. Raises ValueError.
+    With the type in front it is in milliseconds. Without a ``unit`` ("ms", "us", "ns", "s"), whole numbers
+    are milliseconds until they are too large for that, and fractions are seconds, as far as they can be:
+    pandas writes 1700000000123 as 1700000000123.0 in a column in which anything is missing. Raises ValueError.
     """
     if raw is None:
         return NO_TIMESTAMP
@@ -49,6 +49,19 @@ def timestamp_ms(raw: Any, unit: str = "auto") -> int:
         case [_, milliseconds]:  # confluent_kafka: (type, milliseconds)
             return timestamp_ms(milliseconds, unit)
     raise ValueError(f"{raw!r} is no timestamp")
+
+
+def is_scaled(raw: Any) -> bool:
+    """Whether a timestamp of no known unit is a number so large that micro- or nanoseconds are meant."""
+    number = whole_number(raw.strip()) if isinstance(raw, str) else raw
+    return isinstance(number, int | float) and number >= SMALLEST_US
+
+
+def spelt_in_ms(milliseconds: int, kind: str | None) -> int | str:
+    """The timestamp as JSON whose unit cannot be mistaken: with its type in front where it is large."""
+    if milliseconds < SMALLEST_US:
+        return milliseconds
+    return f"{'LogAppendTime' if kind == 'logappend' else 'CreateTime'}:{milliseconds}"
 
 
 def timestamp_type(raw: Any) -> str | None:
@@ -91,9 +104,9 @@ def _from_integer(number: int, unit: str) -> int:
         return NO_TIMESTAMP
     if unit == "s":
         return number * 1000
-    if unit == "us" or (unit == "auto" and _SMALLEST_US <= number < _SMALLEST_NS):
+    if unit == "us" or (unit == "auto" and SMALLEST_US <= number < SMALLEST_NS):
         return number // 1000
-    if unit == "ns" or (unit == "auto" and number >= _SMALLEST_NS):
+    if unit == "ns" or (unit == "auto" and number >= SMALLEST_NS):
         return number // 1_000_000
     return number
 
@@ -102,9 +115,10 @@ def _from_text(text: str, unit: str) -> int:
     if text in {"", "NO_TIMESTAMP", "null"}:
         return NO_TIMESTAMP
     prefix, colon, number_text = text.partition(":")
-    number = whole_number(number_text if colon and prefix in _PREFIXES else text)
+    has_type = bool(colon) and prefix in _PREFIXES
+    number = whole_number(number_text if has_type else text)
     if number is not None:
-        return _from_integer(number, unit)
+        return _from_integer(number, "ms" if has_type else unit)
     if parts := _FRACTION.fullmatch(text):
         whole = int(parts[1])
         return (

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from kcompact.dumps.records.record import Record
+from kcompact.dumps.records.timestamps import spelt_in_ms
 from kcompact.dumps.writers.writer import Writer, in_chunks, where
 from kcompact.errors import OutputError
 
@@ -17,7 +18,8 @@ class JsonLinesWriter(Writer):
     """``{"topic", "partition", "offset", "timestamp", "key", "value"}``, and what else the record has.
 
     ``"key_encoding": "base64"`` and ``"value_encoding": "base64"`` are beside a key or value that is not
-    text; ``"encoding": "base64"`` in a header beside its value.
+    text; ``"encoding": "base64"`` in a header beside its value. A timestamp that others would take for
+    microseconds is text, ``CreateTime:1700000000000000``.
     """
 
     suffix = ".jsonl"
@@ -33,9 +35,9 @@ def envelope(record: Record) -> dict[str, Any]:
         "topic": record.topic,
         "partition": record.partition,
         "offset": record.offset,
-        "timestamp": record.timestamp_ms,
+        "timestamp": spelt_in_ms(record.timestamp_ms, record.timestamp_type),
     }
-    if record.timestamp_type is not None:
+    if record.timestamp_type is not None or isinstance(fields["timestamp"], str):
         fields["timestampType"] = record.timestamp_type
     for role, data in (("key", record.key), ("value", record.value)):
         fields[role], encoding = as_text(data)
