@@ -33,7 +33,7 @@ def timestamp_ms(raw: Any, unit: str = "auto") -> int:
 
     With the type in front it is in milliseconds. Without a ``unit`` ("ms", "us", "ns", "s"), whole numbers
     are milliseconds until they are too large for that, and fractions are seconds, as far as they can be:
-    pandas writes 1700000000123 as 1700000000123.0 in a column in which anything is missing. Raises ValueError.
+    pandas writes 1700000000123 as 1700000000123.0 in a column with gaps. Raises ValueError.
     """
     if raw is None:
         return NO_TIMESTAMP
