@@ -13,6 +13,7 @@ from itertools import chain
 from typing import Any
 
 from kcompact.dumps.detect.event_proposals import check_events
+from kcompact.dumps.detect.field_places import late_names, places_by_name
 from kcompact.dumps.detect.likely_base64 import likely_base64
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.dialect_table import DIALECTS
@@ -51,13 +52,12 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
     dialect = with_options(dialect, options)
     if notes:
         dialect = _changed(dialect, (("notes", dialect.notes + notes),))
-    changes: dict[str, str | None] = {
-        role: None for role in _PLACES if not _is_in_sample(getattr(dialect, role), field_names, sample)
-    }
-    _refuse_misnamed(path, [*changes], options, field_names)
-    for role in ("key", "value"):
-        changes[f"{role}_encoding"] = _encoding_of(path, role, dialect, sample)
-    return _changed(dialect, tuple(changes.items()))
+    lacking = [role for role in _PLACES if not _is_in_sample(getattr(dialect, role), field_names, sample)]
+    _refuse_misnamed(path, lacking, options, field_names)
+    places = dict.fromkeys(lacking) | places_by_name(path, dialect, lacking, field_names, options)
+    dialect = _changed(dialect, tuple(places.items()))
+    encodings = [(f"{role}_encoding", _encoding_of(path, role, dialect, sample)) for role in ("key", "value")]
+    return _changed(dialect, (*encodings, ("late_names", late_names(layout, dialect, field_names))))
 
 
 def _refuse_misnamed(

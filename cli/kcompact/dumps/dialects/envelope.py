@@ -42,6 +42,18 @@ def fields_by_role(names: Iterable[str]) -> dict[str, list[str]]:
     }
 
 
+def in_rows(names: Sequence[str]) -> dict[str, list[str]]:
+    """The same in rows without an envelope, whose own columns may be called ``offset`` or ``topic``.
+
+    Only names that Kafka's is in count (``_kafka_offset``, as Connect's InsertField is mostly told).
+    """
+    roles = ("topic", "partition", "offset", "timestamp")
+    return {
+        role: [name for name in names if role in roles and plain_name(name) == f"kafka{role}"]
+        for role in ALIASES
+    }
+
+
 def refuse_choices(
     path: str, places: Mapping[str, str | None], named: Mapping[str, list[str]], options: ReadOptions
 ) -> None:
@@ -67,7 +79,8 @@ def guess_envelope(path: str, layout: str, field_names: set[str], options: ReadO
     named = fields_by_role(sorted(field_names))
     places: dict[str, Any] = {role: names[0] if names else None for role, names in named.items()}
     if options.key_fields and (places["value"] is None or places["offset"] is None):
-        places = {**dict.fromkeys(ALIASES), "value": ""}  # bare values, whatever their fields are called
+        named = in_rows(sorted(field_names))  # bare values
+        places = {role: names[0] if names else None for role, names in named.items()} | {"value": ""}
     places |= options.fields
     refuse_choices(path, places, named, options)
     has_key = places["key"] is not None or options.key_fields
@@ -86,7 +99,7 @@ def guess_envelope(path: str, layout: str, field_names: set[str], options: ReadO
         tool="an envelope known by its field names",
         layouts=(layout,),
         sure=False,
-        notes=_likely_offset(field_names) if places["offset"] is None and places["value"] else (),
+        notes=notes_on_names(places, field_names),
         **(CSV_DOUBTS if layout == "csv_lines" else {}),
         **places,
     )
@@ -116,13 +129,22 @@ def refuse_no_timestamp(path: str, column: str | None, kind: str) -> None:
     )
 
 
-def _likely_offset(field_names: set[str]) -> tuple[str, ...]:
-    """A note on a field that may be the offset, though not by a name that is known."""
-    likely = [name for name in sorted(field_names) if "." not in name and "offset" in name.lower()]
-    if not likely:
+def notes_on_names(places: Mapping[str, str | None], names: Iterable[str]) -> tuple[str, ...]:
+    """A note on fields that may be parts of Kafka's record, though nothing says so for sure."""
+    if places["offset"] is not None:
         return ()
-    option = f"--fields {shlex.quote(f'offset={likely[0]}')}"
-    return (f"the field {name_list(likely)} is not taken for the offset: if it is, {option}",)
+    names = sorted(name for name in names if "." not in name)
+    likely = {"offset": [name for name in names if "offset" in name.lower()]}
+    if not places["value"]:  # a row, whose own columns may be called so
+        by_role = fields_by_role(names)
+        likely = {role: by_role[role] for role in ("topic", "partition", "offset") if places[role] is None}
+    fields = {role: names[0] for role, names in likely.items() if names}
+    if not fields:
+        return ()
+    option = f"--fields {shlex.quote(','.join(f'{role}={name}' for role, name in fields.items()))}"
+    parts = " or ".join(f"the {role}" for role in fields)
+    shown_names = name_list([name for names in likely.values() for name in names])
+    return (f"the field {shown_names} is not taken for {parts} of the record in Kafka: if it is, {option}",)
 
 
 def _rows(name: str, spark: str, plain: str) -> dict[str, Dialect]:
@@ -183,7 +205,8 @@ def column_dialect(
     named = fields_by_role(columns.names)
     places: dict[str, Any] = {role: names[0] if names else None for role, names in named.items()}
     if (options.key_fields or options.cdc) and not value_place(columns, options):
-        places = dict.fromkeys(places) | {"value": ""}
+        named = in_rows(columns.names)
+        places = {role: names[0] if names else None for role, names in named.items()} | {"value": ""}
     refuse_choices(columns.path, places, named, options)
     single = options.key_fields[0] if len(options.key_fields) == 1 and options.cdc is None else None
     if single and key_is_column:
@@ -191,6 +214,8 @@ def column_dialect(
         if columns.holds(column):
             places["key"] = column
             options = replace(options, key_fields=())
+    if places["value"] == "":
+        base = replace(base, notes=base.notes + notes_on_names(places, columns.names))
     dialect = with_options(replace(base, **places), options)
     _check(columns, dialect)
     return dialect

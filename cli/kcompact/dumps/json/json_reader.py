@@ -21,7 +21,7 @@ from kcompact.dumps.json.json_text import (
 from kcompact.dumps.records.framed import CUT_HINT, NOT_A_RECORD_HINT
 from kcompact.dumps.records.headers import Headers, bytes_of_numbers
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
-from kcompact.dumps.records.reading import DAMAGED_HINT, MISSING, REPLACEMENT, FieldRules
+from kcompact.dumps.records.reading import DAMAGED_HINT, MISSING, REPLACEMENT, FieldRules, late_member
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.shown import shown
 
@@ -39,6 +39,7 @@ class JsonReader:
         dialect: Dialect = file.dialect
         self._dialect = dialect
         self._values = values
+        self._late_names = frozenset(name for _, name in dialect.late_names)
         self._base64 = {"key": _path(dialect.key_base64), "value": _path(dialect.value_base64)}
         self._markers = {"key": _path(dialect.key_marker), "value": _path(dialect.value_marker)}
         self._paths = {role: _path(getattr(dialect, role)) for role in ROLES}
@@ -58,6 +59,8 @@ class JsonReader:
     def _record(self, parsed: ParsedJson, ordinal: int) -> Record:
         rules, paths = self._rules, self._paths
         rules.see("record")
+        if not self._late_names.isdisjoint(parsed.value or ()):
+            self._refuse_late(parsed)
         if rules.is_conversion and parsed.value is not None:
             rules.see_beside(members_beside(parsed.value, self._places))
         offset = rules.to_offset(self._get(parsed, paths["offset"]), ordinal)
@@ -97,6 +100,13 @@ class JsonReader:
             " key, name that field with --key-field; a null after a delete may be its tombstone, which --cdc"
             " debezium reads as such",
         )
+
+    def _refuse_late(self, parsed: ParsedJson) -> None:
+        """Refuse a member that may be a part of the record, and that no first record had."""
+        for role, name in self._dialect.late_names:
+            is_read = role == "value" and self._get(parsed, self._paths[role]) is not MISSING
+            if parsed.value.get(name) is not None and not is_read:
+                raise late_member(role, name)
 
     def _refuse_repeated(self, parsed: ParsedJson) -> None:
         """Refuse members that occur twice, where they are asked for; of others it does not matter."""

@@ -1,0 +1,54 @@
+"""Parts of a record that lie under other names than the tool's, or appear behind the first records."""
+
+from collections.abc import Collection, Iterable
+
+from kcompact.dumps.dialects.dialect import JSON, Dialect
+from kcompact.dumps.dialects.envelope import fields_by_role, in_rows, refuse_choices
+from kcompact.dumps.dialects.paths import fields_read, path_of
+from kcompact.dumps.options import ReadOptions
+
+Changes = dict[str, str | None]
+"""New places of parts, by role."""
+
+_LATE_NAMES = {
+    "topic": ("topic", "Topic", "topicName", "topic_name"),
+    "partition": ("partition", "Partition", "partitionId", "partitionID"),
+    "offset": ("offset", "Offset"),
+    "value": ("value", "Value", "payload", "message"),
+}
+
+
+def places_by_name(
+    path: str, dialect: Dialect, lacking: Iterable[str], field_names: Collection[str], options: ReadOptions
+) -> Changes:
+    """Places of the ``lacking`` parts (of topic, partition, offset), where a field has the name of one.
+
+    Whoever joins dumps of several topics adds the topic to each record, whatever the tool writes. Raises
+    InputError where several fields may be a part.
+    """
+    if dialect.listed:
+        return {}
+    lacking = {*lacking} - {*options.fields}
+    names = sorted(field_names)
+    named = in_rows(names) if dialect.value == "" else fields_by_role(names)
+    places: Changes = {role: named[role][0] for role in sorted(lacking) if named.get(role)}
+    refuse_choices(path, places, {role: named[role] for role in places}, options)
+    return places
+
+
+def late_names(layout: str, dialect: Dialect, field_names: Collection[str]) -> tuple[tuple[str, str], ...]:
+    """Pairs (role, name) of members that end the run where a record has them, as the first records had not.
+
+    Writers leave out members of zero: a dump that begins with partition 0 may begin without the partition.
+    Those of the value count in records without a value: another tool's, most likely.
+    """
+    if layout not in JSON or dialect.listed or dialect.value in {None, ""}:
+        return ()
+    heads = {name for place in fields_read(dialect) for name in path_of(place)[:1]}
+    return tuple(
+        (role, name)
+        for role, names in _LATE_NAMES.items()
+        if role == "value" or getattr(dialect, role) is None
+        for name in names
+        if name not in field_names and name not in heads
+    )

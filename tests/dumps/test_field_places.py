@@ -1,0 +1,123 @@
+"""Topic, partition and offset under other names than the tool's, or only behind the first records."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dump_pipeline import index_all, open_one
+from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.note_checks import check_notes
+from kcompact.errors import InputError
+
+Log = tuple[str, int, int]
+
+
+def places(path: Path, **options: Any) -> list[Log]:
+    """Topic, partition and offset of each record, as the reference reads them, and as the loops do."""
+    with open_one(path, **options) as dump:
+        (split,) = dump.splits(1 << 40)
+        records = [record for _, _, record in LAYOUTS[dump.files[0].layout].records(dump.files[0], split)]
+        table, notes = index_all(dump)
+        check_notes(dump, {0: split}, notes)
+    assert table["offset"].to_pylist() == [record.offset for record in records]
+    assert len(set(table["log_id"].to_pylist())) == len({(r.topic, r.partition) for r in records})
+    return [(record.topic, record.partition, record.offset) for record in records]
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+_KAFKACTL = {"Partition": 0, "Offset": 0, "Headers": {}, "Key": "a", "Value": "1", "Timestamp": 1}
+TOOLS: dict[str, dict[str, Any]] = {
+    "kafkactl": _KAFKACTL,
+    "kafbat": {
+        name: _KAFKACTL[name] for name in ("Value", "Offset", "Key", "Partition", "Headers", "Timestamp")
+    },
+    "console": {"partitionID": 0, "offset": 0, "timestamp": 1, "key": "a", "value": "1"},
+    "kafdrop": {"partition": 0, "offset": 0, "message": "1", "key": "a", "headersFormatted": ""},
+    "kafka-snapshot": {"Key": "a", "Value": "1", "Meta": {"Partition": 0, "Offset": 0}},
+    "kt": {"partition": 0, "offset": 0, "key": "a", "value": "1", "timestamp": "2024-01-01T00:00:00Z"},
+}
+
+
+@pytest.mark.parametrize("topic_field", ["topic", "Topic", "topic_name", "topicName", "kafka_topic"])
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_topic_that_was_added_to_a_tool_s_records_is_read(
+    tool: str, topic_field: str, tmp_path: Path
+) -> None:
+    rows = [{topic_field: topic} | TOOLS[tool] for topic in ("t1", "t2")]
+    assert places(write(tmp_path / "dump.jsonl", rows)) == [("t1", 0, 0), ("t2", 0, 0)]
+
+
+@pytest.mark.parametrize("spelt", ["partitionId", "partition_id", "Partition", "kafka_partition"])
+@pytest.mark.parametrize("layout", ["jsonl", "csv"])
+def test_a_partition_of_another_spelling_is_read(spelt: str, layout: str, tmp_path: Path) -> None:
+    path = tmp_path / f"dump.{layout}"
+    if layout == "jsonl":
+        write(path, [{"topic": "t", spelt: p, "offset": 5, "key": "a", "value": "v"} for p in range(2)])
+    else:
+        path.write_text(f"kafka_topic,{spelt},offset,key,value\nt,0,5,a,v\nt,1,5,a,w\n")
+    assert places(path) == [("t", 0, 5), ("t", 1, 5)]
+
+
+def test_two_fields_that_may_be_the_topic_are_asked_about(tmp_path: Path) -> None:
+    rows = [{"topic": "a", "Topic": "b"} | TOOLS["console"]]
+    with pytest.raises(InputError, match="the topic may be the field Topic, topic"):
+        places(write(tmp_path / "dump.jsonl", rows))
+    assert places(tmp_path / "dump.jsonl", fields={"topic": "Topic"}) == [("b", 0, 0)]
+
+
+ROWS = [
+    {"_kafka_topic": "t", "_kafka_partition": 0, "_kafka_offset": 2, "id": "a", "val": 3},
+    {"_kafka_topic": "t", "_kafka_partition": 0, "_kafka_offset": 0, "id": "a", "val": 1},
+    {"_kafka_topic": "t", "_kafka_partition": 1, "_kafka_offset": 1, "id": "a", "val": 2},
+]
+
+
+@pytest.mark.parametrize("layout", ["jsonl", "parquet"])
+def test_rows_with_kafka_s_name_in_their_fields_say_where_they_are_from(layout: str, tmp_path: Path) -> None:
+    path = tmp_path / f"dump.{layout}"
+    if layout == "jsonl":
+        write(path, ROWS)
+    else:
+        pq.write_table(pa.Table.from_pylist(ROWS), path)
+    assert places(path, key_fields=("id",)) == [("t", 0, 2), ("t", 0, 0), ("t", 1, 1)]
+
+
+def test_a_business_field_called_offset_is_not_the_record_s(tmp_path: Path) -> None:
+    rows = [{"offset": 7 - n, "topic": "news", "id": n} for n in range(2)]
+    assert places(write(tmp_path / "dump.jsonl", rows), key_fields=("id",)) == [
+        ("dump", 0, 0),
+        ("dump", 0, 1),
+    ]
+
+
+def envelope(number: int, **more: Any) -> dict[str, Any]:
+    return {"topic": "t", "offset": number, "timestamp": 1, "key": f"k{number}", **more}
+
+
+@pytest.mark.parametrize("name", ["partition", "Partition", "partitionId"])
+def test_a_partition_that_the_first_records_lack_ends_the_run(name: str, tmp_path: Path) -> None:
+    rows = [envelope(n, value="v") for n in range(3000)]
+    late = [envelope(3000 + n, value="w", **{name: 1}) for n in range(5)]
+    with pytest.raises(InputError, match=f":3001: a {name}, which the first records lack") as refused:
+        places(write(tmp_path / "dump.jsonl", rows + late))
+    assert f".{name} //= 0" in str(refused.value.hint)
+    repaired = [{name: 0} | row for row in rows + late]
+    assert len({p for _, p, _ in places(write(tmp_path / "dump.jsonl", repaired))}) == 2
+    assert len(places(write(tmp_path / "dump.jsonl", rows + [row | {name: None} for row in late]))) == 3005
+
+
+def test_a_value_of_another_tool_s_name_behind_the_first_records_is_no_tombstone(tmp_path: Path) -> None:
+    rows = [envelope(n, partition=0, value="v") for n in range(3000)]
+    kcat = [envelope(3000 + n, partition=0, payload="w") for n in range(5)]
+    with pytest.raises(InputError, match=":3001: no value as in the first records, and a payload"):
+        places(write(tmp_path / "dump.jsonl", rows + kcat))
+    beside = [row | {"value": "x"} for row in kcat]  # some more that is no part of a record
+    assert len(places(write(tmp_path / "dump.jsonl", rows + beside))) == 3005
