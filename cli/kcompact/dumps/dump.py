@@ -13,6 +13,7 @@ from kcompact.dumps.files.stamps import Stamp, check_stamps, stamp_of
 from kcompact.dumps.files.stored import check_unchanged
 from kcompact.dumps.files.unreadable import UnreadableFile, refuse
 from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.logs_by_name import put_into_logs
 from kcompact.dumps.opened_files import open_group, opened_apart
 from kcompact.dumps.options import LeftOut, ReadOptions
 from kcompact.dumps.paired.side_files import grouped, refuse_tombstones_apart
@@ -187,7 +188,7 @@ def _notes_of(files: tuple[DumpFile, ...]) -> list[str]:
 
 def _agreed(files: list[DumpFile]) -> list[DumpFile]:
     """Files read alike: where some of a tool's files have JSON keys of several types, all may have."""
-    _refuse_unordered(files)
+    files = put_into_logs(files)
     refuse_tombstones_apart(files)
     typed = {file.dialect.name for file in files if file.dialect.key_encoding == "json"}
     dump_bytes = sum(file.data_bytes for file in files)
@@ -198,19 +199,3 @@ def _agreed(files: list[DumpFile]) -> list[DumpFile]:
         else file
         for file in files
     ]
-
-
-def _refuse_unordered(files: list[DumpFile]) -> None:
-    """Raise InputError for files of one log whose order nobody can know."""
-    unordered: dict[tuple[str | None, int | None], DumpFile] = {}
-    for file in files:
-        if file.dialect.offset is not None or file.start_offset is not None:
-            continue
-        log = file.topic, file.partition
-        if log in unordered:
-            raise InputError(
-                f"{unordered[log].path} and {file.path}: no offsets in the records,"
-                " so which file is the later one?",
-                hint="export with offsets, or join the files in order (cat) first",
-            )
-        unordered[log] = file

@@ -19,6 +19,13 @@ _FILE_PATTERNS = [
     # DenktMit and many others: topic-partition
     re.compile(r"^(?P<topic>.+)-(?P<partition>[0-9]+)" + _EXTENSIONS),
 ]
+_DATE = re.compile(  # at the end of a name: 2024-01-31, 20240131, 2024-01, with a time of day or without
+    r"[-_.]?(?:19|20)[0-9]{2}(?P<sign>[-_.]?)(?:0[1-9]|1[0-2])"
+    r"(?:(?P=sign)(?:0[1-9]|[12][0-9]|3[01])(?:[-_.T]?[0-9]{2}[-_.:]?[0-9]{2}(?:[-_.:]?[0-9]{2})?Z?)?)?$"
+)
+_TIME_FOLDER = re.compile(
+    r"(?:year|month|day|hour|minute|date|time|dt|ds|hr|yyyy|mm|dd|hh)=.*|[0-9]{2}", re.IGNORECASE
+)
 _LENSES = re.compile(r"^(?P<end>[0-9]+)_\d+_\d+" + _EXTENSIONS)
 
 
@@ -39,7 +46,7 @@ def name_facts(path: str) -> NameFacts:
     folders = PurePath(path).parts[:-1]
     name = PurePath(path).name
     from_folders = _folder_facts(folders)
-    for pattern in _FILE_PATTERNS:
+    for pattern in () if _DATE.search(_without_suffixes(name)) else _FILE_PATTERNS:
         match = pattern.match(name)
         groups = match.groupdict() if match else {}
         partition = _within(groups.get("partition"), INT_MAX)
@@ -89,6 +96,24 @@ def _without_suffixes(name: str) -> str:
         if suffix.lower() in suffixes:
             stem = stem.removesuffix(suffix)
     return stem or name
+
+
+def named_by_stem(path: str, topic: str | None) -> bool:
+    """Whether a file's topic is what its name begins with, as nothing else in its path says one."""
+    name, folders = PurePath(path).name, PurePath(path).parts[:-1]
+    return topic == _without_suffixes(name) and _folder_facts(folders).topic is None
+
+
+def without_date(topic: str) -> str:
+    """A topic by a file's name, without a date at its end."""
+    return _DATE.sub("", topic)
+
+
+def is_of_time(*folders: str) -> bool:
+    """Whether folders, at least one, are all called after a date or a part of it: ``dt=2024-01-31``."""
+    return bool(folders) and all(
+        _TIME_FOLDER.fullmatch(folder) or _DATE.fullmatch(folder) for folder in folders
+    )
 
 
 def _folder_facts(folders: tuple[str, ...]) -> NameFacts:

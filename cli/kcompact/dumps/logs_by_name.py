@@ -1,0 +1,114 @@
+"""Files whose records do not say topic or offset: are their names enough to put them into logs, in order?"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import PurePath
+
+from kcompact.dumps.files.file_names import is_of_time, name_facts, named_by_stem, without_date
+from kcompact.dumps.records.layout import DumpFile
+from kcompact.errors import InputError
+
+_NOT_OF_FIELDS = re.compile(r"(?:topic|partition)=.*|[^=]*")  # other folders name=value are a partitioner's
+_BY_TIME = (
+    "no offsets in the records, and files of one log in folders by time: their order is the log's only where"
+    " the sink put records there by its own clock, not by theirs"
+)
+
+
+def put_into_logs(files: Sequence[DumpFile]) -> list[DumpFile]:
+    """The files with what is to be noted. Raises InputError where nobody can know their log, or its order."""
+    _refuse_untold_topics(file for file in files if file.dialect.topic is None)
+    counted = [file for file in files if file.dialect.offset is None]
+    _refuse_unordered(file for file in counted if file.start_offset is None)
+    _refuse_untold_partitions(file for file in files if file.dialect.partition is None)
+    by_time = _refuse_interleaved(file for file in counted if file.start_offset is not None)
+    return [
+        replace(file, notes=(*file.notes, _BY_TIME)) if file.file_id in by_time else file for file in files
+    ]
+
+
+def _refuse_untold_topics(files: Iterable[DumpFile]) -> None:
+    """Raise InputError where files of one topic and files of several look alike.
+
+    ``orders/dump.json`` and ``customers/dump.json`` would be one topic, whose keys supersede each other;
+    ``orders-2024-01-01.json`` and ``orders-2024-01-02.json`` two, in which no key is superseded.
+    """
+    by_stem: dict[str, list[DumpFile]] = defaultdict(list)
+    for file in files:
+        if named_by_stem(file.path, file.topic):
+            by_stem[without_date(str(file.topic))].append(file)
+    for topic, alike in by_stem.items():
+        first = alike[0]
+        for file in alike[1:]:
+            differing = _differing(first.path, file.path)
+            if file.topic != first.topic or (differing and not is_of_time(*differing)):
+                raise InputError(
+                    f"{first.path} and {file.path}: no topic in the records, and by their names they may be"
+                    " of one or of two",
+                    hint="say so by folders: files of one topic go below a folder called after it, such as"
+                    f" topic={topic or 'orders'}/ (and those of a partition below partition=0/ in there)",
+                )
+
+
+def _refuse_untold_partitions(files: Iterable[DumpFile]) -> None:
+    """Raise InputError where files of one log, by their names, lie in folders that may be partitions."""
+    by_topic: dict[str | None, DumpFile] = {}
+    for file in files:
+        if name_facts(file.path).partition is not None:
+            continue
+        first = by_topic.setdefault(file.topic, file)
+        differing = _differing(first.path, file.path)
+        if differing and all(map(str.isdecimal, differing)) and not is_of_time(*differing):
+            raise InputError(
+                f"{first.path} and {file.path}: no partition in the records; are the folders"
+                f" {' and '.join(differing)} partitions?",
+                hint=f"if they are, call them partition={differing[0]}/ and so on; else join the files (cat)",
+            )
+
+
+def _differing(path: str, other: str) -> list[str]:
+    """The folders of two paths that are not the same."""
+    folders, others = PurePath(path).parts[:-1], PurePath(other).parts[:-1]
+    return [folder for folder in (*folders, *others) if folder not in folders or folder not in others]
+
+
+def _refuse_unordered(files: Iterable[DumpFile]) -> None:
+    """Raise InputError for files of one log whose order nobody can know."""
+    unordered: dict[tuple[str | None, int | None], DumpFile] = {}
+    for file in files:
+        log = file.topic, file.partition
+        if log in unordered:
+            raise InputError(
+                f"{unordered[log].path} and {file.path}: no offsets in the records,"
+                " so which file is the later one?",
+                hint="export with offsets, or join the files in order (cat) first",
+            )
+        unordered[log] = file
+
+
+def _refuse_interleaved(files: Iterable[DumpFile]) -> set[int]:
+    """The files (by id) of logs that lie in folders by time, counted on from the offset in their names.
+
+    Raises InputError for files of one log that a sink wrote at the same time, into folders by a field: the
+    offset in a name is that of the first record alone (``TopicPartitionWriter`` of Confluent's sinks).
+    """
+    by_log: dict[tuple[str | None, int | None], list[DumpFile]] = defaultdict(list)
+    for file in files:
+        by_log[file.topic, file.partition].append(file)
+    by_time: set[int] = set()
+    for in_log in by_log.values():
+        first = in_log[0]
+        for file in in_log[1:]:
+            differing = _differing(first.path, file.path)
+            if differing and is_of_time(*differing):
+                by_time |= {first.file_id, file.file_id}
+            elif not all(map(_NOT_OF_FIELDS.fullmatch, differing)):
+                raise InputError(
+                    f"{first.path} and {file.path}: files of one log in folders by a field, which were"
+                    " written at the same time, and no offsets in the records: their order is not known",
+                    hint="have the connector add offsets: InsertField$Value with"
+                    " offset.field=_kafka_offset; or export the topic with offsets (kcat -J)",
+                )
+    return by_time

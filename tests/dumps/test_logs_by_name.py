@@ -1,0 +1,109 @@
+"""Files whose records do not say topic, partition or offset: one log, several, or a question."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dump_pipeline import index_all, open_one
+from kcompact.dumps.dump import open_dump
+from kcompact.dumps.options import ReadOptions
+from kcompact.errors import InputError
+
+KAFKACTL = {"Partition": 0, "Headers": {}, "Key": "a", "Value": "v", "Timestamp": "2024-01-01T00:00:00Z"}
+
+
+def write(folder: Path, names: list[str], record: dict[str, Any]) -> None:
+    for number, name in enumerate(names):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        offset = "offset" if "key" in record else "Offset"
+        (folder / name).write_text(json.dumps({offset: number} | record) + "\n")
+
+
+def logs(folder: Path, **options: Any) -> list[tuple[str, int]]:
+    with open_one(folder, **options) as dump:
+        _, notes = index_all(dump)
+    return sorted({(log.topic, log.partition) for split in notes.values() for log in split.logs.values()})
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["customers/dump.json", "orders/dump.json"],
+        ["orders/0/dump.json", "orders/1/dump.json"],
+        ["region=de/orders.json", "region=fr/orders.json"],
+        ["orders-2024-01-01.json", "orders-2024-01-02.json"],
+        ["orders_20240101.json", "orders_20240102.json"],
+        ["orders.2024-01-01T1030.json", "orders.2024-01-01T1130.json"],
+        ["2024-01-01.json", "2024-01-02.json"],
+    ],
+)
+def test_files_that_may_be_of_one_topic_or_of_two_are_asked_about(names: list[str], tmp_path: Path) -> None:
+    write(tmp_path, names, KAFKACTL)
+    with pytest.raises(InputError, match="they may be of one or of two") as refused:
+        logs(tmp_path)
+    assert "topic=" in str(refused.value.hint)
+    write(tmp_path / "named", [f"topic=t/{name}" for name in names], KAFKACTL)
+    assert logs(tmp_path / "named") == [("t", 0)]
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["dt=2024-01-01/orders.json", "dt=2024-01-02/orders.json"], [("orders", 0)]),
+        (["2024/01/31/orders.json", "2024/02/01/orders.json"], [("orders", 0)]),
+        (["orders.json", "customers.json"], [("customers", 0), ("orders", 0)]),
+        (["topic=a/dump.json", "topic=b/dump.json"], [("a", 0), ("b", 0)]),
+        (["orders-2024-01-01.json"], [("orders-2024-01-01", 0)]),
+    ],
+)
+def test_names_that_tell_topics_apart_are_not(
+    names: list[str], expected: list[tuple[str, int]], tmp_path: Path
+) -> None:
+    write(tmp_path, names, KAFKACTL)
+    assert logs(tmp_path) == expected
+
+
+def test_folders_that_may_be_partitions_are_asked_about(tmp_path: Path) -> None:
+    record = {"topic": "t", "key": "a", "value": "v"}
+    write(tmp_path / "bare", ["0/x.json", "1/x.json"], record)
+    with pytest.raises(InputError, match="are the folders 0 and 1 partitions"):
+        logs(tmp_path / "bare")
+    write(tmp_path / "named", ["partition=0/x.json", "partition=1/x.json"], record)
+    assert logs(tmp_path / "named") == [("t", 0), ("t", 1)]
+
+
+@pytest.mark.parametrize("name", ["orders-2024-01-01.json", "orders-20240101.json", "orders-2024-01.json"])
+def test_a_date_is_no_partition(name: str, tmp_path: Path) -> None:
+    write(tmp_path, [name], {"key": "a", "value": "v"})
+    assert logs(tmp_path) == [(name.removesuffix(".json"), 0)]
+
+
+def rows(folder: Path, *names: str) -> Path:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text('{"id":"a","v":1}\n{"id":"b","v":2}\n')
+    return folder
+
+
+def test_files_that_a_sink_wrote_at_the_same_time_are_refused(tmp_path: Path) -> None:
+    names = "country=DE/orders+0+0000000000.json", "country=FR/orders+0+0000000003.json"
+    with pytest.raises(InputError, match="written at the same time") as refused:
+        open_one(rows(tmp_path, *names), key_fields=("id",))
+    assert "offset.field=_kafka_offset" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize("hours", [("hour=01", "hour=02"), ("dt=2024-01-01", "dt=2024-01-02")])
+def test_folders_by_time_are_noted(hours: tuple[str, str], tmp_path: Path) -> None:
+    names = [f"orders/{hour}/orders+0+000000000{number}.json" for number, hour in enumerate(hours)]
+    with open_one(rows(tmp_path, *names), key_fields=("id",)) as dump:
+        assert sum("where the sink put records there by its own clock" in note for note in dump.notes) == 1
+
+
+def test_files_of_a_log_in_one_folder_go_by_their_names(tmp_path: Path) -> None:
+    names = [f"topics/orders/partition=0/orders+0+000000000{start}.json" for start in (0, 2)]
+    rows(tmp_path, *names, "topics/orders/partition=1/orders+1+0000000000.json")
+    with open_dump([str(tmp_path)], ReadOptions(key_fields=("id",))) as dump:
+        assert not any("own clock" in note for note in dump.notes)
+        assert [file.start_offset for file in dump.files] == [0, 2, 0]
