@@ -59,6 +59,7 @@ def _run(arguments: list[str]) -> int:
     from kcompact.engine.signals import signals_held, stopped_by_signals
 
     _check_working_folder()
+    _name_temporary_folder_in_full()
     with stopped_by_signals(), _collecting_rarely():
         with signals_held():  # an exception in the midst of its import would be a segmentation fault
             importlib.import_module("orjson")
@@ -80,6 +81,12 @@ def _check_working_folder() -> None:
         os.getcwd()  # noqa: PTH109  pathlib takes 10 ms to import
     except FileNotFoundError as error:
         raise InputError("the working folder is gone", hint="change to one that is there (cd)") from error
+
+
+def _name_temporary_folder_in_full() -> None:
+    """Java has a working folder of its own, in which ``TMPDIR=.`` would be another place."""
+    if os.environ.get("TMPDIR"):
+        os.environ["TMPDIR"] = os.path.abspath(os.environ["TMPDIR"])  # noqa: PTH100  no pathlib yet
 
 
 def _failed(error: KcompactError) -> int:

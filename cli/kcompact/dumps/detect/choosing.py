@@ -48,6 +48,8 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
         raise InputError(f"{path}: {dialect.tool}: {dialect.refused}", hint=dialect.hint)
     if not dialect.sure and options.dialect is None and dialect.key_encoding == "text":
         _ask_for_base64(path, dialect, sample)
+        for other in _fitting(layout, forms):
+            _ask_for_tool(path, dialect, other, sample)
     notes = check_events(path, dialect, values_at(sample, dialect.value), options)
     dialect = with_options(dialect, options)
     if notes:
@@ -99,6 +101,26 @@ def _ask_for_base64(path: str, dialect: Dialect, sample: list[Row]) -> None:
         hint=f"--dialect plain-base64{_named_parts(dialect)} reads keys, values and header values as base64;"
         f" --dialect plain{_named_parts(dialect)} takes keys as the text that they are",
     )
+
+
+def _ask_for_tool(path: str, dialect: Dialect, other: Dialect, sample: list[Row]) -> None:
+    """Refuse to take records as text that a tool would have written so as base64. Raises InputError.
+
+    Base64 of bytes in threes is not padded, and says nothing of itself.
+    """
+    if not (other.likely_base64 and other.sure and all(_in_order(other, row) for row in sample)):
+        return
+    texts = [text for role in (other.key, other.value) for text in _texts(values_at(sample, role))]
+    if (
+        texts
+        and all(len(text) % 4 == 0 for text in texts)
+        and _decodes(replace(other, likely_base64=False), sample)
+    ):
+        raise InputError(
+            f"{path}: the fields, in their order, are those of {other.short_tool}, whose keys and values are"
+            f" base64: nobody can tell whether {shown(texts[0])} is",
+            hint=f"--dialect {other.name} reads them as base64, --dialect {dialect.name} as they are",
+        )
 
 
 def _named_parts(dialect: Dialect) -> str:

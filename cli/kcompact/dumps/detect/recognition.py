@@ -32,7 +32,7 @@ from kcompact.dumps.parquet.parquet_file import MAGIC as PARQUET_MAGIC
 from kcompact.dumps.parquet.parquet_layout import recognise_parquet
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.dumps.text.delimited_text import begins_with_key
-from kcompact.dumps.text.trailing_lines import end_of_records
+from kcompact.dumps.text.trailing_lines import end_of_records, note_on_end
 from kcompact.dumps.writers.text_writers import COLUMNS
 from kcompact.errors import InputError
 
@@ -114,9 +114,7 @@ def _recognised(file: Candidate, options: ReadOptions) -> Recognised:
     recognised = recognise_json(file, options) if is_json else recognise_text(file, options)
     if not lines:
         return recognised
-    lines_text = "a line" if lines == 1 else f"{lines} lines"
-    note = f"{lines_text} at the end passed over, in which the tool talks about itself"
-    return replace(recognised, data_bytes=data_bytes, notes=(note,))
+    return replace(recognised, data_bytes=data_bytes, notes=(note_on_end(file.tail, lines),))
 
 
 def _facts(file: Recognised | DumpFile) -> tuple[str, Dialect, Any]:

@@ -110,7 +110,9 @@ def _to_be_named(field_names: set[str]) -> str:
 
     Without the partition, records of several would be one log, and their keys would supersede each other.
     """
-    innermost = {name: "".join(path_of(name)[-1:]) for name in sorted(field_names)}
+    numbers = {name.rpartition(".")[0]: name for name in field_names if _is_number_of_dotnet(name)}
+    names = sorted(field_names - {*numbers.values()})
+    innermost = {numbers.get(name, name): "".join(path_of(name)[-1:]) for name in names}
     fields = {
         role: [name for name in innermost if innermost[name] in names]
         for role, names in fields_by_role(innermost.values()).items()
@@ -118,6 +120,12 @@ def _to_be_named(field_names: set[str]) -> str:
     known = {role: names[0] for role, names in fields.items() if len(names) == 1}
     asked = dict.fromkeys(("key", "value", "offset"), "FIELD")
     return shlex.quote(",".join(f"{role}={name}" for role, name in (asked | known).items()))
+
+
+def _is_number_of_dotnet(name: str) -> bool:
+    """Whether a path ends with ``Offset.Value`` or ``Partition.Value``, as .NET's client writes them."""
+    outer, _, last = name.rpartition(".")
+    return last == "Value" and plain_name(outer.rpartition(".")[2]) in {"partition", "offset"}
 
 
 def refuse_no_timestamp(path: str, column: str | None, kind: str) -> None:

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.envelope import Columns, column_dialect, refuse_no_timestamp, written_by
+from kcompact.dumps.json.json_text import repeated_member
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.structured import as_json
 
@@ -150,14 +151,17 @@ def _is_bytes(kind: pa.DataType) -> bool:
 
 
 def _plain(value: Any, kind: pa.DataType) -> Any:
-    """A value as JSON can hold it: a map as an object, a decimal as text."""
+    """A value as JSON can hold it: a map as an object, a decimal as text.
+
+    Raises UnreadableError for a map that has a key twice, which Parquet does not rule out.
+    """
     if value is None:
         return None
     if pa.types.is_map(kind):
-        return {
-            key.decode("latin-1") if isinstance(key, bytes) else str(key): _plain(item, kind.item_type)
-            for key, item in value
-        }
+        names = [key.decode("latin-1") if isinstance(key, bytes) else str(key) for key, _ in value]
+        if len({*names}) < len(names):
+            raise repeated_member(next(name for name in names if names.count(name) > 1), "a map")
+        return {name: _plain(item, kind.item_type) for name, (_, item) in zip(names, value, strict=True)}
     if pa.types.is_struct(kind):
         return {field.name: _plain(value[field.name], field.type) for field in kind}
     if isinstance(value, list):

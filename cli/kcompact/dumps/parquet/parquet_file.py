@@ -140,9 +140,13 @@ def batches_of(
 
 @contextmanager
 def naming(number: int) -> Iterator[None]:
-    """Whatever pyarrow says about damage, as an UnreadableError."""
+    """Whatever pyarrow says about damage, as an UnreadableError; one of ours gets the row group's place."""
     try:
         yield
+    except UnreadableError as error:
+        raise (
+            error if error.position is not None else bad_row_group(number, str(error), error.hint)
+        ) from error
     except (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError) as error:
         raise bad_row_group(number, f"cannot be read ({first_line(error)})") from error
 

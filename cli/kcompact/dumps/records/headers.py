@@ -58,10 +58,19 @@ def _by_shape(raw: Any, to_bytes: ToBytes, separator: str | None, names_encoding
     if isinstance(raw, str):
         return _from_cell(raw, to_bytes, separator)
     if isinstance(raw, dict):
-        return tuple((str(name), to_bytes(value)) for name, value in raw.items())
+        values = ((str(name), item) for name, value in raw.items() for item in _each(value))
+        return tuple((name, to_bytes(value)) for name, value in values)
     if isinstance(raw, list):
         return _from_list(raw, to_bytes, names_encoding)
     raise ValueError(f"{type(raw).__name__} is no shape of headers")
+
+
+def _each(value: Any) -> list[Any]:
+    """The values of a name: Vector writes a list of texts. A list of numbers is one value, its bytes."""
+    is_several = (
+        isinstance(value, list) and value and all(item is None or isinstance(item, str) for item in value)
+    )
+    return value if is_several else [value]
 
 
 def _value_decoder(encoding: str, errors: str) -> ToBytes:

@@ -1,5 +1,6 @@
 """One row of CSV or delimited text to its cells, and these to a Record, by the rules of its dialect."""
 
+import codecs
 import re
 import shlex
 from dataclasses import dataclass
@@ -136,6 +137,8 @@ class CsvReader:
         self._free = _freely_quoted(self._delimiter)
         columns = {name: index for index, name in enumerate(self._shape.columns) if name}
         labelled = self._shape.columns if self._dialect.labelled else ()
+        header = self._shape.begin.removeprefix(codecs.BOM_UTF8).rstrip(b"\r\n")
+        self._header = header if self._shape.has_header else None
         self._labels = [LABELS[name] for name in takewhile(LABELS.__contains__, labelled)]
         self._index = {role: columns.get(getattr(self._dialect, role) or "") for role in ROLES}
         self._markers = {
@@ -151,6 +154,11 @@ class CsvReader:
 
     def __call__(self, data: bytes, ordinal: int) -> Record:
         """Read one row. Raises UnreadableError."""
+        if data == self._header:
+            raise UnreadableError(
+                "the header line once more",
+                "join tables without the first lines of all but one of them: tail -n +2 FILE",
+            )
         cells = self._cells(data)
         rules = self._rules
         rules.see("record")

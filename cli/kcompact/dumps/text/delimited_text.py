@@ -1,6 +1,7 @@
 """Text without a header line or labels: a key and a value by the delimiter between them."""
 
 import re
+import shlex
 from collections import Counter
 
 from kcompact.dumps.json.json_text import end_of_value, reads_as_json
@@ -12,6 +13,7 @@ _NEARLY_ALL = 0.95
 _MOST = 0.9
 _BETWEEN_RECORDS = b" \t\r\n\0\x1e"
 _NULLS = (None, b"null", b"NULL")
+_KEY_AND_JSON = re.compile(rb"([^{\[]*?\w)([!-/:-@^`|~ \t]+)([{\[].*)", re.DOTALL)
 _OFFSETS_KEY = re.compile(rb"\[[^\[\]]+\]")  # of __consumer_offsets: [group,topic,partition]
 
 
@@ -62,6 +64,9 @@ def begins_with_key(line: bytes) -> bool:
 
 def columns_to_type(lines: list[bytes]) -> str:
     """Options that may fit such text, for a message: a delimiter that every line has as often as most do."""
+    before_json = _before_json(lines)
+    if before_json is not None:
+        return f"--columns key,value --delimiter {shlex.quote(before_json)}"
     for delimiter in ("\t", "=>", "->", "::", "||", "|", ";", "^", "#", ",", ":"):
         is_csv = any(holds_quoted(line, delimiter) for line in lines)
         quoting = "rfc4180" if is_csv else "none"
@@ -76,6 +81,17 @@ def columns_to_type(lines: list[bytes]) -> str:
             dialect = "--dialect csv " if is_csv else ""
             return f"{dialect}--columns {names} --delimiter '{_SPELT.get(delimiter, delimiter)}'"
     return "--columns NAME,... --delimiter TEXT"
+
+
+def _before_json(lines: list[bytes]) -> str | None:
+    """The signs between a key and the JSON that all lines end with; None if there are none, or others."""
+    texts: set[bytes] = set()
+    for line in lines:
+        match = _KEY_AND_JSON.fullmatch(line)
+        if match is None or match[2] in match[1] or not reads_as_json(match[3]):
+            return None
+        texts.add(match[2])
+    return texts.pop().decode() if len(texts) == 1 else None
 
 
 def _fits(names: list[str], rows: list[Cells]) -> bool:

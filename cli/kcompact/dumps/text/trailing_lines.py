@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from kcompact.dumps.records.shown import shown
+
 TAIL_BYTES = 64 << 10
 _ITSELF = re.compile(
     rb"Processed a total of \d+ messages?"  # kafka-console-consumer
@@ -11,6 +13,7 @@ _ITSELF = re.compile(
     rb"|\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] (?:ERROR|WARN|INFO) .*[^\"]"  # Kafka's scripts, by log4j
     rb"|(?:ERROR|WARN) .*(?:Exception|Error|terminating).*[^\"]"
 )
+_FAILED = re.compile(rb"ERROR")
 _STACK = re.compile(
     rb"(?:[a-z]\w*\.)+\w*(?:Exception|Error)\b.*|\s+at [\w.$/<>]+\(.*\)|Caused by: .*|\s+\.\.\. \d+ more"
 )
@@ -35,6 +38,20 @@ def end_of_records(tail: bytes, data_bytes: int) -> tuple[int, int]:
         if is_tool:
             end, lines = position, count
     return end, lines
+
+
+def note_on_end(tail: bytes, lines: int) -> str:
+    """The note on so many lines of the tool at the end; one that tells of an error is quoted.
+
+    Running into a timeout is how kafka-console-consumer is made to end.
+    """
+    lines_text = "a line" if lines == 1 else f"{lines} lines"
+    note = f"{lines_text} at the end passed over, in which the tool talks about itself"
+    texts = [line.strip() for line in list(_lines_backwards(tail))[: 2 * lines] if line.strip()][:lines]
+    error = next((text for text in reversed(texts) if _FAILED.search(text)), None)
+    if error is None or any(b"TimeoutException" in text for text in texts):
+        return note
+    return f"{note}: {shown(error.decode('utf-8', 'replace'))}: what it had not read by then is missing here"
 
 
 def _lines_backwards(text: bytes) -> Iterator[bytes]:

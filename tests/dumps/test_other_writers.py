@@ -1,0 +1,126 @@
+"""Records as tools write them that no row of the table knows, or that the wrong one might take."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dump_pipeline import judged, open_one
+from kcompact.dumps.dialects.envelope import guess_envelope
+from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.records.headers import decode_headers
+from kcompact.dumps.text.delimited_text import columns_to_type
+from kcompact.dumps.text.trailing_lines import note_on_end
+from kcompact.errors import InputError
+
+
+def lines(path: Path, *rows: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def dialect_of(path: Path, **options: Any) -> str:
+    with open_one(path, **options) as dump:
+        return dump.files[0].dialect.name
+
+
+def test_a_python_client_s_record_is_not_kcl_s(tmp_path: Path) -> None:
+    kcl = {
+        "topic": "t",
+        "partition": 0,
+        "offset": 0,
+        "timestamp": 1,
+        "leader_epoch": 0,
+        "key": "a",
+        "value": "1",
+    }
+    assert dialect_of(lines(tmp_path / "kcl.jsonl", kcl)) == "kcl"
+    python = kcl | {"timestamp_type": 0, "headers": [], "checksum": None, "serialized_key_size": 2}
+    assert dialect_of(lines(tmp_path / "python.jsonl", python)) == "plain"
+    damaged = lines(
+        tmp_path / "damaged.jsonl", python | {"key": "a\ufffd"}, python | {"key": "a\ufffd", "offset": 1}
+    )
+    with pytest.raises(InputError, match="U\\+FFFD"):
+        judged(damaged)
+
+
+SPARK = {
+    "topic": "t",
+    "partition": 0,
+    "offset": 0,
+    "timestamp": "2024-01-02T03:04:05.678Z",
+    "timestampType": 0,
+}
+
+
+def test_base64_in_threes_of_bytes_is_asked_about_where_the_fields_are_spark_s(tmp_path: Path) -> None:
+    path = lines(tmp_path / "spark.json", {"key": "D0JA", "value": "t1OW"} | SPARK)
+    with pytest.raises(InputError, match="whose keys and values are base64") as refused:
+        open_one(path)
+    assert "--dialect spark-json" in str(refused.value.hint)
+    for dialect, key in (("spark-json", b"\x0f\x42\x40"), ("plain", b"D0JA")):
+        with open_one(path, dialect=dialect) as dump:
+            (split,) = dump.splits(1 << 40)
+            ((_, _, record),) = LAYOUTS[dump.files[0].layout].records(dump.files[0], split)
+        assert record.key == key
+    assert dialect_of(lines(tmp_path / "text.json", {"key": "D0JA", "value": "{}"} | SPARK)) == "plain"
+
+
+def test_a_map_that_has_a_key_twice_is_refused(tmp_path: Path) -> None:
+    pairs = pa.array([[("k", 2)], [("k", 1), ("k", 2)]], pa.map_(pa.string(), pa.int64()))
+    columns = {"topic": ["t"] * 2, "partition": [0] * 2, "offset": [0, 1], "key": pairs, "value": ["x", "y"]}
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet", row_group_size=1)
+    with pytest.raises(InputError, match="row group 1, row 0: a map has the member 'k' twice"):
+        judged(tmp_path / "t.parquet")
+
+
+@pytest.mark.parametrize("columns", ["key\tvalue", "offset\tkey\tvalue"])
+def test_a_header_line_in_the_midst_is_named(columns: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    cells = {"offset": "1", "key": "a", "value": "v"}
+    row = "\t".join(cells[name] for name in columns.split("\t"))
+    path.write_text(f"{columns}\n{row}\n{columns}\n{row}\n")
+    with pytest.raises(InputError, match=":3: the header line once more"):
+        judged(path)
+
+
+TIMEOUT = b"org.apache.kafka.common.errors.TimeoutException\n"
+ENDED = b"[2024-01-01 00:00:00,000] ERROR Error processing message, terminating consumer process:  (x.Y)\n"
+
+
+@pytest.mark.parametrize(
+    ("tail", "count", "is_quoted"),
+    [
+        (b"k\tv\n% Reached end of topic t [0] at offset 5\n", 1, False),
+        (b"k\tERROR\nProcessed a total of 5 messages\n", 1, False),
+        (b"k\tv\n% ERROR: Local: Broker transport failure\n", 1, True),
+        (b"k\tv\n" + ENDED + b"Processed a total of 5 messages\n", 2, True),
+        (b"k\tv\n" + ENDED + TIMEOUT + b"Processed a total of 5 messages\n", 3, False),
+    ],
+)
+def test_an_error_in_which_a_tool_ended_is_quoted(tail: bytes, count: int, is_quoted: bool) -> None:
+    note = note_on_end(tail, count)
+    assert ("is missing here" in note, "ERROR" in note) == (is_quoted, is_quoted)
+
+
+def test_headers_of_vector_are_a_list_of_values_for_each_name() -> None:
+    assert decode_headers({"h": ["x", "y"], "n": [None]}) == (("h", b"x"), ("h", b"y"), ("n", None))
+    assert decode_headers({"h": [104, 105]}) == (("h", b"hi"),)
+
+
+def test_the_numbers_of_dotnet_s_client_are_found() -> None:
+    names = {"Topic", "Partition", "Partition.Value", "Offset", "Offset.Value", "Message", "Message.Key"}
+    with pytest.raises(InputError) as refused:
+        guess_envelope("x.json", "json_lines", names | {"Message.Value"}, ReadOptions())
+    fields = str(refused.value.hint).partition("--fields ")[2].partition(";")[0]
+    assert {"offset=Offset.Value", "partition=Partition.Value", "topic=Topic"} <= {*fields.split(",")}
+
+
+@pytest.mark.parametrize("separator", [" - ", " | ", ": ", " => "])
+def test_the_signs_before_json_are_proposed(separator: str) -> None:
+    text = [f'HTG{separator}{{"code":"HTG","rate":0.01}}'.encode(), f"EUR{separator}[1,2]".encode()]
+    assert columns_to_type(text) == f"--columns key,value --delimiter '{separator}'"
