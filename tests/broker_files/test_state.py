@@ -11,7 +11,7 @@ from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.broker.log_names import LogName
 from kcompact.broker.state import state_places
 from kcompact.broker.state.cleaner_state import CleanerState
-from kcompact.broker.state.state_of_dump import state_beside, state_that_counts
+from kcompact.broker.state.state_of_dump import StateOfDump, state_beside, state_that_counts
 from kcompact.broker.state.state_output import output_file
 from kcompact.broker.state.state_places import open_state, open_state_folder, read_states
 from kcompact.errors import InputError, OutputError
@@ -74,6 +74,16 @@ def test_entries_of_other_logs_are_kept(tmp_path: Path, dump: Path) -> None:
     assert read_checkpoint(str(tmp_path / "state/cleaner-offset-checkpoint")) == {ORDERS: 303, USERS: 7}
     with open_state_folder(tmp_path / "state") as opened:
         assert opened.states[0].horizons.keys() == {ORDERS, USERS}
+
+
+def test_a_log_of_which_nothing_is_clean_any_more_has_no_checkpoint(tmp_path: Path, dump: Path) -> None:
+    """Delete horizons stay, and the logs are known without a checkpoint."""
+    save(tmp_path / "state", dump)
+    (before,) = read_states(str(tmp_path / "state"))
+    later = before.followed_by(replace(before, checkpoint={}))
+    assert (later.checkpoint, later.horizons, later.logs) == ({}, before.horizons, {ORDERS})
+    with pytest.raises(InputError, match="this state is about orders-0, the dump about users-3"):
+        StateOfDump("st", later, frozenset(), None, None).check_logs({USERS: 5})
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,12 @@ CASES = {case.name: case for case in golden_cases()}
 Kcompact = Callable[..., Run]
 
 
+def record_line(offset: int, key: str, payload: str | None, partition: int = 0) -> str:
+    """A record as kcat tells it."""
+    place = {"topic": "t", "partition": partition, "offset": offset, "tstype": "create", "ts": NOW_MS}
+    return json.dumps({**place, "broker": 1, "key": key, "payload": payload}) + "\n"
+
+
 def by_log(lines: list[str], logs: list[Log]) -> dict[Log, list[int]]:
     offsets_by_log: dict[Log, list[int]] = {log: [] for log in logs}
     for line in lines:
@@ -110,6 +116,36 @@ def test_a_full_dump_every_day_leaves_what_new_records_every_day_leave(
             assert (tmp_path / "full.state" / name).read_bytes() == (
                 tmp_path / "new.state" / name
             ).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "checkpoint"),
+    [
+        (["--min-compaction-lag-ms", "3650d"], []),
+        (["--segment-bytes", "1GiB"], []),
+        (["--respect-dirty-ratio", "--min-cleanable-dirty-ratio", "1.0"], []),
+        (["--last-stable-offset", "t-0=1"], ["t 0 1"]),
+    ],
+    ids=["lag", "active segment", "ratio", "open transaction"],
+)
+def test_the_checkpoint_says_how_far_a_full_dump_was_cleaned_this_time(
+    options: list[str], checkpoint: list[str], kcompact: Kcompact, tmp_path: Path
+) -> None:
+    """Else the next round passes over what came back with the dump, and a deleted key lives once more."""
+    state, dump, new = tmp_path / "state", tmp_path / "dump.jsonl", tmp_path / "new.jsonl"
+    outputs = [tmp_path / f"{day}.jsonl" for day in range(3)]
+    dump.write_text(record_line(0, "a", "deleted") + record_line(1, "b", "1") + record_line(2, "a", None))
+    new.write_text(record_line(4, "d", "1"))
+    assert compact_on(0, kcompact, state, outputs[0], dump).exit_code == 0
+    dump.write_text(dump.read_text() + record_line(3, "c", "1"))
+    run = kcompact("compact", dump, "--state", state, "-o", outputs[1], "--now", now_ms(0), *options)
+    assert run.exit_code == 0, run.stderr
+    assert outputs[1].read_text() == dump.read_text()
+    assert (state / "cleaner-offset-checkpoint").read_text().splitlines()[2:] == checkpoint
+    assert compact_on(1, kcompact, state, outputs[2], outputs[1], new).exit_code == 0
+    assert outputs[2].read_text() == record_line(1, "b", "1") + record_line(3, "c", "1") + record_line(
+        4, "d", "1"
+    )
 
 
 def test_how_dirty_a_full_dump_is_counts_from_its_start(kcompact: Kcompact, tmp_path: Path) -> None:

@@ -41,11 +41,20 @@ class CleanerState:
     files: tuple[OutputFile, ...] | None = None
     records: Mapping[LogName, tuple[KnownRecord, ...]] = field(default_factory=dict)
 
+    @property
+    def logs(self) -> frozenset[LogName]:
+        """The logs that it knows: not every one has a checkpoint."""
+        return frozenset({**self.checkpoint, **self.last_offsets})
+
     def followed_by(self, later: "CleanerState") -> "CleanerState":
-        """The later state; entries of logs that it does not name are kept."""
+        """The later state; entries of logs that it does not know are kept.
+
+        A log that was given in full once more, and of which nothing could be cleaned, has no checkpoint then.
+        """
+        earlier = {log: offset for log, offset in self.checkpoint.items() if log not in later.logs}
         return replace(
             later,
-            checkpoint={**self.checkpoint, **later.checkpoint},
+            checkpoint={**earlier, **later.checkpoint},
             horizons={**self.horizons, **later.horizons},
             last_offsets={**self.last_offsets, **later.last_offsets},
             records={**self.records, **later.records},

@@ -29,10 +29,9 @@ class StateOfDump:
     def check_logs(self, last_offsets: Mapping[LogName, int]) -> None:
         """Raise InputError for a dump of other logs, or one that ends before the state does."""
         state = self.state
-        if state.checkpoint and not state.checkpoint.keys() & last_offsets.keys():
+        if state.logs and state.logs.isdisjoint(last_offsets):
             raise InputError(
-                f"{self.place}: this state is about {few(state.checkpoint)},"
-                f" the dump about {few(last_offsets)}",
+                f"{self.place}: this state is about {few(state.logs)}, the dump about {few(last_offsets)}",
                 hint="give the state folder of this topic, or a new one",
             )
         for log, last_offset in sorted(last_offsets.items()):
