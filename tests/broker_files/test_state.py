@@ -74,6 +74,7 @@ def test_entries_of_other_logs_are_kept(tmp_path: Path, dump: Path) -> None:
     assert read_checkpoint(str(tmp_path / "state/cleaner-offset-checkpoint")) == {ORDERS: 303, USERS: 7}
     with open_state_folder(tmp_path / "state") as opened:
         assert opened.states[0].horizons.keys() == {ORDERS, USERS}
+        assert opened.states[0].last_offsets.keys() == {USERS}, "the output holds no other log"
 
 
 def test_a_log_of_which_nothing_is_clean_any_more_has_no_checkpoint(tmp_path: Path, dump: Path) -> None:

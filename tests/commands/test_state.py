@@ -215,6 +215,51 @@ def test_a_full_dump_that_is_another_log_is_refused_in_a_sentence(
     assert {path: path.read_bytes() for path in [output, *state.iterdir()]} == before
 
 
+@pytest.mark.parametrize("options", [[], ["--log-end-offset", "t-0=9"]], ids=["by key", "by record"])
+def test_a_log_that_the_last_run_left_out_is_given_anew_or_the_run_refused(
+    options: list[str], kcompact: Kcompact, tmp_path: Path
+) -> None:
+    """The state knows its records, which the output of that run does not hold."""
+    state, old, new = tmp_path / "state", tmp_path / "old.jsonl", tmp_path / "new.jsonl"
+    outputs = [tmp_path / f"{day}.jsonl" for day in range(4)]
+    old.write_text(record_line(0, "a", "1") + record_line(0, "x", "only here", 1))
+    new.write_text(record_line(1, "a", "2") + record_line(1, "y", "1", 1))
+    assert compact_on(0, kcompact, state, outputs[0], old).exit_code == 0
+    part = kcompact("compact", outputs[0], new, "--state", state, "-o", outputs[1], "--partitions", "0")
+    assert part.exit_code == 0, part.stderr
+    before = {path.name: path.read_bytes() for path in state.iterdir()}
+    for command in (["compact", "-o", outputs[2]], ["dirty-ratio"]):
+        run = kcompact(*command, outputs[1], new, "--state", state, *options)
+        assert run.exit_code == 2
+        assert "the last run left out t-1, so its output holds nothing of it" in run.stderr
+        assert "it lacks t-1 offset 0" in run.stderr
+        assert "give the last output that holds t-1 as well, or a full dump" in run.stderr
+    assert not outputs[2].exists()
+    assert {path.name: path.read_bytes() for path in state.iterdir()} == before
+    run = kcompact("compact", *outputs[:2], new, "--state", state, "-o", outputs[2], *options)
+    assert run.exit_code == 0, run.stderr
+    left = [record_line(1, "a", "2"), record_line(0, "x", "only here", 1), record_line(1, "y", "1", 1)]
+    assert sorted(outputs[2].read_text().splitlines(keepends=True)) == sorted(left)
+    run = compact_on(1, kcompact, state, outputs[3], outputs[2])
+    assert run.exit_code == 0, run.stderr
+    assert sorted(outputs[3].read_text().splitlines(keepends=True)) == sorted(left)
+
+
+def test_runs_on_one_log_alone_go_on_though_the_state_knows_others(
+    kcompact: Kcompact, tmp_path: Path
+) -> None:
+    state, old, new = tmp_path / "state", tmp_path / "old.jsonl", tmp_path / "new.jsonl"
+    outputs = [tmp_path / f"{day}.jsonl" for day in range(3)]
+    old.write_text(record_line(0, "a", "1") + record_line(0, "x", "1", 1))
+    assert compact_on(0, kcompact, state, outputs[0], old).exit_code == 0
+    for day in (1, 2):
+        new.write_text(record_line(day, "a", "2") + record_line(day, "y", "1", 1))
+        inputs = [outputs[day - 1], new, "--partitions", "0"]
+        run = kcompact("compact", *inputs, "--state", state, "-o", outputs[day])
+        assert run.exit_code == 0, run.stderr
+        assert outputs[day].read_text() == record_line(day, "a", "2")
+
+
 @pytest.mark.parametrize("command", ["compact", "dirty-ratio"])
 def test_new_records_without_the_state_s_output_are_refused_and_nothing_is_written(
     command: str, kcompact: Kcompact, tmp_path: Path

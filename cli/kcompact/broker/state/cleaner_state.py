@@ -33,18 +33,21 @@ STATE_NAMES = (HORIZONS_NAME, CHECKPOINT_NAME, OUTPUT_NAME)
 
 @dataclass(frozen=True)
 class CleanerState:
-    """All that a state says. ``files`` None: a checkpoint alone, such as one copied from a broker."""
+    """All that a state says. ``files`` None: a checkpoint alone, such as one copied from a broker.
+
+    ``last_offsets`` are of the logs that the output holds; one that its run left out has none.
+    """
 
     checkpoint: Mapping[LogName, int] = field(default_factory=dict)
     horizons: Mapping[LogName, tuple[DeleteHorizon, ...]] = field(default_factory=dict)
-    last_offsets: Mapping[LogName, int] = field(default_factory=dict)  # of the output
+    last_offsets: Mapping[LogName, int] = field(default_factory=dict)
     files: tuple[OutputFile, ...] | None = None
     records: Mapping[LogName, tuple[KnownRecord, ...]] = field(default_factory=dict)
 
     @property
     def logs(self) -> frozenset[LogName]:
         """The logs that it knows: not every one has a checkpoint."""
-        return frozenset({**self.checkpoint, **self.last_offsets})
+        return frozenset({**self.checkpoint, **self.last_offsets, **self.records})
 
     def followed_by(self, later: "CleanerState") -> "CleanerState":
         """The later state; entries of logs that it does not know are kept.
@@ -56,7 +59,6 @@ class CleanerState:
             later,
             checkpoint={**earlier, **later.checkpoint},
             horizons={**self.horizons, **later.horizons},
-            last_offsets={**self.last_offsets, **later.last_offsets},
             records={**self.records, **later.records},
         )
 

@@ -42,6 +42,31 @@ class StateOfDump:
                     hint=GIVE_OUTPUT,
                 )
 
+    @property
+    def logs_given_anew(self) -> frozenset[LogName]:
+        """The logs of which all has to be in files that are not the state's output.
+
+        These are all that the state knows where that output is not among the inputs, else those that the run
+        which wrote it left out.
+        """
+        if self.state.files is None:
+            return frozenset()
+        return self.state.logs if self.missing else self.state.logs - self.state.last_offsets.keys()
+
+    def differs(self, log: LogName, difference: str) -> InputError:
+        """The error for a log that is given anew, and is not the one that the state knows, or not all."""
+        if self.missing:
+            return InputError(
+                f"{self.place}: the dump is not the one that this state knows, dumped in full once more:"
+                f" {difference}",
+                hint=GIVE_OUTPUT,
+            )
+        return InputError(
+            f"{self.place}: the last run left out {log}, so its output holds nothing of it, and the other"
+            f" inputs not all: {difference}",
+            hint=f"give the last output that holds {log} as well, or a full dump; {WHOLE_DUMP_ALONE}",
+        )
+
     def lacks(self, file: OutputFile) -> InputError:
         """The error for a dump that is without a file of the state's output."""
         why = (

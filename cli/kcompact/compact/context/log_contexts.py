@@ -3,6 +3,7 @@
 The cleaner goes on at a state's checkpoint where the inputs are the state's output and what came after it.
 Where another file holds records of that time, superseded ones are there again, which a map of the dirty
 section alone would not remove: such a log is cleaned from its start. Delete horizons hold either way (R26).
+Of a log that is not in the state's output all has to be there: records that the state knows tell.
 """
 
 from collections import defaultdict
@@ -14,14 +15,12 @@ from kcompact.broker.log_context import LogContext
 from kcompact.broker.log_names import LogName
 from kcompact.broker.state.known_records import KnownRecord, disagreement, explains_absence
 from kcompact.broker.state.state_of_dump import StateOfDump
-from kcompact.broker.state.state_output import GIVE_OUTPUT
 from kcompact.compact.context.beside import Beside
 from kcompact.compact.context.read_committed import with_read_committed
 from kcompact.compact.context.remembering import KnownByLog
 from kcompact.compact.read_dump import ReadDump
 from kcompact.compact.whole_logs.record_index import index_records
 from kcompact.engine.shuffle import Send
-from kcompact.errors import InputError
 
 LogContexts = Mapping[int, LogContext]
 _LOGS_NAMED = 3
@@ -55,11 +54,10 @@ def goes_on(state: StateOfDump, index: ReadDump, context: LogContexts) -> tuple[
     if state.state.files is None:
         return context, state.notes
     again = _dumped_again(index, context, state)
-    if state.missing is not None:
-        if state.changed or not again or not any(state.state.records.values()):
-            raise state.lacks(state.missing)
-        context = _compared(state, index, context)
-        again = set(index.names)
+    if state.missing is not None and (state.changed or not again or not any(state.state.records.values())):
+        raise state.lacks(state.missing)
+    context = _compared(state, index, context)
+    again |= {log_id for log_id, log in index.names.items() if log in state.logs_given_anew}
     from_start = {log_id: replace(context[log_id], checkpoint_offset=None) for log_id in again}
     return {**context, **from_start}, [_note(index, again)] if again else []
 
@@ -83,12 +81,19 @@ def _note(index: ReadDump, again: Collection[int]) -> str:
 
 
 def _compared(state: StateOfDump, index: ReadDump, context: LogContexts) -> LogContexts:
-    """``context`` without the horizons of logs of which nothing known is left. Raises InputError."""
+    """``context`` without the horizons of logs that are given anew and of which nothing known is left.
+
+    Raises InputError for another log.
+    """
     ids = {name: log_id for log_id, name in index.names.items()}
-    for log, known in sorted(state.state.records.items()):
-        if log not in ids and any(record.is_kept and not record.is_tombstone for record in known):
-            raise _another(state, f"of {log}, which the state knows, the dump holds nothing")
-    wanted = {ids[log]: of_log for log, of_log in sorted(state.state.records.items()) if log in ids}
+    known_logs = {log: state.state.records.get(log, ()) for log in sorted(state.logs_given_anew)}
+    for log, known in known_logs.items():
+        is_alive = any(record.is_kept and not record.is_tombstone for record in known)
+        if state.missing is not None and log not in ids and is_alive:
+            raise state.differs(log, f"of {log}, which the state knows, the dump holds nothing")
+    wanted = {ids[log]: known for log, known in known_logs.items() if log in ids}
+    if not wanted:
+        return context
     present = index.records_at(wanted)
     absent = _absent(state, index, wanted, present)
     digests = {log_id: {record.key_sha256 for record in known} for log_id, known in absent.items()}
@@ -97,14 +102,14 @@ def _compared(state: StateOfDump, index: ReadDump, context: LogContexts) -> LogC
         for record in records:
             if not explains_absence(record, later.get((log_id, record.key_sha256))):
                 name = index.names[log_id]
-                raise _another(
-                    state,
+                raise state.differs(
+                    name,
                     f"it lacks {name} offset {record.offset}, which the state knows as the latest of its key,"
                     " and has no later one of that key; unless its tombstone has come and gone since, this is"
                     " no full dump",
                 )
-    known_again = {log_id for log_id, _ in [*present, *later]}
-    return {i: log if i in known_again else replace(log, horizons=()) for i, log in context.items()}
+    unknown = wanted.keys() - {log_id for log_id, _ in [*present, *later]}
+    return {i: replace(log, horizons=()) if i in unknown else log for i, log in context.items()}
 
 
 def _absent(
@@ -124,13 +129,5 @@ def _absent(
             difference = disagreement(known, record)
             if difference is not None:
                 name = index.names[log_id]
-                raise _another(state, f"at {name} offset {known.offset} the state knows {difference}")
+                raise state.differs(name, f"at {name} offset {known.offset} the state knows {difference}")
     return absent
-
-
-def _another(state: StateOfDump, difference: str) -> InputError:
-    return InputError(
-        f"{state.place}: the dump is not the one that this state knows, dumped in full once more:"
-        f" {difference}",
-        hint=GIVE_OUTPUT,
-    )

@@ -99,15 +99,17 @@ def _may_fill_maps(dump: Dump, policy: Policy) -> bool:
 def _known_before(request: Request) -> Sections:
     """The bounds as far as they are known before the dump is read."""
     state = request.beside.state
-    is_full_dump = state is not None and state.missing is not None  # if it fits, it is cleaned from its start
-    checkpoint = {} if is_full_dump else request.beside.context.checkpoint
-    known = state.state.records if state is not None and is_full_dump else {}
+    anew = state.logs_given_anew if state is not None else frozenset()  # what fits is cleaned from its start
+    records = state.state.records if state is not None else {}
+    checkpoint = request.beside.context.checkpoint
     lookup = lookup_for(LogContext(), request.policy)  # the lag is that of every topic
     return Sections(
-        {log_id_of(*log): offset for log, offset in checkpoint.items()},
+        {log_id_of(*log): offset for log, offset in checkpoint.items() if log not in anew},
         young_from_ms=lookup.young_from_ms,
         known_offsets={
-            log_id_of(*log): tuple(record.offset for record in of_log) for log, of_log in known.items()
+            log_id_of(*log): tuple(record.offset for record in of_log)
+            for log, of_log in records.items()
+            if log in anew
         },
     )
 
