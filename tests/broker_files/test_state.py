@@ -34,6 +34,7 @@ def save(folder: Path, dump: Path, log: LogName = ORDERS, end_offset: int = 303)
         {log: (DeleteHorizon(end_offset, 1700000000000),)},
         {log: end_offset - 1},
         (output_file(dump),),
+        key_options="--canonical-keys",
     )
     with open_state_folder(folder) as opened, open_publication(opened.files) as publication:
         opened.prepare(opened.states[0], opened.states[0].followed_by(state), publication)
@@ -59,6 +60,7 @@ def test_a_state_comes_back_as_it_was_published(tmp_path: Path, dump: Path) -> N
     assert state.horizons == {ORDERS: (DeleteHorizon(303, 1700000000000),)}
     assert state.last_offsets == {ORDERS: 302}
     assert state.files == (output_file(dump),)
+    assert state.key_options == "--canonical-keys"
 
 
 def test_it_fits_a_dump_that_holds_the_output_under_any_name_and_goes_on(tmp_path: Path, dump: Path) -> None:

@@ -245,6 +245,34 @@ def test_a_log_that_the_last_run_left_out_is_given_anew_or_the_run_refused(
     assert sorted(outputs[3].read_text().splitlines(keepends=True)) == sorted(left)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [["--canonical-keys"], ["--key-field", "id,region"], ["--fields", "key=payload"]],
+    ids=["canonical keys", "fields of the value", "another field"],
+)
+def test_keys_are_read_as_they_were_when_the_state_was_written(
+    options: list[str], kcompact: Kcompact, tmp_path: Path
+) -> None:
+    """Whatever is clean by the checkpoint may hold several records of what is one key now."""
+    state, old, new = tmp_path / "state", tmp_path / "old.jsonl", tmp_path / "new.jsonl"
+    outputs = [tmp_path / f"{day}.jsonl" for day in range(2)]
+    row = json.dumps({"id": 1, "region": "eu"})
+    old.write_text(record_line(0, '{"id":1}', row) + record_line(1, '{"id": 1}', row))
+    new.write_text(old.read_text() + record_line(2, "y", row))
+    assert compact_on(0, kcompact, state, outputs[0], old).exit_code == 0
+    for command, inputs in ((["compact", "-o", outputs[1]], [outputs[0], new]), (["dirty-ratio"], [new])):
+        run = kcompact(*command, *inputs, "--state", state, *options)
+        assert run.exit_code == 2
+        assert "keys were read with no option when this state was written" in run.stderr
+        assert f"and with {' '.join(options)} now" in run.stderr
+        assert "give the same options for keys, or start a new --state folder" in run.stderr
+    for inputs in ([outputs[0], new], [outputs[1]]):  # with a new state
+        line = ["compact", *inputs, "--state", tmp_path / "anew", "-o", outputs[1], "--overwrite"]
+        run = kcompact(*line, *options)
+        assert run.exit_code == 0, run.stderr
+        assert len(outputs[1].read_text().splitlines()) == (2 if options == ["--canonical-keys"] else 1)
+
+
 def test_runs_on_one_log_alone_go_on_though_the_state_knows_others(
     kcompact: Kcompact, tmp_path: Path
 ) -> None:

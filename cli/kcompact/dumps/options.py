@@ -60,3 +60,14 @@ class ReadOptions:
     )
     keep_going: bool = False  # leave out what cannot be read, with its logs, instead of refusing the dump
     left_out: LeftOut = NOTHING_LEFT_OUT
+
+    @property
+    def key_options(self) -> str:
+        """The options that say what a record's key is, as a command line has them."""
+        values = {
+            "--fields key=": self.fields.get("key"),
+            "--key-field ": ",".join(self.key_fields),
+            "--cdc ": self.cdc,
+        }
+        options = [f"{option}{value}" for option, value in values.items() if value]
+        return " ".join(["--canonical-keys", *options] if self.canonical_keys else options)

@@ -36,6 +36,7 @@ class CleanerState:
     """All that a state says. ``files`` None: a checkpoint alone, such as one copied from a broker.
 
     ``last_offsets`` are of the logs that the output holds; one that its run left out has none.
+    ``key_options`` are those by which the keys of its records were read; None: they are not known.
     """
 
     checkpoint: Mapping[LogName, int] = field(default_factory=dict)
@@ -43,6 +44,7 @@ class CleanerState:
     last_offsets: Mapping[LogName, int] = field(default_factory=dict)
     files: tuple[OutputFile, ...] | None = None
     records: Mapping[LogName, tuple[KnownRecord, ...]] = field(default_factory=dict)
+    key_options: str | None = None
 
     @property
     def logs(self) -> frozenset[LogName]:
@@ -71,7 +73,7 @@ def texts_of(state: CleanerState) -> dict[str, str]:
     }
     if state.files is not None:
         vouched = {name: digest_of(text) for name, text in texts.items()}
-        output = StateOutput(state.files, state.last_offsets, state.records, vouched)
+        output = StateOutput(state.files, state.last_offsets, state.records, vouched, state.key_options)
         texts[OUTPUT_NAME] = format_output(output)
     return texts
 
@@ -99,4 +101,6 @@ def state_of(texts: Mapping[str, str], place: str) -> CleanerState:
                 " the state, or a change by hand, would explain it",
                 hint=START_ANEW,
             )
-    return CleanerState(checkpoint, horizons, output.last_offsets, output.files, output.records)
+    return CleanerState(
+        checkpoint, horizons, output.last_offsets, output.files, output.records, output.key_options
+    )

@@ -6,7 +6,13 @@ from pathlib import PurePath
 
 from kcompact.broker.log_names import LogName, few
 from kcompact.broker.state.cleaner_state import CleanerState
-from kcompact.broker.state.state_output import GIVE_OUTPUT, OUTPUT_NAME, WHOLE_DUMP_ALONE, OutputFile
+from kcompact.broker.state.state_output import (
+    GIVE_OUTPUT,
+    OUTPUT_NAME,
+    START_ANEW,
+    WHOLE_DUMP_ALONE,
+    OutputFile,
+)
 from kcompact.errors import InputError
 
 _FILES_NAMED = 3
@@ -25,6 +31,19 @@ class StateOfDump:
     output_paths: frozenset[str]
     missing: OutputFile | None
     changed: str | None
+
+    def check_keys(self, key_options: str) -> None:
+        """Raise InputError where keys are read by other options than in the run that wrote the state.
+
+        Records that it took for those of several keys may be of one key now, and are clean by its checkpoint.
+        """
+        before = self.state.key_options
+        if before not in {None, key_options}:
+            raise InputError(
+                f"{self.place}: keys were read with {before or 'no option'} when this state was written, and"
+                f" with {key_options or 'none'} now, so that superseded records could stay",
+                hint=f"give the same options for keys, or {START_ANEW}",
+            )
 
     def check_logs(self, last_offsets: Mapping[LogName, int]) -> None:
         """Raise InputError for a dump of other logs, or one that ends before the state does."""

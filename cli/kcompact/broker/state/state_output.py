@@ -45,6 +45,7 @@ class StateOutput:
     last_offsets: Mapping[LogName, int]
     records: Mapping[LogName, tuple[KnownRecord, ...]]
     vouched: Mapping[str, str]  # file name in the state folder -> SHA-256 of its text
+    key_options: str | None = None  # by which keys were read; None: not known
 
 
 def output_file(path: Path) -> OutputFile:
@@ -84,6 +85,7 @@ def _output(content: dict[str, Any]) -> StateOutput:
             for topic, partition, records in content.get("records", [])
         },
         {_of(str, name): _of(str, digest) for name, digest in content["sha256"].items()},
+        None if content.get("key_options") is None else _of(str, content["key_options"]),
     )
 
 
@@ -110,6 +112,7 @@ def format_output(output: StateOutput) -> str:
         "schema_version": SCHEMA_VERSION,
         "files": [asdict(file) for file in output.files],
         "last_offsets": [[*log, last_offset] for log, last_offset in sorted(output.last_offsets.items())],
+        "key_options": output.key_options,
         "records": [[*log, records] for log, records in sorted(output.records.items())],
         "sha256": dict(output.vouched),
     }

@@ -24,6 +24,7 @@ class StateInUse:
     opened: StatePlace
     beside: StateOfDump
     places: Workplaces
+    key_options: str  # of this run
 
     def prepare(self, later: CleanerState, parts: Sequence[str], publication: Publication) -> None:
         """As ``StateFolder.prepare``; to the later state's files come parts on a store, by address.
@@ -33,18 +34,19 @@ class StateInUse:
         places = self.places
         stored = places.run(len(parts), lambda number: stored_output_file(parts[number]))
         before = self.beside.state
-        later = replace(later, files=(*(later.files or ()), *stored))
+        later = replace(later, files=(*(later.files or ()), *stored), key_options=self.key_options)
         self.opened.prepare(before, before.followed_by(later), publication)
 
 
 def state_in_use(opened: StatePlace | None, dump: Dump, places: Workplaces) -> StateInUse | None:
-    """An open state beside a dump that is open."""
+    """An open state beside a dump that is open. Raises InputError where keys are read in another way."""
     if opened is None:
         return None
     paths = [file.path for file in dump.files]
     outputs = outputs_among(dump.files, opened.states, places)
     beside = state_beside(opened.place, opened.states, paths, outputs)
-    return StateInUse(opened, beside, places)
+    beside.check_keys(dump.options.key_options)
+    return StateInUse(opened, beside, places, dump.options.key_options)
 
 
 def outputs_among(
