@@ -288,6 +288,34 @@ def test_runs_on_one_log_alone_go_on_though_the_state_knows_others(
         assert outputs[day].read_text() == record_line(day, "a", "2")
 
 
+def csv_line(offset: int, key: str, value: str) -> str:
+    return f"topic,partition,offset,timestamp,key,value\nt,0,{offset},{NOW_MS},{key},{value}\n"
+
+
+@pytest.mark.parametrize("as_folder", [True, False], ids=["a folder", "files with records"])
+@pytest.mark.parametrize("dump_of", [record_line, csv_line], ids=["no bytes", "a header line"])
+def test_a_file_of_which_no_record_is_left_need_not_be_given_again(
+    dump_of: Callable[[int, str, str], str], as_folder: bool, kcompact: Kcompact, tmp_path: Path
+) -> None:
+    state, outputs = tmp_path / "state", [tmp_path / f"out-{night}" for night in range(3)]
+    (tmp_path / "new-0").mkdir()
+    for offset in range(2):
+        (tmp_path / "new-0" / f"{offset}.txt").write_text(dump_of(offset, "a", str(offset)))
+    run = kcompact("compact", tmp_path / "new-0", "--state", state, "-o", f"{outputs[0]}/")
+    assert run.exit_code == 0, run.stderr
+    assert str(NOW_MS) not in (outputs[0] / "0.txt").read_text()
+    for night in (1, 2):
+        new = tmp_path / f"new-{night}.txt"
+        new.write_text(dump_of(night + 1, "b", str(night)))
+        inputs = [path for path in outputs[night - 1].iterdir() if str(NOW_MS) in path.read_text()]
+        if as_folder:
+            inputs = [outputs[night - 1]]
+        run = kcompact("compact", *inputs, new, "--state", state, "-o", f"{outputs[night]}/")
+        assert run.exit_code == 0, run.stderr
+    left = [path.read_text() for path in sorted(outputs[2].iterdir()) if str(NOW_MS) in path.read_text()]
+    assert left == [dump_of(1, "a", "1"), dump_of(3, "b", "2")]
+
+
 @pytest.mark.parametrize("command", ["compact", "dirty-ratio"])
 def test_new_records_without_the_state_s_output_are_refused_and_nothing_is_written(
     command: str, kcompact: Kcompact, tmp_path: Path

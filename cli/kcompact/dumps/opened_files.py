@@ -147,7 +147,10 @@ def _open_file(
                 return _file_of(file_id, path, _absolute(path), beside, options)
         data_path, container = unpack(path, spool)
         if not (size := os.stat(data_path).st_size):  # noqa: PTH116  for every file of ten thousand
-            raise NoRecordsError(f"{path}: the file is empty", hint="was the export interrupted?")
+            raise NoRecordsError(
+                f"{path}: the file is empty",
+                hint="was the export interrupted? an output of kcompact that is empty need not be given",
+            )
         utf8_path = as_utf8(path, data_path, spool)
         if utf8_path is not None:
             data_path, size = utf8_path, Path(utf8_path).stat().st_size

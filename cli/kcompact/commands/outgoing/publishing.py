@@ -107,10 +107,11 @@ def _write_pieces(path: Path, header: bytes, pieces: list[Piece], folder: Path) 
 def _write_outputs(
     publication: Publication, outputs: OutputPlan, compaction: Compacted, folder: Path
 ) -> dict[Path, Path]:
-    """Write all output files; the prepared path of each target, from which it is published later.
+    """Write all output files; of each that holds records, the prepared path that is published later.
 
-    In an output folder, an input that ``--keep-going`` leaves out as a whole gets no file: an empty one would
-    mean that nothing is left of its logs.
+    What holds none need not be among the next run's inputs. In an output folder, an input that
+    ``--keep-going`` leaves out as a whole gets no file: an empty one would mean that nothing is left of its
+    logs.
     """
     prepared_paths: dict[Path, Path] = {}
     base = publication.prepare(outputs.folder) if outputs.folder is not None else None
@@ -129,7 +130,8 @@ def _write_outputs(
                 disk.make_folders(path.parent)
                 folders.add(path.parent)
         assemble(path, target, target_fragments, folder)
-        prepared_paths[target.path] = path
+        if any(fragment.end > fragment.start for fragment in target_fragments):
+            prepared_paths[target.path] = path
     return prepared_paths
 
 
