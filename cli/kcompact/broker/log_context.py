@@ -27,6 +27,7 @@ class LogContext:
     last_stable_offset: int | None = None
     checkpoint_offset: int | None = None  # first dirty offset; may lie outside the log (R1)
     horizons: tuple[DeleteHorizon, ...] = ()
+    undecided: tuple[AbortedRange, ...] = ()  # ascending; last_stable_offset follows from these
 
 
 @dataclass(frozen=True)

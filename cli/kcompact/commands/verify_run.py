@@ -50,8 +50,8 @@ from kcompact.verify.classification.verify_context import (
     bounds_of,
     replaces_everywhere,
     rows_to_track,
-    with_aborted,
     with_knowledge,
+    with_transactions,
 )
 from kcompact.verify.compacted import verify_compacted
 from kcompact.verify.outcome import VerifyOutcome
@@ -280,8 +280,9 @@ class VerifyCommand(Command):
         for topic, policy in of_topic.items():
             require_retention(topic, policy)
         by_log = {log_id: contexts[name] for log_id, name in names.items()}
-        if inputs.committed is not None:
-            by_log = with_aborted(by_log, inputs.reference, inputs.committed)
+        by_log, notes = with_transactions(by_log, inputs.reference, inputs.committed)
+        for text in notes:
+            note(text)
         return VerifyContext(
             by_log,
             {log_id: of_topic[name.topic] for log_id, name in names.items()},

@@ -42,7 +42,8 @@ class LogOptions:
         "OFFSET",
     )
     last_stable_offset: list[str] = repeatable(
-        "Where transactions are undecided; repeatable as orders-0=303 (default: the log end).", "OFFSET"
+        "Where transactions are undecided; repeatable as orders-0=303 (default: by batches, or the log end).",
+        "OFFSET",
     )
     read_committed: str | None = option(
         "A read_committed dump of the same topic: what it lacks was aborted.", "DUMP"

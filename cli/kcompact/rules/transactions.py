@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -11,10 +13,18 @@ from kcompact.broker.aborted import AbortedRange
 from kcompact.broker.batches import ABORT, NONE, Batches
 
 
-def aborted_ranges(parts: Iterable[Batches]) -> list[AbortedRange]:
-    """Offsets of the data batches whose transaction ends in an abort marker, wherever that is (R31).
+class TransactionData(NamedTuple):
+    """Offsets of transactions' data batches, ascending; batches behind one another are one range."""
 
-    ``parts`` are all batches of a log in their order. Batches behind one another are one range.
+    aborted: list[AbortedRange]  # their transaction ends in an abort marker, wherever that is (R31)
+    undecided: list[AbortedRange]  # no marker ends it so far (R5)
+
+
+def transaction_data(parts: Iterable[Batches]) -> TransactionData:
+    """The data that did not commit; ``parts`` are all batches of a log in their order.
+
+    A marker ends the transaction of its producer whatever their epochs: a coordinator that fences a
+    producer raises the epoch before it aborts. One without data ends what was cleaned away.
     """
     undecided: dict[int, list[AbortedRange]] = {}
     aborted: list[AbortedRange] = []
@@ -33,7 +43,16 @@ def aborted_ranges(parts: Iterable[Batches]) -> list[AbortedRange]:
             elif marker != NONE:
                 data = undecided.pop(producer, [])
                 aborted += data if marker == ABORT else []
-    return sorted(aborted, key=lambda aborted_range: aborted_range.first_offset)
+    return TransactionData(_ascending(aborted), _ascending(chain.from_iterable(undecided.values())))
+
+
+def aborted_ranges(parts: Iterable[Batches]) -> list[AbortedRange]:
+    """Offsets of aborted data (``TransactionData``)."""
+    return transaction_data(parts).aborted
+
+
+def _ascending(ranges: Iterable[AbortedRange]) -> list[AbortedRange]:
+    return sorted(ranges, key=attrgetter("first_offset"))
 
 
 def _extend(ranges: list[AbortedRange], first_offset: int, last_offset: int) -> None:

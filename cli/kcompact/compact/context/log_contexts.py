@@ -16,6 +16,7 @@ from kcompact.broker.log_names import LogName
 from kcompact.broker.state.known_records import KnownRecord, disagreement, explains_absence
 from kcompact.broker.state.state_of_dump import StateOfDump
 from kcompact.compact.context.beside import Beside
+from kcompact.compact.context.open_transactions import with_open_transactions
 from kcompact.compact.context.read_committed import with_read_committed
 from kcompact.compact.context.remembering import KnownByLog
 from kcompact.compact.read_dump import ReadDump
@@ -38,7 +39,8 @@ def log_contexts(
         contexts, more_notes = goes_on(beside.state, index, contexts)
         notes += more_notes
     if beside.committed is None:
-        return contexts, notes
+        contexts, more_notes = with_open_transactions(contexts, names)
+        return contexts, [*notes, *more_notes]
     committed = index_records(send, beside.committed, folder)
     contexts, more_notes = with_read_committed(contexts, index.summaries, committed.summaries)
     return contexts, [*notes, *more_notes]

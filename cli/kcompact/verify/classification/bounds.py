@@ -1,10 +1,12 @@
 """Bounds of each log, known before any record is classified: policy, checkpoint, end of every round."""
 
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 
 import numpy as np
 
 from kcompact.arrays import Flags, Longs
+from kcompact.broker.aborted import AbortedRange
+from kcompact.rules.lookups import within
 from kcompact.rules.policy import Policy
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
 from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL
@@ -17,6 +19,7 @@ class Knowledge:
     ``configs`` are the topic configs that are given, by Kafka's names. ``last_missing_offset`` is the last
     offset that BEFORE lacks, where an abort marker can be: the one after its last record, unless the log
     ends there; None: no offset is missing among its records, so nothing speaks for transactions.
+    ``undecided`` are offsets of data that may have been aborted later than what is given tells, ascending.
     ``tells_log_end``: the log end offset is given.
     ``first_dirty_offset`` is where the first round began that AFTER went through; None: not known.
     ``after_first_offset`` is AFTER's first offset, None: it has no record.
@@ -36,6 +39,7 @@ class Knowledge:
     has_one_round: bool = False
     may_begin_within_segment: bool = False
     last_missing_offset: int | None = None
+    undecided: tuple[AbortedRange, ...] = ()
     first_dirty_offset: int | None = None
     after_first_offset: int | None = None
 
@@ -66,6 +70,7 @@ class Bounds:
     checkpoint_is_end: bool | None = None  # whether it was taken after the cleaning; None: unknown
     segments: tuple[tuple[int, int], ...] = ()  # base offset and bytes, ascending; empty: not known
     is_bound_estimated: bool = False  # uncleanable_offset comes from segments estimated from configs
+    is_bound_undecided: bool = False  # by the batches, a transaction was open there; it may have ended since
     knowledge: Knowledge = NOTHING_KNOWN
 
     @property
@@ -79,6 +84,13 @@ class Bounds:
         if self.knowledge.tells_transactions or self.knowledge.last_missing_offset is None:
             return BEFORE_ALL
         return self.knowledge.last_missing_offset
+
+    def may_be_aborted(self, offset: Longs) -> Flags:
+        """Which records of the log may be aborted data that nothing given tells of."""
+        ranges = self.knowledge.undecided
+        first, last = (np.array([run[at] for run in map(astuple, ranges)], np.int64) for at in (0, 1))
+        is_undecided = within(last, np.searchsorted(first, offset, side="right") - 1, offset)
+        return is_undecided | (offset < self.certain_from_offset)
 
     @property
     def assumes_no_transactions(self) -> bool:

@@ -92,6 +92,14 @@ class ClassifiedRows:
         return flags
 
     @cached_property
+    def may_be_aborted(self) -> Flags:
+        """Whether a record may be aborted data that nothing given tells of."""
+        rows, flags = self.rows, np.zeros(len(self.rows), np.bool_)
+        for log_id, at in rows_of_logs(rows.log_id):
+            flags[at] = self.known_logs[log_id].bounds.may_be_aborted(rows.offset[at])
+        return flags
+
+    @cached_property
     def is_expired_alone(self) -> Flags:
         """Whether a tombstone without a known horizon went by itself although another one is still there."""
         is_other_there = self.first_kept_tombstone != BEHIND_ALL

@@ -10,9 +10,9 @@ from kcompact.verify.classification.classified_rows import ClassifiedRows
 from kcompact.verify.classification.known_log import KnownLog
 from kcompact.verify.rows.key_history import NEVER, NOTHING_KEPT
 
-NONE, RETENTION, TRANSACTIONS, TOMBSTONES, SEGMENTS = range(5)
+NONE, RETENTION, TRANSACTIONS, TOMBSTONES, SEGMENTS, OPEN_IN_BATCHES = range(6)
 """Missing knowledge that could explain a loss: none, retention, aborted data, a shorter retention of
-tombstones, other segments than the configs let one expect."""
+tombstones, other segments than the configs let one expect, the end of an open transaction."""
 
 RETENTION_REMEDY = (
     "--cleanup-policy compact,delete with --retention-ms or --retention-bytes, if retention took it"
@@ -26,6 +26,7 @@ _WORDS = {
     TRANSACTIONS: "--batches or --read-committed, if its transaction was aborted"
     " (BEFORE itself as --read-committed, if the topic has no transactions)",
     SEGMENTS: "--segments, if segments end elsewhere than segment.bytes and segment.ms let one expect",
+    OPEN_IN_BATCHES: "--batches of the moment of the cleaning, if the transaction that was open had ended",
     TOMBSTONES: "--delete-retention-ms {age_ms} or less, if that was the topic's",
 }
 
@@ -53,13 +54,19 @@ def remedies_of(classified: ClassifiedRows) -> Longs:
     is_last_value = rows.is_data & ~rows.is_tombstone & (history.next_offset == NEVER)
     is_undone = classified.is_last_record & has_kept_value
     is_estimated = _is(classified, lambda log: log.bounds.is_bound_estimated)
-    beyond = is_estimated & ~is_last_value & ~is_undone
+    is_undecided = _is(classified, lambda log: log.bounds.is_bound_undecided)
+    has_successor = ~is_last_value & ~is_undone
     is_policy_given = _is(classified, lambda log: log.bounds.is_given("cleanup.policy"))
     in_front = ~is_policy_given & (rows.offset < classified.front_end_offset)
-    certain_from = classified.of_log(lambda log: log.bounds.certain_from_offset)
-    aborted = rows.offset < np.minimum(certain_from, classified.cleanable_end_offset)
-    conditions = [shortened, beyond, in_front, aborted]
-    return np.select(conditions, [TOMBSTONES, SEGMENTS, RETENTION, TRANSACTIONS], NONE)
+    aborted = classified.may_be_aborted
+    conditions = {
+        TOMBSTONES: shortened,
+        OPEN_IN_BATCHES: is_undecided & (has_successor | aborted),
+        SEGMENTS: is_estimated & has_successor,
+        RETENTION: in_front,
+        TRANSACTIONS: aborted & (rows.offset < classified.cleanable_end_offset),
+    }
+    return np.select(list(conditions.values()), list(conditions), NONE)
 
 
 def _is(classified: ClassifiedRows, condition: Callable[[KnownLog], bool]) -> Flags:

@@ -10,6 +10,7 @@ from kcompact.cleaner.cleaning import surveyed_cases
 from kcompact.cleaner.shares import plan_shares
 from kcompact.cleaner.survey import survey
 from kcompact.cleaner.tracked import INDEXED, ROWS, track
+from kcompact.compact.context.open_transactions import with_open_transactions
 from kcompact.compact.context.read_committed import with_read_committed
 from kcompact.compact.whole_logs.record_index import RECORDS_PER_SHARE
 from kcompact.dumps.records.record import index_schema
@@ -87,16 +88,20 @@ def _bounds_rounds(context: LogContext) -> bool:
     return any(fact is not None for fact in (*facts, context.checkpoint_offset))
 
 
-def with_aborted(
-    contexts: Mapping[int, LogContext], before: Indexed, committed: Indexed
-) -> dict[int, LogContext]:
-    """``contexts`` with the aborted data that a read_committed dump shows by not holding it.
+def with_transactions(
+    contexts: Mapping[int, LogContext], before: Indexed, committed: Indexed | None
+) -> tuple[dict[int, LogContext], list[str]]:
+    """``contexts`` with what is known of BEFORE's transactions, and notes. Raises InputError.
 
-    Where the last stable offset is not known, ``compact`` takes what comes after that dump for open. Here it
-    bounds nothing: the broker may have known better.
+    A read_committed dump shows aborted data by not holding it. Where the last stable offset is not known,
+    ``compact`` takes what comes after that dump for open. Here it bounds nothing: the broker may have known
+    better.
     """
+    if committed is None:
+        return with_open_transactions(contexts, before.logs)
     full_contexts, _ = with_read_committed(contexts, list(before.summaries), list(committed.summaries))
-    return {i: replace(full_contexts[i], last_stable_offset=contexts[i].last_stable_offset) for i in contexts}
+    stable = {i: log.last_stable_offset for i, log in contexts.items()}
+    return {i: replace(log, last_stable_offset=stable[i]) for i, log in full_contexts.items()}, []
 
 
 def rows_to_track(pairs: Pairs) -> Stage:
@@ -132,6 +137,7 @@ def bounds_of(
             verify_context.checkpoint_is_end,
             tuple((segment.base_offset, segment.size_bytes) for segment in case.segments or () if are_known),
             is_bound_estimated=is_bound and case.segments is not None and not are_known,
+            is_bound_undecided=cleanable.bounded_by == "last stable offset" and bool(context.undecided),
         )
     return bounds
 
@@ -168,6 +174,7 @@ def with_knowledge(
         may_begin_within_segment=not _fits_map(bounds, records)
         or not starts <= {segment.base_offset for segment in segments},
         last_missing_offset=_last_missing_offset(np.concatenate(runs), context) if runs else None,
+        undecided=context.undecided,
         first_dirty_offset=first_dirty_offset,
         after_first_offset=after_first_offset,
     )
