@@ -74,6 +74,19 @@ def test_a_dump_log_text_without_the_segment_s_folder_names_no_log(write: Write)
     assert columns(batches.unnamed)["base_offset"] == [0, 2, 5]
 
 
+def test_segments_without_a_batch_are_known_too(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    empty = "Dumping /data/kafka/orders-0/{:020}.log\nLog starting offset: {}\n"
+    log = LogName("orders", 0)
+    text = DUMP_LOG + empty.format(3, 3) + empty.format(12, 12)
+    assert read_batches(write(text)).by_log[log].segment_bytes == {0: 177, 3: 0, 5: 72, 12: 0}
+    monkeypatch.setattr(batch_lists, "_BATCHES_PER_BLOCK", 1)
+    first, second = (f"Dumping{part}" for part in DUMP_LOG.split("Dumping")[1:])
+    text = second + empty.format(3, 3) + first
+    assert read_batches(write(text)).by_log[log].segment_bytes == {0: 177, 3: 0, 5: 72}
+    with pytest.raises(InputError, match="no record batches in it"):
+        read_batches(write(empty.format(3, 3)))
+
+
 def test_older_kafkas_print_no_horizon(write: Write) -> None:
     text = DUMP_LOG.replace("deleteHorizonMs: OptionalLong.empty ", "")
     batches = columns(read_batches(write(text)).by_log[LogName("orders", 0)])

@@ -8,7 +8,7 @@ import pytest
 
 from conftest import Run
 from dump_files import kcat_offsets
-from dump_log_text import Logged, write_dump_log
+from dump_log_text import TIMESTAMP_MS, Logged, write_dump_log
 from golden_cases import golden_cases
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -44,3 +44,35 @@ def test_what_only_an_open_transaction_replaces_is_no_compaction_for_certain(
     dirty = kcompact("dirty-ratio", before, "--batches", before, "--format", "json")
     [log] = json.loads(dirty.stdout)["logs"]
     assert (log["last_stable_offset"], log["binding_limit"]) == (1, "last stable offset")
+
+
+def test_a_segment_that_compaction_emptied_holds_time_retention_up(tmp_path: Path, kcompact: Cli) -> None:
+    now_ms, day_ms = TIMESTAMP_MS + 10 * 86_400_000, 86_400_000
+    young = Logged(3, "c=3", timestamp_ms=now_ms)
+    dump = write_dump_log(tmp_path / "b.txt", {0: [], 2: [Logged(2, "b=2")], 3: [young]})
+    checkpoint, out = tmp_path / "checkpoint", tmp_path / "out.txt"
+    checkpoint.write_text("0\n1\nt 0 3\n")
+    retention = ("--cleanup-policy=compact,delete", f"--retention-ms={day_ms}", f"--now={now_ms}")
+
+    run = kcompact("compact", dump, "--batches", dump, "--checkpoint", checkpoint, *retention, "-o", out)
+
+    assert run.exit_code == 0
+    assert all(f"| offset: {offset} " in out.read_text() for offset in (2, 3))
+
+
+def test_an_empty_active_segment_is_the_active_one(tmp_path: Path, kcompact: Cli) -> None:
+    records = [Logged(0, "z=1"), Logged(1, "z=2")]
+    before = write_dump_log(tmp_path / "b.txt", {0: records, 2: []})
+    after = write_dump_log(tmp_path / "a.txt", {0: records[1:], 2: []})
+    checkpoint, out = tmp_path / "checkpoint", tmp_path / "out.txt"
+    checkpoint.write_text("0\n1\nt 0 0\n")
+    batches = ("--batches", before)
+
+    run = kcompact("verify", before, after, *batches, "--checkpoint", checkpoint)
+
+    assert (run.exit_code, run.stdout.splitlines()[1]) == (0, "yes")
+    assert kcompact("compact", before, *batches, "-o", out).exit_code == 0
+    assert "| offset: 0 " not in out.read_text()
+    dirty = kcompact("dirty-ratio", before, *batches, "--format", "json")
+    [log] = json.loads(dirty.stdout)["logs"]
+    assert (log["dirty_ratio"], log["first_uncleanable_offset"]) == (1.0, 2)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from kcompact.broker.batches import (
     ABORT,
@@ -23,7 +24,15 @@ from kcompact.broker.text_lines import number_in, numbered_lines, partition_in
 from kcompact.errors import InputError
 
 Lines = Iterator[tuple[int, str]]
-LoggedBatch = tuple[LogName | None, Batch]
+
+
+class SegmentHead(NamedTuple):
+    """A segment file that is named; no batch need be in it."""
+
+    base_offset: int
+
+
+Logged = tuple[LogName | None, SegmentHead | Batch]
 
 _BATCHES_PER_BLOCK = 1 << 16
 _REQUIRED_COLUMNS = ("topic", "partition", "baseOffset", "lastOffset", "count", "bytes")
@@ -48,10 +57,14 @@ def read_batches(path: str) -> PerLog[PackedBatches]:
     first = next(lines, (1, ""))
     is_table = first[1].startswith("topic\t")
     collected: dict[LogName | None, _Collected] = {}
-    for log, batch in (_table if is_table else _dump_log)(path, chain([first], lines)):
+    for log, logged in (_table if is_table else _dump_log)(path, chain([first], lines)):
         if log not in collected:
             collected[log] = _Collected(f"{path}: batches of {log or 'the log'} overlap")
-        collected[log].add(batch)
+        if isinstance(logged, SegmentHead):
+            collected[log].segment_bases.add(logged.base_offset)
+        else:
+            collected[log].add(logged)
+    collected = {log: of_log for log, of_log in collected.items() if of_log.has_batches}
     if not collected and not is_table:
         raise InputError(
             f"{path}: no record batches in it",
@@ -65,8 +78,14 @@ class _Collected:
     """The batches of one log, packed as they come; ``overlap`` is the message where two of them overlap."""
 
     overlap: str
+    segment_bases: set[int] = field(default_factory=set)  # of segments that need not hold any
     _waiting: list[Batch] = field(default_factory=list)
     _packing: Packing = field(default_factory=Packing)
+
+    @property
+    def has_batches(self) -> bool:
+        """Whether there is any."""
+        return bool(self._waiting or self._packing.blocks)
 
     def add(self, batch: Batch) -> None:
         self._waiting.append(batch)
@@ -77,13 +96,14 @@ class _Collected:
         """All of them; those of a file that lists a log's segments out of order are sorted first."""
         if self._waiting:
             self._pack()
-        packed = self._packing.packed()
+        packed = self._packing.packed().with_segments(self.segment_bases)
         if self._packing.is_ascending:
             return packed
         whole = in_order(behind_one_another(*packed.parts()))
         self._refuse_overlap(whole)
         starts = range(0, len(whole), _BATCHES_PER_BLOCK)
-        return PackedBatches.of(whole.take(slice(start, start + _BATCHES_PER_BLOCK)) for start in starts)
+        parts = (whole.take(slice(start, start + _BATCHES_PER_BLOCK)) for start in starts)
+        return PackedBatches.of(parts).with_segments(self.segment_bases)
 
     def _pack(self) -> None:
         part = in_order(Batches.of(self._waiting))
@@ -98,7 +118,7 @@ class _Collected:
             raise InputError(f"{self.overlap}: {first} to {last}, and {next_first} to {next_last}")
 
 
-def _table(path: str, lines: Lines) -> Iterator[LoggedBatch]:
+def _table(path: str, lines: Lines) -> Iterator[Logged]:
     names = next(lines)[1].split("\t")
     missing = [name for name in _REQUIRED_COLUMNS if name not in names]
     if missing:
@@ -136,8 +156,8 @@ def _table_batch(path: str, number: int, row: dict[str, str]) -> Batch:
     )
 
 
-def _dump_log(path: str, lines: Lines) -> Iterator[LoggedBatch]:
-    """Batch lines, each completed by the marker in its record line; other lines are record text."""
+def _dump_log(path: str, lines: Lines) -> Iterator[Logged]:
+    """Segments, and batch lines, each completed by the marker in its record line; others are record text."""
     log: LogName | None = None
     segment_base_offset = NONE
     batch: Batch | None = None
@@ -151,6 +171,7 @@ def _dump_log(path: str, lines: Lines) -> Iterator[LoggedBatch]:
         if dumping:
             log = parse_log_name(PurePosixPath(dumping["path"].replace("\\", "/")).parent.name)
             segment_base_offset = number_in(dumping["base"], path, number)
+            yield log, SegmentHead(segment_base_offset)
         elif header:
             batch = _header_batch(path, number, line, segment_base_offset)
             waits_at = number if batch.is_control and batch.record_count else 0

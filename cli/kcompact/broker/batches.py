@@ -4,7 +4,7 @@ Column by column, and packed where all those of a log are kept: a few bytes each
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -124,6 +124,13 @@ class PackedBatches:
         for part in parts:
             packing.add(part)
         return packing.packed()
+
+    def with_segments(self, base_offsets: Iterable[int]) -> "PackedBatches":
+        """With these segments too, which may be empty; the same where the segment of a batch is not told."""
+        if self.segment_bytes is None:
+            return self
+        sizes_bytes = {**dict.fromkeys(base_offsets, 0), **self.segment_bytes}
+        return replace(self, segment_bytes=dict(sorted(sizes_bytes.items())))
 
     def parts(self) -> Iterator[Batches]:
         """The batches, a block at a time."""

@@ -39,14 +39,14 @@ def log_bounds(context: LogContext, first_offset: int, end_offset: int) -> LogBo
         start = context.segments[0].base_offset if context.segments else first_offset
         batches = context.batches
         if context.segments is None and batches is not None:
-            start = min(start, next(iter(batches.segment_bytes or ()), 0) or batches.first_offsets[0])
+            start = min(start, batches.first_offsets[0], *(batches.segment_bytes or ()))
         if batches is not None and _lie_unseen_below(batches, first_offset):
             start = first_offset
     known_ends = [end_offset, start]
     if context.segments:
         known_ends.append(context.segments[-1].base_offset)
     if context.batches is not None:
-        known_ends.append(context.batches.last_offset + 1)
+        known_ends += [context.batches.last_offset + 1, *(context.batches.segment_bytes or ())]
     end = max(known_ends) if context.log_end_offset is None else context.log_end_offset
     checkpoint = -1 if context.checkpoint_offset is None else context.checkpoint_offset
     raised = context.log_end_offset is None and checkpoint > end
