@@ -7,9 +7,11 @@ from golden_cases import GoldenCase, golden_cases
 from kcompact.broker.log_context import LogContext
 from kcompact.compact.context.read_committed import with_read_committed
 from kcompact.engine.passes.summaries import LogSummary
+from kcompact.errors import InputError
 from kcompact.rules.transactions import aborted_ranges
 from packed_batches import packed
 
+AT_ONE = np.array([[0, 1]], np.int64)
 offsets = st.sets(st.integers(0, 40), min_size=1)
 
 
@@ -20,7 +22,7 @@ def summary(present: set[int]) -> list[LogSummary]:
 
 def aborted_of(present: set[int], committed: set[int], stable: int | None) -> tuple[set[int], int | None]:
     contexts, _ = with_read_committed(
-        {7: LogContext(last_stable_offset=stable)}, summary(present), summary(committed) if committed else []
+        {7: LogContext(last_stable_offset=stable)}, summary(present), summary(committed)
     )
     ranges = contexts[7].aborted
     aborted = {offset for r in ranges for offset in range(r.first_offset, r.last_offset + 1)}
@@ -68,3 +70,22 @@ def test_without_it_the_tail_counts_as_open(present: set[int], data: st.DataObje
 
     assert stable == min((offset for offset in present if offset > max(committed)), default=None)
     assert aborted == {offset for offset in present - committed if offset < max(committed)}
+
+
+def test_a_dump_of_another_topic_or_without_one_of_them_is_refused() -> None:
+    orders, users = LogSummary(0, 1, "orders", 0, runs=AT_ONE), LogSummary(0, 2, "users", 0, runs=AT_ONE)
+    contexts = {1: LogContext(), 2: LogContext()}
+    with pytest.raises(InputError, match="--read-committed is about users-0; the dump holds orders-0"):
+        with_read_committed(contexts, [orders], [users])
+    with pytest.raises(InputError, match="--read-committed is about users-0; the dump holds orders-0"):
+        with_read_committed(contexts, [orders, users], [users])
+
+
+def test_a_partition_that_is_not_in_it_is_named() -> None:
+    logs = [LogSummary(0, i, "orders", i, runs=AT_ONE) for i in (0, 1)]
+    contexts = {0: LogContext(), 1: LogContext()}
+    _, notes = with_read_committed(contexts, logs, logs[:1])
+    holds_none = "orders-1: the read_committed dump holds none of its 1 record: counted as "
+    assert notes == [holds_none + "an open transaction, so kept"]
+    _, notes = with_read_committed({**contexts, 1: LogContext(last_stable_offset=9)}, logs, logs[:1])
+    assert notes == [holds_none + "aborted below offset 9"]

@@ -1,48 +1,83 @@
 """Aborted data, known from a read_committed dump of the same topic: records that it lacks were aborted."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from kcompact.broker.aborted import AbortedRange
 from kcompact.broker.log_context import LogContext
+from kcompact.broker.log_names import LogName, few
+from kcompact.counted import counted
 from kcompact.engine.passes.offset_runs import union_of
 from kcompact.engine.passes.summaries import LogSummary
+from kcompact.errors import InputError
 
 
 def with_read_committed(
     contexts: Mapping[int, LogContext], all_records: list[LogSummary], committed: list[LogSummary]
 ) -> tuple[dict[int, LogContext], list[str]]:
-    """``contexts`` with the aborted ranges of each log, and notes on what was assumed.
+    """``contexts`` with the aborted ranges of each log, and notes on what was assumed. Raises InputError.
 
     A record below the last stable offset that the read_committed dump lacks is aborted. Where the last
     stable offset is not known, it is the first record after the read_committed dump: what follows counts
     as open, and stays.
     """
     present, visible = _runs(all_records), _runs(committed)
-    names = {part.log_id: f"{part.topic}-{part.partition}" for part in all_records}
+    names = {part.log_id: part.log for part in all_records}
+    _refuse_other_topics(names.values(), {part.log for part in committed})
     completed, notes = dict(contexts), []
     for log_id, runs in present.items():
         log, seen = contexts[log_id], visible.get(log_id, np.empty((0, 2), np.int64))
-        stable = log.last_stable_offset
-        decided_end = stable
-        if stable is None:
+        stable = decided_end = log.last_stable_offset
+        undecided: tuple[AbortedRange, ...] = ()
+        if decided_end is None:
             decided_end = int(seen[-1, 1]) if len(seen) else 0
-            undecided = _from(runs, decided_end)
-            if len(undecided):
-                stable = int(undecided[0, 0])
-                records = int((undecided[:, 1] - undecided[:, 0]).sum())
-                notes.append(
-                    f"{names[log_id]}: {records:,} records from offset {stable} on are behind the"
-                    " read_committed dump; they count as an open transaction and stay (if it was aborted:"
-                    f" --last-stable-offset {names[log_id]}={int(runs[-1, 1])})"
-                )
-        aborted = [AbortedRange(start, end - 1) for start, end in _lacking(runs, seen, decided_end or 0)]
+            behind = _from(runs, decided_end)
+            if len(behind):
+                stable = int(behind[0, 0])
+                undecided = (AbortedRange(stable, int(runs[-1, 1]) - 1),)
+                notes += [_note(names[log_id], behind)] if len(seen) else []
+        if not len(seen):
+            notes.append(_unseen_note(names[log_id], log, runs))
+        aborted = [AbortedRange(start, end - 1) for start, end in _lacking(runs, seen, decided_end)]
         together = sorted([*log.aborted, *aborted], key=lambda run: run.first_offset)
-        completed[log_id] = replace(log, aborted=tuple(together), last_stable_offset=stable)
+        completed[log_id] = replace(
+            log, aborted=tuple(together), last_stable_offset=stable, undecided=undecided
+        )
     return completed, notes
+
+
+def _refuse_other_topics(logs: Collection[LogName], committed: Collection[LogName]) -> None:
+    """Raise InputError where a topic is missing: all of its records would seem to be aborted or open."""
+    lacking = {log.topic for log in logs} - {log.topic for log in committed}
+    if lacking:
+        raise InputError(
+            f"--read-committed is about {few(committed) or 'no log'}; the dump holds"
+            f" {few([log for log in logs if log.topic in lacking])}",
+            hint="give a read_committed dump of the same topics, or leave the option out",
+        )
+
+
+def _note(log: LogName, behind: np.ndarray) -> str:
+    """On the records that count as open, which are ``behind`` all that the read_committed dump holds."""
+    start, end = int(behind[0, 0]), int(behind[-1, 1])
+    return (
+        f"{log}: {_records(behind)} from offset {start} on, behind the read_committed dump: counted as an"
+        f" open transaction, so kept (if it was aborted: --last-stable-offset {log}={end})"
+    )
+
+
+def _unseen_note(name: LogName, log: LogContext, runs: np.ndarray) -> str:
+    """On a log of which the read_committed dump holds nothing: perhaps it was not exported."""
+    stable = log.last_stable_offset
+    counted_as = "an open transaction, so kept" if stable is None else f"aborted below offset {stable}"
+    return f"{name}: the read_committed dump holds none of its {_records(runs)}: counted as {counted_as}"
+
+
+def _records(runs: np.ndarray) -> str:
+    return counted(int((runs[:, 1] - runs[:, 0]).sum()), "record")
 
 
 def _from(runs: np.ndarray, offset: int) -> np.ndarray:
