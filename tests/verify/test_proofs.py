@@ -170,6 +170,20 @@ def test_a_lost_last_value_is_a_finding_wherever_segments_end() -> None:
     }
 
 
+def test_estimated_segments_do_not_speak_against_aborted_data() -> None:
+    knowledge = replace(CLEANS_ONLY, last_missing_offset=9)
+    bounds = Bounds(Policy(now_ms=NOW_MS), uncleanable_offset=6, is_bound_estimated=True, knowledge=knowledge)
+    outcome = judge(UPDATES, UPDATES[:8], bounds)
+    assert outcome.is_undecided
+    assert counts(outcome, Severity.UNDECIDED) == {"stale-value": 1, "lost-above-end": 1}
+    assert "--batches or --read-committed" in (outcome.findings[0].remedy or "")
+    outcome = judge(UPDATES, UPDATES[:8], bounds, LogContext(aborted=(AbortedRange(8, 8),)))
+    assert outcome.is_undecided
+    assert "--segments" in (outcome.findings[0].remedy or "")
+    told = judge(UPDATES, UPDATES[:8], replace(bounds, is_bound_estimated=False))
+    assert counts(told, Severity.FINDING) == {"stale-value": 1, "lost-above-end": 1}
+
+
 def test_an_older_version_is_no_proof_where_a_checkpoint_may_be_of_either_time() -> None:
     # A round that ended at 4 took offset 0 for 2, and left 2; one that began there would have taken both.
     before = [record(key, str(offset), offset=offset) for offset, key in enumerate("abacda")]

@@ -55,16 +55,17 @@ def remedies_of(classified: ClassifiedRows) -> Longs:
     is_undone = classified.is_last_record & has_kept_value
     is_estimated = _is(classified, lambda log: log.bounds.is_bound_estimated)
     is_undecided = _is(classified, lambda log: log.bounds.is_bound_undecided)
-    has_successor = ~is_last_value & ~is_undone
+    goes_further_on = rows.is_aborted | (~is_last_value & ~is_undone)
     is_policy_given = _is(classified, lambda log: log.bounds.is_given("cleanup.policy"))
     in_front = ~is_policy_given & (rows.offset < classified.front_end_offset)
     aborted = classified.may_be_aborted
     conditions = {
         TOMBSTONES: shortened,
-        OPEN_IN_BATCHES: is_undecided & (has_successor | aborted),
-        SEGMENTS: is_estimated & has_successor,
+        OPEN_IN_BATCHES: is_undecided & (goes_further_on | aborted),
+        SEGMENTS: is_estimated & goes_further_on,
         RETENTION: in_front,
-        TRANSACTIONS: aborted & (rows.offset < classified.cleanable_end_offset),
+        # Where the bound is estimated, it does not speak against what else could explain the loss.
+        TRANSACTIONS: aborted & (is_estimated | (rows.offset < classified.cleanable_end_offset)),
     }
     return np.select(list(conditions.values()), list(conditions), NONE)
 
