@@ -10,9 +10,10 @@ from kcompact.verify.classification.classified_rows import ClassifiedRows
 from kcompact.verify.classification.known_log import KnownLog
 from kcompact.verify.rows.key_history import NEVER, NOTHING_KEPT
 
-NONE, RETENTION, TRANSACTIONS, TOMBSTONES, SEGMENTS, OPEN_IN_BATCHES = range(6)
+NONE, RETENTION, TRANSACTIONS, TOMBSTONES, SEGMENTS, OPEN_IN_BATCHES, BEHIND_COMMITTED = range(7)
 """Missing knowledge that could explain a loss: none, retention, aborted data, a shorter retention of
-tombstones, other segments than the configs let one expect, the end of an open transaction."""
+tombstones, other segments than the configs let one expect, how a transaction ended that was open by the
+batches, or of which a read_committed dump holds nothing as it ends before."""
 
 RETENTION_REMEDY = (
     "--cleanup-policy compact,delete with --retention-ms or --retention-bytes, if retention took it"
@@ -27,6 +28,8 @@ _WORDS = {
     " (BEFORE itself as --read-committed, if the topic has no transactions)",
     SEGMENTS: "--segments, if segments end elsewhere than segment.bytes and segment.ms let one expect",
     OPEN_IN_BATCHES: "--batches of the moment of the cleaning, if the transaction that was open had ended",
+    BEHIND_COMMITTED: "--last-stable-offset behind it, if its transaction was aborted: --read-committed ends"
+    " before it",
     TOMBSTONES: "--delete-retention-ms {age_ms} or less, if that was the topic's",
 }
 
@@ -65,6 +68,7 @@ def remedies_of(classified: ClassifiedRows) -> Longs:
         SEGMENTS: is_estimated & goes_further_on,
         RETENTION: in_front,
         # Where the bound is estimated, it does not speak against what else could explain the loss.
+        BEHIND_COMMITTED: aborted & _is(classified, lambda log: bool(log.bounds.knowledge.undecided)),
         TRANSACTIONS: aborted & (is_estimated | (rows.offset < classified.cleanable_end_offset)),
     }
     return np.select(list(conditions.values()), list(conditions), NONE)
