@@ -76,3 +76,18 @@ def test_an_empty_active_segment_is_the_active_one(tmp_path: Path, kcompact: Cli
     dirty = kcompact("dirty-ratio", before, *batches, "--format", "json")
     [log] = json.loads(dirty.stdout)["logs"]
     assert (log["dirty_ratio"], log["first_uncleanable_offset"]) == (1.0, 2)
+
+
+def test_abort_markers_of_a_dump_without_batches_are_noted_with_the_remedy(
+    tmp_path: Path, kcompact: Cli
+) -> None:
+    committed = [Logged(0, "a=committed", producer=1), Logged(1, "COMMIT", producer=1)]
+    aborted = [Logged(2, "a=aborted", producer=1), Logged(3, "ABORT", producer=1)]
+    dump, out = write_dump_log(tmp_path / "b.txt", {0: [*committed, *aborted], 4: []}), tmp_path / "out.txt"
+
+    run = kcompact("compact", dump, "-o", out)
+
+    remedy = f"--batches {dump}"
+    assert f"1 abort marker: aborted records count as committed without {remedy}" in run.stderr
+    assert kcompact("compact", dump, *remedy.split(), "-o", out, "--overwrite").exit_code == 0
+    assert "a payload: committed" in out.read_text()

@@ -40,6 +40,7 @@ _CONTROL = (
     b" KRaftVersion ",
     b" KRaftVoters ",
 )
+_ABORT = b" endTxnMarker: ABORT"
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,7 @@ def _finished(pending: list[Frame], notes: SplitNotes) -> Iterator[Frame]:
     first = pending[0]
     if any(mark in first.data for mark in _CONTROL) and b" payload: " not in first.data:
         notes.count("skipped_control_records")
+        notes.count("abort_markers", int(_ABORT in first.data))
         return
     yield Frame(first.position, b"".join(line.data for line in pending))
 
