@@ -12,7 +12,7 @@ import numpy as np
 
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.cleaner.log_case import LogCase
-from kcompact.rules.assumptions import range_notes
+from kcompact.rules.assumptions import idle_note, range_notes
 from kcompact.rules.capacity import utilization
 from kcompact.rules.cleaned_log import LogCleaning, Round, RoundSizes, checkpoint_after
 from kcompact.rules.decisions import Plan
@@ -102,6 +102,7 @@ class LogInRounds:
             segments=segments,
             notes=(
                 *(range_notes(case.context, case.bounds, case.range) if is_compacted else ()),
+                *(() if self.rounds else idle_note(case.policy, case.range, case.dirty_ratio)),
                 *self.notes,
             ),
         )

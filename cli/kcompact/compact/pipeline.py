@@ -5,7 +5,7 @@ from functools import partial
 
 from pyspark.sql import SparkSession
 
-from kcompact.broker.log_names import LogName
+from kcompact.broker.log_names import LogName, few
 from kcompact.compact.context.beside import Beside
 from kcompact.compact.offset_maps.latest_records import decide_latest
 from kcompact.compact.output.stages import KeyFigures, write
@@ -99,9 +99,12 @@ def compacted(dump: Dump, decided: Decided) -> Compacted:
 
 
 def _notes_of(cleanings: Mapping[int, LogCleaning], names: Mapping[int, LogName]) -> list[str]:
-    """The notes on each log, by topic and partition."""
-    by_name = sorted((names[i], log) for i, log in cleanings.items())
-    return [f"{name}: {text}" for name, log in by_name for text in log.notes]
+    """The notes on logs, by topic and partition; one that several have is one note."""
+    by_text: dict[str, list[LogName]] = {}
+    for name, log in sorted((names[i], log) for i, log in cleanings.items()):
+        for text in log.notes:
+            by_text.setdefault(text, []).append(name)
+    return [f"{few(of_text)}: {text}" for text, of_text in by_text.items()]
 
 
 def spark_parallelism(spark: SparkSession) -> int:

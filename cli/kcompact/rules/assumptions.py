@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kcompact.broker.log_context import LogContext
 from kcompact.rules.policy import Policy
 from kcompact.rules.range import CleanableRange, LogBounds
+from kcompact.rules.ratio import DirtyRatio
 
 
 def range_notes(context: LogContext, bounds: LogBounds, cleanable: CleanableRange) -> Iterator[str]:
@@ -18,6 +19,26 @@ def range_notes(context: LogContext, bounds: LogBounds, cleanable: CleanableRang
         yield (
             f"the checkpoint {context.checkpoint_offset} lies outside the log, [{bounds.log_start_offset},"
             f" {bounds.log_end_offset}]: it is reset to the log start, as a broker does"
+        )
+
+
+def idle_note(policy: Policy, cleanable: CleanableRange, ratio: DirtyRatio) -> Iterator[str]:
+    """Why no round has compacted anything, where configs decide that (R2, R7)."""
+    if "compact" not in policy.cleanup_policy:
+        yield (
+            "not compacted, as its cleanup.policy has no compact: only retention takes records"
+            " (--cleanup-policy compact would compact it)"
+        )
+    elif not ratio.cleanable_bytes:
+        if ratio.uncleanable_bytes and cleanable.bounded_by == "active segment":
+            yield (
+                "nothing is cleaned: what is dirty counts as the active segment, which a broker leaves alone"
+                " (--segments tells where segments end; else segment.bytes and segment.ms decide)"
+            )
+    elif policy.respect_dirty_ratio and not ratio.eligible:
+        yield (
+            f"not cleaned yet: the dirty ratio {ratio.ratio:.4f} is not above min.cleanable.dirty.ratio"
+            f" {ratio.min_cleanable_dirty_ratio:g}"
         )
 
 
