@@ -107,6 +107,12 @@ def test_a_server_properties_file_makes_one_short_note(write: Write) -> None:
     assert note.endswith(" and 15 more")
 
 
+def test_a_byte_order_mark_hides_no_config(write: Write) -> None:
+    assert values(write("\ufeffmin.compaction.lag.ms=7200000\r\n")) == {
+        None: {"min.compaction.lag.ms": 7200000}
+    }
+
+
 def test_unknown_names_make_a_note_with_the_likely_name(write: Write) -> None:
     path = write("min.cleanable.dirty.ration=0.1\nlog.dirs=data\nsegment.ms=1000\n")
     configs = read_topic_configs(str(path))

@@ -1,5 +1,6 @@
 """Small text files beside a dump, line by line."""
 
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -11,15 +12,16 @@ LONGEST_QUOTE = 60
 
 
 def numbered_lines(path: str, errors: str = "strict") -> Iterator[tuple[int, str]]:
-    """The lines of a UTF-8 file with their numbers from 1, line ends removed. Raises InputError.
+    """The lines of a UTF-8 file with their numbers from 1, without line ends and a byte order mark.
 
-    ``errors`` is what to do with bytes that are not UTF-8, as in ``bytes.decode``.
+    ``errors`` is what to do with bytes that are not UTF-8, as in ``bytes.decode``. Raises InputError.
     """
     number = 0
     try:
         with Path(path).open("rb") as file:
             for number, line in enumerate(file, start=1):
-                yield number, line.rstrip(b"\r\n").decode("utf-8", errors)
+                text = line.removeprefix(BOM_UTF8) if number == 1 else line
+                yield number, text.rstrip(b"\r\n").decode("utf-8", errors)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
