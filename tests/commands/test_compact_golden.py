@@ -97,10 +97,12 @@ def _options(case: GoldenCase, number: int, folder: Path) -> list[str]:
         configs = case.configs(number, topic)
         path.write_text("".join(f"{name}={value}\n" for name, value in configs.items()))
         options += ["--topic-config", f"{topic}={path}"]
+    has_batches = case.path(before, "batches").exists()
+    offsets = ["log_start_offset", "log_end_offset", *([] if has_batches else ["last_stable_offset"])]
     lines = []
     for topic, partition in case.logs:
         stage = case.stage_log(before, (topic, partition))
-        for name in ("log_start_offset", "log_end_offset", "last_stable_offset"):
+        for name in offsets:
             options += [f"--{name.replace('_', '-')}", f"{topic}-{partition}={getattr(stage, name)}"]
         lines += [
             f"{topic} {partition} {segment.base_offset} {segment.size_bytes} {segment.mtime_ms}"
@@ -108,7 +110,7 @@ def _options(case: GoldenCase, number: int, folder: Path) -> list[str]:
         ]
     (folder / "segments").write_text("\n".join(lines) + "\n")
     options += ["--segments", str(folder / "segments")]
-    if case.path(before, "batches").exists():
+    if has_batches:
         options += ["--batches", str(case.path(before, "batches"))]
     rounds = case.rounds(number)
     now_ms = rounds[0].now_ms if rounds else case.facts["stages"][after]["takenAtMs"]
