@@ -80,6 +80,27 @@ ROWS = [
 ]
 
 
+CONNECTORS = [
+    {"_hoodie_kafka_source_offset": 5, "_hoodie_kafka_source_partition": 1},
+    {"_kafka_metadata": {"topic": "dump", "partition": 1, "offset": 5}},
+    {"_kafka_metadata_topic": "dump", "_kafka_metadata_partition": 1, "_kafka_metadata_offset": 5},
+    {"kafka": {"offset": 5, "partition": 1, "topic": "dump", "key": "x"}},
+]
+
+
+@pytest.mark.parametrize("beside", CONNECTORS)
+@pytest.mark.parametrize("layout", ["jsonl", "parquet"])
+def test_rows_of_connectors_say_where_they_are_from(
+    beside: dict[str, Any], layout: str, tmp_path: Path
+) -> None:
+    path = tmp_path / f"dump.{layout}"
+    if layout == "jsonl":
+        write(path, [{"id": 1} | beside])
+    else:
+        pq.write_table(pa.Table.from_pylist([{"id": 1} | beside]), path)
+    assert places(path, key_fields=("id",)) == [("dump", 1, 5)]
+
+
 @pytest.mark.parametrize("layout", ["jsonl", "parquet"])
 def test_rows_with_kafka_s_name_in_their_fields_say_where_they_are_from(layout: str, tmp_path: Path) -> None:
     path = tmp_path / f"dump.{layout}"
@@ -102,7 +123,7 @@ def envelope(number: int, **more: Any) -> dict[str, Any]:
     return {"topic": "t", "offset": number, "timestamp": 1, "key": f"k{number}", **more}
 
 
-@pytest.mark.parametrize("name", ["partition", "Partition", "partitionId"])
+@pytest.mark.parametrize("name", ["partition", "Partition", "partitionId", "partition_id", "kafkaPartition"])
 def test_a_partition_that_the_first_records_lack_ends_the_run(name: str, tmp_path: Path) -> None:
     rows = [envelope(n, value="v") for n in range(3000)]
     late = [envelope(3000 + n, value="w", **{name: 1}) for n in range(5)]
@@ -119,5 +140,25 @@ def test_a_value_of_another_tool_s_name_behind_the_first_records_is_no_tombstone
     kcat = [envelope(3000 + n, partition=0, payload="w") for n in range(5)]
     with pytest.raises(InputError, match=":3001: no value as in the first records, and a payload"):
         places(write(tmp_path / "dump.jsonl", rows + kcat))
+    for name in ("Message", "content", "kafka_value"):
+        late = [envelope(3000 + n, partition=0, **{name: "w"}) for n in range(5)]
+        with pytest.raises(InputError, match=f"and a {name}"):
+            places(write(tmp_path / "dump.jsonl", rows + late))
     beside = [row | {"value": "x"} for row in kcat]  # some more that is no part of a record
     assert len(places(write(tmp_path / "dump.jsonl", rows + beside))) == 3005
+
+
+def test_a_topic_that_the_first_records_lack_gets_no_hint_to_make_it_zero(tmp_path: Path) -> None:
+    rows = [envelope(n, partition=0, value="v") for n in range(3000)]
+    for row in rows:
+        del row["topic"]
+    with pytest.raises(InputError, match=":3001: a topic, which the first records lack") as refused:
+        places(write(tmp_path / "dump.jsonl", [*rows, envelope(3000, partition=0, value="v")]))
+    assert "//=" not in str(refused.value.hint)
+
+
+def test_rows_whose_first_lack_kafka_s_offset_end_the_run(tmp_path: Path) -> None:
+    rows = [{"id": n, "message": "m"} for n in range(3000)]
+    late = {"id": 3000, "offset": 5, "_kafka_offset": 7}
+    with pytest.raises(InputError, match=":3001: a _kafka_offset, which the first records lack"):
+        places(write(tmp_path / "dump.jsonl", [*rows, late]), key_fields=("id",))

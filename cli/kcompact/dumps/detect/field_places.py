@@ -1,6 +1,7 @@
 """Parts of a record that lie under other names than the tool's, or appear behind the first records."""
 
 from collections.abc import Collection, Iterable
+from itertools import chain
 
 from kcompact.dumps.dialects.dialect import JSON, Dialect
 from kcompact.dumps.dialects.envelope import fields_by_role, in_rows, refuse_choices
@@ -10,12 +11,13 @@ from kcompact.dumps.options import ReadOptions
 Changes = dict[str, str | None]
 """New places of parts, by role."""
 
-_LATE_NAMES = {
-    "topic": ("topic", "Topic", "topicName", "topic_name"),
-    "partition": ("partition", "Partition", "partitionId", "partitionID"),
-    "offset": ("offset", "Offset"),
-    "value": ("value", "Value", "payload", "message"),
+_WORDS = {
+    "topic": ("topic", "topic name", "kafka topic"),
+    "partition": ("partition", "partition id", "partition ID", "kafka partition"),
+    "offset": ("offset", "kafka offset", "partition offset"),
+    "value": ("value", "payload", "message", "content", "kafka value"),
 }
+"""The names that ALIASES know, in words."""
 
 
 def places_by_name(
@@ -40,15 +42,23 @@ def late_names(layout: str, dialect: Dialect, field_names: Collection[str]) -> t
     """Pairs (role, name) of members that end the run where a record has them, as the first records had not.
 
     Writers leave out members of zero: a dump that begins with partition 0 may begin without the partition.
-    Those of the value count in records without a value: another tool's, most likely.
+    Those of the value count in records without a value: another tool's, most likely. Of rows, whose own
+    members may be called anything, only those that Kafka's name is in.
     """
-    if layout not in JSON or dialect.listed or dialect.value in {None, ""}:
+    if layout not in JSON or dialect.listed or dialect.value is None:
         return ()
     heads = {name for place in fields_read(dialect) for name in path_of(place)[:1]}
     return tuple(
         (role, name)
-        for role, names in _LATE_NAMES.items()
-        if role == "value" or getattr(dialect, role) is None
-        for name in names
-        if name not in field_names and name not in heads
+        for role, texts in _WORDS.items()
+        if getattr(dialect, role) is None or (role == "value" and dialect.value)
+        for name in dict.fromkeys(chain.from_iterable(map(_spellings, texts)))
+        if name not in field_names and name not in heads and (dialect.value or "kafka" in name.lower())
     )
+
+
+def _spellings(words: str) -> tuple[str, ...]:
+    first, *others = words.split()
+    snake = "_".join(map(str.lower, (first, *others)))
+    pascal = "".join(word if word.isupper() else word.capitalize() for word in (first, *others))
+    return snake, f"_{snake}", f"{pascal[0].lower()}{pascal[1:]}", pascal

@@ -45,13 +45,14 @@ def fields_by_role(names: Iterable[str]) -> dict[str, list[str]]:
 def in_rows(names: Sequence[str]) -> dict[str, list[str]]:
     """The same in rows without an envelope, whose own columns may be called ``offset`` or ``topic``.
 
-    Only names that Kafka's is in count (``_kafka_offset``, as Connect's InsertField is mostly told).
+    Only names that Kafka's is in count: ``_kafka_offset``, as Connect's InsertField is mostly told,
+    ``_hoodie_kafka_source_offset``, ``_kafka_metadata.offset``.
     """
     roles = ("topic", "partition", "offset", "timestamp")
-    return {
-        role: [name for name in names if role in roles and plain_name(name) == f"kafka{role}"]
-        for role in ALIASES
-    }
+    plain_names = {name: plain_name(name) for name in names if "kafka" in plain_name(name)}
+    exact = {role: [name for name, plain in plain_names.items() if plain == f"kafka{role}"] for role in roles}
+    likely = {role: [name for name, plain in plain_names.items() if plain.endswith(role)] for role in roles}
+    return {role: exact.get(role) or likely.get(role, []) for role in ALIASES}
 
 
 def refuse_choices(
@@ -145,6 +146,7 @@ def notes_on_names(places: Mapping[str, str | None], names: Iterable[str]) -> tu
     likely = {"offset": [name for name in names if "offset" in name.lower()]}
     if not places["value"]:  # a row, whose own columns may be called so
         by_role = fields_by_role(names)
+        by_role["offset"] = by_role["offset"] or likely["offset"]
         likely = {role: by_role[role] for role in ("topic", "partition", "offset") if places[role] is None}
     fields = {role: names[0] for role, names in likely.items() if names}
     if not fields:

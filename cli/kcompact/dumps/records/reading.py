@@ -257,9 +257,12 @@ def late_member(role: str, name: str) -> UnreadableError:
             f"no value as in the first records, and a {name}, which those lack",
             "another tool's record, most likely: keep the dumps of two tools in files of their own",
         )
+    zero = (
+        f"; if it is left out where it is 0: jq -c '.{name} //= 0' FILE > NEW" if role == "partition" else ""
+    )
     return UnreadableError(
         f"a {name}, which the first records lack, so nobody knows their {role}",
-        f"write it in every record; if it is left out where it is 0: jq -c '.{name} //= 0' FILE > NEW",
+        f"export again with the {role} in every record{zero}",
     )
 
 

@@ -1,7 +1,7 @@
 """The members of a JSON object: where the values of known names are. Names are those of ``json_names``.
 
-Columns of ``spans``, which has a row for each name, are KIND (of columns.py), START, END and SIGNS (of
-json_values.py).
+Columns of ``spans``, which has a row for each name that is read, are KIND (of columns.py), START, END and
+SIGNS (of json_values.py).
 
 Most often a member has the name that was in its place of the record before. That is guessed first: a guess
 that holds spares the search for the closing quote, on whose result all that follows has to wait.
@@ -142,6 +142,8 @@ def _member_end(
         if close < 0:
             return REFUSED, NONE
         name = _name_number(data, at + 1, close, parent, known)
+        if name >= len(spans):  # the reference says whether it may be there
+            return REFUSED, NONE
         _guess_again(data, at + 1, close, place, name, parent, guesses)
     at = past_blanks(data, close + 1)
     if data[at] != _COLON or (name >= 0 and spans[name, KIND] != c.MISSING):

@@ -7,9 +7,10 @@ import numpy as np
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.paths import path_of
 
-# Rows of the table: the parts of a record, what refuses a record if it says anything, prefixes of paths.
+# Rows of the table: the parts of a record, what refuses a record if it says anything, prefixes of paths, and
+# last the names that refuse a record wherever they are (``Dialect.late_names``).
 TOPIC, PARTITION, OFFSET, TIMESTAMP, KEY, VALUE, HEADERS, TIMESTAMP_TYPE = range(8)
-MARKERS, ERRORS, LATE, PREFIXES = 8, 10, 14, 28
+MARKERS, ERRORS, PREFIXES = 8, 10, 14
 # Columns of the table.
 LENGTH, PARENT = range(2)
 TOP = NONE = -1
@@ -34,14 +35,13 @@ class JsonNames(NamedTuple):
 def json_names(dialect: Dialect) -> JsonNames | None:
     """The table for a dialect; None where it has names of a kind that the loop does not look for."""
     paths = [_path(getattr(dialect, role)) for role in (*_PARTS, *_MARKERS, *_ERRORS)]
-    late: list[tuple[str, ...] | None] = [(name,) for _, name in dialect.late_names]
-    paths += late + [None] * (PREFIXES - LATE - len(late))
     named = [path for path in paths if path is not None]
     nested = any(outer != inner and inner[: len(outer)] == outer for outer in named for inner in named)
     if nested or len(set(named)) < len(named) or any(_is_odd(name) for path in named for name in path):
         return None
     prefixes = sorted({path[:length] for path in named for length in range(1, len(path))})
-    rows: list[tuple[str, ...] | None] = [*paths, *prefixes]
+    late = [(name,) for _, name in dialect.late_names]
+    rows: list[tuple[str, ...] | None] = [*paths, *prefixes, *late]
     above = {path: PREFIXES + number for number, path in enumerate(prefixes)}
     names = ["" if path is None else path[-1] for path in rows]
     lengths = [NONE if path is None else len(path[-1].encode()) for path in rows]

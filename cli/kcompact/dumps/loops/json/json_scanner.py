@@ -62,7 +62,7 @@ class JsonScanner:
         self._rules[CONTENTS] = bool(extra)
         self._rules[KINDS] = bool(extra & KIND_EXTRA)
         self._guesses = no_guesses()
-        self._spans = np.zeros((len(names.table), 4), np.int64)
+        self._spans = np.zeros((len(names.table) - len(dialect.late_names), 4), np.int64)
 
     def start(self, window: Window) -> None:
         """Nothing is kept of a window."""
