@@ -162,3 +162,24 @@ def test_rows_whose_first_lack_kafka_s_offset_end_the_run(tmp_path: Path) -> Non
     late = {"id": 3000, "offset": 5, "_kafka_offset": 7}
     with pytest.raises(InputError, match=":3001: a _kafka_offset, which the first records lack"):
         places(write(tmp_path / "dump.jsonl", [*rows, late]), key_fields=("id",))
+
+
+@pytest.mark.parametrize("name", ["keyBase64", "key_base64", "rawKey"])
+def test_a_field_that_may_be_the_key_s_bytes_is_asked_about(name: str, tmp_path: Path) -> None:
+    rows = [
+        envelope(n, partition=0, value="x") | {"key": "", name: spelt}
+        for n, spelt in enumerate(["AQ==", "Ag=="])
+    ]
+    with pytest.raises(InputError, match=f"the key may be the field key, {name}"):
+        places(write(tmp_path / "dump.jsonl", rows))
+    for field, count in ((name, 2), ("key", 1)):
+        with open_one(tmp_path / "dump.jsonl", fields={"key": field}, dialect="plain") as dump:
+            assert len(set(index_all(dump)[0]["key"].to_pylist())) == count
+
+
+@pytest.mark.parametrize("spelt", ["keyEncoding", "key_encoding", "KeyEncoding"])
+def test_the_encoding_of_a_key_may_be_spelt_in_another_way(spelt: str, tmp_path: Path) -> None:
+    rows = [envelope(0, partition=0, value="v") | {"key": "k1"}, envelope(1, partition=0, value="v")]
+    rows[1] |= {"key": "azE=", spelt: "base64"}
+    with open_one(write(tmp_path / "dump.jsonl", rows)) as dump:
+        assert index_all(dump)[0]["key"].to_pylist() == [b"k1", b"k1"]

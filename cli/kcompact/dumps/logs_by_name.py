@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 
-from kcompact.dumps.files.file_names import is_of_time, name_facts, named_by_stem, without_date
+from kcompact.dumps.files.file_names import is_of_time, name_facts, named_by_stem, without_counter
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.errors import InputError
 
@@ -38,7 +38,7 @@ def _refuse_untold_topics(files: Iterable[DumpFile]) -> None:
     by_stem: dict[str, list[DumpFile]] = defaultdict(list)
     for file in files:
         if named_by_stem(file.path, file.topic):
-            by_stem[without_date(str(file.topic))].append(file)
+            by_stem[without_counter(str(file.topic))].append(file)
     for topic, alike in by_stem.items():
         first = alike[0]
         for file in alike[1:]:

@@ -13,7 +13,12 @@ from itertools import chain
 from typing import Any
 
 from kcompact.dumps.detect.event_proposals import check_events
-from kcompact.dumps.detect.field_places import late_names, places_by_name
+from kcompact.dumps.detect.field_places import (
+    late_names,
+    markers_by_name,
+    places_by_name,
+    refuse_other_spelling,
+)
 from kcompact.dumps.detect.likely_base64 import likely_base64
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.dialect_table import DIALECTS
@@ -56,7 +61,9 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
         dialect = _changed(dialect, (("notes", dialect.notes + notes),))
     lacking = [role for role in _PLACES if not _is_in_sample(getattr(dialect, role), field_names, sample)]
     _refuse_misnamed(path, lacking, options, field_names)
+    refuse_other_spelling(path, dialect, field_names, options)
     places = dict.fromkeys(lacking) | places_by_name(path, dialect, lacking, field_names, options)
+    places |= markers_by_name(dialect, field_names)
     dialect = _changed(dialect, tuple(places.items()))
     encodings = [(f"{role}_encoding", _encoding_of(path, role, dialect, sample)) for role in ("key", "value")]
     return _changed(dialect, (*encodings, ("late_names", late_names(layout, dialect, field_names))))

@@ -23,6 +23,11 @@ _DATE = re.compile(  # at the end of a name: 2024-01-31, 20240131, 2024-01, with
     r"[-_.]?(?:19|20)[0-9]{2}(?P<sign>[-_.]?)(?:0[1-9]|1[0-2])"
     r"(?:(?P=sign)(?:0[1-9]|[12][0-9]|3[01])(?:[-_.T]?[0-9]{2}[-_.:]?[0-9]{2}(?:[-_.:]?[0-9]{2})?Z?)?)?$"
 )
+_COUNTER = re.compile(  # by which files of one name are told apart: "orders (1)", orders.part2
+    r"(?:[-_. ]?\([0-9]+\)|[-_. ]+(?:part|chunk|w|q)?[-_]?[0-9]+|[-_.](?:19|20)[0-9]{2}-?(?:w|q)[0-9]{1,2}"
+    r"|\.a[a-z]|[-_.](?:old|new))$",
+    re.IGNORECASE,
+)
 _TIME_FOLDER = re.compile(
     r"(?:year|month|day|hour|minute|date|time|dt|ds|hr|yyyy|mm|dd|hh)=.*|[0-9]{2}", re.IGNORECASE
 )
@@ -104,9 +109,12 @@ def named_by_stem(path: str, topic: str | None) -> bool:
     return topic == _without_suffixes(name) and _folder_facts(folders).topic is None
 
 
-def without_date(topic: str) -> str:
-    """A topic by a file's name, without a date at its end."""
-    return _DATE.sub("", topic)
+def without_counter(topic: str) -> str:
+    """A topic by a file's name, without a date or number at its end, or a date in front."""
+    shortened = re.sub(rf"^{_DATE.pattern.removesuffix('$')}[-_.]", "", topic)
+    while (shorter := _COUNTER.sub("", _DATE.sub("", shortened))) != shortened:
+        shortened = shorter
+    return "" if shortened.isdecimal() else shortened
 
 
 def is_of_time(*folders: str) -> bool:
