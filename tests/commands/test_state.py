@@ -142,7 +142,9 @@ def test_the_checkpoint_says_how_far_a_full_dump_was_cleaned_this_time(
     assert run.exit_code == 0, run.stderr
     assert outputs[1].read_text() == dump.read_text()
     assert (state / "cleaner-offset-checkpoint").read_text().splitlines()[2:] == checkpoint
-    assert compact_on(1, kcompact, state, outputs[2], outputs[1], new).exit_code == 0
+    decided = "--last-stable-offset", "t-0=5", "--now", now_ms(1)
+    run = kcompact("compact", outputs[1], new, "--state", state, "-o", outputs[2], *decided)
+    assert run.exit_code == 0, run.stderr
     assert outputs[2].read_text() == record_line(1, "b", "1") + record_line(3, "c", "1") + record_line(
         4, "d", "1"
     )
@@ -243,6 +245,31 @@ def test_a_log_that_the_last_run_left_out_is_given_anew_or_the_run_refused(
     run = compact_on(1, kcompact, state, outputs[3], outputs[2])
     assert run.exit_code == 0, run.stderr
     assert sorted(outputs[3].read_text().splitlines(keepends=True)) == sorted(left)
+
+
+def test_what_was_undecided_is_not_taken_for_committed_by_the_next_run(
+    kcompact: Kcompact, tmp_path: Path
+) -> None:
+    state, old, new = tmp_path / "state", tmp_path / "old.jsonl", tmp_path / "new.jsonl"
+    outputs = [tmp_path / f"{day}.jsonl" for day in range(3)]
+    old.write_text(record_line(0, "a", "1") + record_line(1, "a", "2") + record_line(2, "a", "undecided"))
+    new.write_text(record_line(4, "b", "1"))
+    first = kcompact("compact", old, "--state", state, "-o", outputs[0], "--last-stable-offset", "t-0=2")
+    assert first.exit_code == 0, first.stderr
+    for command in (["compact", "-o", outputs[1]], ["dirty-ratio"]):
+        run = kcompact(*command, outputs[0], new, "--state", state)
+        assert run.exit_code == 2
+        assert "transactions of t-0 were undecided from offset 2 on" in run.stderr
+    assert not outputs[1].exists()
+    last_stable = "--last-stable-offset", "t-0=2"
+    run = kcompact("compact", outputs[0], new, "--state", state, "-o", outputs[1], *last_stable)
+    assert (run.exit_code, outputs[1].read_text()) == (0, outputs[0].read_text() + new.read_text())
+    last_stable = "--last-stable-offset", "t-0=5"  # it has committed
+    run = kcompact("compact", outputs[1], "--state", state, "-o", outputs[2], *last_stable)
+    assert run.exit_code == 0, run.stderr
+    assert [json.loads(line)["offset"] for line in outputs[2].read_text().splitlines()] == [2, 4]
+    run = kcompact("compact", outputs[2], "--state", state, "-o", outputs[1], "--overwrite")
+    assert run.exit_code == 0, run.stderr
 
 
 @pytest.mark.parametrize(

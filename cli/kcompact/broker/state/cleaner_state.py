@@ -4,7 +4,7 @@ They are ``cleaner-offset-checkpoint``, ``delete-horizons``, and ``output.json``
 dump that both belong to: files of a folder, or one object on a store (``state_places.py``).
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from kcompact.broker.checkpoint import CHECKPOINT_NAME, format_checkpoint, parse_checkpoint
@@ -37,6 +37,7 @@ class CleanerState:
 
     ``last_offsets`` are of the logs that the output holds; one that its run left out has none.
     ``key_options`` are those by which the keys of its records were read; None: they are not known.
+    ``undecided_from`` is where transactions were undecided, of logs in which any were.
     """
 
     checkpoint: Mapping[LogName, int] = field(default_factory=dict)
@@ -45,6 +46,7 @@ class CleanerState:
     files: tuple[OutputFile, ...] | None = None
     records: Mapping[LogName, tuple[KnownRecord, ...]] = field(default_factory=dict)
     key_options: str | None = None
+    undecided_from: Mapping[LogName, int] = field(default_factory=dict)
 
     @property
     def logs(self) -> frozenset[LogName]:
@@ -56,10 +58,11 @@ class CleanerState:
 
         A log that was given in full once more, and of which nothing could be cleaned, has no checkpoint then.
         """
-        earlier = {log: offset for log, offset in self.checkpoint.items() if log not in later.logs}
+        left_out = self.logs - later.logs
         return replace(
             later,
-            checkpoint={**earlier, **later.checkpoint},
+            checkpoint={**_of(left_out, self.checkpoint), **later.checkpoint},
+            undecided_from={**_of(left_out, self.undecided_from), **later.undecided_from},
             horizons={**self.horizons, **later.horizons},
             records={**self.records, **later.records},
         )
@@ -73,7 +76,9 @@ def texts_of(state: CleanerState) -> dict[str, str]:
     }
     if state.files is not None:
         vouched = {name: digest_of(text) for name, text in texts.items()}
-        output = StateOutput(state.files, state.last_offsets, state.records, vouched, state.key_options)
+        output = StateOutput(
+            state.files, state.last_offsets, state.records, vouched, state.key_options, state.undecided_from
+        )
         texts[OUTPUT_NAME] = format_output(output)
     return texts
 
@@ -102,5 +107,15 @@ def state_of(texts: Mapping[str, str], place: str) -> CleanerState:
                 hint=START_ANEW,
             )
     return CleanerState(
-        checkpoint, horizons, output.last_offsets, output.files, output.records, output.key_options
+        checkpoint,
+        horizons,
+        output.last_offsets,
+        output.files,
+        output.records,
+        output.key_options,
+        output.undecided_from,
     )
+
+
+def _of(logs: Collection[LogName], offsets: Mapping[LogName, int]) -> dict[LogName, int]:
+    return {log: offset for log, offset in offsets.items() if log in logs}

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -46,6 +46,7 @@ class StateOutput:
     records: Mapping[LogName, tuple[KnownRecord, ...]]
     vouched: Mapping[str, str]  # file name in the state folder -> SHA-256 of its text
     key_options: str | None = None  # by which keys were read; None: not known
+    undecided_from: Mapping[LogName, int] = field(default_factory=dict)  # last stable offsets before log ends
 
 
 def output_file(path: Path) -> OutputFile:
@@ -76,17 +77,21 @@ def _output(content: dict[str, Any]) -> StateOutput:
             OutputFile(_of(str, file["name"]), _of(int, file["size_bytes"]), _of(str, file["sha256"]))
             for file in content["files"]
         ),
-        {
-            LogName(_of(str, topic), _of(int, partition)): _of(int, last)
-            for topic, partition, last in content["last_offsets"]
-        },
+        _offsets(content["last_offsets"]),
         {
             LogName(_of(str, topic), _of(int, partition)): tuple(map(_known_record, records))
             for topic, partition, records in content.get("records", [])
         },
         {_of(str, name): _of(str, digest) for name, digest in content["sha256"].items()},
         None if content.get("key_options") is None else _of(str, content["key_options"]),
+        _offsets(content.get("undecided_from", [])),
     )
+
+
+def _offsets(rows: list[list[Any]]) -> dict[LogName, int]:
+    return {
+        LogName(_of(str, topic), _of(int, partition)): _of(int, offset) for topic, partition, offset in rows
+    }
 
 
 def _known_record(fields: list[Any]) -> KnownRecord:
@@ -112,6 +117,7 @@ def format_output(output: StateOutput) -> str:
         "schema_version": SCHEMA_VERSION,
         "files": [asdict(file) for file in output.files],
         "last_offsets": [[*log, last_offset] for log, last_offset in sorted(output.last_offsets.items())],
+        "undecided_from": [[*log, offset] for log, offset in sorted(output.undecided_from.items())],
         "key_options": output.key_options,
         "records": [[*log, records] for log, records in sorted(output.records.items())],
         "sha256": dict(output.vouched),

@@ -77,7 +77,7 @@ def _output_files(prepared_paths: Mapping[Path, Path]) -> Iterator[OutputFile]:
 
 def _next_state(compaction: Compacted, files: tuple[OutputFile, ...]) -> CleanerState:
     """The state for the next run."""
-    checkpoint, horizons, last_offsets, records = {}, {}, {}, {}
+    checkpoint, horizons, last_offsets, records, undecided_from = {}, {}, {}, {}, {}
     for log in compaction.outcome.logs:
         name, cleaning = LogName(log.topic, log.partition), compaction.cleanings[log.log_id]
         horizons[name] = cleaning.horizons
@@ -85,7 +85,9 @@ def _next_state(compaction: Compacted, files: tuple[OutputFile, ...]) -> Cleaner
         records[name] = compaction.known.get(log.log_id, ())
         if cleaning.checkpoint_offset is not None:
             checkpoint[name] = cleaning.checkpoint_offset
-    return CleanerState(checkpoint, horizons, last_offsets, files, records)
+        if cleaning.bounds.last_stable_offset < cleaning.bounds.log_end_offset:
+            undecided_from[name] = cleaning.bounds.last_stable_offset
+    return CleanerState(checkpoint, horizons, last_offsets, files, records, undecided_from=undecided_from)
 
 
 def _write_report(target: Path, report: CompactionReport, compaction: Compacted, folder: Path) -> None:

@@ -22,6 +22,7 @@ from kcompact.compact.context.remembering import KnownByLog
 from kcompact.compact.read_dump import ReadDump
 from kcompact.compact.whole_logs.record_index import index_records
 from kcompact.engine.shuffle import Send
+from kcompact.errors import InputError
 
 LogContexts = Mapping[int, LogContext]
 _LOGS_NAMED = 3
@@ -39,6 +40,8 @@ def log_contexts(
         contexts, more_notes = goes_on(beside.state, index, contexts)
         notes += more_notes
     if beside.committed is None:
+        if beside.state is not None:
+            _refuse_undecided(beside.state, index, contexts)
         contexts, more_notes = with_open_transactions(contexts, names)
         return contexts, [*notes, *more_notes]
     committed = index_records(send, beside.committed, folder)
@@ -62,6 +65,19 @@ def goes_on(state: StateOfDump, index: ReadDump, context: LogContexts) -> tuple[
     again |= {log_id for log_id, log in index.names.items() if log in state.logs_given_anew}
     from_start = {log_id: replace(context[log_id], checkpoint_offset=None) for log_id in again}
     return {**context, **from_start}, [_note(index, again)] if again else []
+
+
+def _refuse_undecided(state: StateOfDump, index: ReadDump, context: LogContexts) -> None:
+    """Raise InputError for a log with undecided transactions of which nothing tells how they ended."""
+    for log_id, name in index.names.items():
+        offset, log = state.state.undecided_from.get(name), context[log_id]
+        if offset is not None and log.batches is None and log.last_stable_offset is None:
+            raise InputError(
+                f"{state.place}: transactions of {name} were undecided from offset {offset} on when this"
+                " state was written, and nothing tells how they ended",
+                hint="give --batches or --read-committed of today, or"
+                f" --last-stable-offset {name}={offset} while they are undecided",
+            )
 
 
 def _dumped_again(index: ReadDump, context: LogContexts, state: StateOfDump) -> set[int]:
