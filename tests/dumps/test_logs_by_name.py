@@ -119,3 +119,45 @@ def test_files_of_a_log_in_one_folder_go_by_their_names(tmp_path: Path) -> None:
     with open_dump([str(tmp_path)], ReadOptions(key_fields=("id",))) as dump:
         assert not any("own clock" in note for note in dump.notes)
         assert [file.start_offset for file in dump.files] == [0, 2, 0]
+
+
+BARE = {"key": "a", "value": "v"}  # and an offset: neither topic nor partition
+
+
+@pytest.mark.parametrize(
+    ("names", "record", "expected"),
+    [
+        (["topic=a/part-00000.json", "topic=b/part-00000.json"], BARE, [("a", 0), ("b", 0)]),
+        (["topic=a/dump-1.json", "topic=b/dump-1.json"], BARE, [("a", 1), ("b", 1)]),
+        (["topic=a/partition=0/part-0.json", "topic=a/partition=1/part-0.json"], BARE, [("a", 0), ("a", 1)]),
+        (["topic=a/partition=2/a-0.json"], BARE, [("a", 2)]),
+        (["topic=a/partition=0/part-0-9333-444455556666.c000.json"], BARE, [("a", 0)]),
+        (["a/dt=2024-01-01/part-0-x.json", "b/dt=2024-01-01/part-0-y.json"], KAFKACTL, [("a", 0), ("b", 0)]),
+        (["a/dt=2024-01-01/part-0.json", "a/dt=2024-01-02/part-0.json"], KAFKACTL, [("a", 0)]),
+        (["a/2024-01-01/part-0.json", "a/2024-01-02/part-0.json"], KAFKACTL, [("a", 0)]),
+        (["a/partition-0.json", "b/partition-1.json"], KAFKACTL, [("a", 0), ("b", 0)]),
+        (["orders-0.json", "orders-1.json"], BARE, [("orders", 0), ("orders", 1)]),
+        (["a/0/17_1_2.json", "a/1/17_1_2.json"], BARE, [("a", 0), ("a", 1)]),
+    ],
+)
+def test_folders_count_before_names(
+    names: list[str], record: dict[str, Any], expected: list[tuple[str, int]], tmp_path: Path
+) -> None:
+    write(tmp_path, names, record)
+    assert logs(tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["customers/dump-0.json", "orders/dump-0.json"],
+        ["prod/orders-0.json", "staging/orders-0.json"],
+        ["orders-2024-01-01-0.json", "orders-2024-01-01-1.json"],
+        ["orders-20240101-0.json", "orders-20240102-0.json"],
+        ["prod/orders/part-0.json", "test/orders/part-0.json"],
+    ],
+)
+def test_names_with_numbers_are_as_doubtful(names: list[str], tmp_path: Path) -> None:
+    write(tmp_path, names, BARE)
+    with pytest.raises(InputError, match="they may be of one or of two"):
+        logs(tmp_path)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 
-from kcompact.dumps.files.file_names import is_of_time, name_facts, named_by_stem, without_counter
+from kcompact.dumps.files.file_names import is_of_time, name_facts, tells_topic, without_counter
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.errors import InputError
 
@@ -37,7 +37,7 @@ def _refuse_untold_topics(files: Iterable[DumpFile]) -> None:
     """
     by_stem: dict[str, list[DumpFile]] = defaultdict(list)
     for file in files:
-        if named_by_stem(file.path, file.topic):
+        if file.layout != "dump_log" and not tells_topic(file.path):
             by_stem[without_counter(str(file.topic))].append(file)
     for topic, alike in by_stem.items():
         first = alike[0]
@@ -69,9 +69,13 @@ def _refuse_untold_partitions(files: Iterable[DumpFile]) -> None:
 
 
 def _differing(path: str, other: str) -> list[str]:
-    """The folders of two paths that are not the same."""
+    """The folders of two paths that are not the same, but for those of partitions."""
     folders, others = PurePath(path).parts[:-1], PurePath(other).parts[:-1]
-    return [folder for folder in (*folders, *others) if folder not in folders or folder not in others]
+    return [
+        folder
+        for folder in (*folders, *others)
+        if (folder not in folders or folder not in others) and not folder.startswith("partition=")
+    ]
 
 
 def _refuse_unordered(files: Iterable[DumpFile]) -> None:

@@ -9,20 +9,25 @@ from kcompact.dumps.files.containers import STDIN
 from kcompact.dumps.output.outputs import CONTAINER_SUFFIXES, DATA_SUFFIXES
 
 _EXTENSIONS = r"(?:\.[A-Za-z][A-Za-z0-9_]*)*$"  # .json.gz, .snappy.avro
-_FILE_PATTERNS = [
-    # Confluent's sinks: topic+partition+start(+end)
-    re.compile(r"^(?P<topic>.+?)\+(?P<partition>[0-9]+)\+(?P<start>[0-9]+)(?:\+[0-9]+)?" + _EXTENSIONS),
+# Confluent's sinks: topic+partition+start(+end)
+_SINK = re.compile(r"^(?P<topic>.+?)\+(?P<partition>[0-9]+)\+(?P<start>[0-9]+)(?:\+[0-9]+)?" + _EXTENSIONS)
+_NAMED = [
     # Aiven's sinks: topic-partition-start
     re.compile(r"^(?P<topic>.+)-(?P<partition>[0-9]+)-(?P<start>[0-9]+)" + _EXTENSIONS),
     # esque writes partition_3, kafka_exporter_importer topic_partition_3
-    re.compile(r"^(?:(?P<topic>.+)_)?partition_(?P<partition>[0-9]+)" + _EXTENSIONS),
+    re.compile(r"^(?:(?P<topic>.+)_)?partition[-_](?P<partition>[0-9]+)" + _EXTENSIONS),
     # DenktMit and many others: topic-partition
     re.compile(r"^(?P<topic>.+)-(?P<partition>[0-9]+)" + _EXTENSIONS),
 ]
-_DATE = re.compile(  # at the end of a name: 2024-01-31, 20240131, 2024-01, with a time of day or without
-    r"[-_.]?(?:19|20)[0-9]{2}(?P<sign>[-_.]?)(?:0[1-9]|1[0-2])"
-    r"(?:(?P=sign)(?:0[1-9]|[12][0-9]|3[01])(?:[-_.T]?[0-9]{2}[-_.:]?[0-9]{2}(?:[-_.:]?[0-9]{2})?Z?)?)?$"
+_PART_OF_FOLDER = re.compile(r"^part-\d+.*" + _EXTENSIONS)  # Hadoop's and Spark's tasks number them
+_PARTITION_OF_FOLDER = re.compile(r"^partition[-_](?:\d+|any)" + _EXTENSIONS)
+_DATE_TEXT = (  # 2024-01-31, 20240131, 2024-01, with a time of day or without
+    r"(?:19|20)[0-9]{2}(?P<sign>[-_.]?)(?:0[1-9]|1[0-2])"
+    r"(?:(?P=sign)(?:0[1-9]|[12][0-9]|3[01])(?:[-_.T]?[0-9]{2}[-_.:]?[0-9]{2}(?:[-_.:]?[0-9]{2})?Z?)?)?"
 )
+_DATE = re.compile(rf"[-_.]?{_DATE_TEXT}$")
+_DATE_IN_FRONT = re.compile(rf"^{_DATE_TEXT}[-_.]")
+_A_DATE = re.compile(rf"(?<![0-9]){_DATE_TEXT}(?![0-9])")
 _COUNTER = re.compile(  # by which files of one name are told apart: "orders (1)", orders.part2
     r"(?:[-_. ]?\([0-9]+\)|[-_. ]+(?:part|chunk|w|q)?[-_]?[0-9]+|[-_.](?:19|20)[0-9]{2}-?(?:w|q)[0-9]{1,2}"
     r"|\.a[a-z]|[-_.](?:old|new))$",
@@ -46,24 +51,33 @@ class NameFacts:
 def name_facts(path: str) -> NameFacts:
     """Read file name and folders: ``topics/orders/partition=0/orders+0+0000000000.json``.
 
-    Worth asking only where records do not say their partition: names end in numbers for many reasons.
+    Worth asking only where records do not say their partition: names end in numbers for many reasons. Folders
+    ``topic=`` and ``partition=`` count before any name.
     """
-    folders = PurePath(path).parts[:-1]
-    name = PurePath(path).name
-    from_folders = _folder_facts(folders)
-    for pattern in () if _DATE.search(_without_suffixes(name)) else _FILE_PATTERNS:
-        match = pattern.match(name)
-        groups = match.groupdict() if match else {}
+    folders, name = PurePath(path).parts[:-1], PurePath(path).name
+    of_folders, of_name = _folder_facts(folders), _facts_of_name(name)
+    if of_name.partition is None and _LENSES.match(name) and folders:
+        # Lenses: topic/partition/lastOffset_earliest_latest: its last offset orders files as well.
+        of_name = NameFacts(folders[-2] if len(folders) > 1 else None, _within(folders[-1], INT_MAX))
+    if of_name.partition is None:
+        return of_folders
+    is_other = of_folders.partition not in {None, of_name.partition}
+    return NameFacts(
+        of_folders.topic or of_name.topic,
+        of_folders.partition if is_other else of_name.partition,
+        None if is_other else of_name.start_offset,
+    )
+
+
+def _facts_of_name(name: str) -> NameFacts:
+    is_doubtful = _PART_OF_FOLDER.match(name) or _A_DATE.search(_without_suffixes(name))
+    for pattern in (_SINK,) if is_doubtful else (_SINK, *_NAMED):
+        groups = match.groupdict() if (match := pattern.match(name)) else {}
         partition = _within(groups.get("partition"), INT_MAX)
         start = _within(groups.get("start", "0"), LONG_MAX >> 1)  # rows are counted on from there
         if partition is not None and start is not None:
-            topic = groups["topic"] or from_folders.topic
-            return NameFacts(topic, partition, start if "start" in groups else None)
-    if _LENSES.match(name) and folders and _within(folders[-1], INT_MAX) is not None:
-        # Lenses: topic/partition/lastOffset_earliest_latest: its last offset orders files as well.
-        topic = folders[-2] if len(folders) > 1 else None
-        return NameFacts(topic, int(folders[-1]), None)
-    return from_folders
+            return NameFacts(groups["topic"], partition, start if "start" in groups else None)
+    return NameFacts()
 
 
 def _within(text: str | None, largest: int) -> int | None:
@@ -82,15 +96,14 @@ def topic_of(path: str) -> str:
         return "stdin"
     name, folders = PurePath(path).name, PurePath(path).parts[:-1]
     from_folders = _folder_facts(folders).topic
-    sink = _FILE_PATTERNS[0].match(name)
+    sink = _SINK.match(name)
     if from_folders or sink:
         return from_folders or str(sink and sink["topic"])
-    if _PART_OF_FOLDER.match(name) and folders:
-        return folders[-1].removesuffix(".compacted")
+    if _PART_OF_FOLDER.match(name) or _PARTITION_OF_FOLDER.match(name):
+        own = [folder for folder in folders if "=" not in folder and not is_of_time(folder) and folder != "/"]
+        if own:
+            return own[-1].removesuffix(".compacted")
     return _without_suffixes(name)
-
-
-_PART_OF_FOLDER = re.compile(r"^(?:partition_(?:\d+|any)|part-\d+.*)" + _EXTENSIONS)
 
 
 def _without_suffixes(name: str) -> str:
@@ -103,15 +116,15 @@ def _without_suffixes(name: str) -> str:
     return stem or name
 
 
-def named_by_stem(path: str, topic: str | None) -> bool:
-    """Whether a file's topic is what its name begins with, as nothing else in its path says one."""
+def tells_topic(path: str) -> bool:
+    """Whether a path says the topic for sure: by a folder ``topic=``, or as two kinds of sinks do."""
     name, folders = PurePath(path).name, PurePath(path).parts[:-1]
-    return topic == _without_suffixes(name) and _folder_facts(folders).topic is None
+    return bool(_folder_facts(folders).topic or _SINK.match(name) or _LENSES.match(name))
 
 
 def without_counter(topic: str) -> str:
     """A topic by a file's name, without a date or number at its end, or a date in front."""
-    shortened = re.sub(rf"^{_DATE.pattern.removesuffix('$')}[-_.]", "", topic)
+    shortened = _DATE_IN_FRONT.sub("", topic)
     while (shorter := _COUNTER.sub("", _DATE.sub("", shortened))) != shortened:
         shortened = shorter
     return "" if shortened.isdecimal() else shortened
