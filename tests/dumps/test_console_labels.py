@@ -121,21 +121,50 @@ def test_two_labels_have_the_separator_between_them(tmp_path: Path, separator: s
     assert pairs(tmp_path / "h.txt", "".join(with_headers)) == [(b"k0", b"v"), (b"k1", b"v")]
 
 
-@pytest.mark.parametrize("separator", [" - ", " | ", " : ", "=>", "||", ", ", "\t\t"])
+def with_keys(separator: str, *keys: str) -> str:
+    return "".join(f"CreateTime:{n}{separator}{key}{separator}v\n" for n, key in enumerate(keys))
+
+
+@pytest.mark.parametrize("separator", [" - ", " | ", " : ", ", "])
 def test_several_signs_behind_the_only_label_are_asked_about(tmp_path: Path, separator: str) -> None:
-    text = "".join(f"CreateTime:{n}{separator}k{n}{separator}v\n" for n in range(2))
+    for keys in (("k0", "k1"), ("+491", "+492"), ("/a", "/b"), ("#x", "#y")):
+        text = with_keys(separator, *keys)
+        error = refusal(tmp_path / "t.txt", text)
+        assert "nobody can tell" in error.message
+        offered = re.findall("--delimiter '([^']+)'", str(error.hint))
+        assert separator in offered
+        for option in offered:
+            pieces = [key for key, _ in pairs(tmp_path / "t.txt", text, delimiter=option)]
+            assert len(set(pieces)) == 2, option
+        assert pairs(tmp_path / "t.txt", text, delimiter=separator) == [(key.encode(), b"v") for key in keys]
+
+
+@pytest.mark.parametrize(
+    ("separator", "key"),
+    [
+        *((sign, "k") for sign in "\t-| ;"),
+        ("||", "k"),
+        ("\t\t", "k"),
+        ("##", "k"),
+        (",", "+49"),
+        ("\t", "-5"),
+        ("\t", "/path"),
+        ("|", '{"id":'),
+    ],
+)
+def test_signs_that_can_be_one_separator_alone_are_taken_for_it(
+    tmp_path: Path, separator: str, key: str
+) -> None:
+    keys = [f"{key}{n}}}" if key.startswith("{") else f"{key}{n}" for n in range(2)]
+    text = with_keys(separator, *keys)
+    assert pairs(tmp_path / "t.txt", text) == [(key.encode(), b"v") for key in keys]
+
+
+def test_letters_that_all_columns_begin_with_may_be_of_the_separator(tmp_path: Path) -> None:
+    text = with_keys("<SEP>", "k1", "m2").replace("SEP>v", "SEP>null", 1)
     error = refusal(tmp_path / "t.txt", text)
-    assert "nobody can tell" in error.message
-    assert f"--delimiter '{separator}'" in str(error.hint)
-    assert pairs(tmp_path / "t.txt", text, delimiter=separator) == [(b"k0", b"v"), (b"k1", b"v")]
-
-
-@pytest.mark.parametrize("separator", ["\t", "-", "|", " ", ";"])
-def test_a_single_sign_behind_the_only_label_is_the_separator(tmp_path: Path, separator: str) -> None:
-    text = "".join(f"CreateTime:{n}{separator}k{n}{separator}v\n" for n in range(2))
-    assert pairs(tmp_path / "t.txt", text) == [(b"k0", b"v"), (b"k1", b"v")]
-    negative = "CreateTime:1\t-5\ta\nCreateTime:2\t-6\tb\n"  # a tab stands alone
-    assert pairs(tmp_path / "t.txt", negative) == [(b"-5", b"a"), (b"-6", b"b")]
+    assert "--delimiter '<SEP>'" in str(error.hint)
+    assert pairs(tmp_path / "t.txt", text, delimiter="<SEP>") == [(b"k1", None), (b"m2", b"v")]
 
 
 def test_colons_that_are_in_labels_too_get_a_hint_that_reads_them(tmp_path: Path) -> None:

@@ -124,3 +124,16 @@ def test_the_numbers_of_dotnet_s_client_are_found() -> None:
 def test_the_signs_before_json_are_proposed(separator: str) -> None:
     text = [f'HTG{separator}{{"code":"HTG","rate":0.01}}'.encode(), f"EUR{separator}[1,2]".encode()]
     assert columns_to_type(text) == f"--columns key,value --delimiter '{separator}'"
+    text = [f'{{"id":1}}{separator}{{"a":{n}}}'.encode() for n in range(2)]
+    assert columns_to_type(text) == f"--columns key,value --delimiter '{separator}'"
+
+
+def test_records_of_the_rest_proxy_may_be_base64_as_by_default(tmp_path: Path) -> None:
+    rows = [
+        {"topic": "t", "key": key, "value": value, "partition": 0, "offset": offset}
+        for offset, (key, value) in enumerate([("dXNlci0x", "Y29uZmx1ZW50"), ("dXNlci0yMg==", "bG9ncw==")])
+    ]
+    with pytest.raises(InputError, match="every key looks like base64"):
+        open_one(lines(tmp_path / "base64.jsonl", *rows))
+    text = [row | {"key": f"user-{row['offset']}"} for row in rows]
+    assert dialect_of(lines(tmp_path / "text.jsonl", *text)) == "rest-proxy"

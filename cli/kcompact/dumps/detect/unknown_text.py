@@ -35,9 +35,10 @@ def unknown(path: str, body: bytes, lines: list[bytes]) -> InputError:
             " a value as a whole, convert it to JSON lines (mlr --icsv --ojsonl cat) and name its key with"
             " --key-field",
         )
-    hint = f"name its columns, and what stands between them, such as {columns_to_type(lines)};"
-    hint += " or export as JSON lines (kcat -J)"
-    if all(line.lstrip().startswith(b"{") for line in lines):
+    columns = columns_to_type(lines)
+    hint = f"name its columns, and what stands between them, such as {columns}; or export as JSON lines"
+    hint += " (kcat -J)"
+    if "NAME" in columns and all(line.lstrip().startswith(b"{") for line in lines):
         hint = "export JSON with one record a line (kcat -J without -D)"
     return InputError(f"{path}: text in which no delimiter between key and value is known", hint=hint)
 

@@ -82,6 +82,7 @@ SINKS = (
         lacking=names("timestamp ts headers"),
         order=("topic", "key", "value", "partition", "offset"),
         **fields("timestamp= headers="),
+        sure=False,  # whether keys are text or, as by default, base64
     ),
     Dialect(
         name="aiven",

@@ -1,8 +1,9 @@
 """Text without a header line whose columns are labelled, as kafka-console-consumer prints them."""
 
-import os
 import re
 from collections import Counter
+from dataclasses import dataclass
+from itertools import takewhile
 
 from kcompact.dumps.json.json_text import reads_as_json
 from kcompact.dumps.records.shown import shown
@@ -23,6 +24,7 @@ NOISE = re.compile(rb"Processed a total of \d+ messages$")
 _USUAL_SEPARATORS = "\t|;#, "
 _ANY_LABEL = b"(?:" + b"|".join(label.pattern.replace(b"$", b"") for label in LABELS.values()) + b")"
 _SIGNS = rb"[\x01-\t\x0b\x0c\x0e-\x1f !#$%&()*+,./:;<=>?@^`|~-]"  # neither of a word nor of JSON
+_SIGNS_ALONE = re.compile(_SIGNS + b"*")
 _FIRST_LABEL = re.compile(_ANY_LABEL + b"(" + _SIGNS + b"*)")
 _TWO_LABELS = re.compile(_ANY_LABEL + b"(" + _SIGNS + b"+)(?:" + _ANY_LABEL + b"|NO_HEADERS)")
 
@@ -83,7 +85,8 @@ def separators_in(lines: list[bytes], delimiter: str | None) -> list[str]:
     """The separators (``key.separator``) that may follow the label with which sampled lines begin.
 
     None if they begin otherwise; ``delimiter`` is what the user named. Two labels have it between them.
-    Behind a single one it may be all signs that the lines share there, or the first; a tab stands alone.
+    Behind a single one it is one or several of the signs that all lines share there, and stands once more
+    behind a key; letters that all columns then begin with may be a part of it, too.
     """
     lines = [line for line in lines if not NOISE.match(line)]
     if not lines or not _FIRST_LABEL.match(lines[0]):
@@ -92,11 +95,35 @@ def separators_in(lines: list[bytes], delimiter: str | None) -> list[str]:
         return [delimiter] if _labels_of(lines[0].split(delimiter.encode())) else []
     if (between := _TWO_LABELS.match(lines[0])) is not None:
         return [between.group(1).decode()]
-    matches = map(_FIRST_LABEL.match, lines)
-    texts = [match.group(1).decode() for match in matches if match is not None]
-    signs = os.path.commonprefix(texts)  # noqa: RUF071  letter by letter is what is wanted
-    is_single = len(signs) == 1 or (signs[:1] == "\t" and "\t" not in signs[1:])
-    return [signs[:1]] if is_single else [signs, signs[0]] if signs else []
+    matches = [match for match in map(_FIRST_LABEL.match, lines) if match is not None]
+    signs = _shared_beginning([match.group(1) for match in matches])
+    tails = [match.string[match.start(1) :] for match in matches]
+    texts = [signs[:length] for length in range(1, len(signs) + 1)]
+    likely = [text for text in texts if all(map(_Divides(text), tails))] or [signs[:1]]
+    if signs[:1] == b"\t" and b"\t" not in signs[1:]:
+        likely = [signs[:1]]  # the usual one, whatever the keys begin with
+    letters = _shared_beginning([piece for tail in tails for piece in tail.split(likely[-1])[1:3]])
+    if len(letters) > 1 and likely != [b"\t"]:
+        likely.append(likely[-1] + letters)
+    return [text.decode("utf-8", "replace") for text in likely if text]
+
+
+@dataclass(frozen=True)
+class _Divides:
+    """Whether a text may stand before and behind a key: it is there twice, with more than signs between."""
+
+    text: bytes
+
+    def __call__(self, tail: bytes) -> bool:
+        _, key, *others = tail.split(self.text)
+        return bool(others) and _SIGNS_ALONE.fullmatch(key) is None
+
+
+def _shared_beginning(texts: list[bytes]) -> bytes:
+    """The beginning that all of the texts have."""
+    first, last = min(texts, default=b""), max(texts, default=b"")
+    pairs = zip(first, last, strict=False)
+    return bytes(code for code, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def ambiguous_separator(path: str, separators: list[str]) -> InputError:
@@ -104,8 +131,13 @@ def ambiguous_separator(path: str, separators: list[str]) -> InputError:
     return InputError(
         f"{path}: the columns of kafka-console-consumer may be divided by"
         f" {' or '.join(map(repr, separators))}: nobody can tell",
-        hint="say by which (key.separator): " + " or ".join(f"--delimiter '{text}'" for text in separators),
+        hint="say by which (key.separator): "
+        + " or ".join(f"--delimiter '{_as_typed(text)}'" for text in separators),
     )
+
+
+def _as_typed(text: str) -> str:
+    return text.replace("\t", "\\t")
 
 
 def refuse_colons(path: str, line: bytes) -> None:

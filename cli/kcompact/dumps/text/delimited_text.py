@@ -13,7 +13,8 @@ _NEARLY_ALL = 0.95
 _MOST = 0.9
 _BETWEEN_RECORDS = b" \t\r\n\0\x1e"
 _NULLS = (None, b"null", b"NULL")
-_KEY_AND_JSON = re.compile(rb"([^{\[]*?\w)([!-/:-@^`|~ \t]+)([{\[].*)", re.DOTALL)
+_JSON_BEHIND = re.compile(rb"(?P<key>)(?P<sign>[!-/:-@^`|~ \t]+)(?P<value>[{\[].*)", re.DOTALL)
+_KEY_AND_JSON = re.compile(_JSON_BEHIND.pattern.replace(b"<key>", rb"<key>[^{\[]*?\w"), re.DOTALL)
 _OFFSETS_KEY = re.compile(rb"\[[^\[\]]+\]")  # of __consumer_offsets: [group,topic,partition]
 
 
@@ -87,10 +88,11 @@ def _before_json(lines: list[bytes]) -> str | None:
     """The signs between a key and the JSON that all lines end with; None if there are none, or others."""
     texts: set[bytes] = set()
     for line in lines:
-        match = _KEY_AND_JSON.fullmatch(line)
-        if match is None or match[2] in match[1] or not reads_as_json(match[3]):
+        key_end = end_of_value(line) if line[:1] in (b"{", b"[") else None
+        match = _KEY_AND_JSON.fullmatch(line) if key_end is None else _JSON_BEHIND.fullmatch(line, key_end)
+        if match is None or match["sign"] in match["key"] or not reads_as_json(match["value"]):
             return None
-        texts.add(match[2])
+        texts.add(match["sign"])
     return texts.pop().decode() if len(texts) == 1 else None
 
 
