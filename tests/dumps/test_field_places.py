@@ -1,6 +1,7 @@
 """Topic, partition and offset under other names than the tool's, or only behind the first records."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -183,3 +184,48 @@ def test_the_encoding_of_a_key_may_be_spelt_in_another_way(spelt: str, tmp_path:
     rows[1] |= {"key": "azE=", spelt: "base64"}
     with open_one(write(tmp_path / "dump.jsonl", rows)) as dump:
         assert index_all(dump)[0]["key"].to_pylist() == [b"k1", b"k1"]
+
+
+NESTED = {
+    "partition": {"topic": "t", "meta": {"partition": 1}, "offset": 5, "key": "a", "value": "x"},
+    "offset": {"topic": "t", "partition": 1, "Message Offset": 5, "key": "a", "value": "x"},
+    "topic": {"topicPartition": {"topic": "t"}, "partition": 1, "offset": 5, "key": "a", "value": "x"},
+}
+
+
+@pytest.mark.parametrize("role", NESTED)
+def test_what_may_be_a_place_by_an_unknown_name_is_asked_about(role: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "dump.jsonl", [NESTED[role]])
+    with pytest.raises(InputError, match=f"no {role} by a name that is known, but it may be") as refused:
+        places(path)
+    (field,) = shlex.split(str(refused.value.hint).partition("--fields ")[2].partition(", or")[0])
+    assert places(path, fields=dict([field.split("=")])) == [("t", 1, 5)]
+    assert f"--fields {role}= if" in str(refused.value.hint)
+    without = {"topic": ("dump", 1, 5), "partition": ("t", 0, 5), "offset": ("t", 1, 0)}
+    assert places(path, fields={role: ""}) == [without[role]]
+
+
+@pytest.mark.parametrize("part", ["key", "value"])
+def test_what_lies_within_keys_and_values_is_no_place(part: str, tmp_path: Path) -> None:
+    row = {"offset": 5, "key": "a", "value": "x", part: {"topic": "x", "partition": 7}}
+    assert places(write(tmp_path / "dump.jsonl", [row])) == [("dump", 0, 5)]
+
+
+def test_columns_with_blanks_and_signs_in_their_names_are_known(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("Topic Name,Partition #,Offset,Key,Value\nt1,0,0,a,x\nt1,1,1,a,y\n")
+    assert places(tmp_path / "t.csv") == [("t1", 0, 0), ("t1", 1, 1)]
+
+
+@pytest.mark.parametrize("layout", ["jsonl", "parquet"])
+def test_rows_with_all_of_kafka_s_places_are_asked_about(layout: str, tmp_path: Path) -> None:
+    rows = [{"id": 1, "topic": "t", "partition": 1, "offset": 7}]
+    path = tmp_path / f"dump.{layout}"
+    if layout == "jsonl":
+        write(path, rows)
+    else:
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    with pytest.raises(InputError, match="rows with a topic, a partition and an offset"):
+        places(path, key_fields=("id",))
+    own = {"topic": "topic", "partition": "partition", "offset": "offset"}
+    assert places(path, key_fields=("id",), fields=own) == [("t", 1, 7)]
+    assert places(path, key_fields=("id",), fields=dict.fromkeys(own, "")) == [("dump", 0, 0)]

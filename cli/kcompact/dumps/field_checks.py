@@ -47,7 +47,8 @@ def _no_such_fields(path: str, fields: tuple[str, ...], file_notes: Mapping[int,
             )
     return InputError(
         f"{path}: no value has the field {', '.join(fields)}",
-        hint="name a field that every value has, with the path to it: --key-field payload.id",
+        hint="name a field that every value has, with the path to it: --key-field payload.id; if each record"
+        " as a whole is the value: --fields value=",
     )
 
 

@@ -40,6 +40,10 @@ class LeftOut:
 NOTHING_LEFT_OUT = LeftOut()
 
 
+PLACES = ("topic", "partition", "offset")
+"""The parts that say where in Kafka a record was."""
+
+
 @dataclass(frozen=True)
 class ReadOptions:
     """Everything that recognition does not find out by itself. Defaults: recognise, take all records."""
@@ -60,6 +64,11 @@ class ReadOptions:
     )
     keep_going: bool = False  # leave out what cannot be read, with its logs, instead of refusing the dump
     left_out: LeftOut = NOTHING_LEFT_OUT
+
+    @property
+    def places(self) -> dict[str, str | None]:
+        """``fields`` by part; None where the user says that there is no such part (``--fields topic=``)."""
+        return {role: None if role in PLACES and not name else name for role, name in self.fields.items()}
 
     @property
     def key_options(self) -> str:

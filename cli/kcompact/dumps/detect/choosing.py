@@ -24,8 +24,9 @@ from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.dialect_table import DIALECTS
 from kcompact.dumps.dialects.envelope import guess_envelope
 from kcompact.dumps.dialects.overrides import forced, with_dotted_names, with_options
+from kcompact.dumps.dialects.part_names import refuse_likely_places
 from kcompact.dumps.dialects.paths import escaped, path_of
-from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.options import PLACES, ReadOptions
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.shown import name_list, shown
 from kcompact.errors import InputError
@@ -59,12 +60,14 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
     dialect = with_options(dialect, options)
     if notes:
         dialect = _changed(dialect, (("notes", dialect.notes + notes),))
-    lacking = [role for role in _PLACES if not _is_in_sample(getattr(dialect, role), field_names, sample)]
+    lacking = [role for role in PLACES if not _is_in_sample(getattr(dialect, role), field_names, sample)]
     _refuse_misnamed(path, lacking, options, field_names)
     refuse_other_spelling(path, dialect, field_names, options)
     places = dict.fromkeys(lacking) | places_by_name(path, dialect, lacking, field_names, options)
     places |= markers_by_name(dialect, field_names)
     dialect = _changed(dialect, tuple(places.items()))
+    if dialect.value and not dialect.listed:
+        refuse_likely_places(path, {role: getattr(dialect, role) for role in ROLES}, field_names, options)
     encodings = [(f"{role}_encoding", _encoding_of(path, role, dialect, sample)) for role in ("key", "value")]
     return _changed(dialect, (*encodings, ("late_names", late_names(layout, dialect, field_names))))
 
@@ -77,7 +80,7 @@ def _refuse_misnamed(
     Without it, records would be numbered, or those of several partitions be one log.
     """
     for role in lacking:
-        if role in options.fields:
+        if options.fields.get(role):
             raise InputError(
                 f"{path}: --fields {role}={options.fields[role]}: no such field in the first records (fields:"
                 f" {name_list(sorted(field_names)) or 'none'})",
@@ -168,9 +171,6 @@ def _texts(values: Iterable[Any]) -> Iterator[str]:
 
 _JAVA_ADDRESS = re.compile(r"\[B@[0-9a-f]+")
 _PYTHON_BYTES = re.compile(r"b'.*'|b\".*\"", re.DOTALL)
-
-
-_PLACES = ("topic", "partition", "offset")
 
 
 def _forms_of(sample: list[Row]) -> frozenset[Form]:

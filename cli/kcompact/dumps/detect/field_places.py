@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 from itertools import chain
 
 from kcompact.dumps.dialects.dialect import JSON, Dialect
-from kcompact.dumps.dialects.envelope import fields_by_role, in_rows, plain_name, refuse_choices
+from kcompact.dumps.dialects.part_names import fields_by_role, in_rows, plain_name, refuse_choices
 from kcompact.dumps.dialects.paths import fields_read, path_of
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.shown import name_list

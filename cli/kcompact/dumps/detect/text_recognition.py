@@ -10,8 +10,8 @@ from kcompact.dumps.detect.event_proposals import check_events
 from kcompact.dumps.detect.unknown_text import is_binary, looks_like, unknown
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.dialect_table import BY_NAME
-from kcompact.dumps.dialects.envelope import ALIASES, plain_name
 from kcompact.dumps.dialects.overrides import forced, with_options
+from kcompact.dumps.dialects.part_names import ALIASES, plain_name
 from kcompact.dumps.dialects.paths import unescaped
 from kcompact.dumps.files.containers import container_in
 from kcompact.dumps.options import ReadOptions

@@ -1,72 +1,27 @@
 """Which fields or columns are the parts of a record: by their names alone, where no table knows the tool."""
 
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from kcompact.dumps.dialects.dialect import CSV_DOUBTS, ROLES, Dialect
 from kcompact.dumps.dialects.overrides import with_dotted_names, with_options
+from kcompact.dumps.dialects.part_names import (
+    ALIASES,
+    fields_by_role,
+    in_rows,
+    notes_on_names,
+    plain_name,
+    refuse_choices,
+    refuse_likely_places,
+    refuse_rows_of_kafka,
+)
 from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.shown import name_list
 from kcompact.errors import InputError
-
-ALIASES: dict[str, tuple[str, ...]] = {
-    "topic": ("topic", "topicname", "kafkatopic", "metadata.topic"),
-    "partition": ("partition", "partitionid", "kafkapartition", "metadata.partition"),
-    "offset": ("offset", "kafkaoffset", "partitionoffset", "metadata.offset"),  # the third is Trino's
-    "timestamp": ("timestamp", "ts", "time", "kafkatimestamp", "metadata.timestamp"),
-    "timestamp_type": ("timestamptype", "tstype"),
-    "key": ("key", "kafkakey", "messagekey", "metadata.key"),
-    "value": ("value", "payload", "message", "content", "kafkavalue"),
-    "headers": ("headers", "header"),
-}
-"""Names seen, compared without case, ``_`` and ``-``."""
-
-
-def plain_name(name: str) -> str:
-    """A field's name as ALIASES spell it."""
-    return name.replace("_", "").replace("-", "").lower()
-
-
-def fields_by_role(names: Iterable[str]) -> dict[str, list[str]]:
-    """The fields that may be each part of a record: those of its likeliest name, however it is spelt."""
-    by_plain: dict[str, list[str]] = {}
-    for name in names:
-        by_plain.setdefault(plain_name(name), []).append(name)
-    return {
-        role: next((by_plain[alias] for alias in aliases if alias in by_plain), [])
-        for role, aliases in ALIASES.items()
-    }
-
-
-def in_rows(names: Sequence[str]) -> dict[str, list[str]]:
-    """The same in rows without an envelope, whose own columns may be called ``offset`` or ``topic``.
-
-    Only names that Kafka's is in count: ``_kafka_offset``, as Connect's InsertField is mostly told,
-    ``_hoodie_kafka_source_offset``, ``_kafka_metadata.offset``.
-    """
-    roles = ("topic", "partition", "offset", "timestamp")
-    plain_names = {name: plain_name(name) for name in names if "kafka" in plain_name(name)}
-    exact = {role: [name for name, plain in plain_names.items() if plain == f"kafka{role}"] for role in roles}
-    likely = {role: [name for name, plain in plain_names.items() if plain.endswith(role)] for role in roles}
-    return {role: exact.get(role) or likely.get(role, []) for role in ALIASES}
-
-
-def refuse_choices(
-    path: str, places: Mapping[str, str | None], named: Mapping[str, list[str]], options: ReadOptions
-) -> None:
-    """Raise InputError where several fields may be a part of a record, and the user does not say which."""
-    chosen_roles = {*options.fields, *(("key",) if options.key_fields else ())}
-    for role, names in named.items():
-        if len(names) > 1 and places[role] and role not in chosen_roles:
-            raise InputError(
-                f"{path}: the {role} may be the field {name_list(names)}",
-                hint=f"say which of them it is with --fields {role}=FIELD",
-            )
-
 
 _FRAMES = ({"columns", "index", "data"}, {"schema", "data"}, {"0", "1"})
 """Fields by which a table as a whole is known that pandas wrote as one JSON object."""
@@ -82,7 +37,8 @@ def guess_envelope(path: str, layout: str, field_names: set[str], options: ReadO
     if options.key_fields and (places["value"] is None or places["offset"] is None):
         named = in_rows(sorted(field_names))  # bare values
         places = {role: names[0] if names else None for role, names in named.items()} | {"value": ""}
-    places |= options.fields
+        refuse_rows_of_kafka(path, places, field_names, options)
+    places |= options.places
     refuse_choices(path, places, named, options)
     has_key = places["key"] is not None or options.key_fields
     if not has_key or (places["value"] is None and places["offset"] is None):
@@ -136,25 +92,6 @@ def refuse_no_timestamp(path: str, column: str | None, kind: str) -> None:
         hint="write it as a timestamp, or as whole milliseconds since 1970; or name another column with"
         " --fields timestamp=COLUMN",
     )
-
-
-def notes_on_names(places: Mapping[str, str | None], names: Iterable[str]) -> tuple[str, ...]:
-    """A note on fields that may be parts of Kafka's record, though nothing says so for sure."""
-    if places["offset"] is not None:
-        return ()
-    names = sorted(name for name in names if "." not in name)
-    likely = {"offset": [name for name in names if "offset" in name.lower()]}
-    if not places["value"]:  # a row, whose own columns may be called so
-        by_role = fields_by_role(names)
-        by_role["offset"] = by_role["offset"] or likely["offset"]
-        likely = {role: by_role[role] for role in ("topic", "partition", "offset") if places[role] is None}
-    fields = {role: names[0] for role, names in likely.items() if names}
-    if not fields:
-        return ()
-    option = f"--fields {shlex.quote(','.join(f'{role}={name}' for role, name in fields.items()))}"
-    parts = " or ".join(f"the {role}" for role in fields)
-    shown_names = name_list([name for names in likely.values() for name in names])
-    return (f"the field {shown_names} is not taken for {parts} of the record in Kafka: if it is, {option}",)
 
 
 def _rows(name: str, spark: str, plain: str) -> dict[str, Dialect]:
@@ -225,7 +162,10 @@ def column_dialect(
             places["key"] = column
             options = replace(options, key_fields=())
     if places["value"] == "":
+        refuse_rows_of_kafka(columns.path, places, columns.names, options)
         base = replace(base, notes=base.notes + notes_on_names(places, columns.names))
+    else:
+        refuse_likely_places(columns.path, places, columns.names, options)
     dialect = with_options(replace(base, **places), options)
     _check(columns, dialect)
     return dialect

@@ -56,7 +56,7 @@ def with_options(dialect: Dialect, options: ReadOptions) -> Dialect:
             f"--fields {', '.join(sorted(unknown))}: no such part of a record",
             hint=f"parts: {', '.join(ROLES)}",
         )
-    changes: dict[str, Any] = {**options.fields, "cdc": options.cdc}
+    changes: dict[str, Any] = {**options.places, "cdc": options.cdc}
     if options.canonical_keys:
         changes["canonical_keys"] = True
     if options.key_fields:

@@ -1,0 +1,121 @@
+"""Names of a record's parts where no table knows the tool, and what is asked where they leave it open."""
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+
+from kcompact.dumps.dialects.paths import path_of
+from kcompact.dumps.options import PLACES, ReadOptions
+from kcompact.dumps.records.shown import name_list
+from kcompact.errors import InputError
+
+ALIASES: dict[str, tuple[str, ...]] = {
+    "topic": ("topic", "topicname", "kafkatopic", "metadata.topic"),
+    "partition": ("partition", "partitionid", "kafkapartition", "metadata.partition"),
+    "offset": ("offset", "kafkaoffset", "partitionoffset", "metadata.offset"),  # the third is Trino's
+    "timestamp": ("timestamp", "ts", "time", "kafkatimestamp", "metadata.timestamp"),
+    "timestamp_type": ("timestamptype", "tstype"),
+    "key": ("key", "kafkakey", "messagekey", "metadata.key"),
+    "value": ("value", "payload", "message", "content", "kafkavalue"),
+    "headers": ("headers", "header"),
+}
+"""Names seen, compared without case, blanks, ``_``, ``-`` and ``#``."""
+
+
+def plain_name(name: str) -> str:
+    """A field's name as ALIASES spell it."""
+    return re.sub(r"[-_ #]", "", name).lower()
+
+
+def fields_by_role(names: Iterable[str]) -> dict[str, list[str]]:
+    """The fields that may be each part of a record: those of its likeliest name, however it is spelt."""
+    by_plain: dict[str, list[str]] = {}
+    for name in names:
+        by_plain.setdefault(plain_name(name), []).append(name)
+    return {
+        role: next((by_plain[alias] for alias in aliases if alias in by_plain), [])
+        for role, aliases in ALIASES.items()
+    }
+
+
+def in_rows(names: Sequence[str]) -> dict[str, list[str]]:
+    """The same in rows without an envelope, whose own columns may be called ``offset`` or ``topic``.
+
+    Only names that Kafka's is in count: ``_kafka_offset``, as Connect's InsertField is mostly told,
+    ``_hoodie_kafka_source_offset``, ``_kafka_metadata.offset``.
+    """
+    roles = ("topic", "partition", "offset", "timestamp")
+    plain_names = {name: plain_name(name) for name in names if "kafka" in plain_name(name)}
+    exact = {role: [name for name, plain in plain_names.items() if plain == f"kafka{role}"] for role in roles}
+    likely = {role: [name for name, plain in plain_names.items() if plain.endswith(role)] for role in roles}
+    return {role: exact.get(role) or likely.get(role, []) for role in ALIASES}
+
+
+def refuse_likely_places(
+    path: str, places: Mapping[str, str | None], names: Iterable[str], options: ReadOptions
+) -> None:
+    """Raise InputError where the topic, partition or offset would be taken for absent, and may not be.
+
+    ``names`` are fields, those in others as dotted paths; what is in keys, values and headers is their own.
+    """
+    own = {path_of(place)[:1] for role in ("key", "value", "headers") if (place := places[role])}
+    outside = [name for name in sorted(names) if path_of(name)[:1] not in own]
+    for role in PLACES:
+        if places[role] is not None or role in options.fields:
+            continue
+        ending = re.compile(rf"{role}(?:id|no|nr|num|number|name|index)?$")
+        likely = [name for name in outside if ending.search(plain_name("".join(path_of(name)[-1:])))]
+        if likely:
+            field = shlex.quote(f"{role}={likely[0]}")
+            raise InputError(
+                f"{path}: no {role} by a name that is known, but it may be the field {name_list(likely)}",
+                hint=f"say so: --fields {field}, or --fields {role}= if it is none",
+            )
+
+
+def refuse_choices(
+    path: str, places: Mapping[str, str | None], named: Mapping[str, list[str]], options: ReadOptions
+) -> None:
+    """Raise InputError where several fields may be a part of a record, and the user does not say which."""
+    chosen_roles = {*options.fields, *(("key",) if options.key_fields else ())}
+    for role, names in named.items():
+        if len(names) > 1 and places[role] and role not in chosen_roles:
+            raise InputError(
+                f"{path}: the {role} may be the field {name_list(names)}",
+                hint=f"say which of them it is with --fields {role}=FIELD",
+            )
+
+
+def refuse_rows_of_kafka(
+    path: str, places: Mapping[str, str | None], names: Iterable[str], options: ReadOptions
+) -> None:
+    """Raise InputError for rows that have a topic, a partition and an offset, which are hardly their own."""
+    if {*PLACES} & options.fields.keys() or any(places[role] for role in PLACES):
+        return
+    by_role = fields_by_role(name for name in sorted(names) if "." not in name)
+    if all(by_role[role] for role in PLACES):
+        fields = shlex.quote(",".join(f"{role}={by_role[role][0]}" for role in PLACES))
+        raise InputError(
+            f"{path}: rows with a topic, a partition and an offset: are these where Kafka had them?",
+            hint=f"say so: --fields {fields}, or --fields topic=,partition=,offset= if they are the"
+            " rows' own, whose order in the file then counts",
+        )
+
+
+def notes_on_names(places: Mapping[str, str | None], names: Iterable[str]) -> tuple[str, ...]:
+    """A note on fields that may be parts of Kafka's record, though nothing says so for sure."""
+    if places["offset"] is not None:
+        return ()
+    names = sorted(name for name in names if "." not in name)
+    likely = {"offset": [name for name in names if "offset" in name.lower()]}
+    if not places["value"]:  # a row, whose own columns may be called so
+        by_role = fields_by_role(names)
+        by_role["offset"] = by_role["offset"] or likely["offset"]
+        likely = {role: by_role[role] for role in ("topic", "partition", "offset") if places[role] is None}
+    fields = {role: names[0] for role, names in likely.items() if names}
+    if not fields:
+        return ()
+    option = f"--fields {shlex.quote(','.join(f'{role}={name}' for role, name in fields.items()))}"
+    parts = " or ".join(f"the {role}" for role in fields)
+    shown_names = name_list([name for names in likely.values() for name in names])
+    return (f"the field {shown_names} is not taken for {parts} of the record in Kafka: if it is, {option}",)
