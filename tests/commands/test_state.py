@@ -381,3 +381,24 @@ def test_checkpoint_and_state_exclude_each_other(kcompact: Kcompact, tmp_path: P
     )
     assert (run.exit_code, "exclude each other" in run.stderr) == (2, True)
     assert not (tmp_path / "s").exists()
+
+
+def test_new_records_whose_topic_is_a_name_that_the_state_does_not_know_are_refused(
+    kcompact: Kcompact, tmp_path: Path
+) -> None:
+    """Another topic's records would supersede nothing."""
+    state, output = tmp_path / "state", tmp_path / "orders.compacted.csv"
+    (tmp_path / "orders.csv").write_text('partition,offset,key,value\n0,0,"a","secret"\n')
+    (tmp_path / "new.csv").write_text('partition,offset,key,value\n0,1,"a",\n')
+    options = "--state", state, "--tombstone", "missing"
+    assert kcompact("compact", tmp_path / "orders.csv", *options, "-o", output).exit_code == 0
+    run = kcompact("compact", output, tmp_path / "new.csv", *options, "-o", f"{tmp_path}/next/")
+    assert run.exit_code == 2
+    assert "by its name new, which the state" in run.stderr
+    assert "topic=orders/" in run.stderr
+    (tmp_path / "topic=orders").mkdir()
+    (tmp_path / "new.csv").rename(tmp_path / "topic=orders" / "new.csv")
+    new = tmp_path / "topic=orders" / "new.csv"
+    run = kcompact("compact", output, new, *options, "-o", tmp_path / "next.csv")
+    assert run.exit_code == 0, run.stderr
+    assert "secret" not in (tmp_path / "next.csv").read_text()

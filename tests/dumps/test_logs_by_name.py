@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from dump_pipeline import index_all, open_one
+from dump_pipeline import index_all, open_one, planned
 from kcompact.dumps.dump import open_dump
 from kcompact.dumps.options import ReadOptions
-from kcompact.errors import InputError
+from kcompact.dumps.writers.targets import with_writers
+from kcompact.errors import InputError, OutputError
 
 KAFKACTL = {"Partition": 0, "Headers": {}, "Key": "a", "Value": "v", "Timestamp": "2024-01-01T00:00:00Z"}
 
@@ -161,3 +162,15 @@ def test_names_with_numbers_are_as_doubtful(names: list[str], tmp_path: Path) ->
     write(tmp_path, names, BARE)
     with pytest.raises(InputError, match="they may be of one or of two"):
         logs(tmp_path)
+
+
+def test_logs_that_names_alone_tell_are_not_copied_into_one_file(tmp_path: Path) -> None:
+    write(tmp_path, ["orders.json", "customers.json"], KAFKACTL)
+    with open_one(tmp_path) as dump:
+        plan = planned(dump, [str(tmp_path)], tmp_path / "out.json")
+        with pytest.raises(OutputError, match="in one file nobody could tell them apart"):
+            with_writers(plan, None)
+        assert with_writers(plan, "avro").targets[0].writer is not None
+    write(tmp_path / "one", ["topic=t/a.json", "topic=t/b.json"], KAFKACTL)
+    with open_one(tmp_path / "one") as dump:
+        with_writers(planned(dump, [str(tmp_path / "one")], tmp_path / "out.json"), None)

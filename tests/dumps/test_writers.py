@@ -74,6 +74,7 @@ def read(dump: Dump) -> list[Record]:
 @settings(max_examples=40, deadline=None)
 @given(survivors=records)
 @example(survivors=[Record("orders", 0, 0, 0, None, b"\0\0\0\x80", (("", b"//////0"),))])  # all likely base64
+@example(survivors=[Record("orders", 0, 0, 0, None, b"\0\0\0\0\0\0\x80", (("", b"//0"),), "create")])
 def test_what_was_written_is_read_back(
     tmp_path_factory: pytest.TempPathFactory, target: str, survivors: list[Record]
 ) -> None:

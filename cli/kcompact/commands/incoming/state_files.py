@@ -11,8 +11,10 @@ from kcompact.broker.state.state_places import StatePlace
 from kcompact.commands.incoming.opening import Workplaces
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.at_hand import sha256_of, stored_output_file
+from kcompact.dumps.files.file_names import tells_topic
 from kcompact.dumps.files.stored import stored_bytes
 from kcompact.dumps.records.layout import DumpFile
+from kcompact.errors import InputError
 from kcompact.storage.object_stores import is_address
 from kcompact.storage.publication import Publication
 
@@ -39,14 +41,34 @@ class StateInUse:
 
 
 def state_in_use(opened: StatePlace | None, dump: Dump, places: Workplaces) -> StateInUse | None:
-    """An open state beside a dump that is open. Raises InputError where keys are read in another way."""
+    """An open state beside a dump that is open.
+
+    Raises InputError where keys are read in another way, or a file may be of a topic that the state knows.
+    """
     if opened is None:
         return None
     paths = [file.path for file in dump.files]
     outputs = outputs_among(dump.files, opened.states, places)
     beside = state_beside(opened.place, opened.states, paths, outputs)
     beside.check_keys(dump.options.key_options)
+    _refuse_new_topic_by_name(beside, dump.files)
     return StateInUse(opened, beside, places, dump.options.key_options)
+
+
+def _refuse_new_topic_by_name(beside: StateOfDump, files: Sequence[DumpFile]) -> None:
+    """Raise InputError for a file whose topic is new to the state, and comes from nothing but its name.
+
+    New records in a file ``new.jsonl`` would be another topic's, and nothing that they delete would go.
+    """
+    known = sorted({log.topic for log in beside.state.logs})
+    for file in files if known else ():
+        is_by_name = file.dialect.topic is None and file.layout != "dump_log" and not tells_topic(file.path)
+        if is_by_name and file.topic not in known:
+            raise InputError(
+                f"{file.path}: no topic in the records, and by its name {file.topic}, which the state in"
+                f" {beside.place} does not know (it knows {', '.join(known[:3])})",
+                hint=f"put it below a folder that says its topic, such as topic={known[0]}/",
+            )
 
 
 def outputs_among(

@@ -20,6 +20,7 @@ SINKS = (
         name="spark-json",
         tool="Spark's Kafka source written as JSON",
         signature=names("topic partition offset timestamp timestampType"),
+        lacking=names("key_encoding value_encoding"),  # of kcompact's own lines
         order=("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers"),
         likely_base64=True,
         **fields("timestamp_type=timestampType"),

@@ -199,9 +199,10 @@ def _record(data: bytes, rules: FieldRules) -> Record:
 
 def _sized(data: bytes, label: bytes, size_text: bytes, following: bytes) -> tuple[bytes | None, bytes]:
     """A key or payload of the size that the line gives, and what comes after it."""
-    size = whole_number(size_text.decode())
+    size_spelt = size_text.decode("utf-8", "replace")
+    size = whole_number(size_spelt)
     if size is None or size > LARGEST_RECORD_BYTES:
-        raise UnreadableError(f"a size of {shown(size_text.decode())} bytes", "was the output edited?")
+        raise UnreadableError(f"a size of {shown(size_spelt)} bytes", "was the output edited?")
     if size < 0:
         return None, data
     if not data.startswith(label):

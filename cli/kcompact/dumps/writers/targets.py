@@ -102,8 +102,24 @@ def with_writers(outputs: OutputPlan, target: str | None) -> OutputPlan:
             path = output.files[0].path
             hint = "add --to avro, --to parquet, --to jsonl or --to csv" if outputs.stored else CONVERT_HINT
             raise OutputError(f"{path}: keys and values lie in files of their own", hint=hint)
+        if name is None:
+            _refuse_logs_by_name(output)
         targets.append(output if name is None else replace(output, writer=open_writer(name, output.files)))
     return replace(outputs, targets=tuple(targets))
+
+
+def _refuse_logs_by_name(output: Target) -> None:
+    """Raise OutputError where the names of files tell their logs, and all would be copied into one file."""
+    files = [file for file in output.files if file.layout != "dump_log"]
+    topics = {file.topic for file in files if file.dialect.topic is None}
+    partitions = {file.partition for file in files if file.dialect.partition is None}
+    if max(len(topics), len(partitions)) > 1:
+        raise OutputError(
+            f"{files[0].path} and {files[-1].path}: their names tell topic or partition, and their records do"
+            " not: in one file nobody could tell them apart",
+            hint="-o DIR/ makes a file of each; --to jsonl, csv, avro or parquet writes both into all"
+            " records; files of one topic go below a folder topic=NAME/",
+        )
 
 
 def check_one_log(outputs: OutputPlan, kept_logs: list[str]) -> None:
