@@ -26,7 +26,7 @@ def random_log(seed: int, *, transactions: bool) -> RandomLog:
     rng = random.Random(seed)
     batches = _batches(rng, transactions=transactions)
     log = _segments(rng, batches)
-    log.last_stable = _last_stable(log) if transactions else log.log_end
+    log.last_stable = last_stable_offset_of(log) if transactions else log.log_end
     if rng.random() < 0.2:
         log.last_stable = min(log.last_stable, rng.randint(0, log.log_end))
     if rng.random() < 0.4:
@@ -67,7 +67,7 @@ def aborting_log(seed: int) -> RandomLog:
     stretches = [stretch for stretch in (batches[:cut], batches[cut:]) if stretch]
     segments = [ModelSegment(stretch[0].base_offset, stretch, NOW_MS) for stretch in stretches]
     log = ModelLog([*segments, ModelSegment(offset, mtime_ms=NOW_MS)], 0, offset, offset)
-    log.last_stable = _last_stable(log)
+    log.last_stable = last_stable_offset_of(log)
     config = Config(
         min_cleanable_dirty_ratio=0.0,
         delete_retention_ms=rng.choice([0, 1000]),
@@ -153,7 +153,7 @@ def _segments(rng: random.Random, batches: list[ModelBatch]) -> ModelLog:
     return ModelLog(segments, segments[0].base_offset, end, end)
 
 
-def _last_stable(log: ModelLog) -> int:
+def last_stable_offset_of(log: ModelLog) -> int:
     """The first offset of the earliest undecided transaction."""
     first: dict[int, int] = {}
     for batch in log.batches():

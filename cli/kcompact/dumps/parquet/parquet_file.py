@@ -144,9 +144,9 @@ def naming(number: int) -> Iterator[None]:
     try:
         yield
     except UnreadableError as error:
-        raise (
-            error if error.position is not None else bad_row_group(number, str(error), error.hint)
-        ) from error
+        if error.position is not None:
+            raise
+        raise bad_row_group(number, str(error), error.hint) from error
     except (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError) as error:
         raise bad_row_group(number, f"cannot be read ({first_line(error)})") from error
 
