@@ -146,3 +146,16 @@ def test_header_values_that_were_not_printed_are_noted(tmp_path: Path) -> None:
         (note,) = check_notes(dump, {split.split_id: split for split in dump.splits(10)}, notes)
     assert "1 record with headers" in note
     assert "values are null" in note
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_the_output_about_an_index_is_refused_with_the_files_to_name(tmp_path: Path, is_first: bool) -> None:
+    index = "Dumping /data/shop.orders-3/00000000000000000000.timeindex\ntimestamp: 5 offset: 1\n"
+    log = HEADER + BATCH.format(0) + record_line(0, "a", "1")
+    path = tmp_path / "log.txt"
+    path.write_text(index + log if is_first else log + index)
+    with pytest.raises(InputError) as caught, open_one(path) as dump:
+        _, notes = index_all(dump)
+        check_notes(dump, {split.split_id: split for split in dump.splits(10)}, notes)
+    assert "the output about an index" in caught.value.message
+    assert "name only .log files" in (caught.value.hint or "")

@@ -23,6 +23,7 @@ from kcompact.dumps.text.lines import lines_of, newline_of
 
 RECORD_STARTS = (b"| offset: ", b"- offset: ", b"offset: ")
 _OTHER_STARTS = (b"baseOffset: ", b"Dumping ", b"Starting offset: ", b"Log starting offset: ")
+_OF_INDEX = re.compile(rb"Dumping \S+\.(?:index|timeindex|txnindex|snapshot)\s")
 _RECORD = re.compile(
     rb"(?:[|-] )?offset: (?P<offset>\d+)(?P<fields>(?: (?!(?:key|payload|headerKeys): )\w+: +\S+)+)"
     rb"(?: headerKeys: \[(?P<headers>.*?)\](?= key: | payload: | endTxnMarker: |\s*\Z))?",
@@ -106,6 +107,12 @@ class DumpLog(FramedLayout):
         pending: list[Frame] = []
         for line in lines_of(file.data_path, start, end):
             text = line.data.removeprefix(file.shape.indent)
+            if _OF_INDEX.match(text):
+                raise UnreadableError(
+                    "the output about an index, not about a log",
+                    "name only .log files: kafka-dump-log --print-data-log --files 00000000000000000000.log",
+                    position=line.position,
+                )
             if text.startswith(RECORD_STARTS + _OTHER_STARTS):
                 yield from _finished(pending, notes)
                 pending = [line] if text.startswith(RECORD_STARTS) else []
@@ -226,7 +233,8 @@ def _sized(data: bytes, label: bytes, size_text: bytes, following: bytes) -> tup
 
 _FIRST_LINES = 20
 _TOLD = re.compile(
-    rb"^([ \t]*)(?:baseOffset: \d+ lastOffset: |[|-] offset: \d+ |offset: \d+ position: |\| offset: )",
+    rb"^([ \t]*)(?:baseOffset: \d+ lastOffset: |[|-] offset: \d+ |offset: \d+ position: |\| offset: "
+    rb"|Dumping \S+\.(?:index|timeindex|txnindex|snapshot)\s)",
     re.MULTILINE,
 )
 _DUMPING = re.compile(rb"^[ \t]*Dumping (\S+)", re.MULTILINE)
@@ -242,7 +250,7 @@ def dump_log_facts(head: bytes, start: int) -> tuple[DumpLogShape, str | None, i
     first = _TOLD.search(body)
     if first is None or body.count(b"\n", 0, first.start()) > _FIRST_LINES:
         return None
-    dumping = _DUMPING.search(body, 0, first.start())
+    dumping = _DUMPING.search(body, 0, first.end())
     start += first.start()
     newline = newline_of(body)
     shape = DumpLogShape(start, head[:start], newline=newline, splittable=False, indent=first[1])
