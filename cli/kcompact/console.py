@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from kcompact.digits import whole_number
-from kcompact.printable import terminal_lines
+from kcompact.printable import terminal
 
 _CREDENTIALS = re.compile(
     r"([A-Za-z][A-Za-z0-9+.-]*://)[^/@\s:]*:[^/@\s]*@|((?:s3[an]?|gs|gcs)://)[^/@\s]*@", re.IGNORECASE
@@ -71,4 +71,4 @@ def note(text: str) -> None:
 def _line(level: str, text: str) -> Text:
     """The message; credentials in an address that it quotes are nobody's business."""
     hidden = _CREDENTIALS.sub(r"\1\2***@", text)
-    return Text.assemble((f"{level}: ", _STYLES[level]), terminal_lines(hidden))
+    return Text.assemble((f"{level}: ", _STYLES[level]), terminal(hidden))

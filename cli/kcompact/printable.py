@@ -37,7 +37,7 @@ def terminal(text: str) -> str:
 
 
 def terminal_lines(text: str) -> str:
-    """As ``terminal``, but line feeds stay: for a whole message of ours that quotes a dump."""
+    """As ``terminal``, but line feeds stay: for a traceback that quotes a dump."""
     return "\n".join(map(terminal, text.split("\n")))
 
 

@@ -276,3 +276,11 @@ def test_a_file_of_a_hostile_name_is_named_as_text(name: str, place: Path, kcomp
     run = kcompact("inspect", path)
     assert run.exit_code == 2
     check_lines(run.stdout + run.stderr)
+
+
+def test_a_line_feed_in_a_file_name_begins_no_line_of_its_own(place: Path, kcompact: Cli) -> None:
+    (place / "a\nerror: nothing.jsonl").write_text("no dump\n")
+    run = kcompact("inspect", "a\nerror: nothing.jsonl")
+    first_words = [line.partition(":")[0] for line in run.stderr.splitlines()]
+    assert (run.exit_code, first_words) == (2, ["error", "hint"])
+    assert r"a\nerror: nothing.jsonl" in run.stderr
