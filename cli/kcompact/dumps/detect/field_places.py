@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterable
 from itertools import chain
 
 from kcompact.dumps.dialects.dialect import JSON, Dialect
-from kcompact.dumps.dialects.part_names import fields_by_role, in_rows, plain_name, refuse_choices
+from kcompact.dumps.dialects.part_names import NAMES, fields_by_role, in_rows, plain_name, refuse_choices
 from kcompact.dumps.dialects.paths import fields_read, path_of
-from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.options import PLACES, ReadOptions
 from kcompact.dumps.records.shown import name_list
 from kcompact.errors import InputError
 
@@ -48,15 +48,6 @@ def markers_by_name(dialect: Dialect, field_names: Collection[str]) -> Changes:
     }
 
 
-_WORDS = {
-    "topic": ("topic", "topic name", "kafka topic"),
-    "partition": ("partition", "partition id", "partition ID", "kafka partition"),
-    "offset": ("offset", "kafka offset", "partition offset"),
-    "value": ("value", "payload", "message", "content", "kafka value"),
-}
-"""The names that ALIASES know, in words."""
-
-
 def places_by_name(
     path: str, dialect: Dialect, lacking: Iterable[str], field_names: Collection[str], options: ReadOptions
 ) -> Changes:
@@ -87,10 +78,13 @@ def late_names(layout: str, dialect: Dialect, field_names: Collection[str]) -> t
     heads = {name for place in fields_read(dialect) for name in path_of(place)[:1]}
     return tuple(
         (role, name)
-        for role, texts in _WORDS.items()
+        for role in (*PLACES, "value")
         if getattr(dialect, role) is None or (role == "value" and dialect.value)
-        for name in dict.fromkeys(chain.from_iterable(map(_spellings, texts)))
-        if name not in field_names and name not in heads and (dialect.value or "kafka" in name.lower())
+        for name in dict.fromkeys(chain.from_iterable(map(_spellings, NAMES[role])))
+        if "." not in name
+        and name not in field_names
+        and name not in heads
+        and (dialect.value or "kafka" in name.lower())
     )
 
 

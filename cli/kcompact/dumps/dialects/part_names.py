@@ -9,22 +9,26 @@ from kcompact.dumps.options import PLACES, ReadOptions
 from kcompact.dumps.records.shown import name_list
 from kcompact.errors import InputError
 
-ALIASES: dict[str, tuple[str, ...]] = {
-    "topic": ("topic", "topicname", "kafkatopic", "metadata.topic"),
-    "partition": ("partition", "partitionid", "kafkapartition", "metadata.partition"),
-    "offset": ("offset", "kafkaoffset", "partitionoffset", "metadata.offset"),  # the third is Trino's
-    "timestamp": ("timestamp", "ts", "time", "kafkatimestamp", "metadata.timestamp"),
-    "timestamp_type": ("timestamptype", "tstype"),
-    "key": ("key", "kafkakey", "messagekey", "metadata.key"),
-    "value": ("value", "payload", "message", "content", "kafkavalue"),
+NAMES: dict[str, tuple[str, ...]] = {
+    "topic": ("topic", "topic name", "kafka topic", "metadata.topic"),
+    "partition": ("partition", "partition id", "partition ID", "kafka partition", "metadata.partition"),
+    "offset": ("offset", "kafka offset", "partition offset", "metadata.offset"),  # the third is Trino's
+    "timestamp": ("timestamp", "ts", "time", "kafka timestamp", "metadata.timestamp"),
+    "timestamp_type": ("timestamp type", "ts type"),
+    "key": ("key", "kafka key", "message key", "metadata.key"),
+    "value": ("value", "payload", "message", "content", "kafka value"),
     "headers": ("headers", "header"),
 }
-"""Names seen, compared without case, blanks, ``_``, ``-`` and ``#``."""
+"""Names seen, in words: writers join these by ``_``, ``-`` or capital letters."""
 
 
 def plain_name(name: str) -> str:
     """A field's name as ALIASES spell it."""
     return re.sub(r"[-_ #]", "", name).lower()
+
+
+ALIASES = {role: tuple(dict.fromkeys(map(plain_name, names))) for role, names in NAMES.items()}
+"""The same without case, blanks, ``_``, ``-`` and ``#``, which is how fields are compared."""
 
 
 def fields_by_role(names: Iterable[str]) -> dict[str, list[str]]:
