@@ -15,6 +15,7 @@ from kcompact.dumps.note_checks import check_notes
 from kcompact.dumps.records.layout import SplitNotes
 from kcompact.engine.passes.index_pass import IndexPlan
 from kcompact.engine.passes.summaries import LogSummary, log_names, unpacked
+from kcompact.engine.passes.torn_logs import refuse_torn_logs
 from kcompact.engine.shuffle import Stage
 from kcompact.errors import InputError
 
@@ -73,6 +74,7 @@ def checked(
     summaries, notes = unpacked(packed_summaries)
     remarks = check_notes(dump, plan.splits, notes)
     refuse_unmatched(dump.options, log_names(summaries), logs_left_out(notes.values()))
+    refuse_torn_logs(dump, plan, summaries)
     refuse_crowded_offsets(summaries)
     return summaries, notes, remarks
 

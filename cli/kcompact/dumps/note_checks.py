@@ -1,7 +1,7 @@
 """Checks of an index pass's notes: errors that stop a run, and notes for the user."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from kcompact.broker.log_names import LogName
 from kcompact.counted import counted
@@ -61,11 +61,19 @@ def look_over(
     Raises InputError for records that cannot be read.
     """
     refuse_rejects(dump, splits, notes)
+    remarks: list[str] = []
+    problems = as_problems(lambda: remarks.extend(check_notes(dump, splits, notes)))
+    return remarks, problems
+
+
+def as_problems(check: Callable[..., object], *arguments: object) -> list[str]:
+    """What a check would refuse the dump for, for those who only look."""
     try:
-        return check_notes(dump, splits, notes), []
+        check(*arguments)
     except InputError as problem:
         hint = f" ({problem.hint})" if problem.hint else ""
-        return [], [f"{problem.message}{hint}"]
+        return [f"{problem.message}{hint}"]
+    return []
 
 
 def refuse_rejects(dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, SplitNotes]) -> None:

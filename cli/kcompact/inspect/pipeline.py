@@ -10,10 +10,11 @@ from kcompact.compact.whole_logs.record_index import key_receivers
 from kcompact.dumps.describing import fields_of
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out, refuse_unmatched
-from kcompact.dumps.note_checks import look_over
+from kcompact.dumps.note_checks import as_problems, look_over
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.engine.passes.index_pass import plan_index
 from kcompact.engine.passes.summaries import log_names
+from kcompact.engine.passes.torn_logs import refuse_torn_logs
 from kcompact.inspect.expectations import Expectations, check_expectations
 from kcompact.inspect.inspection import Bucket, FileFacts, Inspection, LargeRecord, LogFacts, TopKey
 from kcompact.inspect.inspection_remarks import remarks_on, verdict
@@ -30,6 +31,7 @@ def inspect_dump(spark: SparkSession, dump: Dump, folder: Path, expected: Expect
     reading, answers = ask_all(spark, plan, key_receivers(dump, plan))
     remarks, problems = look_over(dump, plan.splits, reading.notes)
     refuse_unmatched(dump.options, log_names(reading.summaries), logs_left_out(reading.notes.values()))
+    problems += as_problems(refuse_torn_logs, dump, plan, reading.summaries)
     logs = log_facts(reading.summaries, answers, reading.tallies)
     inspection = Inspection(
         files=[_file_facts(file) for file in dump.files],

@@ -20,6 +20,7 @@ from kcompact.dumps.records.record_contents import CONTENT
 from kcompact.dumps.text.csv_reader import CsvShape
 from kcompact.engine.passes.index_pass import IndexPlan, plan_index
 from kcompact.engine.passes.summaries import LogSummary, unpacked
+from kcompact.engine.passes.torn_logs import refuse_torn_logs
 from kcompact.engine.shuffle import Send
 from kcompact.errors import InputError
 from kcompact.verify.rows.dump_rows import DumpRows, read_rows
@@ -83,6 +84,7 @@ def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes]) -> Indexed:
     """A dump whose tasks sent these summaries."""
     summaries, notes = unpacked(packed)
     remarks = check_notes(dump, plan.splits, notes)
+    refuse_torn_logs(dump, plan, summaries)
     refuse_doubts(dump, plan.splits, notes, _DOUBTS, any_quote_tells=True)
     file_ids = {split_id: split.file_id for split_id, split in plan.splits.items()}
     return Indexed(
