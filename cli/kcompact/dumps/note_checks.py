@@ -67,7 +67,7 @@ def look_over(
 
 
 def as_problems(check: Callable[..., object], *arguments: object) -> list[str]:
-    """What a check would refuse the dump for, for those who only look."""
+    """The error that a check ends in, as text, for those who only look."""
     try:
         check(*arguments)
     except InputError as problem:
