@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Run
-from kcompact.dumps.output.outputs import REPORT_FILES
+from kcompact.dumps.files.marks import REPORT_FILES
 from s3_server import S3
 from store_runs import SAMPLE, put_sample, records_of, run_kcompact
 

@@ -7,8 +7,8 @@ import pytest
 
 from kcompact.commands.outgoing import stored_publishing
 from kcompact.commands.outgoing.stored_publishing import open_stored
+from kcompact.dumps.files.marks import REPORT_FILES
 from kcompact.dumps.files.stored import forget_listings, stored_files
-from kcompact.dumps.output.outputs import REPORT_FILES
 from kcompact.dumps.output.stored_output import StoredOutput
 from kcompact.errors import OutputError
 from kcompact.storage.object_stores import delete, write

@@ -104,3 +104,24 @@ def test_what_doubtful_place_is_left_out_with_a_note(folder: Path) -> None:
     assert [f"{folder}/.t/t-0.jsonl"] == find_files([f"{folder}/.t"])
     assert not words
     assert not notes_on_files([f"{folder}/deep"])  # a checksum is no data
+
+
+def test_the_report_of_an_earlier_run_is_left_out_with_a_note(folder: Path) -> None:
+    report = folder / "orders.report"
+    report.mkdir()
+    for name in ("report.json", "report.md", "report.html", "removed-keys.csv", "gaps.csv"):
+        (report / name).write_text("x")
+
+    assert len(find_files([str(folder)])) == len(COUNT)
+    assert str(report) in notes_on_files([str(folder)])[0]
+    (report / "part-0.jsonl").write_text("x")  # whatever it is, it is no report alone
+    assert f"{report}/part-0.jsonl" in find_files([str(folder)])
+
+
+def test_a_file_that_is_called_like_a_pattern_does_not_hide_what_the_pattern_matches(folder: Path) -> None:
+    (folder / "*.jsonl").write_text("x")
+
+    with pytest.raises(InputError, match="such as") as refused:
+        find_files([f"{folder}/*.jsonl"])
+    assert "[*].jsonl" in (refused.value.hint or "")
+    assert [f"{folder}/*.jsonl"] == find_files([f"{folder}/[*].jsonl"])

@@ -16,8 +16,7 @@ import orjson
 
 from kcompact.compact.totals import CompactionOutcome, PartRange
 from kcompact.console import note
-from kcompact.dumps.files.marks import MANIFEST, SUCCESS, UNFINISHED
-from kcompact.dumps.output.outputs import REPORT_FILES
+from kcompact.dumps.files.marks import MANIFEST, REPORT_FILES, SUCCESS, UNFINISHED
 from kcompact.dumps.output.stored_output import StoredOutput
 from kcompact.errors import KcompactError, LeavingOutError, OutputError
 from kcompact.storage.object_reading import fetch

@@ -11,8 +11,8 @@ from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 
-from kcompact.dumps.files.marks import doubtful_place, is_mark, is_marked_folder
-from kcompact.dumps.files.stored import Listing, forget_listings, stored_files
+from kcompact.dumps.files.marks import REPORT_FILES, doubtful_place, is_mark, is_marked_folder
+from kcompact.dumps.files.stored import Listing, forget_listings, refuse_two_meanings, stored_files
 from kcompact.errors import InputError
 from kcompact.storage.object_stores import address_hint, is_address
 
@@ -89,8 +89,10 @@ def _files_of(argument: str) -> Listing:
 def _local_files(argument: str) -> Listing:
     """Raises OSError where a folder cannot be looked into."""
     path = Path(argument)
-    if glob.has_magic(argument) and not os.path.lexists(argument):
-        return _matching(argument)
+    if glob.has_magic(argument):
+        if not os.path.lexists(argument):
+            return _matching(argument)
+        refuse_two_meanings(argument, glob.glob(argument))  # noqa: PTH207  absolute patterns too
     if path.is_file():
         return Listing([argument])
     if path.is_dir():
@@ -172,7 +174,9 @@ def _files_in(folder: str, passed_over: list[str]) -> Iterator[str]:
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
-                if not is_marked_folder(entry.name):
+                if _is_report(entry.path):
+                    passed_over.append(entry.path)
+                elif not is_marked_folder(entry.name):
                     yield from _files_in(entry.path, passed_over)
                 elif doubtful_place((entry.name, "")) and _holds_anything(entry.path):
                     passed_over.append(entry.path)
@@ -181,6 +185,11 @@ def _files_in(folder: str, passed_over: list[str]) -> Iterator[str]:
                     yield entry.path
                 elif doubtful_place([entry.name]):
                     passed_over.append(entry.path)
+
+
+def _is_report(folder: str) -> bool:
+    """Whether a folder is a report of ours, as it lies beside an earlier run's output, and nothing else."""
+    return folder.endswith(".report") and {path.name for path in Path(folder).iterdir()} == {*REPORT_FILES}
 
 
 def _holds_anything(folder: str) -> bool:

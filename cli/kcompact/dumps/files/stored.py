@@ -4,7 +4,9 @@ A command asks several times which files it was given: a store's answer is kept 
 """
 
 import fnmatch
+import glob
 import re
+import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -47,14 +49,29 @@ def stored_files(argument: str) -> Listing:
     notes: list[str] = []
     if not matches and (magic is None or below):
         matches = _of_prefix(prefix, below, passed_over, notes)
-    elif not matches:
+    elif magic:
         pattern = re.compile(_pattern(argument))
-        matches = [entry for entry in objects if pattern.fullmatch(entry.address)]
-        matches = [entry for entry in matches if _counts(entry, root, passed_over)]
+        matching = [entry for entry in objects if pattern.fullmatch(entry.address)]
+        if matches:
+            refuse_two_meanings(argument, [entry.address for entry in matching])
+        matches = matches or [entry for entry in matching if _counts(entry, root, passed_over)]
     if not matches:
         raise _nothing_named(argument, list(passed_over))
     _named_objects.update((entry.address, entry) for entry in matches)
     return Listing([entry.address for entry in matches], list(passed_over), notes)
+
+
+def refuse_two_meanings(argument: str, matches: Iterable[str]) -> None:
+    """Raise InputError for a file that is called like a pattern which others match, too: ``*.json``.
+
+    Brackets are frequent in names, such as ``orders[1].json``, and are taken for their part.
+    """
+    others = sorted(path for path in matches if path != argument)
+    if others and re.search(r"[*?]", argument):
+        raise InputError(
+            f"{argument}: a file is called so, and as a pattern it matches others, too, such as {others[0]}",
+            hint=f"for that file alone: {shlex.quote(glob.escape(argument))}",
+        )
 
 
 def _nothing_named(argument: str, passed_over: list[str]) -> InputError:

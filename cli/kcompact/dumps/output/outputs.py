@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from kcompact.counted import counted
-from kcompact.dumps.files.marks import RUN_LETTERS
+from kcompact.dumps.files.marks import REPORT_FILES, RUN_LETTERS
 from kcompact.dumps.output.report_owners import refuse_report_of_another
 from kcompact.dumps.output.stored_output import StoredOutput, check_prefixes, letters
 from kcompact.dumps.records.layout import DumpFile
@@ -16,7 +16,6 @@ from kcompact.storage.object_stores import is_address, refuse_other_address
 from kcompact.storage.replacing import check_replaceable
 
 STDIO = "-"
-REPORT_FILES = ("report.json", "report.md", "report.html", "removed-keys.csv", "gaps.csv")
 DATA_SUFFIXES = {".json", ".jsonl", ".ndjson", ".avro", ".parquet", ".csv", ".tsv", ".txt", ".log", ".dump"}
 CONTAINER_SUFFIXES = {".gz", ".bz2", ".zst", ".zstd", ".xz", ".lz4"}
 
