@@ -245,6 +245,17 @@ def test_absent_keys_come_with_evidence_and_without_the_keys(tmp_path: Path, kco
     assert set(report["sha256"]) == {str(dump), str(keys)}
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
+def test_a_list_of_keys_may_begin_with_a_byte_order_mark(
+    encoding: str, tmp_path: Path, kcompact: Cli
+) -> None:
+    dump = write_kcat(tmp_path / "a.jsonl", AFTER)
+    keys = tmp_path / "keys.txt"
+    keys.write_bytes(("\ufeff" * (encoding == "utf-16-be") + "f\r\ni\r\n").encode(encoding))
+    run = kcompact("verify", "--absent-keys", keys, dump, "--format", "json")
+    assert [key["verdict"] for key in json.loads(run.stdout)["keys"]] == ["present", "absent"]
+
+
 def test_a_dump_without_offsets_cannot_be_judged(tmp_path: Path, kcompact: Cli) -> None:
     before, after = tmp_path / "b.csv", write_csv(tmp_path / "a.csv", AFTER)
     before.write_text("key,value\na,1\nb,2\n")

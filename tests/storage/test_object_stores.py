@@ -1,5 +1,6 @@
 """Stores that fail: each failure in a sentence that names the address, and none of the store's own words."""
 
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from kcompact.dumps.files import stored
 from kcompact.dumps.files.stored import _pattern
 from kcompact.dumps.output.stored_output import StoredOutput, check_prefixes
 from kcompact.errors import InputError, KcompactError, OutputError
+from kcompact.storage import endpoints
 from kcompact.storage.object_reading import fetch
 from kcompact.storage.object_stores import (
     StoredObject,
@@ -294,3 +296,15 @@ def test_an_address_with_one_slash_is_no_folder_here(tmp_path: Path, monkeypatch
         refuse_other_address("-o", "s3:/b/out/")
     assert address_hint("s3://b/in/") is None
     assert address_hint("/s3:/b") is None
+
+
+def test_an_endpoint_at_which_nobody_listens_is_said_before_its_client_is_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
+    monkeypatch.setattr(endpoints, "_SECONDS", 0.1)
+    with pytest.raises(InputError, match="the store cannot be reached"):
+        list_objects("s3://bucket/x.jsonl")

@@ -43,3 +43,19 @@ def test_keys_without_values_hold() -> None:
         KeyVerdict.ABSENT,
         KeyVerdict.TOMBSTONE_ONLY,
     ]
+
+
+def test_keys_that_may_be_spelt_otherwise_are_counted_not_shown() -> None:
+    records = [record("alice", "personal", offset=0), record("Jos\u00e9", "personal", offset=1)]
+    slips = (b"alice ", b'"alice"', "Jose\u0301".encode(), b"nobody")
+    question = AbsentQuestion(slips, logs_of(records), ("before",), "after")
+    outcome = verify_absent(pairs_of(rows_of(records), rows_of(records)), question)
+    misspelt, unseen = outcome.assumed
+    assert misspelt.startswith("keys are compared byte by byte: 3 keys")
+    assert unseen.startswith("4 keys in none of the dumps")
+    assert "alice" not in misspelt + unseen
+
+
+def test_keys_that_are_there_raise_no_doubt() -> None:
+    question = AbsentQuestion((b"erased", b"kept"), logs_of(BEFORE), ("before",), "after")
+    assert verify_absent(pairs_of(rows_of(BEFORE), rows_of(AFTER)), question).assumed == ()

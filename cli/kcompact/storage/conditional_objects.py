@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from kcompact.errors import InputError, KcompactError, OutputError
-from kcompact.storage.object_stores import explained, s3_endpoint, s3_region
+from kcompact.storage.endpoints import s3_endpoint, s3_region
+from kcompact.storage.object_stores import explained
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore

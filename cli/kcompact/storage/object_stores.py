@@ -8,7 +8,6 @@ no store.
 
 import errno
 import io
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from urllib.parse import urlsplit
 
 from kcompact.errors import InputError, KcompactError, OutputError
+from kcompact.storage.endpoints import await_server, s3_endpoint, s3_region
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -49,7 +49,7 @@ _KNOWN = (
         "try again later; nothing was lost",
     ),
     (
-        r"NETWORK_CONNECTION|resolve|Connection refused|UNAVAILABLE|ConnectException",
+        r"NETWORK_CONNECTION|resolve|Name or service|refused|timed out|UNAVAILABLE|ConnectException",
         "the store cannot be reached",
         "look at the network and at the endpoint (AWS_ENDPOINT_URL for S3)",
     ),
@@ -258,19 +258,6 @@ def _system(scheme: str, authority: str, s3_endpoint: str) -> "FileSystem":
     return system
 
 
-def s3_endpoint() -> str:
-    """Where S3 is, if not at Amazon: the variables of Amazon's own tools, which pyarrow does not look at."""
-    return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
-
-
-def s3_region(bucket: str, endpoint: str) -> str | None:
-    """The region to ask; None: that of a server of one's own, which has none. Raises OSError."""
-    from pyarrow.fs import resolve_s3_region
-
-    named = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
-    return named or (None if endpoint else resolve_s3_region(bucket))
-
-
 def _s3(bucket: str, endpoint: str) -> "FileSystem":
     from pyarrow.fs import AwsStandardS3RetryStrategy, S3FileSystem
 
@@ -281,5 +268,6 @@ def _s3(bucket: str, endpoint: str) -> "FileSystem":
     }
     if endpoint:
         parts = urlsplit(endpoint)
+        await_server(parts)
         options |= {"scheme": parts.scheme, "endpoint_override": parts.netloc + parts.path.rstrip("/")}
     return S3FileSystem(**options)

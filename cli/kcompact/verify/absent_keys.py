@@ -1,12 +1,16 @@
 """Evidence that keys are gone: per key and log what a dump still holds of them."""
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from unicodedata import normalize
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcompact.broker.log_names import LogName
+from kcompact.counted import counted
 from kcompact.verify.check import Severity
 from kcompact.verify.outcome import KeyEvidence, KeyVerdict, Tally, VerifyFinding, VerifyOutcome
 from kcompact.verify.rows.pairs import Pairs, Share
@@ -33,8 +37,10 @@ LastOffsets = dict[tuple[bool, bool], int]
 def verify_absent(pairs: Pairs, question: AbsentQuestion) -> VerifyOutcome:
     """Look every key up in all logs of both dumps."""
     keys = tuple(dict.fromkeys(question.keys))
+    spellings = {key: _spellings(key) for key in keys}
+    asked_keys = tuple({*keys}.union(*spellings.values()))
     by_key: dict[bytes, list[KeyEvidence]] = {}
-    for part in pairs.ask(lambda share: _last_offsets(share, keys)):  # a key is in one share
+    for part in pairs.ask(lambda share: _last_offsets(share, asked_keys)):  # a key is in one share
         for (key, log_id), offsets in part.items():
             by_key.setdefault(key, []).append(_evidence(key, question.logs[log_id], offsets))
     evidence = tuple(
@@ -59,9 +65,31 @@ def verify_absent(pairs: Pairs, question: AbsentQuestion) -> VerifyOutcome:
         ),
         findings=tuple(_finding(entry) for entry in evidence if not entry.verdict.is_gone),
         facts={verdict.value: counts[verdict.value] for verdict in KeyVerdict},
+        assumed=tuple(_doubts(spellings, {*by_key}, has_before=bool(question.before_name))),
         evidence=evidence,
         sha256=question.sha256,
     )
+
+
+def _spellings(key: bytes) -> set[bytes]:
+    """Keys that were meant, most likely, if this one is in no dump: without blanks and quotes around it."""
+    spellings = {key.strip(), key.strip().strip(b"\"'")}
+    with suppress(UnicodeDecodeError):
+        spellings |= {normalize(form, text).encode() for text in (key.decode(),) for form in ("NFC", "NFD")}
+    return spellings - {key, b""}
+
+
+def _doubts(spellings: dict[bytes, set[bytes]], keys_seen: set[bytes], *, has_before: bool) -> Iterator[str]:
+    """In words, why keys that no dump holds may be others than were meant. They are counted, not shown."""
+    unseen = spellings.keys() - keys_seen
+    misspelt = [key for key in unseen if spellings[key] & keys_seen]
+    if misspelt:
+        yield (
+            f"keys are compared byte by byte: {counted(len(misspelt), 'key')} in no dump would be there"
+            " without the blanks or quotes around it, or with its accents composed otherwise"
+        )
+    if has_before and unseen:
+        yield f"{counted(len(unseen), 'key')} in none of the dumps, nor in those before: spelt right?"
 
 
 def _last_offsets(share: Share, keys: tuple[bytes, ...]) -> dict[tuple[bytes, int], LastOffsets]:

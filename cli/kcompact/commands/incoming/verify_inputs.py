@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import codecs
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -75,11 +76,19 @@ def open_after(places: Workplaces, path: str, options: ReadOptions) -> Dump | No
 
 
 def read_keys(path: str) -> tuple[bytes, ...]:
-    """The keys of ``--absent-keys``: a line is a key as text, or ``base64:`` and bytes. Raises InputError."""
+    """The keys of ``--absent-keys``: a line is a key as text, or ``base64:`` and bytes. Raises InputError.
+
+    With a byte order mark it is UTF-8 or UTF-16; other bytes are taken as they are.
+    """
     try:
-        lines = Path(path).read_bytes().splitlines()
+        data = Path(path).read_bytes()
+        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            data = data.decode("utf-16").encode()
+        lines = data.removeprefix(codecs.BOM_UTF8).splitlines()
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
+    except UnicodeError as error:
+        raise InputError(f"{path}: no UTF-16 text, as its byte order mark says") from error
     keys = tuple(_key(line, path, number) for number, line in enumerate(lines, start=1) if line)
     if not keys:
         raise InputError(f"{path}: no keys in this file", hint="one key a line")
