@@ -13,6 +13,7 @@ from pyarrow import parquet
 from dump_pipeline import index_all, open_one
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.records.record import Record
+from kcompact.errors import InputError
 
 PLACE = {"topic": "t", "partition": 0, "offset": 0, "timestamp": 1_700_000_000_000}
 
@@ -226,3 +227,17 @@ def test_headers_in_an_encoding_that_kcompact_does_not_read_are_refused(tmp_path
         (reject,) = index_all(dump, extra=frozenset({"headers_hash"}))[1][0].rejects
     assert "headers cannot be read" in reject.reason
     assert "as base64, as hex or as text" in str(reject.hint)
+
+
+@pytest.mark.parametrize("value", ["application/json", "test", "1234", "5ab0c1d2e3f405162738495a6b7c8d9e"])
+def test_text_in_a_struct_of_go_that_may_be_base64_is_asked_about(value: str, tmp_path: Path) -> None:
+    path = tmp_path / "d.json"
+    row = PLACE | {"key": "k", "value": "v"}
+    path.write_text(json.dumps(row | {"headers": [{"Key": "h", "Value": value}]}))
+    with pytest.raises(InputError, match="text, or base64") as refused:
+        records(path)
+    assert "map({key: .Key, value: .Value})" in (refused.value.hint or "")
+    path.write_text(json.dumps(row | {"headers": [{"key": "h", "value": value}]}))
+    assert records(path)[0].headers == (("h", value.encode()),)
+    path.write_text(json.dumps(row | {"headers": [{"key": "h", "value_base64": value}]}))
+    assert records(path)[0].headers == (("h", base64.b64decode(value)),)

@@ -4,6 +4,7 @@ A dump may be ten thousand small files: what follows from the names of fields al
 files that have the same, what follows from their content for every file.
 """
 
+import json
 import re
 import shlex
 from collections.abc import Iterable, Iterator
@@ -19,7 +20,7 @@ from kcompact.dumps.detect.field_places import (
     places_by_name,
     refuse_other_spelling,
 )
-from kcompact.dumps.detect.likely_base64 import likely_base64
+from kcompact.dumps.detect.likely_base64 import doubtful_base64, likely_base64
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.dialect_table import DIALECTS
 from kcompact.dumps.dialects.envelope import guess_envelope
@@ -28,6 +29,7 @@ from kcompact.dumps.dialects.part_names import refuse_likely_places
 from kcompact.dumps.dialects.paths import escaped, path_of
 from kcompact.dumps.options import PLACES, ReadOptions
 from kcompact.dumps.records.encodings import ENCODINGS
+from kcompact.dumps.records.headers import is_struct
 from kcompact.dumps.records.shown import name_list, shown
 from kcompact.errors import InputError
 
@@ -56,6 +58,8 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
         _ask_for_base64(path, dialect, sample)
         for other in _fitting(layout, forms):
             _ask_for_tool(path, dialect, other, sample)
+    if dialect.header_names_encoding == "text":
+        _ask_for_headers(path, dialect.headers, sample)
     notes = check_events(path, dialect, values_at(sample, dialect.value), options)
     dialect = with_options(dialect, options)
     if notes:
@@ -130,6 +134,20 @@ def _ask_for_tool(path: str, dialect: Dialect, other: Dialect, sample: list[Row]
             f"{path}: the fields, in their order, are those of {other.short_tool}, whose keys and values are"
             f" base64: nobody can tell whether {shown(texts[0])} is",
             hint=f"--dialect {other.name} reads them as base64, --dialect {dialect.name} as they are",
+        )
+
+
+def _ask_for_headers(path: str, headers: str | None, sample: list[Row]) -> None:
+    """Refuse to decode text of headers that happens to be base64, such as ``test``. Raises InputError."""
+    items = chain.from_iterable(raw for raw in values_at(sample, headers) if isinstance(raw, list))
+    texts = list(_texts(item["Value"] for item in items if is_struct(item)))
+    if doubtful_base64(texts, _A_FEW):
+        name = json.dumps(path_of(str(headers))[-1])
+        lists = f"(.. | objects | select(has({name})) | .[{name}])"  # within an array of records, too
+        raise InputError(
+            f"{path}: headers of Key and Value such as {shown(texts[0])}: text, or base64, as Go writes it?",
+            hint=f"name the members so that they tell: jq -c '{lists} |= map({{key: .Key, value: .Value}})'"
+            " for text; value_base64: .Value for base64",
         )
 
 

@@ -18,13 +18,25 @@ def likely_base64(texts: Iterable[str], enough: int = _ENOUGH) -> bool:
     is printable text. ``enough`` bits or characters of it are asked for.
     """
     distinct = {text for text in islice(texts, _LOOKED_AT) if text}
-    try:
-        decoded = [ENCODINGS["base64"](text.encode("ascii")) for text in distinct]
-    except ValueError:
+    decoded = _decoded(distinct)
+    if decoded is None:
         return False
     if sum(map(_bits_of, distinct)) >= enough:
         return True
     return sum(map(len, distinct)) >= enough and all(map(_is_printable, decoded))
+
+
+def doubtful_base64(texts: Iterable[str], enough: int = _ENOUGH) -> bool:
+    """Whether there are texts that are all base64, which may be an accident."""
+    distinct = {text for text in islice(texts, _LOOKED_AT) if text}
+    return bool(distinct) and _decoded(distinct) is not None and not likely_base64(distinct, enough)
+
+
+def _decoded(texts: Iterable[str]) -> list[bytes] | None:
+    try:
+        return [ENCODINGS["base64"](text.encode("ascii")) for text in texts]
+    except ValueError:
+        return None
 
 
 def _bits_of(text: str) -> int:
