@@ -158,3 +158,14 @@ def test_a_word_beside_the_form_that_a_file_has_for_null_takes_nothing_from_it(t
     (form,) = re.findall(r"--tombstone (\S+)", remark)
     assert [value for _, value in pairs(path)] == [b"x", None, b"NULL"]
     assert [value for _, value in pairs(path, tombstone=form)] == [b"x", None, None]
+
+
+@pytest.mark.parametrize("word", ["null", "None", "NaN", "nil", "undefined", "<null>", "(null)", r"\N"])
+def test_words_of_programs_for_null_are_remarked_on_in_keys_and_values(word: str, tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text(f"topic,partition,offset,key,value\nt,0,0,a,x\nt,0,1,a,{word}\nt,0,2,{word},y\n")
+    remarks = [remark for remark in judged(path) if f"is the text {word}" in remark]
+    assert len(remarks) == 2
+    assert pairs(path) == [(b"a", b"x"), (b"a", word.encode()), (word.encode(), b"y")]
+    (form,) = {shlex.split(*re.findall(r"--tombstone (\S+)", remark))[0] for remark in remarks}
+    assert pairs(path, tombstone=form) == [(b"a", b"x"), (b"a", None), (None, b"y")]

@@ -5,6 +5,7 @@ import shlex
 from kcompact.counted import counted
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.text.csv_reader import NULL_TEXTS
 
 _REWRITTEN = (
     "with U+FFFD: taken as they stand, but if a tool such as jq has rewritten the dump, different keys"
@@ -96,7 +97,7 @@ def _null_texts(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list
     counts = [
         (role, text, notes.counts.get(f"{name}_{role}", 0))
         for role in roles
-        for name, text in _NULL_TEXTS.items()
+        for name, text in NULL_TEXTS.items()
     ]
     is_beside = dialect.missing_value == "null" and notes.counts.get("missing_value")
     form = "missing,literal" if is_beside else "literal"
@@ -112,6 +113,3 @@ def _null_text(file: DumpFile, role: str, form: str, count: int) -> str:
         f" tools write nulls{as_one}: if it is one, --tombstone {shlex.quote(form)} takes it as"
         " such, in keys and values alike"
     )
-
-
-_NULL_TEXTS = {"null_word": "NULL", "null_sign": r"\N"}

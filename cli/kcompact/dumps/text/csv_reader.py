@@ -103,7 +103,19 @@ _ESCAPED = re.compile(rb"\\(.)", re.DOTALL)  # within quotes Spark doubles backs
 
 
 _ERRORS = "surrogateescape"
-_NULL_TEXTS = {b"NULL": "null_word", rb"\N": "null_sign"}  # what other tools write for null
+NULL_TEXTS = {
+    "null_word": "NULL",
+    "null_sign": r"\N",
+    "null_of_java": "null",
+    "null_of_python": "None",
+    "null_of_pandas": "NaN",
+    "null_of_go": "nil",
+    "null_of_javascript": "undefined",
+    "null_in_angles": "<null>",
+    "null_in_brackets": "(null)",
+}
+"""Texts that programs write for null; by the names under which they are counted (``null_word_key``)."""
+_COUNTED = {text.encode(): name for name, text in NULL_TEXTS.items()}
 
 
 @dataclass(frozen=True)
@@ -249,8 +261,8 @@ class CsvReader:
             return self._of_no_bytes(size, role)
         if rules.is_literal(cell, role):
             return None
-        if cell in _NULL_TEXTS:
-            rules.count(f"{_NULL_TEXTS[cell]}_{role}")
+        if cell in _COUNTED:
+            rules.count(f"{_COUNTED[cell]}_{role}")
         if role == "value" and not self._values:
             return cell
         marker = self._markers[role]

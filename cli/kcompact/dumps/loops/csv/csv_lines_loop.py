@@ -46,6 +46,9 @@ _KIND, _START, _END, _DOUBLED = range(4)
 CELL_FACTS = 4
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 _NULL_WORD, _NULL_SIGN = np.frombuffer(b"NULL", np.uint8), np.frombuffer(rb"\N", np.uint8)
+_NONE, _NIL, _NAN = (np.frombuffer(text, np.uint8) for text in (b"None", b"nil", b"NaN"))
+_NULL, _UNDEFINED = np.frombuffer(b"null", np.uint8), np.frombuffer(b"undefined", np.uint8)
+_IN_ANGLES, _IN_BRACKETS = np.frombuffer(b"<null>", np.uint8), np.frombuffer(b"(null)", np.uint8)
 _IS_WORD = np.zeros(256, np.uint8)
 _IS_WORD[list(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")] = 1
 
@@ -163,14 +166,31 @@ def _fill_topic(
 
 
 @part
+def _is_null_elsewhere(data: np.ndarray, start: int, end: int) -> bool:
+    """Whether it is one of the rarer texts of NULL_TEXTS (csv_reader.py), which are counted there."""
+    return 3 <= end - start <= 9 and (  # noqa: PLR2004  the shortest and the longest of them
+        is_text(data, start, end, _NULL)
+        or is_text(data, start, end, _NONE)
+        or is_text(data, start, end, _NAN)
+        or is_text(data, start, end, _NIL)
+        or is_text(data, start, end, _UNDEFINED)
+        or is_text(data, start, end, _IN_ANGLES)
+        or is_text(data, start, end, _IN_BRACKETS)
+    )
+
+
+@part
 def _kind_of(data: np.ndarray, cells: np.ndarray, place: int, size_place: int, literal: np.ndarray) -> int:
-    """MISSING, EMPTY, TEXT or LITERAL; REFUSED where another cell tells null from empty."""
+    """MISSING, EMPTY, TEXT or LITERAL; REFUSED where another cell, or the reference, tells null from text."""
     kind, start = cells[place, _KIND], cells[place, _START]
     if kind != c.TEXT:
         return REFUSED if size_place >= 0 else kind
-    if len(literal) == 0 or cells[place, _END] - start != len(literal):
-        return REFUSED if len(literal) and cells[place, _DOUBLED] else c.TEXT
-    return c.LITERAL if is_text(data, start, cells[place, _END], literal) else c.TEXT
+    end = cells[place, _END]
+    if len(literal) and is_text(data, start, end, literal):
+        return c.LITERAL
+    if (len(literal) and cells[place, _DOUBLED]) or _is_null_elsewhere(data, start, end):
+        return REFUSED
+    return c.TEXT
 
 
 @part
