@@ -137,3 +137,17 @@ def test_records_of_the_rest_proxy_may_be_base64_as_by_default(tmp_path: Path) -
         open_one(lines(tmp_path / "base64.jsonl", *rows))
     text = [row | {"key": f"user-{row['offset']}"} for row in rows]
     assert dialect_of(lines(tmp_path / "text.jsonl", *text)) == "rest-proxy"
+
+
+@pytest.mark.parametrize("name", ["d.jsonl", "d.csv"])
+def test_none_beside_python_s_bytes_is_null(name: str, tmp_path: Path) -> None:
+    rows = [("b'a'", "b'1'"), ("b'a'", "None"), ("None", "b'x'")]
+    path = tmp_path / name
+    if name == "d.csv":
+        path.write_text("offset,key,value\n" + "".join(f"{n},{k},{v}\n" for n, (k, v) in enumerate(rows)))
+    else:
+        lines(path, *({"offset": n, "key": k, "value": v} for n, (k, v) in enumerate(rows)))
+    with open_one(path) as dump:
+        (split,) = dump.splits(1 << 40)
+        records = [record for *_, record in LAYOUTS[dump.files[0].layout].records(dump.files[0], split)]
+    assert [(record.key, record.value) for record in records] == [(b"a", b"1"), (b"a", None), (None, b"x")]

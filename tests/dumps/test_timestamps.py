@@ -110,6 +110,55 @@ def test_a_column_without_a_zone_is_remarked_upon(
         assert len(told) == is_remarked, name
 
 
+@pytest.mark.parametrize(
+    ("spelt", "expected"),
+    [
+        ("2024-01-02 03:04:05.678 UTC", 1_704_164_645_678),
+        ("2024-01-02 03:04:05 GMT", 1_704_164_645_000),
+        ("2024-01-02 03:04:05.678 +0000 UTC", 1_704_164_645_678),
+        ("2024-01-02 03:04:05.678901 +0100 CET m=+0.001", 1_704_161_045_678),
+        ("2024-01-02 03:04:05 -0300 -03", 1_704_175_445_000),
+        ("2024/01/02 03:04:05", 1_704_164_645_000),
+        ("0001-01-01 00:00:00 +0000 UTC", -1),
+    ],
+)
+def test_moments_as_sql_engines_and_go_print_them(spelt: str, expected: int, tmp_path: Path) -> None:
+    for suffix, zone in (("", ""), (".csv", '"')):
+        path = tmp_path / f"t{suffix or '.jsonl'}"
+        cells = f"topic,partition,offset,timestamp,key,value\nt,0,0,{zone}{spelt}{zone},k,v\n"
+        row = {"topic": "t", "partition": 0, "offset": 0, "key": "k", "value": "v", "timestamp": spelt}
+        path.write_text(cells if suffix else json.dumps(row) + "\n")
+        assert timestamps(path) == [expected]
+
+
+@pytest.mark.parametrize("spelt", ["2024-01-02 03:04:05 Europe/Berlin", "01/02/2024 03:04:05", "1.7E12"])
+def test_other_moments_are_refused_and_can_be_left_out(spelt: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"topic,partition,offset,timestamp,key,value\nt,0,0,{spelt},k,v\n")
+    with open_one(path) as opened:
+        (reject,) = index_all(opened)[1][0].rejects
+    assert "is not a timestamp" in reject.reason
+    assert "--fields timestamp=" in (reject.hint or "")
+    with open_one(path, fields={"timestamp": ""}) as opened:
+        assert index_all(opened)[0]["timestamp_ms"].to_pylist() == [-1]
+
+
+@pytest.mark.parametrize(("number", "expected"), [(0, "create"), (1, "logappend")])
+def test_a_python_client_s_number_is_the_type(number: int, expected: str, tmp_path: Path) -> None:
+    row = {
+        "topic": "t",
+        "partition": 0,
+        "offset": 0,
+        "timestamp": 1_700_000_000_123,
+        "timestamp_type": number,
+    }
+    (tmp_path / "t.jsonl").write_text(json.dumps(row | {"key": "k", "value": "v", "headers": []}) + "\n")
+    with open_one(tmp_path / "t.jsonl") as dump:
+        (split,) = dump.splits(1 << 40)
+        ((*_, record),) = LAYOUTS["json_lines"].records(dump.files[0], split)
+    assert record.timestamp_type == expected
+
+
 @pytest.mark.parametrize(("number", "expected"), [(0, None), (1, "create"), (2, "logappend")])
 def test_the_pair_of_a_python_client_has_its_type(number: int, expected: str | None, tmp_path: Path) -> None:
     row = {"topic": "t", "partition": 0, "offset": 0, "key": "k", "value": "v", "headers": []}

@@ -67,8 +67,12 @@ class ReadOptions:
 
     @property
     def places(self) -> dict[str, str | None]:
-        """``fields`` by part; None where the user says that there is no such part (``--fields topic=``)."""
-        return {role: None if role in PLACES and not name else name for role, name in self.fields.items()}
+        """``fields`` by part; None where the user says that there is no such part (``--fields topic=``).
+
+        Of a record without an envelope the whole is the value: ``--fields value=``.
+        """
+        whole = ("key", "value")
+        return {role: name if name or role in whole else None for role, name in self.fields.items()}
 
     @property
     def key_options(self) -> str:

@@ -64,7 +64,8 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
     dialect = with_options(dialect, options)
     if notes:
         dialect = _changed(dialect, (("notes", dialect.notes + notes),))
-    lacking = [role for role in PLACES if not _is_in_sample(getattr(dialect, role), field_names, sample)]
+    looked_for = (*PLACES, "timestamp_type")
+    lacking = [role for role in looked_for if not _is_in_sample(getattr(dialect, role), field_names, sample)]
     _refuse_misnamed(path, lacking, options, field_names)
     refuse_other_spelling(path, dialect, field_names, options)
     places = dict.fromkeys(lacking) | places_by_name(path, dialect, lacking, field_names, options)
@@ -72,8 +73,13 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
     dialect = _changed(dialect, tuple(places.items()))
     if dialect.value and not dialect.listed:
         refuse_likely_places(path, {role: getattr(dialect, role) for role in ROLES}, field_names, options)
-    encodings = [(f"{role}_encoding", _encoding_of(path, role, dialect, sample)) for role in ("key", "value")]
-    return _changed(dialect, (*encodings, ("late_names", late_names(layout, dialect, field_names))))
+    encodings = {f"{role}_encoding": _encoding_of(path, role, dialect, sample) for role in ("key", "value")}
+    if (
+        set(encodings.values()) == {"python"} and dialect.null_literal is None
+    ):  # what both are written with has a text for null
+        encodings["null_literal"] = _PYTHON_NONE
+    late = late_names(layout, dialect, field_names)
+    return _changed(dialect, (*encodings.items(), ("late_names", late)))
 
 
 def _refuse_misnamed(
@@ -169,7 +175,8 @@ def _encoding_of(path: str, role: str, dialect: Dialect, sample: list[Row]) -> s
             f"{path}: {role}s such as {address} are addresses of Java objects: the data were not exported",
             hint="cast to strings or base64 before writing CSV (Spark: CAST(key AS STRING), base64(key))",
         )
-    if _all_texts_match(_PYTHON_BYTES, values_at(sample, place)):
+    texts = (text for text in _texts(values_at(sample, place)) if text != _PYTHON_NONE)
+    if _all_texts_match(_PYTHON_BYTES, texts):
         return "python"
     if role == "key" and any(_is_json(key) for key in values_at(sample, place) if not isinstance(key, str)):
         return "json"
@@ -188,6 +195,7 @@ def _texts(values: Iterable[Any]) -> Iterator[str]:
 
 
 _JAVA_ADDRESS = re.compile(r"\[B@[0-9a-f]+")
+_PYTHON_NONE = "None"
 _PYTHON_BYTES = re.compile(r"b'.*'|b\".*\"", re.DOTALL)
 
 

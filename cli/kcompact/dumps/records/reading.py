@@ -31,6 +31,10 @@ DAMAGED_HINT = (
     "the record was damaged or edited: export the dump again; without it, what it replaced or deleted"
     " comes back"
 )
+_TIMESTAMP_HINT = (
+    "write milliseconds, or 2024-01-31T10:00:00Z; where no setting asks for the age of records, they can do"
+    " without: --fields timestamp="
+)
 _FLOAT = re.compile(r"\d+\.\d*(e\+?\d+)?", re.ASCII | re.IGNORECASE)
 _FLOAT_HINT = (
     "write whole numbers (in pandas: .astype('Int64') before they are written): not every large offset is a"
@@ -147,7 +151,7 @@ class FieldRules:
         try:
             timestamp = timestamp_ms(raw, self.dialect.timestamp_unit)
         except (ValueError, OverflowError) as error:
-            raise UnreadableError(f"{shown(raw)} is not a timestamp", DAMAGED_HINT) from error
+            raise UnreadableError(f"{shown(raw)} is not a timestamp", _TIMESTAMP_HINT) from error
         if abs(timestamp) > LONG_MAX:
             raise UnreadableError(f"timestamp {shown(raw)} is out of range", DAMAGED_HINT)
         if has_no_zone(raw):

@@ -13,6 +13,11 @@ SMALLEST_US = 10**14  # whole numbers from here on are hardly milliseconds (year
 SMALLEST_NS = 10**17
 _SMALLEST_MS = 10**11  # numbers with a fraction from here on cannot be seconds (year 5138)
 _FRACTION = re.compile(r"([0-9]{1,19})\.([0-9]{1,400})")
+# As Trino, BigQuery and Athena print it, 2024-01-31 10:00:00 UTC, or Go, 2024-01-31 10:00:00 +0100 CET m=+1.5
+_ZONED = re.compile(
+    r"(.*?[0-9]) ?(?:([+-][0-9]{2}):?([0-9]{2})(?: [A-Z]{3,4}| [+-][0-9]{2,4})?(?: m=[+-].*)?|UTC|GMT)"
+)
+_SLASHES = re.compile(r"([0-9]{4})/([0-9]{2})/([0-9]{2})(?![0-9])")
 _PREFIXES = {"CreateTime": "create", "LogAppendTime": "logappend"}
 _NUMBERS_IN_PAIRS = {1: "create", 2: "logappend"}  # confluent_kafka's; 0 is "none"
 _NO_TYPES = {"", "-1", "notimestamptype", "no_timestamp_type", "none", "not available", "unknown"}
@@ -89,9 +94,17 @@ def has_no_zone(raw: Any) -> bool:
     if not isinstance(raw, str) or whole_number(raw.strip()) is not None:
         return False
     try:
-        return datetime.fromisoformat(raw.strip()).tzinfo is None
+        return _moment(raw.strip()).tzinfo is None
     except ValueError:
         return False
+
+
+def _moment(text: str) -> datetime:
+    """ISO 8601, and what differs from it in its zone or signs alone. Raises ValueError."""
+    text = _SLASHES.sub(r"\1-\2-\3", text)
+    if zoned := _ZONED.fullmatch(text):
+        text = f"{zoned[1]}{zoned[2] or '+00'}:{zoned[3] or '00'}"
+    return datetime.fromisoformat(text)
 
 
 def _is_seconds(whole: int, unit: str) -> bool:
@@ -126,7 +139,7 @@ def _from_text(text: str, unit: str) -> int:
             if _is_seconds(whole, unit)
             else _from_integer(whole, unit)
         )
-    moment = datetime.fromisoformat(text)
+    moment = _moment(text)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return max(NO_TIMESTAMP, (moment - _EPOCH) // _MILLISECOND)  # Go's zero time is year 1
