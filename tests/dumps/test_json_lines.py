@@ -55,3 +55,20 @@ def test_filters_leave_records_out(kcat: Path) -> None:
         assert index_all(dump)[0]["offset"].to_pylist() == [0]
     with open_one(kcat, topics=frozenset({"u"})) as dump:
         assert index_all(dump)[0].num_rows == 0
+
+
+@pytest.mark.parametrize("role", ["key", "value"])
+def test_nan_is_neither_a_value_nor_a_null(role: str, tmp_path: Path) -> None:
+    path = tmp_path / "d.jsonl"
+    members = {"topic": '"t"', "partition": "0", "offset": "0", "key": '"k"', "value": '"v"'} | {role: "NaN"}
+    path.write_text("{" + ",".join(f'"{name}":{text}' for name, text in members.items()) + "}\n")
+    with open_one(path) as dump:
+        (reject,) = index_all(dump)[1][0].rejects
+    assert f"the {role} is NaN" in reject.reason
+
+
+def test_nan_within_a_value_is_the_value_s_own(tmp_path: Path) -> None:
+    path = tmp_path / "d.jsonl"
+    path.write_text('{"topic":"t","partition":0,"offset":0,"key":"k","value":{"x":NaN}}\n')
+    with open_one(path) as dump:
+        assert index_all(dump)[0].num_rows == 1

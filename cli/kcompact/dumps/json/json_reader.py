@@ -15,6 +15,7 @@ from kcompact.dumps.json.json_text import (
     ParsedJson,
     Repeating,
     reads_as_json,
+    refuse_nan,
     repeated_member,
     repeated_names,
 )
@@ -139,6 +140,7 @@ class JsonReader:
         raw = self._get(parsed, self._paths["key"])
         if raw is MISSING or (raw is None and not self._dialect.null_word):
             return self._absent(parsed, raw, "key")
+        refuse_nan(raw, "key")
         self._rules.see("key")
         key = self._bytes(parsed, raw, "key")
         if key == b"":
@@ -151,6 +153,7 @@ class JsonReader:
         raw = self._get(parsed, self._paths["value"])
         if raw is MISSING or (raw is None and not self._dialect.null_word):
             return self._absent(parsed, raw, "value")
+        refuse_nan(raw, "value")
         self._rules.see("value")
         if raw == "":
             return self._rules.null_or_empty("value", "empty")

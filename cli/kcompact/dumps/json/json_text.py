@@ -1,6 +1,7 @@
 """JSON as bytes: parsed without losing a byte, and looked up as it was spelt."""
 
 import json
+import math
 from collections import Counter
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -270,3 +271,13 @@ def reads_as_json(text: bytes) -> bool:
     except orjson.JSONDecodeError:
         return False
     return True
+
+
+def refuse_nan(raw: Any, role: str) -> None:
+    """Raise UnreadableError for what is no JSON, and what pandas and Python's json write for null."""
+    if isinstance(raw, float) and math.isnan(raw):
+        raise UnreadableError(
+            f"the {role} is NaN: null, or no number?",
+            "write null where it is none (in pandas: df.astype(object).where(df.notna(), None)),"
+            ' "NaN" where it is that text',
+        )
