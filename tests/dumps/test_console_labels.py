@@ -190,3 +190,8 @@ def test_a_separator_that_a_key_may_hold_is_asked_about_unless_json_follows(tmp_
 def test_a_value_may_look_like_a_label(tmp_path: Path, value: str) -> None:
     text = f"k1\t{value}\nk2\t{value}\n"
     assert pairs(tmp_path / "t.txt", text) == [(b"k1", value.encode()), (b"k2", value.encode())]
+
+
+def test_lines_that_share_no_separator_are_refused(tmp_path: Path) -> None:
+    lines = "CreateTime:1700000000000\tk1\tv1\nCreateTime:1700000000001|k1|v1\n"
+    assert ":2: " in refusal(tmp_path / "d.txt", lines).message

@@ -97,6 +97,8 @@ def separators_in(lines: list[bytes], delimiter: str | None) -> list[str]:
         return [between.group(1).decode()]
     matches = [match for match in map(_FIRST_LABEL.match, lines) if match is not None]
     signs = _shared_beginning([match.group(1) for match in matches])
+    if not signs:
+        return []
     tails = [match.string[match.start(1) :] for match in matches]
     texts = [signs[:length] for length in range(1, len(signs) + 1)]
     likely = [text for text in texts if all(map(_Divides(text), tails))] or [signs[:1]]
@@ -105,7 +107,7 @@ def separators_in(lines: list[bytes], delimiter: str | None) -> list[str]:
     letters = _shared_beginning([piece for tail in tails for piece in tail.split(likely[-1])[1:3]])
     if len(letters) > 1 and likely != [b"\t"]:
         likely.append(likely[-1] + letters)
-    return [text.decode("utf-8", "replace") for text in likely if text]
+    return [text.decode("utf-8", "replace") for text in likely]
 
 
 @dataclass(frozen=True)
