@@ -11,9 +11,10 @@ from conftest import Run
 pytestmark = pytest.mark.usefixtures("spark")
 
 
-def write(path: Path, offsets: range, partition: int = 0) -> None:
+def write(path: Path, offsets: range, partition: int | None = 0) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    keyed = [{"partition": partition, "offset": n, "key": f"k{n % 3}", "value": f"v{n}"} for n in offsets]
+    place = {} if partition is None else {"partition": partition}
+    keyed = [place | {"offset": n, "key": f"k{n % 3}", "value": f"v{n}"} for n in offsets]
     path.write_text("".join(json.dumps(record) + "\n" for record in keyed))
 
 
@@ -37,7 +38,7 @@ def test_pieces_of_one_log_are_asked_about_by_every_command(
         )
         assert "topic=" in run.stderr
     assert not (tmp_path / "out").exists()
-    assert "by their names they are of two" in kcompact("inspect", pieces).stdout
+    assert "by their names they are two logs" in kcompact("inspect", pieces).stdout
 
 
 def test_the_remedy_makes_one_log_of_them(tmp_path: Path, kcompact: Callable[..., Run]) -> None:
@@ -61,4 +62,18 @@ def test_topics_by_name_of_offsets_of_their_own_stay_two(
 def test_partitions_are_compared_with_their_like(tmp_path: Path, kcompact: Callable[..., Run]) -> None:
     write(tmp_path / "dump" / "orders.jsonl", range(20))
     write(tmp_path / "dump" / "customers.jsonl", range(20, 40), partition=1)
+    assert kcompact("compact", tmp_path / "dump", "-o", tmp_path / "out").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "names", [("orders-1.jsonl", "orders-2.jsonl"), ("orders-00.jsonl", "orders-01.jsonl")]
+)
+def test_numbers_that_count_files_are_no_partitions(
+    names: tuple[str, str], tmp_path: Path, kcompact: Callable[..., Run]
+) -> None:
+    for name, offsets in zip(names, (range(20), range(20, 40)), strict=True):
+        write(tmp_path / "dump" / name, offsets, None)
+    run = kcompact("compact", tmp_path / "dump", "-o", tmp_path / "out")
+    assert (run.exit_code, "topic=orders/partition=0/" in run.stderr) == (2, True), run.stderr
+    write(tmp_path / "dump" / names[1], range(25), None)  # as partitions have them
     assert kcompact("compact", tmp_path / "dump", "-o", tmp_path / "out").exit_code == 0

@@ -5,7 +5,7 @@ import shlex
 from kcompact.counted import counted
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
-from kcompact.dumps.text.csv_reader import NULL_TEXTS
+from kcompact.dumps.text.csv_reader import NULL_TEXTS, NULLS_OF_DATABASES
 
 _REWRITTEN = (
     "with U+FFFD: taken as they stand, but if a tool such as jq has rewritten the dump, different keys"
@@ -94,12 +94,13 @@ def _null_texts(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list
         )
         if encoding == "text" and marker not in columns and not (role == "key" and dialect.key_fields)
     ]
+    is_beside = dialect.missing_value == "null" and notes.counts.get("missing_value")
     counts = [
         (role, text, notes.counts.get(f"{name}_{role}", 0))
         for role in roles
         for name, text in NULL_TEXTS.items()
+        if name in NULLS_OF_DATABASES or not is_beside  # who writes nothing for null may mean the word
     ]
-    is_beside = dialect.missing_value == "null" and notes.counts.get("missing_value")
     form = "missing,literal" if is_beside else "literal"
     return [_null_text(file, role, f"{form}:{text}", count) for role, text, count in counts if count]
 

@@ -122,6 +122,13 @@ def tells_topic(path: str) -> bool:
     return bool(_folder_facts(folders).topic or _SINK.match(name) or _LENSES.match(name))
 
 
+def tells_partition(path: str) -> bool:
+    """Whether a path says the partition for sure; a number at the end of a name may count files as well."""
+    name, folders = PurePath(path).name, PurePath(path).parts[:-1]
+    is_of_sink = _facts_of_name(name).start_offset is not None or _LENSES.match(name)
+    return bool(is_of_sink) or _folder_facts(folders).partition is not None
+
+
 def without_counter(topic: str) -> str:
     """A topic by a file's name, without a date or number at its end, or a date in front."""
     shortened = _DATE_IN_FRONT.sub("", topic)

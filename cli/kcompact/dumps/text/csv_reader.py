@@ -115,6 +115,7 @@ NULL_TEXTS = {
     "null_in_brackets": "(null)",
 }
 """Texts that programs write for null; by the names under which they are counted (``null_word_key``)."""
+NULLS_OF_DATABASES = ("null_word", "null_sign")  # which no program means as text
 _COUNTED = {text.encode(): name for name, text in NULL_TEXTS.items()}
 
 

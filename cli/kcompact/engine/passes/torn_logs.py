@@ -1,12 +1,14 @@
-"""Files taken for topics of their own by their names, while their offsets tell that they are one log."""
+"""Files taken for logs of their own by their names, while their offsets tell that they are one log."""
 
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from kcompact.broker.log_names import LogName
 from kcompact.dumps.dump import Dump
-from kcompact.dumps.files.file_names import tells_topic
+from kcompact.dumps.files.file_names import tells_partition, tells_topic
+from kcompact.dumps.records.layout import DumpFile
 from kcompact.engine.passes.index_pass import IndexPlan
 from kcompact.engine.passes.summaries import LogSummary
 from kcompact.errors import InputError
@@ -16,12 +18,13 @@ _STEPS_TO_NEXT = 16  # a compacted log goes on behind a gap of some offsets
 
 @dataclass
 class _Piece:
-    """The records of one topic and partition, both by the name of a file."""
+    """The records of one log, which the name of a file tells: its topic, its partition or both."""
 
     path: str
+    untold: tuple[str, ...]
     first_offset: int
     last_offset: int
-    records: int
+    records: int = 0
 
     def add(self, part: LogSummary) -> None:
         self.first_offset = min(self.first_offset, part.first_offset)
@@ -35,44 +38,61 @@ class _Piece:
 
 
 def refuse_torn_logs(dump: Dump, plan: IndexPlan, summaries: Iterable[LogSummary]) -> None:
-    """Raise InputError where a topic by name begins where another ends: ``xaa`` and ``xab`` of split.
+    """Raise InputError where a log by name goes on where another ends: ``xaa`` and ``xab`` of split.
 
-    As two topics neither would supersede the other's keys, and deletes in one would not reach the other.
+    As two logs neither would supersede the other's keys, and deletes in one would not reach the other.
     """
-    for pieces in _pieces_by_partition(dump, plan, summaries):
+    for pieces in _alike(dump, plan, summaries):
         by_end = sorted(pieces, key=lambda piece: piece.last_offset)
         ends = [piece.last_offset for piece in by_end]
         for piece in pieces:
             number = bisect_left(ends, piece.first_offset)
-            if not number:
-                continue
-            earlier = by_end[number - 1]
-            gap = piece.first_offset - earlier.last_offset
-            if gap == 1 or gap <= _STEPS_TO_NEXT * min(piece.step, earlier.step):
-                raise InputError(
-                    f"{earlier.path} and {piece.path}: no topic in the records, so by their names they are of"
-                    f" two; but the offsets of the second, from {piece.first_offset} on, follow those of the"
-                    f" first, up to {earlier.last_offset}",
-                    hint="say so by folders: files of one topic go below a folder called after it, such as"
-                    " topic=orders/",
-                )
+            earlier = by_end[number - 1] if number else None
+            if earlier is not None and _goes_on(earlier, piece):
+                raise _error(earlier, piece)
 
 
-def _pieces_by_partition(
-    dump: Dump, plan: IndexPlan, summaries: Iterable[LogSummary]
-) -> Iterable[list[_Piece]]:
-    """The topics that nothing but the name of a file tells, by partition."""
-    untold = {
-        file.file_id: file.path
-        for file in dump.files
-        if file.dialect.topic is None and file.dialect.offset is not None
-        if file.layout != "dump_log" and not tells_topic(file.path)
-    }
-    pieces: dict[int, dict[str, _Piece]] = defaultdict(dict)
+def _goes_on(earlier: _Piece, later: _Piece) -> bool:
+    gap = later.first_offset - earlier.last_offset
+    return gap == 1 or gap <= _STEPS_TO_NEXT * min(later.step, earlier.step)
+
+
+def _error(earlier: _Piece, later: _Piece) -> InputError:
+    folders = {"topic": "topic=orders/", "partition": "partition=0/"}
+    lacking = " and no ".join(later.untold)
+    return InputError(
+        f"{earlier.path} and {later.path}: no {lacking} in the records, so by their names they are two logs;"
+        f" but the offsets of the second, from {later.first_offset} on, follow those of the first, up to"
+        f" {earlier.last_offset}",
+        hint="say so by folders: files of one log go below folders called after it, such as"
+        f" {''.join(folders[part] for part in later.untold)}",
+    )
+
+
+def _alike(dump: Dump, plan: IndexPlan, summaries: Iterable[LogSummary]) -> Iterable[list[_Piece]]:
+    """Logs that nothing but the names of files tells apart, of at least one record each."""
+    untold = {file.file_id: parts for file in dump.files if (parts := _untold(file))}
+    paths = {file.file_id: file.path for file in dump.files}
     file_ids = {split_id: split.file_id for split_id, split in plan.splits.items()}
+    pieces: dict[tuple[str | None, int | None], dict[LogName, _Piece]] = defaultdict(dict)
     for part in summaries if len(untold) > 1 else ():
-        path = untold.get(file_ids[part.split_id])
-        if path is not None:
-            own = _Piece(path, part.first_offset, part.last_offset, 0)
-            pieces[part.partition].setdefault(part.topic, own).add(part)
-    return (list(by_topic.values()) for by_topic in pieces.values())
+        file_id = file_ids[part.split_id]
+        if (lacking := untold.get(file_id)) is not None:
+            log = (
+                None if "topic" in lacking else part.topic,
+                None if "partition" in lacking else part.partition,
+            )
+            own = _Piece(paths[file_id], lacking, part.first_offset, part.last_offset)
+            pieces[log].setdefault(part.log, own).add(part)
+    return (list(by_log.values()) for by_log in pieces.values())
+
+
+def _untold(file: DumpFile) -> tuple[str, ...]:
+    """The parts of a log that only the name of the file gives, in records that have offsets."""
+    if file.dialect.offset is None or file.layout == "dump_log":
+        return ()
+    is_told = {
+        "topic": file.dialect.topic is not None or tells_topic(file.path),
+        "partition": file.dialect.partition is not None or tells_partition(file.path),
+    }
+    return tuple(part for part, is_known in is_told.items() if not is_known)
