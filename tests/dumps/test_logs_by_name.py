@@ -32,7 +32,6 @@ def logs(folder: Path, **options: Any) -> list[tuple[str, int]]:
     "names",
     [
         ["customers/dump.json", "orders/dump.json"],
-        ["orders/0/dump.json", "orders/1/dump.json"],
         ["region=de/orders.json", "region=fr/orders.json"],
         ["orders-2024-01-01.json", "orders-2024-01-02.json"],
         ["orders_20240101.json", "orders_20240102.json"],
@@ -174,3 +173,8 @@ def test_logs_that_names_alone_tell_are_not_copied_into_one_file(tmp_path: Path)
     write(tmp_path / "one", ["topic=t/a.json", "topic=t/b.json"], KAFKACTL)
     with open_one(tmp_path / "one") as dump:
         with_writers(planned(dump, [str(tmp_path / "one")], tmp_path / "out.json"), None)
+
+
+def test_folders_of_numbers_are_of_one_topic(tmp_path: Path) -> None:
+    write(tmp_path, ["orders/0/dump.json", "orders/1/dump.json"], KAFKACTL)
+    assert logs(tmp_path) == [("dump", 0)]  # whose partition each record has

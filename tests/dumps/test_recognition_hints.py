@@ -79,3 +79,33 @@ def test_a_field_without_a_name_has_no_hint_of_its_own(text: str, tmp_path: Path
     with pytest.raises(InputError, match="no record of key and value") as caught:
         open_one(path)
     assert "key=FIELD,value=FIELD,offset=offset" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "remedy"),
+    [
+        ('{"topic":"t","messages":[{"offset":0,"key":"a","value":"1"}]}', "in a list, messages", "jq -c"),
+        ('// by foo\n{"offset":0,"key":"a","value":"1"}\n', "a comment before it", "tail -n +2"),
+        ("# by foo\noffset,key,value\n0,a,1\n", "a comment before it", "tail -n +2"),
+        ("[2024-01-02 03:04:05,678] WARN [Consumer a] x\nk\tv\n", "a tool's log", "2> LOG"),
+        (
+            "ConsumerRecord(topic='t', partition=0, offset=1, key=b'a', value=b'1')\n",
+            "Python's way",
+            "kcat -J",
+        ),
+        (
+            '{"offset":0,"key":"a","payload":"1"}\n{"offset":1,"key":"b","value":"1"}\n',
+            "of two tools",
+            "file of",
+        ),
+        ('{"kafka_key":"a","kafka_tombstone_message":true,"content":""}\n', "a tombstone's content", "jq -c"),
+    ],
+)
+def test_what_users_have_around_their_records_is_named_with_a_remedy(
+    text: str, words: str, remedy: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "orders.jsonl"
+    path.write_text(text)
+    with pytest.raises(InputError, match=words) as refused, open_one(path):
+        pass
+    assert remedy in str(refused.value.hint)

@@ -21,6 +21,7 @@ from kcompact.dumps.detect.field_places import (
     refuse_other_spelling,
 )
 from kcompact.dumps.detect.likely_base64 import doubtful_base64, likely_base64
+from kcompact.dumps.detect.odd_samples import refuse_two_kinds, refuse_wrapped
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.dialect_table import DIALECTS
 from kcompact.dumps.dialects.envelope import guess_envelope
@@ -51,7 +52,7 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
         dialect = forced(options.dialect)
     else:
         fitting = (candidate for candidate in _fitting(layout, forms) if _decodes(candidate, sample))
-        dialect = next(fitting, None) or guess_envelope(path, layout, set(field_names), options)
+        dialect = next(fitting, None) or _guessed(path, layout, sample, field_names, options)
     if dialect.refused is not None:
         raise InputError(f"{path}: {dialect.tool}: {dialect.refused}", hint=dialect.hint)
     if not dialect.sure and options.dialect is None and dialect.key_encoding == "text":
@@ -68,6 +69,7 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
     lacking = [role for role in looked_for if not _is_in_sample(getattr(dialect, role), field_names, sample)]
     _refuse_misnamed(path, lacking, options, field_names)
     refuse_other_spelling(path, dialect, field_names, options)
+    refuse_two_kinds(path, dialect, sample, options)
     places = dict.fromkeys(lacking) | places_by_name(path, dialect, lacking, field_names, options)
     places |= markers_by_name(dialect, field_names)
     dialect = _changed(dialect, tuple(places.items()))
@@ -80,6 +82,14 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
         encodings["null_literal"] = _PYTHON_NONE
     late = late_names(layout, dialect, field_names)
     return _changed(dialect, (*encodings.items(), ("late_names", late)))
+
+
+def _guessed(
+    path: str, layout: str, sample: list[Row], field_names: frozenset[str], options: ReadOptions
+) -> Dialect:
+    if not (options.fields or options.key_fields):
+        refuse_wrapped(path, sample)
+    return guess_envelope(path, layout, set(field_names), options)
 
 
 def _refuse_misnamed(

@@ -20,6 +20,7 @@ from kcompact.dumps.detect.candidate import (
     lines_in,
 )
 from kcompact.dumps.detect.choosing import choose_dialect
+from kcompact.dumps.detect.unknown_text import looks_like, unknown
 from kcompact.dumps.json.json_layouts import array_texts
 from kcompact.dumps.json.json_reader import why_not_json
 from kcompact.dumps.json.json_scan import CLOSE, OPEN, end_of_first, items_of
@@ -84,6 +85,8 @@ def _recognised(
     is_plain = set(map(type, sample)) == {dict}
     rows = sample if is_plain else [row for row in map(_as_row, sample) if row is not None]
     if not rows and sample and not options.key_fields:
+        if looks_like(file.body) is not None:
+            raise unknown(file.path, file.body, [])
         raise InputError(
             f"{file.path}: JSON, but its elements are no records of key and value",
             hint="a dump of bare values has no keys to compact on; export the keys too",

@@ -76,6 +76,12 @@ _LOOKS_LIKE = {
     rb"\s*Key \(-?\d+ bytes\): ": _SENTENCES,
     rb"(?i)(?:\w+: .*\n)*(?:partition|offset|key): ": ("YAML or labelled text", "export as JSON (-o json)"),
     rb"ConsumerRecord\(topic = ": ("Java's way to print a ConsumerRecord", "export as JSON lines (kcat -J)"),
+    rb"ConsumerRecord\(topic='": ("Python's way to print a ConsumerRecord", "export as JSON lines (kcat -J)"),
+    rb"(?:#|//|--)[^\n]*\n": ("text with a comment before it", "leave that line out: tail -n +2 FILE > NEW"),
+    rb"\[\d{4}-\d\d-\d\d[ T][^\n]*\] [A-Z]+ ": (
+        "text with lines of a tool's log in it",
+        "export again, with what the tool logs in another file: 2> LOG",
+    ),
     rb"(?:Key format: .*\n(?:Value format: .*\n)?)?rowtime: ": (
         "what PRINT of ksqlDB shows",
         "export the topic itself as JSON lines (kcat -J)",

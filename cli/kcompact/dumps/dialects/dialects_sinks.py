@@ -67,6 +67,14 @@ SINKS = (
         hint="take them out first: jq -c .record.consumerRecord FILE",
     ),
     Dialect(
+        name="benthos-tombstones",
+        tool="Redpanda Connect (Benthos), with all metadata of its Kafka inputs",
+        signature=names("kafka_key kafka_tombstone_message"),
+        refused="a tombstone's content is an empty one, and only kafka_tombstone_message tells it",
+        hint="put it into the content first: jq -c '(if .kafka_tombstone_message then .content = null else ."
+        " end) | del(.kafka_tombstone_message)' FILE > NEW",
+    ),
+    Dialect(
         name="kafka-snapshot",
         tool="KafkaSnapshot",
         signature=names("Value Meta.Partition Meta.Offset"),  # no Key where KeyType is Ignored
