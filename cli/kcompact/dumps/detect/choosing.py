@@ -7,7 +7,7 @@ files that have the same, what follows from their content for every file.
 import json
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
@@ -22,6 +22,7 @@ from kcompact.dumps.detect.field_places import (
 )
 from kcompact.dumps.detect.likely_base64 import doubtful_base64, likely_base64
 from kcompact.dumps.detect.odd_samples import refuse_two_kinds, refuse_wrapped
+from kcompact.dumps.detect.sampled_values import Row, texts_among, values_at
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.dialect_table import DIALECTS
 from kcompact.dumps.dialects.envelope import guess_envelope
@@ -33,9 +34,6 @@ from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.headers import is_struct
 from kcompact.dumps.records.shown import name_list, shown
 from kcompact.errors import InputError
-
-Row = dict[str, Any]
-"""One sampled record: its fields in the order of the file; CSV cells are text, or None if null."""
 
 Form = tuple[tuple[str, ...], tuple[tuple[str, tuple[str, ...]], ...]]
 """The names in a row, in order, and those within the objects among its fields."""
@@ -121,7 +119,7 @@ def _is_in_sample(dotted: str | None, field_names: frozenset[str], sample: list[
 
 def _ask_for_base64(path: str, dialect: Dialect, sample: list[Row]) -> None:
     """Refuse to take keys as text that look like base64, all of them. Raises InputError."""
-    keys = list(_texts(values_at(sample, dialect.key)))
+    keys = list(texts_among(values_at(sample, dialect.key)))
     has_marker = dialect.key_marker is not None and any(dialect.key_marker in row for row in sample)
     if dialect.layouts == ("csv_lines",) or has_marker or not likely_base64(keys):
         return
@@ -140,7 +138,7 @@ def _ask_for_tool(path: str, dialect: Dialect, other: Dialect, sample: list[Row]
     """
     if not (other.likely_base64 and other.sure and all(_in_order(other, row) for row in sample)):
         return
-    texts = [text for role in (other.key, other.value) for text in _texts(values_at(sample, role))]
+    texts = [text for role in (other.key, other.value) for text in texts_among(values_at(sample, role))]
     if (
         texts
         and all(len(text) % 4 == 0 for text in texts)
@@ -156,7 +154,7 @@ def _ask_for_tool(path: str, dialect: Dialect, other: Dialect, sample: list[Row]
 def _ask_for_headers(path: str, headers: str | None, sample: list[Row]) -> None:
     """Refuse to decode text of headers that happens to be base64, such as ``test``. Raises InputError."""
     items = chain.from_iterable(raw for raw in values_at(sample, headers) if isinstance(raw, list))
-    texts = list(_texts(item["Value"] for item in items if is_struct(item)))
+    texts = list(texts_among(item["Value"] for item in items if is_struct(item)))
     if doubtful_base64(texts, _A_FEW):
         name = json.dumps(path_of(str(headers))[-1])
         lists = f"(.. | objects | select(has({name})) | .[{name}])"  # within an array of records, too
@@ -180,12 +178,12 @@ def _encoding_of(path: str, role: str, dialect: Dialect, sample: list[Row]) -> s
     if declared != "text":
         return str(declared)
     if _all_texts_match(_JAVA_ADDRESS, values_at(sample, place)):
-        address = next(_texts(values_at(sample, place)))
+        address = next(texts_among(values_at(sample, place)))
         raise InputError(
             f"{path}: {role}s such as {address} are addresses of Java objects: the data were not exported",
             hint="cast to strings or base64 before writing CSV (Spark: CAST(key AS STRING), base64(key))",
         )
-    texts = (text for text in _texts(values_at(sample, place)) if text != _PYTHON_NONE)
+    texts = (text for text in texts_among(values_at(sample, place)) if text != _PYTHON_NONE)
     if _all_texts_match(_PYTHON_BYTES, texts):
         return "python"
     if role == "key" and any(_is_json(key) for key in values_at(sample, place) if not isinstance(key, str)):
@@ -195,13 +193,9 @@ def _encoding_of(path: str, role: str, dialect: Dialect, sample: list[Row]) -> s
 
 def _all_texts_match(pattern: re.Pattern[str], values: Iterable[Any]) -> bool:
     """Whether there is text that is not empty, and all of it matches."""
-    texts = _texts(values)
+    texts = texts_among(values)
     first = next(texts, None)
     return first is not None and all(map(pattern.fullmatch, chain([first], texts)))
-
-
-def _texts(values: Iterable[Any]) -> Iterator[str]:
-    return (value for value in values if isinstance(value, str) and value)
 
 
 _JAVA_ADDRESS = re.compile(r"\[B@[0-9a-f]+")
@@ -261,7 +255,7 @@ def _decodes(dialect: Dialect, sample: list[Row]) -> bool:
         return False
     if not dialect.likely_base64:
         return True
-    texts = [text for _, field in roles for text in _texts(values_at(sample, field))]
+    texts = [text for _, field in roles for text in texts_among(values_at(sample, field))]
     return likely_base64(texts, _A_FEW if all(_in_order(dialect, row) for row in sample) else _MANY)
 
 
@@ -280,19 +274,6 @@ def _all_in(encoding: str, sample: list[Row], dotted: str | None) -> bool:
     except ValueError:
         return False
     return True
-
-
-def values_at(sample: list[Row], dotted: str | None) -> Iterator[Any]:
-    """The values of the sampled rows at a path; rows without it are left out."""
-    values: Iterable[Any] = [] if dotted is None else sample
-    is_column = dotted is not None and any(dotted in row for row in sample)  # of CSV, dots and all
-    for name in (dotted,) if is_column and dotted else path_of(dotted or ""):
-        values = _members(values, name)
-    return iter(values)
-
-
-def _members(values: Iterable[Any], name: str) -> Iterator[Any]:
-    return (value[name] for value in values if isinstance(value, dict) and name in value)
 
 
 def _is_json(key: Any) -> bool:

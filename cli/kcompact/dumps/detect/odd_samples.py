@@ -3,13 +3,14 @@
 import shlex
 from typing import Any
 
+from kcompact.dumps.detect.sampled_values import Row
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.part_names import ALIASES, fields_by_role, plain_name
 from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.options import ReadOptions
 from kcompact.errors import InputError
 
-Rows = list[dict[str, Any]]
+Rows = list[Row]
 
 
 def refuse_wrapped(path: str, sample: Rows) -> None:

@@ -5,8 +5,9 @@ from itertools import islice
 from typing import Any
 
 from kcompact.dumps.detect.candidate import Candidate, Recognised, lines_in
-from kcompact.dumps.detect.choosing import Row, choose_dialect
+from kcompact.dumps.detect.choosing import choose_dialect
 from kcompact.dumps.detect.event_proposals import check_events
+from kcompact.dumps.detect.sampled_values import Row
 from kcompact.dumps.detect.unknown_text import is_binary, looks_like, unknown
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.dialect_table import BY_NAME

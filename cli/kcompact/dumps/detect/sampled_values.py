@@ -1,0 +1,27 @@
+"""Values in a sample of records, before anybody knows what they mean."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from kcompact.dumps.dialects.paths import path_of
+
+Row = dict[str, Any]
+"""One sampled record: its fields in the order of the file; CSV cells are text, or None if null."""
+
+
+def values_at(sample: list[Row], dotted: str | None) -> Iterator[Any]:
+    """The values of the sampled rows at a path; rows without it are left out."""
+    values: Iterable[Any] = [] if dotted is None else sample
+    is_column = dotted is not None and any(dotted in row for row in sample)  # of CSV, dots and all
+    for name in (dotted,) if is_column and dotted else path_of(dotted or ""):
+        values = _members(values, name)
+    return iter(values)
+
+
+def _members(values: Iterable[Any], name: str) -> Iterator[Any]:
+    return (value[name] for value in values if isinstance(value, dict) and name in value)
+
+
+def texts_among(values: Iterable[Any]) -> Iterator[str]:
+    """Those that are text, and not empty."""
+    return (value for value in values if isinstance(value, str) and value)
