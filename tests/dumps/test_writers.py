@@ -218,6 +218,7 @@ def test_the_name_of_the_output_asks_for_a_format(
         ("lines.jsonl", "out.jsonl.zip"),
         ("lines.jsonl", "out.1"),
         ("plain.avro", "out.txt"),
+        ("lines.jsonl", "out.tsv"),
     ],
 )
 def test_a_name_that_promises_what_is_not_written_is_refused(

@@ -59,7 +59,8 @@ def target_named(output: str, files: tuple[DumpFile, ...]) -> str | None:
         return None
     target = _FORMATS.get(suffix)
     if target is None:
-        if suffix in _TEXT_SUFFIXES and not any(of_file & {"avro", "parquet"} for of_file in formats):
+        others = {"avro", "parquet"} | ({"json"} if suffix == ".tsv" else set())
+        if suffix in _TEXT_SUFFIXES and not any(of_file & others for of_file in formats):
             return None
         raise OutputError(
             f"{output}: nothing is known that {suffix} files hold, or this dump cannot be written so",
