@@ -108,7 +108,8 @@ def _lost_stdout(error: OSError) -> int:
     """Files name themselves in their errors: what does not is standard output."""
     sys.stdout = None  # nothing may flush into it at exit
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    return _failed(OutputError(f"standard output cannot be written: {error.strerror}"))
+    hint = "; ".join(getattr(error, "__notes__", [])) or None
+    return _failed(OutputError(f"standard output cannot be written: {error.strerror}", hint=hint))
 
 
 def _refused_argument(path: str, error: OSError) -> InputError | None:

@@ -43,6 +43,16 @@ def test_a_full_standard_output_is_named(line: str) -> None:
     assert run.stderr.startswith("error: standard output cannot be written: No space left on device")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux alone has a device that is always full")
+def test_a_table_that_cannot_be_shown_is_all_that_is_missing(tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    line = [sys.executable, "-c", MAIN, "compact", str(ORDERS), "-o", str(out)]
+    with Path("/dev/full").open("w") as full:
+        run = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (run.returncode, out.exists()) == (2, True)
+    assert "hint: all files are written" in run.stderr
+
+
 @pytest.mark.parametrize("change", ["rewritten", "cut", "deleted", "replaced"])
 def test_an_input_that_changes_is_named_whatever_else_goes_wrong(tmp_path: Path, change: str) -> None:
     path = tmp_path / "a.jsonl"

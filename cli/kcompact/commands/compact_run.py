@@ -91,7 +91,12 @@ class CompactCommand(Command):
             report.run = {"seconds": round(time.monotonic() - started, 3), "now_ms": policies.base.now_ms}
             if not self.output.dry_run:
                 publish(outputs, report, compaction, publication=publication, stored=stored, state=in_use)
-        self._show(report, outputs)
+        try:
+            self._show(report, outputs)
+        except OSError as error:
+            if not self.output.dry_run:
+                error.add_note("all files are written, a state, too: only what was to be shown is lost")
+            raise
         return ExitCode.OK
 
     def _open_stored(self, stack: ExitStack, names: OutputNames) -> StoredPublication | None:
