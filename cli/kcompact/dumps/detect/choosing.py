@@ -126,8 +126,8 @@ def _ask_for_base64(path: str, dialect: Dialect, sample: list[Row]) -> None:
     decoded = ENCODINGS["base64"](keys[0].encode())
     raise InputError(
         f"{path}: every key looks like base64, such as {shown(keys[0])} for {shown(decoded)}",
-        hint=f"--dialect plain-base64{_named_parts(dialect)} reads keys, values and header values as base64;"
-        f" --dialect plain{_named_parts(dialect)} takes keys as the text that they are",
+        hint=f"--dialect plain-base64{_named_parts(dialect, sample)} reads keys, values and header values as"
+        f" base64; --dialect plain{_named_parts(dialect, sample)} takes keys as the text that they are",
     )
 
 
@@ -165,10 +165,11 @@ def _ask_for_headers(path: str, headers: str | None, sample: list[Row]) -> None:
         )
 
 
-def _named_parts(dialect: Dialect) -> str:
+def _named_parts(dialect: Dialect, sample: list[Row]) -> str:
     """The option for parts that have other names than in the plain envelope; "" if none has."""
     named = {role: getattr(dialect, role) for role in ROLES}
-    assignments = [f"{role}={name}" for role, name in named.items() if name not in (None, role)]
+    present = {role: name for role, name in named.items() if any(True for _ in values_at(sample, name))}
+    assignments = [f"{role}={name}" for role, name in present.items() if name != role]
     return f" --fields {shlex.quote(','.join(assignments))}" if assignments else ""
 
 
