@@ -28,7 +28,6 @@ from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes.index_pass import plan_index
 from kcompact.engine.shuffle import Send, Stage, send
 from kcompact.engine.tasks import run_tasks
-from kcompact.errors import InputError
 from kcompact.rules.files.segment_files import with_segments_of_batches
 from kcompact.rules.links import NO_OFFSET, KeyOrder
 from kcompact.rules.lookups import Lookup, lookup_for
@@ -87,8 +86,6 @@ def _scan(
     lookups = {i: lookup_for(contexts[i], settings[i][0].policy) for i in names}
     scans = scan_logs(index.keyed, index.shares, lookups, plans) if names else {}
     logs = [ScannedLog(log, settings[i], contexts[i], plans[i], scans[i]) for i, log in names.items()]
-    for scanned_log in logs:
-        _refuse_clash(scanned_log)
     return sorted(logs, key=lambda scanned_log: scanned_log.log)
 
 
@@ -103,14 +100,6 @@ def _with_segments(index: RecordIndex, contexts: Mapping[int, LogContext]) -> di
         else log
         for i, log in contexts.items()
     }
-
-
-def _refuse_clash(log: ScannedLog) -> None:
-    if log.scan.clashing_offset >= 0:
-        raise InputError(
-            f"{log.log}: offset {log.scan.clashing_offset} stands in the dump twice, with different keys",
-            hint="are these exports of two clusters, or of a topic that was made anew?",
-        )
 
 
 def scan_logs(

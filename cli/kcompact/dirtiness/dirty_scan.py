@@ -106,7 +106,6 @@ class LogScan:
 
     first_offset: int = -1
     last_offset: int = -1
-    clashing_offset: int = -1  # occurs twice, with different keys
     next_due_ms: int = -1  # earliest and latest delete horizon after now, of latest tombstones
     last_due_ms: int = -1
     dirty: DirtySection = field(default_factory=DirtySection)
@@ -160,10 +159,6 @@ class LogScanner:
 
     def _note_offsets(self, rows: ScanRows) -> None:
         scan = self.scan
-        offsets = np.concatenate(([scan.last_offset], rows.offset))
-        clashes = np.flatnonzero(offsets[1:] == offsets[:-1])
-        if len(clashes) and scan.clashing_offset < 0:
-            scan.clashing_offset = int(rows.offset[clashes[0]])
         scan.first_offset = int(rows.offset[0]) if scan.first_offset < 0 else scan.first_offset
         scan.last_offset = int(rows.offset[-1])
 
