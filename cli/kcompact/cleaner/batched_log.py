@@ -8,7 +8,7 @@ from kcompact.broker.aborted import AbortedRange
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.broker.log_context import LogContext
 from kcompact.cleaner.batch_shares import Horizons, Stop, StretchFigures
-from kcompact.cleaner.round_loop import LogInRounds, Rewritten, sizes_of
+from kcompact.cleaner.round_loop import LogInRounds, RoundResult, sizes_of
 from kcompact.cleaner.survey import Survey
 from kcompact.rules.assumptions import batch_notes, estimate_note
 from kcompact.rules.cleaned_log import LogCleaning, RoundSizes
@@ -148,10 +148,10 @@ class BatchedLog(LogInRounds):
         merged = (replace(group[0], mtime_ms=group[-1].mtime_ms) for group in groups)
         return (*merged, *self.states[len(old) :])
 
-    def rewritten(
+    def round_result(
         self, span: RoundSpan, merged: Sequence[SegmentState], figures: Sequence[StretchFigures]
-    ) -> Rewritten:
-        """The work of the round that has begun."""
+    ) -> RoundResult:
+        """The work of the round that has begun, and the segments that it leaves."""
         counts, number = Counts(), len(self.rounds) + 1
         for of_stretch in figures:
             counts.add(of_stretch.counts)
@@ -165,7 +165,7 @@ class BatchedLog(LogInRounds):
         if not self.merges:
             sizes = RoundSizes(sizes.bytes_read, sizes.bytes_written)
         self.look_at(figures)
-        return Rewritten(span, span.map_entries or 0, counts, sizes, tuple(states))
+        return self.round_of(span, span.map_entries or 0, counts, sizes), tuple(states)
 
     def cleaning(self, removed: Counter[Verdict]) -> LogCleaning:
         """Everything about the log once its rounds are over."""

@@ -13,7 +13,7 @@ from kcompact.broker.log_context import LogContext
 from kcompact.cleaner.batch_shares import LogRounds, Parts, StretchFigures, parts_of, play_on_shares
 from kcompact.cleaner.batched_log import BatchedLog, OpenedLog
 from kcompact.cleaner.ordered_scans import scan_maps
-from kcompact.cleaner.round_loop import Rewritten, plan_of
+from kcompact.cleaner.round_loop import RoundResult, plan_of
 from kcompact.cleaner.shares import slices_by_log
 from kcompact.cleaner.tracked import Tracked
 from kcompact.rules.capacity import map_limit
@@ -79,7 +79,7 @@ def batched(tracked: Tracked, batches: Mapping[int, PackedBatches]) -> Batched:
 
 @dataclass
 class ByBatches:
-    """The way of logs whose batches are known (``round_loop.Way``)."""
+    """The rounds of logs whose batches are known, one after another."""
 
     batched: Batched
     logs: dict[int, BatchedLog]
@@ -139,14 +139,14 @@ class ByBatches:
             ends[i] = (end + 1, limits[i].map_limit)
         return ends
 
-    def rewrite(self, spans: Mapping[int, RoundSpan]) -> dict[int, Rewritten]:
+    def rewrite(self, spans: Mapping[int, RoundSpan]) -> dict[int, RoundResult]:
         """The work of these rounds on each log in ``spans``."""
         stale = self._play({i: self._rounds(i) for i in spans if self.logs[i].is_stale})
         for i, figures in stale.items():
             self.logs[i].look_at(figures)
         merged = {i: self.logs[i].begin_round(span) for i, span in spans.items()}
         played = self._play({i: self._rounds(i, span, merged[i]) for i, span in spans.items()})
-        return {i: self.logs[i].rewritten(spans[i], merged[i], figures) for i, figures in played.items()}
+        return {i: self.logs[i].round_result(spans[i], merged[i], figures) for i, figures in played.items()}
 
     def _rounds(
         self, log_id: int, span: RoundSpan | None = None, segments: Sequence[SegmentState] = ()

@@ -3,16 +3,18 @@
 What a round does is computed from tallies of records, which need no look at the records.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 
-from kcompact.cleaner.aging import Aging, aging_of
 from kcompact.cleaner.log_case import LogCase
-from kcompact.cleaner.round_loop import LogInRounds, Rewritten, sizes_of
+from kcompact.cleaner.round_loop import LogInRounds, RoundResult, play_rounds, sizes_of
 from kcompact.cleaner.verdict_tallies import Tally, map_entries, messages_of_round, removed_in_all
 from kcompact.rules.assumptions import marker_note, overtaken_note, retention_note
 from kcompact.rules.cleaned_log import LogCleaning, RoundSizes, horizons_after
-from kcompact.rules.files.segments import SegmentState
+from kcompact.rules.files.merging import group_segments
+from kcompact.rules.files.segments import SegmentState, estimated_index_bytes
 from kcompact.rules.ratio import segmented_ratio
 from kcompact.rules.rounds import RoundSpan
 from kcompact.rules.verdicts import Verdict
@@ -29,16 +31,19 @@ class TalliedLog(LogInRounds):
     planned: Sequence[RoundSpan]
     tallies: Sequence[Tally]
     _left: list[Tally] = field(init=False)  # those that retention has not taken
+    _by_base: dict[int, list[Tally]] = field(init=False)  # by base offset of the segment before all rounds
+    _bytes_by_base: dict[int, int] = field(init=False)  # sizes of the segments before all rounds
     _origins: dict[int, tuple[int, ...]] = field(init=False)  # by base offset: the segments merged into it
-    _aging: Aging = field(init=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        case = self.case
         self._left = [tally for tally in self.tallies if tally.verdict != Verdict.REPEATED]
-        self._origins = {base: (base,) for base in case.bases or ()}
-        bound = case.range.first_uncleanable_offset
-        self._aging = aging_of(case.segments or (), self.tallies, case.policy, bound)
+        self._by_base = defaultdict(list)
+        for tally in self._left:
+            self._by_base[tally.segment_base_offset].append(tally)
+        segments = self.case.segments or ()
+        self._bytes_by_base = {segment.base_offset: segment.size_bytes for segment in segments}
+        self._origins = {base: (base,) for base in self._bytes_by_base}
 
     def next_span(self) -> RoundSpan | None:
         """The next round; None: the rounds are over."""
@@ -55,15 +60,54 @@ class TalliedLog(LogInRounds):
             return None
         return span
 
-    def rewrite(self, span: RoundSpan) -> Rewritten:
-        """The work of a round."""
+    def rewrite(self, span: RoundSpan) -> RoundResult:
+        """The work of a round, and the segments that it leaves."""
         number = len(self.rounds) + 1
-        before, segments = self.segments, None
-        if before is not None:
-            segments, self._origins = self._aging.after_round(before, self._origins, span, number)
+        segments = None if self.segments is None else self._rewritten(self.segments, span, number)
         entries = map_entries(self._left, number) if span.map_entries is None else span.map_entries
-        sizes = self._sizes(before, segments, span, number)
-        return Rewritten(span, entries, messages_of_round(self._left, number), sizes, segments)
+        counts, sizes = messages_of_round(self._left, number), self._sizes(segments, span, number)
+        return self.round_of(span, entries, counts, sizes), segments
+
+    def _rewritten(
+        self, before: tuple[SegmentState, ...], span: RoundSpan, number: int
+    ) -> tuple[SegmentState, ...]:
+        """The segments once a round has rewritten and merged those below its next (R41, R42)."""
+        policy, origins = self.case.policy, self._origins
+        old = [state for state in before if state.base_offset < span.next_offset]
+        behind = before[len(old) :]
+        self._origins = {state.base_offset: origins.get(state.base_offset, ()) for state in behind}
+        merged: list[SegmentState] = []
+        for group in group_segments(old, policy, self.case.range.first_uncleanable_offset):
+            bases = tuple(base for state in group for base in origins.get(state.base_offset, ()))
+            self._origins[group[0].base_offset] = bases
+            merged.append(self._merged(group, bases, number))
+        return (*merged, *behind)
+
+    def _merged(self, group: Sequence[SegmentState], origins: Sequence[int], number: int) -> SegmentState:
+        """One segment of a group, with the first one's base and the last one's file time (R42)."""
+        survivors = [t for base in origins for t in self._by_base[base] if t.is_left_after(number)]
+        size_bytes = sum(self._size_after(base, number) for base in origins)
+        records = sum(t.records for t in survivors)
+        first = min(survivors, key=attrgetter("first_offset"), default=None)
+        offset_index, time_index = estimated_index_bytes(records, size_bytes, self.case.policy)
+        return replace(
+            group[0],
+            size_bytes=size_bytes,
+            largest_timestamp_ms=max((t.largest_timestamp_ms for t in survivors), default=-1),
+            first_batch_timestamp_ms=first.first_timestamp_ms if first else -1,
+            mtime_ms=group[-1].mtime_ms,
+            offset_index_bytes=offset_index,
+            time_index_bytes=time_index,
+        )
+
+    def _size_after(self, base_offset: int, number: int) -> int:
+        """Bytes left of an original segment: its known size is trusted, tallies say which share is left."""
+        of_segment = self._by_base[base_offset]
+        size_bytes = self._bytes_by_base[base_offset]
+        estimate = sum(t.log_bytes for t in of_segment)
+        after = sum(t.bytes_after(number) for t in of_segment)
+        # Compressed or shared batches make a known file smaller than its records alone would be.
+        return after if estimate in (0, size_bytes) else round(size_bytes * after / estimate)
 
     def retain(self) -> None:
         """See ``LogInRounds``; the records of deleted segments are gone."""
@@ -72,18 +116,12 @@ class TalliedLog(LogInRounds):
             inside = {base for state in self.segments for base in self._origins.get(state.base_offset, ())}
             self._left = [tally for tally in self._left if tally.segment_base_offset in inside]
 
-    def _sizes(
-        self,
-        before: Sequence[SegmentState] | None,
-        after: Sequence[SegmentState] | None,
-        span: RoundSpan,
-        number: int,
-    ) -> RoundSizes:
-        if before is None or after is None:
+    def _sizes(self, after: Sequence[SegmentState] | None, span: RoundSpan, number: int) -> RoundSizes:
+        if self.segments is None or after is None:
             rewritten = [t for t in self._left if t.is_rewritten_in(number)]
             read = sum(t.bytes_after(number - 1) for t in rewritten)
             return RoundSizes(read, sum(t.bytes_after(number) for t in rewritten))
-        return sizes_of(before, after, span)
+        return sizes_of(self.segments, after, span)
 
     def _is_still_due(self, span: RoundSpan, number: int) -> bool:
         """Whether the log is still eligible before a later round (R7)."""
@@ -112,31 +150,20 @@ class TalliedLog(LogInRounds):
         )
 
 
-@dataclass(frozen=True)
-class ByTallies:
-    """The way of logs without batches (``round_loop.Way``)."""
-
-    logs: dict[int, TalliedLog]
-
-    def next_spans(self) -> dict[int, RoundSpan]:
-        """The next round of each log that has one."""
-        spans = {i: log.next_span() for i, log in self.logs.items()}
-        return {i: span for i, span in spans.items() if span is not None}
-
-    def rewrite(self, spans: Mapping[int, RoundSpan]) -> dict[int, Rewritten]:
-        """The work of these rounds on each log in ``spans``."""
-        return {i: self.logs[i].rewrite(span) for i, span in spans.items()}
-
-
-def by_tallies(
+def played(
     cases: Mapping[int, LogCase],
     planned: Mapping[int, Sequence[RoundSpan]],
     tallies: Mapping[int, Sequence[Tally]],
-) -> ByTallies:
-    """Logs before their rounds."""
-    return ByTallies({i: TalliedLog(case, planned[i], tallies.get(i, ())) for i, case in cases.items()})
+) -> dict[int, TalliedLog]:
+    """The logs after all their rounds."""
+    logs = {i: TalliedLog(case, planned[i], tallies.get(i, ())) for i, case in cases.items()}
 
+    def next_spans() -> dict[int, RoundSpan]:
+        spans = {i: log.next_span() for i, log in logs.items()}
+        return {i: span for i, span in spans.items() if span is not None}
 
-def with_expired(log: LogCleaning, records: int) -> LogCleaning:
-    """The log with ``records`` counted as expired: those before its log start offset."""
-    return replace(log, removed={**log.removed, Verdict.EXPIRED: records}) if records else log
+    def rewrite(spans: Mapping[int, RoundSpan]) -> dict[int, RoundResult]:
+        return {i: logs[i].rewrite(span) for i, span in spans.items()}
+
+    play_rounds(logs, next_spans, rewrite)
+    return logs

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from kcompact.broker.log_context import LogContext
 from kcompact.cleaner.batched_log import BatchedLog, OpenedLog
 from kcompact.cleaner.by_batches import ByBatches, batched
-from kcompact.cleaner.by_tallies import by_tallies, with_expired
+from kcompact.cleaner.by_tallies import played
 from kcompact.cleaner.expiry import expire_records, expired_records
 from kcompact.cleaner.fitting import refuse_misfits, refuse_overfull_batch
 from kcompact.cleaner.log_case import (
@@ -40,6 +40,7 @@ from kcompact.rules.files.segments import SegmentState, is_rolled
 from kcompact.rules.lookups import lookup_for
 from kcompact.rules.policy import Policy
 from kcompact.rules.ratio import tie_note, turn_of
+from kcompact.rules.verdicts import Verdict
 
 EMPTY_CONTEXT = LogContext()
 
@@ -81,11 +82,11 @@ def clean(
     deleted = {i for i in cases if later[i] is not cases[i]}
     cleaned, plans = _without_batches(tracked, {i: case for i, case in later.items() if i not in opened})
     if opened:
-        way = ByBatches(logs, {i: BatchedLog(later[i], of_log) for i, of_log in opened.items()})
-        play_rounds(way)
-        of_batches = way.cleanings()
+        rounds = ByBatches(logs, {i: BatchedLog(later[i], of_log) for i, of_log in opened.items()})
+        play_rounds(rounds.logs, rounds.next_spans, rounds.rewrite)
+        of_batches = rounds.cleanings()
         cleaned, plans = cleaned | of_batches[0], plans | of_batches[1]
-        tracked = way.batched.tracked
+        tracked = rounds.batched.tracked
     for i in set(cleaned) & set(turn.tied):
         notes = (*cleaned[i].notes, *tie_note(turn, i, called, deleted))
         cleaned[i] = replace(cleaned[i], notes=notes)
@@ -121,16 +122,17 @@ def _without_batches(tracked: Tracked, cases: Mapping[int, LogCase]) -> Cleaned:
     scans = scan_maps(tracked, {i: scan_limits(case) for i, case in cases.items() if needs_scan(case)})
     spans = {i: spans_of_case(case, scans.get(i)) for i, case in cases.items()}
     tallies = tally(tracked, {i: plan_of(case, spans[i], 0) for i, case in cases.items()})
-    way = by_tallies(cases, spans, tallies)
-    play_rounds(way)
+    logs = played(cases, spans, tallies)
     without_segments = {i: case for i, case in cases.items() if case.segments is None}
-    starts = {i: log.bounds.log_start_offset for i, log in way.logs.items()}
-    starts |= expire_records(tracked, {i: log.plan(0) for i, log in way.logs.items()}, without_segments)
-    logs = {i: log.cleaning(starts[i]) for i, log in way.logs.items()}
-    plans = {i: log.plan(starts[i]) for i, log in way.logs.items()}
+    starts = {i: log.bounds.log_start_offset for i, log in logs.items()}
+    starts |= expire_records(tracked, {i: log.plan(0) for i, log in logs.items()}, without_segments)
+    cleaned = {i: log.cleaning(starts[i]) for i, log in logs.items()}
+    plans = {i: log.plan(starts[i]) for i, log in logs.items()}
     has_expired = {i: starts[i] > case.survey.whole.first_offset for i, case in cases.items()}
     expired = expired_records(tracked, {i: plan for i, plan in plans.items() if has_expired[i]})
-    return {i: with_expired(log, expired[i]) for i, log in logs.items()}, plans
+    for i, records in expired.items():
+        cleaned[i] = replace(cleaned[i], removed={**cleaned[i].removed, Verdict.EXPIRED: records})
+    return cleaned, plans
 
 
 def surveyed_cases(

@@ -1,12 +1,7 @@
-"""Round after round over logs: the one loop, whatever way their rounds are computed.
+"""Round after round over logs: the one loop, whether rounds are computed from tallies or from batches."""
 
-A way is a class that knows where each log's next round ends, and what the round leaves: from tallies of
-records (``by_tallies``), or from the log's batches (``by_batches``).
-"""
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -23,16 +18,8 @@ from kcompact.rules.rewriting import Counts
 from kcompact.rules.rounds import RoundSpan
 from kcompact.rules.verdicts import Rounds, Verdict
 
-
-@dataclass(frozen=True)
-class Rewritten:
-    """The work of a round, and the segments that it left (None: each record is its own segment)."""
-
-    span: RoundSpan
-    map_entries: int
-    counts: Counts
-    sizes: RoundSizes
-    segments: tuple[SegmentState, ...] | None
+RoundResult = tuple[Round, tuple[SegmentState, ...] | None]
+"""The work of a round, and the segments that it left (None: each record is its own segment)."""
 
 
 @dataclass
@@ -50,21 +37,17 @@ class LogInRounds:
     def __post_init__(self) -> None:
         self.bounds, self.segments = self.case.bounds, self.case.segments
 
-    def end_round(self, rewritten: Rewritten) -> None:
-        """Note the work of a round; a broker deletes old segments after it (R52, R53)."""
+    def round_of(self, span: RoundSpan, map_entries: int, counts: Counts, sizes: RoundSizes) -> Round:
+        """The work of a round under this log's policy."""
         policy = self.case.policy
-        self.spans.append(rewritten.span)
-        self.rounds.append(
-            Round(
-                rewritten.span,
-                rewritten.map_entries,
-                utilization(rewritten.map_entries, policy),
-                rewritten.counts,
-                rewritten.sizes,
-                policy.delete_horizon_ms,
-            )
-        )
-        self.segments = rewritten.segments
+        used = utilization(map_entries, policy)
+        return Round(span, map_entries, used, counts, sizes, policy.delete_horizon_ms)
+
+    def end_round(self, result: RoundResult) -> None:
+        """Note the work of a round; a broker deletes old segments after it (R52, R53)."""
+        work, self.segments = result
+        self.spans.append(work.span)
+        self.rounds.append(work)
         self.retain()
 
     def retain(self) -> None:
@@ -108,29 +91,19 @@ class LogInRounds:
         )
 
 
-Log_co = TypeVar("Log_co", bound=LogInRounds, covariant=True)
+def play_rounds(
+    logs: Mapping[int, LogInRounds],
+    next_spans: Callable[[], dict[int, RoundSpan]],
+    rewrite: Callable[[Mapping[int, RoundSpan]], dict[int, RoundResult]],
+) -> None:
+    """Play all rounds of all logs, retention after each of them, and once more at the end.
 
-
-class Way(Protocol[Log_co]):
-    """How the rounds of some logs are computed."""
-
-    @property
-    def logs(self) -> Mapping[int, Log_co]:
-        """The logs by their ids."""
-
-    def next_spans(self) -> dict[int, RoundSpan]:
-        """The next round of each log that has one."""
-
-    def rewrite(self, spans: Mapping[int, RoundSpan]) -> dict[int, Rewritten]:
-        """The work of these rounds on each log in ``spans``."""
-
-
-def play_rounds(way: Way[LogInRounds]) -> None:
-    """Play all rounds of all logs, retention after each of them, and once more at the end."""
-    while spans := way.next_spans():
-        for log_id, rewritten in way.rewrite(spans).items():
-            way.logs[log_id].end_round(rewritten)
-    for log in way.logs.values():
+    ``next_spans`` gives the next round of each log that has one, ``rewrite`` the work of these rounds.
+    """
+    while spans := next_spans():
+        for log_id, result in rewrite(spans).items():
+            logs[log_id].end_round(result)
+    for log in logs.values():
         log.retain()
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from kcompact.broker.log_context import LogContext
-from kcompact.cleaner.by_tallies import by_tallies
+from kcompact.cleaner.by_tallies import played
 from kcompact.cleaner.cleaning import bound_cuts_bytes
 from kcompact.cleaner.log_case import (
     LogCase,
@@ -23,7 +23,7 @@ from kcompact.cleaner.log_case import (
     spans_of_case,
     with_cleanable_bytes,
 )
-from kcompact.cleaner.round_loop import plan_of, play_rounds
+from kcompact.cleaner.round_loop import plan_of
 from kcompact.cleaner.survey import Survey
 from kcompact.cleaner.tracked import INDEXED
 from kcompact.cleaner.verdict_tallies import Tally, map_entries, tallies_in
@@ -198,9 +198,8 @@ class _Rounds:
         )
 
     def cleanings(self, tallies: Mapping[int, Sequence[Tally]]) -> dict[int, LogCleaning]:
-        way = by_tallies(self.cases, self.spans, tallies)
-        play_rounds(way)
-        return {i: log.cleaning(log.case.bounds.log_start_offset) for i, log in way.logs.items()}
+        logs = played(self.cases, self.spans, tallies)
+        return {i: log.cleaning(log.case.bounds.log_start_offset) for i, log in logs.items()}
 
 
 def _superseded(records: int, log_bytes: int) -> Tally:
