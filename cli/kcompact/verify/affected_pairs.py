@@ -15,7 +15,6 @@ from kcompact.verify.classification.suspects import Suspects
 from kcompact.verify.findings import Findings, find, together
 from kcompact.verify.outcome import VerifiedLog
 from kcompact.verify.question import Question
-from kcompact.verify.rows.key_history import History, history_of
 from kcompact.verify.rows.key_rows import KeyRows, key_rows
 from kcompact.verify.rows.pairs import Pairs, Share, Sifting
 from kcompact.verify.rows.unaffected_keys import (
@@ -33,14 +32,14 @@ T = TypeVar("T")
 class AffectedPairs:
     """The keys that need classification, and by log id figures of those that do not.
 
-    ``rows_of`` makes of a share its records side by side, their history, and which of BEFORE's are at the
-    place of another key's record; ``taken_rows`` are the index rows of those.
+    ``rows_of`` makes of a share its records side by side, and which of BEFORE's are at the place of another
+    key's record; ``taken_rows`` are the index rows of those.
     """
 
     question: Question
     pairs: Pairs
     unaffected: Mapping[int, UnaffectedLog]
-    rows_of: Callable[[Share], tuple[KeyRows, History, Flags]]
+    rows_of: Callable[[Share], tuple[KeyRows, Flags]]
     taken_rows: pa.Table
 
     def facts(self) -> dict[int, PairFacts]:
@@ -72,9 +71,9 @@ def find_affected_pairs(
         # A key that BEFORE has where AFTER has another one is not unaffected: once more, knowing them.
         shares, affected_pairs = _sift(pairs, rules, arrivals)
 
-    def rows_of(share: Share) -> tuple[KeyRows, History, Flags]:
+    def rows_of(share: Share) -> tuple[KeyRows, Flags]:
         rows = key_rows(*share, question.compared, rules.lookups)
-        return rows, history_of(rows), taken_flags(rows, arrivals)
+        return rows, taken_flags(rows, arrivals)
 
     return AffectedPairs(
         question,

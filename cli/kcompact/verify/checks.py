@@ -3,10 +3,10 @@
 import numpy as np
 
 from kcompact.arrays import Flags
+from kcompact.rules.verdicts import NEVER
 from kcompact.verify.check import Check, Row
 from kcompact.verify.classification.suspects import Suspects
-from kcompact.verify.rows.key_history import NEVER, NOTHING_KEPT
-from kcompact.verify.rows.key_rows import BEHIND_ALL, NOWHERE
+from kcompact.verify.rows.key_rows import BEHIND_ALL, NOTHING_KEPT, NOWHERE
 
 
 def _no_rows(s: Suspects) -> Flags:
@@ -15,14 +15,14 @@ def _no_rows(s: Suspects) -> Flags:
 
 
 def _key_resurrected(s: Suspects) -> Flags:
-    ends_with_value = (s.history.kept_offset != NOTHING_KEPT) & ~s.history.kept_is_tombstone
+    ends_with_value = (s.rows.kept_offset != NOTHING_KEPT) & ~s.rows.kept_is_tombstone
     # Either the tombstone is gone and an older value stayed, or its own record became a value.
     became_another = s.classified.is_last_record & (s.rows.is_changed | s.classified.is_taken)
     return s.rows.is_tombstone & ends_with_value & (s.is_lost_last_record | became_another)
 
 
 def _tombstone_too_early(s: Suspects) -> Flags:
-    ends_deleted = (s.history.kept_offset == NOTHING_KEPT) | s.history.kept_is_tombstone
+    ends_deleted = (s.rows.kept_offset == NOTHING_KEPT) | s.rows.kept_is_tombstone
     lost = s.is_lost_last_record & s.rows.is_tombstone & ends_deleted
     return lost | s.classified.is_out_of_turn | s.is_out_of_turn_for_certain
 
@@ -44,7 +44,7 @@ def _expected_tombstone(row: Row) -> str:
 
 def _lost_above_end(s: Suspects) -> Flags:
     limit = s.classified.limit_offset
-    replacing = np.where(s.classified.is_end_given, s.history.next_offset, s.classified.superseding_offset)
+    replacing = np.where(s.classified.is_end_given, s.rows.next_offset, s.classified.superseding_offset)
     replaced_above = s.rows.is_data & (replacing != NEVER) & (replacing >= limit)
     return s.is_lost & (limit != BEHIND_ALL) & ((s.rows.offset >= limit) | replaced_above)
 
@@ -56,7 +56,7 @@ def _expected_above_end(row: Row) -> str:
 
 
 def _lost_below_first_dirty(s: Suspects) -> Flags:
-    has_next = s.rows.is_data & (s.history.next_offset != NEVER)
+    has_next = s.rows.is_data & (s.rows.next_offset != NEVER)
     return s.is_lost & ~s.classified.is_end_given & has_next & (s.classified.superseding_offset == NEVER)
 
 
@@ -82,7 +82,7 @@ def _expected_instead_of_unexpected(row: Row) -> str:
 
 def _duplicate_left(s: Suspects) -> Flags:
     # Where the later ones are lost, that is what is wrong, not that this one is still there.
-    is_older = s.is_kept & (s.rows.offset < s.history.kept_offset)
+    is_older = s.is_kept & (s.rows.offset < s.rows.kept_offset)
     is_below_end = s.classified.replaced_at_offset < s.end_offset
     return is_older & (is_below_end | s.is_replaced_for_certain)
 
@@ -135,14 +135,14 @@ CHECKS: tuple[Check[Suspects], ...] = (
     MISSING_LOG,
     Check(  # lost state: the key lives in BEFORE, and AFTER has no record of it
         "missing-key",
-        finds=lambda s: s.is_lost_last_value & (s.history.kept_offset == NOTHING_KEPT),
+        finds=lambda s: s.is_lost_last_value & (s.rows.kept_offset == NOTHING_KEPT),
         expected="the key's last value, at offset {offset}",
         actual="no record of this key",
         is_loss=True,
     ),
     Check(  # the record that AFTER keeps is not the latest of its key
         "stale-value",
-        finds=lambda s: s.is_lost_last_value & (s.history.kept_offset != NOTHING_KEPT),
+        finds=lambda s: s.is_lost_last_value & (s.rows.kept_offset != NOTHING_KEPT),
         expected="the key's last value, at offset {offset}",
         actual=lambda row: (
             f"an older {'tombstone' if row['kept_is_tombstone'] else 'value'}, at offset {row['kept_offset']}"

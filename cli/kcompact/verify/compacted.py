@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from kcompact.rules.verdicts import NEVER
 from kcompact.verify.affected_pairs import find_affected_pairs, verified_logs
 from kcompact.verify.checks import CHECK_NAMES
 from kcompact.verify.classification.bounds import Bounds
@@ -12,7 +13,6 @@ from kcompact.verify.findings import in_order, tallies_of
 from kcompact.verify.outcome import VerifyOutcome
 from kcompact.verify.question import Question
 from kcompact.verify.rows.disorder import Disorder
-from kcompact.verify.rows.key_history import NEVER
 from kcompact.verify.rows.pairs import Pairs
 from kcompact.verify.rows.unaffected_keys import Rules
 
@@ -53,7 +53,7 @@ def _cleaned_log(facts: PairFacts, bounds: Bounds) -> KnownLog:
 
 def _later_counts(classified: ClassifiedRows) -> tuple[int, int]:
     """How many records may go later, though not now: for a later one of their key, and tombstones."""
-    next_offset = classified.history.next_offset
+    next_offset = classified.rows.next_offset
     waits = classified.rows.is_data & (next_offset != NEVER) & (next_offset >= classified.limit_offset)
     deleted = classified.is_last_record & classified.rows.is_tombstone
     return int(waits.sum()), int(deleted.sum())

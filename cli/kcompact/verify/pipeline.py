@@ -9,7 +9,6 @@ import numpy as np
 
 from kcompact.counted import counted
 from kcompact.dumps.records.record_contents import CONTENT
-from kcompact.rules.lookups import rows_of_logs
 from kcompact.verify.affected_pairs import find_affected_pairs, verified_logs
 from kcompact.verify.check import Severity
 from kcompact.verify.checks import CHECK_NAMES, NEED_EVIDENCE, NEED_ROUNDS
@@ -92,7 +91,7 @@ def verify_compaction(
 
 def _sums(classified: ClassifiedRows) -> dict[int, LogSums]:
     evidence, sums = evidence_of(classified), {}
-    for log_id, at in rows_of_logs(classified.rows.log_id):
+    for log_id, at in classified.rows.by_log:
         gone = at[classified.is_gone[at]]
         counts = np.bincount(classified.reason[gone], minlength=len(Reason)).tolist()
         sums[log_id] = LogSums(

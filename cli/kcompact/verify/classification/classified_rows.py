@@ -7,11 +7,9 @@ from functools import cached_property
 import numpy as np
 
 from kcompact.arrays import Flags, Longs
-from kcompact.rules.lookups import rows_of_logs
-from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
+from kcompact.rules.verdicts import NEVER, UNKNOWN_HORIZON_MS
 from kcompact.verify.classification.known_log import KnownLog
-from kcompact.verify.rows.key_history import NEVER, NOTHING_KEPT, History
-from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, KeyRows
+from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, NOTHING_KEPT, KeyRows
 
 
 class Reason(enum.IntEnum):
@@ -34,15 +32,13 @@ class Reason(enum.IntEnum):
 
 
 class ClassifiedRows:
-    """Columns beside ``rows`` (``KeyRows``) and ``history``; ``known_logs`` is by log id.
+    """Columns beside ``rows`` (``KeyRows``); ``known_logs`` is by log id.
 
     ``is_taken``: a record of BEFORE at whose place AFTER holds one of another key.
     """
 
-    def __init__(
-        self, rows: KeyRows, history: History, is_taken: Flags, known_logs: Mapping[int, KnownLog]
-    ) -> None:
-        self.rows, self.history, self.is_taken, self.known_logs = rows, history, is_taken, known_logs
+    def __init__(self, rows: KeyRows, is_taken: Flags, known_logs: Mapping[int, KnownLog]) -> None:
+        self.rows, self.is_taken, self.known_logs = rows, is_taken, known_logs
         self.is_gone: Flags = rows.in_before & ~rows.in_after & ~is_taken
         self.arrived: Flags = ~rows.in_before | rows.is_changed
         self.limit_offset = self.of_log(lambda log: log.limit_offset)
@@ -50,8 +46,8 @@ class ClassifiedRows:
         self.front_end_offset = self.of_log(lambda log: log.bounds.front_end_offset)
         self.first_kept_tombstone = self.of_log(lambda log: log.facts.first_kept_tombstone)
         self.cleanable_end_offset = self.of_log(lambda log: log.bounds.cleanable_end_offset)
-        self.superseding_offset = history.superseding_offset(
-            rows, self.of_log(lambda log: _or(log.bounds.checkpoint_offset, BEFORE_ALL))
+        self.superseding_offset = rows.superseding_offset(
+            self.of_log(lambda log: _or(log.bounds.checkpoint_offset, BEFORE_ALL))
         )
 
     def of_log(self, number: Callable[[KnownLog], int]) -> Longs:
@@ -65,28 +61,28 @@ class ClassifiedRows:
         Where the checkpoint says where cleaning ended, any later record below it does; else (R21) only one at
         or above the first dirty offset, and below whatever bounds every round.
         """
-        at = np.where(self.is_end_given, self.history.next_offset, self.superseding_offset)
+        at = np.where(self.is_end_given, self.rows.next_offset, self.superseding_offset)
         return np.where(self.rows.is_data & (at < self.limit_offset), at, NEVER)
 
     @cached_property
     def replaced_at_offset(self) -> Longs:
         """As ``superseded_at_offset``, of later records that no round can have overlooked."""
-        mapped = self.history.mapped_superseding_offset(
-            self.rows, self.of_log(lambda log: _or(log.bounds.checkpoint_offset, BEFORE_ALL))
+        mapped = self.rows.mapped_superseding_offset(
+            self.of_log(lambda log: _or(log.bounds.checkpoint_offset, BEFORE_ALL))
         )
-        at = np.where(self.is_end_given, self.history.next_mapped_offset, mapped)
+        at = np.where(self.is_end_given, self.rows.next_mapped_offset, mapped)
         return np.where(self.rows.is_data & (at < self.limit_offset), at, NEVER)
 
     @cached_property
     def is_last_record(self) -> Flags:
         """The last record of its key in BEFORE."""
-        return self.rows.is_data & (self.rows.offset == self.history.latest_offset)
+        return self.rows.is_data & (self.rows.offset == self.rows.latest_offset)
 
     @cached_property
     def is_too_early(self) -> Flags:
         """Whether a tombstone that nothing replaces could not have gone yet (``Bounds.are_too_early``)."""
         rows, flags = self.rows, np.zeros(len(self.rows), np.bool_)
-        for log_id, at in rows_of_logs(rows.log_id):
+        for log_id, at in rows.by_log:
             bounds = self.known_logs[log_id].bounds
             flags[at] = bounds.are_too_early(rows.timestamp_ms[at], rows.delete_horizon_ms[at])
         return flags
@@ -95,7 +91,7 @@ class ClassifiedRows:
     def may_be_aborted(self) -> Flags:
         """Whether a record may be aborted data that nothing given tells of."""
         rows, flags = self.rows, np.zeros(len(self.rows), np.bool_)
-        for log_id, at in rows_of_logs(rows.log_id):
+        for log_id, at in rows.by_log:
             flags[at] = self.known_logs[log_id].bounds.may_be_aborted(rows.offset[at])
         return flags
 
@@ -123,8 +119,8 @@ class ClassifiedRows:
         Its replacement may be above the cleaned end. Where the key's last one went and a value stayed, the
         deletion is undone, and no due date excuses that.
         """
-        rows, history = self.rows, self.history
-        undone = self.is_last_record & (history.kept_offset != NOTHING_KEPT) & ~history.kept_is_tombstone
+        rows = self.rows
+        undone = self.is_last_record & (rows.kept_offset != NOTHING_KEPT) & ~rows.kept_is_tombstone
         is_tombstone = rows.is_data & rows.is_tombstone
         return is_tombstone & (rows.offset < self.limit_offset) & ~undone & ~self.is_too_early
 
@@ -201,7 +197,7 @@ class ClassifiedRows:
             self.is_expired_alone & (self.of_log(lambda log: log.bounds.stamps_ascend) > 0)
         )
         anyhow = self.arrived | self.is_lost | self.is_taken | out_of_turn
-        replaced = np.where(rows.offset < self.history.kept_offset, self.superseded_at_offset, BEHIND_ALL)
+        replaced = np.where(rows.offset < rows.kept_offset, self.superseded_at_offset, BEHIND_ALL)
         dropped = np.where(rows.is_keyless | rows.is_aborted, rows.offset, BEHIND_ALL)
         survivors = np.where(
             rows.in_after, np.minimum(np.where(rows.is_data, replaced, BEHIND_ALL), dropped), BEHIND_ALL

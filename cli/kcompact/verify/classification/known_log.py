@@ -4,11 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kcompact.arrays import Flags, Longs
-from kcompact.rules.lookups import rows_of_logs
-from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
+from kcompact.rules.verdicts import NEVER, UNKNOWN_HORIZON_MS
 from kcompact.verify.classification.bounds import Bounds
 from kcompact.verify.classification.evidence import Evidence
-from kcompact.verify.rows.key_history import NEVER, History
 from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, KeyRows
 from kcompact.verify.rows.unaffected_keys import UnaffectedLog
 
@@ -91,17 +89,15 @@ def known_log(facts: PairFacts, bounds: Bounds, expired_end_offset: int = BEFORE
     return KnownLog(bounds, facts, is_end_given, limit, is_certain, expired_end_offset)
 
 
-def facts_of(
-    rows: KeyRows, history: History, is_taken: Flags, bounds: Mapping[int, Bounds]
-) -> dict[int, PairFacts]:
+def facts_of(rows: KeyRows, is_taken: Flags, bounds: Mapping[int, Bounds]) -> dict[int, PairFacts]:
     """By log id. ``is_taken``: AFTER holds a record of another key at the place of this one of BEFORE."""
     gone = rows.in_before & ~rows.in_after & ~is_taken
-    from_checkpoint, up_to_checkpoint = (gone & flags for flags in _unexplained(rows, history, bounds))
+    from_checkpoint, up_to_checkpoint = (gone & flags for flags in _unexplained(rows, bounds))
     kept_tombstone = (
         rows.in_after & rows.is_data & rows.is_tombstone & (rows.delete_horizon_ms == UNKNOWN_HORIZON_MS)
     )
     facts = {}
-    for log_id, at in rows_of_logs(rows.log_id):
+    for log_id, at in rows.by_log:
         before = rows.offset[at[rows.in_before[at]]]
         facts[log_id] = PairFacts(
             len(before),
@@ -121,7 +117,7 @@ def facts_of_unaffected(log: UnaffectedLog) -> PairFacts:
     return PairFacts(log.records_before, log.records_after, log.first_offset, log.last_offset + 1, first_kept)
 
 
-def _unexplained(rows: KeyRows, history: History, bounds: Mapping[int, Bounds]) -> tuple[Flags, Flags]:
+def _unexplained(rows: KeyRows, bounds: Mapping[int, Bounds]) -> tuple[Flags, Flags]:
     """Removals that a round from the checkpoint (-1: none) cannot explain, and that rounds up to it cannot.
 
     The first: a value that nothing from the checkpoint on replaces; a tombstone may be gone because it was
@@ -130,8 +126,8 @@ def _unexplained(rows: KeyRows, history: History, bounds: Mapping[int, Bounds]) 
     checkpoints = {i: b.checkpoint_offset for i, b in bounds.items() if b.checkpoint_offset is not None}
     checkpoint: Longs = rows.per_log(checkpoints, -1)
     limit = rows.per_log({i: b.cleanable_end_offset for i, b in bounds.items()}, BEHIND_ALL)
-    is_replaced_value = rows.is_data & (history.next_offset != NEVER) & ~rows.is_tombstone
-    from_it = is_replaced_value & ~(history.superseding_offset(rows, checkpoint) < limit)
+    is_replaced_value = rows.is_data & (rows.next_offset != NEVER) & ~rows.is_tombstone
+    from_it = is_replaced_value & ~(rows.superseding_offset(checkpoint) < limit)
     is_cleaned = ~rows.is_control & ~rows.is_aborted  # those go beyond the end as well (R17)
-    is_above = (rows.offset >= checkpoint) | (is_replaced_value & (history.next_offset >= checkpoint))
+    is_above = (rows.offset >= checkpoint) | (is_replaced_value & (rows.next_offset >= checkpoint))
     return from_it, (checkpoint >= 0) & is_cleaned & is_above

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 
 from kcompact.arrays import Flags, Longs
-from kcompact.rules.lookups import rows_of_logs
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
 from kcompact.verify.classification.bounds import Bounds
 from kcompact.verify.classification.classified_rows import ClassifiedRows, Reason
@@ -30,20 +29,20 @@ def evidence_of(classified: ClassifiedRows) -> dict[int, Evidence]:
     )
     # Where it is open what the checkpoint means, the very next record may be what replaced it.
     is_certain = classified.of_log(lambda log: log.is_reading_certain) > 0
-    superseded_at = np.where(is_certain, classified.superseded_at_offset, classified.history.next_offset)
+    superseded_at = np.where(is_certain, classified.superseded_at_offset, rows.next_offset)
     mapped = np.where(by_later, superseded_at, np.where(reached, rows.offset, BEFORE_ALL))
     rewritten = gone & (by_later | reached | np.isin(reason, [Reason.ABORTED, Reason.MARKER]))
     if_reached = replaced & stays_if_reached
     is_mappable = rows.is_data & (rows.offset < classified.cleanable_end_offset)
     return {
         log_id: Evidence(
-            int(classified.history.latest_offset[at[by_later[at]]].min(initial=BEHIND_ALL)),
+            int(rows.latest_offset[at[by_later[at]]].min(initial=BEHIND_ALL)),
             int(mapped[at].max()),
             _last(rows.offset[at[rewritten[at]]]),
             _last(superseded_at[at[if_reached[at]]]),
             _last(rows.offset[at[is_mappable[at]]]),
         )
-        for log_id, at in rows_of_logs(rows.log_id)
+        for log_id, at in rows.by_log
     }
 
 
@@ -52,7 +51,7 @@ def outliving(classified: ClassifiedRows) -> tuple[Flags, Flags]:
     rows = classified.rows
     stays, stays_if_reached = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.bool_)
     is_gone = classified.is_gone & rows.is_data & rows.is_tombstone
-    for log_id, of_log in rows_of_logs(rows.log_id):
+    for log_id, of_log in rows.by_log:
         at, log = of_log[is_gone[of_log]], classified.known_logs[log_id]
         columns = rows.offset[at], rows.timestamp_ms[at], rows.delete_horizon_ms[at]
         stays[at], stays_if_reached[at] = outlives_rounds(

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 
 from kcompact.arrays import Flags, Longs
-from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
+from kcompact.rules.verdicts import NEVER, UNKNOWN_HORIZON_MS
 from kcompact.verify.classification.classified_rows import ClassifiedRows
 from kcompact.verify.classification.known_log import KnownLog
-from kcompact.verify.rows.key_history import NEVER, NOTHING_KEPT
+from kcompact.verify.rows.key_rows import NOTHING_KEPT
 
 NONE, RETENTION, TRANSACTIONS, TOMBSTONES, SEGMENTS, OPEN_IN_BATCHES, BEHIND_COMMITTED = range(7)
 """Missing knowledge that could explain a loss: none, retention, aborted data, a shorter retention of
@@ -41,9 +41,9 @@ def words_of(remedy: int, now_ms: int, timestamp_ms: int) -> str:
 
 def remedies_of(classified: ClassifiedRows) -> Longs:
     """One of the numbers above for every row; only those of lost records mean anything."""
-    rows, history = classified.rows, classified.history
+    rows = classified.rows
     is_tombstone = rows.is_data & rows.is_tombstone
-    has_kept_value = (history.kept_offset != NOTHING_KEPT) & ~history.kept_is_tombstone
+    has_kept_value = (rows.kept_offset != NOTHING_KEPT) & ~rows.kept_is_tombstone
     shortened = (
         is_tombstone
         & ~_is(classified, lambda log: log.bounds.is_given("delete.retention.ms"))
@@ -54,7 +54,7 @@ def remedies_of(classified: ClassifiedRows) -> Longs:
         & (rows.offset < classified.limit_offset)
     )
     # Without the bound it might have gone: a later record replaces it, or it goes for what it is.
-    is_last_value = rows.is_data & ~rows.is_tombstone & (history.next_offset == NEVER)
+    is_last_value = rows.is_data & ~rows.is_tombstone & (rows.next_offset == NEVER)
     is_undone = classified.is_last_record & has_kept_value
     is_estimated = _is(classified, lambda log: log.bounds.is_bound_estimated)
     is_undecided = _is(classified, lambda log: log.bounds.is_bound_undecided)

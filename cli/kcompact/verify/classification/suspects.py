@@ -12,15 +12,14 @@ import pyarrow as pa
 
 from kcompact.arrays import Flags, Longs
 from kcompact.dumps.records.record_contents import CONTENT, content_words, key_numbers
-from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
+from kcompact.rules.verdicts import NEVER, UNKNOWN_HORIZON_MS
 from kcompact.verify.check import Row
 from kcompact.verify.classification.classified_rows import ClassifiedRows
 from kcompact.verify.classification.known_log import KnownLog
 from kcompact.verify.classification.proof import is_cleaned, outliving
 from kcompact.verify.classification.remedies import remedies_of
 from kcompact.verify.question import Question
-from kcompact.verify.rows.key_history import NEVER, NOTHING_KEPT
-from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, NOWHERE, KeyRows
+from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, NOTHING_KEPT, NOWHERE, KeyRows
 
 
 class Suspects:
@@ -32,7 +31,7 @@ class Suspects:
 
     def __init__(self, classified: ClassifiedRows, taken_rows: pa.Table, question: Question) -> None:
         self.classified, self.taken_rows, self.question = classified, taken_rows, question
-        self.rows, self.history = classified.rows, classified.history
+        self.rows = classified.rows
         self.end_offset = classified.of_log(lambda log: log.cleaned_end_offset)
         self.mapped_up_to = classified.of_log(lambda log: log.evidence.mapped_up_to)
         self.replaced_at = self._replaced_at()
@@ -62,7 +61,7 @@ class Suspects:
     def certainly_superseded_at_offset(self) -> Longs:
         """The key's first later record that a round is proven to have mapped, NEVER: there is none."""
         first_dirty = self.classified.of_log(lambda log: log.evidence.first_dirty_at_most)
-        at = self.history.mapped_superseding_offset(self.rows, first_dirty)
+        at = self.rows.mapped_superseding_offset(first_dirty)
         return np.where(self.rows.is_data & (first_dirty <= at) & (at <= self.mapped_up_to), at, NEVER)
 
     @property
@@ -115,18 +114,18 @@ class Suspects:
     @cached_property
     def _columns(self) -> dict[str, tuple[np.ndarray, int | None]]:
         """The columns that words name, each with the number that stands for none."""
-        rows, classified, history = self.rows, self.classified, self.history
+        rows, classified = self.rows, self.classified
         return {
             "offset": (rows.offset, None),
             "is_tombstone": (rows.is_tombstone, None),
             "after_is_tombstone": (rows.after_is_tombstone, None),
             "timestamp_ms": (rows.timestamp_ms, None),
             "delete_horizon_ms": (rows.delete_horizon_ms, UNKNOWN_HORIZON_MS),
-            "next_offset": (history.next_offset, NEVER),
+            "next_offset": (rows.next_offset, NEVER),
             "replaced_at_offset": (classified.replaced_at_offset, NEVER),
             "certainly_superseded_at_offset": (self.certainly_superseded_at_offset, NEVER),
-            "kept_offset": (history.kept_offset, NOTHING_KEPT),
-            "kept_is_tombstone": (history.kept_is_tombstone, None),
+            "kept_offset": (rows.kept_offset, NOTHING_KEPT),
+            "kept_is_tombstone": (rows.kept_is_tombstone, None),
             "is_lost": (classified.is_lost, None),
             "limit_offset": (classified.limit_offset, BEHIND_ALL),
             "first_kept_tombstone": (classified.first_kept_tombstone, BEHIND_ALL),

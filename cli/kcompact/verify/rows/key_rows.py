@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from kcompact.arrays import Flags, Longs, flags_of
 from kcompact.dumps.records.record_contents import CONTENT, CONTENT_HASHES, content_words, key_numbers
-from kcompact.rules.lookups import Lookup, look_up
+from kcompact.rules.lookups import Lookup, look_up, rows_of_logs
 from kcompact.rules.orders import order_by_group, ranked
-from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
+from kcompact.rules.verdicts import NEVER, UNKNOWN_HORIZON_MS
 
 BEFORE_ALL = -(2**63)
 BEHIND_ALL = 2**63 - 1
@@ -19,6 +19,9 @@ BEHIND_ALL = 2**63 - 1
 
 NOWHERE = -1
 """The row number of a record that a dump does not hold."""
+
+NOTHING_KEPT = -1
+"""``kept_offset`` of a key of which AFTER has no record."""
 
 EXTRA = CONTENT_HASHES | {"is_control"}
 """Extra index columns that verification needs."""
@@ -31,6 +34,9 @@ class KeyRows:
     ``group`` numbers log and key from 0. ``before_at`` and ``after_at`` are row numbers in the two tables
     (NOWHERE: this dump holds no such record under this key). ``differs``: by column of CONTENT, whether it is
     not the same in both dumps; only where both hold the record.
+
+    Some properties say what the key's other records tell of one: only data records of BEFORE count there, and
+    only their rows mean anything.
     """
 
     before: pa.Table
@@ -88,6 +94,81 @@ class KeyRows:
         """A number per log as a column; ``nothing`` where a log has none."""
         log_ids, codes = self.logs
         return np.array([values.get(i, nothing) for i in log_ids.tolist()], np.int64)[codes]
+
+    @cached_property
+    def by_log(self) -> list[tuple[int, Longs]]:
+        """Each log id with the numbers of its rows, ascending."""
+        return list(rows_of_logs(self.log_id))
+
+    @cached_property
+    def next_offset(self) -> Longs:
+        """The offset of the key's next record; NEVER: there is none."""
+        return self._next_of(self.is_data)
+
+    @cached_property
+    def next_mapped_offset(self) -> Longs:
+        """The same of the next one that no round can have overlooked."""
+        if not self.is_perhaps_overlooked.any():
+            return self.next_offset
+        return self._next_of(self._is_mapped)
+
+    @cached_property
+    def latest_offset(self) -> Longs:
+        """The offset of the key's last record."""
+        return self.offset[self._last_of_groups(np.flatnonzero(self.is_data))]
+
+    @cached_property
+    def kept_offset(self) -> Longs:
+        """The offset of the key's last record that AFTER has there, too; NOTHING_KEPT: of none."""
+        return np.where(self._last_kept < 0, NOTHING_KEPT, self.offset[self._last_kept])
+
+    @cached_property
+    def kept_is_tombstone(self) -> Flags:
+        """Whether AFTER's record at ``kept_offset`` is a tombstone."""
+        return (self._last_kept >= 0) & self.after_is_tombstone[self._last_kept]
+
+    def superseding_offset(self, first_dirty_offset: Longs) -> Longs:
+        """The key's first later record at or above an offset that is the same for all rows of a log."""
+        return self._first_from(self.is_data, self.next_offset, first_dirty_offset)
+
+    def mapped_superseding_offset(self, first_dirty_offset: Longs) -> Longs:
+        """The same, of records that no round can have overlooked."""
+        return self._first_from(self._is_mapped, self.next_mapped_offset, first_dirty_offset)
+
+    @property
+    def _is_mapped(self) -> Flags:
+        return self.is_data & ~self.is_perhaps_overlooked
+
+    @cached_property
+    def _last_kept(self) -> Longs:
+        return self._last_of_groups(np.flatnonzero(self.is_data & self.in_after))
+
+    @property
+    def _groups(self) -> int:
+        return int(self.group[-1]) + 1 if len(self) else 0
+
+    def _next_of(self, chosen: Flags) -> Longs:
+        """For every row the offset of the next chosen row of its group, NEVER: there is none."""
+        count = len(self)
+        chosen_at = np.where(chosen, np.arange(count), count)
+        at = np.append(np.minimum.accumulate(chosen_at[::-1])[::-1][1:], count)[:count]
+        is_of_key = self.is_data & (np.append(self.group, -1)[at] == self.group)
+        return np.where(is_of_key, np.append(self.offset, NEVER)[at], NEVER)
+
+    def _first_from(self, chosen: Flags, next_offset: Longs, first_dirty_offset: Longs) -> Longs:
+        """The key's first later record of those that are chosen; ``next_offset`` is that of the next one."""
+        dirty = np.flatnonzero(chosen & (self.offset >= first_dirty_offset))
+        _, firsts = np.unique(self.group[dirty], return_index=True)
+        first_of_group = np.full(self._groups, NEVER)
+        first_of_group[self.group[dirty[firsts]]] = self.offset[dirty[firsts]]
+        later = np.where(next_offset >= first_dirty_offset, next_offset, first_of_group[self.group])
+        return np.where(next_offset == NEVER, NEVER, later)
+
+    def _last_of_groups(self, chosen: Longs) -> Longs:
+        """For every row the number of the last chosen row of its group, -1: none is chosen."""
+        last = np.full(self._groups, -1)
+        last[self.group[chosen]] = chosen  # ascending: the last one stays
+        return last[self.group]
 
     def key(self, row: int) -> bytes | None:
         """The key of a row."""

@@ -13,11 +13,10 @@ import pyarrow as pa
 
 from kcompact.arrays import Flags, Longs
 from kcompact.rules.lookups import Lookup, rows_of_logs
-from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
+from kcompact.rules.verdicts import NEVER, UNKNOWN_HORIZON_MS
 from kcompact.verify.classification.bounds import Replaceable
 from kcompact.verify.classification.evidence import Evidence
 from kcompact.verify.question import Question
-from kcompact.verify.rows.key_history import NEVER, History, history_of
 from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, NOWHERE, KeyRows, key_rows
 
 
@@ -120,8 +119,7 @@ def find_unaffected(
     ``arrivals``, once they are known of all keys: a key that BEFORE has at such a place is not unaffected.
     """
     rows = key_rows(before, after, rules.compared, rules.lookups)
-    history = history_of(rows)
-    is_right = _are_right(rows, history, rules)
+    is_right = _are_right(rows, rules)
     is_taken = taken_flags(rows, arrivals)
     of_group = np.bincount(
         rows.group[~is_right | is_taken], minlength=int(rows.group[-1]) + 1 if len(rows) else 0
@@ -131,17 +129,17 @@ def find_unaffected(
     return Unaffected(
         _numbers_left(rows.before_at[~is_unaffected], before.num_rows),
         _numbers_left(rows.after_at[~is_unaffected], after.num_rows),
-        _figures(rows, history, is_unaffected, rules),
+        _figures(rows, is_unaffected, rules),
         np.stack([rows.log_id[is_arrival], rows.offset[is_arrival]], axis=1),
         rows.before_at[is_taken],
     )
 
 
-def _are_right(rows: KeyRows, history: History, rules: Rules) -> Flags:
+def _are_right(rows: KeyRows, rules: Rules) -> Flags:
     """Whether each row is as it is in a key that is unaffected."""
     first, end = _bounds(rows, rules)
-    has_next = history.next_offset != NEVER
-    replaced = (history.next_offset >= first) & (history.next_offset < end)
+    has_next = rows.next_offset != NEVER
+    replaced = (rows.next_offset >= first) & (rows.next_offset < end)
     right = np.where(has_next, ~rows.in_after & replaced, rows.in_after & ~rows.is_changed)
     right &= rows.is_data & np.isin(rows.log_id, list(rules.replaceable))
     if not rules.keeps_tombstones:
@@ -168,25 +166,25 @@ def taken_flags(rows: KeyRows, arrivals: Longs | None) -> Flags:
     if arrivals is None or not len(arrivals):
         return flags
     offsets_by_log = {log_id: arrivals[at, 1] for log_id, at in rows_of_logs(arrivals[:, 0])}
-    for log_id, at in rows_of_logs(rows.log_id):
+    for log_id, at in rows.by_log:
         if log_id in offsets_by_log:
             flags[at] = np.isin(rows.offset[at], offsets_by_log[log_id])
     return flags & rows.in_before & ~rows.in_after
 
 
-def _figures(rows: KeyRows, history: History, unaffected: Flags, rules: Rules) -> dict[int, UnaffectedLog]:
+def _figures(rows: KeyRows, unaffected: Flags, rules: Rules) -> dict[int, UnaffectedLog]:
     """By log."""
     chosen = np.flatnonzero(unaffected)
     return {
         log_id: replace(
-            _figures_of(rows, history, chosen[at]),
-            evidence=_evidence_of(rows, history, chosen[at], rules),
+            _figures_of(rows, chosen[at]),
+            evidence=_evidence_of(rows, chosen[at], rules),
         )
         for log_id, at in rows_of_logs(rows.log_id[chosen])
     }
 
 
-def _evidence_of(rows: KeyRows, history: History, unaffected_rows: Longs, rules: Rules) -> Evidence:
+def _evidence_of(rows: KeyRows, unaffected_rows: Longs, rules: Rules) -> Evidence:
     """The evidence in the removals of one log's unaffected keys."""
     log_id = int(rows.log_id[unaffected_rows[0]])
     in_before = rows.offset[unaffected_rows]
@@ -195,9 +193,9 @@ def _evidence_of(rows: KeyRows, history: History, unaffected_rows: Longs, rules:
     removed = removed[rows.offset[removed] >= at_least]
     values = removed[~rows.is_tombstone[removed]]
     return Evidence(
-        int(history.latest_offset[values].min(initial=BEHIND_ALL)),
+        int(rows.latest_offset[values].min(initial=BEHIND_ALL)),
         max(
-            int(history.next_offset[values].max(initial=BEFORE_ALL)),
+            int(rows.next_offset[values].max(initial=BEFORE_ALL)),
             int(rows.offset[removed].max(initial=BEFORE_ALL)),
         ),
         int(rows.offset[removed].max(initial=BEFORE_ALL)),
@@ -207,15 +205,15 @@ def _evidence_of(rows: KeyRows, history: History, unaffected_rows: Longs, rules:
     )
 
 
-def _figures_of(rows: KeyRows, history: History, unaffected_rows: Longs) -> UnaffectedLog:
+def _figures_of(rows: KeyRows, unaffected_rows: Longs) -> UnaffectedLog:
     is_kept = rows.in_after[unaffected_rows]
     latest, removed = unaffected_rows[is_kept], unaffected_rows[~is_kept]
     tombstones = latest[rows.is_tombstone[latest] & (rows.delete_horizon_ms[latest] == UNKNOWN_HORIZON_MS)]
     is_tombstone = rows.is_tombstone[removed]
-    needed = int(history.next_offset[removed[~is_tombstone]].max(initial=BEFORE_ALL)) + 1
+    needed = int(rows.next_offset[removed[~is_tombstone]].max(initial=BEFORE_ALL)) + 1
     late = removed[is_tombstone]
-    late = late[history.next_offset[late] + 1 > needed]
-    columns = [rows.offset, history.next_offset, rows.timestamp_ms, rows.delete_horizon_ms]
+    late = late[rows.next_offset[late] + 1 > needed]
+    columns = [rows.offset, rows.next_offset, rows.timestamp_ms, rows.delete_horizon_ms]
     return UnaffectedLog(
         records_before=len(unaffected_rows),
         records_after=len(latest),
