@@ -4,26 +4,27 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcompact.compact.output.gaps import Presence, gap_rows
+from kcompact.compact.output.split_figures import gap_rows
+from kcompact.engine.passes.offset_runs import count_below
 
 offsets = st.sets(st.integers(0, 80), min_size=1).map(sorted)
 
 
-def presence_of(present: list[int]) -> Presence:
+def runs_of(present: list[int]) -> np.ndarray:
     runs: list[list[int]] = []
     for offset in present:
         if runs and runs[-1][1] == offset:
             runs[-1][1] = offset + 1
         else:
             runs.append([offset, offset + 1])
-    return Presence(np.array(runs, dtype=np.int64))
+    return np.array(runs, dtype=np.int64)
 
 
 @given(offsets)
-def test_presence_counts_what_lies_below_an_offset(present: list[int]) -> None:
+def test_runs_are_counted_below_an_offset(present: list[int]) -> None:
     asked = np.arange(-2, 90)
 
-    counted = presence_of(present).count_below(asked)
+    counted = count_below(runs_of(present), asked)
 
     assert [sum(offset < bound for offset in present) for bound in asked.tolist()] == counted.tolist()
 
@@ -36,7 +37,7 @@ def test_every_missing_offset_between_survivors_is_in_one_gap(
 
     bounds = [(low + 1, high) for low, high in itertools.pairwise(kept) if high - low > 1]
     starts, ends = np.array(bounds, np.int64).reshape(-1, 2).T
-    gaps = gap_rows(starts, ends, presence_of(present)).tolist()
+    gaps = gap_rows(starts, ends, runs_of(present)).tolist()
 
     expected = [
         [low + 1, high, sum(offset not in present for offset in range(low + 1, high))]

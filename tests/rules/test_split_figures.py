@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcompact.compact.output.split_figures import SplitFigures, Splits
+from kcompact.compact.output.split_figures import Splits, split_figures
 from kcompact.engine.passes.grouped_rows import location_of
 from kcompact.engine.passes.summaries import LogSummary
 
@@ -92,11 +92,11 @@ def test_many_splits_at_once_are_as_each_by_itself(splits: list[tuple[list[int],
         for number in numbers
     ]
 
-    figures = SplitFigures.of(rows, Splits.of(rows["split_id"].to_numpy()), logs)
+    columns, gaps = split_figures(rows, Splits.of(rows["split_id"].to_numpy()), logs)
 
     figure_rows = [
-        dict(zip(figures.columns, row, strict=True))
-        for row in zip(*(column.tolist() for column in figures.columns.values()), strict=True)
+        dict(zip(columns, row, strict=True))
+        for row in zip(*(column.tolist() for column in columns.values()), strict=True)
     ]
     assert [expected(tables[number], splits[number][0]) for number in numbers] == figure_rows
-    assert len(figures.gaps) == sum(row["gaps"] for row in figure_rows)
+    assert len(gaps) == sum(row["gaps"] for row in figure_rows)

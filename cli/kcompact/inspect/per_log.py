@@ -8,9 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.arrays import Longs
-from kcompact.compact.output.gaps import Presence
 from kcompact.dumps.records.record import VALUE_EMPTY, VALUE_NULL, VALUE_PRESENT, VALUE_WORD_NULL
-from kcompact.engine.passes.offset_runs import union_of
+from kcompact.engine.passes.offset_runs import count_below, union_of
 from kcompact.engine.passes.summaries import LogSummary
 from kcompact.inspect.inspection import Gap, Gaps, LogFacts, Slice, Values
 from kcompact.inspect.one_pass import Answers
@@ -119,7 +118,7 @@ def _add_slices(facts: Mapping[int, LogFacts], presents: Mapping[int, Longs], ne
     for log_id, log in facts.items():
         span = LogSpan(log.topic, log.partition, log.first_offset, log.last_offset + 1)
         bounds = slice_bounds(span)
-        below = Presence(presents[log_id]).count_below(np.append(bounds, span.end_offset))
+        below = count_below(presents[log_id], np.append(bounds, span.end_offset))
         log.slices = [
             Slice(int(bounds[at]), int(below[at + 1] - below[at]), new_by_log[log_id].get(at, 0))
             for at in range(SLICES)

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kcompact.compact.output.compact_job import CompactJob
 from kcompact.compact.output.decided_rows import removed_rows
-from kcompact.compact.output.split_figures import SplitFigures, Splits, bounds_of
+from kcompact.compact.output.split_figures import Splits, bounds_of, split_figures
 from kcompact.engine.passes.summaries import LogSummary
 
 
@@ -69,11 +69,11 @@ class Reporter:
         """Tell of one log's removed keys and gaps, and of what each split leaves of it."""
         splits = Splits.of(rows["split_id"].to_numpy())
         logs = [self._summaries[split_id][log_id] for split_id in splits.ids.tolist()]
-        figures = SplitFigures.of(rows, splits, logs)
-        columns, name = figures.columns, (logs[0].topic, logs[0].partition)
+        columns, gaps = split_figures(rows, splits, logs)
+        name = logs[0].topic, logs[0].partition
         removed = self._renderings.removed_keys(*name, removed_rows(rows))
         removed_ranges = _append(self._removed, removed, columns["removed_keys"])
-        gaps_ranges = _append(self._gaps, self._renderings.gaps(*name, figures.gaps), columns["gaps"])
+        gaps_ranges = _append(self._gaps, self._renderings.gaps(*name, gaps), columns["gaps"])
         numbers = zip(*(column.tolist() for column in columns.values()), strict=True)
         for row, removed_range, gaps_range in zip(numbers, removed_ranges, gaps_ranges, strict=True):
             self._logs.append(

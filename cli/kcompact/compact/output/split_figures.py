@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.compact.output.decided_rows import is_kept
-from kcompact.compact.output.gaps import Presence, gap_rows
 from kcompact.engine.passes.grouped_rows import is_tombstone_of, record_bytes_of
+from kcompact.engine.passes.offset_runs import count_below
 from kcompact.engine.passes.summaries import LogSummary
 
 
@@ -48,67 +48,60 @@ def bounds_of(counts: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(counts)])
 
 
-@dataclass(frozen=True)
-class SplitFigures:
-    """Of one log, in each split of ``splits``; ``gaps`` are rows of ``gap_rows``, by split.
+def split_figures(
+    rows: pa.Table, splits: Splits, logs: list[LogSummary]
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Figures of one log in each split, and its gaps: rows of ``gap_rows``, by split.
 
-    ``columns`` are those fields of ReportedLog that are numbers, but for the log's id.
+    The figures are those fields of ReportedLog that are numbers, but for the log's id. ``rows`` are in the
+    order of their splits; ``logs`` are the log's summaries, one for each split.
     """
-
-    columns: dict[str, np.ndarray]
-    gaps: np.ndarray
-
-    @classmethod
-    def of(cls, rows: pa.Table, splits: Splits, logs: list[LogSummary]) -> "SplitFigures":
-        """From rows of one log in the order of their splits, and the log's summary in each."""
-        location, kept = rows["location"].to_numpy(), is_kept(rows)
-        tombstones, removed = is_tombstone_of(location), rows["records_removed"].to_numpy()
-        latest = rows["last_offset"].to_numpy()
-        runs = np.concatenate([log.runs for log in logs])
-        presence = Presence(runs[np.argsort(runs[:, 0], kind="stable")])
-        stays = _Kept.of(splits, latest, kept)
-        gaps = gap_rows(stays.gap_starts, stays.gap_ends, presence)
-        gaps_at = bounds_of(stays.gaps)
-        below = presence.count_below(np.array([log.first_offset for log in logs]))
-        columns = {
-            "split_id": splits.ids,
-            "first_offset": np.minimum.reduceat(latest, splits.bounds[:-1]),
-            "keys": splits.sums(removed >= 0),
-            "kept": stays.records,
-            "kept_bytes": splits.sums(record_bytes_of(location) * kept),
-            "tombstones_kept": splits.sums(tombstones & kept),
-            "tombstones_dropped": splits.sums(~kept),
-            "first_kept": stays.first,
-            "last_kept": stays.last,
-            "records_before": (presence.count_below(stays.first) - below) * (stays.records > 0),
-            "records_through": (presence.count_below(stays.last + 1) - below) * (stays.records > 0),
-            "removed_keys": splits.sums(removed > 0),
-            "gaps": stays.gaps,
-            "gap_offsets": sums_between(gaps[:, 1] - gaps[:, 0], gaps_at),
-            "gap_missing_before": sums_between(gaps[:, 2], gaps_at),
-        }
-        return cls(columns, gaps)
+    location, kept = rows["location"].to_numpy(), is_kept(rows)
+    tombstones, removed = is_tombstone_of(location), rows["records_removed"].to_numpy()
+    latest = rows["last_offset"].to_numpy()
+    runs = np.concatenate([log.runs for log in logs])
+    runs = runs[np.argsort(runs[:, 0], kind="stable")]
+    numbers, offsets, records = splits.numbers[kept], latest[kept], splits.sums(kept)
+    offsets = offsets[np.lexsort((offsets, numbers))]  # numbers ascend as they are
+    first, last = _first_and_last(offsets, records)
+    wide = np.flatnonzero((np.diff(offsets) > 1) & (np.diff(numbers) == 0))
+    gaps = gap_rows(offsets[wide] + 1, offsets[wide + 1], runs)
+    gap_counts = np.bincount(numbers[wide], minlength=len(records))
+    gaps_at = bounds_of(gap_counts)
+    below = count_below(runs, np.array([log.first_offset for log in logs]))
+    columns = {
+        "split_id": splits.ids,
+        "first_offset": np.minimum.reduceat(latest, splits.bounds[:-1]),
+        "keys": splits.sums(removed >= 0),
+        "kept": records,
+        "kept_bytes": splits.sums(record_bytes_of(location) * kept),
+        "tombstones_kept": splits.sums(tombstones & kept),
+        "tombstones_dropped": splits.sums(~kept),
+        "first_kept": first,
+        "last_kept": last,
+        "records_before": (count_below(runs, first) - below) * (records > 0),
+        "records_through": (count_below(runs, last + 1) - below) * (records > 0),
+        "removed_keys": splits.sums(removed > 0),
+        "gaps": gap_counts,
+        "gap_offsets": sums_between(gaps[:, 1] - gaps[:, 0], gaps_at),
+        "gap_missing_before": sums_between(gaps[:, 2], gaps_at),
+    }
+    return columns, gaps
 
 
-@dataclass(frozen=True)
-class _Kept:
-    """Kept records of each split: their number, first and last offset (-1: none), the gaps between them."""
+def _first_and_last(offsets: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first and the last offset of each of the stretches of so many offsets; -1: it has none."""
+    bounds, filled = bounds_of(counts), np.flatnonzero(counts)
+    first, last = np.full((2, len(counts)), -1)
+    first[filled], last[filled] = offsets[bounds[filled]], offsets[bounds[filled + 1] - 1]
+    return first, last
 
-    records: np.ndarray
-    first: np.ndarray
-    last: np.ndarray
-    gaps: np.ndarray
-    gap_starts: np.ndarray  # of all gaps, by split
-    gap_ends: np.ndarray
 
-    @classmethod
-    def of(cls, splits: Splits, offsets: np.ndarray, kept: np.ndarray) -> "_Kept":
-        numbers, offsets, records = splits.numbers[kept], offsets[kept], splits.sums(kept)
-        offsets = offsets[np.lexsort((offsets, numbers))]  # numbers ascend as they are
-        bounds = bounds_of(records)
-        first, last = np.full((2, len(records)), -1)
-        filled = np.flatnonzero(records)
-        first[filled], last[filled] = offsets[bounds[filled]], offsets[bounds[filled + 1] - 1]
-        wide = np.flatnonzero((np.diff(offsets) > 1) & (np.diff(numbers) == 0))
-        gaps = np.bincount(numbers[wide], minlength=len(records))
-        return cls(records, first, last, gaps, offsets[wide] + 1, offsets[wide + 1])
+def gap_rows(starts: np.ndarray, ends: np.ndarray, runs: np.ndarray) -> np.ndarray:
+    """Gaps from ``starts`` to ``ends`` (exclusive; int64) between neighbouring kept offsets.
+
+    Rows (n, 3): first missing offset, end offset (exclusive), how many of them were missing before, when
+    there were the offsets of ``runs``.
+    """
+    present = count_below(runs, ends) - count_below(runs, starts)
+    return np.stack([starts, ends, ends - starts - present], axis=1)

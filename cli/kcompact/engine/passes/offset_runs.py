@@ -49,3 +49,13 @@ def union_of(runs: np.ndarray) -> np.ndarray:
     opens = np.concatenate([[True], runs[1:, 0] > reach[:-1]])
     closes = np.concatenate([opens[1:], [True]])
     return np.stack([runs[opens, 0], reach[closes]], axis=1)
+
+
+def count_below(runs: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """How many offsets of ``runs``, which are ascending and apart, lie below each of ``offsets`` (int64)."""
+    starts, ends = runs[:, 0], runs[:, 1]
+    before = np.concatenate([[0], np.cumsum(ends - starts)])
+    run = np.searchsorted(starts, offsets, side="left")  # runs that start below
+    inside = np.clip(ends[np.maximum(run - 1, 0)] - offsets, 0, None)
+    below: np.ndarray = before[run] - np.where(run > 0, inside, 0)
+    return below
