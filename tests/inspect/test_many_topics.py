@@ -8,9 +8,10 @@ import pyarrow as pa
 import pytest
 
 from kcompact.engine.exchange import receivers_by_key
+from kcompact.engine.passes.summaries import LogSummary
 from kcompact.inspect.questions import sample
 from kcompact.inspect.questions.key_facts import FOLDED_KEY_ROW
-from kcompact.inspect.questions.keys import Keys, LogSpan, first_of_topics
+from kcompact.inspect.questions.keys import Keys, first_of_topics
 from kcompact.inspect.questions.lookalikes import fold, fold_keys
 from kcompact.inspect.questions.sample import sample_keys, smallest
 
@@ -42,7 +43,7 @@ def test_the_first_rows_of_each_topic(topics: int, most: int) -> None:
     assert set(firsts) == expected
 
 
-def some_keys(count: int, seed: int) -> tuple[pa.Table, dict[int, LogSpan]]:
+def some_keys(count: int, seed: int) -> tuple[pa.Table, dict[int, LogSummary]]:
     """Rows of FOLDED_KEY_ROW: every second key in two partitions of a topic."""
     chance = random.Random(seed)
     places = [
@@ -53,8 +54,11 @@ def some_keys(count: int, seed: int) -> tuple[pa.Table, dict[int, LogSpan]]:
         | {"log_id": log, "key": b"key-%d" % key, "folded": None, "accidents": 0}
         for log, key in places
     ]
-    spans = {log: LogSpan(f"t{log % TOPICS}", log // TOPICS, 0, 9) for log in range(TOPICS * PARTITIONS)}
-    return pa.Table.from_pylist(rows, FOLDED_KEY_ROW), spans
+    logs = {
+        log: LogSummary(0, log, f"t{log % TOPICS}", log // TOPICS, last_offset=8)
+        for log in range(TOPICS * PARTITIONS)
+    }
+    return pa.Table.from_pylist(rows, FOLDED_KEY_ROW), logs
 
 
 @pytest.mark.parametrize("tasks", [1, 2, 7, 20])
@@ -62,17 +66,17 @@ def test_a_sample_is_the_same_whatever_the_number_of_tasks(
     monkeypatch: pytest.MonkeyPatch, tasks: int
 ) -> None:
     monkeypatch.setattr(sample, "MOST_ROWS", 500)
-    rows, spans = some_keys(30_000, tasks)
+    rows, logs = some_keys(30_000, tasks)
     receivers = receivers_by_key(rows["key"], tasks)
     shares = [rows.filter(pa.array(receivers == task)) for task in range(tasks)]
-    parts = [sample_keys(Keys(share, spans, tasks)) for share in shares]
+    parts = [sample_keys(Keys(share, logs, tasks)) for share in shares]
     sampled = smallest(pa.concat_tables(parts), 500)
 
     seen: dict[tuple[str, bytes], set[int]] = {}
     for log, key in zip(rows["log_id"].to_pylist(), rows["key"].to_pylist(), strict=True):
-        seen.setdefault((spans[log].topic, key), set()).add(spans[log].partition)
+        seen.setdefault((logs[log].topic, key), set()).add(logs[log].partition)
     expected = set()
-    for topic in {span.topic for span in spans.values()}:
+    for topic in {log.topic for log in logs.values()}:
         for shared in (False, True):
             of_kind = [
                 (_order(key), key, partition)

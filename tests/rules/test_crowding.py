@@ -9,7 +9,7 @@ from kcompact.errors import InputError
 
 def part(split_id: int, records: int, first_offset: int, last_offset: int, topic: str = "t") -> LogSummary:
     return LogSummary(
-        split_id, 1, topic, 0, records=records, first_offset=first_offset, last_offset=last_offset
+        split_id, ord(topic), topic, 0, records=records, first_offset=first_offset, last_offset=last_offset
     )
 
 

@@ -14,7 +14,7 @@ from kcompact.dumps.files.filters import logs_left_out, refuse_unmatched
 from kcompact.dumps.note_checks import check_notes
 from kcompact.dumps.records.layout import SplitNotes
 from kcompact.engine.passes.index_pass import IndexPlan
-from kcompact.engine.passes.summaries import LogSummary, log_names, unpacked
+from kcompact.engine.passes.summaries import LogSummary, log_names, merged, unpacked
 from kcompact.engine.passes.torn_logs import refuse_torn_logs
 from kcompact.engine.shuffle import Stage
 from kcompact.errors import InputError
@@ -85,16 +85,12 @@ def refuse_crowded_offsets(summaries: Iterable[LogSummary]) -> None:
     So it is with one line that a small packed file repeats without end: all records of an offset meet in one
     task, which cannot be cut. A few copies, of dumps joined with themselves, are counted once.
     """
-    extents: dict[LogName, tuple[int, int, int]] = {}  # first and last offset, records
-    for part in summaries:
-        name = part.log
-        first, last, records = extents.get(name, (part.first_offset, part.last_offset, 0))
-        extents[name] = (min(first, part.first_offset), max(last, part.last_offset), records + part.records)
-    for name, (first, last, records) in extents.items():
-        offsets = last - first + 1
-        if records > max(MOST_RECORDS, offsets * MOST_COPIES):
+    for whole in merged(summaries).values():
+        offsets = whole.last_offset - whole.first_offset + 1
+        if whole.records > max(MOST_RECORDS, offsets * MOST_COPIES):
             where = "one offset" if offsets == 1 else f"{offsets:,} offsets"
             raise InputError(
-                f"{name}: {records:,} records at {where}, {first} to {last}",
+                f"{whole.log}: {whole.records:,} records at {where},"
+                f" {whole.first_offset} to {whole.last_offset}",
                 hint="one log holds an offset once: does the dump repeat itself, or lack the real offsets?",
             )

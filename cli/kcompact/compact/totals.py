@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -14,7 +15,7 @@ from kcompact.compact.output.compact_job import RenderGaps
 from kcompact.compact.output.decided_rows import REASON_NAMES
 from kcompact.compact.output.reporting import ReportedLog
 from kcompact.dumps.output.assemble import Fragment
-from kcompact.engine.passes.summaries import LogSummary
+from kcompact.engine.passes.summaries import LogSummary, merged
 from kcompact.rules.cleaned_log import LogCleaning, Round
 from kcompact.rules.verdicts import Verdict
 
@@ -143,28 +144,21 @@ def outcome_of(
 
 def summarise_logs(summaries: list[LogSummary]) -> dict[int, LogOutcome]:
     """The "before" half of every log's figures, ordered by topic and partition."""
-    logs: dict[int, LogOutcome] = {}
-    for part in sorted(summaries, key=lambda part: (part.topic, part.partition, part.first_offset)):
-        log = logs.get(part.log_id)
-        if log is None:
-            log = logs[part.log_id] = LogOutcome(part.log_id, part.topic, part.partition)
-            log.first_offset, log.last_offset = part.first_offset, part.last_offset
-        log.records += part.records
-        log.record_bytes += part.record_bytes
-        log.tombstones += part.tombstones
-        log.null_keys += part.null_keys
-        log.first_offset = min(log.first_offset, part.first_offset)
-        log.last_offset = max(log.last_offset, part.last_offset)
-        _widen_timestamps(log, part)
-    return logs
-
-
-def _widen_timestamps(log: LogOutcome, part: LogSummary) -> None:
-    if part.min_timestamp_ms >= 0:
-        known = log.min_timestamp_ms >= 0
-        lowest = min(log.min_timestamp_ms, part.min_timestamp_ms)
-        log.min_timestamp_ms = lowest if known else part.min_timestamp_ms
-        log.max_timestamp_ms = max(log.max_timestamp_ms, part.max_timestamp_ms)
+    return {
+        whole.log_id: LogOutcome(
+            whole.log_id,
+            *whole.log,
+            records=whole.records,
+            record_bytes=whole.record_bytes,
+            tombstones=whole.tombstones,
+            null_keys=whole.null_keys,
+            first_offset=whole.first_offset,
+            last_offset=whole.last_offset,
+            min_timestamp_ms=whole.min_timestamp_ms,
+            max_timestamp_ms=whole.max_timestamp_ms,
+        )
+        for whole in sorted(merged(summaries).values(), key=attrgetter("log"))
+    }
 
 
 def _add_keys(log: LogOutcome, parts: list[ReportedLog]) -> None:

@@ -26,6 +26,7 @@ from kcompact.dirtiness.dirty_scan import SUPERSEDED, LogScan, LogScanner, ScanP
 from kcompact.dumps.dump import Dump
 from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes.index_pass import plan_index
+from kcompact.engine.passes.summaries import merged
 from kcompact.engine.shuffle import Send, Stage, send
 from kcompact.engine.tasks import run_tasks
 from kcompact.rules.files.segment_files import with_segments_of_batches
@@ -91,12 +92,10 @@ def _scan(
 
 def _with_segments(index: RecordIndex, contexts: Mapping[int, LogContext]) -> dict[int, LogContext]:
     """Segments known from batches alone count where the batches reach the dump's end."""
-    ends = dict.fromkeys(contexts, 0)
-    for part in index.summaries:
-        ends[part.log_id] = max(ends[part.log_id], part.last_offset + 1)
+    whole = merged(index.summaries)
     return {
         i: with_segments_of_batches(log)
-        if log.batches is not None and log.batches.last_offset + 1 >= ends[i]
+        if log.batches is not None and log.batches.last_offset >= whole[i].last_offset
         else log
         for i, log in contexts.items()
     }

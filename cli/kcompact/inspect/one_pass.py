@@ -13,12 +13,12 @@ from kcompact.engine.blocks import packed_rows, row_blocks, rows_in
 from kcompact.engine.exchange import receivers_by_key
 from kcompact.engine.passes.grouping import KeyGrouper
 from kcompact.engine.passes.index_pass import IndexPlan, TaskReader
-from kcompact.engine.passes.summaries import LogSummary, packed, unpacked
+from kcompact.engine.passes.summaries import LogSummary, merged, packed, unpacked
 from kcompact.engine.shuffle import DRIVER, Block, Sent, send
 from kcompact.engine.tasks import run_tasks
 from kcompact.inspect.questions.key_counts import count_keys, largest_keys
 from kcompact.inspect.questions.key_facts import FOLDED_KEY_ROW, KEY_ROWS, regrouped
-from kcompact.inspect.questions.keys import Keys, LogSpan, spans_of, summed
+from kcompact.inspect.questions.keys import Keys, summed
 from kcompact.inspect.questions.lookalikes import fold_keys, lookalikes
 from kcompact.inspect.questions.sample import sample_keys, smallest
 from kcompact.inspect.questions.shared_keys import shared_keys
@@ -68,9 +68,9 @@ class Reading:
     tallies: Mapping[str, pa.Table]
 
     @property
-    def spans(self) -> dict[int, LogSpan]:
-        """The offsets of each log, by log id."""
-        return spans_of(self.summaries)
+    def logs(self) -> dict[int, LogSummary]:
+        """Each log as a whole, by log id."""
+        return merged(self.summaries)
 
 
 def ask_all(spark: SparkSession, plan: IndexPlan, partitions: int) -> tuple[Reading, Answers]:
@@ -80,10 +80,10 @@ def ask_all(spark: SparkSession, plan: IndexPlan, partitions: int) -> tuple[Read
         return reading, _merged([batch])
     sent = send(spark, len(plan.tasks), partitions, lambda task: _send_key_rows(plan, task, partitions))
     reading = _together(pickle.loads(block.content) for block in sent.driver_blocks())  # noqa: S301  by a task
-    spans = reading.spans
+    logs = reading.logs
 
     def look(_: int, blocks: list[Block]) -> pa.RecordBatch:
-        return _answer_rows(Keys(regrouped(rows_in(blocks, _KEY_ROWS)), spans, partitions))
+        return _answer_rows(Keys(regrouped(rows_in(blocks, _KEY_ROWS)), logs, partitions))
 
     batches, _ = sent.results(look)
     return reading, _merged(batches)
@@ -98,7 +98,7 @@ def _read_alone(plan: IndexPlan, task: int) -> tuple[Reading, pa.RecordBatch]:
     readings: list[_TaskReading] = []
     rows = regrouped(batch for table in _rows_of_task(plan, task, readings) for batch in table.to_batches())
     reading = _together(readings)
-    return reading, _answer_rows(Keys(rows, reading.spans))
+    return reading, _answer_rows(Keys(rows, reading.logs))
 
 
 def _send_key_rows(plan: IndexPlan, task: int, partitions: int) -> Sent:

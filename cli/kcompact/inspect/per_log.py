@@ -1,68 +1,59 @@
 """The facts of each log, from what the index tasks summed up and from the answers about its keys."""
 
-import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 
 import numpy as np
 import pyarrow as pa
 
 from kcompact.arrays import Longs
 from kcompact.dumps.records.record import VALUE_EMPTY, VALUE_NULL, VALUE_PRESENT, VALUE_WORD_NULL
-from kcompact.engine.passes.offset_runs import count_below, union_of
-from kcompact.engine.passes.summaries import LogSummary
+from kcompact.engine.passes.offset_runs import count_below
+from kcompact.engine.passes.summaries import LogSummary, merged, runs_by_log
 from kcompact.inspect.inspection import Gap, Gaps, LogFacts, Slice, Values
 from kcompact.inspect.one_pass import Answers
 from kcompact.inspect.questions.key_counts import SLICES, slice_bounds
-from kcompact.inspect.questions.keys import LogSpan
 from kcompact.inspect.questions.tallies import HOUR_MS
 from kcompact.rules.capacity import buffer_bytes_for
 from kcompact.rules.policy import Policy
 
 _AGES = {"under 1 hour": 1, "under 1 day": 24, "under 7 days": 168, "under 30 days": 720}  # in hours
-_EXAMPLES = 5
 _LONGEST_GAPS = 10
 
 
 def log_facts(
-    summaries: Iterable[LogSummary], answers: Answers, tallies: Mapping[str, pa.Table]
+    summaries: Sequence[LogSummary], answers: Answers, tallies: Mapping[str, pa.Table]
 ) -> dict[int, LogFacts]:
     """Facts by log id, in the order of topic and partition."""
-    parts: dict[int, list[LogSummary]] = defaultdict(list)
-    for summary in summaries:
-        parts[summary.log_id].append(summary)
-    ordered = sorted(parts.items(), key=lambda item: (item[1][0].topic, item[1][0].partition))
-    presents = {log_id: union_of(np.concatenate([part.runs for part in group])) for log_id, group in ordered}
-    facts = {log_id: _summed(group, presents[log_id]) for log_id, group in ordered}
+    presents = runs_by_log(summaries)
+    logs = sorted(merged(summaries).values(), key=attrgetter("log"))
+    facts = {log.log_id: _facts_of(log, presents[log.log_id]) for log in logs}
     _add_key_counts(facts, answers["key_counts"])
     _add_values(facts, tallies["value_kinds"])
     for row in tallies["deletes"].to_pylist():
         facts[row["log_id"]].delete_events = row["delete_events"]
     _add_ages(facts, tallies["tombstones"])
-    _add_slices(facts, presents, answers["new_keys"])
+    _add_slices(facts, logs, presents, answers["new_keys"])
     return facts
 
 
-def _summed(parts: list[LogSummary], present: Longs) -> LogFacts:
-    timestamped = [part for part in parts if part.min_timestamp_ms >= 0]
-    start, end = int(present[0, 0]), int(present[-1, 1])
-    records = sum(part.records for part in parts)
-    in_turn = all(a.last_offset < b.first_offset for a, b in itertools.pairwise(parts))
+def _facts_of(log: LogSummary, present: Longs) -> LogFacts:
     return LogFacts(
-        topic=parts[0].topic,
-        partition=parts[0].partition,
-        records=records,
-        record_bytes=sum(part.record_bytes for part in parts),
-        first_offset=start,
-        last_offset=end - 1,
-        end_minus_begin=end - start,
-        repeated_offsets=records - int((present[:, 1] - present[:, 0]).sum()),
-        in_offset_order=in_turn and all(part.ascending for part in parts),
-        null_keys=sum(part.null_keys for part in parts),
-        null_key_offsets=[offset for part in parts for offset in part.null_key_offsets][:_EXAMPLES],
-        tombstones=sum(part.tombstones for part in parts),
-        min_timestamp_ms=min((part.min_timestamp_ms for part in timestamped), default=-1),
-        max_timestamp_ms=max((part.max_timestamp_ms for part in timestamped), default=-1),
+        topic=log.topic,
+        partition=log.partition,
+        records=log.records,
+        record_bytes=log.record_bytes,
+        first_offset=log.first_offset,
+        last_offset=log.last_offset,
+        end_minus_begin=log.last_offset + 1 - log.first_offset,
+        repeated_offsets=log.records - int((present[:, 1] - present[:, 0]).sum()),
+        in_offset_order=log.ascending,
+        null_keys=log.null_keys,
+        null_key_offsets=log.null_key_offsets,
+        tombstones=log.tombstones,
+        min_timestamp_ms=log.min_timestamp_ms,
+        max_timestamp_ms=log.max_timestamp_ms,
         gaps=_gaps(present),
     )
 
@@ -111,15 +102,19 @@ def _age(hours: int) -> str:
     return next((name for name, limit in _AGES.items() if hours < limit), "30 days and over")
 
 
-def _add_slices(facts: Mapping[int, LogFacts], presents: Mapping[int, Longs], new_keys: pa.Table) -> None:
+def _add_slices(
+    facts: Mapping[int, LogFacts],
+    logs: Iterable[LogSummary],
+    presents: Mapping[int, Longs],
+    new_keys: pa.Table,
+) -> None:
     new_by_log: dict[int, dict[int, int]] = defaultdict(dict)
     for row in new_keys.to_pylist():
         new_by_log[row["log_id"]][row["slice"]] = row["new_keys"]
-    for log_id, log in facts.items():
-        span = LogSpan(log.topic, log.partition, log.first_offset, log.last_offset + 1)
-        bounds = slice_bounds(span)
-        below = count_below(presents[log_id], np.append(bounds, span.end_offset))
-        log.slices = [
-            Slice(int(bounds[at]), int(below[at + 1] - below[at]), new_by_log[log_id].get(at, 0))
+    for log in logs:
+        bounds = slice_bounds(log)
+        below = count_below(presents[log.log_id], np.append(bounds, log.last_offset + 1))
+        facts[log.log_id].slices = [
+            Slice(int(bounds[at]), int(below[at + 1] - below[at]), new_by_log[log.log_id].get(at, 0))
             for at in range(SLICES)
         ]

@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from kcompact.broker.log_context import LogContext
-from kcompact.broker.log_names import LogName
 from kcompact.broker.state.known_records import KnownRecord, disagreement, explains_absence
 from kcompact.broker.state.state_of_dump import StateOfDump
 from kcompact.compact.context.beside import Beside
@@ -21,6 +20,7 @@ from kcompact.compact.context.read_committed import with_read_committed
 from kcompact.compact.context.remembering import KnownByLog
 from kcompact.compact.read_dump import ReadDump
 from kcompact.compact.whole_logs.record_index import index_records
+from kcompact.engine.passes.summaries import merged
 from kcompact.engine.shuffle import Send
 from kcompact.errors import InputError
 
@@ -51,11 +51,7 @@ def log_contexts(
 
 def goes_on(state: StateOfDump, index: ReadDump, context: LogContexts) -> tuple[LogContexts, list[str]]:
     """``context`` as it holds for this dump, and notes. Raises InputError for a dump of another state."""
-    last_offsets: dict[LogName, int] = defaultdict(lambda: -1)
-    for part in index.summaries:
-        log = part.log
-        last_offsets[log] = max(last_offsets[log], part.last_offset)
-    state.check_logs(last_offsets)
+    state.check_logs({whole.log: whole.last_offset for whole in merged(index.summaries).values()})
     if state.state.files is None:
         return context, state.notes
     again = _dumped_again(index, context, state)

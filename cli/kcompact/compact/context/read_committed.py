@@ -1,6 +1,5 @@
 """Aborted data, known from a read_committed dump of the same topic: records that it lacks were aborted."""
 
-from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
@@ -10,8 +9,7 @@ from kcompact.broker.aborted import AbortedRange
 from kcompact.broker.log_context import LogContext
 from kcompact.broker.log_names import LogName, few
 from kcompact.counted import counted
-from kcompact.engine.passes.offset_runs import union_of
-from kcompact.engine.passes.summaries import LogSummary
+from kcompact.engine.passes.summaries import LogSummary, runs_by_log
 from kcompact.errors import InputError
 
 
@@ -24,7 +22,7 @@ def with_read_committed(
     stable offset is not known, it is the first record after the read_committed dump: what follows counts
     as open, and stays.
     """
-    present, visible = _runs(all_records), _runs(committed)
+    present, visible = runs_by_log(all_records), runs_by_log(committed)
     names = {part.log_id: part.log for part in all_records}
     _refuse_other_topics(names.values(), {part.log for part in committed})
     completed, notes = dict(contexts), []
@@ -84,14 +82,6 @@ def _from(runs: np.ndarray, offset: int) -> np.ndarray:
     """The part of ``runs`` at and above an offset."""
     reaching = runs[runs[:, 1] > offset]
     return np.stack([np.maximum(reaching[:, 0], offset), reaching[:, 1]], axis=1)
-
-
-def _runs(summaries: list[LogSummary]) -> dict[int, np.ndarray]:
-    """Runs [start, end) of the offsets of each log, ascending and apart."""
-    parts: defaultdict[int, list[np.ndarray]] = defaultdict(list)
-    for summary in summaries:
-        parts[summary.log_id].append(summary.runs)
-    return {log_id: union_of(np.concatenate(runs)) for log_id, runs in parts.items()}
 
 
 def _lacking(runs: np.ndarray, seen: np.ndarray, end_offset: int) -> list[tuple[int, int]]:

@@ -5,7 +5,7 @@ They go straight to the driver, beside the rows that go through Spark.
 
 import pickle
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 
 import numpy as np
@@ -14,7 +14,7 @@ import pyarrow as pa
 from kcompact.broker.log_names import LogName
 from kcompact.dumps.records.layout import SplitNotes
 from kcompact.engine.passes.log_figures import LogFigures, loaded_figures
-from kcompact.engine.passes.offset_runs import NO_RUNS
+from kcompact.engine.passes.offset_runs import NO_RUNS, union_of
 from kcompact.engine.passes.rows_by_log import FiguresByBatch
 from kcompact.engine.shuffle import Block
 
@@ -48,6 +48,21 @@ class LogSummary:
     def log(self) -> LogName:
         """Topic and partition."""
         return LogName(self.topic, self.partition)
+
+    def add(self, later: "LogSummary") -> None:
+        """Add up with the next split of the same log, but for runs."""
+        self.ascending &= later.ascending and self.last_offset < later.first_offset
+        self.records += later.records
+        self.record_bytes += later.record_bytes
+        self.first_offset = min(self.first_offset, later.first_offset)
+        self.last_offset = max(self.last_offset, later.last_offset)
+        self.tombstones += later.tombstones
+        self.null_keys += later.null_keys
+        self.null_key_offsets = [*self.null_key_offsets, *later.null_key_offsets][:NULL_KEY_EXAMPLES]
+        if later.min_timestamp_ms >= 0:
+            known_ms = self.min_timestamp_ms if self.min_timestamp_ms >= 0 else later.min_timestamp_ms
+            self.min_timestamp_ms = min(known_ms, later.min_timestamp_ms)
+            self.max_timestamp_ms = max(self.max_timestamp_ms, later.max_timestamp_ms)
 
 
 _figures_of = attrgetter(*(of_log.name for of_log in fields(LogSummary) if of_log.name != "runs"))
@@ -142,3 +157,22 @@ def unpacked(contents: Iterable[bytes]) -> tuple[list[LogSummary], dict[int, Spl
 def log_names(summaries: Iterable[LogSummary]) -> set[LogName]:
     """Every log with a record."""
     return {part.log for part in summaries}
+
+
+def merged(parts: Iterable[LogSummary]) -> dict[int, LogSummary]:
+    """Each log over all its splits, which come in their order, by log id; without runs."""
+    logs: dict[int, LogSummary] = {}
+    for part in parts:
+        if part.log_id in logs:
+            logs[part.log_id].add(part)
+        else:
+            logs[part.log_id] = replace(part, runs=NO_RUNS)
+    return logs
+
+
+def runs_by_log(parts: Iterable[LogSummary]) -> dict[int, np.ndarray]:
+    """The runs of each log over all its splits, by log id."""
+    runs: dict[int, list[np.ndarray]] = {}
+    for part in parts:
+        runs.setdefault(part.log_id, []).append(part.runs)
+    return {log_id: union_of(np.concatenate(of_log)) for log_id, of_log in runs.items()}

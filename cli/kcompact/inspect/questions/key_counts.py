@@ -7,7 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcompact.arrays import Longs
-from kcompact.inspect.questions.keys import Keys, LogSpan
+from kcompact.engine.passes.summaries import LogSummary
+from kcompact.inspect.questions.keys import Keys
 
 MOST_TOP_KEYS = 10
 SLICES = 10
@@ -55,15 +56,15 @@ def _first_slices(keys: Keys) -> Longs:
     slices = np.zeros(len(first_offsets), np.int64)
     for log_id in np.unique(log_ids):
         in_log = log_ids == log_id
-        bounds = slice_bounds(keys.spans[int(log_id)])
+        bounds = slice_bounds(keys.logs[int(log_id)])
         slices[in_log] = np.searchsorted(bounds, first_offsets[in_log], side="right") - 1
     return slices
 
 
-def slice_bounds(span: LogSpan) -> Longs:
+def slice_bounds(log: LogSummary) -> Longs:
     """Where the slices of a log start; the first at its first offset."""
-    width = span.end_offset - span.first_offset
-    steps = [span.first_offset + width * number // SLICES for number in range(SLICES)]
+    width = log.last_offset + 1 - log.first_offset
+    steps = [log.first_offset + width * number // SLICES for number in range(SLICES)]
     return np.array(steps, np.int64)
 
 

@@ -1,9 +1,8 @@
 """The key rows of one task, as the questions look at them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -11,15 +10,6 @@ import pyarrow.compute as pc
 
 from kcompact.arrays import Flags, Longs
 from kcompact.engine.passes.summaries import LogSummary
-
-
-class LogSpan(NamedTuple):
-    """One log of the dump and the offsets it has there; ``end_offset`` is exclusive."""
-
-    topic: str
-    partition: int
-    first_offset: int
-    end_offset: int
 
 
 @dataclass(frozen=True)
@@ -30,13 +20,13 @@ class Keys:
     """
 
     rows: pa.Table
-    spans: Mapping[int, LogSpan]  # by log id
+    logs: Mapping[int, LogSummary]  # by log id
     tasks: int = 1
 
     @cached_property
     def shared(self) -> tuple[Longs, Longs]:
         """Rows whose key is in several partitions of its topic: their positions, and a number per key."""
-        if len(self.spans) == len(self.topics):  # every topic has one partition here
+        if len(self.logs) == len(self.topics):  # every topic has one partition here
             return np.empty(0, np.int64), np.empty(0, np.int64)
         table = pa.table({"topic": self.topic_numbers, "key": self.rows["key"]})
         table = table.append_column("row", pa.array(np.arange(table.num_rows)))
@@ -55,13 +45,13 @@ class Keys:
     @cached_property
     def topics(self) -> list[str]:
         """The topics of the dump; ``topic_numbers`` counts through them."""
-        return sorted({span.topic for span in self.spans.values()})
+        return sorted({log.topic for log in self.logs.values()})
 
     @cached_property
     def topic_numbers(self) -> Longs:
         """Per row the number of its topic."""
         numbers = {topic: number for number, topic in enumerate(self.topics)}
-        return self._per_log({log_id: numbers[span.topic] for log_id, span in self.spans.items()})
+        return self._per_log({log_id: numbers[log.topic] for log_id, log in self.logs.items()})
 
     @property
     def topic_names(self) -> pa.Array:
@@ -71,7 +61,7 @@ class Keys:
     @cached_property
     def partitions(self) -> Longs:
         """Per row the partition of its log."""
-        return self._per_log({log_id: span.partition for log_id, span in self.spans.items()})
+        return self._per_log({log_id: log.partition for log_id, log in self.logs.items()})
 
     @property
     def is_deleted(self) -> Flags:
@@ -100,16 +90,3 @@ def first_of_topics(rows: pa.Table, most: int, columns: list[str]) -> Longs:
     counts = np.bincount(topics.to_numpy())
     ranks = np.arange(len(ordered)) - np.repeat(np.cumsum(counts) - counts, counts)
     return ordered[ranks < most].astype(np.int64)
-
-
-def spans_of(summaries: Iterable[LogSummary]) -> dict[int, LogSpan]:
-    """The span of each log over all splits, by log id."""
-    spans: dict[int, LogSpan] = {}
-    for part in summaries:
-        own = LogSpan(part.topic, part.partition, part.first_offset, part.last_offset + 1)
-        span = spans.get(part.log_id, own)
-        spans[part.log_id] = span._replace(
-            first_offset=min(own.first_offset, span.first_offset),
-            end_offset=max(own.end_offset, span.end_offset),
-        )
-    return spans

@@ -19,7 +19,7 @@ from kcompact.dumps.records.record import log_id_of
 from kcompact.dumps.records.record_contents import CONTENT
 from kcompact.dumps.text.csv_reader import CsvShape
 from kcompact.engine.passes.index_pass import IndexPlan, plan_index
-from kcompact.engine.passes.summaries import LogSummary, unpacked
+from kcompact.engine.passes.summaries import LogSummary, merged, unpacked
 from kcompact.engine.passes.torn_logs import refuse_torn_logs
 from kcompact.engine.shuffle import Send
 from kcompact.errors import InputError
@@ -59,11 +59,8 @@ class Indexed:
     @property
     def first_offsets(self) -> dict[int, int]:
         """The first offset of each log, by the id under which its rows are read."""
-        offsets: dict[int, int] = {}
-        for part in self.summaries:
-            log_id = self.renamed.get(part.log_id, part.log_id)
-            offsets[log_id] = min(part.first_offset, offsets.get(log_id, part.first_offset))
-        return offsets
+        logs = merged(self.summaries)
+        return {self.renamed.get(log_id, log_id): whole.first_offset for log_id, whole in logs.items()}
 
     @property
     def keyless(self) -> int:
