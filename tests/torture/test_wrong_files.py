@@ -19,7 +19,7 @@ from kcompact.broker.delete_horizons import parse_delete_horizons
 from kcompact.broker.log_offsets import parse_log_offsets
 from kcompact.broker.quantities import parse_duration_ms, parse_moment_ms, parse_size_bytes
 from kcompact.broker.segment_lists import read_segments
-from kcompact.broker.state.state_output import OUTPUT_NAME, parse_output
+from kcompact.broker.state.cleaner_state import OUTPUT_NAME, parse_output
 from kcompact.broker.text_lines import read_text
 from kcompact.broker.topic_configs import read_topic_configs
 from kcompact.commands.incoming.verify_inputs import read_keys
@@ -122,7 +122,7 @@ def test_a_state_of_any_kind_is_read_or_refused(tmp_path: Path, data: st.DataObj
     parts = [word.encode() for word in words]
     path.write_bytes(b"".join([*parts[:number], data.draw(st.sampled_from(IN_JSON)), *parts[number + 1 :]]))
     try:
-        found = parse_output(read_text(str(path)), str(path))
+        found, _ = parse_output(read_text(str(path)), str(path))
     except KcompactError as refused:
         assert str(path) in refused.message
         assert len(refused.message) < 2_000

@@ -4,8 +4,10 @@ They are ``cleaner-offset-checkpoint``, ``delete-horizons``, and ``output.json``
 dump that both belong to: files of a folder, or one object on a store (``state_places.py``).
 """
 
+import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, TypeVar
 
 from kcompact.broker.checkpoint import CHECKPOINT_NAME, format_checkpoint, parse_checkpoint
 from kcompact.broker.delete_horizons import (
@@ -16,19 +18,15 @@ from kcompact.broker.delete_horizons import (
 )
 from kcompact.broker.log_names import LogName
 from kcompact.broker.state.known_records import KnownRecord
-from kcompact.broker.state.state_output import (
-    OUTPUT_NAME,
-    START_ANEW,
-    OutputFile,
-    StateOutput,
-    digest_of,
-    format_output,
-    parse_output,
-)
+from kcompact.broker.state.state_output import START_ANEW, OutputFile, digest_of
+from kcompact.broker.text_lines import shown
 from kcompact.errors import InputError
 
+OUTPUT_NAME = "output.json"
 STATE_NAMES = (HORIZONS_NAME, CHECKPOINT_NAME, OUTPUT_NAME)
 """``output.json`` comes last and vouches for the others."""
+SCHEMA_VERSION = 1  # of ``output.json``
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -61,11 +59,15 @@ class CleanerState:
         left_out = self.logs - later.logs
         return replace(
             later,
-            checkpoint={**_of(left_out, self.checkpoint), **later.checkpoint},
-            undecided_from={**_of(left_out, self.undecided_from), **later.undecided_from},
+            checkpoint={**_only(left_out, self.checkpoint), **later.checkpoint},
+            undecided_from={**_only(left_out, self.undecided_from), **later.undecided_from},
             horizons={**self.horizons, **later.horizons},
             records={**self.records, **later.records},
         )
+
+
+def _only(logs: Collection[LogName], offsets: Mapping[LogName, int]) -> dict[LogName, int]:
+    return {log: offset for log, offset in offsets.items() if log in logs}
 
 
 def texts_of(state: CleanerState) -> dict[str, str]:
@@ -76,10 +78,7 @@ def texts_of(state: CleanerState) -> dict[str, str]:
     }
     if state.files is not None:
         vouched = {name: digest_of(text) for name, text in texts.items()}
-        output = StateOutput(
-            state.files, state.last_offsets, state.records, vouched, state.key_options, state.undecided_from
-        )
-        texts[OUTPUT_NAME] = format_output(output)
+        texts[OUTPUT_NAME] = format_output(state, vouched)
     return texts
 
 
@@ -98,24 +97,79 @@ def state_of(texts: Mapping[str, str], place: str) -> CleanerState:
                 hint=START_ANEW,
             )
         return CleanerState(checkpoint, horizons)
-    output = parse_output(texts[OUTPUT_NAME], named(OUTPUT_NAME))
-    for name, digest in output.vouched.items():
+    state, vouched = parse_output(texts[OUTPUT_NAME], named(OUTPUT_NAME))
+    for name, digest in vouched.items():
         if name not in texts or digest_of(texts[name]) != digest:
             raise InputError(
                 f"{named(name)}: not the one that {OUTPUT_NAME} belongs to; a run that died while it wrote"
                 " the state, or a change by hand, would explain it",
                 hint=START_ANEW,
             )
-    return CleanerState(
-        checkpoint,
-        horizons,
-        output.last_offsets,
-        output.files,
-        output.records,
-        output.key_options,
-        output.undecided_from,
+    return replace(state, checkpoint=checkpoint, horizons=horizons)
+
+
+def parse_output(text: str, path: str) -> tuple[CleanerState, dict[str, str]]:
+    """A state but for checkpoint and horizons, and digests of their texts by name.
+
+    Raises InputError, naming ``path``, for anything that we did not write.
+    """
+    try:
+        content = json.loads(text)
+        return _output({SCHEMA_VERSION: content}[content["schema_version"]])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(f"{path}: not written by kcompact: {shown(str(error))}", hint=START_ANEW) from error
+
+
+def _output(content: dict[str, Any]) -> tuple[CleanerState, dict[str, str]]:
+    """Raises ValueError and the like for any value of another type than ``format_output`` writes."""
+    state = CleanerState(
+        last_offsets=_offsets(content["last_offsets"]),
+        files=tuple(
+            OutputFile(_of(str, file["name"]), _of(int, file["size_bytes"]), _of(str, file["sha256"]))
+            for file in content["files"]
+        ),
+        records={
+            LogName(_of(str, topic), _of(int, partition)): tuple(map(_known_record, records))
+            for topic, partition, records in content.get("records", [])
+        },
+        key_options=None if content.get("key_options") is None else _of(str, content["key_options"]),
+        undecided_from=_offsets(content.get("undecided_from", [])),
+    )
+    return state, {_of(str, name): _of(str, digest) for name, digest in content["sha256"].items()}
+
+
+def _offsets(rows: list[list[Any]]) -> dict[LogName, int]:
+    return {
+        LogName(_of(str, topic), _of(int, partition)): _of(int, offset) for topic, partition, offset in rows
+    }
+
+
+def _known_record(fields: list[Any]) -> KnownRecord:
+    offset, timestamp_ms, is_tombstone, is_kept, key_sha256 = fields
+    return KnownRecord(
+        _of(int, offset),
+        _of(int, timestamp_ms),
+        _of(bool, is_tombstone),
+        _of(bool, is_kept),
+        None if key_sha256 is None else _of(str, key_sha256),
     )
 
 
-def _of(logs: Collection[LogName], offsets: Mapping[LogName, int]) -> dict[LogName, int]:
-    return {log: offset for log, offset in offsets.items() if log in logs}
+def _of(kind: type[T], value: Any) -> T:
+    if type(value) is not kind:
+        raise ValueError(f"{type(value).__name__} where {kind.__name__} is expected")
+    return value
+
+
+def format_output(state: CleanerState, vouched: Mapping[str, str]) -> str:
+    """The text of ``output.json``; ``vouched`` are digests of the state's other texts by name."""
+    content: dict[str, Any] = {
+        "schema_version": SCHEMA_VERSION,
+        "files": [asdict(file) for file in state.files or ()],
+        "last_offsets": [[*log, last_offset] for log, last_offset in sorted(state.last_offsets.items())],
+        "undecided_from": [[*log, offset] for log, offset in sorted(state.undecided_from.items())],
+        "key_options": state.key_options,
+        "records": [[*log, records] for log, records in sorted(state.records.items())],
+        "sha256": dict(vouched),
+    }
+    return json.dumps(content, indent=2) + "\n"

@@ -5,14 +5,8 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from kcompact.broker.log_names import LogName, few
-from kcompact.broker.state.cleaner_state import CleanerState
-from kcompact.broker.state.state_output import (
-    GIVE_OUTPUT,
-    OUTPUT_NAME,
-    START_ANEW,
-    WHOLE_DUMP_ALONE,
-    OutputFile,
-)
+from kcompact.broker.state.cleaner_state import OUTPUT_NAME, CleanerState
+from kcompact.broker.state.state_output import GIVE_OUTPUT, START_ANEW, WHOLE_DUMP_ALONE, OutputFile
 from kcompact.errors import InputError
 
 _FILES_NAMED = 3
