@@ -8,15 +8,19 @@ from broker_sizes import batch_bytes
 from kcompact.broker.log_context import LogContext
 from kcompact.broker.log_names import LogName
 from kcompact.dirtiness.dirtiness import Dirtiness, ScannedLog, Setting, assess, plan_scan
-from kcompact.dirtiness.dirty_scan import SUPERSEDED, LogScan, LogScanner, ScanPlan, ScanRows
+from kcompact.dirtiness.dirty_scan import SUPERSEDED, LogScan, LogScanner, ScanPlan
 from kcompact.dumps.records.record import Record
 from kcompact.rules.policy import Policy
+from kcompact.rules.rewriting import LogRows
+from kcompact.rules.verdicts import NEVER, Rows
 
 NOW_MS = 1_000_000
 
 
-def scan_rows(records: list[Record], first_dirty: int, horizons: dict[int, int]) -> ScanRows:
-    """What Spark's window hands over, computed the slow way."""
+def scan_rows(
+    records: list[Record], first_dirty: int, horizons: dict[int, int]
+) -> tuple[LogRows, dict[str, np.ndarray]]:
+    """What Spark's window hands over, computed the slow way: records, and what each supersedes."""
     before: dict[bytes, list[Record]] = defaultdict(list)
     previous, superseded = [], []
     for one in records:
@@ -36,19 +40,34 @@ def scan_rows(records: list[Record], first_dirty: int, horizons: dict[int, int])
             earlier.append(one)
     has_key = np.array([r.key is not None for r in records])
     latest = {r.key: r.offset for r in records if r.offset >= first_dirty}
-    return ScanRows(
+    is_latest = [latest.get(r.key, -1) <= r.offset for r in records]
+    nothing = np.zeros(len(records), bool)
+    rows = Rows(
         offset=np.array([r.offset for r in records]),
+        has_key=has_key,
+        is_tombstone=np.array([r.value is None for r in records]),
+        is_control=nothing,
+        is_aborted=nothing,
+        is_repeated=nothing,
+        superseded_at_offset=np.where(has_key & np.array(is_latest), NEVER, 0),
+        delete_horizon_ms=np.array([horizons.get(r.offset, -1) for r in records]),
+        deletes_clean_value=nothing,
+    )
+    log_rows = LogRows(
+        rows=rows,
         timestamp_ms=np.array([r.timestamp_ms for r in records]),
         log_bytes=np.array([size(r) for r in records]),
         is_mapped=has_key,
-        is_keyless=~has_key,
-        is_aborted=np.zeros(len(records), bool),
-        is_tombstone=np.array([r.value is None for r in records]),
-        is_latest=has_key & np.array([latest.get(r.key, -1) <= r.offset for r in records]),
-        delete_horizon_ms=np.array([horizons.get(r.offset, -1) for r in records]),
         previous_offset=np.array(previous),
-        superseded=np.array(superseded).reshape(-1, len(SUPERSEDED)),
     )
+    columns = np.array(superseded).reshape(-1, len(SUPERSEDED)).T
+    return log_rows, dict(zip(SUPERSEDED, columns, strict=True))
+
+
+def some_of(records: LogRows, at: np.ndarray) -> LogRows:
+    """The records at these positions."""
+    columns = (records.timestamp_ms, records.log_bytes, records.is_mapped, records.previous_offset)
+    return LogRows(records.rows.take(at), *(column[at] for column in columns))
 
 
 def size(one: Record) -> int:
@@ -60,9 +79,9 @@ def scan(
     records: list[Record], plan: ScanPlan, horizons: dict[int, int] | None = None, pieces: int = 1
 ) -> LogScan:
     scanner = LogScanner(plan)
-    rows = scan_rows(records, plan.first_dirty_offset, horizons or {})
+    rows, superseded = scan_rows(records, plan.first_dirty_offset, horizons or {})
     for at in np.array_split(np.arange(len(records)), pieces):
-        scanner.feed(ScanRows(**{name: column[at] for name, column in vars(rows).items()}))
+        scanner.feed(some_of(rows, at), {name: column[at] for name, column in superseded.items()})
     return scanner.finish()
 
 

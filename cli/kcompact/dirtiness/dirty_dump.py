@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +21,7 @@ from kcompact.compact.context.log_contexts import log_contexts
 from kcompact.compact.whole_logs.record_index import RecordIndex, index_records
 from kcompact.compact.whole_logs.repeats import refuse_conflicts
 from kcompact.dirtiness.dirtiness import ScannedLog, Setting, plan_scan
-from kcompact.dirtiness.dirty_scan import SUPERSEDED, LogScan, LogScanner, ScanPlan, ScanRows
+from kcompact.dirtiness.dirty_scan import SUPERSEDED, LogScan, LogScanner, ScanPlan
 from kcompact.dumps.dump import Dump
 from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes.index_pass import plan_index
@@ -33,7 +32,8 @@ from kcompact.rules.files.segment_files import with_segments_of_batches
 from kcompact.rules.links import NO_OFFSET, KeyOrder
 from kcompact.rules.lookups import Lookup, lookup_for
 from kcompact.rules.policy import TopicPolicies
-from kcompact.rules.verdicts import NEVER, UNKNOWN_HORIZON_MS
+from kcompact.rules.rewriting import log_rows
+from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
 
 
 @dataclass(frozen=True)
@@ -156,25 +156,7 @@ def _superseded_amounts(rows: pa.Table, plans: Collection[ScanPlan]) -> dict[str
 
 
 def _feed(scanner: LogScanner, rows: pa.Table) -> LogScanner:
-    scanner.feed(_rows_of(rows.filter(pc.invert(rows["is_repeated"]))))
+    counts = pc.invert(rows["is_repeated"])
+    superseded = {name: rows[f"superseded_{name}"].filter(counts).to_numpy() for name in SUPERSEDED}
+    scanner.feed(log_rows(rows), superseded)
     return scanner
-
-
-def _rows_of(rows: pa.Table) -> ScanRows:
-    def column(name: str) -> Any:
-        return rows[name].to_numpy()
-
-    is_aborted, is_control = column("is_aborted"), column("is_control")
-    return ScanRows(
-        offset=column("offset"),
-        timestamp_ms=column("timestamp_ms"),
-        log_bytes=column("log_bytes").astype(np.int64),
-        is_mapped=column("is_mapped"),
-        is_keyless=~column("has_key") & ~is_aborted & ~is_control,
-        is_aborted=is_aborted,
-        is_tombstone=column("is_tombstone"),
-        is_latest=column("superseded_at_offset") == NEVER,
-        delete_horizon_ms=column("delete_horizon_ms"),
-        previous_offset=column("previous_offset"),
-        superseded=np.stack([column(f"superseded_{name}") for name in SUPERSEDED], axis=1),
-    )

@@ -5,16 +5,18 @@ setting, the first record that a minimum lag protects, the last stable offset), 
 each bound are looked up afterwards and no record is read twice.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 
-from kcompact.arrays import Flags, Longs
+from kcompact.arrays import Longs
+from kcompact.digits import LONG_MAX
 from kcompact.rules.files.segment_roller import Appends, Roller, RollSettings
+from kcompact.rules.rewriting import LogRows
 from kcompact.rules.rounds import MapScan, ScanLimits
-from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
+from kcompact.rules.verdicts import NEVER, UNKNOWN_HORIZON_MS
 
 TOTALS = (
     "records",
@@ -36,8 +38,6 @@ TOTALS = (
 SUPERSEDED = ("bytes", "records", "tombstones", "stamped", "due", "due_bytes")
 """The amounts by which a record lowers the totals when it supersedes earlier ones of its key."""
 
-_NEVER_ENDS = 2**63 - 1
-
 
 @dataclass(frozen=True)
 class ScanPlan:
@@ -49,26 +49,6 @@ class ScanPlan:
     roll_settings: tuple[RollSettings, ...] = ()
     young_limits_ms: tuple[int, ...] = ()  # a minimum lag protects records with later timestamps
     map_limits: tuple[int, ...] = ()  # keys that fit into the offset map
-
-
-@dataclass(frozen=True)
-class ScanRows:
-    """Records of one log in ascending order, column by column."""
-
-    offset: Longs
-    timestamp_ms: Longs
-    log_bytes: Longs
-    is_mapped: Flags  # has a key, is neither aborted nor a control record
-    is_keyless: Flags
-    is_aborted: Flags
-    is_tombstone: Flags
-    is_latest: Flags  # no record of its key follows in the dirty section
-    delete_horizon_ms: Longs  # UNKNOWN_HORIZON_MS: none
-    previous_offset: Longs  # below 0: the first record of its key
-    superseded: Longs  # (n, len(SUPERSEDED)): what each record takes away
-
-    def __len__(self) -> int:
-        return len(self.offset)
 
 
 @dataclass(frozen=True)
@@ -124,29 +104,30 @@ class LogScanner:
         self._plan = plan
         self._totals = np.zeros(len(TOTALS), np.int64)
         self._rollers = [Roller(settings) for settings in plan.roll_settings]
-        limits = (ScanLimits(plan.first_dirty_offset, _NEVER_ENDS, n, None) for n in plan.map_limits)
+        limits = (ScanLimits(plan.first_dirty_offset, LONG_MAX, n, None) for n in plan.map_limits)
         self._maps = [MapScan(limit) for limit in limits]
         self._fixed_offsets = np.array(plan.fixed_offsets, np.int64)
         self.scan = LogScan(rolled=[[] for _ in self._rollers])
         for section in (self.scan.dirty, self.scan.estimated):
             section.young = [None] * len(plan.young_limits_ms)
 
-    def feed(self, rows: ScanRows) -> None:
-        """The next records of the log."""
-        if not len(rows):
+    def feed(self, records: LogRows, superseded: Mapping[str, Longs]) -> None:
+        """The next records of the log; ``superseded`` says by name (SUPERSEDED) what each takes away."""
+        offset = records.rows.offset
+        if not len(offset):
             return
-        self._note_offsets(rows)
-        running = self._running_totals(rows)
-        self._note_section(self.scan.dirty, rows, running, self._plan.first_dirty_offset)
-        repeats = rows.offset[rows.previous_offset >= 0]
+        self._note_offsets(offset)
+        running = self._running_totals(records, superseded)
+        self._note_section(self.scan.dirty, records, running, self._plan.first_dirty_offset)
+        repeats = offset[records.previous_offset >= 0]
         start = self.scan.estimated.start
         if start or len(repeats):
             since = start.offset if start else int(repeats[0])
-            self._note_section(self.scan.estimated, rows, running, since)
-        self._note_segments(rows, running)
-        self._note_horizons(rows)
+            self._note_section(self.scan.estimated, records, running, since)
+        self._note_segments(records, running)
+        self._note_horizons(records)
         for scan in self._maps:
-            scan.feed(rows.offset, rows.previous_offset, rows.is_mapped, rows.is_aborted)
+            scan.feed(offset, records.previous_offset, records.is_mapped, records.rows.is_aborted)
         self._totals = running[-1]
 
     def finish(self) -> LogScan:
@@ -157,32 +138,33 @@ class LogScanner:
         self.scan.full_maps_at = [[full.stop_offset for full in scan.full] for scan in self._maps]
         return self.scan
 
-    def _note_offsets(self, rows: ScanRows) -> None:
+    def _note_offsets(self, offset: Longs) -> None:
         scan = self.scan
-        scan.first_offset = int(rows.offset[0]) if scan.first_offset < 0 else scan.first_offset
-        scan.last_offset = int(rows.offset[-1])
+        scan.first_offset = int(offset[0]) if scan.first_offset < 0 else scan.first_offset
+        scan.last_offset = int(offset[-1])
 
-    def _running_totals(self, rows: ScanRows) -> Longs:
+    def _running_totals(self, records: LogRows, superseded: Mapping[str, Longs]) -> Longs:
         """(n + 1, len(TOTALS)): row ``i`` holds the totals below record ``i``."""
-        superseded = dict(zip(SUPERSEDED, rows.superseded.T, strict=True))
-        tombstones = rows.is_tombstone & rows.is_mapped
+        rows, is_mapped, log_bytes = records.rows, records.is_mapped, records.log_bytes
+        is_keyless = ~rows.has_key & ~rows.is_aborted & ~rows.is_control
+        tombstones = rows.is_tombstone & is_mapped
         stamped = tombstones & (rows.delete_horizon_ms != UNKNOWN_HORIZON_MS)
         due = stamped & (rows.delete_horizon_ms <= self._plan.now_ms)
-        opens = rows.is_mapped & (rows.offset >= self._plan.first_dirty_offset)
-        opens &= rows.previous_offset < self._plan.first_dirty_offset
+        opens = is_mapped & (rows.offset >= self._plan.first_dirty_offset)
+        opens &= records.previous_offset < self._plan.first_dirty_offset
         steps = [
             np.ones(len(rows), np.int64),
-            rows.log_bytes,
+            log_bytes,
             superseded["bytes"],
             superseded["records"],
-            np.where(rows.is_keyless, rows.log_bytes, 0),
-            rows.is_keyless,
-            np.where(rows.is_aborted, rows.log_bytes, 0),
+            np.where(is_keyless, log_bytes, 0),
+            is_keyless,
+            np.where(rows.is_aborted, log_bytes, 0),
             rows.is_aborted,
             tombstones - superseded["tombstones"],
             stamped - superseded["stamped"],
             due - superseded["due"],
-            np.where(due, rows.log_bytes, 0) - superseded["due_bytes"],
+            np.where(due, log_bytes, 0) - superseded["due_bytes"],
             opens,
         ]
         running = np.zeros((len(rows) + 1, len(TOTALS)), np.int64)
@@ -190,21 +172,23 @@ class LogScanner:
         running[0] = self._totals
         return np.cumsum(running, axis=0)
 
-    def _note_section(self, section: DirtySection, rows: ScanRows, running: Longs, since: int) -> None:
-        dirty = rows.offset >= since
+    def _note_section(self, section: DirtySection, records: LogRows, running: Longs, since: int) -> None:
+        offset, timestamp_ms = records.rows.offset, records.timestamp_ms
+        dirty = offset >= since
         if section.start is None and dirty.any():
-            section.start = _mark(rows, running, int(np.argmax(dirty)))
+            section.start = _mark(offset, running, int(np.argmax(dirty)))
         for i, limit_ms in enumerate(self._plan.young_limits_ms):
-            young = dirty & (rows.timestamp_ms > limit_ms)
+            young = dirty & (timestamp_ms > limit_ms)
             if section.young[i] is None and young.any():
-                section.young[i] = _mark(rows, running, int(np.argmax(young)))
-        dated = rows.timestamp_ms[dirty & (rows.timestamp_ms > 0)]
+                section.young[i] = _mark(offset, running, int(np.argmax(young)))
+        dated = timestamp_ms[dirty & (timestamp_ms > 0)]
         if len(dated):
             oldest_ms = int(dated.min())
             section.oldest_ms = oldest_ms if section.oldest_ms < 0 else min(section.oldest_ms, oldest_ms)
 
-    def _note_horizons(self, rows: ScanRows) -> None:
-        waits = rows.is_tombstone & rows.is_mapped & rows.is_latest
+    def _note_horizons(self, records: LogRows) -> None:
+        rows = records.rows
+        waits = rows.is_tombstone & records.is_mapped & (rows.superseded_at_offset == NEVER)
         waits &= rows.delete_horizon_ms > self._plan.now_ms
         if waits.any():
             scan, horizons_ms = self.scan, rows.delete_horizon_ms[waits]
@@ -212,30 +196,32 @@ class LogScanner:
             scan.next_due_ms = first_ms if scan.next_due_ms < 0 else min(scan.next_due_ms, first_ms)
             scan.last_due_ms = max(scan.last_due_ms, int(horizons_ms.max()))
 
-    def _note_segments(self, rows: ScanRows, running: Longs) -> None:
-        count = len(self.scan.fixed)
-        reached = int(np.searchsorted(self._fixed_offsets, rows.offset[-1], side="right"))
+    def _note_segments(self, records: LogRows, running: Longs) -> None:
+        offset, timestamp_ms, count = records.rows.offset, records.timestamp_ms, len(self.scan.fixed)
+        reached = int(np.searchsorted(self._fixed_offsets, offset[-1], side="right"))
         fixed = self._fixed_offsets[count:reached]
-        starts = np.searchsorted(rows.offset, fixed).tolist()
+        starts = np.searchsorted(offset, fixed).tolist()
         marks = [Mark(int(o), tuple(running[i].tolist())) for o, i in zip(fixed, starts, strict=True)]
-        _extend(self.scan.fixed, rows, starts, marks)
+        _extend(self.scan.fixed, timestamp_ms, starts, marks)
         for roller, segments in zip(self._rollers, self.scan.rolled, strict=True):
-            starts = roller.starts(Appends(rows.offset, rows.timestamp_ms, rows.log_bytes))
-            _extend(segments, rows, starts, [_mark(rows, running, start) for start in starts])
+            starts = roller.starts(Appends(offset, timestamp_ms, records.log_bytes))
+            _extend(segments, timestamp_ms, starts, [_mark(offset, running, start) for start in starts])
 
 
-def _extend(segments: list[ScannedSegment], rows: ScanRows, starts: list[int], marks: Sequence[Mark]) -> None:
-    """Add figures of the rows to the segment at hand and to those that start among them."""
-    for i, (start, end) in enumerate(pairwise([0, *starts, len(rows)])):
+def _extend(
+    segments: list[ScannedSegment], timestamp_ms: Longs, starts: list[int], marks: Sequence[Mark]
+) -> None:
+    """Add figures of the records to the segment at hand and to those that start among them."""
+    for i, (start, end) in enumerate(pairwise([0, *starts, len(timestamp_ms)])):
         if i > 0:
             segments.append(ScannedSegment(marks[i - 1]))
         if start == end or not segments:
             continue
-        segment, timestamps_ms = segments[-1], rows.timestamp_ms[start:end]
+        segment, timestamps_ms = segments[-1], timestamp_ms[start:end]
         if segment.first_timestamp_ms is None:
             segment.first_timestamp_ms = int(timestamps_ms[0])
         segment.largest_timestamp_ms = max(segment.largest_timestamp_ms, int(timestamps_ms.max()))
 
 
-def _mark(rows: ScanRows, running: Longs, at: int) -> Mark:
-    return Mark(int(rows.offset[at]), tuple(running[at].tolist()))
+def _mark(offset: Longs, running: Longs, at: int) -> Mark:
+    return Mark(int(offset[at]), tuple(running[at].tolist()))
