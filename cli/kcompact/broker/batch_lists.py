@@ -14,7 +14,6 @@ from kcompact.broker.batches import (
     Batch,
     Batches,
     PackedBatches,
-    Packing,
     behind_one_another,
     in_order,
     overlap_in,
@@ -80,12 +79,12 @@ class _Collected:
     overlap: str
     segment_bases: set[int] = field(default_factory=set)  # of segments that need not hold any
     _waiting: list[Batch] = field(default_factory=list)
-    _packing: Packing = field(default_factory=Packing)
+    _packed: PackedBatches = field(default_factory=PackedBatches)
 
     @property
     def has_batches(self) -> bool:
         """Whether there is any."""
-        return bool(self._waiting or self._packing.blocks)
+        return bool(self._waiting or self._packed.blocks)
 
     def add(self, batch: Batch) -> None:
         self._waiting.append(batch)
@@ -96,10 +95,9 @@ class _Collected:
         """All of them; those of a file that lists a log's segments out of order are sorted first."""
         if self._waiting:
             self._pack()
-        packed = self._packing.packed().with_segments(self.segment_bases)
-        if self._packing.is_ascending:
-            return packed
-        whole = in_order(behind_one_another(*packed.parts()))
+        if self._packed.is_ascending:
+            return self._packed.with_segments(self.segment_bases)
+        whole = in_order(behind_one_another(*self._packed.parts()))
         self._refuse_overlap(whole)
         starts = range(0, len(whole), _BATCHES_PER_BLOCK)
         parts = (whole.take(slice(start, start + _BATCHES_PER_BLOCK)) for start in starts)
@@ -109,7 +107,7 @@ class _Collected:
         part = in_order(Batches.of(self._waiting))
         self._waiting = []
         self._refuse_overlap(part)
-        self._packing.add(part)
+        self._packed.add(part)
 
     def _refuse_overlap(self, batches: Batches) -> None:
         two = overlap_in(batches)

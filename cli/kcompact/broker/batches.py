@@ -107,23 +107,37 @@ def overlap_in(batches: Batches) -> tuple[tuple[int, int], tuple[int, int]] | No
     return first, second
 
 
-@dataclass(frozen=True)
+@dataclass
 class PackedBatches:
     """Batches of one log as Arrow streams, in the order of offsets, and what is asked about all of them."""
 
-    blocks: tuple[bytes, ...]
-    first_offsets: tuple[int, ...]  # base offset of each block's first batch
-    last_offset: int
-    segment_bytes: Mapping[int, int] | None  # by base offset, ascending; None: a segment is not told
-    first_data_end_offset: int | None  # where the first batch of data outside of transactions ends
+    blocks: list[bytes] = field(default_factory=list)
+    first_offsets: list[int] = field(default_factory=list)  # base offset of each block's first batch
+    last_offset: int = -1
+    segment_bytes: dict[int, int] | None = field(
+        default_factory=dict
+    )  # by base offset, ascending; None: unknown
+    first_data_end_offset: int | None = None  # where the first batch of data outside of transactions ends
+    is_ascending: bool = True  # each part began behind the one before
 
     @staticmethod
     def of(parts: Iterable[Batches]) -> "PackedBatches":
         """From parts in the order of offsets, of which none is empty."""
-        packing = Packing()
+        packed = PackedBatches()
         for part in parts:
-            packing.add(part)
-        return packing.packed()
+            packed.add(part)
+        return packed
+
+    def add(self, part: Batches) -> None:
+        """Pack one more part, ascending in itself and not empty."""
+        self.is_ascending &= int(part.base_offset[0]) > self.last_offset
+        self.blocks.append(_packed(part))
+        self.first_offsets.append(int(part.base_offset[0]))
+        self.last_offset = int(part.last_offset[-1])
+        self.segment_bytes = _with_bytes(self.segment_bytes, part)
+        plain = part.last_offset[(part.record_count > 0) & ~part.is_transactional]
+        if self.first_data_end_offset is None and len(plain):
+            self.first_data_end_offset = int(plain[0]) + 1
 
     def with_segments(self, base_offsets: Iterable[int]) -> "PackedBatches":
         """With these segments too, which may be empty; the same where the segment of a batch is not told."""
@@ -163,42 +177,17 @@ class PackedBatches:
         return int(part.base_offset[at]) if part.last_offset[at] >= offset else offset
 
 
-@dataclass
-class Packing:
-    """Batches of one log that are packed part by part."""
-
-    is_ascending: bool = True  # so far each part began behind the one before
-    blocks: list[bytes] = field(default_factory=list)
-    first_offsets: list[int] = field(default_factory=list)
-    last_offset: int = -1
-    segment_bytes: dict[int, int] = field(default_factory=dict)
-    first_data_end_offset: int | None = None
-
-    def add(self, part: Batches) -> None:
-        """Pack one more part, ascending in itself and not empty."""
-        self.is_ascending &= int(part.base_offset[0]) > self.last_offset
-        self.blocks.append(_packed(part))
-        self.first_offsets.append(int(part.base_offset[0]))
-        self.last_offset = int(part.last_offset[-1])
-        bases, at = np.unique(part.segment_base_offset, return_inverse=True)
-        sizes = np.zeros(len(bases), np.int64)
-        np.add.at(sizes, at, part.size_bytes)
-        for base, size_bytes in zip(bases.tolist(), sizes.tolist(), strict=True):
-            self.segment_bytes[base] = self.segment_bytes.get(base, 0) + size_bytes
-        plain = part.last_offset[(part.record_count > 0) & ~part.is_transactional]
-        if self.first_data_end_offset is None and len(plain):
-            self.first_data_end_offset = int(plain[0]) + 1
-
-    def packed(self) -> PackedBatches:
-        """All parts together, if they ascend."""
-        segments = None if NONE in self.segment_bytes else dict(sorted(self.segment_bytes.items()))
-        return PackedBatches(
-            tuple(self.blocks),
-            tuple(self.first_offsets),
-            self.last_offset,
-            segments,
-            self.first_data_end_offset,
-        )
+def _with_bytes(segment_bytes: Mapping[int, int] | None, part: Batches) -> dict[int, int] | None:
+    """Bytes by segment, with those of one more part; None: the segment of some batch is not told."""
+    bases, at = np.unique(part.segment_base_offset, return_inverse=True)
+    if segment_bytes is None or NONE in bases:
+        return None
+    sizes = np.zeros(len(bases), np.int64)
+    np.add.at(sizes, at, part.size_bytes)
+    sums = dict(segment_bytes)
+    for base, size_bytes in zip(bases.tolist(), sizes.tolist(), strict=True):
+        sums[base] = sums.get(base, 0) + size_bytes
+    return dict(sorted(sums.items()))
 
 
 def _packed(part: Batches) -> bytes:
