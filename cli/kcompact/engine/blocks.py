@@ -50,13 +50,8 @@ def rows_in(blocks: Iterable[Block], kind: str) -> list[pa.RecordBatch]:
 
 
 def block_of(kind: str, rows: pa.Table) -> Block:
-    """All rows in one block."""
-    return Block(kind, packed_rows(rows))
-
-
-def packed_rows(rows: pa.Table) -> bytes:
-    """Rows and their schema as an Arrow stream."""
+    """All rows in one block, as an Arrow stream."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema, options=_PACKED) as writer:
         writer.write_table(rows)
-    return bytes(sink.getvalue())
+    return Block(kind, bytes(sink.getvalue()))

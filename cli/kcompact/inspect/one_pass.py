@@ -1,20 +1,22 @@
 """One pass over a dump: index, key rows, and every question's answer of every task that shares the keys."""
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from kcompact.dumps.records.layout import SplitNotes
-from kcompact.engine.blocks import packed_rows, row_blocks, rows_in
+from kcompact.engine.blocks import row_blocks, rows_in
 from kcompact.engine.exchange import receivers_by_key
+from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes.grouping import KeyGrouper
 from kcompact.engine.passes.index_pass import IndexPlan, TaskReader
 from kcompact.engine.passes.summaries import LogSummary, merged, packed, unpacked
-from kcompact.engine.shuffle import DRIVER, Block, Sent, send
+from kcompact.engine.shuffle import DRIVER, Block, Send, Sent, send
 from kcompact.engine.tasks import run_tasks
 from kcompact.inspect.questions.key_counts import count_keys, largest_keys
 from kcompact.inspect.questions.key_facts import FOLDED_KEY_ROW, KEY_ROWS, regrouped
@@ -25,7 +27,6 @@ from kcompact.inspect.questions.shared_keys import shared_keys
 from kcompact.inspect.questions.tallies import Tallies, added_up
 
 _KEY_ROWS, _READING = "key rows", "reading"
-_ANSWER_SCHEMA = pa.schema([("table", pa.string()), ("rows", pa.binary())])
 
 
 def _of(*names: str) -> Callable[[pa.Table], pa.Table]:
@@ -76,72 +77,50 @@ class Reading:
 def ask_all(spark: SparkSession, plan: IndexPlan, partitions: int) -> tuple[Reading, Answers]:
     """Read the dump, bring each key's rows together in one of ``partitions`` tasks, and ask."""
     if len(plan.tasks) == 1:
-        ((reading, batch),) = run_tasks(spark, 1, lambda task: _read_alone(plan, task))
-        return reading, _merged([batch])
-    sent = send(spark, len(plan.tasks), partitions, lambda task: _send_key_rows(plan, task, partitions))
-    reading = _together(pickle.loads(block.content) for block in sent.driver_blocks())  # noqa: S301  by a task
+        (result,) = run_tasks(spark, 1, lambda _: _ask(send_in_process, plan, 1))
+        return result
+    return _ask(partial(send, spark), plan, partitions)
+
+
+def _ask(send: Send, plan: IndexPlan, partitions: int) -> tuple[Reading, Answers]:
+    """As ``ask_all``; ``send`` says where its stages run."""
+    sent = send(len(plan.tasks), partitions, lambda task: _send_key_rows(plan, task, partitions))
+    readings = [pickle.loads(block.content) for block in sent.driver_blocks()]  # noqa: S301  by a task
+    summaries, tallies = zip(*readings, strict=True)
+    reading = Reading(*unpacked(summaries), added_up(tallies))
     logs = reading.logs
 
-    def look(_: int, blocks: list[Block]) -> pa.RecordBatch:
-        return _answer_rows(Keys(regrouped(rows_in(blocks, _KEY_ROWS)), logs, partitions))
+    def look(_: int, blocks: list[Block]) -> Answers:
+        return _answers(Keys(regrouped(rows_in(blocks, _KEY_ROWS)), logs, partitions))
 
-    batches, _ = sent.results(look)
-    return reading, _merged(batches)
-
-
-_TaskReading = tuple[bytes, Mapping[str, pa.Table]]
-"""A task's packed summaries and its tallies."""
-
-
-def _read_alone(plan: IndexPlan, task: int) -> tuple[Reading, pa.RecordBatch]:
-    """Everything, where one task reads all."""
-    readings: list[_TaskReading] = []
-    rows = regrouped(batch for table in _rows_of_task(plan, task, readings) for batch in table.to_batches())
-    reading = _together(readings)
-    return reading, _answer_rows(Keys(rows, reading.logs))
+    answers, _ = sent.results(look)
+    return reading, _merged(answers)
 
 
 def _send_key_rows(plan: IndexPlan, task: int, partitions: int) -> Sent:
-    """Rows of KEY_ROW: those whose keys fold alike to one task, whatever their log."""
-    readings: list[_TaskReading] = []
-    for rows in _rows_of_task(plan, task, readings):
-        folded, _ = fold_keys(rows["key"].combine_chunks())
-        together = pc.coalesce(folded, rows["key"])
-        yield from row_blocks(_KEY_ROWS, rows, receivers_by_key(together, partitions))
-    yield DRIVER, Block(_READING, pickle.dumps(readings[0]))
-
-
-def _rows_of_task(plan: IndexPlan, task: int, readings: list[_TaskReading]) -> Iterator[pa.Table]:
-    """Rows of KEY_ROW; the reading of the task is added to ``readings`` at the end."""
+    """Rows of KEY_ROW, those whose keys fold alike to one task; to the driver summaries and tallies."""
     reader, grouper, tallies = TaskReader(plan, task), KeyGrouper(KEY_ROWS), Tallies()
     for index in reader.rows():
         tallies.add(index)
         for rows in grouper.add(index):
-            yield pa.Table.from_batches([rows])
-    yield grouper.finish()
-    readings.append((packed(reader.summaries.values()), tallies.tables))
+            yield from _by_folded_key(pa.Table.from_batches([rows]), partitions)
+    yield from _by_folded_key(grouper.finish(), partitions)
+    reading = packed(reader.summaries.values()), tallies.tables
+    yield DRIVER, Block(_READING, pickle.dumps(reading))
 
 
-def _together(readings: Iterable[_TaskReading]) -> Reading:
-    summaries, tallies = zip(*readings, strict=True)
-    return Reading(*unpacked(summaries), added_up(tallies))
+def _by_folded_key(rows: pa.Table, partitions: int) -> Sent:
+    folded, _ = fold_keys(rows["key"].combine_chunks())
+    together = pc.coalesce(folded, rows["key"])
+    yield from row_blocks(_KEY_ROWS, rows, receivers_by_key(together, partitions))
 
 
-def _answer_rows(keys: Keys) -> pa.RecordBatch:
-    """One row per table of each question."""
-    rows = [
-        {"table": name, "rows": packed_rows(MERGES[name](table))}
-        for question in QUESTIONS
-        for name, table in question(keys).items()
-    ]
-    return pa.RecordBatch.from_pylist(rows, _ANSWER_SCHEMA)
+def _answers(keys: Keys) -> Answers:
+    """The tables of all questions, as small as ``MERGES`` makes them."""
+    return {name: MERGES[name](table) for question in QUESTIONS for name, table in question(keys).items()}
 
 
-def _merged(batches: Iterable[pa.RecordBatch]) -> Answers:
+def _merged(answers: Iterable[Answers]) -> Answers:
     """Tables of all tasks, joined to those about no keys at all: no task may have seen one."""
-    nothing = _answer_rows(Keys(FOLDED_KEY_ROW.empty_table(), {}))
-    parts: dict[str, list[pa.Table]] = {}
-    for row in (row for batch in (nothing, *batches) for row in batch.to_pylist()):
-        with pa.ipc.open_stream(row["rows"]) as reader:
-            parts.setdefault(row["table"], []).append(reader.read_all())
-    return {name: merge(pa.concat_tables(parts[name])) for name, merge in MERGES.items()}
+    parts = [_answers(Keys(FOLDED_KEY_ROW.empty_table(), {})), *answers]
+    return {name: merge(pa.concat_tables(part[name] for part in parts)) for name, merge in MERGES.items()}
