@@ -6,15 +6,16 @@ from functools import partial
 from pathlib import Path
 
 from kcompact.broker.log_names import LogName
+from kcompact.broker.state.cleaner_state import CleanerState
 from kcompact.broker.state.state_output import output_file
+from kcompact.broker.state.state_places import read_states
 from kcompact.commands.command import Command
 from kcompact.commands.incoming.opening import Workplaces
 from kcompact.commands.incoming.verify_inputs import (
-    KnownStates,
     open_after,
     read_keys,
-    read_known_states,
     sha256_of_dumps,
+    state_beside_pair,
 )
 from kcompact.commands.outgoing.report_file import (
     ReportFile,
@@ -31,11 +32,7 @@ from kcompact.dumps.options import ReadOptions
 from kcompact.engine.shuffle import send
 from kcompact.errors import ExitCode, PolicyError
 from kcompact.options.log_options import LogOptions
-from kcompact.options.policy_options import (
-    Policies,
-    PolicyOptions,
-    policies_for,
-)
+from kcompact.options.policy_options import Policies, PolicyOptions, policies_for
 from kcompact.options.verify_options import AnswerOptions, VerifyMode, VerifyOptions
 from kcompact.printable import terminal
 from kcompact.report.verify.verify_html import render_html
@@ -64,6 +61,8 @@ from kcompact.verify.rows.keyed_rows import AFTER, BEFORE, COMMITTED
 from kcompact.verify.rows.pairs import Pairs
 from kcompact.verify.rows.unaffected_keys import rules_alone, rules_of
 from kcompact.verify.same_state import StateQuestion, verify_state
+
+States = tuple[CleanerState, ...]
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,8 @@ class VerifyCommand(Command):
             others = [*self.log_options.files, self.log_options.local_state, *self.policy.files]
             others.append(self.verification.absent_keys)
             file = stack.enter_context(open_report(self.answer, self.dumps, others))
-            states = read_known_states(self.log_options)
+            place = self.log_options.state_place
+            states = () if place is None else read_states(place)
             inputs = self._read(stack, folds=self._folds(policies))
             for text in dict.fromkeys([*inputs.reference.notes, *inputs.after.notes]):
                 note(text)
@@ -191,7 +191,7 @@ class VerifyCommand(Command):
             rows = rows.renaming(read_after.renamed)
         return Inputs(rows, read_before, read_after, indexed.get(COMMITTED), (before, after), places)
 
-    def _ask(self, inputs: Inputs, policies: Policies, states: KnownStates | None) -> VerifyOutcome:
+    def _ask(self, inputs: Inputs, policies: Policies, states: States) -> VerifyOutcome:
         if self.verification.absent_keys:
             return self._ask_absent(inputs, self.verification.absent_keys)
         if self.verification.mode is VerifyMode.STATE:
@@ -221,9 +221,7 @@ class VerifyCommand(Command):
         )
         return verify_state(inputs.rows.pairs(), question)
 
-    def _ask_compaction(
-        self, inputs: Inputs, policies: Policies, states: KnownStates | None
-    ) -> VerifyOutcome:
+    def _ask_compaction(self, inputs: Inputs, policies: Policies, states: States) -> VerifyOutcome:
         context = self._verify_context(inputs, policies, states)
         question = self._question(inputs, policies, context)
         is_in_order = inputs.reference.is_in_order and inputs.after.is_in_order
@@ -269,12 +267,12 @@ class VerifyCommand(Command):
             max_findings=self.answer.most_findings,
         )
 
-    def _verify_context(
-        self, inputs: Inputs, policies: Policies, states: KnownStates | None
-    ) -> VerifyContext:
+    def _verify_context(self, inputs: Inputs, policies: Policies, states: States) -> VerifyContext:
         names = inputs.reference.logs
-        state = states.beside(*inputs.dumps, inputs.places) if states else None
-        context = self.log_options.context().with_state(state.state if state else None)
+        state, place, is_end = None, self.log_options.state_place, None
+        if place is not None:
+            state, is_end = state_beside_pair(place, states, *inputs.dumps, inputs.places)
+        context = self.log_options.context().with_state(state)
         contexts = context.for_logs(names.values())
         of_topic = policies.for_topics({name.topic for name in names.values()})
         for topic, policy in of_topic.items():
@@ -286,7 +284,7 @@ class VerifyCommand(Command):
         return VerifyContext(
             by_log,
             {log_id: of_topic[name.topic] for log_id, name in names.items()},
-            state.is_end if state else None,
+            is_end,
             {log_id: policies.config_names_for(name.topic) for log_id, name in names.items()},
             tells_checkpoints=self.log_options.checkpoint is not None or state is not None,
             tells_transactions=inputs.committed is not None or self.log_options.aborted is not None,

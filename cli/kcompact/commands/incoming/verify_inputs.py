@@ -1,15 +1,14 @@
-"""Inputs of ``verify`` beside dumps: the state folder, lists of keys, digests of files."""
+"""Inputs of ``verify`` beside dumps: the state, lists of keys, digests of files."""
 
 import base64
 import binascii
 import codecs
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from kcompact.broker.state.cleaner_state import CleanerState
 from kcompact.broker.state.state_of_dump import state_that_counts
-from kcompact.broker.state.state_places import read_states
 from kcompact.commands.incoming.opening import Workplaces
 from kcompact.commands.incoming.state_files import outputs_among
 from kcompact.dumps.dump import Dump
@@ -17,52 +16,32 @@ from kcompact.dumps.files.at_hand import sha256_of
 from kcompact.dumps.files.stored import is_without_parts
 from kcompact.dumps.options import ReadOptions
 from kcompact.errors import InputError, NoRecordsError
-from kcompact.options.log_options import LogOptions
 from kcompact.storage.object_stores import is_address
 
 _BASE64 = b"base64:"
 
 
-@dataclass(frozen=True)
-class KnownState:
-    """A state beside the dumps of a verification.
+def state_beside_pair(
+    place: str, states: tuple[CleanerState, ...], before: Dump | None, after: Dump | None, places: Workplaces
+) -> tuple[CleanerState, bool | None]:
+    """The state of AFTER, or of BEFORE. Raises InputError if it belongs to neither.
 
-    ``is_end``: whether it was left by the cleaning that made AFTER (or by an earlier one: False). None: it
-    names no output, as a checkpoint copied from a broker.
+    And whether it was left by the cleaning that made AFTER, or by an earlier one (False). None: it names no
+    output, as a checkpoint copied from a broker.
     """
-
-    state: CleanerState
-    is_end: bool | None
-
-
-@dataclass(frozen=True)
-class KnownStates:
-    """The content of a state; verification only reads it."""
-
-    place: str
-    states: tuple[CleanerState, ...]
-
-    def beside(self, before: Dump | None, after: Dump | None, places: Workplaces) -> KnownState:
-        """The state of AFTER, or of BEFORE. Raises InputError if it belongs to neither."""
-        for dump, is_end in ((after, True), (before, False)):
-            outputs = outputs_among(dump.files, self.states, places) if dump else {}
-            state = state_that_counts(self.states, outputs)
-            if not state.files:
-                return KnownState(state, None)
-            digests = {file.sha256 for file in outputs.values()}
-            if digests.issuperset(file.sha256 for file in state.files):
-                return KnownState(state, is_end)
-        names = ", ".join(file.name for file in self.states[0].files or ())
-        raise InputError(
-            f"{self.place}: this state belongs to {names}, which is neither BEFORE nor AFTER as it was then",
-            hint="give the state folder of the run that made AFTER, or leave --state out",
-        )
-
-
-def read_known_states(options: LogOptions) -> KnownStates | None:
-    """The state, read only. Raises InputError."""
-    place = options.state_place
-    return None if place is None else KnownStates(place, read_states(place))
+    for dump, is_end in ((after, True), (before, False)):
+        outputs = outputs_among(dump.files, states, places) if dump else {}
+        state = state_that_counts(states, outputs)
+        if not state.files:
+            return state, None
+        digests = {file.sha256 for file in outputs.values()}
+        if digests.issuperset(file.sha256 for file in state.files):
+            return state, is_end
+    names = ", ".join(file.name for file in states[0].files or ())
+    raise InputError(
+        f"{place}: this state belongs to {names}, which is neither BEFORE nor AFTER as it was then",
+        hint="give the state folder of the run that made AFTER, or leave --state out",
+    )
 
 
 def open_after(places: Workplaces, path: str, options: ReadOptions) -> Dump | None:
