@@ -13,7 +13,7 @@ from kcompact.commands.outgoing.report_file import ReportForms, open_report, sho
 from kcompact.compact.context.beside import Beside
 from kcompact.console import note, say
 from kcompact.dirtiness.dirtiness import ScannedLog
-from kcompact.dirtiness.dirty_dump import ScanRequest, TopicSettings, scan_dump
+from kcompact.dirtiness.dirty_dump import TopicSettings, scan_dump
 from kcompact.dumps.dump import Dump
 from kcompact.errors import ExitCode
 from kcompact.options.log_options import LogOptions
@@ -99,8 +99,8 @@ class DirtyRatioCommand(Command):
                 )
             folder = scanning.enter_context(scratch_folder())
             spark = scanning.enter_context(places.session(dump.data_bytes))
-            request = ScanRequest(Beside(context, beside, committed), _settings(policies, what_if), folder)
-            logs, notes = scan_dump(spark, dump, request)
+            known_beside = Beside(context, beside, committed)
+            logs, notes = scan_dump(spark, dump, known_beside, _settings(policies, what_if), folder)
             if committed is not None:
                 committed.check_unmoved()
         dump.check_unmoved()
@@ -115,7 +115,7 @@ class DirtyRatioCommand(Command):
         notes: list[str],
     ) -> DirtyRatioReport:
         policies.for_topics(log.log.topic for log in logs)  # notes files about other topics
-        reports = [report_log(log, [row.values for row, _ in what_if]) for log in logs]
+        reports = [report_log(log) for log in logs]
         all_notes = [
             *dump.notes,
             *policies.notes,
@@ -144,5 +144,7 @@ class DirtyRatioCommand(Command):
 
 def _settings(policies: Policies, what_if: WhatIfPolicies) -> list[TopicSettings]:
     """The configured ones first, then those of each what-if row."""
-    rows = [TopicSettings(row_policies.topic_policies(), row.rerolls) for row, row_policies in what_if]
-    return [TopicSettings(policies.topic_policies()), *rows]
+    return [
+        TopicSettings(policies.topic_policies()),
+        *(TopicSettings(of_row.topic_policies(), row.rerolls, row.values) for row, of_row in what_if),
+    ]

@@ -17,13 +17,20 @@ from kcompact.rules.policy import Policy
 from kcompact.rules.range import CleanableRange, LogBounds, log_bounds, segmented_range, unsegmented_range
 from kcompact.rules.ratio import DirtyRatio, compaction_delay_ms, segmented_ratio
 
+Values = tuple[tuple[str, str], ...]
+"""Configs that are listed: (name, value as given)."""
+
 
 @dataclass(frozen=True)
 class Setting:
-    """A policy to look at a log under; ``reroll``: as if known segments had been rolled by that policy."""
+    """A policy to look at a log under; ``reroll``: as if known segments had been rolled by that policy.
+
+    ``values`` tell it from the configured one, which has none.
+    """
 
     policy: Policy
     reroll: bool = False
+    values: Values = ()
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from kcompact.compact.context.beside import Beside
 from kcompact.compact.context.log_contexts import log_contexts
 from kcompact.compact.whole_logs.record_index import RecordIndex, index_records
 from kcompact.compact.whole_logs.repeats import refuse_conflicts
-from kcompact.dirtiness.dirtiness import ScannedLog, Setting, plan_scan
+from kcompact.dirtiness.dirtiness import ScannedLog, Setting, Values, plan_scan
 from kcompact.dirtiness.dirty_scan import SUPERSEDED, LogScan, LogScanner, ScanPlan
 from kcompact.dumps.dump import Dump
 from kcompact.engine.in_process import send_in_process
@@ -38,47 +38,43 @@ from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
 
 @dataclass(frozen=True)
 class TopicSettings:
-    """The policies to look at a dump's logs under; ``reroll`` as in ``Setting``."""
+    """The policies to look at a dump's logs under; ``reroll`` and ``values`` as in ``Setting``."""
 
     policies: TopicPolicies
     reroll: bool = False
+    values: Values = ()
 
     def of(self, topic: str) -> Setting:
         """The setting of one topic."""
-        return Setting(self.policies.of(topic), self.reroll)
+        return Setting(self.policies.of(topic), self.reroll, self.values)
 
 
-@dataclass(frozen=True)
-class ScanRequest:
-    """The settings to scan a dump for, the configured ones first, and what is known beside it."""
+def scan_dump(
+    spark: SparkSession, dump: Dump, beside: Beside, settings: Sequence[TopicSettings], folder: Path
+) -> tuple[list[ScannedLog], list[str]]:
+    """Every log of the dump, by topic and partition, and notes. Raises InputError.
 
-    beside: Beside
-    settings: Sequence[TopicSettings]
-    folder: Path
-
-
-def scan_dump(spark: SparkSession, dump: Dump, request: ScanRequest) -> tuple[list[ScannedLog], list[str]]:
-    """Every log of the dump, by topic and partition, and notes. Raises InputError."""
-    plan = plan_index(dump, request.folder)
+    ``settings`` are those to scan it for, the configured ones first.
+    """
+    plan = plan_index(dump, folder)
     if len(plan.tasks) == 1:
-        (result,) = run_tasks(spark, 1, lambda _: scan_rows(send_in_process, dump, request))
+        (result,) = run_tasks(spark, 1, lambda _: _scan(send_in_process, dump, beside, settings, folder))
         return result
-    return scan_rows(partial(send, spark), dump, request)
-
-
-def scan_rows(send: Send, dump: Dump, request: ScanRequest) -> tuple[list[ScannedLog], list[str]]:
-    """As ``scan_dump``; ``send`` says where its stages run."""
-    index = index_records(send, dump, request.folder)
-    repeats = refuse_conflicts(send, index)
-    context, notes = log_contexts(send, index, request.beside, request.folder)
-    return _scan(index, request.settings, _with_segments(index, context)), [
-        *index.remarks,
-        *repeats,
-        *notes,
-    ]
+    return _scan(partial(send, spark), dump, beside, settings, folder)
 
 
 def _scan(
+    send: Send, dump: Dump, beside: Beside, settings: Sequence[TopicSettings], folder: Path
+) -> tuple[list[ScannedLog], list[str]]:
+    """As ``scan_dump``; ``send`` says where its stages run."""
+    index = index_records(send, dump, folder)
+    repeats = refuse_conflicts(send, index)
+    contexts, notes = log_contexts(send, index, beside, folder)
+    logs = _scanned_logs(index, settings, _with_segments(index, contexts))
+    return logs, [*index.remarks, *repeats, *notes]
+
+
+def _scanned_logs(
     index: RecordIndex, asked: Sequence[TopicSettings], contexts: Mapping[int, LogContext]
 ) -> list[ScannedLog]:
     names = index.names

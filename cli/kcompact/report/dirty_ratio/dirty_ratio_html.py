@@ -13,9 +13,8 @@ MOST_CURVES = 6
 def render_html(report: DirtyRatioReport) -> str:
     """The whole report, in the order in which a cleaner would take the logs."""
     logs = report.logs[:MOST_PICTURED_LOGS]
-    values = (
-        [", ".join(f"{name}={text}" for name, text in row.values) for row in logs[0].what_if] if logs else []
-    )
+    settings = [dirtiness.setting for dirtiness in logs[0].what_if] if logs else []
+    values = [", ".join(f"{name}={text}" for name, text in setting.values) for setting in settings]
     drawn, largest = _curves(report.logs) if values else ([], 0)
     return render(
         "dirty_ratio.html",
@@ -70,7 +69,7 @@ def _curves(logs: Sequence[LogReport]) -> tuple[list[Curve], int]:
     """Bytes that would go under each value: of all logs together, and of those where it is most."""
 
     def gains(log: LogReport) -> list[int]:
-        return [row.dirtiness.gain.removable_bytes for row in log.what_if]
+        return [dirtiness.gain.removable_bytes for dirtiness in log.what_if]
 
     total = [sum(column) for column in zip(*map(gains, logs), strict=True)]
     most = sorted(logs, key=lambda log: -max(gains(log)))[: MOST_CURVES - 1]

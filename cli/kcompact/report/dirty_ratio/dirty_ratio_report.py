@@ -10,18 +10,7 @@ from kcompact.dirtiness.eligibility import Remedy, smallest_change
 from kcompact.report.ci import CiCase, CiFinding, CiLevel, CiReport
 from kcompact.report.inert import json_document
 
-Values = tuple[tuple[str, str], ...]
-"""Configs of a what-if row: (name, value as given)."""
-
 SCHEMA_VERSION = 1
-
-
-@dataclass(frozen=True)
-class WhatIf:
-    """The log under other values."""
-
-    values: Values
-    dirtiness: Dirtiness
 
 
 @dataclass(frozen=True)
@@ -34,7 +23,7 @@ class LogReport:
     estimate: Dirtiness | None
     perfect: Gain
     remedy: Remedy | None
-    what_if: tuple[WhatIf, ...]
+    what_if: tuple[Dirtiness, ...]  # under other values
     next_due_ms: int | None  # delete horizons after now, of latest tombstones
     last_due_ms: int | None
     records: int
@@ -55,10 +44,9 @@ class DirtyRatioReport:
         return [log for log in self.logs if log.dirtiness.ratio.ratio > ratio]
 
 
-def report_log(log: ScannedLog, what_if: Sequence[Values]) -> LogReport:
-    """Look at a scanned log under each of its settings; ``what_if`` names all but the first."""
+def report_log(log: ScannedLog) -> LogReport:
+    """Look at a scanned log under each of its settings."""
     configured, *others = log.settings
-    rows = [WhatIf(values, assess(log, other)) for values, other in zip(what_if, others, strict=True)]
     never_cleaned = log.context.checkpoint_offset is None
     return LogReport(
         log=log.log,
@@ -67,7 +55,7 @@ def report_log(log: ScannedLog, what_if: Sequence[Values]) -> LogReport:
         estimate=estimate(log, configured) if never_cleaned else None,
         perfect=perfect_gain(log),
         remedy=smallest_change(log),
-        what_if=tuple(rows),
+        what_if=tuple(assess(log, other) for other in others),
         next_due_ms=log.scan.next_due_ms if log.scan.next_due_ms >= 0 else None,
         last_due_ms=log.scan.last_due_ms if log.scan.last_due_ms >= 0 else None,
         records=log.scan.end["records"],
@@ -153,11 +141,11 @@ def _log_dict(log: LogReport) -> dict[str, Any]:
         "smallest_change": asdict(log.remedy) if log.remedy else None,
         "what_if": [
             {
-                "configs": dict(row.values),
-                **_dirtiness_dict(row.dirtiness),
-                "gain": _gain_dict(row.dirtiness.gain, row.dirtiness.buffer_bytes),
+                "configs": dict(dirtiness.setting.values),
+                **_dirtiness_dict(dirtiness),
+                "gain": _gain_dict(dirtiness.gain, dirtiness.buffer_bytes),
             }
-            for row in log.what_if
+            for dirtiness in log.what_if
         ],
     }
 

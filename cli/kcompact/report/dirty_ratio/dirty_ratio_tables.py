@@ -4,8 +4,9 @@ from datetime import UTC, datetime
 
 from rich.console import Console
 
+from kcompact.broker.log_names import LogName
 from kcompact.dirtiness.dirtiness import Dirtiness
-from kcompact.report.dirty_ratio.dirty_ratio_report import DirtyRatioReport, LogReport, WhatIf, verdict
+from kcompact.report.dirty_ratio.dirty_ratio_report import DirtyRatioReport, LogReport, verdict
 from kcompact.report.inert import markdown, markdown_code
 from kcompact.report.table import Row, Table, log_cell, markdown_table
 from kcompact.report.text_table import print_tables
@@ -121,20 +122,20 @@ def _remedies(report: DirtyRatioReport) -> Table:
 
 
 def _what_ifs(report: DirtyRatioReport) -> Table:
-    rows = [_what_if(log, row) for log in report.logs for row in log.what_if]
-    names = tuple(name for name, _ in report.logs[0].what_if[0].values) if rows else ()
+    rows = [_what_if(log.log, dirtiness) for log in report.logs for dirtiness in log.what_if]
+    names = tuple(name for name, _ in report.logs[0].what_if[0].setting.values) if rows else ()
     head = ("log", *names, "eligible", "dirty ratio", "would go", "bytes", *_GAIN)
     return Table.of("What if", head, rows, ("log", "eligible"))
 
 
-def _what_if(log: LogReport, row: WhatIf) -> Row:
-    gain = row.dirtiness.gain
+def _what_if(log: LogName, dirtiness: Dirtiness) -> Row:
+    gain = dirtiness.gain
     return (
-        log_cell(*log.log),
-        *(text for _, text in row.values),
-        verdict(row.dirtiness),
-        f"{row.dirtiness.ratio.ratio:.4f}",
+        log_cell(*log),
+        *(text for _, text in dirtiness.setting.values),
+        verdict(dirtiness),
+        f"{dirtiness.ratio.ratio:.4f}",
         gain.removable_records,
         gain.removable_bytes,
-        *_rounds_and_map(row.dirtiness),
+        *_rounds_and_map(dirtiness),
     )
