@@ -44,7 +44,7 @@ def test_a_pair_is_judged_alike(
     before, after, bounds, lookups = pairs
     question = Question(logs_of(before, after), ("b",), "a", bounds, max_findings=10_000)
     chosen = find_unaffected(rows_of(before), rows_of(after), rules_of(question, lookups))
-    assert sum(log.records_before for log in chosen.logs.values()) > PAIRS
+    assert sum(log.facts.records_before for log in chosen.logs.values()) > PAIRS
     in_short = judge_pair(question, before, after, lookups)
     in_full = judge_pair(question, before, after, lookups, settles=False)
     same(in_short, in_full)
@@ -59,7 +59,7 @@ def test_a_dump_alone_is_judged_alike(
     logs = logs_of(records)
     question = Question(logs, (), "a", {i: bounds[i] for i in logs}, max_findings=10_000)
     chosen = find_unaffected(rows_of(records), rows_of(records), rules_alone(question, lookups))
-    assert sum(log.records_before for log in chosen.logs.values()) > PAIRS
+    assert sum(log.facts.records_before for log in chosen.logs.values()) > PAIRS
     same(
         judge_alone(question, records, lookups),
         judge_alone(question, records, lookups, settles=False),
@@ -75,7 +75,7 @@ def test_a_right_pair_leaves_nothing_to_judge() -> None:
     assert not chosen.rest_before.any()
     assert not chosen.rest_after.any()
     (log,) = chosen.logs.values()
-    assert (log.records_before, log.records_after, log.needed_end_offset) == (7, 4, 7)
+    assert (log.facts.records_before, log.facts.records_after, log.needed_end_offset) == (7, 4, 7)
     outcome = judge_pair(question, before, after)
     assert outcome.holds
     (judged,) = outcome.logs

@@ -10,7 +10,7 @@ import pyarrow as pa
 from kcompact.arrays import Flags, Longs
 from kcompact.verify.classification.classified_rows import ClassifiedRows
 from kcompact.verify.classification.evidence import added_up
-from kcompact.verify.classification.known_log import KnownLog, PairFacts, facts_of, facts_of_unaffected
+from kcompact.verify.classification.known_log import KnownLog, PairFacts, facts_of
 from kcompact.verify.classification.suspects import Suspects
 from kcompact.verify.findings import Findings, find, together
 from kcompact.verify.outcome import VerifiedLog
@@ -46,7 +46,7 @@ class AffectedPairs:
         """Figures of whole logs, by log id."""
         rows_of, bounds = self.rows_of, self.question.bounds
         parts = self.pairs.ask(lambda share: facts_of(*rows_of(share), bounds))
-        unaffected = {log_id: facts_of_unaffected(log) for log_id, log in self.unaffected.items()}
+        unaffected = {log_id: log.facts for log_id, log in self.unaffected.items()}
         return added_up([*parts, unaffected])
 
     def ask(self, known_logs: Mapping[int, KnownLog], look: Callable[[ClassifiedRows], T]) -> list[T]:

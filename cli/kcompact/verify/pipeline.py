@@ -105,8 +105,7 @@ def _sums(classified: ClassifiedRows) -> dict[int, LogSums]:
 
 def _sums_of_unaffected(unaffected: UnaffectedLog, log: KnownLog) -> LogSums:
     """Of unaffected keys, whose records went because later ones replace them."""
-    needed = BEFORE_ALL if unaffected.needed_end_offset is None else unaffected.needed_end_offset
-    evidence = unaffected.evidence
+    needed, evidence = unaffected.needed_end_offset, unaffected.evidence
     if unaffected.tombstones:
         offset, next_offset, timestamp_ms, horizon_ms = np.array(unaffected.tombstones).T
         # One that was due may have gone by itself.

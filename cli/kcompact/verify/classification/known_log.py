@@ -8,7 +8,6 @@ from kcompact.rules.verdicts import NEVER, UNKNOWN_HORIZON_MS
 from kcompact.verify.classification.bounds import Bounds
 from kcompact.verify.classification.evidence import Evidence
 from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, KeyRows
-from kcompact.verify.rows.unaffected_keys import UnaffectedLog
 
 
 @dataclass(frozen=True)
@@ -109,12 +108,6 @@ def facts_of(rows: KeyRows, is_taken: Flags, bounds: Mapping[int, Bounds]) -> di
             int(up_to_checkpoint[at].sum()),
         )
     return facts
-
-
-def facts_of_unaffected(log: UnaffectedLog) -> PairFacts:
-    """The same figures of keys that need no classification."""
-    first_kept = BEHIND_ALL if log.first_kept_tombstone is None else log.first_kept_tombstone
-    return PairFacts(log.records_before, log.records_after, log.first_offset, log.last_offset + 1, first_kept)
 
 
 def _unexplained(rows: KeyRows, bounds: Mapping[int, Bounds]) -> tuple[Flags, Flags]:

@@ -19,6 +19,7 @@ from kcompact.engine.shuffle import Block
 from kcompact.rules.lookups import rows_of_logs
 from kcompact.rules.verdicts import UNKNOWN_HORIZON_MS
 from kcompact.verify.classification.evidence import Evidence
+from kcompact.verify.classification.known_log import PairFacts
 from kcompact.verify.rows.folding import (
     CONTENT_COLUMNS,
     CONTROLS,
@@ -198,16 +199,15 @@ class _Histories:
         horizons = np.full(len(late), UNKNOWN_HORIZON_MS)
         columns = [self.last_tombstone_offset[late], self.last_offset[late], timestamps, horizons]
         kept_tombstones = last[self.last_is_tombstone[at]]
-        return UnaffectedLog(
+        facts = PairFacts(
             records_before=int(self.records[at].sum()),
             records_after=len(at),
-            first_offset=int(self.first_offset[at].min()),
-            last_offset=int(last.max()),
-            first_kept_tombstone=int(kept_tombstones.min()) if len(kept_tombstones) else None,
-            needed_end_offset=needed if needed > BEFORE_ALL + 1 else None,
-            tombstones=np.stack(columns, axis=1).tolist(),
-            evidence=self._evidence(at, log_id, rules),
+            before_first_offset=int(self.first_offset[at].min()),
+            before_end_offset=int(last.max()) + 1,
+            first_kept_tombstone=int(kept_tombstones.min(initial=BEHIND_ALL)),
         )
+        evidence = self._evidence(at, log_id, rules)
+        return UnaffectedLog(facts, needed, np.stack(columns, axis=1).tolist(), evidence)
 
     def _evidence(self, at: Longs, log_id: int, rules: Rules) -> Evidence:
         """Replaced values show what was mapped, and all that went shows which segments were rewritten."""

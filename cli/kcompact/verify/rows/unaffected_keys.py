@@ -16,6 +16,7 @@ from kcompact.rules.lookups import Lookup, rows_of_logs
 from kcompact.rules.verdicts import NEVER, UNKNOWN_HORIZON_MS
 from kcompact.verify.classification.bounds import Replaceable
 from kcompact.verify.classification.evidence import Evidence
+from kcompact.verify.classification.known_log import PairFacts
 from kcompact.verify.question import Question
 from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, NOWHERE, KeyRows, key_rows
 
@@ -55,40 +56,31 @@ def rules_alone(question: Question, lookups: Mapping[int, Lookup]) -> Rules:
 
 @dataclass(frozen=True)
 class UnaffectedLog:
-    """Figures of one log's unaffected keys; None where there is no such record.
+    """Figures of one log's unaffected keys.
 
-    ``needed_end_offset``: the smallest cleaned end that lets their values go. ``tombstones`` are rows of
-    (offset, next_offset, timestamp_ms, delete_horizon_ms): removed ones that may need a larger end.
+    ``needed_end_offset``: the smallest cleaned end that lets their values go, below all offsets if none went.
+    ``tombstones`` are rows of (offset, next_offset, timestamp_ms, delete_horizon_ms): removed ones that may
+    need a larger end.
     """
 
-    records_before: int
-    records_after: int
-    first_offset: int
-    last_offset: int
-    first_kept_tombstone: int | None
-    needed_end_offset: int | None
+    facts: PairFacts
+    needed_end_offset: int
     tombstones: list[list[int]]
     evidence: Evidence = field(default_factory=Evidence)
 
     def plus(self, other: "UnaffectedLog") -> "UnaffectedLog":
         """Of the keys of both."""
-        offsets = [log.first_kept_tombstone for log in (self, other) if log.first_kept_tombstone is not None]
-        needed = [log.needed_end_offset for log in (self, other) if log.needed_end_offset is not None]
         return UnaffectedLog(
-            records_before=self.records_before + other.records_before,
-            records_after=self.records_after + other.records_after,
-            first_offset=min(self.first_offset, other.first_offset),
-            last_offset=max(self.last_offset, other.last_offset),
-            first_kept_tombstone=min(offsets, default=None),
-            needed_end_offset=max(needed, default=None),
-            tombstones=self.tombstones + other.tombstones,
-            evidence=self.evidence.plus(other.evidence),
+            self.facts.plus(other.facts),
+            max(self.needed_end_offset, other.needed_end_offset),
+            self.tombstones + other.tombstones,
+            self.evidence.plus(other.evidence),
         )
 
     @property
     def removed(self) -> int:
         """Records that went because another one replaces them."""
-        return self.records_before - self.records_after
+        return self.facts.records_before - self.facts.records_after
 
 
 @dataclass(frozen=True)
@@ -214,12 +206,11 @@ def _figures_of(rows: KeyRows, unaffected_rows: Longs) -> UnaffectedLog:
     late = removed[is_tombstone]
     late = late[rows.next_offset[late] + 1 > needed]
     columns = [rows.offset, rows.next_offset, rows.timestamp_ms, rows.delete_horizon_ms]
-    return UnaffectedLog(
+    facts = PairFacts(
         records_before=len(unaffected_rows),
         records_after=len(latest),
-        first_offset=int(rows.offset[unaffected_rows].min()),
-        last_offset=int(rows.offset[unaffected_rows].max()),
-        first_kept_tombstone=int(rows.offset[tombstones].min()) if len(tombstones) else None,
-        needed_end_offset=needed if needed > BEFORE_ALL + 1 else None,
-        tombstones=np.stack([column[late] for column in columns], axis=1).tolist(),
+        before_first_offset=int(rows.offset[unaffected_rows].min()),
+        before_end_offset=int(rows.offset[unaffected_rows].max()) + 1,
+        first_kept_tombstone=int(rows.offset[tombstones].min(initial=BEHIND_ALL)),
     )
+    return UnaffectedLog(facts, needed, np.stack([column[late] for column in columns], axis=1).tolist())
