@@ -6,8 +6,8 @@ import io
 import pyarrow as pa
 import pytest
 
+from kcompact.compact.output.csv_parts import REMOVED_KEYS_HEADER, render_removed_keys
 from kcompact.compact.output.decided_rows import REMOVED_SCHEMA
-from kcompact.report.compact.csv_parts import REMOVED_KEYS_HEADER, render_removed_keys
 
 MEGABYTE = 1 << 20
 MOST_CHARACTERS = 32_767  # of a spreadsheet's cell; Python's csv takes 131,072

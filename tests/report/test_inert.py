@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.text import Text
 
+from kcompact import inert
 from kcompact.printable import terminal, terminal_lines
-from kcompact.report import inert
 
 HOSTILE = [
     "\x1b]0;title\x07\x1b[2J",

@@ -10,7 +10,6 @@ from dump_files import write_kcat
 from kcompact.broker.log_context import DumpContext
 from kcompact.compact.context.beside import Beside
 from kcompact.compact.output import survivor_copying, task_files
-from kcompact.compact.output.compact_job import Renderings
 from kcompact.compact.pipeline import compact_rows
 from kcompact.compact.request import Compacted, Form, Request
 from kcompact.compact.totals import piece_bytes
@@ -24,7 +23,6 @@ from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes import grouping
 from kcompact.engine.passes import index_pass as indexing
 from kcompact.engine.passes.index_pass import plan_index
-from kcompact.report.compact.csv_parts import render_gaps, render_removed_keys
 from kcompact.rules.policy import Policy, TopicPolicies
 
 RECORDS = 400
@@ -64,7 +62,6 @@ def run(
             folder,
             Workplace(str(folder), is_afar=is_afar, whole_begin=whole_begin),
             Copier({}),
-            Renderings(render_removed_keys, render_gaps),
             Form.PLAIN,
         )
         return compact_rows(send_in_process, dump, request, plan_index(dump, folder), merge_tasks)

@@ -10,7 +10,6 @@ import pytest
 from dump_files import write_kcat
 from kcompact.broker.log_context import DumpContext
 from kcompact.compact.context.beside import Beside
-from kcompact.compact.output.compact_job import Renderings
 from kcompact.compact.pipeline import compacted as compacted_by
 from kcompact.compact.request import Compacted, Form, Request
 from kcompact.compact.totals import piece_bytes
@@ -24,7 +23,6 @@ from kcompact.dumps.writers.converting import Copier
 from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes import index_pass as indexing
 from kcompact.errors import InputError
-from kcompact.report.compact.csv_parts import render_gaps, render_removed_keys
 from kcompact.rules.policy import Policy, TopicPolicies
 from small_maps import with_map_of
 
@@ -61,14 +59,12 @@ def compacted(path: Path, folder: Path, policy: Policy) -> tuple[Compacted, byte
     """What is left, and both reports' lines."""
     folder.mkdir()
     with open_dump([str(path)], ReadOptions()) as dump:
-        renderings = Renderings(render_removed_keys, render_gaps)
         request = Request(
             TopicPolicies(policy),
             Beside(DumpContext()),
             folder,
             Workplace(str(folder)),
             Copier({}),
-            renderings,
             Form.RECORDS,
         )
         done = compacted_by(dump, decide_by_record(send_in_process, dump, request))

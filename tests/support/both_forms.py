@@ -15,7 +15,6 @@ from kcompact.compact.context.beside import Beside
 from kcompact.compact.offset_maps import full_maps
 from kcompact.compact.offset_maps.known_rounds import decide_in_rounds
 from kcompact.compact.output import survivor_copying
-from kcompact.compact.output.compact_job import Renderings
 from kcompact.compact.pipeline import compacted
 from kcompact.compact.request import Compacted, Form, Request
 from kcompact.compact.totals import piece_bytes
@@ -29,7 +28,6 @@ from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes import grouping
 from kcompact.engine.passes import index_pass as indexing
 from kcompact.engine.passes.index_pass import plan_index
-from kcompact.report.compact.csv_parts import render_gaps, render_removed_keys
 from kcompact.rules.policy import Policy, TopicPolicies
 
 MERGE_TASKS = 3
@@ -101,9 +99,8 @@ def run(
     """None: rounds by key cannot tell what is asked."""
     folder.mkdir()
     with open_dump([*map(str, paths)], ReadOptions()) as dump:
-        renderings = Renderings(render_removed_keys, render_gaps)
         place = Workplace(str(folder))
-        request = Request(TopicPolicies(policy), beside, folder, place, Copier({}), renderings, form)
+        request = Request(TopicPolicies(policy), beside, folder, place, Copier({}), form)
         if form is Form.RECORDS:
             decided = decide_by_record(send_in_process, dump, request)
         else:

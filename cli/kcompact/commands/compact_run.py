@@ -18,7 +18,6 @@ from kcompact.commands.outgoing.report_file import ReportForms
 from kcompact.commands.outgoing.stored_publishing import StoredPublication, open_stored
 from kcompact.commands.outgoing.telling_ci import add_to_summary
 from kcompact.compact.context.beside import Beside
-from kcompact.compact.output.compact_job import Renderings
 from kcompact.compact.pipeline import compact_dump, form_for
 from kcompact.compact.request import Compacted, Request
 from kcompact.console import note, say, stderr, stdout
@@ -49,7 +48,6 @@ from kcompact.report.compact.compaction_report import (
     render_markdown,
     render_summary,
 )
-from kcompact.report.compact.csv_parts import render_gaps, render_removed_keys
 from kcompact.report.html_page import prepare_soon
 from kcompact.rules.policy import Policy
 from kcompact.storage.apart import WrittenPath
@@ -179,7 +177,6 @@ class CompactCommand(Command):
             folder,
             place,
             copier,
-            Renderings(render_removed_keys, render_gaps),
             form_for(beside, topic_policies.all_policies, tells_rounds=tells_rounds),
         )
 

@@ -86,8 +86,8 @@ def compacted(dump: Dump, decided: Decided) -> Compacted:
     scan, outcome, figures = decided.scan, CompactionOutcome([], [], [], []), KeyFigures()
     if decided.stages is not None:
         written = write(decided.stages, decided.job, scan.summaries)
-        figures, render_gaps = written.figures, decided.job.renderings.gaps
-        outcome = outcome_of(scan.summaries, written.stretches, written.logs, written.fragments, render_gaps)
+        figures = written.figures
+        outcome = outcome_of(scan.summaries, written.stretches, written.logs, written.fragments)
     for log in outcome.logs:
         if log.log_id in decided.cleanings:
             add_cleaning(log, decided.cleanings[log.log_id])

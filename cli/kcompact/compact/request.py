@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kcompact.compact.context.beside import Beside
 from kcompact.compact.context.remembering import KnownByLog
-from kcompact.compact.output.compact_job import CompactJob, Renderings
+from kcompact.compact.output.compact_job import CompactJob
 from kcompact.compact.output.keys_across_partitions import SharedKeys
 from kcompact.compact.output.stages import DecidedStages
 from kcompact.compact.read_dump import ReadDump
@@ -43,7 +43,6 @@ class Request:
     folder: Path
     workplace: Workplace
     copier: Copier | None
-    renderings: Renderings
     form: Form
 
     @property
@@ -74,8 +73,7 @@ class Decided:
 
 def job_for(request: Request, scan: ReadDump) -> CompactJob:
     """The inputs of all tasks that copy and report."""
-    place, copier, renderings = request.workplace, request.copier, request.renderings
-    return CompactJob(scan.plan, place, copier, renderings, scan.names, scan.sorted_files)
+    return CompactJob(scan.plan, request.workplace, request.copier, scan.names, scan.sorted_files)
 
 
 @dataclass

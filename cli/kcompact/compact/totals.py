@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from kcompact.compact.output.compact_job import RenderGaps
+from kcompact.compact.output.csv_parts import render_gaps
 from kcompact.compact.output.decided_rows import REASON_NAMES
 from kcompact.compact.output.reporting import ReportedLog
 from kcompact.dumps.output.assemble import Fragment
@@ -122,7 +122,6 @@ def outcome_of(
     stretches: list[LogSummary],
     reported: list[ReportedLog],
     fragments: list[Fragment],
-    render_gaps: RenderGaps,
 ) -> CompactionOutcome:
     """Put together what tasks have read, and what they have reported of ``stretches`` (splits or shares)."""
     logs = summarise_logs(summaries)
@@ -138,7 +137,7 @@ def outcome_of(
         _add_keys(log, parts)
         outcome.removed_keys += [PartRange(f"removed-{part.task}", *part.removed_range) for part in parts]
         records = sum(stretch.records for stretch in of_log)
-        outcome.gaps += _add_kept(log, _stretches(of_log, parts), records, render_gaps)
+        outcome.gaps += _add_kept(log, _stretches(of_log, parts), records)
     return outcome
 
 
@@ -182,9 +181,7 @@ def _stretches(summaries: list[LogSummary], parts: list[ReportedLog]) -> list[Ke
     return [(part, below[part.split_id]) for part in parts]
 
 
-def _add_kept(
-    log: LogOutcome, stretches: list[KeptStretch], records: int, render_gaps: RenderGaps
-) -> list[Piece]:
+def _add_kept(log: LogOutcome, stretches: list[KeptStretch], records: int) -> list[Piece]:
     """Add what stays to a log that is summarised and has so many records; the pieces of gaps.csv.
 
     Stretches come by offset. Gaps within them are as their tasks wrote them; those between, before and after

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kcompact.inert import github_message, github_property, json_document, markdown, markdown_code, xml
 from kcompact.printable import terminal
-from kcompact.report.inert import github_message, github_property, json_document, markdown, markdown_code, xml
 
 MOST_ANNOTATIONS = 10  # GitHub shows no more of a step, per level
 MOST_SUMMARY_ROWS = 100

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-from kcompact.report.inert import markdown, markdown_code
+from kcompact.inert import markdown, markdown_code
 
 
 class Foreign(str):

@@ -10,13 +10,13 @@ from kcompact.broker.state.cleaner_state import CleanerState
 from kcompact.broker.state.state_output import OutputFile, output_file
 from kcompact.commands.incoming.state_files import StateInUse
 from kcompact.commands.outgoing.stored_publishing import StoredPublication
+from kcompact.compact.output.csv_parts import GAPS_HEADER, REMOVED_KEYS_HEADER
 from kcompact.compact.request import Compacted
 from kcompact.compact.totals import Piece, piece_bytes
 from kcompact.dumps.output.assemble import Fragment, assemble, write_joined
 from kcompact.dumps.output.outputs import OutputPlan
 from kcompact.report.compact.compaction_html import render_html
 from kcompact.report.compact.compaction_report import CompactionReport, render_json, render_markdown
-from kcompact.report.compact.csv_parts import GAPS_HEADER, REMOVED_KEYS_HEADER
 from kcompact.storage import disk
 from kcompact.storage.publication import Publication
 

@@ -1,6 +1,6 @@
 """The inputs that all tasks of the output stage share."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,17 +16,6 @@ from kcompact.engine.passes.grouped_rows import record_bytes_of, split_of
 from kcompact.engine.passes.index_pass import TASK_SHIFT, IndexPlan
 from kcompact.storage import disk
 
-RenderRemoved = Callable[[str, int, pa.Table], bytes]
-RenderGaps = Callable[[str, int, np.ndarray], bytes]
-
-
-@dataclass(frozen=True)
-class Renderings:
-    """How the workers write their parts of the report (report/ gives them; rules do not render)."""
-
-    removed_keys: RenderRemoved
-    gaps: RenderGaps
-
 
 @dataclass(frozen=True)
 class CompactJob:
@@ -35,7 +24,6 @@ class CompactJob:
     plan: IndexPlan
     workplace: Workplace
     copier: Copier | None
-    renderings: Renderings
     names: Mapping[int, LogName]  # topic and partition, by log id
     sorted_files: frozenset[int] = frozenset()  # files that come out by topic, partition and offset
     starts: tuple[int, ...] | None = None  # of each task's survivors in WHOLE, and where the last ones end

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.compact.output.compact_job import CompactJob
+from kcompact.compact.output.csv_parts import render_gaps, render_removed_keys
 from kcompact.compact.output.decided_rows import removed_rows
 from kcompact.compact.output.split_figures import Splits, bounds_of, split_figures
 from kcompact.engine.passes.summaries import LogSummary
@@ -43,7 +44,7 @@ class Reporter:
     """One task's parts of removed-keys.csv and of gaps.csv. ``summaries`` (with runs) are of its splits."""
 
     def __init__(self, job: CompactJob, name: str, summaries: list[LogSummary]) -> None:
-        self._renderings, self._name = job.renderings, name
+        self._name = name
         self._summaries: dict[int, dict[int, LogSummary]] = {}  # split_id -> log_id -> summary
         for log in summaries:
             self._summaries.setdefault(log.split_id, {})[log.log_id] = log
@@ -71,9 +72,9 @@ class Reporter:
         logs = [self._summaries[split_id][log_id] for split_id in splits.ids.tolist()]
         columns, gaps = split_figures(rows, splits, logs)
         name = logs[0].topic, logs[0].partition
-        removed = self._renderings.removed_keys(*name, removed_rows(rows))
+        removed = render_removed_keys(*name, removed_rows(rows))
         removed_ranges = _append(self._removed, removed, columns["removed_keys"])
-        gaps_ranges = _append(self._gaps, self._renderings.gaps(*name, gaps), columns["gaps"])
+        gaps_ranges = _append(self._gaps, render_gaps(*name, gaps), columns["gaps"])
         numbers = zip(*(column.tolist() for column in columns.values()), strict=True)
         for row, removed_range, gaps_range in zip(numbers, removed_ranges, gaps_ranges, strict=True):
             self._logs.append(

@@ -7,8 +7,8 @@ from typing import Any
 from rich.console import Console
 
 from kcompact.compact.totals import REASONS, LogOutcome
+from kcompact.inert import json_document, markdown, markdown_code
 from kcompact.printable import printable_key, terminal
-from kcompact.report.inert import json_document, markdown, markdown_code
 from kcompact.report.table import Row, Table, log_cell, markdown_table
 from kcompact.report.text_table import print_tables
 

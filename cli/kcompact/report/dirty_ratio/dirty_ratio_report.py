@@ -7,8 +7,8 @@ from typing import Any
 from kcompact.broker.log_names import LogName
 from kcompact.dirtiness.dirtiness import Dirtiness, Gain, ScannedLog, assess, estimate, perfect_gain
 from kcompact.dirtiness.eligibility import Remedy, smallest_change
+from kcompact.inert import json_document
 from kcompact.report.ci import CiCase, CiFinding, CiLevel, CiReport
-from kcompact.report.inert import json_document
 
 SCHEMA_VERSION = 1
 

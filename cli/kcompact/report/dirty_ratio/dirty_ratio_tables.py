@@ -6,8 +6,8 @@ from rich.console import Console
 
 from kcompact.broker.log_names import LogName
 from kcompact.dirtiness.dirtiness import Dirtiness
+from kcompact.inert import markdown, markdown_code
 from kcompact.report.dirty_ratio.dirty_ratio_report import DirtyRatioReport, LogReport, verdict
-from kcompact.report.inert import markdown, markdown_code
 from kcompact.report.table import Row, Table, log_cell, markdown_table
 from kcompact.report.text_table import print_tables
 

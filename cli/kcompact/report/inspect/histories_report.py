@@ -7,10 +7,10 @@ from dataclasses import asdict
 from rich.console import Console
 from rich.text import Text
 
+from kcompact.inert import json_document, markdown
 from kcompact.inspect.histories import SCHEMA_VERSION, KeyHistory
 from kcompact.printable import printable_key, terminal
 from kcompact.report.html_page import render, shown
-from kcompact.report.inert import json_document, markdown
 from kcompact.report.inspect.inspection_sections import when
 from kcompact.report.table import Table, log_cell, markdown_table
 from kcompact.report.text_table import print_tables

@@ -11,11 +11,11 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from kcompact.inert import json_document, markdown
 from kcompact.inspect.inspection import SCHEMA_VERSION, Inspection
 from kcompact.inspect.severity import InspectFinding, Level
 from kcompact.printable import printable_key, terminal
 from kcompact.report.ci import CiCase, CiFinding, CiLevel, CiReport
-from kcompact.report.inert import json_document, markdown
 from kcompact.report.inspect.inspection_sections import sections
 from kcompact.report.table import markdown_table
 from kcompact.report.text_table import print_tables

@@ -9,9 +9,9 @@ from typing import Any
 
 from rich.console import Console
 
+from kcompact.inert import json_document, markdown, markdown_code
 from kcompact.printable import terminal
 from kcompact.report.ci import CiCase, CiFinding, CiLevel, CiReport
-from kcompact.report.inert import json_document, markdown, markdown_code
 from kcompact.report.table import markdown_table
 from kcompact.report.verify.verify_words import (
     Keys,

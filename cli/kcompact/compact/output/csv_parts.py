@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from kcompact.inert import csv_cell
 from kcompact.printable import printable_key
-from kcompact.report.inert import csv_cell
 
 REMOVED_KEYS_HEADER = b"topic,partition,key,records_removed,first_offset_removed,retained_offset,reason\n"
 GAPS_HEADER = b"topic,partition,first_offset,last_offset,length,missing_before,removed_by_this_run\n"
