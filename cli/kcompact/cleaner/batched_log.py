@@ -9,7 +9,7 @@ from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.broker.log_context import LogContext
 from kcompact.cleaner.batch_shares import Horizons, Stop, StretchFigures
 from kcompact.cleaner.round_loop import LogInRounds, RoundResult, sizes_of
-from kcompact.cleaner.survey import Survey
+from kcompact.cleaner.survey import Records
 from kcompact.rules.assumptions import batch_notes, estimate_note
 from kcompact.rules.cleaned_log import LogCleaning, RoundSizes
 from kcompact.rules.files.merging import group_segments
@@ -30,11 +30,11 @@ class OpenedLog:
     segments: tuple[SegmentState, ...]
     figures: list[StretchFigures]
 
-    def with_active(self, surveyed: Survey, context: LogContext) -> tuple[SegmentState, ...]:
+    def with_active(self, records: Records, context: LogContext) -> tuple[SegmentState, ...]:
         """The segments; where each batch is one of its own, an empty active one behind them."""
         if known_mtimes(context) is not None:
             return self.segments
-        bounds = log_bounds(context, surveyed.whole.first_offset, surveyed.whole.last_offset + 1)
+        bounds = log_bounds(context, records.first_offset, records.last_offset + 1)
         return (*self.segments, SegmentState(bounds.log_end_offset, 0))
 
 

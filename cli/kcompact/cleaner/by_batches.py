@@ -124,7 +124,7 @@ class ByBatches:
         limits = {}
         for i, cleanable in ranges.items():
             limit = map_limit(self.logs[i].case.policy)
-            if limit is not None and self.logs[i].case.survey.whole.mapped_records > limit:
+            if limit is not None and self.logs[i].case.records.mapped_records > limit:
                 bound = cleanable.first_uncleanable_offset
                 limits[i] = ScanLimits(cleanable.first_dirty_offset, bound, limit, 1)
         scans = scan_maps(self.batched.tracked, limits)

@@ -141,7 +141,7 @@ class TalliedLog(LogInRounds):
         case, policy = self.case, self.case.policy
         if case.segments is None:
             self.notes += retention_note(policy, len(self.rounds))
-        self.notes += marker_note(case.survey.whole.control_records)
+        self.notes += marker_note(case.records.control_records)
         return self.outcome(
             removed_in_all(self.tallies, len(self.rounds)),
             horizons_after(case.context.horizons, tuple(self.spans), policy.delete_horizon_ms),

@@ -7,6 +7,7 @@ records.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +31,7 @@ from kcompact.cleaner.log_case import (
 from kcompact.cleaner.ordered_scans import roll_segments, scan_maps
 from kcompact.cleaner.round_loop import plan_of, play_rounds
 from kcompact.cleaner.shares import Shares, slices_by_log
-from kcompact.cleaner.survey import Survey, known_segments, survey, without_records
+from kcompact.cleaner.survey import Records, RecordsBySegment, known_segments, survey, without_records
 from kcompact.cleaner.tracked import Tracked, track
 from kcompact.cleaner.verdict_tallies import tally
 from kcompact.engine.shuffle import Stage
@@ -41,8 +42,6 @@ from kcompact.rules.lookups import lookup_for
 from kcompact.rules.policy import Policy
 from kcompact.rules.ratio import tie_note, turn_of
 from kcompact.rules.verdicts import Verdict
-
-EMPTY_CONTEXT = LogContext()
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ def clean(
     offsets. ``names`` are for messages. Raises InputError where what is given does not fit the records.
     """
     called = {i: str(i) for i in policies} | dict(names or {})
-    contexts = {i: contexts.get(i, EMPTY_CONTEXT) for i in policies}
+    contexts = {i: contexts.get(i, LogContext()) for i in policies}
     batches = {i: context.batches for i, context in contexts.items() if context.batches is not None}
     shares = shares.starting_at({i: of_log.start_of for i, of_log in batches.items()})
     lookups = {i: lookup_for(contexts[i], policy) for i, policy in policies.items()}
@@ -101,15 +100,15 @@ def _checked_cases(
     names: Mapping[int, str],
 ) -> dict[int, LogCase]:
     """Each log before its rounds. Raises InputError where what is given does not fit the records."""
-    surveys = survey(tracked)
-    for i, surveyed in surveys.items():
-        refuse_misfits(names[i], contexts[i], surveyed.whole.first_offset, surveyed.whole.last_offset)
+    records, by_segment = survey(tracked)
+    for i, of_log in records.items():
+        refuse_misfits(names[i], contexts[i], of_log.first_offset, of_log.last_offset)
         if i in opened:
             refuse_overfull_batch(names[i], opened[i].figures)
-    for i in opened.keys() - surveys.keys():
-        surveys[i] = without_records(opened[i].segments[0].base_offset)
-    segments = {i: log.with_active(surveys[i], contexts[i]) for i, log in opened.items()}
-    return surveyed_cases(tracked, surveys, contexts, policies, segments)
+    for i in opened.keys() - records.keys():
+        records[i] = without_records(opened[i].segments[0].base_offset)
+    segments = {i: log.with_active(records[i], contexts[i]) for i, log in opened.items()}
+    return surveyed_cases(tracked, records, by_segment, contexts, policies, of_batches=segments)
 
 
 Cleaned = tuple[dict[int, LogCleaning], dict[int, Plan]]
@@ -128,7 +127,7 @@ def _without_batches(tracked: Tracked, cases: Mapping[int, LogCase]) -> Cleaned:
     starts |= expire_records(tracked, {i: log.plan(0) for i, log in logs.items()}, without_segments)
     cleaned = {i: log.cleaning(starts[i]) for i, log in logs.items()}
     plans = {i: log.plan(starts[i]) for i, log in logs.items()}
-    has_expired = {i: starts[i] > case.survey.whole.first_offset for i, case in cases.items()}
+    has_expired = {i: starts[i] > case.records.first_offset for i, case in cases.items()}
     expired = expired_records(tracked, {i: plan for i, plan in plans.items() if has_expired[i]})
     for i, records in expired.items():
         cleaned[i] = replace(cleaned[i], removed={**cleaned[i].removed, Verdict.EXPIRED: records})
@@ -137,20 +136,22 @@ def _without_batches(tracked: Tracked, cases: Mapping[int, LogCase]) -> Cleaned:
 
 def surveyed_cases(
     tracked: Tracked,
-    surveys: Mapping[int, Survey],
+    records: Mapping[int, Records],
+    by_segment: RecordsBySegment,
     contexts: Mapping[int, LogContext],
     policies: Mapping[int, Policy],
-    of_batches: Mapping[int, tuple[SegmentState, ...]],
+    *,
+    of_batches: Mapping[int, tuple[SegmentState, ...]] = MappingProxyType({}),
 ) -> dict[int, LogCase]:
     """Each log before its rounds: segments as told, as known or rolled, range, ratio."""
-    known = {i: contexts.get(i, EMPTY_CONTEXT) for i in surveys}
-    states = {i: known_segments(known[i], surveys[i], policies[i]) for i in surveys} | dict(of_batches)
-    to_roll = {i: policies[i] for i in surveys if states[i] is None and is_rolled(policies[i])}
+    known = {i: known_segments(contexts[i], by_segment.get(i, {}), policies[i]) for i in records}
+    states = known | dict(of_batches)
+    to_roll = {i: policies[i] for i in records if states[i] is None and is_rolled(policies[i])}
     rolled = roll_segments(tracked, to_roll)
     segments: dict[int, tuple[SegmentState, ...] | None] = {
-        i: rolled.get(i) if states[i] is None else states[i] for i in surveys
+        i: rolled.get(i) if states[i] is None else states[i] for i in records
     }
-    cases = {i: case_of(known[i], policies[i], surveys[i], segments[i]) for i in surveys}
+    cases = {i: case_of(contexts[i], policies[i], records[i], segments[i]) for i in records}
     return cases | _measured(tracked, {i: case for i, case in cases.items() if bound_cuts_bytes(case)})
 
 

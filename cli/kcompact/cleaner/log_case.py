@@ -1,9 +1,9 @@
-"""One log whose batches are not known, before its rounds: what is known of it, and which rounds it needs."""
+"""One log before its rounds: its bounds, range and ratio, and the rounds that its map makes."""
 
 from dataclasses import dataclass, replace
 
 from kcompact.broker.log_context import LogContext
-from kcompact.cleaner.survey import Survey
+from kcompact.cleaner.survey import Records
 from kcompact.digits import LONG_MAX
 from kcompact.rules.capacity import map_limit
 from kcompact.rules.files.retention import delete_old_segments
@@ -20,7 +20,7 @@ class LogCase:
 
     context: LogContext
     policy: Policy
-    survey: Survey
+    records: Records
     bounds: LogBounds
     segments: tuple[SegmentState, ...] | None  # None: each record is a closed segment of its own
     range: CleanableRange
@@ -34,7 +34,7 @@ class LogCase:
             return False
         if self.segments is not None:
             return self.dirty_ratio.cleanable_bytes > 0
-        first = self.survey.whole.first_dirty_record_offset
+        first = self.records.first_dirty_record_offset
         return first is not None and first < self.range.first_uncleanable_offset
 
     @property
@@ -50,17 +50,17 @@ class LogCase:
 
 
 def case_of(
-    context: LogContext, policy: Policy, survey: Survey, segments: tuple[SegmentState, ...] | None
+    context: LogContext, policy: Policy, records: Records, segments: tuple[SegmentState, ...] | None
 ) -> LogCase:
     """Bounds, range and ratio of one log."""
-    bounds = log_bounds(context, survey.whole.first_offset, survey.whole.last_offset + 1)
+    bounds = log_bounds(context, records.first_offset, records.last_offset + 1)
     if segments is not None:
         cleanable = segmented_range(segments, bounds, context.checkpoint_offset, policy)
         ratio = segmented_ratio(segments, cleanable, policy)
     else:
-        cleanable = unsegmented_range(bounds, context.checkpoint_offset, survey.whole.first_young_offset)
-        ratio = _unsegmented_ratio(survey, policy)
-    return LogCase(context, policy, survey, bounds, segments, cleanable, ratio)
+        cleanable = unsegmented_range(bounds, context.checkpoint_offset, records.first_young_offset)
+        ratio = _unsegmented_ratio(records, policy)
+    return LogCase(context, policy, records, bounds, segments, cleanable, ratio)
 
 
 def after_retention(case: LogCase) -> LogCase:
@@ -82,12 +82,11 @@ def after_retention(case: LogCase) -> LogCase:
     )
 
 
-def _unsegmented_ratio(survey: Survey, policy: Policy) -> DirtyRatio:
+def _unsegmented_ratio(records: Records, policy: Policy) -> DirtyRatio:
     """Byte sums as if the whole dirty section were cleanable (R6); ``with_cleanable_bytes`` corrects them."""
-    whole = survey.whole
-    delay_ms = compaction_delay_ms([whole.oldest_dirty_timestamp_ms or -1], policy)
-    clean = whole.log_bytes - whole.dirty_log_bytes
-    return DirtyRatio(clean, whole.dirty_log_bytes, 0, delay_ms, policy.min_cleanable_dirty_ratio)
+    delay_ms = compaction_delay_ms([records.oldest_dirty_timestamp_ms or -1], policy)
+    clean = records.log_bytes - records.dirty_log_bytes
+    return DirtyRatio(clean, records.dirty_log_bytes, 0, delay_ms, policy.min_cleanable_dirty_ratio)
 
 
 def with_cleanable_bytes(case: LogCase, cleanable_bytes: int) -> LogCase:
@@ -110,7 +109,7 @@ def scan_limits(case: LogCase) -> ScanLimits:
 
 def needs_scan(case: LogCase) -> bool:
     """Whether the map can be full at all."""
-    return case.is_taken and case.survey.whole.mapped_records > scan_limits(case).map_limit
+    return case.is_taken and case.records.mapped_records > scan_limits(case).map_limit
 
 
 def spans_of_case(case: LogCase, scan: MapScan | None) -> list[RoundSpan]:

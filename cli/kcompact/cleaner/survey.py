@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -34,14 +34,6 @@ class Records:
     first_young_offset: int | None  # R2, if each record were a segment
 
 
-@dataclass(frozen=True)
-class Survey:
-    """One log."""
-
-    whole: Records
-    by_segment: Mapping[int, Records] = field(default_factory=dict)
-
-
 _BY = ("log_id", "segment_base_offset")
 _HOW = {
     "records": "sum",
@@ -59,20 +51,24 @@ _HOW = {
 }
 
 
-def without_records(first_offset: int) -> Survey:
+def without_records(first_offset: int) -> Records:
     """A log of nothing but batches, the first one at ``first_offset``."""
-    return Survey(Records(0, 0, 0, 0, 0, first_offset, -1, -1, -1, None, None, None))
+    return Records(0, 0, 0, 0, 0, first_offset, -1, -1, -1, None, None, None)
 
 
-def survey(tracked: Tracked) -> dict[int, Survey]:
-    """Every log, in one stage."""
+RecordsBySegment = dict[int, dict[int, Records]]
+"""By log id and base offset."""
+
+
+def survey(tracked: Tracked) -> tuple[dict[int, Records], RecordsBySegment]:
+    """Every log, and each of its known segments, in one stage."""
     segments = aggregated(pa.concat_tables(tracked.each(_survey_share)), _BY, _HOW)
-    by_segment: dict[int, dict[int, Records]] = defaultdict(dict)
+    by_segment: RecordsBySegment = defaultdict(dict)
     for row in segments.to_pylist():
         log_id, segment = (row.pop(name) for name in _BY)
         by_segment[log_id][segment] = Records(**row)
     logs = aggregated(segments.sort_by("first_offset"), _BY[:1], _HOW).to_pylist()
-    return {(log_id := row.pop("log_id")): Survey(Records(**row), by_segment[log_id]) for row in logs}
+    return {row.pop("log_id"): Records(**row) for row in logs}, by_segment
 
 
 def _survey_share(rows: pa.Table) -> pa.Table:
@@ -97,13 +93,15 @@ def _survey_share(rows: pa.Table) -> pa.Table:
     return aggregated(pa.table({name: rows[name] for name in _BY} | columns), _BY, _HOW)
 
 
-def known_segments(context: LogContext, figures: Survey, policy: Policy) -> tuple[SegmentState, ...] | None:
+def known_segments(
+    context: LogContext, by_segment: Mapping[int, Records], policy: Policy
+) -> tuple[SegmentState, ...] | None:
     """The known segments, with figures of their records; None where none are known."""
-    if context.segments is None or NO_SEGMENT in figures.by_segment:
+    if context.segments is None or NO_SEGMENT in by_segment:
         return None
     states = []
     for segment in context.segments:
-        records = figures.by_segment.get(segment.base_offset)
+        records = by_segment.get(segment.base_offset)
         count, first_ms, newest_ms = (0, -1, -1)
         if records is not None:
             count = records.records

@@ -70,7 +70,7 @@ class FullMaps:
         Raises AccountError where they are not the whole log together.
         """
         tallies = [] if self.tallies is None else tallies_in([self.tallies])[self.log_id]
-        whole, counted = self.case.survey.whole, (*tallies, *others)
+        whole, counted = self.case.records, (*tallies, *others)
         records = sum(tally.records for tally in counted)
         log_bytes = sum(tally.log_bytes for tally in counted)
         if (records, log_bytes) != (whole.records, whole.log_bytes):

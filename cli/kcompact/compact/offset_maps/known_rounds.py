@@ -24,7 +24,6 @@ from kcompact.cleaner.log_case import (
     with_cleanable_bytes,
 )
 from kcompact.cleaner.round_loop import plan_of
-from kcompact.cleaner.survey import Survey
 from kcompact.cleaner.tracked import INDEXED
 from kcompact.cleaner.verdict_tallies import Tally, map_entries, tallies_in
 from kcompact.compact.context.log_contexts import log_contexts
@@ -141,7 +140,7 @@ class _Rounds:
         return {i: self._case(i, log) for i, log in self.scan.logs.items()}
 
     def _case(self, log_id: int, log: LogSections) -> LogCase:
-        case = case_of(self.contexts[log_id], self.policies[log_id], Survey(log.records()), None)
+        case = case_of(self.contexts[log_id], self.policies[log_id], log.records(), None)
         return with_cleanable_bytes(case, log.dirty_log_bytes) if bound_cuts_bytes(case) else case
 
     @cached_property
@@ -184,7 +183,7 @@ class _Rounds:
         for log_id, case in self.cases.items():
             if log_id in self.full_maps:
                 tallies[log_id] += self.full_maps[log_id].superseded(tallies[log_id])
-            whole, counted = case.survey.whole, tallies[log_id]
+            whole, counted = case.records, tallies[log_id]
             records = whole.records - sum(tally.records for tally in counted)
             if records:
                 log_bytes = whole.log_bytes - sum(tally.log_bytes for tally in counted)

@@ -123,7 +123,7 @@ def bounds_of(
     contexts = {i: with_segments_of_batches(context) for i, context in verify_context.contexts.items()}
     lookups = replace(verify_context, contexts=contexts).lookups
     tracked = track(keyed, plan_shares(summaries, RECORDS_PER_SHARE), lookups)
-    cases = surveyed_cases(tracked, survey(tracked), contexts, verify_context.policies, {})
+    cases = surveyed_cases(tracked, *survey(tracked), contexts, verify_context.policies)
     bounds = {}
     for log_id, case in cases.items():
         context, cleanable = case.context, case.range
