@@ -2,13 +2,14 @@ import pytest
 
 from kcompact.broker.delete_horizons import (
     DeleteHorizon,
-    HorizonInterval,
     format_delete_horizons,
-    horizon_intervals,
     parse_delete_horizons,
 )
+from kcompact.broker.log_context import LogContext
 from kcompact.broker.log_names import LogName
 from kcompact.errors import InputError
+from kcompact.rules.lookups import lookup_for
+from kcompact.rules.policy import Policy
 
 ROUNDS = (DeleteHorizon(100, 1700000000000), DeleteHorizon(160, 1600000000000))
 
@@ -21,10 +22,10 @@ def test_what_is_written_is_read_again() -> None:
 
 
 def test_a_later_round_stamps_only_what_earlier_ones_left() -> None:
-    assert horizon_intervals(ROUNDS) == [
-        HorizonInterval(0, 100, 1700000000000),
-        HorizonInterval(100, 160, 1600000000000),
-    ]
+    lookup = lookup_for(LogContext(horizons=ROUNDS), Policy())
+    assert lookup.horizon_first.tolist() == [0, 100]
+    assert lookup.horizon_last.tolist() == [99, 159]
+    assert lookup.horizon_ms.tolist() == [1700000000000, 1600000000000]
 
 
 def test_rounds_out_of_order_are_refused() -> None:

@@ -1,7 +1,7 @@
 """Delete horizons, which no dump carries: per log and round, up to which offset and until when (R25-R27)."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kcompact.broker.log_names import LogName
 from kcompact.broker.text_lines import numbers_by_log
@@ -12,20 +12,10 @@ HORIZONS_NAME = "delete-horizons"
 _LINE = "topic partition rewritten_end_offset delete_horizon_ms"
 
 
-@dataclass(frozen=True)
-class DeleteHorizon:
+class DeleteHorizon(NamedTuple):
     """Tombstones that one round stamped: those below ``rewritten_end_offset`` that no earlier round had."""
 
     rewritten_end_offset: int  # exclusive
-    delete_horizon_ms: int
-
-
-@dataclass(frozen=True)
-class HorizonInterval:
-    """Tombstones from ``start_offset`` up to, not including, ``end_offset`` go at this horizon."""
-
-    start_offset: int
-    end_offset: int
     delete_horizon_ms: int
 
 
@@ -48,15 +38,3 @@ def format_delete_horizons(horizons: Mapping[LogName, Iterable[DeleteHorizon]]) 
         for (topic, partition), of_log in sorted(horizons.items())
         for horizon in of_log
     )
-
-
-def horizon_intervals(horizons: Iterable[DeleteHorizon]) -> list[HorizonInterval]:
-    """The rounds of one log as intervals of offsets that follow one another, the first from offset 0."""
-    intervals: list[HorizonInterval] = []
-    start_offset = 0
-    for horizon in horizons:
-        intervals.append(
-            HorizonInterval(start_offset, horizon.rewritten_end_offset, horizon.delete_horizon_ms)
-        )
-        start_offset = horizon.rewritten_end_offset
-    return intervals

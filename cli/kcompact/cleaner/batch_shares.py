@@ -13,6 +13,7 @@ import numpy as np
 from kcompact.arrays import Flags, Longs
 from kcompact.broker.aborted import AbortedRange
 from kcompact.broker.batches import NO_BATCHES, NONE, Batches, PackedBatches, behind_one_another
+from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.cleaner.shares import Shares, slices_by_log
 from kcompact.cleaner.tracked import Tracked, share_rows
 from kcompact.engine.shuffle import Block
@@ -21,9 +22,6 @@ from kcompact.rules.lookups import Lookup, within
 from kcompact.rules.rewriting import Counts, LogRows, LogStretch, Rewriting, log_rows
 from kcompact.rules.transactions import OverlookedData, ProducerEnds, TransactionsSeen, producer_ends
 from kcompact.rules.verdicts import Rounds, decide
-
-Horizons = list[tuple[int, int]]
-"""End offset (exclusive) and delete horizon of the last of batches that have the same one."""
 
 
 class Before(NamedTuple):
@@ -57,7 +55,7 @@ class StretchFigures(NamedTuple):
     map_entries: int
     contents: list[SegmentContent]  # the last one may go on in the next stretch
     producers: ProducerEnds
-    horizons: Horizons
+    horizons: list[DeleteHorizon]
     last_whole_offset: int  # as ``LogRounds.stop`` asks; -1: none
     overlooked: list[AbortedRange]  # as ``LogRounds.overlooked`` asks
     opening: Opening
@@ -157,12 +155,13 @@ def _is_aborted(batches: Batches, records: LogRows, lookup: Lookup) -> Flags:
     return is_aborted & ~batches.is_control
 
 
-def horizons_of(batches: Batches) -> Horizons:
+def horizons_of(batches: Batches) -> list[DeleteHorizon]:
     """Of batches behind one another that have the same horizon, the end of the last one (R27)."""
     stamped = batches.take(batches.delete_horizon_ms != NONE)
     horizons_ms = stamped.delete_horizon_ms
     is_last = np.append(horizons_ms[1:] != horizons_ms[:-1], True)[: len(stamped)]
-    return list(zip((stamped.last_offset + 1)[is_last].tolist(), horizons_ms[is_last].tolist(), strict=True))
+    ends = (stamped.last_offset + 1)[is_last].tolist()
+    return list(map(DeleteHorizon, ends, horizons_ms[is_last].tolist()))
 
 
 Given = dict[int, dict[int, tuple[LogRounds, PackedBatches | None, Before]]]

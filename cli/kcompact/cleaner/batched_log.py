@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from kcompact.broker.aborted import AbortedRange
 from kcompact.broker.delete_horizons import DeleteHorizon
 from kcompact.broker.log_context import LogContext
-from kcompact.cleaner.batch_shares import Horizons, Stop, StretchFigures
+from kcompact.cleaner.batch_shares import Stop, StretchFigures
 from kcompact.cleaner.round_loop import LogInRounds, RoundResult, sizes_of
 from kcompact.cleaner.survey import Records
 from kcompact.rules.assumptions import batch_notes, estimate_note
@@ -46,7 +46,7 @@ class BatchedLog(LogInRounds):
     batches_recompressed: int = field(default=0, init=False)
     rewritings: list[Rewriting] = field(default_factory=list, init=False)
     producers: ProducerEnds = field(init=False)
-    horizons: Horizons = field(init=False)
+    horizons: list[DeleteHorizon] = field(init=False)
     range: CleanableRange = field(init=False)  # of the next round
     start_offset: int = field(default=0, init=False)  # batches below are gone with their segments
     overlooked: list[AbortedRange] = field(default_factory=list, init=False)  # ascending
@@ -79,7 +79,7 @@ class BatchedLog(LogInRounds):
         for of_stretch in figures:
             self.producers = later_ends(self.producers, of_stretch.producers)
             for horizon in of_stretch.horizons:
-                if self.horizons and self.horizons[-1][1] == horizon[1]:
+                if self.horizons and self.horizons[-1].delete_horizon_ms == horizon.delete_horizon_ms:
                     self.horizons.pop()
                 self.horizons.append(horizon)
         self._counted_from = self.start_offset
@@ -177,10 +177,9 @@ class BatchedLog(LogInRounds):
             sum(of_stretch.opening.records_alone for of_stretch in figures),
         )
         self.notes += estimate_note(self.case.policy, self.batches_recompressed)
-        horizons = (DeleteHorizon(*horizon) for horizon in self.horizons if horizon[0] > self.start_offset)
         return self.outcome(
             removed,
-            tuple(horizons),
+            tuple(h for h in self.horizons if h.rewritten_end_offset > self.start_offset),
             self.bounds.log_start_offset,
             self.segments if self.merges else None,
         )

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from kcompact.arrays import Flags, Longs
 from kcompact.broker.aborted import AbortedRange
 from kcompact.broker.batches import NONE, PackedBatches
-from kcompact.broker.delete_horizons import horizon_intervals
 from kcompact.broker.log_context import LogContext
 from kcompact.rules.orders import ranked, stretches
 from kcompact.rules.policy import Policy
@@ -66,8 +65,10 @@ class Lookup:
 def lookup_for(context: LogContext, policy: Policy) -> Lookup:
     """The tables of one log. Batches say more than aborted ranges and remembered horizons."""
     aborted = list(context.aborted)
+    starts = [0, *(horizon.rewritten_end_offset for horizon in context.horizons)][:-1]
     horizons = [
-        (h.start_offset, h.end_offset - 1, h.delete_horizon_ms) for h in horizon_intervals(context.horizons)
+        (start, end_offset - 1, horizon_ms)
+        for start, (end_offset, horizon_ms) in zip(starts, context.horizons, strict=True)
     ]
     if context.batches is not None:
         aborted += aborted_ranges(context.batches.parts())
