@@ -52,8 +52,8 @@ BOUNDS = LogBounds(0, 15, 15)
 
 
 def _left(policy: Policy, bounds: LogBounds = BOUNDS) -> tuple[list[int], int]:
-    retained = delete_old_segments(THREE, bounds, policy)
-    return [segment.base_offset for segment in retained.segments], retained.log_start_offset
+    segments, bounds = delete_old_segments(THREE, bounds, policy)
+    return [segment.base_offset for segment in segments], bounds.log_start_offset
 
 
 def test_all_expired_segments_go_the_active_one_too() -> None:  # I11
@@ -79,14 +79,15 @@ def test_retention_needs_delete_in_the_policy() -> None:
 def test_a_segment_emptied_by_compaction_stops_time_retention() -> None:
     segments = [THREE[0], SegmentState(5, 0), THREE[2]]
     policy = Policy(cleanup_policy=COMPACT_DELETE, retention_ms=10_000, now_ms=1_000_000)
-    retained = delete_old_segments(segments, BOUNDS, policy)
-    assert [segment.base_offset for segment in retained.segments] == [5, 10]
+    left, _ = delete_old_segments(segments, BOUNDS, policy)
+    assert [segment.base_offset for segment in left] == [5, 10]
 
 
 def test_an_emptied_segment_with_an_old_file_goes() -> None:
     segments = [THREE[0], SegmentState(5, 0, mtime_ms=10), THREE[2]]
     policy = Policy(cleanup_policy=COMPACT_DELETE, retention_ms=10_000, now_ms=1_000_000)
-    assert delete_old_segments(segments, BOUNDS, policy).log_start_offset == 15
+    _, bounds = delete_old_segments(segments, BOUNDS, policy)
+    assert bounds.log_start_offset == 15
 
 
 def _wishing_well(records: int) -> list[SegmentState]:

@@ -67,18 +67,17 @@ def after_retention(case: LogCase) -> LogCase:
     """The case of a log on which retention runs before it is cleaned (R52); without segments it is itself."""
     if case.segments is None:
         return case
-    retained = delete_old_segments(case.segments, case.bounds, case.policy)
-    if len(retained.segments) == len(case.segments):
+    segments, bounds = delete_old_segments(case.segments, case.bounds, case.policy)
+    if len(segments) == len(case.segments):
         return case
-    bounds = replace(case.bounds, log_start_offset=retained.log_start_offset)
-    cleanable = segmented_range(retained.segments, bounds, case.context.checkpoint_offset, case.policy)
+    cleanable = segmented_range(segments, bounds, case.context.checkpoint_offset, case.policy)
     return replace(
         case,
         bounds=bounds,
-        segments=retained.segments,
+        segments=segments,
         range=cleanable,
-        dirty_ratio=segmented_ratio(retained.segments, cleanable, case.policy),
-        deleted_before_offset=retained.segments[0].base_offset,
+        dirty_ratio=segmented_ratio(segments, cleanable, case.policy),
+        deleted_before_offset=segments[0].base_offset,
     )
 
 

@@ -1,7 +1,7 @@
 """Round after round over logs: the one loop, whether rounds are computed from tallies or from batches."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -53,9 +53,7 @@ class LogInRounds:
     def retain(self) -> None:
         """Delete the segments that retention would delete now (R53)."""
         if self.segments is not None:
-            retained = delete_old_segments(self.segments, self.bounds, self.case.policy)
-            self.segments = retained.segments
-            self.bounds = replace(self.bounds, log_start_offset=retained.log_start_offset)
+            self.segments, self.bounds = delete_old_segments(self.segments, self.bounds, self.case.policy)
 
     def plan(self, log_start_offset: int) -> Plan:
         """The plan by which the workers decide on this log's records."""

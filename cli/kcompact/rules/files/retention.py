@@ -1,28 +1,23 @@
 """Segments that retention deletes after a round (R52 to R55)."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from kcompact.rules.files.segments import SegmentState
 from kcompact.rules.policy import Policy
 from kcompact.rules.range import LogBounds
 
-
-@dataclass(frozen=True)
-class Retained:
-    """The segments that stay, and where the log starts now."""
-
-    segments: tuple[SegmentState, ...]
-    log_start_offset: int
+Retained = tuple[tuple[SegmentState, ...], LogBounds]
+"""The segments that stay, and the bounds of the log, which may start later now."""
 
 
 def delete_old_segments(segments: Sequence[SegmentState], bounds: LogBounds, policy: Policy) -> Retained:
     """Delete below the log start, by size, then by time; each stops at the first segment that stays (R53)."""
-    retained = Retained(tuple(segments), bounds.log_start_offset)
     starts = [segment.base_offset for segment in segments[1:]]
-    retained = _without(retained, sum(base <= bounds.log_start_offset for base in starts), bounds, policy)
-    retained = _without(retained, _beyond_size(retained.segments, policy), bounds, policy)
-    return _without(retained, _beyond_age(retained.segments, policy), bounds, policy)
+    below_start = sum(base <= bounds.log_start_offset for base in starts)
+    left, bounds = _without(segments, below_start, bounds, policy)
+    left, bounds = _without(left, _beyond_size(left, policy), bounds, policy)
+    return _without(left, _beyond_age(left, policy), bounds, policy)
 
 
 def _beyond_size(segments: Sequence[SegmentState], policy: Policy) -> int:
@@ -55,10 +50,12 @@ def _leading(segments: Sequence[SegmentState], goes: Callable[[SegmentState], bo
     return len(segments)
 
 
-def _without(retained: Retained, count: int, bounds: LogBounds, policy: Policy) -> Retained:
+def _without(segments: Sequence[SegmentState], count: int, bounds: LogBounds, policy: Policy) -> Retained:
+    """Without so many of the oldest segments."""
+    left = tuple(segments[count:])
     if count == 0:
-        return retained
-    segments = retained.segments[count:]
-    if not segments:  # the active segment goes too, after a roll
-        segments = (SegmentState(bounds.log_end_offset, 0, mtime_ms=policy.now_ms),)
-    return Retained(segments, max(retained.log_start_offset, segments[0].base_offset))
+        return left, bounds
+    if not left:  # the active segment goes too, after a roll
+        left = (SegmentState(bounds.log_end_offset, 0, mtime_ms=policy.now_ms),)
+    start_offset = max(bounds.log_start_offset, left[0].base_offset)
+    return left, replace(bounds, log_start_offset=start_offset)
