@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 
 from kcompact.rules.capacity import ENTRY_BYTES, buffer_bytes_for, map_limit, map_slots
-from kcompact.rules.files.merging import group_segments
 from kcompact.rules.files.retention import delete_old_segments
-from kcompact.rules.files.segments import SegmentState
+from kcompact.rules.files.segments import SegmentState, group_segments
 from kcompact.rules.policy import Policy
 from kcompact.rules.range import LogBounds, segmented_range
 from kcompact.rules.ratio import segmented_ratio

@@ -76,6 +76,7 @@ def small_stages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wanted, "FEW_KEYS", 5)
     monkeypatch.setattr(folding, "TaskReader", RowsInMemory)
     monkeypatch.setattr(keyed_rows, "TaskReader", RowsInMemory)
+    monkeypatch.setattr(wanted, "TaskReader", RowsInMemory)
 
 
 def plan_of(records: Sequence[Record], tasks: int, columns: list[str]) -> PlanInMemory:

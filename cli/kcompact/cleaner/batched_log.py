@@ -12,9 +12,8 @@ from kcompact.cleaner.round_loop import LogInRounds, RoundResult, sizes_of
 from kcompact.cleaner.survey import Records
 from kcompact.rules.assumptions import batch_notes, estimate_note
 from kcompact.rules.cleaned_log import LogCleaning, RoundSizes
-from kcompact.rules.files.merging import group_segments
 from kcompact.rules.files.segment_files import known_mtimes, segment_states
-from kcompact.rules.files.segments import SegmentState, containing
+from kcompact.rules.files.segments import SegmentState, containing, group_segments
 from kcompact.rules.range import CleanableRange, log_bounds, segmented_range
 from kcompact.rules.ratio import segmented_ratio
 from kcompact.rules.rewriting import Counts, Rewriting

@@ -13,8 +13,7 @@ from kcompact.cleaner.round_loop import LogInRounds, RoundResult, play_rounds, s
 from kcompact.cleaner.verdict_tallies import Tally, map_entries, messages_of_round, removed_in_all
 from kcompact.rules.assumptions import marker_note, overtaken_note, retention_note
 from kcompact.rules.cleaned_log import LogCleaning, RoundSizes, horizons_after
-from kcompact.rules.files.merging import group_segments
-from kcompact.rules.files.segments import SegmentState, estimated_index_bytes
+from kcompact.rules.files.segments import SegmentState, estimated_index_bytes, group_segments
 from kcompact.rules.ratio import segmented_ratio
 from kcompact.rules.rounds import RoundSpan
 from kcompact.rules.verdicts import Verdict

@@ -5,7 +5,7 @@ only where asked for, some roll segments, find full maps, read logs whose batche
 records.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcompact.broker.log_context import LogContext
+from kcompact.cleaner.batch_shares import StretchFigures
 from kcompact.cleaner.batched_log import BatchedLog, OpenedLog
 from kcompact.cleaner.by_batches import ByBatches, batched
 from kcompact.cleaner.by_tallies import played
 from kcompact.cleaner.expiry import expire_records, expired_records
-from kcompact.cleaner.fitting import refuse_misfits, refuse_overfull_batch
 from kcompact.cleaner.log_case import (
     LogCase,
     after_retention,
@@ -35,6 +35,7 @@ from kcompact.cleaner.survey import Records, RecordsBySegment, known_segments, s
 from kcompact.cleaner.tracked import Tracked, track
 from kcompact.cleaner.verdict_tallies import tally
 from kcompact.engine.shuffle import Stage
+from kcompact.errors import InputError
 from kcompact.rules.cleaned_log import LogCleaning
 from kcompact.rules.decisions import Plan
 from kcompact.rules.files.segments import SegmentState, is_rolled
@@ -102,13 +103,41 @@ def _checked_cases(
     """Each log before its rounds. Raises InputError where what is given does not fit the records."""
     records, by_segment = survey(tracked)
     for i, of_log in records.items():
-        refuse_misfits(names[i], contexts[i], of_log.first_offset, of_log.last_offset)
+        _refuse_misfits(names[i], contexts[i], of_log.first_offset, of_log.last_offset)
         if i in opened:
-            refuse_overfull_batch(names[i], opened[i].figures)
+            _refuse_overfull_batch(names[i], opened[i].figures)
     for i in opened.keys() - records.keys():
         records[i] = without_records(opened[i].segments[0].base_offset)
     segments = {i: log.with_active(records[i], contexts[i]) for i, log in opened.items()}
     return surveyed_cases(tracked, records, by_segment, contexts, policies, of_batches=segments)
+
+
+def _refuse_misfits(name: str, context: LogContext, first_offset: int, last_offset: int) -> None:
+    """Raise InputError if segments or log end contradict the offsets of the records."""
+    if context.segments and first_offset < context.segments[0].base_offset:
+        raise InputError(
+            f"{name}: the first segment told starts at {context.segments[0].base_offset}, but the dump holds"
+            f" offset {first_offset}",
+            hint="the segments are those of another log, or of a later moment than the dump",
+        )
+    if context.log_end_offset is not None and last_offset >= context.log_end_offset:
+        raise InputError(
+            f"{name}: the log end is told to be {context.log_end_offset}, but the dump holds offset"
+            f" {last_offset}",
+            hint="a log ends behind its last record: --log-end-offset is the next offset to be written",
+        )
+
+
+def _refuse_overfull_batch(name: str, figures: Iterable[StretchFigures]) -> None:
+    """Raise InputError if the dump holds more records of a batch than its header counts."""
+    for of_stretch in figures:
+        batch = of_stretch.opening.overfull
+        if batch is not None:
+            raise InputError(
+                f"{name}: the batch at offset {batch.base_offset} is told to hold {batch.record_count}"
+                f" records, but the dump holds {batch.records_held} of them",
+                hint="the batches are those of another log, or of a later moment than the dump",
+            )
 
 
 Cleaned = tuple[dict[int, LogCleaning], dict[int, Plan]]

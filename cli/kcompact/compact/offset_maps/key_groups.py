@@ -20,8 +20,13 @@ from kcompact.compact.context.remembering import (
     last_offsets_in,
     records_in,
 )
-from kcompact.compact.offset_maps.log_sections import LogSections, logs_of
-from kcompact.compact.offset_maps.sections import SectionFigures, SectionReader, Sections
+from kcompact.compact.offset_maps.sections import (
+    LogSections,
+    SectionFigures,
+    SectionReader,
+    Sections,
+    logs_of,
+)
 from kcompact.compact.offset_maps.steps import STEP_COLUMNS, STEPS, steps_in_task
 from kcompact.compact.read_dump import ReadDump, checked
 from kcompact.dumps.dump import Dump

@@ -29,9 +29,8 @@ from kcompact.cleaner.verdict_tallies import Tally, map_entries, tallies_in
 from kcompact.compact.context.log_contexts import log_contexts
 from kcompact.compact.offset_maps.full_maps import FullMaps, find_full_maps
 from kcompact.compact.offset_maps.key_groups import KeyScan, Reading, read_keys
-from kcompact.compact.offset_maps.log_sections import LogSections
 from kcompact.compact.offset_maps.round_merge import RoundMerge
-from kcompact.compact.offset_maps.sections import Sections
+from kcompact.compact.offset_maps.sections import LogSections, Sections
 from kcompact.compact.output.stages import DecidedStages, decided_by_task, figures_in
 from kcompact.compact.request import Decided, Request, job_for, refuse_doubtful
 from kcompact.compact.whole_logs.record_index import TYPICAL_RECORD_BYTES

@@ -11,8 +11,12 @@ from kcompact.arrays import Longs
 from kcompact.broker.batches import NONE, Batches, behind_one_another, in_order
 from kcompact.broker.log_context import LogContext
 from kcompact.broker.segment_lists import Segment
-from kcompact.rules.files.index_fill import IndexFill
-from kcompact.rules.files.segments import OFFSET_INDEX_ENTRY_BYTES, TIME_INDEX_ENTRY_BYTES, SegmentState
+from kcompact.rules.files.segments import (
+    OFFSET_INDEX_ENTRY_BYTES,
+    TIME_INDEX_ENTRY_BYTES,
+    IndexFill,
+    SegmentState,
+)
 from kcompact.rules.rewriting import LogRows
 
 

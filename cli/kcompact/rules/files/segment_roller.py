@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from kcompact.arrays import Longs
-from kcompact.rules.files.index_fill import IndexFill
 from kcompact.rules.files.segments import (
     MAX_OFFSET_SPAN,
     OFFSET_INDEX_ENTRY_BYTES,
     TIME_INDEX_ENTRY_BYTES,
+    IndexFill,
     roll_limit_ms,
     segment_bytes_of,
 )

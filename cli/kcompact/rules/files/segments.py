@@ -1,9 +1,11 @@
-"""Segments of a log as the rules see them: the files, and what is known about their content."""
+"""Segments of a log as the rules see them: what is known of each, how they merge, how their indexes fill."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from kcompact.digits import LONG_MAX
 from kcompact.rules.policy import Policy
 
 DEFAULT_SEGMENT_BYTES = 1 << 30
@@ -60,3 +62,71 @@ def estimated_index_bytes(records: int, size_bytes: int, policy: Policy) -> tupl
     every = policy.index_interval_bytes // max(1, size_bytes // records) + 1
     entries = (records - 1) // every
     return entries * OFFSET_INDEX_ENTRY_BYTES, (entries + 1) * TIME_INDEX_ENTRY_BYTES
+
+
+def group_segments(
+    rewritten: Sequence[SegmentState], policy: Policy, first_uncleanable_offset: int
+) -> list[list[SegmentState]]:
+    """The segments that a round rewrites, those together that it merges into one (R41).
+
+    Sizes are those before the round; equality fits.
+    """
+    groups: list[list[SegmentState]] = []
+    for i, segment in enumerate(rewritten):
+        is_last = i + 1 == len(rewritten)
+        end_offset = first_uncleanable_offset if is_last else rewritten[i + 1].base_offset
+        if groups and _fits([*groups[-1], segment], policy, end_offset):
+            groups[-1].append(segment)
+        else:
+            groups.append([segment])
+    return groups
+
+
+def _fits(group: Sequence[SegmentState], policy: Policy, end_offset: int) -> bool:
+    spans_too_much = end_offset - 1 - group[0].base_offset > MAX_OFFSET_SPAN
+    return (
+        sum(segment.size_bytes for segment in group) <= segment_bytes_of(policy)
+        and sum(segment.offset_index_bytes for segment in group) <= policy.segment_index_bytes
+        and sum(segment.time_index_bytes for segment in group) <= policy.segment_index_bytes
+        and (group[-1].size_bytes == 0 or not spans_too_much)
+    )
+
+
+class IndexFill(NamedTuple):
+    """The appends to a segment, and the entries that they made in its indexes (R4, R41).
+
+    An append makes an entry once more than the interval has gone by since the last one: in the offset index,
+    and in the time index if a newer timestamp was met.
+    """
+
+    appends: int = 0
+    offset_entries: int = 0
+    time_entries: int = 0
+    since_entry_bytes: int = 0
+    largest_timestamp_ms: int = -1
+    entered_ms: int = -1  # the largest timestamp at the last entry
+
+    def after(
+        self,
+        rows: Iterable[tuple[int, int]],
+        interval_bytes: int,
+        most_offset_entries: int = LONG_MAX,
+        most_time_entries: int = LONG_MAX,
+    ) -> "IndexFill":
+        """With the next appends, bytes and timestamp of each, up to the first that meets a full index."""
+        appends, offset_entries, time_entries, since, largest_ms, entered_ms = self
+        if offset_entries >= most_offset_entries or time_entries >= most_time_entries:
+            return self
+        for size_bytes, timestamp_ms in rows:
+            appends += 1
+            if timestamp_ms > largest_ms:  # noqa: PLR1730  max() takes as long as all else here
+                largest_ms = timestamp_ms
+            if since <= interval_bytes:
+                since += size_bytes
+                continue
+            offset_entries += 1
+            time_entries += largest_ms > entered_ms
+            since, entered_ms = size_bytes, largest_ms
+            if offset_entries >= most_offset_entries or time_entries >= most_time_entries:
+                break
+        return IndexFill(appends, offset_entries, time_entries, since, largest_ms, entered_ms)

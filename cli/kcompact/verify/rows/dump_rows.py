@@ -13,10 +13,10 @@ from kcompact.engine.shuffle import Send, Stage
 from kcompact.verify.classification.evidence import added_up
 from kcompact.verify.rows.folded_unaffected_keys import FoldedUnaffected, find_unaffected_in_blocks
 from kcompact.verify.rows.folding import send_folded
-from kcompact.verify.rows.keyed_rows import BEFORE, TAKEN, send_dumps, send_wanted
+from kcompact.verify.rows.keyed_rows import BEFORE, send_dumps
 from kcompact.verify.rows.pairs import Pairs, ShareReader
 from kcompact.verify.rows.unaffected_keys import Rules, UnaffectedLog
-from kcompact.verify.rows.wanted import Wanted
+from kcompact.verify.rows.wanted import TAKEN, Wanted, send_wanted
 
 _KEYS_PER_RECEIVER = 10_000
 

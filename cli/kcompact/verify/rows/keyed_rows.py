@@ -7,19 +7,16 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.dumps.records.record import index_schema
-from kcompact.engine.blocks import block_of, joined, row_blocks
+from kcompact.engine.blocks import joined, row_blocks
 from kcompact.engine.exchange import receivers_by_key
 from kcompact.engine.passes.index_pass import IndexPlan, TaskReader
 from kcompact.engine.passes.summaries import packed
 from kcompact.engine.shuffle import DRIVER, Block, Send, Sent, Stage
 from kcompact.rules.orders import ranked, stretches
 from kcompact.verify.rows.key_rows import EXTRA
-from kcompact.verify.rows.wanted import Wanted, WantedRows
 
 BEFORE, AFTER, COMMITTED = "before", "after", "committed"
 """The dumps of a verification; blocks of their rows are of these kinds. Of COMMITTED no rows are sent."""
-
-TAKEN = "taken"
 
 ORDER = pa.schema(
     [
@@ -63,35 +60,6 @@ def summaries_block(kind: str, reader: TaskReader, plans: Mapping[str, IndexPlan
     """To the driver: without runs of AFTER beside BEFORE, which has many of them and nobody who asks."""
     with_runs = kind != AFTER or BEFORE not in plans
     return DRIVER, Block(kind, packed(reader.summaries.values(), with_runs=with_runs))
-
-
-def send_wanted(send: Send, plans: Mapping[str, IndexPlan], receivers: int, wanted: Wanted) -> Stage:
-    """The rows of ``send_dumps`` that are wanted, from dumps that are in order (ORDER means nothing).
-
-    The driver gets, in blocks TAKEN, BEFORE's rows that are wanted for their place alone.
-    """
-    pairs = [(kind, task) for kind, plan in plans.items() for task in range(len(plan.tasks))]
-    tasks = [pair for number, pair in enumerate(pairs) if wanted.may_be_in(number)]
-
-    def work(number: int) -> Sent:
-        kind, task = tasks[number]
-        chosen, order = WantedRows(wanted), OrderInSplits()
-        batches: list[pa.RecordBatch] = []
-
-        def some(batch: pa.RecordBatch) -> pa.RecordBatch:
-            if kind == BEFORE:
-                at_place = batch.filter(pa.array(chosen.by_place(batch)))
-                batches.append(at_place.filter(pa.array(~chosen.by_key(at_place))))
-            whole = batch.filter(batch.column("value_hash").is_valid())  # where loops read, by their keys
-            return order.add(whole.filter(pa.array(chosen.by_key(whole))))
-
-        for rows in joined(map(some, TaskReader(plans[kind], task).rows(chosen.by_key))):
-            yield from row_blocks(kind, rows, by_key(rows, receivers))
-        others = pa.Table.from_batches(batches) if batches else None
-        if others is not None and others.num_rows:
-            yield DRIVER, block_of(TAKEN, others)
-
-    return send(len(tasks), receivers, work)
 
 
 @dataclass

@@ -1,5 +1,6 @@
 """The records of some keys: what ``verify`` reads again where a row for all values of a key is not enough."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -7,13 +8,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcompact.arrays import Flags, Longs, flags_of
+from kcompact.engine.blocks import block_of, joined, row_blocks
 from kcompact.engine.exchange import key_hashes
+from kcompact.engine.passes.index_pass import IndexPlan, TaskReader
+from kcompact.engine.shuffle import DRIVER, Send, Sent, Stage
+from kcompact.verify.rows.keyed_rows import BEFORE, OrderInSplits, by_key
 
 FEW_KEYS = 1_000
 MOST_KEYS = 400_000
 MOST_KEY_BYTES = 32 << 20
 MOST_PLACES = 2_000_000
 """Of what is sent to every task; where more is wanted, all rows are read."""
+
+TAKEN = "taken"
+"""The kind of blocks of BEFORE's rows that are wanted for their place alone."""
 
 _SIEVE_BITS = 22
 _HASH_BITS = 64
@@ -93,3 +101,32 @@ class WantedRows:
 def _sieve_places(keys: pa.Array) -> np.ndarray:
     places: np.ndarray = (key_hashes(keys) >> np.uint64(_HASH_BITS - _SIEVE_BITS)).astype(np.int64)
     return places
+
+
+def send_wanted(send: Send, plans: Mapping[str, IndexPlan], receivers: int, wanted: Wanted) -> Stage:
+    """The rows of ``send_dumps`` that are wanted, from dumps that are in order (ORDER means nothing).
+
+    The driver gets blocks TAKEN.
+    """
+    pairs = [(kind, task) for kind, plan in plans.items() for task in range(len(plan.tasks))]
+    tasks = [pair for number, pair in enumerate(pairs) if wanted.may_be_in(number)]
+
+    def work(number: int) -> Sent:
+        kind, task = tasks[number]
+        chosen, order = WantedRows(wanted), OrderInSplits()
+        batches: list[pa.RecordBatch] = []
+
+        def some(batch: pa.RecordBatch) -> pa.RecordBatch:
+            if kind == BEFORE:
+                at_place = batch.filter(pa.array(chosen.by_place(batch)))
+                batches.append(at_place.filter(pa.array(~chosen.by_key(at_place))))
+            whole = batch.filter(batch.column("value_hash").is_valid())  # where loops read, by their keys
+            return order.add(whole.filter(pa.array(chosen.by_key(whole))))
+
+        for rows in joined(map(some, TaskReader(plans[kind], task).rows(chosen.by_key))):
+            yield from row_blocks(kind, rows, by_key(rows, receivers))
+        others = pa.Table.from_batches(batches) if batches else None
+        if others is not None and others.num_rows:
+            yield DRIVER, block_of(TAKEN, others)
+
+    return send(len(tasks), receivers, work)
