@@ -60,13 +60,7 @@ def send_index(send: Send, plan: IndexPlan, receivers: int) -> Stage:
 
 def receivers_of(rows: pa.Table, receivers: int) -> np.ndarray:
     """Where index rows go: those of a key together, those without one by their offset."""
-    keys = rows["key"]
-    by_key = receivers_by_key(keys, receivers)
-    if not keys.null_count:
-        return by_key
-    is_null = keys.is_null().to_numpy()
-    spread: np.ndarray = np.where(is_null, rows["offset"].to_numpy() % receivers, by_key)
-    return spread
+    return receivers_by_key(rows["key"], receivers, lambda: rows["offset"].to_numpy() % receivers)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Which receiver of a shuffle each key goes to."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -29,10 +29,18 @@ def shares_by_key(
         yield [batch.filter(pa.array(of == share)) for batch, of in zip(batches, share_of, strict=True)]
 
 
-def receivers_by_key(keys: pa.ChunkedArray | pa.Array, receivers: int) -> np.ndarray:
-    """A receiver for each binary key, by a hash of all its bytes: equal keys meet."""
+def receivers_by_key(
+    keys: pa.ChunkedArray | pa.Array, receivers: int, of_nulls: Callable[[], np.ndarray] | None = None
+) -> np.ndarray:
+    """A receiver for each binary key, by a hash of all its bytes: equal keys meet.
+
+    ``of_nulls`` gives a receiver for each row, which counts for those without a key.
+    """
     array = keys.combine_chunks() if isinstance(keys, pa.ChunkedArray) else keys
-    return ((key_hashes(array) >> np.uint64(33)) % np.uint64(receivers)).astype(np.int64)
+    numbers = ((key_hashes(array) >> np.uint64(33)) % np.uint64(receivers)).astype(np.int64)
+    if of_nulls is None or not array.null_count:
+        return numbers
+    return np.where(array.is_null().to_numpy(zero_copy_only=False), of_nulls(), numbers)
 
 
 def key_hashes(array: pa.Array) -> np.ndarray:

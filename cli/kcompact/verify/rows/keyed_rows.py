@@ -89,13 +89,7 @@ class OrderInSplits:
 
 def by_key(rows: pa.Table, receivers: int) -> np.ndarray:
     """The receiver of each row: by key, and of those without one by value."""
-    keys = rows["key"]
-    numbers = receivers_by_key(keys, receivers)
-    if not keys.null_count:
-        return numbers
-    is_null = keys.is_null().to_numpy()
-    spread: np.ndarray = np.where(is_null, receivers_by_key(rows["value_hash"], receivers), numbers)
-    return spread
+    return receivers_by_key(rows["key"], receivers, lambda: receivers_by_key(rows["value_hash"], receivers))
 
 
 def by_place(rows: pa.Table, receivers: int) -> np.ndarray:
