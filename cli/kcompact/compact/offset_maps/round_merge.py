@@ -15,11 +15,10 @@ from kcompact.cleaner.verdict_tallies import tally_rows
 from kcompact.compact.context.remembering import records_to_know
 from kcompact.compact.offset_maps.key_groups import Reading, groups_of_keys
 from kcompact.compact.offset_maps.sections import Sections
-from kcompact.compact.output.decided_rows import decided_by_key
+from kcompact.compact.output.decided_rows import by_key, decided_by_key
 from kcompact.compact.output.keys_across_partitions import find_shared_keys
 from kcompact.compact.output.stages import KeyFigures
 from kcompact.engine.passes.grouped_rows import SIZED, is_tombstone_of
-from kcompact.engine.passes.grouping import numbered
 from kcompact.engine.shuffle import Block
 from kcompact.rules.decisions import TALLY_COLUMNS, Plan, with_columns
 from kcompact.rules.links import NO_OFFSET
@@ -60,11 +59,7 @@ class RoundMerge:
             return merged, np.arange(merged.num_rows)
         dirty = [batch.filter(at) for batch, at in zip(groups, inside, strict=True)]
         merged = SIZED.merged([batch for batch in dirty if len(batch)])
-        rows = pa.concat_tables([merged, pa.Table.from_batches(others)]).combine_chunks()
-        numbers = numbered(pa.concat_arrays(rows["key"].chunks), rows["log_id"].to_numpy())
-        order = np.lexsort((rows["last_offset"].to_numpy(), numbers))
-        starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
-        return rows.take(pa.array(order)).combine_chunks(), starts
+        return by_key(pa.concat_tables([merged, pa.Table.from_batches(others)]))
 
     def _decided(self, rows: pa.Table, starts: np.ndarray) -> pa.Table:
         """The rows with TRACKED's columns, as far as rules ask for them, and TALLY_COLUMNS."""

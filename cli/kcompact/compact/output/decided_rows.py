@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.digits import LONG_MAX
+from kcompact.engine.passes.grouping import numbered
 from kcompact.rules.verdicts import Verdict
 
 NO_OFFSET = -1
@@ -58,11 +59,20 @@ def is_last(rows: pa.Table) -> np.ndarray:
     return last
 
 
+def by_key(rows: pa.Table) -> tuple[pa.Table, np.ndarray]:
+    """Rows of keys, those of a key side by side in the order of offsets; where each key begins."""
+    rows = rows.combine_chunks()
+    numbers = numbered(pa.concat_arrays(rows["key"].chunks), rows["log_id"].to_numpy())
+    order = np.lexsort((rows["last_offset"].to_numpy(), numbers))
+    starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
+    return rows.take(pa.array(order)).combine_chunks(), starts
+
+
 def decided_by_key(rows: pa.Table, starts: np.ndarray) -> pa.Table:
     """DECIDED_SCHEMA rows of rows that stand for all records of some keys.
 
-    Those of a key are side by side in the order of offsets, from one of ``starts`` on. Each has a verdict,
-    and says how many records it stands for, of which the last may stay, and where the first of these was.
+    Rows and ``starts`` are as ``by_key`` gives them. Each row has a verdict, and says how many records it
+    stands for, of which the last may stay, and where the first of these was.
     """
     offsets, first = rows["last_offset"].to_numpy(), rows["first_offset"].to_numpy()
     kept = rows["verdict"].to_numpy() == int(Verdict.RETAINED)

@@ -13,7 +13,7 @@ from kcompact.cleaner.cleaning import Cleaning, clean
 from kcompact.cleaner.tracked import index_rows_in, rows_of_keys
 from kcompact.compact.context.log_contexts import log_contexts
 from kcompact.compact.context.remembering import records_to_know
-from kcompact.compact.output.decided_rows import NO_OFFSET, decided_by_key, decided_table, is_last
+from kcompact.compact.output.decided_rows import NO_OFFSET, by_key, decided_by_key, decided_table, is_last
 from kcompact.compact.output.keys_across_partitions import find_shared_keys
 from kcompact.compact.output.stages import (
     DecidedStages,
@@ -27,7 +27,6 @@ from kcompact.compact.whole_logs.repeats import refuse_conflicts
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.records.record import are_tombstones
 from kcompact.engine.passes.grouped_rows import location_of
-from kcompact.engine.passes.grouping import numbered
 from kcompact.engine.shuffle import Block, Send
 from kcompact.rules.decisions import Plan, with_verdicts
 from kcompact.rules.lookups import Lookup
@@ -105,10 +104,7 @@ def decided_records(rows: pa.Table) -> pa.Table:
     keyless = rows.filter(pc.and_(pc.invert(has_key), pc.equal(rows["verdict"], int(Verdict.RETAINED))))
     offsets = keyless["last_offset"].to_numpy()
     kept = decided_table(keyless, offsets, np.full(len(offsets), NO_OFFSET), offsets)
-    keyed = rows.filter(has_key).combine_chunks()
+    keyed = rows.filter(has_key)
     if not keyed.num_rows:
         return kept
-    numbers = numbered(pa.concat_arrays(keyed["key"].chunks), keyed["log_id"].to_numpy())
-    order = np.lexsort((keyed["last_offset"].to_numpy(), numbers))
-    starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
-    return pa.concat_tables([decided_by_key(keyed.take(pa.array(order)).combine_chunks(), starts), kept])
+    return pa.concat_tables([decided_by_key(*by_key(keyed)), kept])
