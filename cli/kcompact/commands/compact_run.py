@@ -21,6 +21,7 @@ from kcompact.compact.context.beside import Beside
 from kcompact.compact.pipeline import compact_dump, form_for
 from kcompact.compact.request import Compacted, Request
 from kcompact.console import note, say, stderr, stdout
+from kcompact.counted import counted
 from kcompact.dumps.describing import describe, serial_notes
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.output.assemble import joined, order_notes
@@ -233,10 +234,10 @@ class CompactCommand(Command):
 
 
 def _shared_warning(count: int) -> str:
-    keys, stand = ("key", "stands") if count == 1 else ("keys", "stand")
+    stand = "stands" if count == 1 else "stand"
     return (
-        f"{count:,} {keys} {stand} in several partitions of a topic; each partition keeps its own latest"
-        " record (kcompact inspect tells the likely cause)"
+        f"{counted(count, 'key')} {stand} in several partitions of a topic; each partition keeps its own"
+        " latest record (kcompact inspect tells the likely cause)"
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.compact.whole_logs.record_index import RecordIndex
+from kcompact.counted import counted
 from kcompact.dumps.avro.avro_layout import BLOCK_SHIFT
 from kcompact.dumps.note_checks import place_of
 from kcompact.dumps.records.content_hashes import SECRET_BYTES
@@ -116,7 +117,7 @@ def _notes(plan: IndexPlan, shares: list[Repeats]) -> list[str]:
 
 
 def _note(first: str, last: str, offsets: int) -> str:
-    records = "1 record" if offsets == 1 else f"{offsets:,} records"
+    records = counted(offsets, "record")
     if first == last:
         return f"{first} holds {records} more than once, with the same offset and content: counted once"
     return (

@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from kcompact.compact.totals import REASONS, LogOutcome
+from kcompact.counted import counted
 from kcompact.inert import json_document, markdown, markdown_code
 from kcompact.printable import printable_key, terminal
 from kcompact.report.table import Row, Table, log_cell, markdown_table
@@ -146,10 +147,9 @@ def headline(report: CompactionReport) -> str:
     total = total_of(report.logs)
     removed = [f"{count:,} {reason.replace('_', ' ')}" for reason, count in total.removed.items() if count]
     reasons = f" ({', '.join(removed)})" if removed else ""
-    logs = "1 log" if len(report.logs) == 1 else f"{len(report.logs):,} logs"
     return (
-        f"{total.records:,} records in {logs}: {total.kept:,} kept, {total.records - total.kept:,} removed"
-        f"{reasons}; {saved_bytes(total)} bytes saved"
+        f"{total.records:,} records in {counted(len(report.logs), 'log')}: {total.kept:,} kept,"
+        f" {total.records - total.kept:,} removed{reasons}; {saved_bytes(total)} bytes saved"
     )
 
 
