@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from kcompact.broker.aborted import AbortedRange
-from kcompact.broker.batches import ABORT, PackedBatches
+from kcompact.broker.batches import ABORT
 from kcompact.broker.log_context import LogContext
-from kcompact.cleaner.batch_shares import LogRounds, Parts, StretchFigures, parts_of, play_on_shares
+from kcompact.cleaner.batch_shares import LogRounds, Parts, StretchFigures, play_on_shares
 from kcompact.cleaner.batched_log import BatchedLog, OpenedLog
 from kcompact.cleaner.ordered_scans import scan_maps
 from kcompact.cleaner.round_loop import RoundResult, plan_of
@@ -21,6 +20,7 @@ from kcompact.rules.cleaned_log import LogCleaning
 from kcompact.rules.decisions import Plan
 from kcompact.rules.files.segment_files import known_mtimes, segment_states
 from kcompact.rules.files.segments import SegmentState
+from kcompact.rules.lookups import Lookup
 from kcompact.rules.policy import Policy
 from kcompact.rules.range import CleanableRange
 from kcompact.rules.rewriting import log_rows
@@ -29,59 +29,38 @@ from kcompact.rules.transactions import OverlookedData
 from kcompact.rules.verdicts import Rounds, Verdict, decide
 
 
-@dataclass(frozen=True)
-class Batched:
-    """Logs whose batches are known, and where these are."""
-
-    tracked: Tracked
-    parts: Parts
-
-    def open(
-        self, contexts: Mapping[int, LogContext], policies: Mapping[int, Policy]
-    ) -> dict[int, OpenedLog]:
-        """The logs before their rounds, in one pass over them."""
-        logs = {i: self._unplayed(i, contexts[i], policies[i]) for i in self.parts}
-        opened = {}
-        for i, figures in play_on_shares(self.tracked, self.parts, logs).items():
-            contents = [content for of_stretch in figures for content in of_stretch.contents]
-            mtimes_ms = known_mtimes(contexts[i]) or dict.fromkeys(c.base_offset for c in contents)
-            opened[i] = OpenedLog(tuple(segment_states(contents, mtimes_ms)), figures)
-        return opened
-
-    def _unplayed(self, log_id: int, context: LogContext, policy: Policy) -> LogRounds:
-        mtimes_ms = known_mtimes(context)
-        return LogRounds(
-            rewritings=(),
-            start_offset=0,
-            first_dirty_offset=0,
-            rounds=Rounds(),
-            bases=None if mtimes_ms is None else np.array(list(mtimes_ms), np.int64),
-            interval_bytes=policy.index_interval_bytes,
-            lookup=self.tracked.lookups[log_id],
-        )
-
-    def has_aborts(self, log_id: int) -> bool:
-        """Whether a batch of the log is an abort marker."""
-        packed = (of_share for of_share in self.parts[log_id].values() if of_share is not None)
-        return any((part.marker == ABORT).any() for of_share in packed for part in of_share.parts())
-
-    def overlooking(self, ranges: Mapping[int, Sequence[AbortedRange]]) -> "Batched":
-        """The same with links as they are where these ranges of some logs enter no map."""
-        tracked = self.tracked
-        lookups = {i: tracked.lookups[i].overlooking(of_log) for i, of_log in ranges.items()}
-        return replace(self, tracked=tracked.with_lookups({**tracked.lookups, **lookups}))
+def open_logs(
+    tracked: Tracked, parts: Parts, contexts: Mapping[int, LogContext], policies: Mapping[int, Policy]
+) -> dict[int, OpenedLog]:
+    """The logs in ``parts`` before their rounds, in one pass over them."""
+    logs = {i: _unplayed(contexts[i], policies[i], tracked.lookups[i]) for i in parts}
+    opened = {}
+    for i, figures in play_on_shares(tracked, parts, logs).items():
+        contents = [content for of_stretch in figures for content in of_stretch.contents]
+        mtimes_ms = known_mtimes(contexts[i]) or dict.fromkeys(c.base_offset for c in contents)
+        opened[i] = OpenedLog(tuple(segment_states(contents, mtimes_ms)), figures)
+    return opened
 
 
-def batched(tracked: Tracked, batches: Mapping[int, PackedBatches]) -> Batched:
-    """The logs in ``batches``."""
-    return Batched(tracked, parts_of(tracked.shares, batches))
+def _unplayed(context: LogContext, policy: Policy, lookup: Lookup) -> LogRounds:
+    mtimes_ms = known_mtimes(context)
+    return LogRounds(
+        rewritings=(),
+        start_offset=0,
+        first_dirty_offset=0,
+        rounds=Rounds(),
+        bases=None if mtimes_ms is None else np.array(list(mtimes_ms), np.int64),
+        interval_bytes=policy.index_interval_bytes,
+        lookup=lookup,
+    )
 
 
 @dataclass
 class ByBatches:
     """The rounds of logs whose batches are known, one after another."""
 
-    batched: Batched
+    tracked: Tracked
+    parts: Parts
     logs: dict[int, BatchedLog]
 
     def next_spans(self) -> dict[int, RoundSpan]:
@@ -107,7 +86,7 @@ class ByBatches:
     def _overlook(self, starts: Mapping[int, int]) -> None:
         """Find what the rounds that begin at these offsets overlook; links depend on it."""
         asked = {i: start for i, offset in starts.items() if (start := self.logs[i].map_start(offset))}
-        asked = {i: start for i, start in asked.items() if self.batched.has_aborts(i)}
+        asked = {i: start for i, start in asked.items() if self._has_aborts(i)}
         rounds = {
             i: replace(of_log, overlooked=OverlookedData(asked[i], of_log.interval_bytes))
             for i, of_log in ((i, self._rounds(i)) for i in asked)
@@ -117,7 +96,13 @@ class ByBatches:
         overlooked = {i: self.logs[i].overlook(starts[i], now.get(i, [])) for i in starts}
         changed = {i: ranges for i, ranges in overlooked.items() if ranges is not None}
         if changed:
-            self.batched = self.batched.overlooking(changed)
+            lookups = {i: self.tracked.lookups[i].overlooking(ranges) for i, ranges in changed.items()}
+            self.tracked = self.tracked.with_lookups({**self.tracked.lookups, **lookups})
+
+    def _has_aborts(self, log_id: int) -> bool:
+        """Whether a batch of the log is an abort marker."""
+        packed = (of_share for of_share in self.parts[log_id].values() if of_share is not None)
+        return any((part.marker == ABORT).any() for of_share in packed for part in of_share.parts())
 
     def _full_maps(self, ranges: Mapping[int, CleanableRange]) -> dict[int, tuple[int, int]]:
         """Where the map gets full: next, and its entries (``Cleaner.buildOffsetMap``, R12 to R15)."""
@@ -127,7 +112,7 @@ class ByBatches:
             if limit is not None and self.logs[i].case.records.mapped_records > limit:
                 bound = cleanable.first_uncleanable_offset
                 limits[i] = ScanLimits(cleanable.first_dirty_offset, bound, limit, 1)
-        scans = scan_maps(self.batched.tracked, limits)
+        scans = scan_maps(self.tracked, limits)
         full = {i: scan.full[0] for i, scan in scans.items() if scan.full}
         stops = {i: self.logs[i].stop_at(stop.stop_offset) for i, stop in full.items()}
         figures = self._play({i: replace(self._rounds(i), stop=stop) for i, stop in stops.items()})
@@ -162,16 +147,16 @@ class ByBatches:
             rounds=plan.rounds,
             bases=np.array([state.base_offset for state in segments or log.states], np.int64),
             interval_bytes=log.case.policy.index_interval_bytes,
-            lookup=self.batched.tracked.lookups[log_id],
+            lookup=self.tracked.lookups[log_id],
         )
 
     def _play(self, logs: Mapping[int, LogRounds]) -> dict[int, list[StretchFigures]]:
-        return play_on_shares(self.batched.tracked, self.batched.parts, logs) if logs else {}
+        return play_on_shares(self.tracked, self.parts, logs) if logs else {}
 
     def cleanings(self) -> tuple[dict[int, LogCleaning], dict[int, Plan]]:
         """The outcome of each log, and what the workers need for its verdicts; rounds are over."""
         plans = {i: log.plan(log.bounds.log_start_offset) for i, log in self.logs.items()}
-        removed = removed_by(self.batched.tracked, plans)
+        removed = removed_by(self.tracked, plans)
         return {i: log.cleaning(removed[i]) for i, log in self.logs.items()}, plans
 
 

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcompact.broker.log_context import LogContext
-from kcompact.cleaner.batch_shares import StretchFigures
+from kcompact.cleaner.batch_shares import StretchFigures, parts_of
 from kcompact.cleaner.batched_log import BatchedLog, OpenedLog
-from kcompact.cleaner.by_batches import ByBatches, batched
+from kcompact.cleaner.by_batches import ByBatches, open_logs
 from kcompact.cleaner.by_tallies import played
 from kcompact.cleaner.expiry import expire_records, expired_records
 from kcompact.cleaner.log_case import (
@@ -72,8 +72,8 @@ def clean(
     shares = shares.starting_at({i: of_log.start_of for i, of_log in batches.items()})
     lookups = {i: lookup_for(contexts[i], policy) for i, policy in policies.items()}
     tracked = track(keyed, shares, lookups)
-    logs = batched(tracked, batches)
-    opened = logs.open(contexts, policies) if batches else {}
+    parts = parts_of(tracked.shares, batches)
+    opened = open_logs(tracked, parts, contexts, policies)
     cases = _checked_cases(tracked, contexts, policies, opened, called)
     ratios = {i: case.dirty_ratio for i, case in cases.items() if case.is_taken}
     turn = turn_of(ratios, called, max((policies[i].log_cleaner_threads for i in ratios), default=1))
@@ -82,11 +82,11 @@ def clean(
     deleted = {i for i in cases if later[i] is not cases[i]}
     cleaned, plans = _without_batches(tracked, {i: case for i, case in later.items() if i not in opened})
     if opened:
-        rounds = ByBatches(logs, {i: BatchedLog(later[i], of_log) for i, of_log in opened.items()})
+        rounds = ByBatches(tracked, parts, {i: BatchedLog(later[i], of_log) for i, of_log in opened.items()})
         play_rounds(rounds.logs, rounds.next_spans, rounds.rewrite)
         of_batches = rounds.cleanings()
         cleaned, plans = cleaned | of_batches[0], plans | of_batches[1]
-        tracked = rounds.batched.tracked
+        tracked = rounds.tracked
     for i in set(cleaned) & set(turn.tied):
         notes = (*cleaned[i].notes, *tie_note(turn, i, called, deleted))
         cleaned[i] = replace(cleaned[i], notes=notes)
