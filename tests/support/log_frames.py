@@ -73,7 +73,9 @@ def cleaned(
 ) -> Cleaning:
     """``clean`` on records."""
     table = index_table(logs)
-    return clean(keyed_rows(table), shares_of(table), contexts, policies, names)
+    return clean(
+        keyed_rows(table), shares_of(table), contexts, policies, names or {i: str(i) for i in policies}
+    )
 
 
 def retained(cleaning: Cleaning) -> list[dict[str, int]]:

@@ -59,14 +59,13 @@ def clean(
     shares: Shares,
     contexts: Mapping[int, LogContext],
     policies: Mapping[int, Policy],
-    names: Mapping[int, str] | None = None,
+    names: Mapping[int, str],
 ) -> Cleaning:
     """Clean every log under its policy, knowing what is given about it.
 
     ``keyed`` has the index rows by key, as ``send_index`` sends them; ``shares`` says which task has which
     offsets. ``names`` are for messages. Raises InputError where what is given does not fit the records.
     """
-    called = {i: str(i) for i in policies} | dict(names or {})
     contexts = {i: contexts.get(i, LogContext()) for i in policies}
     batches = {i: context.batches for i, context in contexts.items() if context.batches is not None}
     shares = shares.starting_at({i: of_log.start_of for i, of_log in batches.items()})
@@ -74,9 +73,9 @@ def clean(
     tracked = track(keyed, shares, lookups)
     parts = parts_of(tracked.shares, batches)
     opened = open_logs(tracked, parts, contexts, policies)
-    cases = _checked_cases(tracked, contexts, policies, opened, called)
+    cases = _checked_cases(tracked, contexts, policies, opened, names)
     ratios = {i: case.dirty_ratio for i, case in cases.items() if case.is_taken}
-    turn = turn_of(ratios, called, max((policies[i].log_cleaner_threads for i in ratios), default=1))
+    turn = turn_of(ratios, names, max((policies[i].log_cleaner_threads for i in ratios), default=1))
     # Retention runs on all logs but the first before they are cleaned (R52).
     later = {i: after_retention(case) if turn.is_later(i) else case for i, case in cases.items()}
     deleted = {i for i in cases if later[i] is not cases[i]}
@@ -88,7 +87,7 @@ def clean(
         cleaned, plans = cleaned | of_batches[0], plans | of_batches[1]
         tracked = rounds.tracked
     for i in set(cleaned) & set(turn.tied):
-        notes = (*cleaned[i].notes, *tie_note(turn, i, called, deleted))
+        notes = (*cleaned[i].notes, *tie_note(turn, i, names, deleted))
         cleaned[i] = replace(cleaned[i], notes=notes)
     return Cleaning(cleaned, plans, tracked)
 

@@ -86,13 +86,13 @@ def _cell(value: str | int | None) -> str:
     return "-" if value is None else f"{value:,}"
 
 
-def markdown_table(table: Table, heading: str = "##") -> str:
+def markdown_table(table: Table) -> str:
     """Its title as a heading, the table, the remark; columns that are all zero are left out."""
     table = table.without_zeros()
     rules = ["---" if table.is_text(at) else "---:" for at in range(len(table.headers))]
     rows: list[Sequence[str]] = [table.headers, rules]
     rows += [[_markdown_cell(cell) for cell in row] for row in table.rows]
-    parts = [f"{heading} {table.title}"] if table.title else []
+    parts = [f"## {table.title}"] if table.title else []
     parts += ["\n".join(f"| {' | '.join(row)} |" for row in rows)]
     parts += [markdown(table.remark)] if table.remark else []
     return "\n\n".join(parts)
