@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.compact.offset_maps.key_groups import KeyScan, Reading, groups_of_keys, read_keys
-from kcompact.compact.output.decided_rows import NO_OFFSET, decided_table
+from kcompact.compact.output.decided_rows import decided_table
 from kcompact.compact.output.keys_across_partitions import find_shared_keys
 from kcompact.compact.output.stages import Decide, DecidedStages, KeyFigures, decided_by_task
 from kcompact.compact.request import Decided, Request, job_for, refuse_doubtful, refuse_null_keys
@@ -14,6 +14,7 @@ from kcompact.dumps.dump import Dump
 from kcompact.engine.passes.grouped_rows import GROUPED, is_tombstone_of
 from kcompact.engine.passes.index_pass import IndexPlan
 from kcompact.engine.shuffle import Block, Send
+from kcompact.rules.links import NO_OFFSET
 from kcompact.rules.verdicts import Verdict
 
 

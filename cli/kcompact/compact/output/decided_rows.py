@@ -5,9 +5,9 @@ import pyarrow as pa
 
 from kcompact.digits import LONG_MAX
 from kcompact.engine.passes.grouping import numbered
+from kcompact.rules.links import NO_OFFSET
 from kcompact.rules.verdicts import Verdict
 
-NO_OFFSET = -1
 REASON_NAMES = {
     Verdict.SUPERSEDED: "superseded",
     Verdict.EXPIRED_TOMBSTONE: "expired_tombstone",

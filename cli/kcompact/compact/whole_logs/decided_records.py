@@ -13,7 +13,7 @@ from kcompact.cleaner.cleaning import Cleaning, clean
 from kcompact.cleaner.tracked import index_rows_in, rows_of_keys
 from kcompact.compact.context.log_contexts import log_contexts
 from kcompact.compact.context.remembering import records_to_know
-from kcompact.compact.output.decided_rows import NO_OFFSET, by_key, decided_by_key, decided_table, is_last
+from kcompact.compact.output.decided_rows import by_key, decided_by_key, decided_table, is_last
 from kcompact.compact.output.keys_across_partitions import find_shared_keys
 from kcompact.compact.output.stages import (
     DecidedStages,
@@ -29,6 +29,7 @@ from kcompact.dumps.records.record import are_tombstones
 from kcompact.engine.passes.grouped_rows import location_of
 from kcompact.engine.shuffle import Block, Send
 from kcompact.rules.decisions import Plan, with_verdicts
+from kcompact.rules.links import NO_OFFSET
 from kcompact.rules.lookups import Lookup
 from kcompact.rules.verdicts import Verdict
 
