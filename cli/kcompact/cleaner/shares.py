@@ -1,7 +1,7 @@
 """Shares: stretches of a log's offsets, small enough that one task holds all records of one."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
@@ -95,12 +95,6 @@ def plan_shares(summaries: Iterable[LogSummary], most_records: int) -> Shares:
             count += part.records
     columns = np.array(rows, np.int64).reshape(-1, 3)
     return Shares(*(columns[:, i].copy() for i in range(3)))
-
-
-def aggregated(rows: pa.Table, by: Sequence[str], how: Mapping[str, str]) -> pa.Table:
-    """Rows alike in ``by`` as one, in the order of the first of them; ``how``: Arrow's name, by column."""
-    grouped = rows.group_by([*by], use_threads=False).aggregate([*how.items()])
-    return grouped.rename_columns([*by, *how])
 
 
 def slices_by_log(rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:

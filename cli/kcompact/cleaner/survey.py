@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcompact.arrays import aggregated
 from kcompact.broker.log_context import LogContext
-from kcompact.cleaner.shares import aggregated
 from kcompact.cleaner.tracked import Tracked
 from kcompact.rules.files.segments import SegmentState, estimated_index_bytes
 from kcompact.rules.lookups import NO_SEGMENT

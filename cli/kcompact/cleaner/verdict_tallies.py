@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kcompact.cleaner.shares import aggregated
+from kcompact.arrays import aggregated
 from kcompact.cleaner.tracked import Tracked
 from kcompact.rules.decisions import TALLY_COLUMNS, Plan, with_columns
 from kcompact.rules.rewriting import Counts

@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kcompact.arrays import Longs
-from kcompact.cleaner.shares import aggregated
+from kcompact.arrays import Longs, aggregated
 from kcompact.cleaner.survey import Records
 from kcompact.digits import LONG_MAX
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kcompact.arrays import Flags, Longs
+from kcompact.arrays import Flags, Longs, aggregated
 from kcompact.engine.passes.summaries import LogSummary
 
 
@@ -75,9 +75,7 @@ class Keys:
 
 def summed(rows: pa.Table, names: list[str]) -> pa.Table:
     """The rows that are alike in some columns, the first ones, as one: the others are added up."""
-    others = rows.column_names[len(names) :]
-    grouped = rows.group_by(names, use_threads=False).aggregate([(name, "sum") for name in others])
-    return grouped.rename_columns(rows.column_names)
+    return aggregated(rows, names, dict.fromkeys(rows.column_names[len(names) :], "sum"))
 
 
 def first_of_topics(rows: pa.Table, most: int, columns: list[str]) -> Longs:
