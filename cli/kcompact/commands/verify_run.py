@@ -54,11 +54,10 @@ from kcompact.verify.compacted import verify_compacted
 from kcompact.verify.outcome import VerifyOutcome
 from kcompact.verify.pipeline import verify_compaction
 from kcompact.verify.question import Question
-from kcompact.verify.rows.disorder import Disorder
+from kcompact.verify.rows.disorder import Disorder, LargestBefore
 from kcompact.verify.rows.dump_rows import DumpRows
 from kcompact.verify.rows.indexed import NOTHING, Indexed, named_alike, read_dumps, require_offsets
 from kcompact.verify.rows.keyed_rows import AFTER, BEFORE, COMMITTED
-from kcompact.verify.rows.pairs import Pairs
 from kcompact.verify.rows.unaffected_keys import rules_alone, rules_of
 from kcompact.verify.same_state import StateQuestion, verify_state
 
@@ -85,6 +84,12 @@ class Inputs:
     def logs(self) -> dict[int, LogName]:
         """Logs of both dumps."""
         return {**(self.before.logs if self.before else {}), **self.after.logs}
+
+    @property
+    def earlier(self) -> tuple[LargestBefore, LargestBefore] | None:
+        """As ``Pairs.in_order`` takes it; None: both dumps are in order."""
+        is_in_order = self.reference.is_in_order and self.after.is_in_order
+        return None if is_in_order else (self.reference.earlier, self.after.earlier)
 
 
 @dataclass(frozen=True)
@@ -224,26 +229,20 @@ class VerifyCommand(Command):
     def _ask_compaction(self, inputs: Inputs, policies: Policies, states: States) -> VerifyOutcome:
         context = self._verify_context(inputs, policies, states)
         question = self._question(inputs, policies, context)
-        is_in_order = inputs.reference.is_in_order and inputs.after.is_in_order
-        earlier = inputs.reference.earlier, inputs.after.earlier
-        if inputs.before is not None and inputs.rows.is_folded and is_in_order:
-            rules = rules_of(question, context.lookups_under(question.bounds))
-            pairs, unaffected = inputs.rows.unaffected(
-                rules, keyless=inputs.before.keyless + inputs.after.keyless > 0
+        lookups, earlier = context.lookups_under(question.bounds), inputs.earlier
+        if inputs.before is None:
+            rules = rules_alone(question, lookups)
+            return inputs.rows.pairs().once_in_order(
+                question, earlier, lambda pairs, disorder: verify_compacted(pairs, question, rules, disorder)
             )
+        rules = rules_of(question, lookups)
+        if inputs.rows.is_folded and earlier is None:
+            keyless = inputs.before.keyless + inputs.after.keyless > 0
+            pairs, unaffected = inputs.rows.unaffected(rules, keyless=keyless)
             return verify_compaction(pairs, question, rules, Disorder(), unaffected)
-        verify_kind, rules_for = (
-            (verify_compacted, rules_alone) if inputs.before is None else (verify_compaction, rules_of)
+        return inputs.rows.pairs().once_in_order(
+            question, earlier, lambda pairs, disorder: verify_compaction(pairs, question, rules, disorder)
         )
-        rules = rules_for(question, context.lookups_under(question.bounds))
-
-        def ask(pairs: Pairs) -> VerifyOutcome:
-            disorder = Disorder()
-            if not is_in_order:
-                pairs, disorder = pairs.in_order(question, earlier)
-            return verify_kind(pairs, question, rules, disorder)
-
-        return inputs.rows.pairs().together(ask)
 
     def _question(self, inputs: Inputs, policies: Policies, context: VerifyContext) -> Question:
         bounds = context.unbounded

@@ -107,6 +107,19 @@ class Pairs:
         pairs = replace(self, stage=self.stage.then(self.receivers, work), reader=_read_already(reader))
         return _results(pairs.stage), pairs
 
+    def once_in_order(
+        self,
+        question: Question,
+        earlier: tuple[LargestBefore, LargestBefore] | None,
+        use: "Callable[[Pairs, Disorder], T]",
+    ) -> T:
+        """The result of ``use`` on the pairs ``in_order``; ``earlier`` None: they are so already."""
+
+        def work(pairs: Pairs) -> T:
+            return use(pairs, Disorder()) if earlier is None else use(*pairs.in_order(question, earlier))
+
+        return self.together(work)
+
     def in_order(
         self, question: Question, earlier: tuple[LargestBefore, LargestBefore]
     ) -> "tuple[Pairs, Disorder]":
