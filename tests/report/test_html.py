@@ -17,7 +17,7 @@ from kcompact.compact.totals import LogOutcome
 from kcompact.inspect.inspection import Bucket, FileFacts, Gap, Gaps, Inspection, LogFacts, TopKey, Values
 from kcompact.inspect.severity import InspectFinding, Level
 from kcompact.report.compact.compaction_html import render_html as render_compaction
-from kcompact.report.compact.compaction_report import CompactionReport, SharedKey
+from kcompact.report.compact.compaction_report import CompactionReport
 from kcompact.report.inspect.inspection_html import render_html as render_inspection
 from kcompact.report.pictures import BINS, WIDTH, GapColumns, curves, offset_axis
 from kcompact.report.verify.verify_html import render_html as render_verification
@@ -41,7 +41,7 @@ def compaction(logs: int, topic: str = "orders", key: bytes = b"k") -> str:
         log.first_offset, log.last_offset = 0, 1_199
         outcomes.append(log)
     report = CompactionReport(
-        outcomes, [topic] * logs, [topic], {}, [topic], [topic], [topic], 1, [SharedKey(topic, key)]
+        outcomes, [topic] * logs, [topic], {}, [topic], [topic], [topic], 1, [(topic, key)]
     )
     return render_compaction(report)
 

@@ -43,7 +43,6 @@ from kcompact.report.compact.compaction_broker_log import render_broker_log
 from kcompact.report.compact.compaction_html import PAGE, render_html
 from kcompact.report.compact.compaction_report import (
     CompactionReport,
-    SharedKey,
     print_text,
     render_json,
     render_markdown,
@@ -193,7 +192,6 @@ class CompactCommand(Command):
     def _report(
         self, dump: Dump, outputs: OutputPlan, policies: Policies, compaction: Compacted
     ) -> CompactionReport:
-        shared = [SharedKey(topic, key) for topic, key in compaction.shared_keys.examples]
         converted = conversion_notes(outputs, compaction.notes_by_file())
         notes = [*dump.notes, *converted, *order_notes(outputs, compaction.overtaken)]
         serial = serial_notes(dump) if self.run.verbose else []
@@ -211,7 +209,7 @@ class CompactCommand(Command):
             notes=list(dict.fromkeys([*notes, *serial, *compaction.notes, *policies.notes])),
             warnings=warnings,
             shared_keys=compaction.shared_keys.count,
-            shared_key_examples=shared,
+            shared_key_examples=compaction.shared_keys.examples,
             dry_run=self.output.dry_run,
         )
 

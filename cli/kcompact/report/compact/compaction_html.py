@@ -50,7 +50,7 @@ def render_html(report: CompactionReport, folder: Path | None = None) -> str:
         tombstone_bars=_tombstone_bars(logs),
         top_keys=_top_keys(folder),
         tables=shown([logs_table(report), details_table(report)], _WHERE_ALL) if report.logs else [],
-        shared=[(shared.topic, printable_key(shared.key)) for shared in report.shared_key_examples],
+        shared=[(topic, printable_key(key)) for topic, key in report.shared_key_examples],
     )
 
 

@@ -18,14 +18,6 @@ MOST_LOGS = 40  # rows of the short table; the report folder has all
 _MOST_FILES = 20  # that Markdown names
 
 
-@dataclass(frozen=True)
-class SharedKey:
-    """A key that is in several partitions of a topic."""
-
-    topic: str
-    key: bytes
-
-
 @dataclass
 class CompactionReport:
     """The report of one run of ``compact``; bytes are bytes in the dump.
@@ -41,7 +33,7 @@ class CompactionReport:
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     shared_keys: int = 0
-    shared_key_examples: list[SharedKey] = field(default_factory=list)
+    shared_key_examples: list[tuple[str, bytes]] = field(default_factory=list)  # topic and key
     dry_run: bool = False
     run: dict[str, Any] = field(default_factory=dict)
 
@@ -61,8 +53,7 @@ def render_json(report: CompactionReport) -> str:
             "keys_in_several_partitions": {
                 "count": report.shared_keys,
                 "examples": [
-                    {"topic": shared.topic, "key": printable_key(shared.key)}
-                    for shared in report.shared_key_examples
+                    {"topic": topic, "key": printable_key(key)} for topic, key in report.shared_key_examples
                 ],
             },
             "notes": report.notes,
@@ -133,8 +124,8 @@ def _shared(report: CompactionReport) -> str:
     if not report.shared_keys:
         return ""
     lines = [
-        f"* {markdown_code(shared.topic)}: {markdown_code(printable_key(shared.key))}"
-        for shared in report.shared_key_examples
+        f"* {markdown_code(topic)}: {markdown_code(printable_key(key))}"
+        for topic, key in report.shared_key_examples
     ]
     head = f"{report.shared_keys:,} keys; compaction is per partition, so each keeps its own latest record."
     return "\n".join(["## Keys in several partitions", "", head, "", *lines])
