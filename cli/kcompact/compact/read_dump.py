@@ -25,7 +25,10 @@ MOST_COPIES = 1_000
 
 @dataclass(frozen=True)
 class ReadDump(ABC):
-    """``keyed``: all rows of a key went to one task. Summaries and notes are by split."""
+    """A dump after one reading: what each split holds, and in ``keyed`` rows, those of a key in one task.
+
+    Summaries and notes are by split.
+    """
 
     plan: IndexPlan
     keyed: Stage

@@ -1,4 +1,4 @@
-"""Verdicts inside Spark's workers: the closed form applied to rows as they stream by."""
+"""Columns that rounds decide of each row: its verdict, in which round, and what it counts for."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ TALLY_COLUMNS: dict[str, pa.DataType] = {
     "segment_base_offset": pa.int64(),
     "stamped_log_bytes": pa.int64(),  # once stamped; else log_bytes
 }
-"""The columns that ``decided`` can compute for rows."""
+"""The columns that ``decided`` can compute for rows; ``verdict_tallies`` groups records by them."""
 
 
 def with_verdicts(rows: pa.Table, plans: Mapping[int, Plan]) -> pa.Table:

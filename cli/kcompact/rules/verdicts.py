@@ -21,7 +21,7 @@ UNKNOWN_HORIZON_MS = -1
 
 
 class Verdict(enum.IntEnum):
-    """Why a record goes, or that it stays."""
+    """Why a record goes, or that it stays, as a broker decides; ``verify`` guesses a ``Reason``."""
 
     RETAINED = 0
     SUPERSEDED = 1

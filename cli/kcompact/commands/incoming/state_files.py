@@ -29,9 +29,10 @@ class StateInUse:
     key_options: str  # of this run
 
     def prepare(self, later: CleanerState, parts: Sequence[str], publication: Publication) -> None:
-        """As ``StateFolder.prepare``; to the later state's files come parts on a store, by address.
+        """As ``StateFolder.prepare``; ``parts`` (addresses) are added to the later state's files.
 
-        Tasks wrote them: each is read once more, for its digest, where it was written. Raises KcompactError.
+        Tasks wrote them to a store: each is read once more, for its digest, where it was written. Raises
+        KcompactError.
         """
         places = self.places
         stored = places.run(len(parts), lambda number: stored_output_file(parts[number]))

@@ -14,9 +14,9 @@ from kcompact.engine.passes.summaries import LogSummary
 
 
 class ReportedLog(NamedTuple):
-    """One log in a stretch of one split or share; ranges are bytes of the task's ``removed`` and ``gaps``.
+    """Figures of one log in one split or share, and where its lines lie in its task's files.
 
-    Stretches of a log do not overlap.
+    Ranges are bytes of ``removed`` and ``gaps``. Those of a log do not overlap in offsets.
     """
 
     split_id: int

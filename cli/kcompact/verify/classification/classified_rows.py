@@ -13,7 +13,10 @@ from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL, NOTHING_KEPT, 
 
 
 class Reason(enum.IntEnum):
-    """Why a record may be missing; the first that applies counts, LOST if none does."""
+    """Why a record may be missing; the first that applies counts, LOST if none does.
+
+    A guess at the broker's ``Verdict``.
+    """
 
     LOST = 0
     ABORTED = 1
