@@ -9,7 +9,7 @@ from index_frames import part_of_rows
 from kcompact.broker.log_context import LogContext
 from kcompact.cleaner.cleaning import Cleaning, clean
 from kcompact.cleaner.shares import Shares, plan_shares
-from kcompact.cleaner.tracked import INDEXED, ROWS, receivers_of
+from kcompact.cleaner.tracked import INDEXED, ROW_BLOCKS, receivers_of
 from kcompact.dumps.records.indexing import index_rows
 from kcompact.dumps.records.layout import SplitNotes
 from kcompact.dumps.records.record import Record, log_id_of
@@ -37,7 +37,7 @@ def index_table(logs: Mapping[int, Iterable[Record]]) -> pa.Table:
 
 def keyed_rows(table: pa.Table) -> Stage:
     """The rows as a scan sends them, by key."""
-    blocks = row_blocks(ROWS, table, receivers_of(table, KEY_RECEIVERS))
+    blocks = row_blocks(ROW_BLOCKS, table, receivers_of(table, KEY_RECEIVERS))
     return send_in_process(1, KEY_RECEIVERS, lambda _: blocks)
 
 

@@ -88,7 +88,7 @@ def plan_of(records: Sequence[Record], tasks: int, columns: list[str]) -> PlanIn
 
 
 def read(before: Sequence[Record], after: Sequence[Record], *, folds: bool = True) -> DumpRows:
-    columns = [name for name in keyed_rows.ROWS.names if name not in keyed_rows.ORDER.names]
+    columns = [name for name in keyed_rows.ROWS_SCHEMA.names if name not in keyed_rows.ORDER.names]
     plans = {BEFORE: plan_of(before, 5, columns), AFTER: plan_of(after, 2, columns)}
     return read_rows(send_in_process, plans, RECEIVERS, folds=folds)  # type: ignore[arg-type]
 

@@ -24,8 +24,8 @@ from kcompact.rules.transactions import OverlookedData, ProducerEnds, Transactio
 from kcompact.rules.verdicts import Rounds, decide
 
 
-class Before(NamedTuple):
-    """Knowledge of the stretches of a log before another one."""
+class CarriedOver(NamedTuple):
+    """All that the stretches of a log so far leave for the next one: transactions, a segment that goes on."""
 
     seen: tuple[TransactionsSeen, ...]  # of each round
     content: SegmentContent | None  # of the segment that it may go on with
@@ -82,13 +82,13 @@ class LogRounds:
     stop: Stop | None = None  # asked for: the end of the last batch before it in its segment
     overlooked: OverlookedData | None = None  # asked for: what the next round overlooks
 
-    def before_all(self) -> Before:
+    def before_all(self) -> CarriedOver:
         """Knowledge before the first stretch."""
-        return Before(tuple(TransactionsSeen() for _ in self.rewritings), None, self.overlooked)
+        return CarriedOver(tuple(TransactionsSeen() for _ in self.rewritings), None, self.overlooked)
 
     def play(
-        self, records: LogRows, packed: PackedBatches | None, before: Before
-    ) -> tuple[StretchFigures, Before]:
+        self, records: LogRows, packed: PackedBatches | None, before: CarriedOver
+    ) -> tuple[StretchFigures, CarriedOver]:
         """The figures of one stretch, and what the next one needs to know."""
         known_batches = NO_BATCHES if packed is None else behind_one_another(*packed.parts())
         batches = all_batches(known_batches, records)
@@ -113,7 +113,7 @@ class LogRounds:
             [] if overlooked is None else overlooked.meet(batches),
             opening,
         )
-        return figures, Before(tuple(seen), contents[-1] if contents else None, overlooked)
+        return figures, CarriedOver(tuple(seen), contents[-1] if contents else None, overlooked)
 
     def _map_entries(self, records: LogRows) -> int:
         """Keys that the last round's map holds first from here (R13)."""
@@ -164,7 +164,7 @@ def horizons_of(batches: Batches) -> list[DeleteHorizon]:
     return list(map(DeleteHorizon, ends, horizons_ms[is_last].tolist()))
 
 
-Given = dict[int, dict[int, tuple[LogRounds, PackedBatches | None, Before]]]
+Given = dict[int, dict[int, tuple[LogRounds, PackedBatches | None, CarriedOver]]]
 """By share and log: all that tasks need beside their records."""
 
 Parts = dict[int, dict[int, PackedBatches | None]]
@@ -179,7 +179,7 @@ def parts_of(shares: Shares, batches: Mapping[int, PackedBatches]) -> Parts:
     }
 
 
-Played = dict[int, tuple[StretchFigures, Before]]
+Played = dict[int, tuple[StretchFigures, CarriedOver]]
 """By log."""
 
 

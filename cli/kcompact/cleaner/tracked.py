@@ -16,7 +16,7 @@ from kcompact.dumps.records.record import index_schema
 from kcompact.engine.blocks import joined, row_blocks, rows_in
 from kcompact.engine.exchange import receivers_by_key
 from kcompact.engine.passes.index_pass import IndexPlan, TaskReader
-from kcompact.engine.passes.summaries import packed, to_second_pass
+from kcompact.engine.passes.summaries import SUMMARIES, packed, to_second_pass
 from kcompact.engine.shuffle import DRIVER, Block, Send, Sent, Stage
 from kcompact.rules.links import LINKS, with_links
 from kcompact.rules.lookups import LOOKED_UP, Lookup, look_up
@@ -26,11 +26,8 @@ State = TypeVar("State")
 Result = TypeVar("Result")
 AddColumns = Callable[[pa.Table], pa.Table]
 
-ROWS = "rows"
+ROW_BLOCKS = "rows"
 """The kind of blocks that index rows and tracked rows travel in."""
-
-SUMMARIES = "summaries"
-"""The kind of a task's packed summaries."""
 
 _SHARED = ("log_id", "offset", "timestamp_ms", "log_bytes", "is_tombstone", "is_control", "has_key")
 _PLACE = ("split_id", "position", "record_bytes")
@@ -50,7 +47,7 @@ def send_index(send: Send, plan: IndexPlan, receivers: int) -> Stage:
     def work(task: int) -> Sent:
         reader = TaskReader(plan, task)
         for rows in joined(reader.rows()):
-            yield from row_blocks(ROWS, rows, receivers_of(rows, receivers))
+            yield from row_blocks(ROW_BLOCKS, rows, receivers_of(rows, receivers))
         summaries = packed(reader.summaries.values())
         yield DRIVER, Block(SUMMARIES, summaries)
         yield to_second_pass(task, receivers, summaries)
@@ -124,7 +121,7 @@ def track(
         if add_columns is not None:
             rows = add_columns(rows)
         rows = rows.drop_columns("key")
-        return row_blocks(ROWS, rows, shares.of(rows["log_id"].to_numpy(), rows["offset"].to_numpy()))
+        return row_blocks(ROW_BLOCKS, rows, shares.of(rows["log_id"].to_numpy(), rows["offset"].to_numpy()))
 
     return Tracked(keyed, keyed.then(shares.count, work), shares, lookups)
 
@@ -140,12 +137,12 @@ def rows_of_keys(blocks: Sequence[Block], lookups: Mapping[int, Lookup]) -> pa.T
 
 def index_rows_in(blocks: Sequence[Block]) -> pa.Table:
     """The index rows that one receiver was sent."""
-    return pa.Table.from_batches(rows_in(blocks, ROWS), index_schema(INDEXED))
+    return pa.Table.from_batches(rows_in(blocks, ROW_BLOCKS), index_schema(INDEXED))
 
 
 def share_rows(blocks: Sequence[Block]) -> pa.Table:
     """The rows of one share, in their order."""
-    batches = rows_in(blocks, ROWS)
+    batches = rows_in(blocks, ROW_BLOCKS)
     rows = pa.Table.from_batches(batches) if batches else rows_of_keys([], {}).drop_columns("key")
     rows = rows.combine_chunks()
     return rows.take(pa.array(order_by_place(rows))).combine_chunks()

@@ -61,7 +61,7 @@ Answers = Mapping[str, pa.Table]
 
 
 @dataclass(frozen=True)
-class Reading:
+class WhatWasRead:
     """The result of reading the dump, beside its keys: summaries and notes by split, tallies by name."""
 
     summaries: list[LogSummary]
@@ -74,7 +74,7 @@ class Reading:
         return merged(self.summaries)
 
 
-def ask_all(spark: SparkSession, plan: IndexPlan, partitions: int) -> tuple[Reading, Answers]:
+def ask_all(spark: SparkSession, plan: IndexPlan, partitions: int) -> tuple[WhatWasRead, Answers]:
     """Read the dump, bring each key's rows together in one of ``partitions`` tasks, and ask."""
     if len(plan.tasks) == 1:
         (result,) = run_tasks(spark, 1, lambda _: _ask(send_in_process, plan, 1))
@@ -82,12 +82,12 @@ def ask_all(spark: SparkSession, plan: IndexPlan, partitions: int) -> tuple[Read
     return _ask(partial(send, spark), plan, partitions)
 
 
-def _ask(send: Send, plan: IndexPlan, partitions: int) -> tuple[Reading, Answers]:
+def _ask(send: Send, plan: IndexPlan, partitions: int) -> tuple[WhatWasRead, Answers]:
     """As ``ask_all``; ``send`` says where its stages run."""
     sent = send(len(plan.tasks), partitions, lambda task: _send_key_rows(plan, task, partitions))
     readings = [pickle.loads(block.content) for block in sent.driver_blocks()]  # noqa: S301  by a task
     summaries, tallies = zip(*readings, strict=True)
-    reading = Reading(*unpacked(summaries), added_up(tallies))
+    reading = WhatWasRead(*unpacked(summaries), added_up(tallies))
     logs = reading.logs
 
     def look(_: int, blocks: list[Block]) -> Answers:

@@ -37,7 +37,7 @@ def log_contexts(
     contexts: Mapping[int, LogContext] = {log_id: by_name[name] for log_id, name in names.items()}
     notes = beside.context.silences(names.values())
     if beside.state is not None:
-        contexts, more_notes = goes_on(beside.state, index, contexts)
+        contexts, more_notes = continued(beside.state, index, contexts)
         notes += more_notes
     if beside.committed is None:
         if beside.state is not None:
@@ -49,8 +49,11 @@ def log_contexts(
     return contexts, [*notes, *more_notes]
 
 
-def goes_on(state: StateOfDump, index: ReadDump, context: LogContexts) -> tuple[LogContexts, list[str]]:
-    """``context`` as it holds for this dump, and notes. Raises InputError for a dump of another state."""
+def continued(state: StateOfDump, index: ReadDump, context: LogContexts) -> tuple[LogContexts, list[str]]:
+    """The contexts, now that the dump shows whether it goes on from the state's output, and notes.
+
+    A log that was dumped in full again is cleaned from its start. Raises InputError for another state's dump.
+    """
     state.check_logs({whole.log: whole.last_offset for whole in merged(index.summaries).values()})
     if state.state.files is None:
         return context, state.notes

@@ -35,14 +35,14 @@ from kcompact.engine.exchange import receivers_by_key, shares_by_key
 from kcompact.engine.passes.grouped_rows import GROUPED, SIZED
 from kcompact.engine.passes.grouping import KeyGrouper, KeyGrouping, passes_for
 from kcompact.engine.passes.index_pass import IndexPlan, TaskReader
-from kcompact.engine.passes.summaries import packed, to_second_pass
+from kcompact.engine.passes.summaries import SUMMARIES, packed, to_second_pass
 from kcompact.engine.shuffle import DRIVER, Block, Send, Sent
 
-GROUPS, SECTIONS, SUMMARIES = "groups", "sections", "summaries"
+GROUPS, SECTIONS = "groups", "sections"
 
 
 @dataclass(frozen=True)
-class Reading:
+class HowToRead:
     """How a dump is read, and by how many tasks its keys are merged. Picklable."""
 
     plan: IndexPlan
@@ -60,7 +60,7 @@ class Reading:
 class KeyScan(ReadDump):
     """A dump of which all rows of a key are merged. ``figures`` are those of each task's sections."""
 
-    reading: Reading
+    reading: HowToRead
     figures: list[SectionFigures]
 
     @property
@@ -88,7 +88,7 @@ class KeyScan(ReadDump):
         return {place: offset for part in self.keyed.results(look)[0] for place, offset in part.items()}
 
 
-def read_keys(send: Send, dump: Dump, reading: Reading) -> KeyScan:
+def read_keys(send: Send, dump: Dump, reading: HowToRead) -> KeyScan:
     """Read a dump. Raises where it cannot be worked on."""
     plan = reading.plan
     keyed = send(len(plan.tasks), reading.merge_tasks, lambda task: send_groups(reading, task))
@@ -98,7 +98,7 @@ def read_keys(send: Send, dump: Dump, reading: Reading) -> KeyScan:
     return KeyScan(plan, keyed, *checked(dump, plan, summaries), reading, figures)
 
 
-def send_groups(reading: Reading, task: int) -> Sent:
+def send_groups(reading: HowToRead, task: int) -> Sent:
     """Pass 1: one row per key of the task, sent to the merge task that the key belongs to.
 
     Records that are not of a dirty section known beforehand have a row each.
@@ -126,7 +126,7 @@ def send_groups(reading: Reading, task: int) -> Sent:
     yield to_second_pass(task, merge_tasks, packed(summaries))
 
 
-def _columns_before(reading: Reading) -> tuple[str, ...]:
+def _columns_before(reading: HowToRead) -> tuple[str, ...]:
     return STEP_COLUMNS if reading.tells_steps else ()
 
 
@@ -135,7 +135,9 @@ def _by_key(groups: pa.Table, merge_tasks: int) -> Sent:
     return row_blocks(GROUPS, groups, receivers_by_key(groups["key"], merge_tasks))
 
 
-def groups_of_keys(blocks: list[Block], reading: Reading, passes: int = 1) -> Iterator[list[pa.RecordBatch]]:
+def groups_of_keys(
+    blocks: list[Block], reading: HowToRead, passes: int = 1
+) -> Iterator[list[pa.RecordBatch]]:
     """The groups that a merge task was sent, so many keys at a time; in so many times as many passes."""
     groups = rows_in(blocks, GROUPS)
     return shares_by_key(groups, reading.merge_tasks, passes_for(groups) * passes)

@@ -28,7 +28,7 @@ from kcompact.cleaner.tracked import INDEXED
 from kcompact.cleaner.verdict_tallies import Tally, map_entries, tallies_in
 from kcompact.compact.context.log_contexts import log_contexts
 from kcompact.compact.offset_maps.full_maps import FullMaps, find_full_maps
-from kcompact.compact.offset_maps.key_groups import KeyScan, Reading, read_keys
+from kcompact.compact.offset_maps.key_groups import HowToRead, KeyScan, read_keys
 from kcompact.compact.offset_maps.round_merge import RoundMerge
 from kcompact.compact.offset_maps.sections import LogSections, Sections
 from kcompact.compact.output.stages import DecidedStages, decided_by_task, figures_in
@@ -54,11 +54,11 @@ def decide_in_rounds(
     """None: the dump, or what is known beside it, asks for a decision record by record."""
     sections, tells_steps = _known_before(request), _may_fill_maps(dump, request.policy)
     return _decide(
-        send, dump, request, Reading(replace(plan, extra=INDEXED), merge_tasks, sections, tells_steps)
+        send, dump, request, HowToRead(replace(plan, extra=INDEXED), merge_tasks, sections, tells_steps)
     )
 
 
-def _decide(send: Send, dump: Dump, request: Request, reading: Reading) -> Decided | None:
+def _decide(send: Send, dump: Dump, request: Request, reading: HowToRead) -> Decided | None:
     scan = read_keys(send, dump, reading)
     refuse_doubtful(dump, scan.plan, scan.notes, request)
     if not _is_simple(scan):
@@ -172,7 +172,7 @@ class _Rounds:
         cases = {i: case for i, case in self.cases.items() if needs_scan(case)}
         return replace(self, full_maps=find_full_maps(self.scan, self.sections, cases, self.lookups))
 
-    def merging(self, reading: Reading, *, has_state: bool) -> RoundMerge:
+    def merging(self, reading: HowToRead, *, has_state: bool) -> RoundMerge:
         plans = {i: plan_of(case, self.spans[i], 0) for i, case in self.cases.items()}
         return RoundMerge(reading, self.scan.names, self.sections, plans, self.lookups, has_state)
 

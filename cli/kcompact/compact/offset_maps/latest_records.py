@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from kcompact.compact.offset_maps.key_groups import KeyScan, Reading, groups_of_keys, read_keys
+from kcompact.compact.offset_maps.key_groups import HowToRead, KeyScan, groups_of_keys, read_keys
 from kcompact.compact.output.decided_rows import decided_table
 from kcompact.compact.output.keys_across_partitions import find_shared_keys
 from kcompact.compact.output.stages import Decide, DecidedStages, KeyFigures, decided_by_task
@@ -22,7 +22,7 @@ def decide_latest(
     send: Send, dump: Dump, request: Request, plan: IndexPlan, merge_tasks: int
 ) -> Decided | None:
     """None: the dump is out of order, or may hold an offset twice, which no key tells."""
-    scan = read_keys(send, dump, Reading(plan, merge_tasks))
+    scan = read_keys(send, dump, HowToRead(plan, merge_tasks))
     refuse_doubtful(dump, scan.plan, scan.notes, request)
     refuse_null_keys(scan, request.policy, sum(part.null_keys for part in scan.summaries))
     if not scan.is_in_order:

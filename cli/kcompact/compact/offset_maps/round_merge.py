@@ -13,7 +13,7 @@ import pyarrow as pa
 from kcompact.broker.log_names import LogName
 from kcompact.cleaner.verdict_tallies import tally_rows
 from kcompact.compact.context.remembering import records_to_know
-from kcompact.compact.offset_maps.key_groups import Reading, groups_of_keys
+from kcompact.compact.offset_maps.key_groups import HowToRead, groups_of_keys
 from kcompact.compact.offset_maps.sections import Sections
 from kcompact.compact.output.decided_rows import by_key, decided_by_key
 from kcompact.compact.output.keys_across_partitions import find_shared_keys
@@ -35,7 +35,7 @@ class RoundMerge:
     ``sections``: the first uncleanable offset is where the last round ends, 0 of a log without a round.
     """
 
-    reading: Reading
+    reading: HowToRead
     names: Mapping[int, LogName]
     sections: Sections
     plans: Mapping[int, Plan]

@@ -123,6 +123,9 @@ def packed(splits: Iterable[SplitSummary], *, with_runs: bool = True) -> bytes:
     return pickle.dumps((figures, np.concatenate([NO_RUNS, *runs]), notes))
 
 
+SUMMARIES = "summaries"
+"""The kind of blocks of packed summaries on their way to the driver."""
+
 RUNS = "runs"
 """The kind of blocks of packed summaries on their way to a task's second pass."""
 

@@ -9,7 +9,7 @@ from kcompact.broker.log_context import LogContext
 from kcompact.cleaner.cleaning import surveyed_cases
 from kcompact.cleaner.shares import plan_shares
 from kcompact.cleaner.survey import survey
-from kcompact.cleaner.tracked import INDEXED, ROWS, track
+from kcompact.cleaner.tracked import INDEXED, ROW_BLOCKS, track
 from kcompact.compact.context.open_transactions import with_open_transactions
 from kcompact.compact.context.read_committed import with_read_committed
 from kcompact.compact.whole_logs.record_index import RECORDS_PER_SHARE
@@ -111,7 +111,7 @@ def rows_to_track(pairs: Pairs) -> Stage:
     def work(receiver: int, blocks: list[Block]) -> Sent:
         rows, _ = reader.share(blocks)
         if rows.num_rows:
-            yield receiver, block_of(ROWS, rows.select(names))
+            yield receiver, block_of(ROW_BLOCKS, rows.select(names))
 
     return pairs.stage.then(pairs.receivers, work)
 

@@ -58,7 +58,7 @@ def sort_out(
     """Look at all records of some places (log and offset) of two dumps.
 
     Returns what is wrong, and which rows of each are the first of their place. The tables have the columns
-    of ``keyed_rows.ROWS``; ``earlier`` belongs to them in turn. AFTER alone: it is BEFORE, too.
+    of ``keyed_rows.ROWS_SCHEMA``; ``earlier`` belongs to them in turn. AFTER alone: it is BEFORE, too.
     """
     is_alone = before is after
     in_before = _Repeated.among(before)

@@ -30,7 +30,7 @@ ORDER = pa.schema(
 """
 
 COLUMNS = EXTRA | {"log_bytes"}
-ROWS = pa.schema([*index_schema(COLUMNS), *ORDER])
+ROWS_SCHEMA = pa.schema([*index_schema(COLUMNS), *ORDER])
 """The columns of all rows that are sent: INDEX_SCHEMA, COLUMNS and ORDER."""
 
 

@@ -14,11 +14,11 @@ from kcompact.engine.in_process import send_in_process
 from kcompact.engine.shuffle import DRIVER, Block, Sent, Stage
 from kcompact.verify.question import Question
 from kcompact.verify.rows.disorder import Disorder, LargestBefore, sort_out
-from kcompact.verify.rows.keyed_rows import AFTER, BEFORE, ROWS, by_key, by_place
+from kcompact.verify.rows.keyed_rows import AFTER, BEFORE, ROWS_SCHEMA, by_key, by_place
 
 T = TypeVar("T")
 Share = tuple[pa.Table, pa.Table]
-"""BEFORE's and AFTER's index rows (``keyed_rows.ROWS``); equal keys are in the same share."""
+"""BEFORE's and AFTER's index rows (``keyed_rows.ROWS_SCHEMA``); equal keys are in the same share."""
 
 _RESULT = "result"
 
@@ -67,7 +67,7 @@ def renamed_logs(rows: pa.Table, renamed: Mapping[int, int]) -> pa.Table:
 
 @dataclass(frozen=True)
 class Pairs:
-    """All shares, one for each of the ``receivers`` of a stage whose blocks hold ``keyed_rows.ROWS``."""
+    """All shares, one for each of the ``receivers`` of a stage with rows of ``keyed_rows.ROWS_SCHEMA``."""
 
     stage: Stage
     receivers: int
@@ -157,4 +157,4 @@ def _results(stage: Stage) -> list[Any]:
 
 
 def _table(blocks: Sequence[Block], kind: str) -> pa.Table:
-    return pa.Table.from_batches(rows_in(blocks, kind), ROWS)
+    return pa.Table.from_batches(rows_in(blocks, kind), ROWS_SCHEMA)
