@@ -70,8 +70,8 @@ def known_of(rng: random.Random, middle: int, last: int) -> Knowledge:
     names = ["cleanup.policy", "delete.retention.ms"]
     return Knowledge(
         frozenset(rng.sample(names, rng.randint(0, 2))),
-        tells_transactions=rng.random() < 0.5,
-        tells_horizons=rng.random() < 0.5,
+        transactions_given=rng.random() < 0.5,
+        batches_given=rng.random() < 0.5,
         has_fixed_bound=rng.random() < 0.5,
         has_one_round=rng.random() < 0.3,
         last_missing_offset=rng.choice([None, middle, last]),

@@ -19,8 +19,8 @@ NOW_MS = TIMESTAMP_MS + 864_000_000
 PER_KIND = 25
 KNOWN = Knowledge(
     frozenset({"cleanup.policy", "delete.retention.ms"}),
-    tells_transactions=True,
-    tells_horizons=True,
+    transactions_given=True,
+    batches_given=True,
     has_one_round=True,
     first_dirty_offset=0,
 )

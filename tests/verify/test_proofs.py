@@ -76,7 +76,7 @@ def test_aborted_data_goes_with_its_segment_whatever_the_end_of_the_map(offset: 
     bounds = Bounds(
         Policy(now_ms=NOW_MS),
         segments=((0, 210), (3, 210), (6, 210)),
-        knowledge=Knowledge(tells_transactions=True),
+        knowledge=Knowledge(transactions_given=True),
     )
     before = [record(key, "v", offset=offset) for offset, key in enumerate("aabcdefgh")]
     after = [before[n] for n in (1, 2, 3, 4, 6, 7, 8) if n != 4 or offset == 4]
@@ -86,7 +86,7 @@ def test_aborted_data_goes_with_its_segment_whatever_the_end_of_the_map(offset: 
 
 @pytest.mark.parametrize(("rounds", "severity"), [(1, Severity.FINDING), (2, None)])
 def test_a_tombstone_outlives_the_round_that_sets_its_horizon(rounds: int, severity: Severity | None) -> None:
-    knowledge = Knowledge(tells_horizons=True, tells_transactions=True, has_one_round=rounds == 1)
+    knowledge = Knowledge(batches_given=True, transactions_given=True, has_one_round=rounds == 1)
     before = [record("a", "1", offset=0), tombstone("a", offset=1), record("b", "1", offset=2)]
     outcome = judge(
         before,
@@ -113,7 +113,7 @@ def test_an_earlier_tombstone_that_stayed_is_no_proof() -> None:
         (0, Knowledge(), "--cleanup-policy compact,delete"),
         (0, Knowledge(frozenset({"cleanup.policy"})), None),
         (2, Knowledge(last_missing_offset=9), "--batches or --read-committed"),
-        (2, Knowledge(last_missing_offset=9, tells_transactions=True), None),
+        (2, Knowledge(last_missing_offset=9, transactions_given=True), None),
         (3, Knowledge(), f"--delete-retention-ms {DAY_MS - 1000} or less"),
         (3, Knowledge(frozenset({"delete.retention.ms"})), None),
     ],
@@ -221,7 +221,7 @@ def test_batches_tell_segments_where_nothing_else_does() -> None:
     context = VerifyContext({LOG_ID: LogContext(batches=batches)}, {LOG_ID: Policy()})
     bounds = with_knowledge(Bounds(), LOG_ID, context, [np.array([[0, 6]])], 0)
     assert bounds.segments == ((0, 400), (4, 200))
-    assert (bounds.knowledge.tells_horizons, bounds.knowledge.last_missing_offset) == (True, None)
+    assert (bounds.knowledge.batches_given, bounds.knowledge.last_missing_offset) == (True, None)
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_offsets_that_before_lacks_can_be_markers(
     assert logs_of(UPDATES) == {LOG_ID: ("orders", 0)}
 
 
-@pytest.mark.parametrize("facts", [{}, {"tells_log_end": True}, {"tells_transactions": True}])
+@pytest.mark.parametrize("facts", [{}, {"log_end_given": True}, {"transactions_given": True}])
 def test_a_verdict_that_rests_on_a_log_without_gaps_says_so(facts: dict[str, bool]) -> None:
     # Were the only transaction of the log aborted, its marker could lie behind the dump.
     bounds = Bounds(Policy(now_ms=NOW_MS), knowledge=replace(CLEANS_ONLY, **facts))
@@ -267,8 +267,8 @@ def test_retention_takes_whole_segments(left_from: int, holds: bool) -> None:
 
 STAMPS_TOLD = Knowledge(
     frozenset({"cleanup.policy", "delete.retention.ms"}),
-    tells_transactions=True,
-    tells_horizons=True,
+    transactions_given=True,
+    batches_given=True,
     first_dirty_offset=0,
 )
 

@@ -286,7 +286,7 @@ class VerifyCommand(Command):
             is_end,
             {log_id: policies.config_names_for(name.topic) for log_id, name in names.items()},
             tells_checkpoints=self.log_options.checkpoint is not None or state is not None,
-            tells_transactions=inputs.committed is not None or self.log_options.aborted is not None,
+            transactions_given=inputs.committed is not None or self.log_options.aborted is not None,
         )
 
 

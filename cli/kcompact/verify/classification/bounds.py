@@ -20,22 +20,22 @@ class Knowledge:
     offset that BEFORE lacks, where an abort marker can be: the one after its last record, unless the log
     ends there; None: no offset is missing among its records, so nothing speaks for transactions.
     ``undecided`` are offsets of data that may have been aborted later than what is given tells, ascending.
-    ``tells_log_end``: the log end offset is given.
+    ``log_end_given``: the log end offset is given.
     ``first_dirty_offset`` is where the first round began that AFTER went through; None: not known.
     ``after_first_offset`` is AFTER's first offset, None: it has no record.
     ``has_fixed_bound``: nothing becomes cleanable later on, and where segments end is known.
-    ``tells_map_size``: the size of the offset map is given.
+    ``map_size_given``: the size of the offset map is given.
     ``has_one_round``: all that is cleanable fits into one round, and nothing becomes cleanable later on.
     ``may_begin_within_segment``: a map may get full, or the first round is known to begin behind the base of
     a segment.
     """
 
     configs: frozenset[str] = frozenset()
-    tells_transactions: bool = False
-    tells_log_end: bool = False
-    tells_horizons: bool = False
+    transactions_given: bool = False
+    log_end_given: bool = False
+    batches_given: bool = False
     has_fixed_bound: bool = False
-    tells_map_size: bool = False
+    map_size_given: bool = False
     has_one_round: bool = False
     may_begin_within_segment: bool = False
     last_missing_offset: int | None = None
@@ -81,7 +81,7 @@ class Bounds:
     @property
     def certain_from_offset(self) -> int:
         """No record from this offset on can be unknown aborted data: its marker would leave a gap."""
-        if self.knowledge.tells_transactions or self.knowledge.last_missing_offset is None:
+        if self.knowledge.transactions_given or self.knowledge.last_missing_offset is None:
             return BEFORE_ALL
         return self.knowledge.last_missing_offset
 
@@ -96,25 +96,25 @@ class Bounds:
     def assumes_no_transactions(self) -> bool:
         """Whether only the lack of gaps speaks against aborted data; a marker may come after BEFORE."""
         facts = self.knowledge
-        return facts.last_missing_offset is None and not facts.tells_transactions and not facts.tells_log_end
+        return facts.last_missing_offset is None and not facts.transactions_given and not facts.log_end_given
 
     @property
     def assumes_roomy_map(self) -> bool:
         """Whether findings may rest on all keys having fitted into the offset map, whose size is not told."""
         facts = self.knowledge
-        return not facts.tells_map_size and (facts.has_one_round or self.may_have_transactions)
+        return not facts.map_size_given and (facts.has_one_round or self.may_have_transactions)
 
     @property
     def assumes_whole_segments(self) -> bool:
         """Whether a round that began within a segment, behind an abort marker, would explain duplicates."""
         facts = self.knowledge
         is_asked = facts.may_begin_within_segment and self.may_have_transactions
-        return is_asked and not facts.tells_horizons  # that batches are given, which are heeded
+        return is_asked and not facts.batches_given
 
     @property
     def may_have_transactions(self) -> bool:
         """Whether anything speaks for transactions."""
-        return self.knowledge.tells_transactions or self.knowledge.last_missing_offset is not None
+        return self.knowledge.transactions_given or self.knowledge.last_missing_offset is not None
 
     @property
     def front_end_offset(self) -> int:
@@ -136,7 +136,7 @@ class Bounds:
     @property
     def stamps_come_first(self) -> bool:
         """Whether a tombstone without a delete horizon is known to outlive the cleaning (R28)."""
-        return self.knowledge.tells_horizons and self.knowledge.has_one_round
+        return self.knowledge.batches_given and self.knowledge.has_one_round
 
     @property
     def stamps_ascend(self) -> bool:
@@ -144,7 +144,7 @@ class Bounds:
 
         Rounds rewrite from the log's start on, so the earlier one is stamped by the same round or before it.
         """
-        return self.knowledge.tells_horizons and self.is_given("delete.retention.ms")
+        return self.knowledge.batches_given and self.is_given("delete.retention.ms")
 
     @property
     def cleanable_end_offset(self) -> int:

@@ -40,7 +40,7 @@ class VerifyContext:
     checkpoint_is_end: bool | None = None  # None: to be found out
     configs: Mapping[int, frozenset[str]] = field(default_factory=dict)  # that are given, by Kafka's names
     tells_checkpoints: bool = False
-    tells_transactions: bool = False
+    transactions_given: bool = False
 
     @property
     def lookups(self) -> dict[int, Lookup]:
@@ -161,13 +161,13 @@ def with_knowledge(
     starts = {first_dirty_offset, context.log_start_offset} - {None, 0}
     knowledge = Knowledge(
         configs=verify_context.configs.get(log_id, frozenset()),
-        tells_transactions=verify_context.tells_transactions
+        transactions_given=verify_context.transactions_given
         or context.batches is not None
         or bool(context.aborted),
-        tells_log_end=context.log_end_offset is not None,
-        tells_horizons=context.batches is not None,
+        log_end_given=context.log_end_offset is not None,
+        batches_given=context.batches is not None,
         has_fixed_bound=_is_bound_fixed(bounds, context) and bool(segments),
-        tells_map_size=map_limit(bounds.policy) is not None,
+        map_size_given=map_limit(bounds.policy) is not None,
         has_one_round=_is_bound_fixed(bounds, context)
         and _fits_map(bounds, records)
         and bounds.policy.rounds == 1,
