@@ -6,6 +6,7 @@ aborted, nor taken for aborted by its round, nor a control record (``CleanedTran
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -72,14 +73,14 @@ class KeyOrder:
         mapped = has_history & ~flags_of(rows["is_overlooked"])
         return cls(order, group, offset[order], first_dirty, has_history[order], mapped[order], tombstones)
 
-    @property
+    @cached_property
     def follows(self) -> Flags:
         """Whether the row before is of the same key and log."""
         follows = np.zeros(len(self.order), np.bool_)
         follows[1:] = self.group[1:] == self.group[:-1]
         return follows
 
-    @property
+    @cached_property
     def previous_offset(self) -> Longs:
         """The offset of the last row before that is mapped, in the same group; NO_OFFSET if there is none."""
         mapped_at = np.where(self.is_mapped, np.arange(len(self.order)), -1)
@@ -87,7 +88,7 @@ class KeyOrder:
         is_of_key = (at >= 0) & (self.group[at] == self.group)
         return np.where(is_of_key, self.offset[at], NO_OFFSET)
 
-    @property
+    @cached_property
     def is_repeated(self) -> Flags:
         """Whether the row before is of the same group and offset."""
         is_same = np.zeros(len(self.order), np.bool_)
