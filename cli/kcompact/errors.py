@@ -26,7 +26,7 @@ class KcompactError(Exception):
         self.message = message
         self.hint = hint
         if hint:
-            self.add_note(f"hint: {hint}")  # what a worker raises comes back as the text of a traceback
+            self.add_note(f"hint: {hint}")  # tracebacks show it, too
 
 
 class InputError(KcompactError):
@@ -35,13 +35,6 @@ class InputError(KcompactError):
 
 class NoRecordsError(InputError):
     """A file holds no record at all. As AFTER it is what a compaction may leave, elsewhere likely no dump."""
-
-
-class LeavingOutError(InputError):
-    """With ``--keep-going``, files cannot be read: the command begins anew without them and their logs.
-
-    Its message is what ``dumps.files.unreadable`` makes of that, as a worker's errors come back as text.
-    """
 
 
 class OutputError(KcompactError):

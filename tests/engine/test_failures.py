@@ -259,26 +259,6 @@ def test_a_killed_java_is_explained(tmp_path: Path, job: str) -> None:
     assert wait_until(lambda: is_clean(temporary), seconds=0.5), processes_of(temporary)
 
 
-def test_an_error_of_ours_comes_back_from_a_worker_with_its_hint(tmp_path: Path) -> None:
-    code = """
-from kcompact.engine.session import SessionOptions, open_session
-from kcompact.errors import KcompactError, OutputError
-
-def refuse(batches):
-    raise OutputError("no room: [a] b", hint="free: some")
-    yield
-
-try:
-    with open_session(SessionOptions(master="local[2]")) as spark:
-        spark.range(1, numPartitions=1).mapInArrow(refuse, "id long").collect()
-except KcompactError as error:
-    print(type(error).__name__, error.message, error.hint, sep="|")
-"""
-    run = run_python(code, tmp_path)
-    assert (run.stdout, run.stderr) == ("OutputError|no room: [a] b|free: some\n", "")
-    assert wait_until(lambda: is_clean(tmp_path), seconds=0.5), processes_of(tmp_path)
-
-
 def test_a_bug_in_a_worker_is_a_sentence_and_its_traceback_is_for_debug(tmp_path: Path) -> None:
     query = 'spark.range(1, numPartitions=1).mapInArrow(lambda _: 1 // 0, "id long").collect()'
     for job in (query, "run_tasks(spark, 1, lambda task: 1 // task)"):

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from kcompact.console import say
-from kcompact.dumps.files.unreadable import described, left_out_by
+from kcompact.dumps.files.unreadable import LeavingOutError, described
 from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut, ReadOptions
-from kcompact.errors import ExitCode, InputError, LeavingOutError
+from kcompact.errors import ExitCode, InputError
 from kcompact.options.dump_options import ReadingOptions, read_options
 from kcompact.options.run_options import RunOptions
 
@@ -38,7 +38,7 @@ class Command:
                 exit_code = command.attempt()
             except LeavingOutError as stopped:
                 _require_files(self.dumps)
-                command = replace(command, left_out=command.left_out.plus(left_out_by(stopped)))
+                command = replace(command, left_out=command.left_out.plus(stopped.left_out))
                 continue
             if command.left_out == NOTHING_LEFT_OUT:
                 return exit_code

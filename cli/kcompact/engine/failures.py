@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from kcompact import errors
 from kcompact.engine.startup.jvm import Jvm
 from kcompact.errors import EngineError, KcompactError
 from kcompact.printable import terminal_lines
@@ -48,7 +47,6 @@ _LAST_LINE_OF_TRACEBACK = re.compile(
 )
 _OF_JAVAS_TRACEBACK = ("\tat ", "JVM stacktrace:", "Driver stacktrace:")
 _LONGEST_SENTENCE = 500
-_RAISED_IN_WORKER = re.compile(r"^kcompact\.errors\.(\w+): (.*)(?:\nhint: (.*))?$", re.MULTILINE)
 
 
 @contextmanager
@@ -120,9 +118,6 @@ def explain(error: Exception, java: Jvm | None = None) -> KcompactError | None:
 
 
 def _explained_by_text(text: str, java: Jvm | None) -> KcompactError | None:
-    raised = _raised_in_worker(text)
-    if raised is not None:
-        return raised
     if any(words in text for words in _NO_SPACE):
         return _disk_full(java)
     explanations = ((message, hint) for words, message, hint in _KNOWN if words in text)
@@ -136,18 +131,6 @@ def _disk_full(java: Jvm | None) -> EngineError:
         f"{java.folder.parent}: the disk that Spark spills to is full",
         hint="free some space, or name a folder on a larger disk with TMPDIR",
     )
-
-
-def _raised_in_worker(text: str) -> KcompactError | None:
-    """An error of ours that was raised in a worker, back from the traceback that Spark carries over."""
-    matches = list(_RAISED_IN_WORKER.finditer(text))
-    if not matches:
-        return None
-    name, message, hint = matches[-1].groups()  # the last of a chain is the one that left the worker
-    kind = getattr(errors, name, None)
-    if not (isinstance(kind, type) and issubclass(kind, KcompactError)):
-        return None
-    return kind(message, hint=hint)
 
 
 def _cause(returncode: int) -> str:

@@ -1,6 +1,7 @@
 """Stages whose tasks run one after another in this process: a dump that one task reads needs no shuffle."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from kcompact.engine.shuffle import Block, Message, Sent, blocks_of, for_the_driver, messages_of
@@ -26,7 +27,7 @@ class _InProcessStage:
         sent = [
             message
             for receiver, messages in enumerate(self._received[:-1])
-            for message in messages_of(receiver, receivers, work(receiver, blocks_of(messages)))
+            for message in messages_of(receiver, receivers, partial(work, receiver, blocks_of(messages)))
         ]
         return _InProcessStage(sent, receivers)
 
@@ -40,5 +41,7 @@ class _InProcessStage:
 
 def send_in_process(tasks: int, receivers: int, work: Callable[[int], Sent]) -> _InProcessStage:
     """As ``kcompact.engine.shuffle.send``, one task after another in this process."""
-    messages = [message for task in range(tasks) for message in messages_of(task, receivers, work(task))]
+    messages = [
+        message for task in range(tasks) for message in messages_of(task, receivers, partial(work, task))
+    ]
     return _InProcessStage(messages, receivers)

@@ -8,6 +8,7 @@ system. On classic Spark the blocks are an RDD's; behind Spark Connect, which ha
 import itertools
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
@@ -78,22 +79,24 @@ def send(spark: SparkSession, tasks: int, receivers: int, work: Callable[[int], 
     context = getattr(spark, "_sc", None)
     if context is not None:
         numbers = context.range(0, tasks, 1, max(tasks, 1))
-        return _RddStage(numbers.flatMap(lambda task: messages_of(task, receivers, work(task))), receivers)
+        return _RddStage(
+            numbers.flatMap(lambda task: messages_of(task, receivers, partial(work, task))), receivers
+        )
 
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for task in batch.column(0).to_pylist():
-                yield from map(_row_of, messages_of(task, receivers, work(task)))
+                yield from map(_row_of, messages_of(task, receivers, partial(work, task)))
 
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(_ROWS_PER_ARROW_BATCH))
     return _FrameStage(spark.range(0, tasks, 1, max(tasks, 1)).mapInArrow(rows, _MESSAGE_COLUMNS), receivers)
 
 
-def messages_of(sender: int, receivers: int, sent: Sent) -> Iterator[Message]:
+def messages_of(sender: int, receivers: int, work: Callable[[], Sent]) -> Iterator[Message]:
     """One task's messages, the last one an error of ours that it ended with. The driver receives last."""
     number = 0
     try:
-        for number, (receiver, block) in enumerate(sent):
+        for number, (receiver, block) in enumerate(work()):
             yield Message(receivers if receiver == DRIVER else receiver, sender, number, *block)
     except KcompactError as error:
         yield Message(receivers, sender, number + 1, _FAILED, pickle.dumps(error))
@@ -138,7 +141,7 @@ class _RddStage:
             blocks = blocks_of(_values(pairs))  # read in any case: Spark ends a worker that leaves its input
             if receiver == driver:
                 return iter(())
-            return messages_of(receiver, receivers, work(receiver, blocks))
+            return messages_of(receiver, receivers, partial(work, receiver, blocks))
 
         return _RddStage(self._received.mapPartitionsWithIndex(do), receivers)
 
@@ -199,7 +202,7 @@ class _FrameStage:
         def do(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             receiver, blocks = _partition(), blocks_of(_messages_in(batches))
             if receiver != driver:
-                yield from map(_row_of, messages_of(receiver, receivers, work(receiver, blocks)))
+                yield from map(_row_of, messages_of(receiver, receivers, partial(work, receiver, blocks)))
 
         return _FrameStage(self._received.mapInArrow(do, _MESSAGE_COLUMNS), receivers)
 

@@ -17,8 +17,9 @@ import orjson
 from kcompact.compact.totals import CompactionOutcome, PartRange
 from kcompact.console import note
 from kcompact.dumps.files.marks import MANIFEST, REPORT_FILES, SUCCESS, UNFINISHED
+from kcompact.dumps.files.unreadable import LeavingOutError
 from kcompact.dumps.output.stored_output import StoredOutput
-from kcompact.errors import KcompactError, LeavingOutError, OutputError
+from kcompact.errors import KcompactError, OutputError
 from kcompact.storage.object_reading import fetch
 from kcompact.storage.object_stores import (
     StoredObject,

@@ -1,6 +1,5 @@
 """Files of a dump that cannot be read: each is named, or left out with the logs that it may be a part of."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -8,10 +7,19 @@ from pathlib import PurePath
 from kcompact.broker.log_names import LogName
 from kcompact.dumps.files.file_names import name_facts, topic_of
 from kcompact.dumps.options import LeftOut
-from kcompact.errors import InputError, LeavingOutError
+from kcompact.errors import InputError
 
 MOST_NAMED = 1000
 _ENDS_OF_TOPICS = "-_.+ "
+
+
+class LeavingOutError(InputError):
+    """With ``--keep-going``, files cannot be read: the command begins anew without them and their logs."""
+
+    def __init__(self, left_out: LeftOut) -> None:
+        super().__init__(described(left_out))
+        self.args = (left_out,)  # it is made of them again where it was pickled
+        self.left_out = left_out
 
 
 @dataclass(frozen=True)
@@ -26,9 +34,8 @@ def refuse(files: Sequence[UnreadableFile], *, keep_going: bool) -> InputError:
     """The error that names every file; with ``keep_going`` a LeavingOutError."""
     first = files[0].error
     if keep_going:
-        return leaving_out(
-            LeftOut(frozenset((path, file.error.message) for file in files for path in file.paths))
-        )
+        paths = frozenset((path, file.error.message) for file in files for path in file.paths)
+        return LeavingOutError(LeftOut(paths))
     if len(files) == 1:
         return first
     named = "; ".join(file.error.message for file in files[:MOST_NAMED])
@@ -38,19 +45,6 @@ def refuse(files: Sequence[UnreadableFile], *, keep_going: bool) -> InputError:
         f"{len(files):,} files cannot be read: {named}{more}",
         hint=f"{hint}--keep-going leaves out the logs that these files may hold records of",
     )
-
-
-def leaving_out(left_out: LeftOut) -> LeavingOutError:
-    """The error that carries what is to be left out."""
-    return LeavingOutError(
-        json.dumps([sorted(left_out.files), sorted(left_out.logs), sorted(left_out.topics)])
-    )
-
-
-def left_out_by(error: LeavingOutError) -> LeftOut:
-    """The same, out of the error's message."""
-    files, logs, topics = json.loads(error.message)
-    return LeftOut(frozenset(map(tuple, files)), frozenset(LogName(*log) for log in logs), frozenset(topics))
 
 
 def require_logs_left_out(left_out: LeftOut, logs_of_files: Mapping[str, set[LogName]]) -> None:
@@ -81,7 +75,7 @@ def require_logs_left_out(left_out: LeftOut, logs_of_files: Mapping[str, set[Log
                 " incomplete",
             )
     if not left_out.has_all(needed):
-        raise leaving_out(needed)
+        raise LeavingOutError(needed)
 
 
 def refuse_untrue_name(path: str, error: InputError, logs: set[LogName]) -> None:
