@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kcompact.dumps.loops.compiling import CHECKED
 from kcompact.dumps.loops.fields import REFUSED, copied, whole_number
 from kcompact.dumps.loops.words import PADDING_BYTES, digits_in, first_of, word_at
 
@@ -39,8 +40,14 @@ def copied_to(data: np.ndarray, start: int, end: int, out: np.ndarray, at: int) 
 @given(st.binary(min_size=8, max_size=8) | st.text("/0189:\x00\x7f", min_size=8, max_size=8).map(str.encode))
 def test_digits_of_a_word_are_counted(word: bytes) -> None:
     expected = next((place for place, byte in enumerate(word) if byte not in b"0123456789"), 8)
-    with np.errstate(over="ignore"):  # where it is interpreted, as loops are
-        assert digits_at(np.frombuffer(word, np.uint8), 0) == expected
+    assert digits_at(np.frombuffer(word, np.uint8), 0) == expected
+
+
+@pytest.mark.skipif(not CHECKED, reason="only with NUMBA_BOUNDSCHECK=1, as in test_modes.py")
+@pytest.mark.parametrize("at", [-1, 1])
+def test_a_word_outside_of_its_buffer_is_refused(at: int) -> None:
+    with pytest.raises(IndexError):
+        digits_at(np.zeros(8, np.uint8), at)
 
 
 @given(st.text("0123456789", max_size=20), st.binary(max_size=2), st.integers(0, 3))
@@ -50,8 +57,7 @@ def test_a_whole_number_is_read(digits: str, odd: bytes, at: int) -> None:
     data = np.frombuffer(b"9" + text + b"9" + bytes(PADDING_BYTES), np.uint8)
     spelt = text.decode("latin-1")
     is_number = text.isdigit() and str(int(spelt)) == spelt and len(text) <= 18
-    with np.errstate(over="ignore"):
-        assert number_in(data, 1, 1 + len(text)) == (int(spelt) if is_number else REFUSED)
+    assert number_in(data, 1, 1 + len(text)) == (int(spelt) if is_number else REFUSED)
 
 
 @given(st.binary(max_size=40), st.integers(0, 9))

@@ -1,7 +1,6 @@
-"""How the loops are compiled. ``NUMBA_DISABLE_JIT=1`` runs them as the Python that they are."""
+"""How the loops are compiled. With ``NUMBA_BOUNDSCHECK=1`` every index is checked."""
 
 from collections.abc import Callable
-from functools import wraps
 from typing import Any, TypeVar
 
 import numba
@@ -10,16 +9,13 @@ import numpy as np
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 int64: Any = np.int64  # mypy takes it for int
-INTERPRETED = bool(numba.config.DISABLE_JIT)
-CHECKED = INTERPRETED or numba.config.BOUNDSCHECK == 1  # every index, and so every load of a word
+CHECKED = numba.config.BOUNDSCHECK == 1  # every index, and so every load of a word
 
 
 def loop(signature: Any) -> Callable[[Function], Function]:
     """A loop that Python calls: compiled when its module is imported, or loaded from numba's cache."""
 
     def compiled(function: Function) -> Function:
-        if INTERPRETED:
-            return _with_wrapping_words(function)
         return numba.njit(
             signature, cache=bool(numba.config.CACHE_DIR), nogil=True, _nrt=False, error_model="numpy"
         )(function)
@@ -42,14 +38,3 @@ def part(function: Function) -> Function:
         no_cfunc_wrapper=True,
         forceinline=True,
     )
-
-
-def _with_wrapping_words(function: Function) -> Function:
-    """Words overflow on purpose; numpy would warn."""
-
-    @wraps(function)
-    def called(*arguments: Any) -> Any:
-        with np.errstate(over="ignore"):
-            return function(*arguments)
-
-    return called  # type: ignore[return-value]  # the same parameters and result

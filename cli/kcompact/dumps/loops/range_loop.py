@@ -1,13 +1,9 @@
 """Ranges of a file read one by one into one buffer: what is between them is not read."""
 
-import ctypes
-import os
-from typing import Any
-
 import numpy as np
 from numba import types
 
-from kcompact.dumps.loops.compiling import INTERPRETED, array_type, loop
+from kcompact.dumps.loops.compiling import array_type, loop
 
 _SIGNATURE = types.int64(
     types.int32,
@@ -16,23 +12,9 @@ _SIGNATURE = types.int64(
     array_type(types.uint8, written=True),
 )
 
-
-def _interpreted_read(descriptor: int, address: int, length: int, start: int) -> int:
-    try:
-        content = os.pread(descriptor, length, start)
-    except OSError:
-        return -1
-    ctypes.memmove(int(address), content, len(content))
-    return len(content)
-
-
-_pread: Any = (
-    _interpreted_read
-    if INTERPRETED
-    else types.ExternalFunction(
-        "pread",
-        types.intp(types.int32, types.uintp, types.uintp, types.int64),  # an address, a size, a place
-    )
+_pread = types.ExternalFunction(
+    "pread",
+    types.intp(types.int32, types.uintp, types.uintp, types.int64),  # an address, a size, a place
 )
 
 

@@ -11,7 +11,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from kcompact.dumps.loops.compiling import CHECKED, INTERPRETED, int64, part
+from kcompact.dumps.loops.compiling import CHECKED, int64, part
 from kcompact.dumps.loops.windows import PADDING_BYTES
 
 STRETCH_BYTES = PADDING_BYTES  # so that one can be loaded from the last byte that a loop looks at
@@ -26,16 +26,6 @@ _HUNDRED_AND_ONE = np.uint64((100 << 16) + 1)
 _TEN_THOUSAND_AND_ONE = np.uint64((10_000 << 32) + 1)
 
 
-def _interpreted_word(data: np.ndarray, at: int) -> np.uint64:
-    return np.uint64(int.from_bytes(data[at : at + WORD].tobytes(), "little"))
-
-
-def _interpreted_steps(data: np.ndarray, at: int, first: int, second: int, third: int, least: int) -> int:
-    stretch = data[at : at + STRETCH_BYTES]
-    places = np.flatnonzero((stretch == first) | (stretch == second) | (stretch == third) | (stretch < least))
-    return int(places[0]) if len(places) else STRETCH_BYTES
-
-
 def _loaded(context: Any, builder: Any, data_type: Any, data: Any, at: Any, loaded_type: Any) -> Any:
     """A load that need not be aligned, and looks at no bounds."""
     array = context.make_array(data_type)(context, builder, data)
@@ -44,7 +34,7 @@ def _loaded(context: Any, builder: Any, data_type: Any, data: Any, at: Any, load
 
 
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types here
-def _compiled_word(_typing: Any, data: Any, at: Any) -> Any:
+def _word(_typing: Any, data: Any, at: Any) -> Any:
     del at
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -54,7 +44,7 @@ def _compiled_word(_typing: Any, data: Any, at: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types here
-def _compiled_steps(_typing: Any, data: Any, at: Any, first: Any, second: Any, third: Any, least: Any) -> Any:
+def _steps(_typing: Any, data: Any, at: Any, first: Any, second: Any, third: Any, least: Any) -> Any:
     del at, first, second, third, least
     byte, bits = ir.IntType(8), ir.IntType(STRETCH_BYTES)
     stretch_type = ir.VectorType(byte, STRETCH_BYTES)
@@ -78,12 +68,8 @@ def _compiled_steps(_typing: Any, data: Any, at: Any, first: Any, second: Any, t
     return types.int64(data, *[types.int64] * 5), generate
 
 
-def _interpreted_store(data: np.ndarray, at: int, word: np.uint64) -> None:
-    data[at : at + WORD] = np.frombuffer(int(word).to_bytes(WORD, "little"), np.uint8)
-
-
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types here
-def _compiled_store(_typing: Any, data: Any, at: Any, word: Any) -> Any:
+def _store(_typing: Any, data: Any, at: Any, word: Any) -> Any:
     del at, word
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -95,12 +81,8 @@ def _compiled_store(_typing: Any, data: Any, at: Any, word: Any) -> Any:
     return types.void(data, types.int64, types.uint64), generate
 
 
-def _interpreted_low_zeros(word: np.uint64) -> int:
-    return (int(word) & -int(word)).bit_length() - 1 if word else 8 * WORD
-
-
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types here
-def _compiled_low_zeros(_typing: Any, word: Any) -> Any:
+def _low_zeros(_typing: Any, word: Any) -> Any:
     del word
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
@@ -109,12 +91,8 @@ def _compiled_low_zeros(_typing: Any, word: Any) -> Any:
     return types.int64(types.uint64), generate
 
 
-def _interpreted_prefetch(rows: np.ndarray, at: int) -> None:
-    """Memory is not waited for where each step takes a thousand times as long."""
-
-
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types here
-def _compiled_prefetch(_typing: Any, rows: Any, at: Any) -> Any:
+def _prefetch(_typing: Any, rows: Any, at: Any) -> Any:
     del at
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -128,13 +106,6 @@ def _compiled_prefetch(_typing: Any, rows: Any, at: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(rows, types.int64), generate
-
-
-_word = _interpreted_word if INTERPRETED else _compiled_word
-_steps = _interpreted_steps if INTERPRETED else _compiled_steps
-_store = _interpreted_store if INTERPRETED else _compiled_store
-_low_zeros = _interpreted_low_zeros if INTERPRETED else _compiled_low_zeros
-_prefetch = _interpreted_prefetch if INTERPRETED else _compiled_prefetch
 
 
 @part
