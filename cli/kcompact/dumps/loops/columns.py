@@ -55,27 +55,6 @@ class Columns(NamedTuple):
         return self.topics[start:end].tobytes()
 
 
-_AT_FIRST = (0, 0, 0, 0, 1, 0, 0, 0)
-_MOST_KEPT_BYTES = 8 << 20  # of room for keys; a huge line asks for more
-_given_back: list[Columns] = []  # at most one
-
-
-def borrowed_columns() -> Columns:
-    """Columns before the first call of a loop, which may have been used before.
-
-    New memory costs as much as a loop takes to read a small file, of which there may be ten thousand.
-    """
-    columns = _given_back.pop() if _given_back else new_columns()
-    columns.state[:] = _AT_FIRST
-    return columns
-
-
-def give_back(columns: Columns) -> None:
-    """Columns that are not looked at any more, for the next who borrows some."""
-    if len(columns.keys) <= _MOST_KEPT_BYTES:
-        _given_back[:] = [columns]
-
-
 def new_columns() -> Columns:
     """Columns before the first call of a loop, without room for keys."""
     return Columns(
@@ -85,5 +64,5 @@ def new_columns() -> Columns:
         refused=np.zeros((MOST_REFUSED, 3), np.int64),
         topics=np.zeros(_TOPIC_BYTES, np.uint8),
         topic_ends=np.zeros(MOST_TOPICS + 1, np.int64),
-        state=np.array(_AT_FIRST, np.int64),
+        state=np.array((0, 0, 0, 0, 1, 0, 0, 0), np.int64),
     )

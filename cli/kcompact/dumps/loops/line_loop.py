@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kcompact.broker.log_names import LogName
 from kcompact.dumps.loops import columns as c
-from kcompact.dumps.loops.columns import Columns, borrowed_columns, give_back
+from kcompact.dumps.loops.columns import Columns, new_columns
 from kcompact.dumps.loops.readiness import scanner_of
 from kcompact.dumps.loops.scanned_rows import Misfit, RecordPlaces, ScannedRows, note_logs, only_wanted
 from kcompact.dumps.loops.windows import ByteRange, LongLineError, Window, windows_of
@@ -62,15 +62,12 @@ class LineLoop:
 
     def index(self) -> Iterator[pa.RecordBatch]:
         """Rows of ``index_schema(extra)``; stops at the first record that cannot be read."""
-        columns = borrowed_columns()
-        try:
-            for window in self._windows():
-                columns = columns.with_room(len(window.buffer))
-                yield from self._rows_of(window, columns)
-                if any(part.notes.rejects for part in self._parts):
-                    return
-        finally:
-            give_back(columns)
+        columns = new_columns()
+        for window in self._windows():
+            columns = columns.with_room(len(window.buffer))
+            yield from self._rows_of(window, columns)
+            if any(part.notes.rejects for part in self._parts):
+                return
 
     def _rows_of(self, window: Window, columns: Columns) -> Iterator[pa.RecordBatch]:
         """Rows of a window's records, up to the first one that cannot be read."""

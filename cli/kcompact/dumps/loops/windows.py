@@ -66,18 +66,9 @@ def windows_of(ranges: Sequence[ByteRange]) -> Iterator[Window]:
         yield from _windows_of_range(ranges[0])
         return
     wanted_bytes = sum(end - start + 1 for _, start, end in ranges) + PADDING_BYTES
-    buffer = _given_back.pop() if _given_back else bytearray()
-    if len(buffer) < wanted_bytes:
-        buffer = bytearray(wanted_bytes)
-    try:
-        window = _window_of_all(ranges, buffer)
-        if window.end:
-            yield window
-    finally:
-        _given_back[:] = [buffer]
-
-
-_given_back: list[bytearray] = []  # at most one: new memory costs as much as to read a few small files
+    window = _window_of_all(ranges, bytearray(wanted_bytes))
+    if window.end:
+        yield window
 
 
 def _window_of_all(ranges: Sequence[ByteRange], buffer: bytearray) -> Window:
