@@ -16,10 +16,9 @@ import pyarrow as pa
 
 from kcompact.engine.blocks import row_blocks
 from kcompact.engine.exchange import receivers_by_key
-from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes.grouped_rows import GROUPED, GROUPED_SCHEMA
 from kcompact.engine.passes.grouping import KeyGrouper
-from kcompact.engine.shuffle import Block, Sent
+from kcompact.engine.shuffle import Block, Sent, send_in_process
 
 ROW_BYTES = 6 * 8 + 4  # six longs and the place of the key among the bytes of all keys
 BLOCK_BYTES = 1_250  # of a block beside its rows: Arrow's schema and paddings, Spark's own row

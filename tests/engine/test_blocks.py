@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcompact.engine.blocks import row_blocks, rows_in
-from kcompact.engine.in_process import send_in_process
-from kcompact.engine.shuffle import Block, Sent
+from kcompact.engine.shuffle import Block, Sent, send_in_process
 
 ROWS = pa.schema([("key", pa.binary()), ("number", pa.int64())])
 
@@ -19,7 +18,7 @@ def test_rows_come_out_with_their_receiver_in_their_order(tables: list[list[tupl
         table = pa.table([[b"%d" % n for _, n in rows], [n % 2**40 for _, n in rows]], schema=ROWS)
         return row_blocks("rows", table, np.array([receiver for receiver, _ in rows], np.int64))
 
-    keys, _ = send_in_process(len(tables), 6, work).results(
+    keys = send_in_process(len(tables), 6, work).results(
         lambda _receiver, blocks: [
             row["key"] for batch in rows_in(blocks, "rows") for row in batch.to_pylist()
         ]

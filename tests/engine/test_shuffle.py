@@ -36,7 +36,7 @@ def work_of_numbers() -> Callable[[int], Sent]:
 def test_blocks_reach_their_receivers_in_the_order_of_senders(spark: object) -> None:
     stage = send(spark, TASKS, RECEIVERS, work_of_numbers())
 
-    results, of_driver = stage.results(
+    results, of_driver = stage.results_and_driver_blocks(
         lambda receiver, blocks: (receiver, [block.content.decode() for block in blocks])
     )
 
@@ -53,7 +53,7 @@ def test_stages_follow_one_another(spark: object) -> None:
 
     stage = send(spark, TASKS, RECEIVERS, work_of_numbers()).then(2, doubled)
 
-    (first, second), of_driver = stage.results(
+    (first, second), of_driver = stage.results_and_driver_blocks(
         lambda _receiver, blocks: [int(block.content) for block in blocks]
     )
 
@@ -69,7 +69,7 @@ def test_workers_are_used_again_in_the_next_stage(spark: object) -> None:
     first = send(spark, TASKS, RECEIVERS, process_id)
     second = first.then(RECEIVERS, process_id)
     ids = {*texts(first.driver_blocks()), *texts(second.driver_blocks())}
-    ids |= {str(number) for number in second.results(lambda _receiver, _blocks: os.getpid())[0]}
+    ids |= {str(number) for number in second.results(lambda _receiver, _blocks: os.getpid())}
 
     assert not [number for number in ids if not Path("/proc", number).exists()]
 
@@ -84,7 +84,7 @@ def test_what_the_driver_asks_for_first_is_not_done_again(spark: object, tmp_pat
 
     stage = send(spark, TASKS, RECEIVERS, noted)
     assert texts(stage.driver_blocks()) == ["45", "145", "245"]
-    assert len(stage.results(lambda _receiver, blocks: len(blocks))[0]) == RECEIVERS
+    assert len(stage.results(lambda _receiver, blocks: len(blocks))) == RECEIVERS
 
     assert [(tmp_path / f"task-{task}").read_text() for task in range(TASKS)] == ["once\n"] * TASKS
 
@@ -123,7 +123,7 @@ def test_large_blocks_and_many_arrive_whole(spark: object) -> None:
         for number in range(40):
             yield number % 2, Block("large", bytes([task, number]) * (size // 2))
 
-    counts, _ = send(spark, TASKS, 2, large).results(
+    counts = send(spark, TASKS, 2, large).results(
         lambda _receiver, blocks: Counter((*block.content[:2], len(block.content)) for block in blocks)
     )
 

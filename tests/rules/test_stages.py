@@ -20,8 +20,8 @@ from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.output.workplace import Workplace
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.writers.converting import Copier
-from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes import index_pass as indexing
+from kcompact.engine.shuffle import send_in_process
 from kcompact.errors import InputError
 from kcompact.rules.policy import Policy, TopicPolicies
 from small_maps import with_map_of

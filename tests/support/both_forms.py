@@ -24,10 +24,10 @@ from kcompact.dumps.dump import open_dump
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.output.workplace import Workplace
 from kcompact.dumps.writers.converting import Copier
-from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes import grouping
 from kcompact.engine.passes import index_pass as indexing
 from kcompact.engine.passes.index_pass import plan_index
+from kcompact.engine.shuffle import send_in_process
 from kcompact.rules.policy import Policy, TopicPolicies
 
 MERGE_TASKS = 3

@@ -14,9 +14,8 @@ from kcompact.dumps.records.indexing import index_rows
 from kcompact.dumps.records.layout import SplitNotes
 from kcompact.dumps.records.record import Record, log_id_of
 from kcompact.engine.blocks import row_blocks
-from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes.summaries import LogSummary, SplitSummary
-from kcompact.engine.shuffle import Stage
+from kcompact.engine.shuffle import Stage, send_in_process
 from kcompact.rules.decisions import with_verdicts
 from kcompact.rules.policy import Policy
 from kcompact.rules.verdicts import Verdict

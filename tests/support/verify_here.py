@@ -8,8 +8,7 @@ import pyarrow as pa
 from index_frames import index_table, logs_of
 from kcompact.dumps.records.record import Record, log_id_of
 from kcompact.engine.blocks import row_blocks
-from kcompact.engine.in_process import send_in_process
-from kcompact.engine.shuffle import Sent
+from kcompact.engine.shuffle import Sent, send_in_process
 from kcompact.rules.lookups import Lookup
 from kcompact.verify.classification.bounds import Bounds
 from kcompact.verify.compacted import verify_compacted

@@ -12,8 +12,8 @@ import pytest
 from index_frames import logs_of
 from kcompact.dumps.records.layout import NeedsExtra
 from kcompact.dumps.records.record import INDEX_SCHEMA, Record, log_id_of
-from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes import grouping
+from kcompact.engine.shuffle import send_in_process
 from kcompact.rules.policy import Policy
 from kcompact.verify.classification.bounds import Bounds
 from kcompact.verify.outcome import VerifyOutcome

@@ -7,7 +7,7 @@ import pytest
 
 from kcompact.dumps.dump import open_dump
 from kcompact.dumps.options import ReadOptions
-from kcompact.engine.in_process import send_in_process
+from kcompact.engine.shuffle import send_in_process
 from kcompact.verify.rows import indexed
 from kcompact.verify.rows.keyed_rows import AFTER, BEFORE
 

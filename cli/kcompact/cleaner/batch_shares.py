@@ -206,8 +206,7 @@ def play_on_shares(
                 for i, (of_log, packed, before) in given[share].items()
             }
 
-        results, _ = tracked.shared.results(work, list(given))
-        for played in results:
+        for played in tracked.shared.results(work, list(given)):
             for log_id, (of_stretch, after) in played.items():
                 if before[log_id].content is not None:
                     figures[log_id][-1].contents.pop()  # it goes on here

@@ -79,8 +79,7 @@ class Tracked:
 
     def each_numbered(self, work: Callable[[int, pa.Table], Result]) -> list[Result]:
         """As ``each``, for work that is given the share's number, too."""
-        results, _ = self.shared.results(lambda share, blocks: work(share, share_rows(blocks)))
-        return results
+        return self.shared.results(lambda share, blocks: work(share, share_rows(blocks)))
 
     def in_turn(
         self, states: Mapping[int, State], feed: Callable[[State, pa.Table], State]
@@ -105,8 +104,7 @@ def in_turn(
             logs = slices_by_log(rows_of_share(blocks))
             return {log_id: feed(before[log_id], rows) for log_id, rows in logs if log_id in before}
 
-        results, _ = shared.results(work, wave)
-        for after in results:
+        for after in shared.results(work, wave):
             last_states |= after
     return last_states
 

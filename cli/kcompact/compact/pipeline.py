@@ -13,9 +13,8 @@ from kcompact.compact.request import Compacted, Decided, Form, Request
 from kcompact.compact.totals import CompactionOutcome, add_cleaning, outcome_of
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.note_checks import files_left_out
-from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes.index_pass import IndexPlan, plan_index
-from kcompact.engine.shuffle import Send, send
+from kcompact.engine.shuffle import Send, send, send_in_process
 from kcompact.engine.tasks import run_tasks
 from kcompact.rules.cleaned_log import LogCleaning
 from kcompact.rules.policy import Policy

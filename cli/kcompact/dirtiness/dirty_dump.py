@@ -23,10 +23,9 @@ from kcompact.compact.whole_logs.repeats import refuse_conflicts
 from kcompact.dirtiness.dirtiness import ScannedLog, Setting, Values, plan_scan
 from kcompact.dirtiness.dirty_scan import SUPERSEDED, LogScan, LogScanner, ScanPlan
 from kcompact.dumps.dump import Dump
-from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes.index_pass import plan_index
 from kcompact.engine.passes.summaries import merged
-from kcompact.engine.shuffle import Send, Stage, send
+from kcompact.engine.shuffle import Send, Stage, send, send_in_process
 from kcompact.engine.tasks import run_tasks
 from kcompact.rules.files.segment_files import with_segments_of_batches
 from kcompact.rules.links import NO_OFFSET, KeyOrder

@@ -7,9 +7,10 @@ system. On classic Spark the blocks are an RDD's; behind Spark Connect, which ha
 
 import itertools
 import pickle
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -38,28 +39,6 @@ Sent = Iterable[tuple[int, Block]]
 """Blocks with the number of the task that each goes to, or DRIVER."""
 
 
-class Stage(Protocol):
-    """Tasks that send blocks. They run when first asked for, and once, however often that is.
-
-    Blocks reach a receiver in the order of their senders, each sender's in the order sent. An error of ours
-    (KcompactError) in a task is raised by the call that meets it first; Spark does not try it again.
-    """
-
-    def driver_blocks(self) -> list[Block]:
-        """Run the stage; the blocks sent to the driver."""
-
-    def blocks_for(self, receiver: int) -> list[Block]:
-        """Run the stage; the blocks sent to a receiver, brought to the driver."""
-
-    def then(self, receivers: int, work: Callable[[int, list[Block]], Sent]) -> "Stage":
-        """The next stage: ``work`` is given each receiver's number and blocks, and sends to ``receivers``."""
-
-    def results(
-        self, work: Callable[[int, list[Block]], Result], receivers: Sequence[int] | None = None
-    ) -> tuple[list[Result], list[Block]]:
-        """The last stage: what ``work`` makes of each receiver's blocks (None: all); the driver's blocks."""
-
-
 class Message(NamedTuple):
     """A block on its way. Messages of one receiver sort by sender and number."""
 
@@ -70,8 +49,72 @@ class Message(NamedTuple):
     content: bytes
 
 
+Do = Callable[[int, Iterable[Message]], Any]
+"""A task: it is given a receiver's number and messages."""
+
+
+class Stage(ABC):
+    """Tasks that send blocks. They run when first asked for, and once, however often that is.
+
+    Blocks reach a receiver in the order of their senders, each sender's in the order sent. An error of ours
+    (KcompactError) in a task is raised by the call that meets it first; Spark does not try it again.
+    """
+
+    def __init__(self, receivers: int) -> None:
+        self._receivers = receivers  # the driver's number is the one after theirs
+
+    def driver_blocks(self) -> list[Block]:
+        """Run the stage; the blocks sent to the driver."""
+        return self.blocks_for(self._receivers)
+
+    def blocks_for(self, receiver: int) -> list[Block]:
+        """Run the stage; the blocks sent to a receiver, brought to the driver."""
+        return _checked(self._brought(receiver))
+
+    def then(self, receivers: int, work: Callable[[int, list[Block]], Sent]) -> "Stage":
+        """The next stage: ``work`` is given each receiver's number and blocks, and sends to ``receivers``."""
+        driver = self._receivers
+
+        def do(receiver: int, messages: Iterable[Message]) -> Iterator[Message]:
+            blocks = blocks_of(messages)  # read in any case: Spark ends a worker that leaves its input
+            if receiver != driver:
+                yield from messages_of(receiver, receivers, partial(work, receiver, blocks))
+
+        return self._sent_on(do, receivers)
+
+    def results(
+        self, work: Callable[[int, list[Block]], Result], receivers: Sequence[int] | None = None
+    ) -> list[Result]:
+        """The last stage: what ``work`` makes of each receiver's blocks (None: all)."""
+        return self.results_and_driver_blocks(work, receivers)[0]
+
+    def results_and_driver_blocks(
+        self, work: Callable[[int, list[Block]], Result], receivers: Sequence[int] | None = None
+    ) -> tuple[list[Result], list[Block]]:
+        """As ``results``, and the blocks sent to the driver."""
+        driver = self._receivers
+
+        def do(receiver: int, messages: Iterable[Message]) -> Result | list[Block]:
+            return _checked(messages) if receiver == driver else work(receiver, blocks_of(messages))
+
+        blocks, *results = self._run(do, [driver, *(range(driver) if receivers is None else receivers)])
+        return results, blocks
+
+    @abstractmethod
+    def _brought(self, receiver: int) -> Iterable[Message]:
+        """One receiver's messages, brought to the driver."""
+
+    @abstractmethod
+    def _sent_on(self, do: Do, receivers: int) -> "Stage":
+        """A stage of the messages that ``do`` makes of each receiver's messages."""
+
+    @abstractmethod
+    def _run(self, do: Do, receivers: list[int]) -> list[Any]:
+        """The results of ``do`` on the messages of some receivers, in this order."""
+
+
 Send = Callable[[int, int, Callable[[int], Sent]], Stage]
-"""``send`` on a session, or ``in_process.send_in_process``."""
+"""``send`` on a session, or ``send_in_process``."""
 
 
 def send(spark: SparkSession, tasks: int, receivers: int, work: Callable[[int], Sent]) -> Stage:
@@ -92,6 +135,12 @@ def send(spark: SparkSession, tasks: int, receivers: int, work: Callable[[int], 
     return _FrameStage(spark.range(0, tasks, 1, max(tasks, 1)).mapInArrow(rows, _MESSAGE_COLUMNS), receivers)
 
 
+def send_in_process(tasks: int, receivers: int, work: Callable[[int], Sent]) -> Stage:
+    """As ``send``, one task after another in this process: a dump that one task reads needs no shuffle."""
+    sent = (messages_of(task, receivers, partial(work, task)) for task in range(tasks))
+    return _InProcessStage(itertools.chain.from_iterable(sent), receivers)
+
+
 def messages_of(sender: int, receivers: int, work: Callable[[], Sent]) -> Iterator[Message]:
     """One task's messages, the last one an error of ours that it ended with. The driver receives last."""
     number = 0
@@ -108,8 +157,8 @@ def blocks_of(messages: Iterable[Message]) -> list[Block]:
     return [Block(message.kind, message.content) for message in ordered]
 
 
-def for_the_driver(messages: Iterable[Message]) -> list[Block]:
-    """The driver's blocks in their order. Raises the first error of ours that a task ended with."""
+def _checked(messages: Iterable[Message]) -> list[Block]:
+    """One receiver's blocks in their order. Raises the first error of ours that a task ended with."""
     blocks = blocks_of(messages)
     for block in blocks:
         if block.kind == _FAILED:
@@ -117,49 +166,29 @@ def for_the_driver(messages: Iterable[Message]) -> list[Block]:
     return blocks
 
 
-class _RddStage:
+class _RddStage(Stage):
     """On classic Spark. Its last partition is the driver's."""
 
     def __init__(self, messages: Any, receivers: int) -> None:
-        self._receivers = receivers
+        super().__init__(receivers)
         keyed = messages.map(lambda message: (message.receiver, message))
         self._received = keyed.partitionBy(receivers + 1, _as_it_is)
 
-    def driver_blocks(self) -> list[Block]:
-        return self.blocks_for(self._receivers)
-
-    def blocks_for(self, receiver: int) -> list[Block]:
-        context = self._received.context
+    def _brought(self, receiver: int) -> Iterable[Message]:
         wait_for_worker()
         # One partition of this stage: what the tasks of the stage before wrote for all others is kept.
-        return for_the_driver(context.runJob(self._received, _values, [receiver]))
+        return self._received.context.runJob(self._received, _values, [receiver])
 
-    def then(self, receivers: int, work: Callable[[int, list[Block]], Sent]) -> "_RddStage":
-        driver = self._receivers
+    def _sent_on(self, do: Do, receivers: int) -> "_RddStage":
+        sent = self._received.mapPartitionsWithIndex(lambda number, pairs: do(number, _values(pairs)))
+        return _RddStage(sent, receivers)
 
-        def do(receiver: int, pairs: Iterator[tuple[int, Message]]) -> Iterator[Message]:
-            blocks = blocks_of(_values(pairs))  # read in any case: Spark ends a worker that leaves its input
-            if receiver == driver:
-                return iter(())
-            return messages_of(receiver, receivers, partial(work, receiver, blocks))
-
-        return _RddStage(self._received.mapPartitionsWithIndex(do), receivers)
-
-    def results(
-        self, work: Callable[[int, list[Block]], Result], receivers: Sequence[int] | None = None
-    ) -> tuple[list[Result], list[Block]]:
-        driver = self._receivers
-
-        def do(receiver: int, pairs: Iterator[tuple[int, Message]]) -> Iterator[bytes]:
-            messages = list(_values(pairs))
-            is_driver = receiver == driver
-            yield result_of(lambda: messages if is_driver else work(receiver, blocks_of(messages)))
-
-        partitions = [*(range(driver) if receivers is None else receivers), driver]
-        rdd = self._received.mapPartitionsWithIndex(do)
+    def _run(self, do: Do, receivers: list[int]) -> list[Any]:
+        rdd = self._received.mapPartitionsWithIndex(
+            lambda number, pairs: [result_of(partial(do, number, _values(pairs)))]
+        )
         wait_for_worker()
-        *results, messages = map(value_of, self._received.context.runJob(rdd, iter, partitions))
-        return results, for_the_driver(messages)
+        return list(map(value_of, self._received.context.runJob(rdd, iter, receivers)))
 
 
 def _as_it_is(receiver: int) -> int:
@@ -182,48 +211,32 @@ _MESSAGES = pa.schema(
 )
 
 
-class _FrameStage:
+class _FrameStage(Stage):
     """Behind Spark Connect. Its last partition is the driver's."""
 
     def __init__(self, rows: Any, receivers: int) -> None:
-        self._receivers = receivers
+        super().__init__(receivers)
         self._received = rows.repartitionById(receivers + 1, "receiver").persist()
 
-    def driver_blocks(self) -> list[Block]:
-        return self.blocks_for(self._receivers)
+    def _brought(self, receiver: int) -> Iterable[Message]:
+        return _messages_in(self._received.where(f"receiver = {receiver}").toArrow().to_batches())
 
-    def blocks_for(self, receiver: int) -> list[Block]:
-        rows = self._received.where(f"receiver = {receiver}").toArrow()
-        return for_the_driver(_messages_in(rows.to_batches()))
+    def _sent_on(self, do: Do, receivers: int) -> "_FrameStage":
+        def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return map(_row_of, do(_partition(), _messages_in(batches)))
 
-    def then(self, receivers: int, work: Callable[[int, list[Block]], Sent]) -> "_FrameStage":
-        driver = self._receivers
+        return _FrameStage(self._received.mapInArrow(rows, _MESSAGE_COLUMNS), receivers)
 
-        def do(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            receiver, blocks = _partition(), blocks_of(_messages_in(batches))
-            if receiver != driver:
-                yield from map(_row_of, messages_of(receiver, receivers, partial(work, receiver, blocks)))
-
-        return _FrameStage(self._received.mapInArrow(do, _MESSAGE_COLUMNS), receivers)
-
-    def results(
-        self, work: Callable[[int, list[Block]], Result], receivers: Sequence[int] | None = None
-    ) -> tuple[list[Result], list[Block]]:
-        driver = self._receivers
-        partitions = [*(range(driver) if receivers is None else receivers), driver]
-
-        def do(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def _run(self, do: Do, receivers: list[int]) -> list[Any]:
+        def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             receiver = _partition()
-            if receiver in partitions:
-                messages = list(_messages_in(batches))
-                is_driver = receiver == driver
-                result = result_of(lambda: messages if is_driver else work(receiver, blocks_of(messages)))
+            if receiver in receivers:
+                result = result_of(partial(do, receiver, _messages_in(batches)))
                 yield _row_of(Message(receiver, receiver, 0, "", result))
 
-        rows = self._received.mapInArrow(do, _MESSAGE_COLUMNS).toArrow().to_pylist()
-        contents = {row["receiver"]: row["content"] for row in rows}
-        *results, messages = (value_of(contents[receiver]) for receiver in partitions)
-        return results, for_the_driver(messages)
+        results = self._received.mapInArrow(rows, _MESSAGE_COLUMNS).toArrow().to_pylist()
+        contents = {row["receiver"]: row["content"] for row in results}
+        return [value_of(contents[receiver]) for receiver in receivers]
 
 
 def _partition() -> int:
@@ -242,3 +255,23 @@ def _row_of(message: Message) -> pa.RecordBatch:
 def _messages_in(batches: Iterable[pa.RecordBatch]) -> Iterator[Message]:
     for row in itertools.chain.from_iterable(batch.to_pylist() for batch in batches):
         yield Message(**row)
+
+
+class _InProcessStage(Stage):
+    """In this process: messages are kept in lists, and tasks run at once."""
+
+    def __init__(self, messages: Iterable[Message], receivers: int) -> None:
+        super().__init__(receivers)
+        self._received: list[list[Message]] = [[] for _ in range(receivers + 1)]
+        for message in messages:
+            self._received[message.receiver].append(message)
+
+    def _brought(self, receiver: int) -> Iterable[Message]:
+        return self._received[receiver]
+
+    def _sent_on(self, do: Do, receivers: int) -> "_InProcessStage":
+        sent = itertools.starmap(do, enumerate(self._received))
+        return _InProcessStage(itertools.chain.from_iterable(sent), receivers)
+
+    def _run(self, do: Do, receivers: list[int]) -> list[Any]:
+        return [do(receiver, self._received[receiver]) for receiver in receivers]

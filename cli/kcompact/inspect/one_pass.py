@@ -12,11 +12,10 @@ from pyspark.sql import SparkSession
 from kcompact.dumps.records.layout import SplitNotes
 from kcompact.engine.blocks import row_blocks, rows_in
 from kcompact.engine.exchange import receivers_by_key
-from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes.grouping import KeyGrouper
 from kcompact.engine.passes.index_pass import IndexPlan, TaskReader
 from kcompact.engine.passes.summaries import LogSummary, merged, packed, unpacked
-from kcompact.engine.shuffle import DRIVER, Block, Send, Sent, send
+from kcompact.engine.shuffle import DRIVER, Block, Send, Sent, send, send_in_process
 from kcompact.engine.tasks import run_tasks
 from kcompact.inspect.questions.key_counts import count_keys, largest_keys
 from kcompact.inspect.questions.key_facts import FOLDED_KEY_ROW, KEY_ROWS, regrouped
@@ -93,8 +92,7 @@ def _ask(send: Send, plan: IndexPlan, partitions: int) -> tuple[WhatWasRead, Ans
     def look(_: int, blocks: list[Block]) -> Answers:
         return _answers(Keys(regrouped(rows_in(blocks, _KEY_ROWS)), logs, partitions))
 
-    answers, _ = sent.results(look)
-    return reading, _merged(answers)
+    return reading, _merged(sent.results(look))
 
 
 def _send_key_rows(plan: IndexPlan, task: int, partitions: int) -> Sent:

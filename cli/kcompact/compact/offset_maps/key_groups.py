@@ -85,7 +85,7 @@ class KeyScan(ReadDump):
             rows = [batch.select(["log_id", "key", "last_offset"]) for batch in rows_in(blocks, GROUPS)]
             return last_offsets_in(pa.Table.from_batches(rows), "last_offset", digests) if rows else {}
 
-        return {place: offset for part in self.keyed.results(look)[0] for place, offset in part.items()}
+        return {place: offset for part in self.keyed.results(look) for place, offset in part.items()}
 
 
 def read_keys(send: Send, dump: Dump, reading: HowToRead) -> KeyScan:

@@ -37,7 +37,7 @@ def results_of(
     much each task writes.
     """
     if not job.workplace.is_afar:
-        return stage.results(lambda task, blocks: work(job, task, blocks))
+        return stage.results_and_driver_blocks(lambda task, blocks: work(job, task, blocks))
     takings = _Takings.of(task_bytes, _TAKEN_BYTES)
 
     def send(task: int, blocks: list[Block]) -> Sent:

@@ -35,14 +35,14 @@ class RecordIndex(ReadDump):
 
     def records_at(self, wanted: KnownByLog) -> dict[tuple[int, int], KnownRecord]:
         """See ``ReadDump``."""
-        parts = self.keyed.results(lambda _, blocks: records_in(index_rows_in(blocks), wanted))[0]
+        parts = self.keyed.results(lambda _, blocks: records_in(index_rows_in(blocks), wanted))
         return {place: record for part in parts for place, record in part.items()}
 
     def last_offsets(self, digests: Digests) -> Known:
         """See ``ReadDump``."""
         parts = self.keyed.results(
             lambda _, blocks: last_offsets_in(index_rows_in(blocks), "offset", digests)
-        )[0]
+        )
         return {place: offset for part in parts for place, offset in part.items()}
 
 

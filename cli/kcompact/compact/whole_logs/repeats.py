@@ -56,7 +56,7 @@ def refuse_conflicts(send: Send, index: RecordIndex) -> list[str]:
         for rows in joined(batch.select(_COLUMNS) for batch in TaskReader(plan, task).rows()):
             yield from row_blocks(_CONTENTS, rows, rows["offset"].to_numpy() % receivers)
 
-    shares, _ = send(receivers, receivers, by_offset).results(lambda _, blocks: _repeats(blocks))
+    shares = send(receivers, receivers, by_offset).results(lambda _, blocks: _repeats(blocks))
     conflicts = [repeats.conflict for repeats in shares if repeats.conflict is not None]
     if conflicts:
         raise _conflict(index, min(conflicts))

@@ -7,9 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from kcompact.engine.blocks import rows_in
-from kcompact.engine.in_process import send_in_process
 from kcompact.engine.passes.index_pass import IndexPlan
-from kcompact.engine.shuffle import Send, Stage
+from kcompact.engine.shuffle import Send, Stage, send_in_process
 from kcompact.verify.classification.evidence import added_up
 from kcompact.verify.rows.folded_unaffected_keys import FoldedUnaffected, find_unaffected_in_blocks
 from kcompact.verify.rows.folding import send_folded
@@ -72,10 +71,7 @@ class DumpRows:
 
     def _find_unaffected(self, rules: Rules, others: pa.Array) -> list[FoldedUnaffected]:
         renamed = self.reader.renamed
-        shares, _ = self.first.results(
-            lambda _, blocks: find_unaffected_in_blocks(blocks, renamed, rules, others)
-        )
-        return shares
+        return self.first.results(lambda _, blocks: find_unaffected_in_blocks(blocks, renamed, rules, others))
 
 
 def read_rows(send: Send, plans: Mapping[str, IndexPlan], receivers: int, *, folds: bool) -> DumpRows:

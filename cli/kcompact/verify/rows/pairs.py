@@ -10,8 +10,7 @@ import pyarrow as pa
 
 from kcompact.arrays import Flags
 from kcompact.engine.blocks import block_of, row_blocks, rows_in
-from kcompact.engine.in_process import send_in_process
-from kcompact.engine.shuffle import DRIVER, Block, Sent, Stage
+from kcompact.engine.shuffle import DRIVER, Block, Sent, Stage, send_in_process
 from kcompact.verify.question import Question
 from kcompact.verify.rows.disorder import Disorder, LargestBefore, sort_out
 from kcompact.verify.rows.keyed_rows import AFTER, BEFORE, ROWS_SCHEMA, by_key, by_place
@@ -82,14 +81,13 @@ class Pairs:
         def work(_: int, blocks: list[Block]) -> T:
             return use(Pairs(send_in_process(1, 1, lambda _: ((0, block) for block in blocks)), 1, reader))
 
-        ((classified,), _) = self.stage.results(work)
+        (classified,) = self.stage.results(work)
         return classified
 
     def ask(self, look: Callable[[Share], T]) -> list[T]:
         """The results of ``look`` on each share."""
         reader = self.reader
-        results, _ = self.stage.results(lambda _, blocks: look(reader.share(blocks)))
-        return results
+        return self.stage.results(lambda _, blocks: look(reader.share(blocks)))
 
     def sift(self, look: Callable[[Share], Sifting]) -> "tuple[list[Any], Pairs]":
         """The results of ``look`` on each share, and the shares of what is left."""
