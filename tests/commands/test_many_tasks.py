@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 
 from kcompact.compact.whole_logs import record_index
-from kcompact.dumps.output import assemble
-from kcompact.dumps.writers import targets
 from kcompact.engine import shuffle, tasks
 from kcompact.engine.passes import index_pass as indexing
 from kcompact.verify.rows import indexed
@@ -52,7 +50,6 @@ def cut_into_many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(record_index, "ROWS_PER_RECEIVER", 100)
     monkeypatch.setattr(record_index, "RECORDS_PER_SHARE", 100)
     monkeypatch.setattr(indexed, "DUMP_BYTES_PER_TASK", 20_000)
-    monkeypatch.setattr(targets, "_LEAST_IN_PLACE_BYTES", 0)
 
 
 @pytest.mark.parametrize("asked", ASKED)
@@ -70,26 +67,6 @@ def test_tasks_show_in_no_file(
 
     assert files_in(tmp_path / "many") == files_in(tmp_path / "one")
     assert (tmp_path / "one" / "out.jsonl").stat().st_size > 0
-
-
-@pytest.mark.parametrize("ending", ["whole", "cut"])
-@pytest.mark.parametrize("sample", ["orders.jsonl", "orders.csv"])
-def test_tasks_write_the_output_in_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kcompact: Callable[..., Any], sample: str, ending: str
-) -> None:
-    dump = tmp_path / sample
-    content = (Path("samples") / sample).read_bytes()
-    dump.write_bytes(content if ending == "whole" else content.rstrip(b"\n"))
-    joined, placed = tmp_path / f"joined{dump.suffix}", tmp_path / f"placed{dump.suffix}"
-    assert kcompact("compact", dump, "-o", joined).exit_code == 0
-    cut_into_many_tasks(monkeypatch)
-    if ending == "whole":  # a cut last line is given its end, for which there would be no room
-        monkeypatch.delattr(assemble, "copy_range")
-    run = kcompact("compact", dump, "-o", placed)
-
-    assert run.exit_code == 0, run.stderr
-    assert placed.read_bytes() == joined.read_bytes()
-    assert placed.stat().st_mode == joined.stat().st_mode
 
 
 def killers(folder: Path) -> tuple[Callable[..., Any], Callable[..., Any]]:

@@ -15,7 +15,6 @@ from kcompact.compact.request import Compacted, Form, Request
 from kcompact.compact.totals import piece_bytes
 from kcompact.dumps.dump import open_dump
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.output.assemble import WHOLE
 from kcompact.dumps.output.workplace import Workplace
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.writers.converting import Copier
@@ -50,7 +49,6 @@ def run(
     *,
     drop_tombstones: bool = False,
     is_afar: bool = False,
-    whole_begin: bytes | None = None,
 ) -> Compacted:
     """Every stage of the plain run; its parts lie in ``folder``."""
     folder.mkdir()
@@ -60,7 +58,7 @@ def run(
             TopicPolicies(policy),
             Beside(DumpContext()),
             folder,
-            Workplace(str(folder), is_afar=is_afar, whole_begin=whole_begin),
+            Workplace(str(folder), is_afar=is_afar),
             Copier({}),
             Form.PLAIN,
         )
@@ -100,21 +98,6 @@ def test_passes_and_stretches_show_nowhere(
     assert left(tmp_path / "several", several) == left(tmp_path / "whole", whole)
     assert several.shared_keys == whole.shared_keys
     assert (several.shared_keys.count > 0) == (keys < 100_000)
-
-
-@pytest.mark.parametrize("drop_tombstones", [False, True])
-def test_tasks_write_one_file_in_place(
-    tmp_path: Path, small_passes: pytest.MonkeyPatch, *, drop_tombstones: bool
-) -> None:
-    del small_passes
-    path = write_kcat(tmp_path / "dump.jsonl", records(4, 60))
-    parts = run(path, tmp_path / "parts", 3, drop_tombstones=drop_tombstones)
-    place = run(path, tmp_path / "place", 3, drop_tombstones=drop_tombstones, whole_begin=b"begin")
-
-    assert {fragment.part for fragment in place.outcome.fragments} == {WHOLE}
-    assert left(tmp_path / "place", place) == left(tmp_path / "parts", parts)
-    survivors, _, _ = left(tmp_path / "parts", parts)
-    assert (tmp_path / "place" / WHOLE).read_bytes() == b"begin" + survivors
 
 
 def test_what_tasks_write_in_folders_of_their_own_comes_to_the_drivers_in_order(

@@ -41,8 +41,8 @@ def folder_outside(path: Path) -> Path:
 class _Part(io.FileIO):
     """A file of a private folder; its errors name the disk."""
 
-    def __init__(self, path: Path, mode: str = "wb", permissions: int = 0o600) -> None:
-        super().__init__(path, mode, opener=lambda name, flags: os.open(name, flags, permissions))
+    def __init__(self, path: Path, permissions: int = 0o600) -> None:
+        super().__init__(path, "wb", opener=lambda name, flags: os.open(name, flags, permissions))
         self._path = path
 
     def write(self, data: Any, /) -> int:
@@ -60,13 +60,6 @@ def create_part(path: Path) -> BinaryIO:
 def create_whole(path: Path) -> BinaryIO:
     """Likewise a file that will be an output as it is, with the permissions of one."""
     return cast(BinaryIO, io.BufferedWriter(_Part(path, permissions=0o666), _BUFFER_BYTES))
-
-
-def open_at(path: Path, start: int) -> BinaryIO:
-    """A file in a private folder that several tasks write, each from its own place on."""
-    file = _Part(path, "r+b")
-    file.seek(start)
-    return cast(BinaryIO, io.BufferedRandom(file, _BUFFER_BYTES))
 
 
 @dataclass(frozen=True)

@@ -52,17 +52,15 @@ Decide = Callable[[list[Block]], Iterator[tuple[pa.Table, KeyFigures]]]
 
 
 def decided_by_task(keyed: Stage, job: CompactJob, decide: Decide) -> Stage:
-    """Decided rows sent to the tasks that read them, figures and bytes to write to the driver."""
+    """Decided rows sent to the tasks that read them, and figures to the driver."""
 
     def send(_: int, blocks: list[Block]) -> Sent:
-        figures, task_bytes = [], np.zeros(len(job.plan.tasks), np.int64)
+        figures = []
         for rows, more in decide(blocks):
             figures.append(more)
-            if job.writes_in_place:
-                task_bytes += job.kept_bytes(rows)
             yield from row_blocks(_DECIDED, rows, split_of(rows["location"].to_numpy()) >> TASK_SHIFT)
         yield from passed_on(blocks)
-        yield DRIVER, Block(_FIGURES, pickle.dumps((figures, task_bytes)))
+        yield DRIVER, Block(_FIGURES, pickle.dumps(figures))
 
     return keyed.then(len(job.plan.tasks), send)
 
@@ -86,7 +84,7 @@ def decided_by_share(
 def figures_in(blocks: list[Block]) -> KeyFigures:
     """The figures of all keys, from the driver's blocks of ``decided_by_task``."""
     parts = (pickle.loads(block.content) for block in blocks)  # noqa: S301  pickled by decided_by_task
-    return KeyFigures.together([of_keys for of_task, _ in parts for of_keys in of_task])
+    return KeyFigures.together([of_keys for of_task in parts for of_keys in of_task])
 
 
 @dataclass(frozen=True)
@@ -117,9 +115,6 @@ class DecidedStages:
 def write(decided: DecidedStages, job: CompactJob, summaries: list[LogSummary]) -> Written:
     """Copy and report: with one look at each row, or, where splits overlap, apart from each other."""
     by_task, by_share = decided.by_task, decided.by_share
-    if job.writes_in_place:
-        parts = [pickle.loads(block.content) for block in by_task.driver_blocks()]  # noqa: S301  as figures_in
-        job = job.in_place(np.sum([task_bytes for _, task_bytes in parts], axis=0))
     work = _copy_and_report if by_share is None else _copy
     results, figures = results_of(by_task, job.plan.task_bytes, job, work)
     logs = [log for of_task, _ in results for log in of_task]

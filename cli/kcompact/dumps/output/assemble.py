@@ -78,10 +78,7 @@ def _difference(first: DumpFile, file: DumpFile) -> str | None:
 
 
 WHOLE = "whole"
-"""The part of all tasks where each of them writes the output file in its place.
-
-A task may also write an output as a whole, where it is that of one split; its name begins so, too.
-"""
+"""How the name of a part begins that is an output as a whole: of a file that is one split."""
 
 _FEW_BYTES = 128 << 10  # through our own buffer they are where they belong as soon
 

@@ -78,14 +78,12 @@ class Workplace:
 
     ``parts`` are the files of an output on a store; None: parts are in the folder too, the driver joins them.
     ``is_afar``: tasks do not see the folder, and what they write is brought there through Spark.
-    ``whole_begin``: tasks may write the output file itself, each in its place, after these bytes.
     ``own_outputs``: files, by id, whose survivors are an output of their own, which a task may write.
     """
 
     folder: str | None
     parts: PartFiles | None = None
     is_afar: bool = False
-    whole_begin: bytes | None = None
     own_outputs: frozenset[int] = frozenset()
 
     def create(self, name: str) -> BinaryIO:

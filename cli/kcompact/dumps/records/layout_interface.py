@@ -109,14 +109,6 @@ class Layout(ABC):
         Positions usually ascend; where they do not (an input out of offset order), the order given counts.
         """
 
-    def is_copied_as_it_is(self, file: DumpFile) -> bool:
-        """Whether ``copy`` writes the records' ``record_bytes``, and nothing else, for any of them.
-
-        The file lies on this machine.
-        """
-        del file
-        return False
-
     def around(self, file: DumpFile) -> tuple[bytes, bytes, bytes]:
         """The bytes of an output file before, between and after non-empty fragments.
 

@@ -9,7 +9,7 @@ from typing import BinaryIO
 import pyarrow as pa
 
 from kcompact.dumps.loops.line_loop import index_lines
-from kcompact.dumps.records.framed import TOO_LARGE, TOO_LARGE_HINT, Frame, FramedLayout, ends_line
+from kcompact.dumps.records.framed import TOO_LARGE, TOO_LARGE_HINT, Frame, FramedLayout
 from kcompact.dumps.records.layout import DumpFile, SplitToIndex, UnreadableError
 from kcompact.dumps.records.record import LARGEST_RECORD_BYTES
 
@@ -121,10 +121,6 @@ class LineLayout(FramedLayout):
     ) -> Iterator[pa.RecordBatch]:
         """Likewise, across the ends of files."""
         return index_lines(parts, extra, super().index)
-
-    def is_copied_as_it_is(self, file: DumpFile) -> bool:
-        """Where the last line has a line end: else a copy gives it one."""
-        return file.data_bytes > 0 and ends_line(file)
 
     def content(self, data: bytes) -> bytes:
         """The record without its last line end."""

@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 
 from kcompact.dumps.files.containers import container_of, output_container
-from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.output.assemble import around, parquet_form
 from kcompact.dumps.output.outputs import OutputPlan, Target, split_suffixes
 from kcompact.dumps.output.workplace import PartFiles, Workplace
@@ -16,8 +15,6 @@ from kcompact.dumps.writers.parquet_writer import ParquetWriter
 from kcompact.dumps.writers.text_writers import CsvWriter, JsonLinesWriter, KcatWriter
 from kcompact.dumps.writers.writer import Writer
 from kcompact.errors import OutputError
-
-_LEAST_IN_PLACE_BYTES = 256 << 20
 
 TARGETS: dict[str, type[Writer]] = {
     "jsonl": JsonLinesWriter,
@@ -146,27 +143,11 @@ def workplace(outputs: OutputPlan, folder: Path, *, reports: bool, is_afar: bool
     ``is_afar``: tasks do not see the folder; ``is_here``: they run on this machine.
     """
     if outputs.stored is None:
-        begin = None if is_afar else _begin_of_whole(outputs)
-        own_outputs = _own_outputs(outputs) if is_here and begin is None else frozenset()
-        return Workplace(str(folder), is_afar=is_afar, whole_begin=begin, own_outputs=own_outputs)
+        own_outputs = _own_outputs(outputs) if is_here else frozenset()
+        return Workplace(str(folder), is_afar=is_afar, own_outputs=own_outputs)
     target = outputs.targets[0]
     parts = PartFiles(outputs.stored, *_kind_of_parts(target), around(target), parquet_form(target))
     return Workplace(outputs.stored.work if reports else None, parts)
-
-
-def _begin_of_whole(outputs: OutputPlan) -> bytes | None:
-    """The bytes before the survivors of an output that is one file, if tasks can write it in place.
-
-    That saves copying them once more; a small dump's would be joined sooner than their places are known.
-    """
-    target = outputs.targets[0]
-    file = target.files[0]
-    is_one_file = len(outputs.targets) == 1 and len(target.files) == 1 and not outputs.to_stdout
-    if not (is_one_file and _is_plain(target) and file.data_bytes >= _LEAST_IN_PLACE_BYTES):
-        return None
-    begin, between, end = around(target)
-    is_all = LAYOUTS[file.layout].is_copied_as_it_is(file) and not (between or end)
-    return begin if is_all else None
 
 
 def _own_outputs(outputs: OutputPlan) -> frozenset[int]:

@@ -16,19 +16,17 @@ from kcompact.dumps.writers.converting import Copier
 from kcompact.engine.meter import WRITTEN, Meter
 from kcompact.engine.passes.index_pass import IndexPlan
 from kcompact.errors import OutputError
-from kcompact.storage.scratch import create_part, create_whole, folder_outside, open_at
+from kcompact.storage.scratch import create_part, create_whole, folder_outside
 
 _LOOKED_FOR_BYTES = 64 << 20  # of room on the disk: more may be gone before it is looked for again
 
 
-def open_part(
-    plan: IndexPlan, workplace: Workplace, task: str, copier: Copier | None, start: int | None = None
-) -> "Part | StoredPart":
-    """The part of one task (its number, six digits): from ``start`` on in WHOLE, if that is given."""
+def open_part(plan: IndexPlan, workplace: Workplace, task: str, copier: Copier | None) -> "Part | StoredPart":
+    """Where the survivors of one task (its number, six digits) go."""
     if workplace.parts is not None and copier is not None:
         return StoredPart(plan, workplace.parts.open(task), copier)
     own_outputs = workplace.own_outputs - plan.cut_files
-    return Part(plan, f"part-{task}", copier, start, own_outputs)
+    return Part(plan, f"part-{task}", copier, own_outputs)
 
 
 class Part:
@@ -42,16 +40,13 @@ class Part:
         plan: IndexPlan,
         name: str,
         copier: Copier | None,
-        start: int | None = None,
         own_outputs: frozenset[int] = frozenset(),
     ) -> None:
         self._plan = plan
         self._own_outputs = own_outputs
-        self._path = Path(plan.folder) / (name if start is None else WHOLE)
+        self._path = Path(plan.folder) / name
         self._copier = copier
-        self._out: BinaryIO | None = None
-        if copier is not None:
-            self._out = create_part(self._path) if start is None else open_at(self._path, start)
+        self._out = None if copier is None else create_part(self._path)
         self._room_bytes = 0
         self._meter = Meter(self._path.parent, WRITTEN, name, sys.maxsize)
 
@@ -84,10 +79,6 @@ class Part:
         with create_whole(self._path.with_name(name)) as out:
             written = out.write(begin) + copier(chosen, out) + out.write(end)
         return Fragment(split_id, name, 0, written, records)
-
-    def end(self) -> int:
-        """Where in its file the part ends by now."""
-        return 0 if self._out is None else self._out.tell()
 
     def close(self) -> None:
         """Finish the part file."""
