@@ -56,8 +56,8 @@ def test_rows_do_not_depend_on_splits(tmp_path: Path, name: str) -> None:
     path = write_avro(tmp_path / "dump.avro", SHAPES[name], records, codec="deflate", block_bytes=400)
     with open_one(path) as dump:
         whole, _ = index_all(dump)
-        parts, notes = index_all(dump, 1_000)
-    assert len(notes) > 5
+        parts, _ = index_all(dump, 1_000)
+    assert len(set(parts["split_id"].to_pylist())) > 5
     assert whole["offset"].to_pylist() == [record.offset for record in records]
     assert whole["key"].to_pylist() == [record.key for record in records]
     assert whole["is_tombstone"].to_pylist() == [record.value is None for record in records]
@@ -251,7 +251,7 @@ def test_a_field_of_bare_values_stands_for_the_key(tmp_path: Path, key_field: st
         fastavro.writer(out, ORDER, rows)
     with open_one(path, key_fields=(key_field,)) as dump:
         table, notes = index_all(dump)
-        check_notes(dump, dict(enumerate(dump.splits(1))), notes)
+        check_notes(dump, notes)
         assert table["key"].to_pylist() == keys
         assert table["is_tombstone"].to_pylist() == [False, False]
         assert table["offset"].to_pylist() == [70, 71]
@@ -275,7 +275,7 @@ def rejected(path: Path) -> InputError:
     with open_one(path) as dump:
         _, notes = index_all(dump)
         with pytest.raises(InputError) as caught:
-            check_notes(dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes)
+            check_notes(dump, notes)
     return caught.value
 
 
@@ -392,7 +392,7 @@ def test_lenses_file_of_tombstones_has_no_value_field(tmp_path: Path) -> None:
     path = write_avro(tmp_path / "dump.avro", shape, some_records(5))
     with open_one(path) as dump:
         table, notes = index_all(dump)
-        check_notes(dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes)
+        check_notes(dump, notes)
     assert pa.compute.all(table["is_tombstone"]).as_py()
 
 

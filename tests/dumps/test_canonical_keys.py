@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 from dump_pipeline import open_one
 from kcompact.dumps.json.canonical_keys import as_compared
-from kcompact.dumps.note_checks import check_notes
+from kcompact.dumps.note_checks import check_notes, notes_by_file
 from kcompact.dumps.options import ReadOptions
 from kcompact.engine.passes.index_pass import TaskReader, plan_index
 from kcompact.errors import InputError
@@ -66,7 +66,7 @@ def compared_keys(path: Path, folder: Path, *, canonical: bool = True) -> list[b
             for rows in reader.rows():
                 keys += rows.column("key").to_pylist()
             notes |= {split_id: summary.notes for split_id, summary in reader.summaries.items()}
-        check_notes(dump, plan.splits, notes)
+        check_notes(dump, notes_by_file(dump, plan.splits.values(), notes))
     return keys
 
 

@@ -48,7 +48,7 @@ def judged(path: Path, **options: Any) -> tuple[list[dict[str, Any]], list[str]]
     """Index rows, and what the user is told."""
     with open_one(path, **options) as dump:
         table, notes = index_all(dump)
-        remarks = check_notes(dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes)
+        remarks = check_notes(dump, notes)
         return table.to_pylist(), [*dump.notes, *remarks]
 
 

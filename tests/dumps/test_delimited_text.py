@@ -21,7 +21,7 @@ def pairs(path: Path, **options: Any) -> list[Pair]:
         file = dump.files[0]
         records = [r for split in dump.splits(1) for _, _, r in LAYOUTS[file.layout].records(file, split)]
         table, notes = index_all(dump)
-        check_notes(dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes)
+        check_notes(dump, notes)
     assert table["key"].to_pylist() == [record.key for record in records]
     return [(record.key, record.value) for record in records]
 
@@ -80,10 +80,9 @@ def test_a_column_that_is_named_last_takes_the_rest_too(tmp_path: Path) -> None:
 def test_the_word_null_is_asked_about_where_it_matters(name: str) -> None:
     with open_one(FIXTURES / name) as dump:
         _, notes = index_all(dump)
-        splits = {split.split_id: split for split in dump.splits(1 << 40)}
-        assert any("the word null" in remark for remark in check_notes(dump, splits, notes))
+        assert any("the word null" in remark for remark in check_notes(dump, notes))
         with pytest.raises(InputError, match="--drop-tombstones depends") as caught:
-            refuse_doubts(dump, splits, notes, {"value": "--drop-tombstones"})
+            refuse_doubts(dump, notes, {"value": "--drop-tombstones"})
         assert "--tombstone literal:null" in str(caught.value.hint)
 
 

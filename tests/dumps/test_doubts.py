@@ -40,9 +40,8 @@ def question(path: Path, role: str, **options: Any) -> InputError:
     """The error by which the user is asked about keys or values."""
     with open_one(path, **options) as dump:
         _, notes = index_all(dump)
-        splits = {split.split_id: split for split in dump.splits(1 << 40)}
         with pytest.raises(InputError, match="it depends on which it is") as caught:
-            refuse_doubts(dump, splits, notes, {role: "it"})
+            refuse_doubts(dump, notes, {role: "it"})
         return caught.value
 
 

@@ -23,7 +23,7 @@ def places(path: Path, **options: Any) -> list[Log]:
         (split,) = dump.splits(1 << 40)
         records = [record for _, _, record in LAYOUTS[dump.files[0].layout].records(dump.files[0], split)]
         table, notes = index_all(dump)
-        check_notes(dump, {0: split}, notes)
+        check_notes(dump, notes)
     assert table["offset"].to_pylist() == [record.offset for record in records]
     assert len(set(table["log_id"].to_pylist())) == len({(r.topic, r.partition) for r in records})
     return [(record.topic, record.partition, record.offset) for record in records]

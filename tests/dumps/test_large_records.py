@@ -10,7 +10,6 @@ from kcompact.dumps.detect import candidate, json_recognition
 from kcompact.dumps.loops import readiness, windows
 from kcompact.dumps.note_checks import refuse_rejects
 from kcompact.dumps.records import framed
-from kcompact.dumps.records.layout import Split
 from kcompact.dumps.text import lines
 from kcompact.errors import InputError
 
@@ -69,7 +68,7 @@ def test_a_larger_record_is_named_by_file_and_line(tmp_path: Path, place: int) -
     _, notes = index_all(dump)
 
     with pytest.raises(InputError, match=rf"d\.jsonl:{place + 1}: no end of the record within 2,147,483,647"):
-        refuse_rejects(dump, {0: Split(0, 0, 0, 0)}, notes)
+        refuse_rejects(dump, notes)
 
 
 @pytest.mark.usefixtures("low_limits")

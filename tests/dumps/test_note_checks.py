@@ -148,7 +148,7 @@ def test_nothing_where_quotes_stand_only_where_they_must_may_be_an_empty_value(
     assert any("such as pandas, writes for a tombstone" in remark for remark in judged(path)) == is_doubtful
     with open_one(path) as dump:
         _, notes = index_all(dump)
-        asked = (dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes, {"value": "it"})
+        asked = (dump, notes, {"value": "it"})
         refuse_doubts(*asked, any_quote_tells=True)  # as verify does
         with pytest.raises(InputError, match="such as pandas") if is_doubtful else nullcontext():
             refuse_doubts(*asked)
@@ -164,9 +164,7 @@ def test_nothing_is_as_doubtful_in_csv_whose_columns_have_other_names(header: st
     with open_one(path) as dump:
         _, notes = index_all(dump)
         with pytest.raises(InputError, match="depends on which it is"):
-            refuse_doubts(
-                dump, {split.split_id: split for split in dump.splits(1 << 40)}, notes, {"value": "it"}
-            )
+            refuse_doubts(dump, notes, {"value": "it"})
 
 
 def test_kcompact_s_own_csv_is_in_no_doubt(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dump_pipeline import ONE_SPLIT, compacted, index_all, open_one
+from dump_pipeline import compacted, index_all, open_one
 from kcompact.dumps.note_checks import check_notes
 from kcompact.dumps.records.record import EXTRA_FIELDS
 from kcompact.errors import InputError
@@ -19,7 +19,7 @@ def look(path: Path, **options: object) -> list[str]:
     with open_one(path, **options) as dump:
         index_all(dump)
         _, notes = index_all(dump, extra=frozenset(EXTRA_FIELDS))
-        return check_notes(dump, {split.split_id: split for split in dump.splits(ONE_SPLIT)}, notes)
+        return check_notes(dump, notes)
 
 
 def refused(path: Path, text: str | bytes, **options: object) -> str:

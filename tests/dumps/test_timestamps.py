@@ -70,7 +70,7 @@ def test_a_time_without_a_zone_is_remarked_upon(spelt: str, is_remarked: bool, t
     (tmp_path / "t.jsonl").write_text(json.dumps(row | {"timestamp": spelt}) + "\n")
     with open_one(tmp_path / "t.jsonl") as opened:
         table, notes = index_all(opened)
-        remarks = check_notes(opened, {split.split_id: split for split in opened.splits(1 << 40)}, notes)
+        remarks = check_notes(opened, notes)
     assert table["timestamp_ms"].to_pylist() == [1_704_067_200_000]
     assert ["without a time zone: read as UTC" in remark for remark in remarks] == [True] * is_remarked
 
@@ -104,7 +104,7 @@ def test_a_column_without_a_zone_is_remarked_upon(
     for name in ("t.parquet", "t.avro"):
         with open_one(tmp_path / name) as opened:
             table, notes = index_all(opened)
-            remarks = check_notes(opened, {split.split_id: split for split in opened.splits(1 << 40)}, notes)
+            remarks = check_notes(opened, notes)
         assert table["timestamp_ms"].to_pylist() == [1_704_067_200_000]
         told = [remark for remark in remarks if "timestamps without a time zone: read as UTC" in remark]
         assert len(told) == is_remarked, name
@@ -205,7 +205,7 @@ def test_large_numbers_of_an_unknown_unit_are_remarked_upon(
     (tmp_path / layout).write_text(csv if layout == "t.csv" else json_line)
     with open_one(tmp_path / layout) as opened:
         table, notes = index_all(opened)
-        remarks = check_notes(opened, {split.split_id: split for split in opened.splits(1 << 40)}, notes)
+        remarks = check_notes(opened, notes)
     assert table["timestamp_ms"].to_pylist() == [1_700_000_000_000 if is_remarked else int(spelt)]
     is_said = ["of 15 digits or more taken for micro- or nanoseconds" in remark for remark in remarks]
     assert is_said.count(True) == is_remarked

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kcompact.dumps.dump import Dump, open_dump
 from kcompact.dumps.layouts import LAYOUTS
-from kcompact.dumps.note_checks import check_notes
+from kcompact.dumps.note_checks import check_notes, notes_by_file
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.output.outputs import OutputChoice, OutputPlan, name_outputs
 from kcompact.dumps.records.layout import Chosen, DumpFile, Split, SplitNotes, SplitToIndex
@@ -26,21 +26,22 @@ def open_one(path: Path, **options: object) -> Dump:
 def index_all(
     dump: Dump, split_bytes: int = ONE_SPLIT, extra: frozenset[str] = frozenset()
 ) -> tuple[pa.Table, dict[int, SplitNotes]]:
-    """All index rows of a dump, and the notes of each split."""
+    """All index rows of a dump, and the notes of each file."""
     notes: dict[int, SplitNotes] = {}
     batches = []
-    for split in dump.splits(split_bytes):
+    splits = dump.splits(split_bytes)
+    for split in splits:
         file = dump.files[split.file_id]
         notes[split.split_id] = SplitNotes()
         batches += LAYOUTS[file.layout].index(SplitToIndex(file, split, notes[split.split_id], SECRET), extra)
-    return pa.Table.from_batches(batches, index_schema(extra)), notes
+    return pa.Table.from_batches(batches, index_schema(extra)), notes_by_file(dump, splits, notes)
 
 
 def judged(path: Path, split_bytes: int = ONE_SPLIT, **options: object) -> list[str]:
     """What a user is told of a dump's records. Raises InputError for what cannot be read."""
     with open_one(path, **options) as dump:
         _, notes = index_all(dump, split_bytes)
-        return check_notes(dump, {split.split_id: split for split in dump.splits(split_bytes)}, notes)
+        return check_notes(dump, notes)
 
 
 def compacted(dump: Dump, split_bytes: int = ONE_SPLIT) -> bytes:

@@ -103,7 +103,7 @@ def read(path: Path) -> list[Record] | InputError:
         with open_one(path) as dump:
             _, notes = index_all(dump)
             splits = dump.splits(1 << 40)
-            check_notes(dump, {split.split_id: split for split in splits}, notes)
+            check_notes(dump, notes)
             layout = LAYOUTS[dump.files[0].layout]
             return [row for split in splits for _, _, row in layout.records(dump.files[0], split)]
     except InputError as refused:

@@ -14,7 +14,7 @@ from hostile_values import spelt_in_cells, spelt_in_json
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dump_pipeline import ONE_SPLIT, index_all, open_one
+from dump_pipeline import index_all, open_one
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.note_checks import check_notes
@@ -83,9 +83,9 @@ def read_every_way(path: Path, options: dict[str, Any]) -> list[Record] | None:
             file, layout = dump.files[0], LAYOUTS[dump.files[0].layout]
             splits = dump.splits(1 << 40)
             plain, notes = index_all(dump)
-            check_notes(dump, {split.split_id: split for split in splits}, notes)
+            check_notes(dump, notes)
             full, notes = index_all(dump, extra=frozenset(EXTRA_FIELDS))
-            check_notes(dump, {split.split_id: split for split in splits}, notes)
+            check_notes(dump, notes)
             found = [row for split in splits for row in layout.records(file, split)]
             positions, sizes = (full.column(name).to_numpy() for name in ("position", "record_bytes"))
             decoded = list(layout.decode(Chosen(file, splits[0], positions, sizes)))
@@ -147,7 +147,7 @@ def test_a_bad_record_is_named_with_its_line(tmp_path: Path, field: str, spelt: 
     with open_one(path) as dump:
         _, notes = index_all(dump, extra=frozenset(EXTRA_FIELDS))
         with pytest.raises(InputError) as refused:
-            check_notes(dump, {split.split_id: split for split in dump.splits(ONE_SPLIT)}, notes)
+            check_notes(dump, notes)
     assert refused.value.message.startswith(f"{path}:2: ")
     assert reason in refused.value.message
     assert refused.value.hint
@@ -171,7 +171,7 @@ def test_a_record_without_a_partition_is_refused(tmp_path: Path, layout: str) ->
     with open_one(path) as dump:
         _, notes = index_all(dump)
         with pytest.raises(InputError, match="no partition in the record"):
-            check_notes(dump, {split.split_id: split for split in dump.splits(ONE_SPLIT)}, notes)
+            check_notes(dump, notes)
 
 
 @TORTURED

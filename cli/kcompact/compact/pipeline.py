@@ -91,7 +91,7 @@ def compacted(dump: Dump, decided: Decided) -> Compacted:
         if log.log_id in decided.cleanings:
             add_cleaning(log, decided.cleanings[log.log_id])
     notes = [*scan.remarks, *decided.notes, *_notes_of(decided.cleanings, scan.names)]
-    left_out = files_left_out(dump, scan.plan.splits, scan.notes)
+    left_out = files_left_out(dump, scan.notes)
     return Compacted(
         outcome, figures.shared, notes, scan.plan, decided.cleanings, figures.known, scan.overtaken, left_out
     )

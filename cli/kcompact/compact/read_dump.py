@@ -11,7 +11,7 @@ from kcompact.compact.context.remembering import Digests, Known, KnownByLog
 from kcompact.compact.totals import overlapping, overtaken_files, unsorted_files
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out, refuse_unmatched
-from kcompact.dumps.note_checks import check_notes
+from kcompact.dumps.note_checks import check_notes, notes_by_file
 from kcompact.dumps.records.layout import SplitNotes
 from kcompact.engine.passes.index_pass import IndexPlan
 from kcompact.engine.passes.summaries import LogSummary, log_names, merged, unpacked
@@ -27,7 +27,7 @@ MOST_COPIES = 1_000
 class ReadDump(ABC):
     """A dump after one reading: what each split holds, and in ``keyed`` rows, those of a key in one task.
 
-    Summaries and notes are by split.
+    Summaries are by split, notes by file.
     """
 
     plan: IndexPlan
@@ -74,8 +74,9 @@ def checked(
     dump: Dump, plan: IndexPlan, packed_summaries: Iterable[bytes]
 ) -> tuple[list[LogSummary], dict[int, SplitNotes], list[str]]:
     """Summaries, notes and remarks of a dump that was read. Raises where it cannot be worked on."""
-    summaries, notes = unpacked(packed_summaries)
-    remarks = check_notes(dump, plan.splits, notes)
+    summaries, by_split = unpacked(packed_summaries)
+    notes = notes_by_file(dump, plan.splits.values(), by_split)
+    remarks = check_notes(dump, notes)
     refuse_unmatched(dump.options, log_names(summaries), logs_left_out(notes.values()))
     refuse_torn_logs(dump, plan, summaries)
     refuse_crowded_offsets(summaries)

@@ -99,7 +99,7 @@ class Compacted:
         return by_file
 
 
-def refuse_doubtful(dump: Dump, plan: IndexPlan, notes: Mapping[int, SplitNotes], request: Request) -> None:
+def refuse_doubtful(dump: Dump, notes: Mapping[int, SplitNotes], request: Request) -> None:
     """Raise for doubts that decide which records stay.
 
     A record without a key and one with an empty key always end differently; tombstones rarely do.
@@ -107,7 +107,7 @@ def refuse_doubtful(dump: Dump, plan: IndexPlan, notes: Mapping[int, SplitNotes]
     reasons = {"key": "which records stay"}
     if request.policy.drop_tombstones:
         reasons["value"] = "--drop-tombstones"
-    refuse_doubts(dump, plan.splits, notes, reasons)
+    refuse_doubts(dump, notes, reasons)
 
 
 def refuse_null_keys(scan: ReadDump, policy: Policy, removals: int) -> None:

@@ -1,6 +1,5 @@
 """Checks of an index pass's notes: errors that stop a run, and notes for the user."""
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 
 from kcompact.broker.log_names import LogName
@@ -30,14 +29,57 @@ _WITHOUT_LOOPS = (
 )
 
 
-def check_notes(dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, SplitNotes]) -> list[str]:
-    """Check the notes of all splits (both by split id) together; return what the user should know.
+def notes_by_file(
+    dump: Dump, splits: Iterable[Split], notes: Mapping[int, SplitNotes]
+) -> dict[int, SplitNotes]:
+    """The notes of each file, added up from those of its splits (by split id)."""
+    parts: dict[int, list[SplitNotes]] = {file.file_id: [] for file in dump.files}
+    for split in sorted(splits, key=lambda split: split.split_id):
+        if split.split_id in notes:
+            parts[split.file_id].append(notes[split.split_id])
+    return {file_id: of_file[0] if len(of_file) == 1 else _sum(of_file) for file_id, of_file in parts.items()}
+
+
+def _sum(parts: Iterable[SplitNotes]) -> SplitNotes:
+    total = SplitNotes()
+    for part in parts:
+        total.logs |= part.logs
+        total.left_out |= part.left_out
+        total.rejects += part.rejects
+        for name, count in part.counts.items():
+            total.count(name, count)
+        for role, count in part.fields_seen.items():
+            total.see(role, count)
+        for name, examples in part.examples.items():
+            total.examples.setdefault(name, []).extend(examples)
+        for topic, tables in part.tables.items():
+            total.tables.setdefault(topic, []).extend(tables)
+    return total
+
+
+def check_notes(dump: Dump, by_file: Mapping[int, SplitNotes]) -> list[str]:
+    """Check the notes of all files (``notes_by_file``) together; return what the user should know.
 
     Raises InputError, naming file and line, for records that cannot be read, fields that were not
     exported, keys that were damaged by the export.
     """
-    refuse_rejects(dump, splits, notes)
-    by_file = _by_file(splits, notes)
+    refuse_rejects(dump, by_file)
+    return _remarks(dump, by_file)
+
+
+def look_over(dump: Dump, by_file: Mapping[int, SplitNotes]) -> tuple[list[str], list[str]]:
+    """As ``check_notes``, for those who only look: remarks, and what others would refuse the dump for.
+
+    Raises InputError for records that cannot be read.
+    """
+    refuse_rejects(dump, by_file)
+    remarks: list[str] = []
+    problems = as_problems(lambda: remarks.extend(_remarks(dump, by_file)))
+    return remarks, problems
+
+
+def _remarks(dump: Dump, by_file: Mapping[int, SplitNotes]) -> list[str]:
+    """Raises InputError where fields are missing, or keys were damaged."""
     check_fields(dump, by_file)
     check_tables(dump, by_file)
     check_kinds_of_keys(dump, by_file)
@@ -53,19 +95,6 @@ def check_notes(dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, Spl
     return slow + remarks + [doubt.text for doubt in doubts if doubt is not None]
 
 
-def look_over(
-    dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, SplitNotes]
-) -> tuple[list[str], list[str]]:
-    """As ``check_notes``, for those who only look: remarks, and what others would refuse the dump for.
-
-    Raises InputError for records that cannot be read.
-    """
-    refuse_rejects(dump, splits, notes)
-    remarks: list[str] = []
-    problems = as_problems(lambda: remarks.extend(check_notes(dump, splits, notes)))
-    return remarks, problems
-
-
 def as_problems(check: Callable[..., object], *arguments: object) -> list[str]:
     """The error that a check ends in, as text, for those who only look."""
     try:
@@ -76,25 +105,22 @@ def as_problems(check: Callable[..., object], *arguments: object) -> list[str]:
     return []
 
 
-def refuse_rejects(dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, SplitNotes]) -> None:
+def refuse_rejects(dump: Dump, by_file: Mapping[int, SplitNotes]) -> None:
     """Raise InputError for the first record that cannot be read of each file.
 
     With ``--keep-going`` it is a LeavingOutError, also until the logs of what was left out are left out.
     """
-    errors: dict[int, InputError] = {}
-    for split_id in sorted(notes):
-        file_id = splits[split_id].file_id
-        for reject in notes[split_id].rejects[:1]:
-            errors.setdefault(file_id, rejected(dump.files[file_id], reject))
-    rejecting = [UnreadableFile((dump.files[i].path,), error) for i, error in errors.items()]
+    logs = _logs_of_files(by_file)
+    rejecting = []
+    for file in dump.files:
+        for reject in by_file[file.file_id].rejects[:1]:
+            error = rejected(file, reject)
+            if dump.options.keep_going:
+                refuse_untrue_name(file.path, error, logs[file.file_id])
+            rejecting.append(UnreadableFile((file.path,), error))
     if rejecting:
-        if dump.options.keep_going:
-            logs = _logs_of_files(dump, splits, notes)
-            for i, error in errors.items():
-                refuse_untrue_name(dump.files[i].path, error, logs[i])
-        raise refuse(rejecting, keep_going=dump.options.keep_going and len(errors) < len(dump.files))
+        raise refuse(rejecting, keep_going=dump.options.keep_going and len(rejecting) < len(dump.files))
     if dump.left_out.files:
-        logs = _logs_of_files(dump, splits, notes)
         require_logs_left_out(dump.left_out, {dump.files[i].path: of_file for i, of_file in logs.items()})
         every_log = set().union(*logs.values())
         if every_log and all(dump.left_out.holds(*log) for log in every_log):
@@ -104,34 +130,25 @@ def refuse_rejects(dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, 
             )
 
 
-def files_left_out(
-    dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, SplitNotes]
-) -> frozenset[int]:
+def files_left_out(dump: Dump, by_file: Mapping[int, SplitNotes]) -> frozenset[int]:
     """The ids of files that hold records of no other logs than those that ``--keep-going`` leaves out."""
     if not dump.left_out.files:
         return frozenset()
-    logs = _logs_of_files(dump, splits, notes)
     return frozenset(
         file_id
-        for file_id, of_file in logs.items()
+        for file_id, of_file in _logs_of_files(by_file).items()
         if of_file and all(dump.left_out.holds(*log) for log in of_file)
     )
 
 
-def _logs_of_files(
-    dump: Dump, splits: Mapping[int, Split], notes: Mapping[int, SplitNotes]
-) -> dict[int, set[LogName]]:
+def _logs_of_files(by_file: Mapping[int, SplitNotes]) -> dict[int, set[LogName]]:
     """The logs that each file holds records of, asked for or not."""
-    logs: dict[int, set[LogName]] = {file.file_id: set() for file in dump.files}
-    for split_id, split_notes in notes.items():
-        logs[splits[split_id].file_id] |= {*split_notes.logs.values(), *split_notes.left_out}
-    return logs
+    return {file_id: {*notes.logs.values(), *notes.left_out} for file_id, notes in by_file.items()}
 
 
 def refuse_doubts(
     dump: Dump,
-    splits: Mapping[int, Split],
-    notes: Mapping[int, SplitNotes],
+    by_file: Mapping[int, SplitNotes],
     reasons: Mapping[str, str],
     *,
     any_quote_tells: bool = False,
@@ -142,10 +159,9 @@ def refuse_doubts(
     ``{"value": "--drop-tombstones"}``. A role that is not in it does not matter this time.
     ``any_quote_tells``: no record goes by it, so CSV with any quotes is taken as it most likely is.
     """
-    file_notes = _by_file(splits, notes)
     for role, reason in reasons.items():
         for file in dump.files:
-            doubt = doubt_about(file, file_notes[file.file_id], role, any_quote_tells=any_quote_tells)
+            doubt = doubt_about(file, by_file[file.file_id], role, any_quote_tells=any_quote_tells)
             if doubt is not None:
                 raise InputError(f"{doubt.text}, and {reason} depends on which it is", hint=doubt.hint)
 
@@ -165,29 +181,6 @@ def place_of(file: DumpFile, position: int) -> str:
         return f"{file.path}: {layout.place(position)}"
     with file_at_hand(file) as file_on_disk:
         return f"{file.path}:{line_number(file_on_disk.data_path, position)}"
-
-
-def _by_file(splits: Mapping[int, Split], notes: Mapping[int, SplitNotes]) -> dict[int, SplitNotes]:
-    """The notes of each file, added up; a file that is one split has that split's."""
-    parts: dict[int, list[SplitNotes]] = defaultdict(list)
-    for split_id in sorted(notes):
-        parts[splits[split_id].file_id].append(notes[split_id])
-    sums = {file_id: of_file[0] if len(of_file) == 1 else _sum(of_file) for file_id, of_file in parts.items()}
-    return defaultdict(SplitNotes, sums)
-
-
-def _sum(parts: Iterable[SplitNotes]) -> SplitNotes:
-    total = SplitNotes()
-    for part in parts:
-        for topic, tables in part.tables.items():
-            total.tables.setdefault(topic, []).extend(tables)
-        for name, count in part.counts.items():
-            total.count(name, count)
-        for role, count in part.fields_seen.items():
-            total.see(role, count)
-        for name, examples in part.examples.items():
-            total.examples.setdefault(name, []).extend(examples)
-    return total
 
 
 def _check_line_ends(file: DumpFile, notes: SplitNotes) -> None:

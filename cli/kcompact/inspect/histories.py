@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from kcompact.broker.log_names import LogName
 from kcompact.dumps.dump import Dump
-from kcompact.dumps.note_checks import look_over
+from kcompact.dumps.note_checks import look_over, notes_by_file
 from kcompact.dumps.records.record import log_id_of
 from kcompact.engine.passes.index_pass import IndexPlan, TaskReader, plan_index
 from kcompact.engine.passes.summaries import packed, unpacked
@@ -111,7 +111,7 @@ def key_at(spark: SparkSession, dump: Dump, folder: Path, log: LogName, offset: 
 
 def _names(dump: Dump, plan: IndexPlan, packed_summaries: Iterable[bytes]) -> dict[int, LogName]:
     summaries, notes = unpacked(packed_summaries)
-    look_over(dump, plan.splits, notes)
+    look_over(dump, notes_by_file(dump, plan.splits.values(), notes))
     return {summary.log_id: summary.log for summary in summaries}
 
 

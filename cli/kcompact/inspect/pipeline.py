@@ -10,7 +10,7 @@ from kcompact.compact.whole_logs.record_index import key_receivers
 from kcompact.dumps.describing import fields_of
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out, refuse_unmatched
-from kcompact.dumps.note_checks import as_problems, look_over
+from kcompact.dumps.note_checks import as_problems, look_over, notes_by_file
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.engine.passes.index_pass import plan_index
 from kcompact.engine.passes.summaries import log_names
@@ -29,7 +29,8 @@ def inspect_dump(spark: SparkSession, dump: Dump, folder: Path, expected: Expect
     """Inspect a dump. Raises InputError for records that cannot be read, or for filters that match none."""
     plan = plan_index(dump, folder, EXTRA)
     reading, answers = ask_all(spark, plan, key_receivers(dump, plan))
-    remarks, problems = look_over(dump, plan.splits, reading.notes)
+    notes = notes_by_file(dump, plan.splits.values(), reading.notes)
+    remarks, problems = look_over(dump, notes)
     refuse_unmatched(dump.options, log_names(reading.summaries), logs_left_out(reading.notes.values()))
     problems += as_problems(refuse_torn_logs, dump, plan, reading.summaries)
     logs = log_facts(reading.summaries, answers, reading.tallies)

@@ -129,7 +129,7 @@ assert not readiness.load_loops("json_lines")
 dump = open_one(Path({str(path)!r}))
 table, notes = index_all(dump)
 assert table.num_rows == 1
-(remark,) = check_notes(dump, {{0: dump.splits(1 << 20)[0]}}, notes)
+(remark,) = check_notes(dump, notes)
 assert remark.startswith("numba is installed, but"), remark
 """
     done = run(code, **no_home(tmp_path))

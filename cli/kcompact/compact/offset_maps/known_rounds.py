@@ -60,7 +60,7 @@ def decide_in_rounds(
 
 def _decide(send: Send, dump: Dump, request: Request, reading: HowToRead) -> Decided | None:
     scan = read_keys(send, dump, reading)
-    refuse_doubtful(dump, scan.plan, scan.notes, request)
+    refuse_doubtful(dump, scan.notes, request)
     if not _is_simple(scan):
         return None
     contexts, assumed = log_contexts(send, scan, request.beside, request.folder)

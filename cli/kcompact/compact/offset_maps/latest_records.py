@@ -23,7 +23,7 @@ def decide_latest(
 ) -> Decided | None:
     """None: the dump is out of order, or may hold an offset twice, which no key tells."""
     scan = read_keys(send, dump, HowToRead(plan, merge_tasks))
-    refuse_doubtful(dump, scan.plan, scan.notes, request)
+    refuse_doubtful(dump, scan.notes, request)
     refuse_null_keys(scan, request.policy, sum(part.null_keys for part in scan.summaries))
     if not scan.is_in_order:
         return None

@@ -12,7 +12,7 @@ from kcompact.compact.pipeline import MOST_MERGE_TASKS
 from kcompact.compact.totals import overlapping, unsorted_files
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out
-from kcompact.dumps.note_checks import check_notes, refuse_doubts
+from kcompact.dumps.note_checks import check_notes, notes_by_file, refuse_doubts
 from kcompact.dumps.records.content_hashes import SECRET_BYTES
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.dumps.records.record import log_id_of
@@ -80,9 +80,10 @@ NOTHING = Indexed({}, frozenset(CONTENT), is_in_order=True)
 def _indexed(dump: Dump, plan: IndexPlan, packed: Iterable[bytes]) -> Indexed:
     """A dump whose tasks sent these summaries."""
     summaries, notes = unpacked(packed)
-    remarks = check_notes(dump, plan.splits, notes)
+    by_file = notes_by_file(dump, plan.splits.values(), notes)
+    remarks = check_notes(dump, by_file)
     refuse_torn_logs(dump, plan, summaries)
-    refuse_doubts(dump, plan.splits, notes, _DOUBTS, any_quote_tells=True)
+    refuse_doubts(dump, by_file, _DOUBTS, any_quote_tells=True)
     file_ids = {split_id: split.file_id for split_id, split in plan.splits.items()}
     return Indexed(
         {summary.log_id: summary.log for summary in summaries},
