@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.dialect_table import BY_NAME
-from kcompact.dumps.files.small_files import read_together
 from kcompact.dumps.loops import windows
 from kcompact.dumps.loops.readiness import load_loops
 from kcompact.dumps.loops.value_columns import KIND_EXTRA
@@ -22,6 +21,7 @@ from kcompact.dumps.records.framed import TextShape
 from kcompact.dumps.records.indexing import CONTENT_EXTRA
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.dumps.records.record import VALUE_WORD_NULL
+from kcompact.engine.passes.index_pass import read_together
 from loop_parity import (
     assert_same,
     assert_same_together,

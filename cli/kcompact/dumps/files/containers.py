@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import io
 import lzma
 import os
 import stat
@@ -18,7 +19,6 @@ from typing import Any, BinaryIO
 import lz4.frame
 
 from kcompact.dumps.files.copying import first_bytes
-from kcompact.dumps.files.members import Members
 from kcompact.dumps.files.origin import place_in
 from kcompact.errors import InputError, OutputError
 from kcompact.storage import disk
@@ -31,7 +31,58 @@ else:
 
 STDIN = "-"
 _CHUNK_BYTES = 4 << 20
+_PACKED_BYTES = 1 << 20
 _MAGIC_BYTES = 6
+
+
+class _Members(io.RawIOBase):
+    """The unpacked bytes of all streams of an archive; zeros between and behind them are padding.
+
+    ``bz2.BZ2File`` and ``lzma.LZMAFile`` pass over what follows a whole stream and does not begin as another:
+    a stream with a damaged beginning would be lost without a word, with all that come after it.
+
+    Reading raises EOFError where a stream is cut off, and whatever the decompressor raises for damage.
+    """
+
+    def __init__(
+        self, path: str, new_stream: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor]
+    ) -> None:
+        super().__init__()
+        self._file = Path(path).open("rb")  # noqa: SIM115  closed with this
+        self._new_stream = new_stream
+        self._stream = new_stream()
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a part of the buffer; 0 at the end."""
+        while True:
+            packed = b""
+            if self._stream.eof:
+                packed = self._following()
+                if not packed:
+                    return 0
+                self._stream = self._new_stream()
+            elif self._stream.needs_input and not (packed := self._file.read(_PACKED_BYTES)):
+                raise EOFError("Compressed file ended before the end-of-stream marker was reached")
+            plain = self._stream.decompress(packed, len(buffer))
+            if plain:
+                buffer[: len(plain)] = plain
+                return len(plain)
+
+    def _following(self) -> bytes:
+        """The next bytes behind a stream, its padding left out; none at the end."""
+        packed = self._stream.unused_data.lstrip(b"\0")
+        while not packed and (chunk := self._file.read(_PACKED_BYTES)):
+            packed = chunk.lstrip(b"\0")
+        return packed
+
+    def close(self) -> None:
+        """Close the archive, too."""
+        self._file.close()
+        super().close()
 
 
 @dataclass(frozen=True)
@@ -57,7 +108,7 @@ CONTAINERS = {
     "bzip2": Container(
         magic=b"BZh",
         suffixes=(".bz2",),
-        read=partial(Members, new_stream=bz2.BZ2Decompressor),
+        read=partial(_Members, new_stream=bz2.BZ2Decompressor),
         write=partial(bz2.BZ2File, mode="wb"),
         errors=(EOFError, ValueError),
     ),
@@ -71,7 +122,7 @@ CONTAINERS = {
     "xz": Container(
         magic=b"\xfd7zXZ\0",
         suffixes=(".xz",),
-        read=partial(Members, new_stream=lzma.LZMADecompressor),
+        read=partial(_Members, new_stream=lzma.LZMADecompressor),
         write=partial(lzma.LZMAFile, mode="wb"),
         errors=(EOFError, lzma.LZMAError),
     ),

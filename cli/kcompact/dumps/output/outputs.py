@@ -1,5 +1,6 @@
 """Which files a run writes, decided before any work: names, refusals, the report folder."""
 
+import json
 import os
 import shlex
 from dataclasses import dataclass, replace
@@ -7,7 +8,6 @@ from pathlib import Path, PurePath
 
 from kcompact.counted import counted
 from kcompact.dumps.files.marks import REPORT_FILES, RUN_LETTERS
-from kcompact.dumps.output.report_owners import refuse_report_of_another
 from kcompact.dumps.output.stored_output import StoredOutput, check_prefixes, letters
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.dumps.writers.writer import Writer
@@ -60,7 +60,7 @@ class OutputNames:
         """Raise OutputError where something is in the way, or would be lost."""
         if self.report is not None and not overwrite:
             prefix = self.stored.prefix if self.stored else None
-            refuse_report_of_another(self.report, self.result, prefix)
+            _refuse_report_of_another(self.report, self.result, prefix)
         if self.result is not None:
             inside = (str(path.relative_to(self.folder or "")) for path in self.paths)
             names = inside if self.folder else None
@@ -211,3 +211,40 @@ def _whole_name(option: str, path: str) -> str:
     if place == "/":
         raise OutputError(f"{option} {path} is the root folder", hint=f"name a new one: {option} compacted/")
     return place
+
+
+def _refuse_report_of_another(report: Path, result: Path | None, prefix: str | None = None) -> None:
+    """Raise OutputError for a report folder that tells of a dump which is still there, and is not this run's.
+
+    ``result`` is where this run's dump goes to, ``prefix`` on a store.
+    """
+    owner = _owner_of(report)
+    if owner is None or owner == prefix or not _is_another(owner, report, result):
+        return
+    hint = "choose another place with --report"
+    if result is not None and _may_take(own_place := result.with_name(f"{result.name}.report"), result):
+        hint += f" {shlex.quote(str(own_place))}, or another name with -o"
+    raise OutputError(f"{report} exists already, and is the report of {owner}", hint=hint)
+
+
+def _may_take(report: Path, result: Path) -> bool:
+    """Whether nothing is in this place, or a report that is of this run's dump."""
+    owner = _owner_of(report)
+    return not os.path.lexists(report) or (owner is not None and not _is_another(owner, report, result))
+
+
+def _owner_of(report: Path) -> str | None:
+    """The dump that a report folder tells of, as the run that wrote it named it; None if nobody can tell."""
+    try:
+        owner = json.loads((report / "report.json").read_bytes())["outputs"][0]
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return None
+    return owner if isinstance(owner, str) and Path(owner).name != report.name else None
+
+
+def _is_another(owner: str, report: Path, result: Path | None) -> bool:
+    if is_address(owner):
+        return True  # nobody looks whether it is still there
+    places = {os.path.realpath(place) for place in (owner, report.with_name(Path(owner).name))}
+    is_own = result is not None and os.path.realpath(result) in places
+    return not is_own and any(map(os.path.exists, places))

@@ -54,7 +54,7 @@ class Layout(ABC):
     def index_together(
         self, parts: Sequence[SplitToIndex], extra: frozenset[str]
     ) -> Iterator[pa.RecordBatch]:
-        """As ``index`` of one after another, for small parts of files that are alike (``small_files.py``).
+        """As ``index`` of one after another, for small parts of files that are alike (``index_pass.py``).
 
         A batch may hold rows of several parts. After a reject nothing more may come.
         """

@@ -4,7 +4,7 @@ import itertools
 import pickle
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.at_hand import at_hand
-from kcompact.dumps.files.small_files import read_together
 from kcompact.dumps.json.canonical_keys import with_canonical_keys
 from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.loops import windows
 from kcompact.dumps.records.indexing import count_replacements, may_hold_replacements
 from kcompact.dumps.records.layout import DumpFile, NeedsExtra, Split, SplitNotes, SplitToIndex
 from kcompact.engine.meter import READ, Meter
@@ -187,3 +187,32 @@ def _add_up(rows: pa.RecordBatch, summaries: Mapping[int, SplitSummary]) -> None
         summary.add(of_split)
         if is_looked_at:
             count_replacements(of_split, summary.notes)
+
+
+def read_together(parts: Iterable[SplitToIndex]) -> Iterator[list[SplitToIndex]]:
+    """All parts, in their order; neighbours that are alike and fit into one window are together.
+
+    So small files are read many at a time, such as ten thousand of a sink.
+    """
+    group: list[SplitToIndex] = []
+    group_bytes = 0
+    for part in parts:
+        part_bytes = part.split.end - part.split.start + 1  # and a line end, should the last one lack it
+        fits = group_bytes + part_bytes <= windows.WINDOW_BYTES
+        if group and not (fits and _are_alike(group[0].file, part.file)):
+            yield group
+            group, group_bytes = [], 0
+        group.append(part)
+        group_bytes += part_bytes
+    if group:
+        yield group
+
+
+def _are_alike(file: DumpFile, other: DumpFile) -> bool:
+    """Whether the same bytes would read the same in both files."""
+    return file.file_id == other.file_id or _ways_to_read(file) == _ways_to_read(other)
+
+
+def _ways_to_read(file: DumpFile) -> tuple[object, ...]:
+    filters = file.topics, file.partitions, file.left_out
+    return file.layout, file.dialect, file.shape, file.topic, file.partition, file.start_offset, filters
