@@ -13,11 +13,10 @@ from kcompact.dumps.loops.columns import Columns
 from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.layout import DumpFile, NeedsExtra, SplitNotes
 from kcompact.dumps.records.record import INDEX_SCHEMA, index_schema, log_id_of
-from kcompact.dumps.records.timestamps import SMALLEST_NS, SMALLEST_US
+from kcompact.dumps.records.timestamps import PER_MS, SMALLEST_NS, SMALLEST_US
 
 _TEN_DIGITS = (10**9, 10**10)
 _LARGEST_SECONDS = 9 * 10**15
-_PER_MS = {"ms": 1, "us": 1000, "ns": 1_000_000}
 _COUNTED = {c.MISSING: "missing", c.EMPTY: "empty", c.LITERAL: "literal"}
 _FLAGGED = {
     "quoted_cells": c.QUOTED,
@@ -34,7 +33,7 @@ ExtraColumns = Callable[["ScannedRows", pa.Array], list[pa.Array]]
 
 
 class Misfit(Exception):  # noqa: N818  it sends records to the reference reader, no user sees it
-    """Records that the loop accepted, and that only the reference can read."""
+    """Rows that only the reference can read."""
 
 
 class RecordPlaces(NamedTuple):
@@ -140,7 +139,7 @@ class ScannedRows:
                 raise Misfit
             return np.where(raw < 0, -1, raw * 1000)
         if unit != "auto":
-            return np.where(raw < 0, -1, raw // _PER_MS[unit])
+            return np.where(raw < 0, -1, raw // PER_MS[unit])
         if raw.max(initial=0) < SMALLEST_US:
             return raw
         from_us = np.where(raw >= SMALLEST_US, raw // 1000, raw)

@@ -12,6 +12,7 @@ from kcompact.broker.log_names import LogName
 from kcompact.digits import INT_MAX, LARGEST_OFFSET
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.paths import columns_beside
+from kcompact.dumps.loops.scanned_rows import Misfit, note_logs, only_wanted
 from kcompact.dumps.parquet.parquet_columns import (
     bytes_of,
     column_at,
@@ -25,6 +26,7 @@ from kcompact.dumps.records.layout import DumpFile, SplitNotes, SplitToIndex, Un
 from kcompact.dumps.records.reading import MISSING, FieldRules
 from kcompact.dumps.records.record import INDEX_SCHEMA, Record, log_id_of
 from kcompact.dumps.records.structured import headers_of
+from kcompact.dumps.records.timestamps import PER_MS
 from kcompact.dumps.records.value_keys import ValueKeys
 
 if TYPE_CHECKING:
@@ -155,22 +157,18 @@ def has_no_null(source: "parquet.ParquetFile", group: RowGroup, name: str) -> bo
     )
 
 
-if TYPE_CHECKING:
-    from pyarrow import parquet
-
-_PER_MS = {"ms": 1, "us": 1_000, "ns": 1_000_000}
 _ROLES = ("topic", "partition", "offset", "timestamp", "key")
 
 
 class RowGroupRows:
-    """Reads row groups of one file. ``fits``: whether its schema and dialect are ordinary."""
+    """Index rows of whole batches, where schema and dialect leave nothing to be judged record by record."""
 
     def __init__(self, part: SplitToIndex, source: "parquet.ParquetFile") -> None:
         self._file, self._split, self._notes, *_ = part
         self._source = source
         self._dialect: Dialect = part.file.dialect
         self._reader = ParquetReader(part.file, SplitNotes(), values=False)
-        self.fits = self._is_ordinary()
+        self._fits = self._is_ordinary()
 
     def _is_ordinary(self) -> bool:
         dialect, schema = self._dialect, self._source.schema_arrow
@@ -178,14 +176,13 @@ class RowGroupRows:
         time = types["timestamp"]
         return bool(
             not self._reader.needs_values
-            and dialect.null_literal is None
-            and "null" not in {dialect.empty_key, dialect.empty_value}
+            and dialect.empty_key != "null"
             and all(types[role] is not None for role in ("topic", "partition", "offset", "key"))
             and pa.types.is_string(types["topic"])
             and pa.types.is_binary(types["key"])
             and pa.types.is_signed_integer(types["partition"])
             and pa.types.is_signed_integer(types["offset"])
-            and (time is None or (pa.types.is_timestamp(time) and time.unit in _PER_MS))
+            and (time is None or (pa.types.is_timestamp(time) and time.unit in PER_MS))
         )
 
     def read(self, group: RowGroup) -> Iterator[tuple[pa.RecordBatch, int]]:
@@ -193,9 +190,9 @@ class RowGroupRows:
 
         Ends before rows that the reader has to judge; notes then have seen none of the row group.
         """
-        if not self.fits:
+        if not self._fits:
             return
-        with suppress(UnreadableError, _Misfit):
+        with suppress(UnreadableError, Misfit):
             yield from self._batches(group)
             for name in ("record", "key", "value"):
                 self._notes.see(name, group.rows)
@@ -210,7 +207,7 @@ class RowGroupRows:
             rows = np.arange(start, start + batch.num_rows, dtype=np.int64)
             start += batch.num_rows
             with naming(group.number):
-                log_ids, is_wanted = self._logs(batch)
+                log_ids, logs = self._logs(batch)
                 columns = [
                     log_ids,
                     _whole_numbers(self._column(batch, "offset")),
@@ -222,37 +219,32 @@ class RowGroupRows:
                     (least + (rows < larger)).astype(np.int32),
                 ]
                 index_batch = pa.RecordBatch.from_arrays(list(map(pa.array, columns)), schema=INDEX_SCHEMA)
-                wanted = index_batch if is_wanted is None else index_batch.filter(pa.array(is_wanted))
-            yield wanted, start
+            note_logs(self._notes, self._file, logs, index_batch)
+            yield only_wanted(index_batch, self._file, logs), start
 
     def _column(self, batch: pa.RecordBatch, role: str) -> pa.Array:
         column = column_at(batch, getattr(self._dialect, role))
         return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
-    def _logs(self, batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray | None]:
-        """The log of each row, and which rows are asked for (None: all)."""
+    def _logs(self, batch: pa.RecordBatch) -> tuple[np.ndarray, dict[LogName, int]]:
+        """The log id of each row, and those of all logs that rows are of."""
         topics = self._column(batch, "topic").dictionary_encode()
         partitions = _whole_numbers(self._column(batch, "partition"))
         if topics.null_count or (len(partitions) and partitions.max() > INT_MAX):
-            raise _Misfit
+            raise Misfit
         codes = topics.indices.to_numpy().astype(np.int64) << GROUP_SHIFT | partitions
         distinct, inverse = np.unique(codes, return_inverse=True)
         names = topics.dictionary.to_pylist()
         logs = [LogName(names[code >> GROUP_SHIFT], code & INT_MAX) for code in distinct.tolist()]
         ids = [log_id_of(*log) for log in logs]
-        flags = [self._file.wants(*log) for log in logs]
-        self._notes.logs.update(
-            (log_id, log) for log_id, log, flag in zip(ids, logs, flags, strict=True) if flag
-        )
-        self._notes.left_out.update(log for log, flag in zip(logs, flags, strict=True) if not flag)
-        return np.array(ids, np.int64)[inverse], None if all(flags) else np.array(flags)[inverse]
+        return np.array(ids, np.int64)[inverse], dict(zip(logs, ids, strict=True))
 
     def _timestamps(self, batch: pa.RecordBatch) -> np.ndarray:
         if self._dialect.timestamp is None:
             return np.full(batch.num_rows, -1, np.int64)
         column = self._column(batch, "timestamp")
         stored = pc.fill_null(column.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)
-        return np.where(stored < 0, -1, stored // _PER_MS[column.type.unit])
+        return np.where(stored < 0, -1, stored // PER_MS[column.type.unit])
 
     def _is_null(self, batch: pa.RecordBatch, value: str | None) -> np.ndarray:
         if value is None or self._dialect.value is None:
@@ -262,14 +254,10 @@ class RowGroupRows:
         )
 
 
-class _Misfit(Exception):  # noqa: N818  never leaves this module
-    """A row that only the reader can judge."""
-
-
 def _whole_numbers(column: pa.Array) -> np.ndarray:
     if column.null_count:
-        raise _Misfit
+        raise Misfit
     numbers = column.cast(pa.int64()).to_numpy(zero_copy_only=False)
     if len(numbers) and not 0 <= numbers.min() <= numbers.max() <= LARGEST_OFFSET:
-        raise _Misfit
+        raise Misfit
     return np.asarray(numbers)

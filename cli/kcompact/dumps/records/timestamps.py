@@ -11,6 +11,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 SMALLEST_US = 10**14  # whole numbers from here on are hardly milliseconds (year 5138)
 SMALLEST_NS = 10**17
+PER_MS = {"ms": 1, "us": 1_000, "ns": 1_000_000}
 _SMALLEST_MS = 10**11  # numbers with a fraction from here on cannot be seconds (year 5138)
 _FRACTION = re.compile(r"([0-9]{1,19})\.([0-9]{1,400})")
 # As Trino, BigQuery and Athena print it, 2024-01-31 10:00:00 UTC, or Go, 2024-01-31 10:00:00 +0100 CET m=+1.5
