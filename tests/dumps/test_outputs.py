@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from kcompact.dumps.output.outputs import OutputChoice, name_outputs, split_suffixes
+from kcompact.dumps.files.file_names import split_suffixes
+from kcompact.dumps.output.outputs import OutputChoice, name_outputs
 from kcompact.errors import OutputError
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from kcompact.console import say
+from kcompact.dumps.files.sources import STDIN
 from kcompact.dumps.files.unreadable import LeavingOutError, described
 from kcompact.dumps.options import NOTHING_LEFT_OUT, LeftOut, ReadOptions
 from kcompact.errors import ExitCode, InputError
@@ -60,7 +61,7 @@ class Command:
 
 def _require_files(dumps: Sequence[str]) -> None:
     for path in dumps:
-        if path == "-" or (Path(path).exists() and stat.S_ISFIFO(Path(path).stat().st_mode)):
+        if path == STDIN or (Path(path).exists() and stat.S_ISFIFO(Path(path).stat().st_mode)):
             raise InputError(
                 f"{path}: --keep-going reads the dump once more without what cannot be read, which a pipe"
                 " does not allow",

@@ -24,10 +24,10 @@ from kcompact.dumps.detect.text_recognition import recognise_text
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.overrides import forced
 from kcompact.dumps.files.containers import container_in
+from kcompact.dumps.files.file_names import split_suffixes
 from kcompact.dumps.files.utf16 import is_of_wide_characters
 from kcompact.dumps.json.json_text import ParsedJson
 from kcompact.dumps.options import ReadOptions
-from kcompact.dumps.output.outputs import split_suffixes
 from kcompact.dumps.parquet.parquet_file import MAGIC as PARQUET_MAGIC
 from kcompact.dumps.parquet.parquet_layout import recognise_parquet
 from kcompact.dumps.records.layout import DumpFile

@@ -20,6 +20,7 @@ import lz4.frame
 
 from kcompact.dumps.files.copying import first_bytes
 from kcompact.dumps.files.origin import place_in
+from kcompact.dumps.files.sources import STDIN
 from kcompact.errors import InputError, OutputError
 from kcompact.storage import disk
 from kcompact.storage.object_stores import is_address
@@ -29,7 +30,6 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-STDIN = "-"
 _CHUNK_BYTES = 4 << 20
 _PACKED_BYTES = 1 << 20
 _MAGIC_BYTES = 6
@@ -136,7 +136,8 @@ CONTAINERS = {
 }
 """By the name that a DumpFile carries."""
 
-_BY_SUFFIX = {suffix: name for name, container in CONTAINERS.items() for suffix in container.suffixes}
+CONTAINER_SUFFIXES = {suffix: name for name, container in CONTAINERS.items() for suffix in container.suffixes}
+"""The containers that suffixes announce."""
 
 
 def unpack(path: str, spool: Path) -> tuple[str, str | None]:
@@ -221,7 +222,7 @@ def _copy(path: str, source: BinaryIO, out: BinaryIO) -> None:
 def container_of(name: str) -> str | None:
     """The container that a file's name announces."""
     suffix = os.path.splitext(name)[1]  # noqa: PTH122  asked for every file of ten thousand
-    return _BY_SUFFIX.get(suffix.lower())
+    return CONTAINER_SUFFIXES.get(suffix.lower())
 
 
 def output_container(output: str, source: str, container: str | None) -> str | None:

@@ -1,13 +1,14 @@
-"""Topic, partition and start offset, from the names of files and folders."""
+"""Topic, partition, start offset, format and container, from the names of files and folders."""
 
 import re
 from dataclasses import dataclass
 from pathlib import PurePath
 
 from kcompact.digits import INT_MAX, LONG_MAX, whole_number
-from kcompact.dumps.files.containers import STDIN
-from kcompact.dumps.output.outputs import CONTAINER_SUFFIXES, DATA_SUFFIXES
+from kcompact.dumps.files.containers import CONTAINER_SUFFIXES, container_of
+from kcompact.dumps.files.sources import STDIN
 
+DATA_SUFFIXES = {".json", ".jsonl", ".ndjson", ".avro", ".parquet", ".csv", ".tsv", ".txt", ".log", ".dump"}
 _EXTENSIONS = r"(?:\.[A-Za-z][A-Za-z0-9_]*)*$"  # .json.gz, .snappy.avro
 # Confluent's sinks: topic+partition+start(+end)
 _SINK = re.compile(r"^(?P<topic>.+?)\+(?P<partition>[0-9]+)\+(?P<start>[0-9]+)(?:\+[0-9]+)?" + _EXTENSIONS)
@@ -106,10 +107,28 @@ def topic_of(path: str) -> str:
     return _without_suffixes(name)
 
 
+def split_suffixes(name: str) -> tuple[str, str]:
+    """``orders.v1.jsonl.gz`` into ``orders.v1`` and ``.jsonl.gz``."""
+    path = PurePath(name)
+    container = path.suffix if path.suffix.lower() in CONTAINER_SUFFIXES else ""
+    stem = name.removesuffix(container)
+    suffix = PurePath(stem).suffix
+    if suffix.lower() not in DATA_SUFFIXES:
+        # An unknown last suffix still is one (".ndj"), unless a container's suffix already was.
+        suffix = "" if container else suffix
+    return stem.removesuffix(suffix), suffix + container
+
+
+def data_suffix(path: str) -> str:
+    """The suffix that says what a file holds, below that of a container; in small letters."""
+    name = PurePath(path)
+    return (PurePath(name.stem).suffix if container_of(name.name) else name.suffix).lower()
+
+
 def _without_suffixes(name: str) -> str:
     """The name without what says format and container; topics have dots of their own."""
     stem = name
-    for suffixes in (CONTAINER_SUFFIXES, DATA_SUFFIXES, {".compacted"}):
+    for suffixes in (CONTAINER_SUFFIXES.keys(), DATA_SUFFIXES, {".compacted"}):
         suffix = PurePath(stem).suffix
         if suffix.lower() in suffixes:
             stem = stem.removesuffix(suffix)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from kcompact.counted import counted
+from kcompact.dumps.files.containers import CONTAINER_SUFFIXES
+from kcompact.dumps.files.file_names import DATA_SUFFIXES, split_suffixes
 from kcompact.dumps.files.marks import REPORT_FILES, RUN_LETTERS
 from kcompact.dumps.output.stored_output import StoredOutput, check_prefixes, letters
 from kcompact.dumps.records.layout import DumpFile
@@ -16,8 +18,6 @@ from kcompact.storage.object_stores import is_address, refuse_other_address
 from kcompact.storage.replacing import check_replaceable
 
 STDIO = "-"
-DATA_SUFFIXES = {".json", ".jsonl", ".ndjson", ".avro", ".parquet", ".csv", ".tsv", ".txt", ".log", ".dump"}
-CONTAINER_SUFFIXES = {".gz", ".bz2", ".zst", ".zstd", ".xz", ".lz4"}
 
 
 @dataclass(frozen=True)
@@ -116,18 +116,6 @@ def _on_store(arguments: list[str], output: str, choice: OutputChoice) -> Output
     return OutputNames((Path(PurePath(output).name),), report=folder, stored=stored)
 
 
-def split_suffixes(name: str) -> tuple[str, str]:
-    """``orders.v1.jsonl.gz`` into ``orders.v1`` and ``.jsonl.gz``."""
-    path = PurePath(name)
-    container = path.suffix if path.suffix.lower() in CONTAINER_SUFFIXES else ""
-    stem = name.removesuffix(container)
-    suffix = PurePath(stem).suffix
-    if suffix.lower() not in DATA_SUFFIXES:
-        # An unknown last suffix still is one (".ndj"), unless a container's suffix already was.
-        suffix = "" if container else suffix
-    return stem.removesuffix(suffix), suffix + container
-
-
 def _without_report(arguments: list[str], files: list[str], choice: OutputChoice) -> OutputNames:
     output = choice.output
     if output is None and arguments == [STDIO]:
@@ -166,7 +154,7 @@ def _named(arguments: list[str], files: list[str], output: str) -> OutputNames:
 def _is_a_file_s(output: Path, folder: Path) -> bool:
     """Whether the name of an output for a folder's dump is that of a file, and not of one more folder."""
     suffix = PurePath(split_suffixes(output.name)[1]).suffix or output.suffix
-    return suffix.lower() in DATA_SUFFIXES | CONTAINER_SUFFIXES and suffix != folder.suffix
+    return suffix.lower() in DATA_SUFFIXES | CONTAINER_SUFFIXES.keys() and suffix != folder.suffix
 
 
 def _in_folder(files: list[str], folder: Path, base: Path | None) -> OutputNames:

@@ -3,9 +3,10 @@
 from dataclasses import replace
 from pathlib import Path, PurePath
 
-from kcompact.dumps.files.containers import container_of, output_container
+from kcompact.dumps.files.containers import output_container
+from kcompact.dumps.files.file_names import data_suffix, split_suffixes
 from kcompact.dumps.output.assemble import around, parquet_form
-from kcompact.dumps.output.outputs import OutputPlan, Target, split_suffixes
+from kcompact.dumps.output.outputs import OutputPlan, Target
 from kcompact.dumps.output.workplace import PartFiles, Workplace
 from kcompact.dumps.paired.side_files import CONVERT_HINT
 from kcompact.dumps.records.layout import DumpFile
@@ -67,12 +68,6 @@ def target_named(output: str, files: tuple[DumpFile, ...]) -> str | None:
     if all(target in of_file for of_file in formats):
         return None
     return "jsonl" if target == "json" else target
-
-
-def data_suffix(path: str) -> str:
-    """The suffix that says what a file holds, below that of a container; in small letters."""
-    name = PurePath(path)
-    return (PurePath(name.stem).suffix if container_of(name.name) else name.suffix).lower()
 
 
 def _formats_of(file: DumpFile) -> set[str]:
