@@ -28,6 +28,14 @@ class JsonLines(LineLayout):
 _BLANKS = b" \t\r\n"
 
 
+def _cuts(file: DumpFile, split_bytes: int, *, commas: bool) -> list[int]:
+    """Where splits begin: the first one where the first record may, others as ``cuts_of`` tells."""
+    start, end = file.shape.start, file.data_bytes
+    if not file.shape.splittable or end - start <= split_bytes:
+        return [start]
+    return cuts_of(file.data_path, start, end, split_bytes, commas=commas)
+
+
 class JsonArray(FramedLayout):
     """A record is an element; brackets, commas and the blanks around them are not part of it."""
 
@@ -35,11 +43,7 @@ class JsonArray(FramedLayout):
 
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
         """Cut after commas between elements."""
-        start, end = file.shape.start, file.data_bytes
-        if not file.shape.splittable or end - start <= split_bytes:
-            return [(start, end)]
-        cuts = cuts_of(file.data_path, start, end, split_bytes, commas=True)
-        return ranges_between(cuts, end)
+        return ranges_between(_cuts(file, split_bytes, commas=True), file.data_bytes)
 
     def frames(self, file: DumpFile, start: int, end: int, notes: SplitNotes) -> Iterator[Frame]:
         """Elements. Raises UnreadableError where the array is cut off."""
@@ -101,12 +105,9 @@ class JsonObjects(FramedLayout):
 
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
         """Cut after objects."""
-        start, end = file.shape.start, file.data_bytes
-        if not file.shape.splittable or end - start <= split_bytes:
-            return [(start, end)]
-        cuts = cuts_of(file.data_path, start, end, split_bytes, commas=False)
-        cuts[1:] = [_after_blanks(file.data_path, cut, end) for cut in cuts[1:]]
-        return ranges_between(cuts, end)
+        start, *others = _cuts(file, split_bytes, commas=False)
+        cuts = [start, *(_after_blanks(file.data_path, cut, file.data_bytes) for cut in others)]
+        return ranges_between(cuts, file.data_bytes)
 
     def frames(self, file: DumpFile, start: int, end: int, notes: SplitNotes) -> Iterator[Frame]:
         """Objects. Raises UnreadableError for anything else between them."""

@@ -127,11 +127,6 @@ class SideShape:
     parts: dict[str, SidePart]
     splittable: bool = False
 
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """As the user named them."""
-        return tuple(part.path for part in self.parts.values())
-
 
 def grouped(paths: list[str]) -> list[dict[str, str]]:
     """Files by role ("value", "keys", "headers"), those that belong together in one dict.
@@ -222,11 +217,6 @@ class SideFiles(Layout):
     def read(self, part: SplitToIndex, *, values: bool) -> Iterator[Entry]:
         """All records, zipped from the files; a position is the number of a row."""
         return asked_for(_zipped_records(part.file, part.notes, as_text=values), part)
-
-    def decode_alone(self, chosen: Chosen, notes: SplitNotes) -> Iterator[Record]:
-        """No record is read without those before it, which number it."""
-        del notes
-        raise NotImplementedError(chosen.file.path)
 
     def refusal(self, file: DumpFile, bad: UnreadableError) -> InputError:
         """The error, which names the one of the files."""

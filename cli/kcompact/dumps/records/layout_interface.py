@@ -75,24 +75,25 @@ class Layout(ABC):
         All are read, and noted, where one tells something of another.
         """
         notes = SplitNotes() if notes is None else notes
-        if not chosen.file.dialect.in_order:
-            try:
-                yield from self.decode_alone(chosen, notes)
-            except UnreadableError as bad:  # in what the index did not look at
-                raise self.refusal(chosen.file, bad) from bad
-            return
+        decode = self._decode_in_order if chosen.file.dialect.in_order else self.decode_alone
+        try:
+            yield from decode(chosen, notes)
+        except UnreadableError as bad:  # perhaps in what the index did not look at
+            raise self.refusal(chosen.file, bad) from bad
+
+    def decode_alone(self, chosen: Chosen, notes: SplitNotes) -> Iterator[Record]:
+        """As ``decode``, of records that need no others. Raises UnreadableError, with the position."""
+        return self._decode_in_order(chosen, notes)
+
+    def _decode_in_order(self, chosen: Chosen, notes: SplitNotes) -> Iterator[Record]:
         positions = set(chosen.positions.tolist())
-        records = self.records(chosen.file, chosen.split, notes)
-        pairs = ((position, record) for position, _, record in records if position in positions)
+        entries = self.read(SplitToIndex(chosen.file, chosen.split, notes), values=True)
+        pairs = ((position, record) for position, _, record in entries if position in positions)
         if (np.diff(chosen.positions) > 0).all():
             yield from (record for _, record in pairs)
         else:
             by_position = dict(pairs)
             yield from (by_position[position] for position in chosen.positions.tolist())
-
-    @abstractmethod
-    def decode_alone(self, chosen: Chosen, notes: SplitNotes) -> Iterator[Record]:
-        """As ``decode``, of records that need no others. Raises UnreadableError, with the position."""
 
     def refusal(self, file: DumpFile, bad: UnreadableError) -> InputError:
         """The error for a user."""
