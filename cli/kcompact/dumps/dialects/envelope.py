@@ -32,11 +32,9 @@ def guess_envelope(path: str, layout: str, field_names: set[str], options: ReadO
 
     Business JSON may well have a ``key`` or a ``timestamp`` of its own, so one name proves nothing.
     """
-    named = fields_by_role(sorted(field_names))
-    places: dict[str, Any] = {role: names[0] if names else None for role, names in named.items()}
+    named, places = _named_places(sorted(field_names))
     if options.key_fields and (places["value"] is None or places["offset"] is None):
-        named = in_rows(sorted(field_names))  # bare values
-        places = {role: names[0] if names else None for role, names in named.items()} | {"value": ""}
+        named, places = _named_places(sorted(field_names), are_bare=True)
         refuse_rows_of_kafka(path, places, field_names, options)
     places |= options.places
     refuse_choices(path, places, named, options)
@@ -60,6 +58,20 @@ def guess_envelope(path: str, layout: str, field_names: set[str], options: ReadO
         **(CSV_DOUBTS if layout == "csv_lines" else {}),
         **places,
     )
+
+
+def _named_places(
+    names: Sequence[str], *, are_bare: bool = False
+) -> tuple[dict[str, list[str]], dict[str, Any]]:
+    """The fields whose names are those of each part, and the first of each; None where there is none.
+
+    ``are_bare``: values are whole records, without an envelope.
+    """
+    named = in_rows(names) if are_bare else fields_by_role(names)
+    places: dict[str, Any] = {role: fields[0] if fields else None for role, fields in named.items()}
+    if are_bare:
+        places["value"] = ""
+    return named, places
 
 
 def _to_be_named(field_names: set[str]) -> str:
@@ -149,11 +161,8 @@ def column_dialect(
     (``""``); with ``key_is_column`` a single one is a column like others.
     """
     options = with_dotted_names(options, columns.names)
-    named = fields_by_role(columns.names)
-    places: dict[str, Any] = {role: names[0] if names else None for role, names in named.items()}
-    if (options.key_fields or options.cdc) and not value_place(columns, options):
-        named = in_rows(columns.names)
-        places = {role: names[0] if names else None for role, names in named.items()} | {"value": ""}
+    are_bare = bool(options.key_fields or options.cdc) and not value_place(columns, options)
+    named, places = _named_places(columns.names, are_bare=are_bare)
     refuse_choices(columns.path, places, named, options)
     single = options.key_fields[0] if len(options.key_fields) == 1 and options.cdc is None else None
     if single and key_is_column:
