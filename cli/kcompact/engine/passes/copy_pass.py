@@ -2,20 +2,25 @@
 
 import shutil
 import sys
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
 from kcompact.dumps.files.at_hand import file_at_hand
+from kcompact.dumps.files.containers import CONTAINERS
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.output.assemble import WHOLE, Fragment
-from kcompact.dumps.output.workplace import PartFile, Workplace
+from kcompact.dumps.output.workplace import PartFiles, Workplace
+from kcompact.dumps.parquet.parquet_output import row_groups_in, write_parquet
 from kcompact.dumps.records.layout import Chosen, ConversionNotes
 from kcompact.dumps.writers.converting import Copier
 from kcompact.engine.meter import WRITTEN, Meter
 from kcompact.engine.passes.index_pass import IndexPlan
 from kcompact.errors import OutputError
+from kcompact.storage.object_stores import create
 from kcompact.storage.scratch import create_part, create_whole, folder_outside
 
 _LOOKED_FOR_BYTES = 64 << 20  # of room on the disk: more may be gone before it is looked for again
@@ -24,7 +29,7 @@ _LOOKED_FOR_BYTES = 64 << 20  # of room on the disk: more may be gone before it 
 def open_part(plan: IndexPlan, workplace: Workplace, task: str, copier: Copier | None) -> "Part | StoredPart":
     """Where the survivors of one task (its number, six digits) go."""
     if workplace.parts is not None and copier is not None:
-        return StoredPart(plan, workplace.parts.open(task), copier)
+        return StoredPart(plan, workplace.parts, task, copier)
     own_outputs = workplace.own_outputs - plan.cut_files
     return Part(plan, f"part-{task}", copier, own_outputs)
 
@@ -101,25 +106,54 @@ class Part:
 
 
 class StoredPart:
-    """The part of one task as a whole file on a store."""
+    """The part of one task as a whole file on a store; nothing is written before the first survivors come."""
 
-    def __init__(self, plan: IndexPlan, part: PartFile, copier: Copier) -> None:
+    def __init__(self, plan: IndexPlan, files: PartFiles, task: str, copier: Copier) -> None:
         self._plan = plan
-        self._part = part
+        self._files = files
+        self._name = files.new_name(task)
         self._copier = copier
-        self._meter = Meter(Path(plan.folder), WRITTEN, part.name, sys.maxsize)
+        self._opened: Sequence[BinaryIO] = ()
+        self._row_groups: BinaryIO | None = None
+        self._meter = Meter(Path(plan.folder), WRITTEN, self._name, sys.maxsize)
 
     def copy(self, split_id: int, positions: np.ndarray, record_bytes: np.ndarray) -> Fragment:
         """Copy one split's survivors; call once per split, with all of them in output order."""
         if not len(positions):
-            return Fragment(split_id, self._part.name, 0, 0, 0)
+            return Fragment(split_id, self._name, 0, 0, 0)
         split = self._plan.split(split_id)
         with file_at_hand(self._plan.file_of(split), split) as file:
             notes = ConversionNotes()
-            written = self._copier(Chosen(file, split, positions, record_bytes), self._part.next(), notes)
+            chosen = Chosen(file, split, positions, record_bytes)
+            written = self._copier(chosen, self._ready_for_next(), notes)
         self._meter.add(split.end - split.start)
-        return Fragment(split_id, self._part.name, 0, written, len(positions), notes or None)
+        return Fragment(split_id, self._name, 0, written, len(positions), notes or None)
+
+    def _ready_for_next(self) -> BinaryIO:
+        """Where the survivors of the next split go."""
+        begin, between, _ = self._files.around
+        if self._opened:
+            self._gathered().write(between)
+            return self._gathered()
+        raw = create(self._files.output.prefix + self._name)
+        container = self._files.container
+        self._opened = (raw,) if container is None else (CONTAINERS[container].write(raw), raw)
+        if self._files.parquet is not None:
+            self._row_groups = tempfile.TemporaryFile()  # noqa: SIM115  closed with the part
+        self._gathered().write(begin)
+        return self._gathered()
+
+    def _gathered(self) -> BinaryIO:
+        """The file, or, for row groups, one beside it until all of them are there."""
+        return self._row_groups or self._opened[0]
 
     def close(self) -> None:
-        """Finish the part file."""
-        self._part.close()
+        """Finish the part file, if there is one."""
+        if self._opened and self._row_groups and self._files.parquet:
+            tables = row_groups_in(self._row_groups, 0, self._row_groups.tell())
+            write_parquet(self._opened[0], self._files.parquet, tables)
+            self._row_groups.close()
+        elif self._opened:
+            self._opened[0].write(self._files.around[2])
+        for file in self._opened:
+            file.close()
