@@ -60,13 +60,18 @@ class LineLoop:
         self._reference = reference
         self._logs: dict[LogName, int] = {}
 
+    @property
+    def _is_over(self) -> bool:
+        """Whether a record could not be read: nothing may come after it."""
+        return any(part.notes.rejects for part in self._parts)
+
     def index(self) -> Iterator[pa.RecordBatch]:
         """Rows of ``index_schema(extra)``; stops at the first record that cannot be read."""
         columns = new_columns()
         for window in self._windows():
             columns = columns.with_room(len(window.buffer))
             yield from self._rows_of(window, columns)
-            if any(part.notes.rejects for part in self._parts):
+            if self._is_over:
                 return
 
     def _rows_of(self, window: Window, columns: Columns) -> Iterator[pa.RecordBatch]:
@@ -80,7 +85,7 @@ class LineLoop:
             if rows := sum(piece.num_rows for piece in pieces):
                 whole = pa.Table.from_batches(pieces, index_schema(self._extra)).combine_chunks()
                 yield from pieces if pieces[0].num_rows == rows else whole.to_batches()
-            if any(part.notes.rejects for part in self._parts):
+            if self._is_over:
                 return
 
     def _windows(self) -> Iterator[Window]:
@@ -104,7 +109,7 @@ class LineLoop:
                 yield self._accepted(window, rows, batch, accepted, row)
             accepted = row
             yield from self._read_by_reference(window, start, end)
-            if any(part.notes.rejects for part in self._parts):
+            if self._is_over:
                 return
         if batch is not None and rows.count > accepted:
             yield self._accepted(window, rows, batch, accepted, rows.count)
