@@ -1,4 +1,4 @@
-"""``python -m kcompact.recording CACHE``: make Java's ahead-of-time cache (started by ``engine.aot_cache``).
+"""``python -m kcompact.recording CACHE``: make Java's ahead-of-time cache (``engine.startup.aot_cache``).
 
 Nobody watches this process: it prints nothing, and a failure leaves no cache.
 """

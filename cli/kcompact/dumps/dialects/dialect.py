@@ -7,7 +7,7 @@ ROLES = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "
 JSON = ("json_lines", "json_objects", "json_array")
 
 QUOTING = "quoting"
-"""The way in which cells are quoted tells whether a tool tells null from empty (``note_checks.py``)."""
+"""The way in which cells are quoted tells whether a tool tells null from empty (``doubts.py``)."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""Dialects of JSON dumps that pipelines write, bare change events, and the plain envelope."""
+"""Dialects of JSON dumps that pipelines write, bare change events, and the plain envelope.
+
+Their order counts (``dialect_table.py``): ``PLAIN`` comes last, as others have its names and more.
+"""
 
 from kcompact.dumps.dialects.dialect import BASE64, Dialect, doubtful, fields, names
 

@@ -64,7 +64,7 @@ class FramedLayout(Layout):
     """A Layout, but for where records are (``frames``, ``plan``) and what they say (``reader``)."""
 
     reader: ClassVar[Callable[..., Reader]]
-    """Made of a file, its notes and ``values``: without them, a value may come out as any bytes or None."""
+    """Called with file, notes and ``values``; where that is False, only whether a value is null is right."""
 
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
         """One range, where records can only be recognised from the first one on."""

@@ -31,7 +31,7 @@ SIZED_SCHEMA = pa.schema(
 
 
 def location_of(split_id: np.ndarray, record_bytes: np.ndarray, is_tombstone: np.ndarray) -> np.ndarray:
-    """Split, size and kind of a record in one long, so that Spark aggregates longs by hash, not structs."""
+    """Split, size and kind of a record in one long, as the offset map's columns are."""
     return (split_id.astype(np.int64) << 32) | (record_bytes.astype(np.int64) << 1) | is_tombstone
 
 
