@@ -5,6 +5,7 @@ brought, and what lies around its cuts, where these tell all that can be told be
 """
 
 import os
+from codecs import BOM_UTF8
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import BinaryIO, cast
 
 from kcompact.dumps.avro.avro_container import MAGIC as AVRO_MAGIC
 from kcompact.dumps.avro.avro_container import holds_a_block
-from kcompact.dumps.detect.candidate import HEAD_BYTES, UTF8_BOM, Recognised, after_noise
+from kcompact.dumps.detect.candidate import HEAD_BYTES, Recognised, after_noise
 from kcompact.dumps.detect.recognition import recognise, recognise_beside
 from kcompact.dumps.files.at_hand import spool_folder
 from kcompact.dumps.files.containers import CONTAINERS, container_of, is_plain_path, unpack
@@ -98,7 +99,7 @@ def _tells_all(head: bytes) -> bool:
         return False
     if head.startswith(AVRO_MAGIC):
         return holds_a_block(head)
-    body = head.removeprefix(UTF8_BOM)
+    body = head.removeprefix(BOM_UTF8)
     line, newline, _ = body[after_noise(body) :].partition(b"\n")
     if not newline or not line.startswith((b"[", b"{")):
         return bool(newline)

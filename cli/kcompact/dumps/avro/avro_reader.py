@@ -11,7 +11,6 @@ import fastavro
 
 from kcompact.dumps.avro.avro_bounds import AvroBounds
 from kcompact.dumps.avro.avro_schema import (
-    Path,
     WireSchema,
     branches,
     field_names,
@@ -21,7 +20,7 @@ from kcompact.dumps.avro.avro_schema import (
     wire_schema,
 )
 from kcompact.dumps.dialects.dialect import ROLES
-from kcompact.dumps.dialects.paths import columns_beside
+from kcompact.dumps.dialects.paths import Path, columns_beside
 from kcompact.dumps.records.headers import Headers
 from kcompact.dumps.records.layout import DumpFile, SplitNotes
 from kcompact.dumps.records.reading import MISSING, FieldRules

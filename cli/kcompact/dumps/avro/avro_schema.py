@@ -10,12 +10,12 @@ from fastavro.schema import SchemaParseException, UnknownType
 
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.envelope import Columns, column_dialect, refuse_no_timestamp, written_by
+from kcompact.dumps.dialects.paths import Path
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.shown import shown
 from kcompact.errors import InputError
 
 _NAMED = ("record", "error", "enum", "fixed")
-Path = tuple[str, ...]
 
 
 @dataclass(frozen=True)

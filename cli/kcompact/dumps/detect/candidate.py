@@ -1,6 +1,7 @@
 """A file that is to be recognised, and what is found out about it."""
 
 import os
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BytesIO
@@ -11,7 +12,6 @@ from kcompact.dumps.text.trailing_lines import TAIL_BYTES
 
 HEAD_BYTES = 1 << 20
 LONGEST_HEAD_BYTES = 64 << 20  # larger than any record that a broker takes by default
-UTF8_BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def candidate(path: str, data_path: str, most_bytes: int | None = None) -> Candi
             head += more
         is_whole = len(head) == data_bytes
         tail = head if is_whole else os.pread(source.fileno(), TAIL_BYTES, max(0, data_bytes - TAIL_BYTES))
-    start = len(UTF8_BOM) if head.startswith(UTF8_BOM) else 0
+    start = len(BOM_UTF8) if head.startswith(BOM_UTF8) else 0
     return Candidate(path, data_path, data_bytes, head, start, tail[-TAIL_BYTES:])
 
 

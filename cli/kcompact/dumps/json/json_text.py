@@ -11,7 +11,7 @@ import orjson
 from kcompact.dumps.records.layout import UnreadableError
 from kcompact.dumps.records.shown import shown
 
-_DECODER = json.JSONDecoder()
+DECODER = json.JSONDecoder()
 _WHITESPACE = " \t\n\r"
 _OPENINGS = frozenset(b'0123456789-[{"tfn')
 _OUT_OF_REACH = "export it again with keys that are spelt otherwise"
@@ -141,11 +141,11 @@ def member_of(text: str, start: int, name: str) -> tuple[int, int]:
     span = (at, at)
     while text[at] != "}":
         name_start = at
-        key, at = _DECODER.raw_decode(text, at)
+        key, at = DECODER.raw_decode(text, at)
         if not key.isascii():  # UTF-8, or escapes of the same
             key = ParsedJson(text[name_start:at].encode("latin-1")).value
         value_start = past_blanks(text, past_blanks(text, at) + 1)
-        _, value_end = _DECODER.raw_decode(text, value_start)
+        _, value_end = DECODER.raw_decode(text, value_start)
         if key == name:
             span = (value_start, value_end)
         at = past_blanks(text, value_end)
@@ -158,9 +158,9 @@ def element_of(text: str, start: int, index: str) -> tuple[int, int]:
     """Likewise of an element, by its number from 0, of the array that starts at ``start``."""
     at = past_blanks(text, past_blanks(text, start) + 1)
     for _ in range(int(index)):
-        _, at = _DECODER.raw_decode(text, at)
+        _, at = DECODER.raw_decode(text, at)
         at = past_blanks(text, past_blanks(text, at) + 1)  # behind the comma
-    return at, _DECODER.raw_decode(text, at)[1]
+    return at, DECODER.raw_decode(text, at)[1]
 
 
 def repeated_member(name: str, owner: str, position: int | None = None) -> UnreadableError:
@@ -193,7 +193,7 @@ def past_blanks(text: str, at: int) -> int:
 def end_of_value(data: bytes) -> int | None:
     """Where the JSON value that ``data`` begins with ends; None if it begins with none."""
     try:
-        return _DECODER.raw_decode(data.decode("latin-1"))[1]
+        return DECODER.raw_decode(data.decode("latin-1"))[1]
     except (ValueError, RecursionError):
         return None
 

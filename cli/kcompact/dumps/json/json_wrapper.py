@@ -1,6 +1,5 @@
 """One JSON object that holds all records in ``records``: events that AWS Lambda gets from Kafka."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,14 +9,20 @@ import numpy as np
 
 from kcompact.dumps.files.copying import read_ranges
 from kcompact.dumps.json.json_reader import JsonReader
-from kcompact.dumps.json.json_text import ParsedJson, Repeating, member_of, past_blanks, repeated_member
+from kcompact.dumps.json.json_text import (
+    DECODER,
+    ParsedJson,
+    Repeating,
+    member_of,
+    past_blanks,
+    repeated_member,
+)
 from kcompact.dumps.records.framed import Frame, FramedLayout, TextShape
 from kcompact.dumps.records.layout import Chosen, DumpFile, SplitNotes
 from kcompact.dumps.records.reading import FieldRules
 from kcompact.dumps.records.record import Record
 
 LARGEST_BYTES = 256 << 20  # read as a whole; Lambda's events end at 6 MB
-_DECODER = json.JSONDecoder()
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,7 @@ class JsonWrapper(FramedLayout):
         for opening, closing in file.shape.arrays:
             at = past_blanks(text, opening)
             while at < closing:
-                _, stop = _DECODER.raw_decode(text, at)
+                _, stop = DECODER.raw_decode(text, at)
                 yield Frame(at, text[at:stop].encode("latin-1"))
                 at = past_blanks(text, stop)
                 at = past_blanks(text, at + 1) if text[at] == "," else closing
@@ -122,6 +127,6 @@ def _holds_records(records: Any) -> bool:
 
 def _array_at(text: str, start: int) -> tuple[int, int]:
     """Where an array's first element begins and its last one ends."""
-    _, stop = _DECODER.raw_decode(text, start)
+    _, stop = DECODER.raw_decode(text, start)
     opening = past_blanks(text, start + 1)
     return opening, max(opening, len(text[: stop - 1].rstrip()))

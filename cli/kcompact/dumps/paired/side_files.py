@@ -25,7 +25,7 @@ from kcompact.dumps.records.layout import Chosen, DumpFile, SplitNotes, SplitToI
 from kcompact.dumps.records.layout_interface import Layout, asked_for
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.structured import as_json, headers_of
-from kcompact.dumps.text.lines import file_bytes, lines_of
+from kcompact.dumps.text.lines import lines_of
 from kcompact.errors import InputError, OutputError
 from kcompact.storage.object_stores import is_address
 
@@ -53,7 +53,8 @@ def bad_row(path: str, reason: str, hint: str | None) -> UnreadableError:
 
 
 def _json_rows(part: SidePart) -> Iterator[Row]:
-    for number, line in enumerate(lines_of(part.data_path, 0, file_bytes(part.data_path)), 1):
+    file_bytes = Path(part.data_path).stat().st_size
+    for number, line in enumerate(lines_of(part.data_path, 0, file_bytes), 1):
         if line.data.isspace():
             continue
         try:

@@ -8,12 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kcompact.dumps.dialects.paths import path_of
+from kcompact.dumps.dialects.paths import Path, path_of
 from kcompact.dumps.json.json_text import ParsedJson, compact_json, repeated_member
 from kcompact.dumps.records.layout import UnreadableError
 from kcompact.dumps.records.shown import shown
 
-Path = tuple[str, ...]
 Member = tuple[ParsedJson | None, Path, Any]
 """A field that was found: in what (None: made up of text), where in it, and as parsed."""
 

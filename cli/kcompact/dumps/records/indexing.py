@@ -15,6 +15,7 @@ from kcompact.broker.log_names import LogName
 from kcompact.dumps.records.content_hashes import ABSENT, value_hashes
 from kcompact.dumps.records.headers import Headers
 from kcompact.dumps.records.layout import SplitNotes, SplitToIndex
+from kcompact.dumps.records.reading import REPLACEMENT
 from kcompact.dumps.records.record import (
     VALUE_EMPTY,
     VALUE_NULL,
@@ -26,7 +27,6 @@ from kcompact.dumps.records.record import (
     log_id_of,
 )
 
-REPLACEMENT = "\ufffd".encode()
 Entry = tuple[int, int, Record]  # position, record_bytes, record
 _BATCH_ROWS = 16_384
 _BATCH_OVERHEAD_BYTES = 61  # R40: of a batch, whatever is in it

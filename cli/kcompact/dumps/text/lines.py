@@ -93,11 +93,6 @@ def newline_of(head: bytes) -> bytes:
     return b"\r\n" if is_cr else b"\n"
 
 
-def file_bytes(path: str) -> int:
-    """Size of a file in bytes."""
-    return Path(path).stat().st_size
-
-
 class LineLayout(FramedLayout):
     """A record is a line, or several."""
 

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kcompact.dumps.avro.avro_bounds import AvroBounds
-from kcompact.dumps.avro.avro_schema import Path, WireSchema, branches, is_bytes, is_integer
+from kcompact.dumps.avro.avro_schema import WireSchema, branches, is_bytes, is_integer
+from kcompact.dumps.dialects.paths import Path
 
 # Rows of ``spans``: the parts of a record.
 TOPIC, PARTITION, OFFSET, TIMESTAMP, KEY, VALUE, HEADERS = range(7)
