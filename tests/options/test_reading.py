@@ -55,3 +55,10 @@ def test_lists_are_parsed() -> None:
 def test_what_cannot_be_meant_is_refused(options: ReadingOptions) -> None:
     with pytest.raises(InputError, match=r"--(partitions|fields|cdc|key-field)"):
         read_options(options)
+
+
+def test_a_part_that_a_record_can_do_without_may_be_none() -> None:
+    options = read_options(ReadingOptions(fields="topic=,timestamp=,headers=,value="))
+    assert options.places == {"topic": None, "timestamp": None, "headers": None, "value": ""}
+    with pytest.raises(InputError, match="--fields key=: not PART=FIELD"):
+        read_options(ReadingOptions(fields="key="))

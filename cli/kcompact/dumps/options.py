@@ -43,6 +43,9 @@ NOTHING_LEFT_OUT = LeftOut()
 PLACES = ("topic", "partition", "offset")
 """The parts that say where in Kafka a record was."""
 
+DISPENSABLE = (*PLACES, "timestamp", "timestamp_type", "headers")
+"""The parts that a record can do without."""
+
 
 @dataclass(frozen=True)
 class ReadOptions:
@@ -67,12 +70,8 @@ class ReadOptions:
 
     @property
     def places(self) -> dict[str, str | None]:
-        """``fields`` by part; None where the user says that there is no such part (``--fields topic=``).
-
-        Of a record without an envelope the whole is the value: ``--fields value=``.
-        """
-        whole = ("key", "value")
-        return {role: name if name or role in whole else None for role, name in self.fields.items()}
+        """``fields`` by part; None where the user says that there is no such part (``--fields topic=``)."""
+        return {role: name or None if role in DISPENSABLE else name for role, name in self.fields.items()}
 
     @property
     def key_options(self) -> str:

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from kcompact.broker.text_lines import shown
 from kcompact.digits import INT_MAX, whole_number
-from kcompact.dumps.options import NOTHING_LEFT_OUT, PLACES, LeftOut, ReadOptions
+from kcompact.dumps.options import DISPENSABLE, NOTHING_LEFT_OUT, LeftOut, ReadOptions
 from kcompact.dumps.records.change_events import FORMATS
 from kcompact.errors import InputError
 from kcompact.options.completion import dialect_names, topic_names
@@ -96,7 +96,7 @@ def _fields(text: str | None) -> dict[str, str]:
     fields = {}
     for pair in text.split(",") if text else []:
         part, equals, name = pair.partition("=")
-        may_be_none = part.strip() in {*PLACES, "value"}  # the dump has none; the record as a whole
+        may_be_none = part.strip() in {*DISPENSABLE, "value"}  # the dump has none; the record as a whole
         if not (part.strip() and equals and (name.strip() or may_be_none)):
             raise InputError(
                 f"--fields {pair}: not PART=FIELD", hint="as in --fields key=id,value=payload.body"
