@@ -109,3 +109,12 @@ def test_what_users_have_around_their_records_is_named_with_a_remedy(
     with pytest.raises(InputError, match=words) as refused, open_one(path):
         pass
     assert remedy in str(refused.value.hint)
+
+
+@pytest.mark.parametrize("name", ["headers", "tags"])
+def test_a_list_beside_key_and_value_is_no_list_of_records(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "orders.jsonl"
+    row = {"kafka_key": "a", "content": "x", "kafka_offset": 0, name: [{"key": "h", "value": "v"}]}
+    path.write_text(json.dumps(row) + "\n")
+    with open_one(path) as dump:
+        assert (dump.files[0].dialect.key, dump.files[0].dialect.value) == ("kafka_key", "content")

@@ -85,9 +85,12 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
 def _guessed(
     path: str, layout: str, sample: list[Row], field_names: frozenset[str], options: ReadOptions
 ) -> Dialect:
-    if not (options.fields or options.key_fields):
-        refuse_wrapped(path, sample)
-    return guess_envelope(path, layout, set(field_names), options)
+    try:
+        return guess_envelope(path, layout, set(field_names), options)
+    except InputError:
+        if not (options.fields or options.key_fields):
+            refuse_wrapped(path, sample)
+        raise
 
 
 def _refuse_misnamed(

@@ -17,7 +17,10 @@ def refuse_wrapped(path: str, sample: Rows) -> None:
     """Raise InputError where each row holds a list of what are the records: ``{"messages": [...]}``."""
     for name in sample[0] if sample else ():
         lists = [row.get(name) for row in sample]
-        if all(isinstance(items, list) and items and _is_record(items[0]) for items in lists):
+        is_headers = plain_name(name) in ALIASES["headers"]
+        if not is_headers and all(
+            isinstance(items, list) and items and _is_record(items[0]) for items in lists
+        ):
             take_out = shlex.quote(f"del(.{name}) + .{name}[]")
             raise InputError(
                 f"{path}: the records lie in a list, {name}, of an object",
