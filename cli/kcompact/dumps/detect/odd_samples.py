@@ -5,6 +5,7 @@ from typing import Any
 
 from kcompact.dumps.detect.sampled_values import Row
 from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dialects.envelope import FRAMES
 from kcompact.dumps.dialects.part_names import ALIASES, fields_by_role, plain_name
 from kcompact.dumps.dialects.paths import path_of
 from kcompact.dumps.options import ReadOptions
@@ -15,7 +16,9 @@ Rows = list[Row]
 
 def refuse_wrapped(path: str, sample: Rows) -> None:
     """Raise InputError where each row holds a list of what are the records: ``{"messages": [...]}``."""
-    for name in sample[0] if sample else ():
+    if not sample or any(names <= sample[0].keys() for names in FRAMES):
+        return
+    for name in sample[0]:
         lists = [row.get(name) for row in sample]
         is_headers = plain_name(name) in ALIASES["headers"]
         if not is_headers and all(

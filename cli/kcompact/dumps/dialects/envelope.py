@@ -23,7 +23,7 @@ from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.shown import name_list
 from kcompact.errors import InputError
 
-_FRAMES = ({"columns", "index", "data"}, {"schema", "data"}, {"0", "1"})
+FRAMES = ({"columns", "index", "data"}, {"schema", "data"}, {"0", "1"})
 """Fields by which a table as a whole is known that pandas wrote as one JSON object."""
 
 
@@ -40,7 +40,7 @@ def guess_envelope(path: str, layout: str, field_names: set[str], options: ReadO
     refuse_choices(path, places, named, options)
     has_key = places["key"] is not None or options.key_fields
     if not has_key or (places["value"] is None and places["offset"] is None):
-        is_frame = any(names <= field_names for names in _FRAMES)
+        is_frame = any(names <= field_names for names in FRAMES)
         raise InputError(
             f"{path}: no record of key and value that kcompact knows"
             f" (fields: {name_list(sorted(field_names)) or 'none'})",
