@@ -209,3 +209,21 @@ def test_large_numbers_of_an_unknown_unit_are_remarked_upon(
     assert table["timestamp_ms"].to_pylist() == [1_700_000_000_000 if is_remarked else int(spelt)]
     is_said = ["of 15 digits or more taken for micro- or nanoseconds" in remark for remark in remarks]
     assert is_said.count(True) == is_remarked
+
+
+def test_a_type_that_only_later_records_have_is_read(tmp_path: Path) -> None:
+    row = {
+        "topic": "t",
+        "partition": 0,
+        "timestamp": 1_700_000_000_123,
+        "key": "k",
+        "value": "v",
+        "headers": [],
+    }
+    types = [{}] * 300 + [{"timestampType": "LogAppendTime"}]
+    rows = [row | {"offset": number} | kind for number, kind in enumerate(types)]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(record) + "\n" for record in rows))
+    with open_one(tmp_path / "t.jsonl") as dump:
+        (split,) = dump.splits(1 << 40)
+        records = [record for *_, record in LAYOUTS["json_lines"].records(dump.files[0], split)]
+    assert [record.timestamp_type for record in records[-2:]] == [None, "logappend"]

@@ -68,16 +68,15 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
     _refuse_misnamed(path, lacking, options, field_names)
     refuse_other_spelling(path, dialect, field_names, options)
     refuse_two_kinds(path, dialect, sample, options)
-    places = dict.fromkeys(lacking) | places_by_name(path, dialect, lacking, field_names, options)
+    places = dict.fromkeys(role for role in PLACES if role in lacking)  # types may come in later records
+    places |= places_by_name(path, dialect, lacking, field_names, options)
     places |= markers_by_name(dialect, field_names)
     dialect = _changed(dialect, tuple(places.items()))
     if dialect.value and not dialect.listed:
         refuse_likely_places(path, {role: getattr(dialect, role) for role in ROLES}, field_names, options)
     encodings = {f"{role}_encoding": _encoding_of(path, role, dialect, sample) for role in ("key", "value")}
-    if (
-        set(encodings.values()) == {"python"} and dialect.null_literal is None
-    ):  # what both are written with has a text for null
-        encodings["null_literal"] = _PYTHON_NONE
+    if set(encodings.values()) == {"python"} and not options.tombstone and dialect.null_literal is None:
+        encodings["null_literal"] = _PYTHON_NONE  # as Python writes null where it writes bytes so
     late = late_names(layout, dialect, field_names)
     return _changed(dialect, (*encodings.items(), ("late_names", late)))
 

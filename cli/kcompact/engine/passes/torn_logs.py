@@ -54,7 +54,7 @@ def refuse_torn_logs(dump: Dump, plan: IndexPlan, summaries: Iterable[LogSummary
 
 def _goes_on(earlier: _Piece, later: _Piece) -> bool:
     gap = later.first_offset - earlier.last_offset
-    return gap == 1 or gap <= _STEPS_TO_NEXT * min(later.step, earlier.step)
+    return gap <= _STEPS_TO_NEXT * min(later.step, earlier.step)
 
 
 def _error(earlier: _Piece, later: _Piece) -> InputError:
