@@ -7,33 +7,9 @@ from kcompact.dumps.dialects.dialect import JSON, Dialect
 from kcompact.dumps.dialects.part_names import NAMES, fields_by_role, in_rows, plain_name, refuse_choices
 from kcompact.dumps.dialects.paths import fields_read, path_of
 from kcompact.dumps.options import PLACES, ReadOptions
-from kcompact.dumps.records.shown import name_list
-from kcompact.errors import InputError
 
 Changes = dict[str, str | None]
 """New places of parts, by role."""
-
-_IN_BASE64 = ("{}base64", "{}b64", "raw{}", "{}raw", "binary{}")
-
-
-def refuse_other_spelling(
-    path: str, dialect: Dialect, field_names: frozenset[str], options: ReadOptions
-) -> None:
-    """Raise InputError where a key or value may stand in another field, too, as base64 of its bytes.
-
-    Where that field counts, what is in the other one may be nothing, or the same for different keys.
-    """
-    read_places = {*fields_read(dialect)}
-    for role in ("key", "value"):
-        if role in options.fields or not getattr(dialect, role):
-            continue
-        names = {form.format(role) for form in _IN_BASE64}
-        beside = sorted(name for name in field_names - read_places if plain_name(name) in names)
-        if beside:
-            raise InputError(
-                f"{path}: the {role} may be the field {name_list([str(getattr(dialect, role)), *beside])}",
-                hint=f"say which of them it is with --fields {role}=FIELD",
-            )
 
 
 def markers_by_name(dialect: Dialect, field_names: Collection[str]) -> Changes:

@@ -1,0 +1,157 @@
+"""Samples that leave open how they are to be read, or show that something is wrong: the user is asked.
+
+A guess would lose keys or join them, and nothing in the result would show it.
+"""
+
+import json
+import shlex
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+from kcompact.dumps.detect.fitting import A_FEW, decodes, in_order
+from kcompact.dumps.detect.likely_base64 import doubtful_base64, likely_base64
+from kcompact.dumps.detect.sampled_values import Row, texts_among, values_at
+from kcompact.dumps.dialects.dialect import ROLES, Dialect
+from kcompact.dumps.dialects.envelope import FRAMES
+from kcompact.dumps.dialects.part_names import ALIASES, fields_by_role, plain_name
+from kcompact.dumps.dialects.paths import fields_read, path_of
+from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.records.encodings import ENCODINGS
+from kcompact.dumps.records.headers import is_struct
+from kcompact.dumps.records.shown import name_list, shown
+from kcompact.errors import InputError
+
+_IN_BASE64 = ("{}base64", "{}b64", "raw{}", "{}raw", "binary{}")
+
+
+def refuse_misnamed(path: str, lacking: list[str], options: ReadOptions, field_names: frozenset[str]) -> None:
+    """Raise InputError where no sampled record has a field that the user named for its place.
+
+    Without it, records would be numbered, or those of several partitions be one log.
+    """
+    for role in lacking:
+        if options.fields.get(role):
+            raise InputError(
+                f"{path}: --fields {role}={options.fields[role]}: no such field in the first records (fields:"
+                f" {name_list(sorted(field_names)) or 'none'})",
+                hint="is it spelt so, and are the objects named that it lies in, such as metadata.offset?",
+            )
+
+
+def ask_for_base64(path: str, dialect: Dialect, sample: list[Row]) -> None:
+    """Refuse to take keys as text that look like base64, all of them. Raises InputError."""
+    keys = list(texts_among(values_at(sample, dialect.key)))
+    has_marker = dialect.key_marker is not None and any(dialect.key_marker in row for row in sample)
+    if dialect.layouts == ("csv_lines",) or has_marker or not likely_base64(keys):
+        return
+    decoded = ENCODINGS["base64"](keys[0].encode())
+    raise InputError(
+        f"{path}: every key looks like base64, such as {shown(keys[0])} for {shown(decoded)}",
+        hint=f"--dialect plain-base64{_named_parts(dialect, sample)} reads keys, values and header values as"
+        f" base64; --dialect plain{_named_parts(dialect, sample)} takes keys as the text that they are",
+    )
+
+
+def ask_for_tool(path: str, dialect: Dialect, other: Dialect, sample: list[Row]) -> None:
+    """Refuse to take records as text that a tool would have written so as base64. Raises InputError.
+
+    Base64 of bytes in threes is not padded, and says nothing of itself.
+    """
+    if not (other.likely_base64 and other.sure and all(in_order(other, row) for row in sample)):
+        return
+    texts = [text for role in (other.key, other.value) for text in texts_among(values_at(sample, role))]
+    if (
+        texts
+        and all(len(text) % 4 == 0 for text in texts)
+        and decodes(replace(other, likely_base64=False), sample)
+    ):
+        raise InputError(
+            f"{path}: the fields, in their order, are those of {other.short_tool}, whose keys and values are"
+            f" base64: nobody can tell whether {shown(texts[0])} is",
+            hint=f"--dialect {other.name} reads them as base64, --dialect {dialect.name} as they are",
+        )
+
+
+def ask_for_headers(path: str, headers: str | None, sample: list[Row]) -> None:
+    """Refuse to decode text of headers that happens to be base64, such as ``test``. Raises InputError."""
+    items = chain.from_iterable(raw for raw in values_at(sample, headers) if isinstance(raw, list))
+    texts = list(texts_among(item["Value"] for item in items if is_struct(item)))
+    if doubtful_base64(texts, A_FEW):
+        name = json.dumps(path_of(str(headers))[-1])
+        lists = f"(.. | objects | select(has({name})) | .[{name}])"  # within an array of records, too
+        raise InputError(
+            f"{path}: headers of Key and Value such as {shown(texts[0])}: text, or base64, as Go writes it?",
+            hint=f"name the members so that they tell: jq -c '{lists} |= map({{key: .Key, value: .Value}})'"
+            " for text; value_base64: .Value for base64",
+        )
+
+
+def _named_parts(dialect: Dialect, sample: list[Row]) -> str:
+    """The option for parts that have other names than in the plain envelope; "" if none has."""
+    named = {role: getattr(dialect, role) for role in ROLES}
+    present = {role: name for role, name in named.items() if any(True for _ in values_at(sample, name))}
+    assignments = [f"{role}={name}" for role, name in present.items() if name != role]
+    return f" --fields {shlex.quote(','.join(assignments))}" if assignments else ""
+
+
+def refuse_other_spelling(
+    path: str, dialect: Dialect, field_names: frozenset[str], options: ReadOptions
+) -> None:
+    """Raise InputError where a key or value may stand in another field, too, as base64 of its bytes.
+
+    Where that field counts, what is in the other one may be nothing, or the same for different keys.
+    """
+    read_places = {*fields_read(dialect)}
+    for role in ("key", "value"):
+        if role in options.fields or not getattr(dialect, role):
+            continue
+        names = {form.format(role) for form in _IN_BASE64}
+        beside = sorted(name for name in field_names - read_places if plain_name(name) in names)
+        if beside:
+            raise InputError(
+                f"{path}: the {role} may be the field {name_list([str(getattr(dialect, role)), *beside])}",
+                hint=f"say which of them it is with --fields {role}=FIELD",
+            )
+
+
+def refuse_wrapped(path: str, sample: list[Row]) -> None:
+    """Raise InputError where each row holds a list of what are the records: ``{"messages": [...]}``."""
+    if not sample or any(names <= sample[0].keys() for names in FRAMES):
+        return
+    for name in sample[0]:
+        lists = [row.get(name) for row in sample]
+        is_headers = plain_name(name) in ALIASES["headers"]
+        if not is_headers and all(
+            isinstance(items, list) and items and _is_record(items[0]) for items in lists
+        ):
+            take_out = shlex.quote(f"del(.{name}) + .{name}[]")
+            raise InputError(
+                f"{path}: the records lie in a list, {name}, of an object",
+                hint=f"take them out first: jq -c {take_out} FILE > NEW",
+            )
+
+
+def _is_record(item: Any) -> bool:
+    if not isinstance(item, dict):
+        return False
+    named = fields_by_role(item)
+    return bool(named["key"] and (named["value"] or named["offset"]))
+
+
+def refuse_two_kinds(path: str, dialect: Dialect, sample: list[Row], options: ReadOptions) -> None:
+    """Raise InputError where some rows have their value under another name: those would be tombstones."""
+    if not dialect.value or dialect.listed or "value" in options.fields:
+        return
+    head = path_of(dialect.value)[0]
+    with_value = [row for row in sample if head in row]
+    others = {name for row in with_value for name in row}
+    for row in sample if with_value else ():
+        if head in row:
+            continue
+        names = [name for name in row if plain_name(name) in ALIASES["value"] and name not in others]
+        if names:
+            raise InputError(
+                f"{path}: records with {head}, and records with {names[0]} and no {head}: of two tools?",
+                hint="give what each of them wrote as a file of its own",
+            )

@@ -1,0 +1,95 @@
+"""The dialects of the table that a sample can be of: by its fields, their order, and what decodes.
+
+A dump may be ten thousand small files: what follows from the names of fields alone is worked out once for all
+files that have the same, what follows from their content for every file.
+"""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import chain
+
+from kcompact.dumps.detect.likely_base64 import likely_base64
+from kcompact.dumps.detect.sampled_values import Row, texts_among, values_at
+from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dialects.dialect_table import DIALECTS
+from kcompact.dumps.dialects.paths import escaped
+from kcompact.dumps.records.encodings import ENCODINGS
+
+Form = tuple[tuple[str, ...], tuple[tuple[str, tuple[str, ...]], ...]]
+"""The names in a row, in order, and those within the objects among its fields."""
+
+FORMS_REMEMBERED = 256
+A_FEW = 2  # of the signs that likely_base64 counts, with the tool's order of fields
+_MANY = 16  # without it
+
+
+def forms_of(sample: list[Row]) -> frozenset[Form]:
+    """The forms that the rows of a sample have."""
+    if dict not in map(type, chain.from_iterable(map(dict.values, sample))):
+        return frozenset((names, ()) for names in set(map(tuple, sample)))
+    return frozenset(map(_form_of, sample))
+
+
+def _form_of(row: Row) -> Form:
+    return tuple(row), tuple((name, tuple(value)) for name, value in row.items() if isinstance(value, dict))
+
+
+@lru_cache(FORMS_REMEMBERED)
+def names_in(forms: frozenset[Form]) -> frozenset[str]:
+    """Dotted paths of all fields, two levels deep."""
+    outer = {escaped(name) for names, _ in forms for name in names}
+    inner = {
+        f"{escaped(name)}.{escaped(inner)}"
+        for _, nested in forms
+        for name, within in nested
+        for inner in within
+    }
+    return frozenset(outer | inner)
+
+
+@lru_cache(FORMS_REMEMBERED)
+def dialects_fitting(layout: str, forms: frozenset[Form]) -> tuple[Dialect, ...]:
+    """The dialects that records with these fields, in this order, can be of, if they decode."""
+    names = names_in(forms)
+    return tuple(
+        dialect for dialect in DIALECTS if layout in dialect.layouts and _fits(dialect, names, forms)
+    )
+
+
+def _fits(dialect: Dialect, field_names: frozenset[str], forms: Iterable[Form]) -> bool:
+    """A dialect without a signature is never found, only named."""
+    if not dialect.signature or not dialect.signature <= field_names or dialect.lacking & field_names:
+        return False
+    return dialect.likely_base64 or all(in_order(dialect, names) for names, _ in forms)
+
+
+def in_order(dialect: Dialect, names: Iterable[str]) -> bool:
+    """Whether those of the names that the dialect orders come in its order."""
+    rank = {name: index for index, name in enumerate(dialect.order)}
+    ranks = [rank[name] for name in names if name in rank]
+    return ranks == sorted(ranks)
+
+
+def decodes(dialect: Dialect, sample: list[Row]) -> bool:
+    """Whether keys and values are encoded as the dialect says."""
+    roles = ((dialect.key_encoding, dialect.key), (dialect.value_encoding, dialect.value))
+    if not all(_all_in(encoding, sample, field) for encoding, field in roles):
+        return False
+    if not dialect.likely_base64:
+        return True
+    texts = [text for _, field in roles for text in texts_among(values_at(sample, field))]
+    return likely_base64(texts, A_FEW if all(in_order(dialect, row) for row in sample) else _MANY)
+
+
+def _all_in(encoding: str, sample: list[Row], dotted: str | None) -> bool:
+    """Whether all texts at a path are in the encoding."""
+    if encoding in {"text", "json"}:
+        return True
+    values = values_at(sample, dotted)
+    try:
+        for value in values:
+            if isinstance(value, str):
+                ENCODINGS[encoding](value.encode())
+    except ValueError:
+        return False
+    return True
