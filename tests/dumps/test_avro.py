@@ -197,6 +197,34 @@ def test_structured_values_leave_avro_as_json(tmp_path: Path) -> None:
     assert record == Record("orders", 2, 0, 5, b"k", b'{"s":"x","b":"\xc3\xbf"}')
 
 
+@pytest.mark.parametrize(
+    ("kind", "data", "digits"),
+    [
+        ({"type": "bytes", "precision": 10, "scale": 2}, "04d2", "12.34"),
+        ({"type": "bytes", "precision": 10, "scale": 2}, "fb2e", "-12.34"),
+        ({"type": "bytes", "precision": 10, "scale": 2}, "", "0.00"),
+        ({"type": "bytes", "precision": 4}, "05", "5"),
+        ({"type": "bytes", "precision": 12, "scale": 9}, "01", "0.000000001"),
+        ({"type": "bytes", "precision": 1}, "7fffffffffffffffffffffffffffffff", str((1 << 127) - 1)),
+        ({"type": "fixed", "name": "F", "size": 4, "precision": 4, "scale": 1}, "ffffffff", "-0.1"),
+        ({"type": "bytes", "precision": 4, "scale": "two"}, "05", "\x05"),  # no decimal, by the specification
+    ],
+)
+def test_decimals_within_values_leave_avro_as_their_digits(
+    tmp_path: Path, kind: dict[str, object], data: str, digits: str
+) -> None:
+    kind = kind | {"logicalTypo": "decimal"}  # fastavro would refuse to write some of them
+    inner = {"type": "record", "name": "V", "fields": [{"name": "d", "type": ["null", kind]}]}
+    fields = [{"name": "key", "type": "string"}, {"name": "value", "type": inner}]
+    written = {"type": "record", "name": "R", "fields": [*fields, {"name": "offset", "type": "long"}]}
+    path = tmp_path / "orders-2.avro"
+    with path.open("wb") as out:
+        fastavro.writer(out, written, [{"key": "k", "value": {"d": bytes.fromhex(data)}, "offset": 0}])
+    path.write_bytes(path.read_bytes().replace(b"logicalTypo", b"logicalType"))
+    (record,) = decoded(path)
+    assert record.value == json.dumps({"d": digits}, ensure_ascii=False, separators=(",", ":")).encode()
+
+
 def test_what_is_no_number_leaves_avro_as_text(tmp_path: Path) -> None:
     numbers = {"type": "array", "items": ["null", "float"]}
     members = [{"name": "x", "type": "double"}, {"name": "all", "type": numbers}]

@@ -197,17 +197,22 @@ def test_timestamps_are_read_in_the_unit_of_their_column(tmp_path: Path, unit: s
 
 def test_columns_of_other_types_are_told_as_json(tmp_path: Path) -> None:
     inner = pa.struct([("id", pa.int64()), ("price", pa.decimal128(9, 2)), ("raw", pa.binary())])
-    inner = inner.field(0), inner.field(1), inner.field(2), pa.field("tags", pa.map_(pa.string(), pa.int32()))
+    inner = [
+        *inner,
+        pa.field("tags", pa.map_(pa.string(), pa.int32())),
+        pa.field("rate", pa.decimal128(9, 9)),
+    ]
     schema = pa.schema(
         [("key", pa.int64()), ("value", pa.struct(inner)), ("offset", pa.int32()), ("topic", pa.string())]
     ).append(pa.field("headers", pa.map_(pa.string(), pa.binary())))
-    value = {"id": 1, "price": Decimal("9.50"), "raw": b"\xff", "tags": [("a", 1)]}
+    value = {"id": 1, "price": Decimal("9.50"), "raw": b"\xff", "tags": [("a", 1)], "rate": Decimal("1E-9")}
     rows = [
         {"key": 7, "value": value, "offset": 0, "topic": "t", "headers": [("h", b"1")]},
         {"key": 7, "value": None, "offset": 1, "topic": "t", "headers": None},
     ]
     records = decoded(written(tmp_path / "d.parquet", rows, schema))
-    assert json.loads(records[0].value or b"") == {"id": 1, "price": "9.50", "raw": "\xff", "tags": {"a": 1}}
+    expected = {"id": 1, "price": "9.50", "raw": "\xff", "tags": {"a": 1}, "rate": "0.000000001"}
+    assert json.loads(records[0].value or b"") == expected
     assert [(r.key, r.headers) for r in records] == [(b"7", (("h", b"1"),)), (b"7", ())]
     assert records[1].value is None
     with open_one(tmp_path / "d.parquet") as dump:

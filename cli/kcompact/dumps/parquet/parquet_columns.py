@@ -166,7 +166,7 @@ def _plain(value: Any, kind: pa.DataType) -> Any:
         return {field.name: _plain(value[field.name], field.type) for field in kind}
     if isinstance(value, list):
         return [_plain(item, kind.value_type) for item in value]
-    return str(value) if isinstance(value, Decimal) else value
+    return format(value, "f") if isinstance(value, Decimal) else value
 
 
 def without_views(schema: pa.Schema) -> pa.Schema:
