@@ -120,6 +120,23 @@ def test_the_numbers_of_dotnet_s_client_are_found() -> None:
     assert {"offset=Offset.Value", "partition=Partition.Value", "topic=Topic"} <= {*fields.split(",")}
 
 
+def test_the_timestamp_of_snowflake_s_connector_is_in_the_hint(tmp_path: Path) -> None:
+    metadata = {"CreateTime": 1_700_000_000_000, "key": "a", "offset": 5, "partition": 0, "topic": "t"}
+    with pytest.raises(InputError) as refused:
+        open_one(lines(tmp_path / "d.jsonl", {"RECORD_METADATA": metadata, "RECORD_CONTENT": {"x": 1}}))
+    assert "timestamp=RECORD_METADATA.CreateTime" in str(refused.value.hint)
+
+
+def test_the_numbers_of_dotnet_s_client_are_read_beside_fields_of_one_s_own(tmp_path: Path) -> None:
+    row = {"Topic": "t", "Partition": {"Value": 3}, "Offset": {"Value": 7, "IsSpecial": False}, "Key": "k"}
+    row |= {"Value": "v", "Timestamp": {"Type": 1, "UnixTimestampMs": 1_700_000_000_123, "UtcDateTime": "-"}}
+    with open_one(lines(tmp_path / "d.jsonl", row)) as dump:
+        (split,) = dump.splits(1 << 20)
+        ((_, _, record),) = LAYOUTS["json_lines"].records(dump.files[0], split)
+    assert (record.topic, record.partition, record.offset) == ("t", 3, 7)
+    assert (record.timestamp_ms, record.key, record.value) == (1_700_000_000_123, b"k", b"v")
+
+
 @pytest.mark.parametrize("separator", [" - ", " | ", ": ", " => "])
 def test_the_signs_before_json_are_proposed(separator: str) -> None:
     text = [f'HTG{separator}{{"code":"HTG","rate":0.01}}'.encode(), f"EUR{separator}[1,2]".encode()]

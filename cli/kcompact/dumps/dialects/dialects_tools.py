@@ -65,9 +65,20 @@ COMMAND_LINE = (
         header_names_encoding="base64",
     ),
     Dialect(
+        name="confluent-dotnet",
+        tool="Confluent.Kafka for .NET, a ConsumeResult serialized to JSON",
+        signature=names("Topic Partition.Value Offset.Value Message.Timestamp Message.Value"),
+        sure=False,  # a ConsumeResult of byte[] has keys and values as base64
+        **fields("Topic partition=Partition.Value offset=Offset.Value key=Message.Key value=Message.Value"),
+        **fields("timestamp=Message.Timestamp.UnixTimestampMs headers="),
+        timestamp_unit="ms",
+        notes=("the values of headers were not exported: .NET writes their names alone",),
+    ),
+    Dialect(
         name="kafbat",
         tool="kafbat or provectus kafka-ui, messages saved as a file",
         signature=names("Offset Partition Timestamp"),
+        lacking=names("Offset.Value"),
         order=("Value", "Offset", "Key", "Partition", "Headers", "Timestamp"),
         **fields("topic= Partition Offset Timestamp Key Value Headers"),
     ),
@@ -75,7 +86,7 @@ COMMAND_LINE = (
         name="kafkactl",
         tool="kafkactl consume -o json or json-raw",
         signature=names("Partition Offset Value"),
-        lacking=names("Meta"),
+        lacking=names("Meta Offset.Value"),  # .NET's client has an object there
         order=("Partition", "Offset", "Headers", "Key", "Value", "Timestamp"),
         **fields("topic= Partition Offset Timestamp Key Value Headers"),
         notes=(

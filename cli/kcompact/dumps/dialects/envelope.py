@@ -1,7 +1,7 @@
 """Which fields or columns are the parts of a record: by their names alone, where no table knows the tool."""
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -68,6 +68,8 @@ def _named_places(
     ``are_bare``: values are whole records, without an envelope.
     """
     named = in_rows(names) if are_bare else fields_by_role(names)
+    numbers = _numbers_of_dotnet(names)
+    named = {role: [numbers.get(name, name) for name in fields] for role, fields in named.items()}
     places: dict[str, Any] = {role: fields[0] if fields else None for role, fields in named.items()}
     if are_bare:
         places["value"] = ""
@@ -79,7 +81,7 @@ def _to_be_named(field_names: set[str]) -> str:
 
     Without the partition, records of several would be one log, and their keys would supersede each other.
     """
-    numbers = {name.rpartition(".")[0]: name for name in field_names if _is_number_of_dotnet(name)}
+    numbers = _numbers_of_dotnet(field_names)
     names = sorted(field_names - {*numbers.values()})
     innermost = {numbers.get(name, name): "".join(path_of(name)[-1:]) for name in names}
     fields = {
@@ -91,10 +93,17 @@ def _to_be_named(field_names: set[str]) -> str:
     return shlex.quote(",".join(f"{role}={name}" for role, name in (asked | known).items()))
 
 
-def _is_number_of_dotnet(name: str) -> bool:
-    """Whether a path ends with ``Offset.Value`` or ``Partition.Value``, as .NET's client writes them."""
-    outer, _, last = name.rpartition(".")
-    return last == "Value" and plain_name(outer.rpartition(".")[2]) in {"partition", "offset"}
+def _numbers_of_dotnet(names: Iterable[str]) -> dict[str, str]:
+    """The members such as ``Offset.Value`` that hold the numbers of objects, as .NET's client writes them."""
+    return {
+        outer: name
+        for name in names
+        for outer, _, last in [name.rpartition(".")]
+        if plain_name(f"{outer.rpartition('.')[2]}.{last}") in _NUMBERS_OF_DOTNET
+    }
+
+
+_NUMBERS_OF_DOTNET = {"partition.value", "offset.value", "timestamp.unixtimestampms"}
 
 
 def refuse_no_timestamp(path: str, column: str | None, kind: str) -> None:
