@@ -156,6 +156,34 @@ def test_records_of_the_rest_proxy_may_be_base64_as_by_default(tmp_path: Path) -
     assert dialect_of(lines(tmp_path / "text.jsonl", *text)) == "rest-proxy"
 
 
+GO = {"Topic": "t", "Partition": 0, "Offset": 0, "Time": "2024-01-01T00:00:00Z"}
+PYTHON = {"topic": "t", "partition": 0, "offset": 0, "timestamp": 1_700_000_000_000, "timestamp_type": 0}
+
+
+@pytest.mark.parametrize(
+    ("row", "dialect"),
+    [
+        (PYTHON | {"key": "user1234", "value": "data"}, "plain"),
+        (PYTHON | {"headers": [], "key": "user1234", "value": "data"}, "plain"),
+        (GO | {"Key": "user1234", "Value": "data", "Headers": None}, "fields"),
+    ],
+)
+def test_text_that_could_be_base64_is_not_decoded_for_names_that_scripts_write(
+    row: dict[str, Any], dialect: str, tmp_path: Path
+) -> None:
+    assert dialect_of(lines(tmp_path / "d.jsonl", row)) == dialect
+
+
+def test_text_that_could_be_base64_is_asked_about_in_guardian_s_order(tmp_path: Path) -> None:
+    row = {"topic": "t", "partition": 0, "offset": 0, "key": "user1234", "value": "data"}
+    row |= {"timestamp": 1_700_000_000_000, "timestamp_type": 0}
+    path = lines(tmp_path / "d.jsonl", row)
+    with pytest.raises(InputError, match="are those of Guardian for Apache Kafka") as refused:
+        open_one(path)
+    assert "--dialect plain " in str(refused.value.hint)
+    assert dialect_of(path, dialect="plain") == "plain"
+
+
 @pytest.mark.parametrize("name", ["d.jsonl", "d.csv"])
 def test_none_beside_python_s_bytes_is_null(name: str, tmp_path: Path) -> None:
     rows = [("b'a'", "b'1'"), ("b'a'", "None"), ("None", "b'x'")]

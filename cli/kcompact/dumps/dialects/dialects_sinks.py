@@ -44,6 +44,9 @@ SINKS = (
         name="guardian",
         tool="Guardian for Apache Kafka",
         signature=names("topic partition offset key value timestamp timestamp_type"),
+        lacking=names("headers"),
+        order=("topic", "partition", "offset", "key", "value", "timestamp", "timestamp_type"),
+        likely_base64=True,  # scripts around Python's clients write the same names, with text
         **fields("timestamp_type=timestamp_type"),
         timestamp_unit="ms",
         **BASE64,

@@ -53,6 +53,8 @@ COMMAND_LINE = (
         name="kafka-go",
         tool="segmentio/kafka-go, a Message marshalled to JSON",
         signature=names("Topic Partition Offset Key Value Headers Time"),
+        order=("Topic", "Partition", "Offset", "Key", "Value", "Headers", "Time"),
+        likely_base64=True,  # a struct of one's own may have these names, with text
         **fields("Topic Partition Offset timestamp=Time Key Value Headers"),
         **BASE64,
     ),
