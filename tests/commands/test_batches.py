@@ -1,5 +1,6 @@
 """What the batches of a log tell, through the command line."""
 
+import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -78,16 +79,42 @@ def test_an_empty_active_segment_is_the_active_one(tmp_path: Path, kcompact: Cli
     assert (log["dirty_ratio"], log["first_uncleanable_offset"]) == (1.0, 2)
 
 
-def test_abort_markers_of_a_dump_without_batches_are_noted_with_the_remedy(
-    tmp_path: Path, kcompact: Cli
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_abort_markers_of_a_dump_without_batches_are_asked_about_with_the_remedy(
+    pack: Callable[[bytes], bytes], tmp_path: Path, kcompact: Cli
 ) -> None:
     committed = [Logged(0, "a=committed", producer=1), Logged(1, "COMMIT", producer=1)]
     aborted = [Logged(2, "a=aborted", producer=1), Logged(3, "ABORT", producer=1)]
-    dump, out = write_dump_log(tmp_path / "b.txt", {0: [*committed, *aborted], 4: []}), tmp_path / "out.txt"
+    first = write_dump_log(tmp_path / "0.txt", {0: committed})
+    second = write_dump_log(tmp_path / "4.txt", {2: aborted, 4: [Logged(4, "b=last"), Logged(5, "b=active")]})
+    for path in (first, second):
+        path.write_bytes(pack(path.read_bytes()))
+    out = tmp_path / "out.jsonl"
 
-    run = kcompact("compact", dump, "-o", out)
+    run = kcompact("compact", first, second, "-o", out)
 
-    remedy = f"--batches {dump}"
-    assert f"1 abort marker: aborted records count as committed without {remedy}" in run.stderr
-    assert kcompact("compact", dump, *remedy.split(), "-o", out, "--overwrite").exit_code == 0
-    assert "a payload: committed" in out.read_text()
+    assert (run.exit_code, out.exists()) == (2, False)
+    assert "0.txt: 1 abort marker: which records were aborted, only its lines about batches say" in run.stderr
+    remedy = run.stderr.partition("hint: have them read, too: ")[2].splitlines()[0].split()
+    assert remedy == ["--batches", str(first), "--batches", str(second)]
+    assert kcompact("compact", first, second, *remedy, "-o", out).exit_code == 0
+    records = map(json.loads, out.read_text().splitlines())
+    assert [record["value"] for record in records] == ["committed", "last", "active"]
+
+
+def test_verify_asks_about_abort_markers_of_before_and_counts_them_in_other_questions(
+    tmp_path: Path, kcompact: Cli
+) -> None:
+    committed, aborted = Logged(0, "a=committed", producer=1), Logged(2, "a=aborted", producer=1)
+    markers = [Logged(1, "COMMIT", producer=1), Logged(3, "ABORT", producer=1)]
+    before = write_dump_log(tmp_path / "b.txt", {0: [committed, markers[0], aborted, markers[1]], 4: []})
+    wrong = write_dump_log(tmp_path / "a.txt", {0: [markers[0], aborted, markers[1]], 4: []})
+
+    run = kcompact("verify", before, wrong)
+
+    assert run.exit_code == 2
+    assert f"have them read, too: --batches {before}" in run.stderr
+    assert kcompact("verify", before, wrong, "--batches", before).exit_code == 1
+    state = kcompact("verify", before, wrong, "--mode", "state")
+    assert state.exit_code == 0
+    assert "1 abort marker: aborted records count as committed here" in state.stderr

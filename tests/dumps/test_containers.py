@@ -118,7 +118,9 @@ def test_the_same_records_give_the_same_archive(tmp_path: Path, container: str) 
         ("x.jsonl", "x.jsonl.gz", "gzip", None),
         ("x.jsonl.zst", "x.jsonl.gz", "gzip", "zstd"),
         ("x.jsonl.XZ", "x.jsonl", None, "xz"),
-        ("out.jsonl", "x.jsonl", "gzip", "gzip"),
+        ("out.jsonl", "x.jsonl", "gzip", None),
+        ("out", "x", "gzip", "gzip"),
+        ("out", "x.gz", "gzip", None),
         ("out.jsonl", "-", None, None),
     ],
 )

@@ -19,7 +19,7 @@ from kcompact.broker.batches import (
     overlap_in,
 )
 from kcompact.broker.log_names import LogName, PerLog, parse_log_name
-from kcompact.broker.text_lines import number_in, numbered_lines, partition_in
+from kcompact.broker.text_lines import Open, number_in, numbered_lines, open_bytes, partition_in
 from kcompact.errors import InputError
 
 Lines = Iterator[tuple[int, str]]
@@ -44,32 +44,41 @@ _HORIZON = re.compile(r"OptionalLong\[([0-9]+)\]")
 _MARKERS = {"COMMIT": COMMIT, "ABORT": ABORT}
 
 
-def read_batches(path: str) -> PerLog[PackedBatches]:
+def read_batches(*paths: str, open_file: Open = open_bytes) -> PerLog[PackedBatches]:
     """Batches by log, by ascending base offset. Raises InputError naming the line.
 
-    The file is the text of ``kafka-dump-log --deep-iteration`` (or ``--print-data-log``) of one or several
+    Each file is the text of ``kafka-dump-log --deep-iteration`` (or ``--print-data-log``) of one or several
     segment files, or a tab-separated table whose first line names its columns: topic, partition, segment,
     baseOffset, lastOffset, count, bytes, codec, timestampType, producerId, producerEpoch, transactional,
     control, deleteHorizonMs, maxTimestamp. Other columns are not read.
     """
-    lines = numbered_lines(path, errors="surrogateescape")  # record text may be anything
+    source = f"--batches {paths[0]}" + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
+    collected: dict[LogName | None, _Collected] = {}
+    for path in paths:
+        for log, logged in _logged(path, open_file):
+            if log not in collected:
+                collected[log] = _Collected(f"{source}: batches of {log or 'the log'} overlap")
+            if isinstance(logged, SegmentHead):
+                collected[log].segment_bases.add(logged.base_offset)
+            else:
+                collected[log].add(logged)
+    collected = {log: of_log for log, of_log in collected.items() if of_log.has_batches}
+    return PerLog.of(source, {log: of_log.packed() for log, of_log in collected.items()})
+
+
+def _logged(path: str, open_file: Open) -> Iterator[Logged]:
+    lines = numbered_lines(path, errors="surrogateescape", open_file=open_file)  # records may be anything
     first = next(lines, (1, ""))
     is_table = first[1].startswith("topic\t")
-    collected: dict[LogName | None, _Collected] = {}
+    has_batches = is_table
     for log, logged in (_table if is_table else _dump_log)(path, chain([first], lines)):
-        if log not in collected:
-            collected[log] = _Collected(f"{path}: batches of {log or 'the log'} overlap")
-        if isinstance(logged, SegmentHead):
-            collected[log].segment_bases.add(logged.base_offset)
-        else:
-            collected[log].add(logged)
-    collected = {log: of_log for log, of_log in collected.items() if of_log.has_batches}
-    if not collected and not is_table:
+        has_batches = has_batches or isinstance(logged, Batch)
+        yield log, logged
+    if not has_batches:
         raise InputError(
             f"{path}: no record batches in it",
             hint="wanted: the text of kafka-dump-log --deep-iteration, or a table with a header line",
         )
-    return PerLog.of(f"--batches {path}", {log: of_log.packed() for log, of_log in collected.items()})
 
 
 @dataclass

@@ -1,8 +1,10 @@
 """Small text files beside a dump, line by line."""
 
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import BinaryIO
 
 from kcompact.broker.log_names import LogName
 from kcompact.digits import INT_MAX, LONG_MAX, whole_number
@@ -11,14 +13,24 @@ from kcompact.errors import InputError
 LONGEST_QUOTE = 60
 
 
-def numbered_lines(path: str, errors: str = "strict") -> Iterator[tuple[int, str]]:
+Open = Callable[[str], AbstractContextManager[BinaryIO]]
+
+
+def open_bytes(path: str) -> BinaryIO:
+    """A file as it is. Raises OSError."""
+    return Path(path).open("rb")
+
+
+def numbered_lines(
+    path: str, errors: str = "strict", open_file: Open = open_bytes
+) -> Iterator[tuple[int, str]]:
     """The lines of a UTF-8 file with their numbers from 1, without line ends and a byte order mark.
 
     ``errors`` is what to do with bytes that are not UTF-8, as in ``bytes.decode``. Raises InputError.
     """
     number = 0
     try:
-        with Path(path).open("rb") as file:
+        with open_file(path) as file:
             for number, line in enumerate(file, start=1):
                 text = line.removeprefix(BOM_UTF8) if number == 1 else line
                 yield number, text.rstrip(b"\r\n").decode("utf-8", errors)

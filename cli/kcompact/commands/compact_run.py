@@ -76,7 +76,8 @@ class CompactCommand(Command):
             places = Workplaces(stack, self.run.session_options(writes=not self.output.dry_run))
             # The folder that workers write into, where they see it; None: they write to a store, or nothing.
             shared = None if self.output.dry_run or names.stored else publication.work_folder
-            dump = stack.enter_context(places.open(self.dumps, self.read_options(), shared))
+            options = self.log_options.beside(self.read_options())
+            dump = stack.enter_context(places.open(self.dumps, options, shared))
             outputs = with_writers(names.plan(dump.files), self.output.to)
             dump.files = joined(outputs)
             in_use = state_in_use(state, dump, places)

@@ -87,7 +87,7 @@ class DirtyRatioCommand(Command):
         state = stack.enter_context(open_state(place, writes=False, must_exist=True)) if place else None
         context = self.log_options.context()
         places = Workplaces(stack, self.run.session_options())
-        dump = stack.enter_context(places.open(self.dumps, self.read_options()))
+        dump = stack.enter_context(places.open(self.dumps, self.log_options.beside(self.read_options())))
         in_use = state_in_use(state, dump, places)
         beside = in_use.beside if in_use else None
         context = context.with_state(beside.state if beside else None)

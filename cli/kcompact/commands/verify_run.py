@@ -28,7 +28,7 @@ from kcompact.console import note, stderr
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import refuse_unmatched
 from kcompact.dumps.json.canonical_keys import as_compared
-from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.options import Aborts, ReadOptions
 from kcompact.engine.shuffle import send
 from kcompact.errors import ExitCode, PolicyError
 from kcompact.options.log_options import LogOptions
@@ -158,9 +158,8 @@ class VerifyCommand(Command):
     def _folds(self, policies: Policies) -> bool:
         """Whether no option makes it necessary to keep a row of every record."""
         return (
-            self.verification.mode is VerifyMode.COMPACTION
+            self.verification.asks_for_compaction
             and len(self.dumps) > 1
-            and not self.verification.absent_keys
             and replace(self.log_options, now=None) == LogOptions()
             and all(map(replaces_everywhere, policies.topic_policies().all_policies))
         )
@@ -170,7 +169,9 @@ class VerifyCommand(Command):
 
         ``folds`` as in ``read_dumps``.
         """
-        options = self.read_options()
+        options = self.log_options.beside(self.read_options())
+        if not self.verification.asks_for_compaction:
+            options = replace(options, aborts=Aborts.COUNTED)
         places = Workplaces(stack, self.run.session_options())
         after = open_after(places, self.dumps[-1], options)
         before = places.open(self.dumps[:-1], options) if self.dumps[:-1] else None
@@ -179,7 +180,7 @@ class VerifyCommand(Command):
         dumps = [dump for dump in (before, after, committed) if dump]
         for dump in dumps:
             stack.enter_context(dump)
-        if self.verification.mode is VerifyMode.COMPACTION and not self.verification.absent_keys and before:
+        if self.verification.asks_for_compaction and before:
             require_offsets(before, "BEFORE")
             require_offsets(after, "AFTER")
         spark = stack.enter_context(places.session(sum(dump.data_bytes for dump in dumps)))

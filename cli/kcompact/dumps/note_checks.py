@@ -1,5 +1,6 @@
 """Checks of an index pass's notes: errors that stop a run, and notes for the user."""
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 
 from kcompact.broker.log_names import LogName
@@ -16,6 +17,7 @@ from kcompact.dumps.files.unreadable import (
     require_logs_left_out,
 )
 from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.options import Aborts
 from kcompact.dumps.records.framed import FramedLayout, last_byte, line_number
 from kcompact.dumps.records.layout import DumpFile, Reject, Split, SplitNotes
 from kcompact.dumps.remarks import remarks_on
@@ -23,6 +25,7 @@ from kcompact.dumps.text.csv_lines import CR_LF_ROWS
 from kcompact.dumps.text.csv_reader import CsvShape
 from kcompact.errors import InputError
 
+_MOST_NAMED = 12
 _WITHOUT_LOOPS = (
     "numba is installed, but what it compiles cannot be loaded: large dumps are read several times slower"
     " (python -c 'import numba' may tell why)"
@@ -83,6 +86,7 @@ def _remarks(dump: Dump, by_file: Mapping[int, SplitNotes]) -> list[str]:
     check_fields(dump, by_file)
     check_tables(dump, by_file)
     check_kinds_of_keys(dump, by_file)
+    aborts = _ask_for_batches(dump, by_file)
     for file in dump.files:
         _check_lossy_keys(file, by_file[file.file_id])
         _check_line_ends(file, by_file[file.file_id])
@@ -92,7 +96,27 @@ def _remarks(dump: Dump, by_file: Mapping[int, SplitNotes]) -> list[str]:
     ]
     is_slow = any(notes.counts.get("read_without_loops") for notes in by_file.values())
     slow = [_WITHOUT_LOOPS] if is_slow else []
-    return slow + remarks + [doubt.text for doubt in doubts if doubt is not None]
+    return slow + aborts + remarks + [doubt.text for doubt in doubts if doubt is not None]
+
+
+def _ask_for_batches(dump: Dump, by_file: Mapping[int, SplitNotes]) -> list[str]:
+    """Raise InputError for markers that kafka-dump-log printed, where no file says whose data they abort.
+
+    Aborted records would count as committed, and supersede those that consumers see. A note where they may.
+    """
+    count = sum(notes.counts.get("abort_markers", 0) for notes in by_file.values())
+    markers = counted(count, "abort marker")
+    if dump.options.aborts is Aborts.TOLD or not count:
+        return []
+    if dump.options.aborts is Aborts.COUNTED:
+        return [f"{markers}: aborted records count as committed here"]
+    paths = [file.path for file in dump.files if file.layout == "dump_log"]
+    named = " ".join(f"--batches {shlex.quote(path)}" for path in paths[:_MOST_NAMED])
+    others = f", and so on for each of the {len(paths)} files" if len(paths) > _MOST_NAMED else ""
+    raise InputError(
+        f"{paths[0]}: {markers}: which records were aborted, only its lines about batches say",
+        hint=f"have them read, too: {named}{others}",
+    )
 
 
 def as_problems(check: Callable[..., object], *arguments: object) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from enum import Enum
 
 from kcompact.broker.log_names import LogName
 
@@ -47,6 +48,14 @@ DISPENSABLE = (*PLACES, "timestamp", "timestamp_type", "headers")
 """The parts that a record can do without."""
 
 
+class Aborts(Enum):
+    """Which data was aborted: a dump of kafka-dump-log has markers, but not whose data they abort."""
+
+    UNKNOWN = "unknown"  # a dump with abort markers is refused
+    TOLD = "told"  # by another file
+    COUNTED = "counted"  # aborted records count as committed, which is noted
+
+
 @dataclass(frozen=True)
 class ReadOptions:
     """Everything that recognition does not find out by itself. Defaults: recognise, take all records."""
@@ -65,6 +74,7 @@ class ReadOptions:
     may_be_converted: bool = (
         False  # AFTER of ``verify``: perhaps kcompact wrote it, from what the other options describe
     )
+    aborts: Aborts = Aborts.UNKNOWN
     keep_going: bool = False  # leave out what cannot be read, with its logs, instead of refusing the dump
     left_out: LeftOut = NOTHING_LEFT_OUT
 

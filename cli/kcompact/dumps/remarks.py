@@ -53,17 +53,9 @@ def remarks_on(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[
             for name, (unit, text) in _REMARKS.items()
             if notes.counts.get(name)
         ]
-        + _aborted(file, notes)
         + _empty_texts(file, notes, options)
         + _null_texts(file, notes, options)
     )
-
-
-def _aborted(file: DumpFile, notes: SplitNotes) -> list[str]:
-    """Abort markers, as kafka-dump-log prints them: only lines about batches say whose data they abort."""
-    count, batches = notes.counts.get("abort_markers", 0), f"--batches {shlex.quote(file.path)}"
-    markers = counted(count, "abort marker")
-    return [f"{file.path}: {markers}: aborted records count as committed without {batches}"] if count else []
 
 
 def _empty_texts(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[str]:

@@ -1,8 +1,8 @@
 """The options for what a dump cannot know: segments, batches, offsets, transactions, checkpoint, clock."""
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from kcompact.broker.aborted import read_aborted
@@ -12,6 +12,7 @@ from kcompact.broker.log_names import PerLog
 from kcompact.broker.log_offsets import parse_log_offsets
 from kcompact.broker.quantities import parse_moment_ms
 from kcompact.broker.segment_lists import read_segments
+from kcompact.dumps.options import Aborts, ReadOptions
 from kcompact.errors import PolicyError
 from kcompact.options.groups import option, repeatable
 from kcompact.storage.object_stores import is_address, refuse_other_address
@@ -31,8 +32,8 @@ class LogOptions:
         "Lines 'topic partition base-offset bytes', perhaps mtime_ms, or a listing of the log directory.",
         "FILE",
     )
-    batches: str | None = option(
-        "The text of kafka-dump-log: makes transactions and delete horizons exact.", "FILE"
+    batches: list[str] = repeatable(
+        "The text of kafka-dump-log: makes transactions and delete horizons exact; repeatable.", "FILE"
     )
     log_start_offset: list[str] = repeatable(
         "Where the log starts; repeatable as orders-0=303 (default: the first offset in the dump).", "OFFSET"
@@ -72,7 +73,12 @@ class LogOptions:
     @property
     def files(self) -> list[str | None]:
         """The files that these options name, other than the state; None where one is not given."""
-        return [self.segments, self.batches, self.aborted, self.checkpoint, self.read_committed]
+        return [self.segments, *self.batches, self.aborted, self.checkpoint, self.read_committed]
+
+    def beside(self, options: ReadOptions) -> ReadOptions:
+        """How a dump is read beside these files."""
+        is_told = self.batches or self.aborted or self.read_committed
+        return replace(options, aborts=Aborts.TOLD) if is_told else options
 
     def now_ms(self) -> int:
         """``--now``, or this machine's clock. Raises PolicyError."""
@@ -93,7 +99,7 @@ class LogOptions:
         checkpoint = read_checkpoint(self.checkpoint) if self.checkpoint else {}
         return DumpContext(
             segments=_read(self.segments, read_segments),
-            batches=_read(self.batches, _read_batches),
+            batches=_read_batches(self.batches) if self.batches else None,
             aborted=_read(self.aborted, read_aborted),
             log_start_offsets=parse_log_offsets("--log-start-offset", self.log_start_offset),
             log_end_offsets=parse_log_offsets("--log-end-offset", self.log_end_offset),
@@ -103,10 +109,11 @@ class LogOptions:
         )
 
 
-def _read_batches(path: str) -> "PerLog[PackedBatches]":
+def _read_batches(paths: Sequence[str]) -> "PerLog[PackedBatches]":
     from kcompact.broker.batch_lists import read_batches  # other runs start without numpy and Arrow
+    from kcompact.dumps.files.containers import open_plain
 
-    return read_batches(path)
+    return read_batches(*paths, open_file=open_plain)
 
 
 def _read(path: str | None, read: Callable[[str], PerLog[T]]) -> PerLog[T] | None:

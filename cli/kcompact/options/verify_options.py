@@ -46,6 +46,11 @@ class VerifyOptions:
         "Whether records without a key were to go, as a broker does it.", default=KeylessRecords.DROP
     )
 
+    @property
+    def asks_for_compaction(self) -> bool:
+        """Whether the question is if AFTER is a compaction of BEFORE."""
+        return self.mode is VerifyMode.COMPACTION and not self.absent_keys
+
 
 @dataclass(frozen=True)
 class AnswerOptions:

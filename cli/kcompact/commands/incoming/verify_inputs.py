@@ -14,7 +14,7 @@ from kcompact.commands.incoming.state_files import outputs_among
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.at_hand import sha256_of
 from kcompact.dumps.files.stored import is_without_parts
-from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.options import Aborts, ReadOptions
 from kcompact.errors import InputError, NoRecordsError
 from kcompact.storage.object_stores import is_address
 
@@ -49,7 +49,8 @@ def open_after(places: Workplaces, path: str, options: ReadOptions) -> Dump | No
     if is_address(path) and is_without_parts(path):
         return None
     try:
-        return places.open([path], replace(options, may_be_converted=True))
+        aborts = Aborts.TOLD if options.aborts is Aborts.UNKNOWN else options.aborts  # asked about BEFORE
+        return places.open([path], replace(options, may_be_converted=True, aborts=aborts))
     except NoRecordsError:
         return None
 

@@ -156,6 +156,21 @@ def container_in(head: bytes) -> str | None:
     return next((name for name, container in CONTAINERS.items() if head.startswith(container.magic)), None)
 
 
+@contextmanager
+def open_plain(path: str) -> Iterator[BinaryIO]:
+    """The plain bytes of a file of this machine, packed or not. Raises InputError, OSError."""
+    name = container_in(first_bytes(path, _MAGIC_BYTES))
+    if name is None:
+        with Path(path).open("rb") as file:
+            yield file
+        return
+    try:
+        with CONTAINERS[name].read(path) as source:
+            yield source
+    except CONTAINERS[name].errors as error:
+        raise _damaged(path, name, error) from error
+
+
 def _plain_path(path: str, spool: Path) -> str:
     if is_address(path):
         return str(place_in(spool, path))
@@ -228,13 +243,10 @@ def container_of(name: str) -> str | None:
 def output_container(output: str, source: str, container: str | None) -> str | None:
     """The container of an output file for a ``source`` that came in ``container``.
 
-    The output's name decides; one without a suffix of a container keeps the input's where the input's name
-    had none either; of standard input, only one without any suffix does.
+    The output's name decides; one without any suffix keeps the input's container, where the input's name did
+    not announce it either.
     """
-    announced = container_of(output)
-    if source == STDIN and PurePath(output).suffix:
-        return announced
-    return announced if announced or container_of(source) else container
+    return container_of(output) if PurePath(output).suffix or container_of(source) else container
 
 
 @contextmanager
