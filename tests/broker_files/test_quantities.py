@@ -37,6 +37,12 @@ def test_a_size_is_read_as_bytes(text: str, expected_bytes: int) -> None:
     assert parse_size_bytes(text) == expected_bytes
 
 
+def test_a_moment_in_seconds_is_refused() -> None:
+    with pytest.raises(ValueError, match="1700000000 has ten digits") as refused:
+        parse_moment_ms("1700000000")
+    assert str(refused.value).endswith("wanted: 1700000000000, or 2023-11-14T22:13:20Z")
+
+
 @pytest.mark.parametrize("text", ["", "d", "7 days", "1.5", "7D", "1e3", "0x10"])
 def test_what_is_no_duration_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="7d"):

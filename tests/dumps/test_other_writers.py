@@ -164,14 +164,24 @@ PYTHON = {"topic": "t", "partition": 0, "offset": 0, "timestamp": 1_700_000_000_
     ("row", "dialect"),
     [
         (PYTHON | {"key": "user1234", "value": "data"}, "plain"),
+        (PYTHON | {"key": "1001", "value": {"a": 1}}, "plain"),
+        (PYTHON | {"key": "1001", "message": {"a": 1}}, "fields"),
+        (PYTHON | {"key": "abcd", "message": "x"}, "fields"),
         (PYTHON | {"headers": [], "key": "user1234", "value": "data"}, "plain"),
         (GO | {"Key": "user1234", "Value": "data", "Headers": None}, "fields"),
     ],
 )
-def test_text_that_could_be_base64_is_not_decoded_for_names_that_scripts_write(
+def test_text_that_could_be_base64_or_hex_is_not_decoded_for_names_that_scripts_write(
     row: dict[str, Any], dialect: str, tmp_path: Path
 ) -> None:
     assert dialect_of(lines(tmp_path / "d.jsonl", row)) == dialect
+
+
+def test_values_that_could_be_base64_are_not_decoded_as_the_keys_are(tmp_path: Path) -> None:
+    row = {"headers": {}, "key": "dXNlcg==", "offset": 0, "partition": 0, "timestamp": 1, "topic": "t"}
+    assert dialect_of(lines(tmp_path / "a.jsonl", row | {"value": "eDE9"})) == "exporter-importer"
+    with pytest.raises(InputError, match="every key looks like base64"):
+        open_one(lines(tmp_path / "b.jsonl", row | {"value": "OPEN"}))
 
 
 def test_text_that_could_be_base64_is_asked_about_in_guardian_s_order(tmp_path: Path) -> None:

@@ -40,7 +40,12 @@ def parse_size_bytes(text: str) -> int:
 
 
 def parse_moment_ms(text: str) -> int:
-    """Milliseconds since 1970, or an ISO 8601 time with its offset from UTC. Raises ValueError."""
+    """Milliseconds since 1970, or an ISO 8601 time with its offset from UTC. Raises ValueError.
+
+    Ten digits are seconds, most likely: of a clock of 1970 every delete horizon would long be past.
+    """
+    if re.fullmatch(r"[0-9]{10}", text):
+        raise ValueError(f"{text} has ten digits, as seconds have; wanted: {text}000, or {_as_iso(text)}")
     if re.fullmatch(r"-?[0-9]+", text):
         return _whole(text)
     form = "milliseconds since 1970, or a time such as 2026-01-31T12:00:00Z"
@@ -52,6 +57,10 @@ def parse_moment_ms(text: str) -> int:
         raise ValueError(f"'{shown(text)}' does not say its time zone; wanted: {form}")
     since_1970 = moment - datetime(1970, 1, 1, tzinfo=UTC)
     return (since_1970.days * 86_400 + since_1970.seconds) * 1000 + since_1970.microseconds // 1000
+
+
+def _as_iso(seconds: str) -> str:
+    return datetime.fromtimestamp(int(seconds), UTC).isoformat().replace("+00:00", "Z")
 
 
 def _whole(text: str) -> int:

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any
 
 from kcompact.dumps.detect.fitting import A_FEW, decodes, in_order
-from kcompact.dumps.detect.likely_base64 import doubtful_base64, likely_base64
+from kcompact.dumps.detect.likely_encodings import doubtful_base64, likely_base64
 from kcompact.dumps.detect.sampled_values import Row, texts_among, values_at
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.envelope import FRAMES

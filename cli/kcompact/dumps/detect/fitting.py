@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import chain
 
-from kcompact.dumps.detect.likely_base64 import likely_base64
+from kcompact.dumps.detect.likely_encodings import likely_base64, likely_hex
 from kcompact.dumps.detect.sampled_values import Row, texts_among, values_at
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.dialect_table import DIALECTS
@@ -75,10 +75,13 @@ def decodes(dialect: Dialect, sample: list[Row]) -> bool:
     roles = ((dialect.key_encoding, dialect.key), (dialect.value_encoding, dialect.value))
     if not all(_all_in(encoding, sample, field) for encoding, field in roles):
         return False
+    if dialect.key_encoding == "hex":
+        return likely_hex(texts_among(values_at(sample, dialect.key)))
     if not dialect.likely_base64:
         return True
-    texts = [text for _, field in roles for text in texts_among(values_at(sample, field))]
-    return likely_base64(texts, A_FEW if all(in_order(dialect, row) for row in sample) else _MANY)
+    enough = A_FEW if all(in_order(dialect, row) for row in sample) else _MANY
+    texts = [list(texts_among(values_at(sample, field))) for _, field in roles]
+    return any(texts) and all(likely_base64(of_role, enough) for of_role in texts if of_role)
 
 
 def _all_in(encoding: str, sample: list[Row], dotted: str | None) -> bool:

@@ -19,7 +19,7 @@ from kcompact.dumps.detect.candidate import (
     lines_in,
 )
 from kcompact.dumps.detect.json_recognition import SAMPLE_RECORDS, recognise_json
-from kcompact.dumps.detect.likely_base64 import likely_base64
+from kcompact.dumps.detect.likely_encodings import likely_base64
 from kcompact.dumps.detect.text_recognition import recognise_text
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.overrides import forced
@@ -110,6 +110,7 @@ def _recognised(file: Candidate, options: ReadOptions) -> Recognised:
         file = replace(file, data_bytes=data_bytes, head=file.head[:data_bytes])
     if file.is_blank:
         raise InputError(f"{path}: no records, only what a tool says about itself", hint=_NOTHING_HINT)
+    _refuse_columns_of_json(file, options)
     is_json = first_byte(file.body) in (b"{", b"[") and not _is_text(file, options)
     recognised = recognise_json(file, options) if is_json else recognise_text(file, options)
     if not lines:
@@ -140,6 +141,20 @@ _BINARY_HINT = (
     "export the topic as JSON lines (kcat -J), CSV or Avro; backups such as Karapace's .data files have to be"
     " restored to a topic first"
 )
+
+
+def _refuse_columns_of_json(file: Candidate, options: ReadOptions) -> None:
+    """Raise InputError where ``--columns`` is given for lines of which each is one JSON object."""
+    if not options.columns or first_byte(file.body) != b"{":
+        return
+    lines = [line for line in islice(lines_in(file.body, whole=file.whole), SAMPLE_RECORDS) if line.strip()]
+    with suppress(ValueError):
+        if lines and all(isinstance(ParsedJson(line).value, dict) for line in lines):
+            raise InputError(
+                f"{file.path}: the lines are JSON objects, not columns of text",
+                hint="leave --columns out; where the fields of a record have unusual names, --fields"
+                " key=FIELD,value=FIELD,offset=FIELD says which they are",
+            )
 
 
 def _is_text(file: Candidate, options: ReadOptions) -> bool:

@@ -31,7 +31,7 @@ _DATE_IN_FRONT = re.compile(rf"^{_DATE_TEXT}[-_.]")
 _A_DATE = re.compile(rf"(?<![0-9]){_DATE_TEXT}(?![0-9])")
 _COUNTER = re.compile(  # by which files of one name are told apart: "orders (1)", orders.part2
     r"(?:[-_. ]?\([0-9]+\)|[-_. ]+(?:part|chunk|w|q)?[-_]?[0-9]+|[-_.](?:19|20)[0-9]{2}-?(?:w|q)[0-9]{1,2}"
-    r"|\.a[a-z]|[-_.](?:old|new))$",
+    r"|[-_.]a[a-z]|(?<=^x)(?:[a-z]{2}|[0-9]{2,})|(?<=[a-z])0[0-9]+|[-_.](?:old|new))$",  # by split, too
     re.IGNORECASE,
 )
 _TIME_FOLDER = re.compile(

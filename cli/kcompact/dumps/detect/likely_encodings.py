@@ -1,4 +1,4 @@
-"""Texts that are base64 though nothing says so: by their lengths, or as they decode to text."""
+"""Texts that are base64 or hex though nothing says so: by lengths or letters, or as they decode to text."""
 
 from collections.abc import Iterable
 from itertools import islice
@@ -32,9 +32,21 @@ def doubtful_base64(texts: Iterable[str], enough: int = _ENOUGH) -> bool:
     return bool(distinct) and _decoded(distinct) is not None and not likely_base64(distinct, enough)
 
 
-def _decoded(texts: Iterable[str]) -> list[bytes] | None:
+def likely_hex(texts: Iterable[str]) -> bool:
+    """Whether all of the texts are hex in capitals, and it is no accident: even numbers of digits may be one.
+
+    Either there are letters among them, or all that they encode is printable text.
+    """
+    distinct = {text for text in islice(texts, _LOOKED_AT) if text}
+    decoded = _decoded(distinct, "hex")
+    if decoded is None or any(text != text.upper() for text in distinct):
+        return False
+    return any(not text.isdecimal() for text in distinct) or all(map(_is_printable, decoded))
+
+
+def _decoded(texts: Iterable[str], encoding: str = "base64") -> list[bytes] | None:
     try:
-        return [ENCODINGS["base64"](text.encode("ascii")) for text in texts]
+        return [ENCODINGS[encoding](text.encode("ascii")) for text in texts]
     except ValueError:
         return None
 
