@@ -209,6 +209,33 @@ def test_a_key_in_several_partitions_is_a_warning_with_examples(tmp_path: Path, 
     assert shared == {"count": 1, "examples": [{"topic": "orders", "key": "a"}]}
 
 
+def test_files_are_joined_in_the_order_of_their_offsets(tmp_path: Path, kcompact: Cli) -> None:
+    other = record("x", "p1", offset=9, partition=1)
+    later = write_kcat(tmp_path / "a.jsonl", [*SMALL[4:], other])
+    earlier = write_kcat(tmp_path / "b.jsonl", [record("y", "p1", offset=1, partition=1), *SMALL[:4]])
+
+    run = kcompact("compact", later, earlier, "-o", tmp_path / "out.jsonl")
+
+    assert (run.exit_code, "not in offset order" in run.stderr) == (0, False)
+    offsets = [offset for _, partition, offset in kcat_offsets(tmp_path / "out.jsonl") if not partition]
+    assert offsets == SMALL_KEPT
+    assert kcompact("verify", later, earlier, tmp_path / "out.jsonl").exit_code == 0
+
+
+def test_files_between_whose_offsets_lie_those_of_others_are_joined_as_they_are_with_a_note(
+    tmp_path: Path, kcompact: Cli
+) -> None:
+    first = write_kcat(tmp_path / "a.jsonl", [SMALL[0], *SMALL[4:]])
+    second = write_kcat(tmp_path / "b.jsonl", SMALL[1:4])
+
+    run = kcompact("compact", first, second, "-o", tmp_path / "out.jsonl")
+
+    assert run.exit_code == 0
+    assert "out.jsonl is not in offset order" in run.stderr
+    assert kcompact("compact", tmp_path / "out.jsonl", "-o", tmp_path / "sorted.jsonl").exit_code == 0
+    assert [offset for _, _, offset in kcat_offsets(tmp_path / "sorted.jsonl")] == SMALL_KEPT
+
+
 def test_several_files_compact_as_one_log(tmp_path: Path, kcompact: Cli) -> None:
     first = write_kcat(tmp_path / "a.jsonl", SMALL[:4])
     second = write_kcat(tmp_path / "b.jsonl", SMALL[4:])

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from kcompact.broker.log_names import LogName
+from kcompact.compact.offset_order import overlapping, unsorted_files
 from kcompact.compact.output.csv_parts import render_gaps
 from kcompact.compact.output.reporting import ReportedLog
-from kcompact.compact.totals import CompactionOutcome, outcome_of, overlapping, unsorted_files
+from kcompact.compact.totals import CompactionOutcome, outcome_of
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.origin import Origin
 from kcompact.dumps.options import NOTHING_LEFT_OUT, ReadOptions

@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 from kcompact.broker.log_names import LogName, few
 from kcompact.compact.context.beside import Beside
 from kcompact.compact.offset_maps.latest_records import decide_latest
+from kcompact.compact.offset_order import order_of_files
 from kcompact.compact.output.stages import KeyFigures, write
 from kcompact.compact.request import Compacted, Decided, Form, Request
 from kcompact.compact.totals import CompactionOutcome, add_cleaning, outcome_of
@@ -83,9 +84,14 @@ def compact_rows(send: Send, dump: Dump, request: Request, plan: IndexPlan, merg
 def compacted(dump: Dump, decided: Decided) -> Compacted:
     """Copy and report, and put together what tasks have found."""
     scan, outcome, figures = decided.scan, CompactionOutcome([], [], [], []), KeyFigures()
+    overtaken = scan.overtaken
+    ranks = order_of_files(scan.summaries, scan.file_ids) if overtaken else {}
     if decided.stages is not None:
         written = write(decided.stages, decided.job, scan.summaries)
         figures = written.figures
+        if ranks:  # what files are joined into is in the order of offsets, then
+            written.fragments.sort(key=lambda fragment: ranks[scan.file_ids[fragment.split_id]])
+            overtaken = set()
         outcome = outcome_of(scan.summaries, written.stretches, written.logs, written.fragments)
     for log in outcome.logs:
         if log.log_id in decided.cleanings:
@@ -93,7 +99,7 @@ def compacted(dump: Dump, decided: Decided) -> Compacted:
     notes = [*scan.remarks, *decided.notes, *_notes_of(decided.cleanings, scan.names)]
     left_out = files_left_out(dump, scan.notes)
     return Compacted(
-        outcome, figures.shared, notes, scan.plan, decided.cleanings, figures.known, scan.overtaken, left_out
+        outcome, figures.shared, notes, scan.plan, decided.cleanings, figures.known, overtaken, left_out
     )
 
 

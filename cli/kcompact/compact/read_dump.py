@@ -8,7 +8,7 @@ from functools import cached_property
 from kcompact.broker.log_names import LogName
 from kcompact.broker.state.known_records import KnownRecord
 from kcompact.compact.context.remembering import Digests, Known, KnownByLog
-from kcompact.compact.totals import overlapping, overtaken_files, unsorted_files
+from kcompact.compact.offset_order import overlapping, overtaken_files, unsorted_files
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out, refuse_unmatched
 from kcompact.dumps.note_checks import check_notes, notes_by_file

@@ -1,8 +1,7 @@
 """The outcome of a compaction, per log: the figures that reports and checks of the run are made from."""
 
-import itertools
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -77,44 +76,6 @@ class CompactionOutcome:
     fragments: list[Fragment]
     removed_keys: list[Piece]
     gaps: list[Piece]
-
-
-def overlapping(summaries: list[LogSummary]) -> bool:
-    """Whether some log may hold an offset twice: its splits' ranges of offsets overlap."""
-    ranges: dict[int, list[tuple[int, int]]] = {}
-    for part in summaries:
-        ranges.setdefault(part.log_id, []).append((part.first_offset, part.last_offset))
-    return any(
-        later[0] <= earlier[1]
-        for log in ranges.values()
-        for earlier, later in itertools.pairwise(sorted(log))
-    )
-
-
-def unsorted_files(summaries: list[LogSummary], file_ids: Mapping[int, int]) -> frozenset[int]:
-    """Files in which some log's offsets do not ascend; ``file_ids`` tells the file of each split."""
-    unsorted: set[int] = set()
-    ends: dict[tuple[int, int], int] = {}  # (log, file) -> last offset so far
-    for part in summaries:  # by split, that is, in the order of each file
-        file_id = file_ids[part.split_id]
-        if not part.ascending or part.first_offset <= ends.get((part.log_id, file_id), -1):
-            unsorted.add(file_id)
-        ends[part.log_id, file_id] = part.last_offset
-    return frozenset(unsorted)
-
-
-def overtaken_files(summaries: list[LogSummary], file_ids: Mapping[int, int]) -> set[tuple[int, int]]:
-    """Files (by id) of which the second, read later, holds offsets below those of the first, in some log."""
-    overtaken: set[tuple[int, int]] = set()
-    largest: dict[int, tuple[int, int]] = {}  # log -> last offset so far, and whose it is
-    for part in summaries:
-        file_id = file_ids[part.split_id]
-        end, before = largest.get(part.log_id, (-1, file_id))
-        if before != file_id and part.first_offset < end:
-            overtaken.add((before, file_id))
-        if part.last_offset > end:
-            largest[part.log_id] = part.last_offset, file_id
-    return overtaken
 
 
 def outcome_of(

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from kcompact.broker.log_names import LogName
+from kcompact.compact.offset_order import overlapping, unsorted_files
 from kcompact.compact.pipeline import MOST_MERGE_TASKS
-from kcompact.compact.totals import overlapping, unsorted_files
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import logs_left_out
 from kcompact.dumps.note_checks import check_notes, notes_by_file, refuse_doubts
