@@ -245,6 +245,27 @@ def test_absent_keys_come_with_evidence_and_without_the_keys(tmp_path: Path, kco
     assert set(report["sha256"]) == {str(dump), str(keys)}
 
 
+def test_keys_that_a_tool_has_parsed_are_looked_for_by_their_values_alone(
+    tmp_path: Path, kcompact: Cli
+) -> None:
+    dump, keys = tmp_path / "d.jsonl", tmp_path / "keys.txt"
+    record = {"topic": "t", "partition": 0, "offset": 0, "timestamp": 5, "key": {"id": 1}, "value": "x"}
+    dump.write_text(json.dumps(record) + "\n")
+    keys.write_text('{"id":1}\n')
+    run = kcompact("verify", "--absent-keys", keys, dump)
+    assert run.exit_code == 2
+    assert "hint: compare keys by their values: --canonical-keys" in run.stderr
+    run = kcompact("verify", "--absent-keys", keys, dump, "--canonical-keys", "--format", "json")
+    assert [key["verdict"] for key in json.loads(run.stdout)["keys"]] == ["present"]
+
+
+def test_a_key_that_no_dump_has_may_be_misspelt(tmp_path: Path, kcompact: Cli) -> None:
+    dump, keys = write_kcat(tmp_path / "a.jsonl", AFTER), tmp_path / "keys.txt"
+    keys.write_text("F\n")  # the dump has f
+    run = kcompact("verify", "--absent-keys", keys, dump)
+    assert (run.exit_code, "1 key in no record of the dump: spelt right?" in run.stdout) == (0, True)
+
+
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
 def test_a_list_of_keys_may_begin_with_a_byte_order_mark(
     encoding: str, tmp_path: Path, kcompact: Cli

@@ -12,8 +12,8 @@ from kcompact.broker.state.state_places import read_states
 from kcompact.commands.command import Command
 from kcompact.commands.incoming.opening import Workplaces
 from kcompact.commands.incoming.verify_inputs import (
+    asked_keys,
     open_after,
-    read_keys,
     sha256_of_dumps,
     state_beside_pair,
 )
@@ -27,7 +27,6 @@ from kcompact.commands.outgoing.report_file import (
 from kcompact.console import note, stderr
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.filters import refuse_unmatched
-from kcompact.dumps.json.canonical_keys import as_compared
 from kcompact.dumps.options import Aborts, ReadOptions
 from kcompact.engine.shuffle import send
 from kcompact.errors import ExitCode, PolicyError
@@ -207,7 +206,7 @@ class VerifyCommand(Command):
     def _ask_absent(self, inputs: Inputs, keys_file: str) -> VerifyOutcome:
         digests = sha256_of_dumps(inputs.dumps, inputs.places)
         question = AbsentQuestion(
-            tuple(as_compared(read_keys(keys_file), self.read_options())),
+            asked_keys(keys_file, self.read_options(), inputs.dumps),
             inputs.logs,
             tuple(self.dumps[:-1]),
             self.dumps[-1],

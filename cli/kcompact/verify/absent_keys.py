@@ -88,8 +88,9 @@ def _doubts(spellings: dict[bytes, set[bytes]], keys_seen: set[bytes], *, has_be
             f"keys are compared byte by byte: {counted(len(misspelt), 'key')} in no dump would be there"
             " without the blanks or quotes around it, or with its accents composed otherwise"
         )
-    if has_before and unseen:
-        yield f"{counted(len(unseen), 'key')} in none of the dumps, nor in those before: spelt right?"
+    if unseen:
+        where = "in none of the dumps, nor in those before" if has_before else "in no record of the dump"
+        yield f"{counted(len(unseen), 'key')} {where}: spelt right?"
 
 
 def _last_offsets(share: Share, keys: tuple[bytes, ...]) -> dict[tuple[bytes, int], LastOffsets]:

@@ -14,6 +14,7 @@ from kcompact.commands.incoming.state_files import outputs_among
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.files.at_hand import sha256_of
 from kcompact.dumps.files.stored import is_without_parts
+from kcompact.dumps.json.canonical_keys import as_compared, is_spelt_variously
 from kcompact.dumps.options import Aborts, ReadOptions
 from kcompact.errors import InputError, NoRecordsError
 from kcompact.storage.object_stores import is_address
@@ -73,6 +74,23 @@ def read_keys(path: str) -> tuple[bytes, ...]:
     if not keys:
         raise InputError(f"{path}: no keys in this file", hint="one key a line")
     return keys
+
+
+def asked_keys(path: str, options: ReadOptions, dumps: Iterable[Dump | None]) -> tuple[bytes, ...]:
+    """The keys of ``--absent-keys`` as those of the dumps are compared. Raises InputError.
+
+    A key that a tool has parsed is in the dump as that tool spells it: looked for as Kafka has it, it would
+    seem to be gone.
+    """
+    keys = read_keys(path)
+    files = [file for dump in dumps if dump for file in dump.files]
+    parsed = next((file.path for file in files if file.dialect.key_encoding == "json"), None)
+    if parsed and not options.canonical_keys and any(map(is_spelt_variously, keys)):
+        raise InputError(
+            f"{parsed}: its keys are JSON values, whose spelling need not be that of Kafka's keys",
+            hint="compare keys by their values: --canonical-keys",
+        )
+    return tuple(as_compared(keys, options))
 
 
 def _key(line: bytes, path: str, number: int) -> bytes:
