@@ -173,7 +173,7 @@ def test_logs_that_names_alone_tell_are_not_copied_into_one_file(tmp_path: Path)
         plan = planned(dump, [str(tmp_path)], tmp_path / "out.json")
         with pytest.raises(OutputError, match="in one file nobody could tell them apart"):
             with_writers(plan, None)
-        assert with_writers(plan, "avro").targets[0].writer is not None
+        assert with_writers(plan, "jsonl").targets[0].writer is not None
     write(tmp_path / "one", ["topic=t/a.json", "topic=t/b.json"], KAFKACTL)
     with open_one(tmp_path / "one") as dump:
         with_writers(planned(dump, [str(tmp_path / "one")], tmp_path / "out.json"), None)

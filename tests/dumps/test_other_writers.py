@@ -177,11 +177,34 @@ def test_text_that_could_be_base64_or_hex_is_not_decoded_for_names_that_scripts_
     assert dialect_of(lines(tmp_path / "d.jsonl", row)) == dialect
 
 
+@pytest.mark.parametrize("options", [{"dialect": "plain"}, {"dialect": "kafdrop"}, {}])
+def test_what_the_user_says_counts_though_a_record_begins_as_kcompact_s_do(
+    options: dict[str, str], tmp_path: Path
+) -> None:
+    row = {"topic": "t", "partition": 0, "offset": 0, "timestamp": 1, "key": "10AB", "message": "x"}
+    named = {"fields": {"key": "key", "value": "message"}}
+    path = lines(tmp_path / "d.jsonl", row)
+    assert dialect_of(path) == "trubka"
+    assert dialect_of(path, **named, **options) == options.get("dialect", "trubka")
+
+
 def test_values_that_could_be_base64_are_not_decoded_as_the_keys_are(tmp_path: Path) -> None:
     row = {"headers": {}, "key": "dXNlcg==", "offset": 0, "partition": 0, "timestamp": 1, "topic": "t"}
     assert dialect_of(lines(tmp_path / "a.jsonl", row | {"value": "eDE9"})) == "exporter-importer"
     with pytest.raises(InputError, match="every key looks like base64"):
         open_one(lines(tmp_path / "b.jsonl", row | {"value": "OPEN"}))
+
+
+def test_the_answer_that_fields_are_no_base64_works_as_printed(tmp_path: Path) -> None:
+    row = {"Topic": "t", "Partition": 0, "Offset": 0, "Key": "user1234", "Value": "OPEN", "Headers": None}
+    path = lines(tmp_path / "d.jsonl", row | {"Time": "2024-01-01T00:00:00Z"})
+    with pytest.raises(InputError, match="are those of segmentio/kafka-go") as refused:
+        open_one(path)
+    typed = str(refused.value.hint).partition("--dialect plain --fields ")[2].removesuffix(" as they are")
+    with open_one(path, dialect="plain", fields=dict(part.split("=") for part in typed.split(","))) as dump:
+        (split,) = dump.splits(1 << 20)
+        ((_, _, record),) = LAYOUTS["json_lines"].records(dump.files[0], split)
+    assert (record.key, record.value) == (b"user1234", b"OPEN")
 
 
 def test_text_that_could_be_base64_is_asked_about_in_guardian_s_order(tmp_path: Path) -> None:

@@ -267,3 +267,24 @@ def test_kcat_takes_records_of_one_log(tmp_path: Path) -> None:
 def test_an_unknown_target_is_refused() -> None:
     with pytest.raises(OutputError, match="--to orc"):
         open_writer("orc", ())
+
+
+@pytest.mark.parametrize(
+    ("output", "target"), [("out.jsonl", "csv"), ("out.csv.gz", "jsonl"), ("out.avro", "kcat")]
+)
+def test_a_name_and_a_target_that_contradict_each_other_are_refused(
+    output: str, target: str, tmp_path: Path
+) -> None:
+    path = write(tmp_path, "csv", [Record("t", 0, 0, 5, b"k", b"v")])
+    with open_one(path) as dump, pytest.raises(OutputError, match="which of the two"):
+        with_writers(planned(dump, [str(path)], tmp_path / output), target)
+
+
+@pytest.mark.parametrize(
+    ("output", "target"), [("out.json", "jsonl"), ("out.ndjson", "jsonl"), ("out.txt", "kcat"), ("-", "avro")]
+)
+def test_a_target_goes_with_names_that_promise_nothing_else(output: str, target: str, tmp_path: Path) -> None:
+    path = write(tmp_path, "csv", [Record("t", 0, 0, 5, b"k", b"v")])
+    with open_one(path) as dump:
+        name = output if output == "-" else tmp_path / output
+        assert with_writers(planned(dump, [str(path)], name), target).targets[0].writer is not None

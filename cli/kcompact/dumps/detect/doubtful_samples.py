@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from kcompact.dumps.detect.fitting import A_FEW, decodes, in_order
+from kcompact.dumps.detect.fitting import A_FEW, all_in, decodes, in_order
 from kcompact.dumps.detect.likely_encodings import doubtful_base64, likely_base64
 from kcompact.dumps.detect.sampled_values import Row, texts_among, values_at
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
@@ -45,11 +45,14 @@ def ask_for_base64(path: str, dialect: Dialect, sample: list[Row]) -> None:
     has_marker = dialect.key_marker is not None and any(dialect.key_marker in row for row in sample)
     if dialect.layouts == ("csv_lines",) or has_marker or not likely_base64(keys):
         return
-    decoded = ENCODINGS["base64"](keys[0].encode())
+    decoded, parts = ENCODINGS["base64"](keys[0].encode()), _named_parts(dialect, sample)
+    as_text = f"--dialect plain{parts} takes keys as the text that they are"
+    as_base64 = f"--dialect plain-base64{parts} reads keys, values and header values as base64"
+    are_encoded = all_in("base64", sample, dialect.value)
     raise InputError(
-        f"{path}: every key looks like base64, such as {shown(keys[0])} for {shown(decoded)}",
-        hint=f"--dialect plain-base64{_named_parts(dialect, sample)} reads keys, values and header values as"
-        f" base64; --dialect plain{_named_parts(dialect, sample)} takes keys as the text that they are",
+        f"{path}: every key looks like base64, such as {shown(keys[0])} for {shown(decoded)}"
+        + ("" if are_encoded else ", and not every value does"),
+        hint=f"{as_base64}; {as_text}" if are_encoded else as_text,
     )
 
 
@@ -69,7 +72,8 @@ def ask_for_tool(path: str, dialect: Dialect, other: Dialect, sample: list[Row])
         raise InputError(
             f"{path}: the fields, in their order, are those of {other.short_tool}, whose keys and values are"
             f" base64: nobody can tell whether {shown(texts[0])} is",
-            hint=f"--dialect {other.name} reads them as base64, --dialect {dialect.name} as they are",
+            hint=f"--dialect {other.name} reads them as base64,"
+            f" --dialect plain{_named_parts(dialect, sample)} as they are",
         )
 
 

@@ -73,7 +73,7 @@ def in_order(dialect: Dialect, names: Iterable[str]) -> bool:
 def decodes(dialect: Dialect, sample: list[Row]) -> bool:
     """Whether keys and values are encoded as the dialect says."""
     roles = ((dialect.key_encoding, dialect.key), (dialect.value_encoding, dialect.value))
-    if not all(_all_in(encoding, sample, field) for encoding, field in roles):
+    if not all(all_in(encoding, sample, field) for encoding, field in roles):
         return False
     if dialect.key_encoding == "hex":
         return likely_hex(texts_among(values_at(sample, dialect.key)))
@@ -84,7 +84,7 @@ def decodes(dialect: Dialect, sample: list[Row]) -> bool:
     return any(texts) and all(likely_base64(of_role, enough) for of_role in texts if of_role)
 
 
-def _all_in(encoding: str, sample: list[Row], dotted: str | None) -> bool:
+def all_in(encoding: str, sample: list[Row], dotted: str | None) -> bool:
     """Whether all texts at a path are in the encoding."""
     if encoding in {"text", "json"}:
         return True

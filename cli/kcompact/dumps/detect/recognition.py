@@ -173,6 +173,15 @@ _CONVERTED_LINE = re.compile(
 )
 
 
+def _is_converted(body: bytes) -> bool:
+    """Whether kcompact wrote the first line: scripts write records that begin alike, and go on otherwise."""
+    if not _CONVERTED_LINE.match(body):
+        return False
+    with suppress(ValueError):  # a line that is cut off
+        return {"value"} <= ParsedJson(first_line(body, 0)[0]).value.keys() <= {*COLUMNS}
+    return True
+
+
 def _is_base64(file: Candidate) -> bool:
     """Whether keys and values of most lines are base64, and none says so, as kcompact does."""
     texts: list[str] = []
@@ -198,7 +207,7 @@ def _for_converted(file: Candidate, options: ReadOptions) -> ReadOptions:
         return ReadOptions(canonical_keys=options.canonical_keys, cdc=options.cdc)
     dialect = [getattr(forced(options.dialect), role) for role in ROLES] if options.dialect else []
     names = {place.partition(".")[0] for place in (*options.fields.values(), *dialect) if place}
-    if not _CONVERTED_LINE.match(file.body):
+    if not _is_converted(file.body):
         return options
     names_dialect = options.dialect is not None and options.may_be_converted
     if options.columns or names - set(COLUMNS) or (names_dialect and not _is_base64(file)):

@@ -86,6 +86,8 @@ def with_writers(outputs: OutputPlan, target: str | None) -> OutputPlan:
     """
     if target is not None and (outputs.folder is not None or len(outputs.targets) != 1):
         raise OutputError("--to makes one output", hint="name it with -o FILE, or -o - for standard output")
+    if target is not None and not outputs.stored:
+        _refuse_contradiction(str(outputs.targets[0].path), target)
     targets = []
     for output in outputs.targets:
         name = target or (
@@ -99,6 +101,17 @@ def with_writers(outputs: OutputPlan, target: str | None) -> OutputPlan:
             _refuse_logs_by_name(output)
         targets.append(output if name is None else replace(output, writer=open_writer(name, output.files)))
     return replace(outputs, targets=tuple(targets))
+
+
+def _refuse_contradiction(output: str, target: str) -> None:
+    """Raise OutputError where the name of an output promises another format than ``--to`` names."""
+    promised = _FORMATS.get(data_suffix(output), target)
+    if target in TARGETS and promised not in {target, target.removesuffix("l")}:
+        name = split_suffixes(PurePath(output).name)[0]
+        raise OutputError(
+            f"-o {output} and --to {target}: which of the two?",
+            hint=f"leave --to out for {promised}; a file of {target} may be called {name}.{target}",
+        )
 
 
 def _refuse_logs_by_name(output: Target) -> None:
