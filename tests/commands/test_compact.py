@@ -236,6 +236,12 @@ def test_files_between_whose_offsets_lie_those_of_others_are_joined_as_they_are_
     assert [offset for _, _, offset in kcat_offsets(tmp_path / "sorted.jsonl")] == SMALL_KEPT
 
 
+def test_a_dump_without_a_value_is_noted_as_tombstones_alone(tmp_path: Path, kcompact: Cli) -> None:
+    dump = write_kcat(tmp_path / "d.jsonl", [entry._replace(value=None) for entry in SMALL])
+    run = kcompact("compact", dump)
+    assert (run.exit_code, "no record has a value: all are tombstones" in run.stderr) == (0, True)
+
+
 def test_several_files_compact_as_one_log(tmp_path: Path, kcompact: Cli) -> None:
     first = write_kcat(tmp_path / "a.jsonl", SMALL[:4])
     second = write_kcat(tmp_path / "b.jsonl", SMALL[4:])

@@ -97,6 +97,13 @@ def test_another_format_than_the_dump_s_is_refused() -> None:
     assert caught.value.hint == "--cdc canal"
 
 
+def test_an_option_for_events_that_are_none_is_noted(tmp_path: Path) -> None:
+    path = tmp_path / "d.jsonl"
+    path.write_text('{"topic":"t","partition":0,"offset":0,"timestamp":1,"key":"a","value":"{\\"x\\":1}"}\n')
+    with open_one(path, cdc="debezium") as dump:
+        assert any("none of the first values is a change event of Debezium" in note for note in dump.notes)
+
+
 def test_events_with_keys_of_their_own_keep_them_and_the_option_is_proposed() -> None:
     path = FIXTURES / "debezium-2-kcat-J.jsonl"
     rows, notes = judged(path)

@@ -1,6 +1,7 @@
 import io
 import os
 import random
+import struct
 import sys
 import threading
 from pathlib import Path
@@ -69,6 +70,15 @@ def test_a_second_stream_with_a_damaged_beginning_is_not_passed_over(
     path.write_bytes(path.read_bytes() + second)
     with pytest.raises(InputError, match=f"the {container} archive is (damaged|cut off)"):
         unpack(str(path), tmp_path)
+
+
+@pytest.mark.parametrize("number", [0, 15])
+def test_zstd_may_begin_with_a_frame_that_is_passed_over(tmp_path: Path, number: int) -> None:
+    frame = struct.pack("<II", 0x184D2A50 + number, 7) + b"pzstd!!"
+    path, archive = tmp_path / "d.jsonl.zst", packed(tmp_path / "whole.zst", "zstd", LINES)
+    path.write_bytes(frame + archive.read_bytes() + frame)
+    with open_one(path) as dump:
+        assert (dump.files[0].container, index_all(dump)[0].num_rows) == ("zstd", 500)
 
 
 @pytest.mark.parametrize("container", ["gzip", "bzip2", "xz"])

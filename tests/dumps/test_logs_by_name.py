@@ -63,6 +63,13 @@ def test_files_that_may_be_of_one_topic_or_of_two_are_asked_about(names: list[st
     assert logs(tmp_path / "named") == [("t", 0)]
 
 
+def test_the_topic_in_the_hint_is_the_folder_that_differs(tmp_path: Path) -> None:
+    write(tmp_path, ["orders/messages.json", "payments/messages.json"], KAFKACTL)
+    with pytest.raises(InputError) as refused:
+        logs(tmp_path)
+    assert "such as topic=orders/ " in str(refused.value.hint)
+
+
 @pytest.mark.parametrize(
     ("names", "expected"),
     [

@@ -4,6 +4,7 @@ import datetime as dt
 import gzip
 import io
 import json
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,13 @@ def test_what_is_compressed_twice_is_called_so(tmp_path: Path) -> None:
     path = tmp_path / "d.jsonl.gz"
     path.write_bytes(gzip.compress(gzip.compress(b"".join(json.dumps(row).encode() for row in ROWS))))
     assert "compressed twice (gzip inside)" in refusal(path).message
+
+
+def test_an_archive_of_tar_is_called_so(tmp_path: Path) -> None:
+    (tmp_path / "d.jsonl").write_text(json.dumps(ROWS[0]))
+    with tarfile.open(tmp_path / "d.tar.gz", "w:gz") as archive:
+        archive.add(tmp_path / "d.jsonl", "d.jsonl")
+    assert "a tar archive" in refusal(tmp_path / "d.tar.gz").message
 
 
 TIMES = [

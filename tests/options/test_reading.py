@@ -42,6 +42,8 @@ def test_lists_are_parsed() -> None:
         ReadingOptions(partitions="x"),
         ReadingOptions(partitions="5-3"),
         ReadingOptions(partitions="1,"),
+        ReadingOptions(partitions=""),
+        ReadingOptions(fields=""),
         ReadingOptions(partitions="-1"),
         ReadingOptions(partitions="²"),
         ReadingOptions(partitions="0-4000000000"),

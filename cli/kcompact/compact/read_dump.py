@@ -77,6 +77,9 @@ def checked(
     summaries, by_split = unpacked(packed_summaries)
     notes = notes_by_file(dump, plan.splits.values(), by_split)
     remarks = check_notes(dump, notes)
+    records = sum(summary.records for summary in summaries)
+    if records and records == sum(summary.tombstones for summary in summaries):
+        remarks.append("no record has a value: all are tombstones, if the export did not leave values out")
     refuse_unmatched(dump.options, log_names(summaries), logs_left_out(notes.values()))
     refuse_torn_logs(dump, plan, summaries)
     refuse_crowded_offsets(summaries)

@@ -94,7 +94,7 @@ def _cdc(name: str | None) -> str | None:
 
 def _fields(text: str | None) -> dict[str, str]:
     fields = {}
-    for pair in text.split(",") if text else []:
+    for pair in [] if text is None else text.split(","):
         part, equals, name = pair.partition("=")
         may_be_none = part.strip() in {*DISPENSABLE, "value"}  # the dump has none; the record as a whole
         if not (part.strip() and equals and (name.strip() or may_be_none)):
@@ -107,7 +107,7 @@ def _fields(text: str | None) -> dict[str, str]:
 
 def _partitions(text: str | None) -> tuple[range, ...]:
     partitions: list[range] = []
-    for piece in text.split(",") if text else []:
+    for piece in [] if text is None else text.split(","):
         first, dash, last = piece.strip().partition("-")
         low, high = whole_number(first), whole_number(last if dash else first)
         if low is None or high is None or not 0 <= low <= high <= INT_MAX:

@@ -25,7 +25,8 @@ def check_events(path: str, dialect: Dialect, values: Iterable[Any], options: Re
 
     ``dialect`` is the one of the table: one of bare events names their format.
     """
-    name, event = _first_event(values, dialect.value_encoding)
+    looked_at = [value for value in islice(values, _LOOKED_AT) if value is not None]
+    name, event = _first_event(looked_at, dialect.value_encoding)
     name = name or (dialect.cdc if dialect.value == "" else None)
     if options.cdc is not None and name not in (options.cdc, None):
         raise InputError(
@@ -39,6 +40,8 @@ def check_events(path: str, dialect: Dialect, values: Iterable[Any], options: Re
             f"{path}: bare change events of {_NAMES[name]}: the keys of the records were not exported",
             hint=_key_hint(name, fields_of(event)),
         )
+    if name is None and options.cdc is not None and looked_at:
+        return (f"--cdc {options.cdc}: none of the first values is a change event of {_NAMES[options.cdc]}",)
     if name is None or options.cdc is not None:
         return ()
     stays = f"the values are change events of {_NAMES[name]}: a delete stays as the latest record of its key"
@@ -71,7 +74,7 @@ def _likely_key(fields: list[str]) -> str:
 
 def _first_event(values: Iterable[Any], encoding: str) -> tuple[str | None, Any]:
     """The format of the first sampled value that is a change event, and that value."""
-    for value in islice(values, _LOOKED_AT):
+    for value in values:
         parsed = _parsed(value, encoding) if isinstance(value, str) else value
         name = format_of(parsed)
         if name in FORMATS:

@@ -40,6 +40,7 @@ _GLANCES_BYTES = (4 << 10, 16 << 10)  # the second where the first holds too few
 _GLANCE_LINES = 8
 _TOLD_AT_A_GLANCE = {"json_lines", "csv_lines"}
 _SCHEMA_BYTES = 1 << 10  # within which kcompact's own Avro schema is named
+_TAR, _TAR_OFFSET = b"ustar", 257
 _REFUSED = {
     b"PARE": ("encrypted Parquet", "decrypt it first, or export as JSON lines, CSV or Avro"),
     b"KBAK": ("a kafka-backup archive", "restore it to a topic and export that"),
@@ -50,6 +51,7 @@ _REFUSED = {
         "the metadata of a Karapace backup, version 3 (a folder whose records lie in .data files)",
         "restore it to a topic (karapace_schema_backup restore) and export that, for example with kcat -J",
     ),
+    _TAR: ("a tar archive", "unpack it first"),
     b"SQLite format 3": ("an SQLite database", "export as JSON lines, CSV or Avro"),
 }
 
@@ -97,12 +99,7 @@ def _recognised(file: Candidate, options: ReadOptions) -> Recognised:
         return recognise_avro(path, data_path, options)
     if file.head.startswith(PARQUET_MAGIC):
         return recognise_parquet(path, data_path, options)
-    for magic, (format_name, hint) in _REFUSED.items():
-        if file.head.startswith(magic):
-            raise InputError(f"{path}: {format_name}, not a dump that kcompact reads", hint=hint)
-    _refuse_misnamed(file)
-    if b"\0\0" in file.head[:_LOOKED_AT_BYTES]:
-        raise InputError(f"{path}: binary, and of no kind that kcompact reads", hint=_BINARY_HINT)
+    _refuse_other_formats(file)
     if file.is_blank:
         raise InputError(f"{path}: nothing but blanks", hint="was the export interrupted?")
     data_bytes, lines = end_of_records(file.tail, file.data_bytes)
@@ -116,6 +113,16 @@ def _recognised(file: Candidate, options: ReadOptions) -> Recognised:
     if not lines:
         return recognised
     return replace(recognised, data_bytes=data_bytes, notes=(note_on_end(file.tail, lines),))
+
+
+def _refuse_other_formats(file: Candidate) -> None:
+    """Raise InputError for what begins as no dump does."""
+    for magic, (format_name, hint) in _REFUSED.items():
+        if file.head.startswith(magic, _TAR_OFFSET if magic == _TAR else 0):
+            raise InputError(f"{file.path}: {format_name}, not a dump that kcompact reads", hint=hint)
+    _refuse_misnamed(file)
+    if b"\0\0" in file.head[:_LOOKED_AT_BYTES]:
+        raise InputError(f"{file.path}: binary, and of no kind that kcompact reads", hint=_BINARY_HINT)
 
 
 def _facts(file: Recognised | DumpFile) -> tuple[str, Dialect, Any]:

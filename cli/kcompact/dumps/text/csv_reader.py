@@ -109,6 +109,8 @@ NULL_TEXTS = {
     "null_of_java": "null",
     "null_of_python": "None",
     "null_of_pandas": "NaN",
+    "na_of_pandas": "<NA>",
+    "nan_of_python": "nan",
     "null_of_go": "nil",
     "null_of_javascript": "undefined",
     "null_in_angles": "<null>",

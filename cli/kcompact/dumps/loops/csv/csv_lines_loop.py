@@ -48,6 +48,7 @@ _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 _NULL_WORD, _NULL_SIGN = np.frombuffer(b"NULL", np.uint8), np.frombuffer(rb"\N", np.uint8)
 _NONE, _NIL, _NAN = (np.frombuffer(text, np.uint8) for text in (b"None", b"nil", b"NaN"))
 _NULL, _UNDEFINED = np.frombuffer(b"null", np.uint8), np.frombuffer(b"undefined", np.uint8)
+_NAN_OF_PYTHON, _NA = np.frombuffer(b"nan", np.uint8), np.frombuffer(b"<NA>", np.uint8)
 _IN_ANGLES, _IN_BRACKETS = np.frombuffer(b"<null>", np.uint8), np.frombuffer(b"(null)", np.uint8)
 _IS_WORD = np.zeros(256, np.uint8)
 _IS_WORD[list(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")] = 1
@@ -172,6 +173,8 @@ def _is_null_elsewhere(data: np.ndarray, start: int, end: int) -> bool:
         is_text(data, start, end, _NULL)
         or is_text(data, start, end, _NONE)
         or is_text(data, start, end, _NAN)
+        or is_text(data, start, end, _NAN_OF_PYTHON)
+        or is_text(data, start, end, _NA)
         or is_text(data, start, end, _NIL)
         or is_text(data, start, end, _UNDEFINED)
         or is_text(data, start, end, _IN_ANGLES)
