@@ -102,6 +102,22 @@ def test_abort_markers_of_a_dump_without_batches_are_asked_about_with_the_remedy
     assert [record["value"] for record in records] == ["committed", "last", "active"]
 
 
+def test_batches_of_later_segments_alone_are_refused(tmp_path: Path, kcompact: Cli) -> None:
+    first = write_dump_log(tmp_path / "0.txt", {0: [Logged(0, "a=1"), Logged(1, "a=2", producer=7)]})
+    second = write_dump_log(
+        tmp_path / "2.txt", {2: [Logged(2, "ABORT", producer=7), Logged(3, "b=1")], 4: []}
+    )
+    out = tmp_path / "out.jsonl"
+
+    run = kcompact("compact", first, second, "--batches", second, "-o", out)
+
+    assert (run.exit_code, out.exists()) == (2, False)
+    assert "t-0: the first batch told starts at 2, but the dump holds offset 0" in run.stderr
+    both = ("--batches", first, "--batches", second)
+    assert kcompact("compact", first, second, *both, "-o", out).exit_code == 0
+    assert [json.loads(line)["offset"] for line in out.read_text().splitlines()] == [0, 3]
+
+
 def test_verify_asks_about_abort_markers_of_before_and_counts_them_in_other_questions(
     tmp_path: Path, kcompact: Cli
 ) -> None:

@@ -118,3 +118,13 @@ def test_what_cannot_be_followed_is_said(options: list[str], message: str, kcomp
     run = kcompact("inspect", dump, *options)
     assert (run.exit_code, run.stdout) == (2, "")
     assert run.stderr.startswith(f"error: {message}")
+
+
+def test_a_key_that_a_tool_has_parsed_is_looked_for_by_its_value_alone(kcompact: Cli, tmp_path: Path) -> None:
+    dump = tmp_path / "parsed.jsonl"
+    record = {"topic": "t", "partition": 0, "offset": 0, "timestamp": 5, "key": {"id": 1}, "value": "x"}
+    dump.write_text(json.dumps(record) + "\n")
+    run = kcompact("inspect", dump, "--key", '{"id":1}')
+    assert (run.exit_code, "hint: compare keys by their values: --canonical-keys" in run.stderr) == (2, True)
+    run = kcompact("inspect", dump, "--key", '{"id":1}', "--canonical-keys", "--format", "json")
+    assert records(run) == [(0, 0, False, None)]

@@ -112,12 +112,18 @@ def _checked_cases(
 
 
 def _refuse_misfits(name: str, context: LogContext, first_offset: int, last_offset: int) -> None:
-    """Raise InputError if segments or log end contradict the offsets of the records."""
+    """Raise InputError if segments, batches or log end contradict the offsets of the records."""
     if context.segments and first_offset < context.segments[0].base_offset:
         raise InputError(
             f"{name}: the first segment told starts at {context.segments[0].base_offset}, but the dump holds"
             f" offset {first_offset}",
             hint="the segments are those of another log, or of a later moment than the dump",
+        )
+    if context.batches is not None and first_offset < context.batches.first_offsets[0]:
+        raise InputError(
+            f"{name}: the first batch told starts at {context.batches.first_offsets[0]}, but the dump holds"
+            f" offset {first_offset}, and nobody can tell whether its transaction was aborted",
+            hint="give --batches once for each segment file of the log, from the moment of the dump",
         )
     if context.log_end_offset is not None and last_offset >= context.log_end_offset:
         raise InputError(

@@ -9,7 +9,7 @@ from kcompact.broker.log_names import LogName
 from kcompact.broker.log_offsets import parse_log_offsets
 from kcompact.commands.command import Command
 from kcompact.commands.incoming.opening import Workplaces
-from kcompact.commands.incoming.verify_inputs import read_keys
+from kcompact.commands.incoming.verify_inputs import asked_keys, read_keys
 from kcompact.commands.outgoing.report_file import ReportForms, open_report, show_report
 from kcompact.console import note, stderr
 from kcompact.dumps.json.canonical_keys import as_compared
@@ -41,13 +41,13 @@ class KeyCommand(Command):
             file = stack.enter_context(open_report(output, self.dumps, []))
             places = Workplaces(stack, self.run.session_options())
             dump = stack.enter_context(places.open(self.dumps, self.read_options()))
+            asked = [*asked_keys(keys, dump.options, [dump])]
             with places.session(dump.data_bytes * (1 + len(offsets))) as spark:
                 for log, offset in offsets:
                     with scratch_folder() as folder:
-                        keys.append(key_at(spark, dump, folder, log, offset))
+                        asked += as_compared([key_at(spark, dump, folder, log, offset)], dump.options)
                 with scratch_folder() as folder:
-                    keys = as_compared(keys, dump.options)
-                    histories = key_histories(spark, dump, folder, list(dict.fromkeys(keys)))
+                    histories = key_histories(spark, dump, folder, list(dict.fromkeys(asked)))
             dump.check_unmoved()
             for text in dump.notes:
                 note(text)

@@ -14,6 +14,7 @@ from kcompact.commands.incoming.opening import Workplaces
 from kcompact.commands.incoming.verify_inputs import (
     asked_keys,
     open_after,
+    read_keys,
     sha256_of_dumps,
     state_beside_pair,
 )
@@ -206,7 +207,7 @@ class VerifyCommand(Command):
     def _ask_absent(self, inputs: Inputs, keys_file: str) -> VerifyOutcome:
         digests = sha256_of_dumps(inputs.dumps, inputs.places)
         question = AbsentQuestion(
-            asked_keys(keys_file, self.read_options(), inputs.dumps),
+            asked_keys(read_keys(keys_file), self.read_options(), inputs.dumps),
             inputs.logs,
             tuple(self.dumps[:-1]),
             self.dumps[-1],

@@ -56,8 +56,8 @@ def open_after(places: Workplaces, path: str, options: ReadOptions) -> Dump | No
         return None
 
 
-def read_keys(path: str) -> tuple[bytes, ...]:
-    """The keys of ``--absent-keys``: a line is a key as text, or ``base64:`` and bytes. Raises InputError.
+def read_keys(path: str) -> list[bytes]:
+    """The keys of a file: a line is a key as text, or ``base64:`` and bytes. Raises InputError.
 
     With a byte order mark it is UTF-8 or UTF-16; other bytes are taken as they are.
     """
@@ -70,19 +70,18 @@ def read_keys(path: str) -> tuple[bytes, ...]:
         raise InputError(f"{path}: {error.strerror}") from error
     except UnicodeError as error:
         raise InputError(f"{path}: no UTF-16 text, as its byte order mark says") from error
-    keys = tuple(_key(line, path, number) for number, line in enumerate(lines, start=1) if line)
+    keys = [_key(line, path, number) for number, line in enumerate(lines, start=1) if line]
     if not keys:
         raise InputError(f"{path}: no keys in this file", hint="one key a line")
     return keys
 
 
-def asked_keys(path: str, options: ReadOptions, dumps: Iterable[Dump | None]) -> tuple[bytes, ...]:
-    """The keys of ``--absent-keys`` as those of the dumps are compared. Raises InputError.
+def asked_keys(keys: list[bytes], options: ReadOptions, dumps: Iterable[Dump | None]) -> tuple[bytes, ...]:
+    """Keys that the user asks for, as those of the dumps are compared. Raises InputError.
 
     A key that a tool has parsed is in the dump as that tool spells it: looked for as Kafka has it, it would
     seem to be gone.
     """
-    keys = read_keys(path)
     files = [file for dump in dumps if dump for file in dump.files]
     parsed = next((file.path for file in files if file.dialect.key_encoding == "json"), None)
     if parsed and not options.canonical_keys and any(map(is_spelt_variously, keys)):
