@@ -207,13 +207,18 @@ def test_structured_values_leave_avro_as_json(tmp_path: Path) -> None:
         ({"type": "bytes", "precision": 12, "scale": 9}, "01", "0.000000001"),
         ({"type": "bytes", "precision": 1}, "7fffffffffffffffffffffffffffffff", str((1 << 127) - 1)),
         ({"type": "fixed", "name": "F", "size": 4, "precision": 4, "scale": 1}, "ffffffff", "-0.1"),
+        (
+            {"type": "fixed", "name": "U", "size": 16, "logicalTypo": "uuid"},
+            "123456781234567812345678123456ff",
+            "12345678-1234-5678-1234-5678123456ff",
+        ),
         ({"type": "bytes", "precision": 4, "scale": "two"}, "05", "\x05"),  # no decimal, by the specification
     ],
 )
-def test_decimals_within_values_leave_avro_as_their_digits(
+def test_decimals_and_uuids_within_values_leave_avro_as_text(
     tmp_path: Path, kind: dict[str, object], data: str, digits: str
 ) -> None:
-    kind = kind | {"logicalTypo": "decimal"}  # fastavro would refuse to write some of them
+    kind = {"logicalTypo": "decimal"} | kind  # fastavro would refuse to write some of them
     inner = {"type": "record", "name": "V", "fields": [{"name": "d", "type": ["null", kind]}]}
     fields = [{"name": "key", "type": "string"}, {"name": "value", "type": inner}]
     written = {"type": "record", "name": "R", "fields": [*fields, {"name": "offset", "type": "long"}]}

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
@@ -193,6 +194,26 @@ def test_timestamps_are_read_in_the_unit_of_their_column(tmp_path: Path, unit: s
     rows = [{"key": b"k", "value": b"v", "time": datetime.fromisoformat("2025-01-01"), "offset": 1}]
     path = written(tmp_path / "orders-3.parquet", rows, schema)
     assert decoded(path) == [Record("orders", 3, 1, 1_735_689_600_000, b"k", b"v")]
+
+
+def test_uuids_are_told_as_their_text(tmp_path: Path) -> None:
+    uuid = UUID("12345678-1234-5678-1234-5678123456ff")
+    fields = [("key", pa.uuid()), ("value", pa.struct([("id", pa.uuid()), ("n", pa.int8())]))]
+    schema = pa.schema([*fields, ("offset", pa.int64())])
+    columns = [
+        pa.array([uuid.bytes, None], pa.uuid()),
+        pa.StructArray.from_arrays(
+            [pa.array([uuid.bytes, None], pa.uuid()), pa.array([1, 2], pa.int8())], ["id", "n"]
+        ),
+        pa.array([0, 1]),
+    ]
+    parquet.write_table(pa.Table.from_arrays(columns, schema=schema), tmp_path / "orders-3.parquet")
+    records = decoded(tmp_path / "orders-3.parquet")
+    assert [record.key for record in records] == [str(uuid).encode(), None]
+    assert [json.loads(record.value or b"") for record in records] == [
+        {"id": str(uuid), "n": 1},
+        {"id": None, "n": 2},
+    ]
 
 
 def test_columns_of_other_types_are_told_as_json(tmp_path: Path) -> None:

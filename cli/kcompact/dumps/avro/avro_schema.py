@@ -8,7 +8,7 @@ from typing import Any
 import fastavro
 from fastavro.schema import SchemaParseException, UnknownType
 
-from kcompact.dumps.avro.avro_decimals import decimal_marks
+from kcompact.dumps.avro.avro_logical_types import marks_of_text
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.envelope import Columns, column_dialect, refuse_no_timestamp, written_by
 from kcompact.dumps.dialects.paths import Path
@@ -80,7 +80,7 @@ class WireSchema:
 
 
 def wire_schema(schema: Any, *, text: bool = False) -> WireSchema:
-    """Reduce a writer's schema; with ``text``, strings stay strings, and decimals are read as their digits.
+    """Reduce a writer's schema; with ``text``, strings stay strings, and decimals and UUIDs are read as text.
 
     Raises ValueError where it is none.
     """
@@ -99,14 +99,14 @@ def _reduced(schema: Any, *, text: bool) -> Any:
     if isinstance(schema, list):
         return [_reduced(branch, text=text) for branch in schema]
     kind = schema["type"]
-    decimal = decimal_marks(schema) if text else {}
+    marks = marks_of_text(schema) if text else {}
     if kind in _NAMED:
-        return _reduced_named(schema, text=text) | decimal
+        return _reduced_named(schema, text=text) | marks
     if kind == "array":
         return {"type": "array", "items": _reduced(schema["items"], text=text)}
     if kind == "map":
         return {"type": "map", "values": _reduced(schema["values"], text=text)}
-    return {"type": kind} | decimal if decimal else _reduced(kind, text=text)
+    return {"type": kind} | marks if marks else _reduced(kind, text=text)
 
 
 def _reduced_named(schema: Any, *, text: bool) -> Any:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -97,12 +98,14 @@ def nested_of(column: pa.Array) -> list[Any]:
 
 
 def bytes_of(column: pa.Array) -> list[bytes | None]:
-    """The bytes that keys or values stand for: their own, a number's digits, else those of its JSON."""
+    """The bytes that keys or values stand for: their own, a number's digits, a UUID's text, or JSON's."""
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if _is_bytes(kind):
         return list(_stored(column, keep_text=False).to_pylist())
-    stored = _stored(column, keep_text=True)
-    return [None if cell is None else as_json(_plain(cell, stored.type)) for cell in stored.to_pylist()]
+    cells = [_plain(cell, kind) for cell in _stored(column, keep_text=True).to_pylist()]
+    if isinstance(kind, pa.UuidType):
+        return [None if cell is None else cell.encode() for cell in cells]
+    return [None if cell is None else as_json(cell) for cell in cells]
 
 
 def _stored(column: pa.Array, *, keep_text: bool) -> pa.Array:
@@ -151,10 +154,11 @@ def _is_bytes(kind: pa.DataType) -> bool:
 
 
 def _plain(value: Any, kind: pa.DataType) -> Any:
-    """A value as JSON can hold it: a map as an object, a decimal as text.
+    """A value as JSON can hold it: a map as an object, a decimal or UUID as text. ``kind``: as in the file.
 
     Raises UnreadableError for a map that has a key twice, which Parquet does not rule out.
     """
+    kind = _without_wrapping(kind)
     if value is None:
         return None
     if pa.types.is_map(kind):
@@ -166,7 +170,17 @@ def _plain(value: Any, kind: pa.DataType) -> Any:
         return {field.name: _plain(value[field.name], field.type) for field in kind}
     if isinstance(value, list):
         return [_plain(item, kind.value_type) for item in value]
+    if isinstance(kind, pa.UuidType):
+        return str(UUID(bytes=value))
     return format(value, "f") if isinstance(value, Decimal) else value
+
+
+def _without_wrapping(kind: pa.DataType) -> pa.DataType:
+    """The type of a dictionary's values, or of an extension's storage; a UUID is one itself."""
+    if pa.types.is_dictionary(kind):
+        return _without_wrapping(kind.value_type)
+    is_storage = isinstance(kind, pa.BaseExtensionType) and not isinstance(kind, pa.UuidType)
+    return _without_wrapping(kind.storage_type) if is_storage else kind
 
 
 def without_views(schema: pa.Schema) -> pa.Schema:

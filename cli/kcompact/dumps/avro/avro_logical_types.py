@@ -1,0 +1,41 @@
+"""Decimals and UUIDs of Avro as text: within values they are bytes, which nobody can read in JSON."""
+
+from decimal import MAX_PREC, Context, Decimal
+from typing import Any
+from uuid import UUID
+
+from fastavro.read import LOGICAL_READERS
+
+_DIGITS = "digits"  # fastavro's own reader of decimals rounds those of more digits than are declared
+_UUID = "uuid of bytes"
+_LARGEST_SCALE = 1000
+_UUID_BYTES = 16
+
+
+def marks_of_text(schema: dict[str, Any]) -> dict[str, Any]:
+    """The members that have a decimal or UUID read as text; none for another type, or one that is not valid.
+
+    A decimal whose scale cannot be is what its bytes are, as Avro's specification asks.
+    """
+    logical, scale = schema.get("logicalType"), schema.get("scale", 0)
+    if logical == "decimal" and schema["type"] in ("bytes", "fixed"):
+        return {"logicalType": _DIGITS, "scale": scale} if _is_scale(scale) else {}
+    is_uuid = logical == "uuid" and schema["type"] == "fixed" and schema["size"] == _UUID_BYTES
+    return {"logicalType": _UUID} if is_uuid else {}
+
+
+def _is_scale(scale: Any) -> bool:
+    return type(scale) is int and 0 <= scale <= _LARGEST_SCALE
+
+
+def _digits(data: bytes, schema: Any, _: Any) -> str:
+    """A decimal of two's complement as text, such as ``-12.50``: its digits, none more and none less."""
+    unscaled = Decimal(int.from_bytes(data, "big", signed=True))
+    return format(unscaled.scaleb(-schema["scale"], Context(prec=MAX_PREC)), "f")
+
+
+def _uuid(data: bytes, *_: Any) -> str:
+    return str(UUID(bytes=data))
+
+
+LOGICAL_READERS |= {f"bytes-{_DIGITS}": _digits, f"fixed-{_DIGITS}": _digits, f"fixed-{_UUID}": _uuid}
