@@ -1,6 +1,8 @@
 """What is there is replaced when asked for, and only if nothing else goes with it."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,6 +46,20 @@ def test_only_files_and_folders_are_replaced(tmp_path: Path, overwrite: bool) ->
     with pytest.raises(OutputError, match=r"symbolic link") as caught:
         check_replaceable(tmp_path / "link", overwrite=overwrite)
     assert str(tmp_path / "nowhere") in str(caught.value.hint)
+
+
+@pytest.mark.skipif(not Path("/dev/stdout").is_symlink(), reason="no such link here")
+def test_a_link_to_the_file_of_standard_output_is_told_of_the_dash(tmp_path: Path) -> None:
+    """The shell has just emptied that file: to name it would be refused, too."""
+    code = (
+        "from pathlib import Path; from kcompact.storage.replacing import check_replaceable\n"
+        "check_replaceable(Path('/dev/stdout'), overwrite=False)"
+    )
+    with (tmp_path / "out.jsonl").open("w") as out:
+        run = subprocess.run(
+            [sys.executable, "-c", code], stdout=out, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert run.stderr.splitlines()[-1].startswith("hint: -o - is standard output")
 
 
 def test_a_file_is_no_folder_nor_a_folder_a_file(tmp_path: Path) -> None:

@@ -25,9 +25,10 @@ def check_replaceable(
         return
     is_device = path.exists() and not (path.is_file() or path.is_dir())
     if stat.S_ISLNK(status.st_mode) and not is_device:
+        leads_to = f"name what it leads to with {option}: {os.path.realpath(path)}"
         raise OutputError(
             f"{path} is a symbolic link, and only files and folders are replaced",
-            hint=f"name what it leads to with {option}: {os.path.realpath(path)}",
+            hint=_STDOUT_HINT if _is_stdout(path) else leads_to,
         )
     if is_device:
         raise OutputError(f"{path} is neither a file nor a folder: it is not replaced", hint=_STDOUT_HINT)
@@ -44,6 +45,14 @@ def check_replaceable(
         )
     if names is not None:
         _check_folder(path, names, option)
+
+
+def _is_stdout(path: Path) -> bool:
+    """Whether a path leads to the file that standard output goes to, as ``/dev/stdout`` does."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(1))
+    except OSError:
+        return False
 
 
 def too_long(path: str) -> str:
