@@ -1,3 +1,4 @@
+import errno
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -153,6 +154,23 @@ def test_a_run_that_publishes_nothing_leaves_no_new_folder(tmp_path: Path) -> No
     with open_state_folder(tmp_path / "new") as opened, open_publication(opened.files) as publication:
         opened.prepare(opened.states[0], CleanerState({ORDERS: 1}, files=()), publication)
     assert not (tmp_path / "new").exists()
+
+
+def test_a_full_disk_is_named_and_no_new_folder_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.pwrite", fail)
+    (tmp_path / "old").mkdir()
+    for name in ("old", "new"):
+        with (
+            pytest.raises(OutputError, match=f"{name}: .* No space left on device"),
+            open_state_folder(tmp_path / name),
+        ):
+            pass
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")] == ["old"]
 
 
 def test_the_folder_is_locked_while_in_use(tmp_path: Path, dump: Path) -> None:

@@ -69,6 +69,7 @@ def open_state_folder(path: Path) -> Iterator[StateFolder]:
         path.mkdir(parents=True, exist_ok=True)
         lock = _open_lock(path)
     except OSError as error:
+        _remove_empty(path, existed)
         raise OutputError(f"{path}: cannot be used as a state folder: {error.strerror}") from error
     try:
         yield StateFolder(path)
@@ -76,9 +77,14 @@ def open_state_folder(path: Path) -> Iterator[StateFolder]:
         with suppress(OSError):
             (path / LOCK_NAME).unlink()  # while it is held: see _open_lock
         os.close(lock)
-        if not existed:
-            with suppress(OSError):
-                path.rmdir()
+        _remove_empty(path, existed)
+
+
+def _remove_empty(path: Path, existed: bool) -> None:
+    """Remove a folder that the run made, if it holds nothing."""
+    if not existed:
+        with suppress(OSError):
+            path.rmdir()
 
 
 def _open_lock(path: Path) -> int:
@@ -89,6 +95,7 @@ def _open_lock(path: Path) -> int:
             _lock_or_explain(path, lock)
             with suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(lock), (path / LOCK_NAME).lstat()):
+                    _name_holder(path, lock)
                     return lock
         except BaseException:
             os.close(lock)
@@ -105,8 +112,16 @@ def _lock_or_explain(path: Path, lock: int) -> None:
             f"{path}: in use by another run" + (f" (process {holder})" if holder else ""),
             hint="wait until it has ended; the lock goes with the process, never remove it by hand",
         ) from error
-    os.ftruncate(lock, 0)
-    os.pwrite(lock, f"{os.getpid()}\n".encode("ascii"), 0)
+
+
+def _name_holder(path: Path, lock: int) -> None:
+    """Write into the lock, which is held, who holds it; where the disk is full, no lock is left."""
+    try:
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, f"{os.getpid()}\n".encode("ascii"), 0)
+    except OSError:
+        (path / LOCK_NAME).unlink(missing_ok=True)
+        raise
 
 
 class StoredState:
