@@ -6,6 +6,7 @@ import pytest
 
 from engine_runs import is_clean, processes_of, run_python, wait_until
 
+SAMPLE = str(Path(__file__).parents[2] / "samples" / "orders.jsonl")
 pytestmark = pytest.mark.spark
 
 COUNT_IN_A_WORKER = """
@@ -27,12 +28,32 @@ def test_a_run_prints_nothing_of_its_own_and_leaves_nothing(tmp_path: Path) -> N
     assert wait_until(lambda: is_clean(tmp_path), seconds=0.5), processes_of(tmp_path)
 
 
+_DIES = """
+import os, signal
+from kcompact.storage.scratch import scratch_folder
+with scratch_folder():
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_what_died_runs_have_left_is_removed_without_a_word_if_the_run_is_quiet(
+    tmp_path: Path, quiet: bool
+) -> None:
+    run_python(_DIES, tmp_path)
+    assert list(tmp_path.iterdir())
+    line = ["inspect", SAMPLE, "--master", "local[1]", *(["-q"] if quiet else [])]
+    run = run_python(f"from kcompact.app import main; raise SystemExit(main({line!r}))", tmp_path)
+    assert run.returncode == 0
+    assert (run.stderr == "") == quiet
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_folder_for_temporary_files_with_a_comma_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "a,b"
     folder.mkdir()
-    sample = str(Path(__file__).parents[2] / "samples" / "orders.jsonl")
     run = run_python(
-        f"from kcompact.app import main; raise SystemExit(main(['inspect', {sample!r}]))", folder
+        f"from kcompact.app import main; raise SystemExit(main(['inspect', {SAMPLE!r}]))", folder
     )
     assert (run.returncode, run.stdout) == (2, "")
     assert run.stderr.startswith(f"error: {folder}: Spark takes a comma")

@@ -28,12 +28,15 @@ def spark_starting(dumps: Iterable[str], run: RunOptions, worker_module: str) ->
         stack.enter_context(listings_kept())
         input_bytes = _input_bytes(dumps)
         files = [] if input_bytes is None else find_files(dumps)[:_NAMES_LOOKED_AT]
+        if run.quiet:  # first: what is found while Java is started is no news either
+            from kcompact.console import quietly  # else later: its library would keep Java waiting for 40 ms
+
+            stack.enter_context(quietly(True))
         if input_bytes is not None:
             stack.enter_context(_java_starting(files, input_bytes, run, worker_module))
-        from kcompact.console import note, quietly
+        from kcompact.console import note
         from kcompact.engine.progress import progress_shown
 
-        stack.enter_context(quietly(run.quiet))
         if is_numba_missed(files, input_bytes or 0):
             note(NUMBA_MISSED)
         stack.enter_context(nullcontext() if run.quiet else progress_shown(input_bytes or 0))
