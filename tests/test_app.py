@@ -87,3 +87,14 @@ def test_a_place_in_a_folder_that_may_not_be_looked_into_is_refused_wherever_it_
             exit_code = main(command.format(closed / "place", dump=dump).split())
     assert exit_code == 2
     assert f"{closed}/place: Permission denied" in capsys.readouterr().err
+
+
+def test_too_little_memory_to_address_is_said_before_a_library_ends_the_process(
+    kcompact: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OpenBLAS would, with the exit code of a finding."""
+    monkeypatch.setattr("resource.getrlimit", lambda _: (100_000 << 10, -1))
+    run = kcompact("inspect", SAMPLE)
+    assert (run.exit_code, run.stdout) == (2, "")
+    assert run.stderr.startswith("error: a process may address only 97 MiB of memory here")
+    assert "ulimit -v" in run.stderr

@@ -4,16 +4,20 @@ import errno
 import gc
 import importlib
 import os
+import resource
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from kcompact.errors import ExitCode, InputError, KcompactError, OutputError
+from kcompact.errors import EngineError, ExitCode, InputError, KcompactError, OutputError
 from kcompact.printable import terminal
 from kcompact.short_help import asked_for
 
 _STDOUT_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EBADF}
 _NEW_OBJECTS = 100_000
+_LEAST_ADDRESSES = (
+    512 << 20
+)  # with less, numpy's libraries end the process with exit code 1, or cannot be loaded
 _COMPLETES = "_KCOMPACT_COMPLETE"  # set by a shell that wants to know how a word may go on
 
 
@@ -59,6 +63,7 @@ def _run(arguments: list[str]) -> int:
     from kcompact.engine.signals import signals_held, stopped_by_signals
 
     _check_working_folder()
+    _check_addresses()
     _name_temporary_folder_in_full()
     with stopped_by_signals(), _collecting_rarely():
         with signals_held():  # an exception in the midst of its import would be a segmentation fault
@@ -81,6 +86,16 @@ def _check_working_folder() -> None:
         os.getcwd()  # noqa: PTH109  pathlib takes 10 ms to import
     except FileNotFoundError as error:
         raise InputError("the working folder is gone", hint="change to one that is there (cd)") from error
+
+
+def _check_addresses() -> None:
+    """Raise EngineError where too little memory may be addressed to load what is written in C."""
+    most_bytes, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if 0 <= most_bytes < _LEAST_ADDRESSES:
+        raise EngineError(
+            f"a process may address only {most_bytes >> 20} MiB of memory here: too little for kcompact",
+            hint="raise ulimit -v: Spark's Java takes 4 GiB of addresses, most of which it never uses",
+        )
 
 
 def _name_temporary_folder_in_full() -> None:
