@@ -15,9 +15,7 @@ from kcompact.short_help import asked_for
 
 _STDOUT_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EBADF}
 _NEW_OBJECTS = 100_000
-_LEAST_ADDRESSES = (
-    512 << 20
-)  # with less, numpy's libraries end the process with exit code 1, or cannot be loaded
+_LEAST_ADDRESSES = 512 << 20  # with less, OpenBLAS ends the process with exit code 1, or Arrow is not loaded
 _COMPLETES = "_KCOMPACT_COMPLETE"  # set by a shell that wants to know how a word may go on
 
 

@@ -306,6 +306,29 @@ def test_a_full_disk_is_named_where_spark_spills_to(words: str, tmp_path: Path) 
     assert "TMPDIR" in str(known.hint)
 
 
+def test_a_limit_on_file_sizes_is_named_where_spark_spills_to(tmp_path: Path) -> None:
+    error = Py4JError(
+        "Job aborted due to stage failure: java.io.IOException: File too large\n\tat a.b(C.java)"
+    )
+    with subprocess.Popen(["true"]) as process:
+        known = explain(error, Jvm(process, tmp_path / "run"))  # type: ignore[arg-type]  # any process does
+    assert known is not None
+    assert known.exit_code == 2
+    assert known.message == f"{tmp_path}: larger than files may become here (File too large)"
+    assert "ulimit -f" in str(known.hint)
+
+
+def test_a_setting_that_spark_reads_only_in_a_task_is_quoted() -> None:
+    known = explain(
+        Py4JError("calling o1.f.\n: java.lang.NumberFormatException: Failed to parse byte string: x")
+    )
+    assert known is not None
+    assert known.message == (
+        "Spark cannot take a setting: NumberFormatException: Failed to parse byte string: x"
+    )
+    assert "--conf" in str(known.hint)
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [

@@ -9,19 +9,21 @@ import atexit
 import os
 import shutil
 import socket
+import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import kcompact
-from kcompact.engine.failures import explained
+from kcompact.engine.failures import explained, start_explained
 from kcompact.engine.masters import MasterKind
 from kcompact.engine.signals import handlers_kept
 from kcompact.engine.startup.settings import CARRYING, SessionOptions
+from kcompact.engine.startup.start_failures import last_words, not_started
 from kcompact.errors import EngineError
 from kcompact.storage.scratch import scratch_folder
 
@@ -39,26 +41,59 @@ def cluster_session(options: SessionOptions) -> Iterator["SparkSession"]:
     """A session of our own, or that of ``spark-submit`` around us; gone at the end."""
     if options.master_kind is not MasterKind.SUBMITTED:
         refuse_unreachable(options.master_kind, options.master or "")
-    from pyspark.sql import SparkSession
-
     with explained(), scratch_folder() as folder:
-        builder = SparkSession.builder.appName("kcompact")
-        if options.master_kind is not MasterKind.SUBMITTED:
-            builder = builder.master(options.master or "").config("spark.submit.deployMode", "client")
-            if not options.verbose:
-                builder = builder.config("spark.log.level", "ERROR")
-                builder = builder.config("spark.ui.showConsoleProgress", "false")
-        if options.driver_memory:
-            builder = builder.config("spark.driver.memory", options.driver_memory)
-        for name, value in (*CARRYING.items(), *options.conf):
-            builder = builder.config(name, value)
-        with handlers_kept():
-            session = builder.getOrCreate()
+        with handlers_kept(), start_explained(options.conf):
+            session = _started(options, folder / "spark.log")
         try:
             session.sparkContext.addPyFile(str(zip_package(folder)))
             yield session
         finally:
             session.stop()
+
+
+def _started(options: SessionOptions, log: Path) -> "SparkSession":
+    from pyspark.sql import SparkSession
+
+    settings = _settings_of(options)
+    if options.master_kind is not MasterKind.SUBMITTED:
+        _start_java(settings, options, log)
+    builder = SparkSession.builder
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def _settings_of(options: SessionOptions) -> dict[str, str]:
+    settings = {"spark.app.name": "kcompact"}
+    if options.master_kind is not MasterKind.SUBMITTED:
+        settings |= {"spark.master": options.master or "", "spark.submit.deployMode": "client"}
+        if not options.verbose:
+            settings |= {"spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false"}
+    if options.driver_memory:
+        settings["spark.driver.memory"] = options.driver_memory
+    return settings | CARRYING | dict(options.conf)
+
+
+def _start_java(settings: Mapping[str, str], options: SessionOptions, log: Path) -> None:
+    """Start Java as PySpark does, by Spark's own scripts. What Java prints goes to ``log`` unless asked for.
+
+    Raises EngineError.
+    """
+    from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.java_gateway import launch_gateway
+
+    # PySpark has no public way to tell Java where to print.
+    if SparkContext._gateway is not None:  # noqa: SLF001  of an earlier session of this process
+        return
+    with log.open("wb") as out:
+        sink = sys.stderr.fileno() if options.verbose else out.fileno()
+        conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+        try:
+            gateway = launch_gateway(conf, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
+        except PySparkRuntimeError as error:
+            raise not_started(last_words(log) or "Java ended", options.conf) from error
+    SparkContext._ensure_initialized(gateway=gateway)  # noqa: SLF001
 
 
 @contextmanager

@@ -4,14 +4,17 @@ Spark wraps every failure of a worker or of Java in long texts; those that a use
 are recognised here by words in them. Anything else stays as it is: it is a bug.
 """
 
+import errno
 import itertools
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from kcompact.engine.startup.jvm import Jvm
+from kcompact.engine.startup.start_failures import Settings, not_started, without_package
 from kcompact.errors import EngineError, KcompactError
 from kcompact.printable import terminal_lines
+from kcompact.storage.disk import write_error
 
 _MORE_MEMORY = "give Spark's Java more memory with --driver-memory, such as 4g"
 _FULL_JDK = (
@@ -42,9 +45,12 @@ _KNOWN = (
     ("jdk.incubator.vector not found", "Java on the cluster is not a full JDK", _FULL_JDK),
 )
 _NO_SPACE = ("No space left on device", "Disk quota exceeded")
+_TOO_LARGE = "File too large"
+_BAD_SETTINGS = ("[INVALID_CONF_VALUE", "Failed to parse byte string", "Failed to parse time string")
 _LAST_LINE_OF_TRACEBACK = re.compile(
     r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*(\S.*)$", re.MULTILINE
 )
+_BEFORE_JAVAS_ERROR = "\n: "
 _OF_JAVAS_TRACEBACK = ("\tat ", "JVM stacktrace:", "Driver stacktrace:")
 _LONGEST_SENTENCE = 500
 
@@ -67,6 +73,28 @@ def explained(java: Callable[[], Jvm] | None = None) -> Iterator[None]:
         raise _unexpected(error) from None
 
 
+@contextmanager
+def start_explained(settings: Settings) -> Iterator[None]:
+    """Inside, where Spark is started, Java's objections are those to ``--conf`` or to this machine."""
+    try:
+        yield
+    except Exception as error:
+        if _was_interrupted(error) or not _is_objection(error):
+            raise
+        text = str(error)
+        if not _is_of_a_setting(text) and explain(error) is not None:
+            raise
+        raise not_started(_reason(text), settings) from error
+
+
+def _is_objection(error: Exception) -> bool:
+    """Whether Java works and refuses something: of a Java that has died, py4j speaks in other errors."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    return isinstance(error, Py4JJavaError | PySparkException)
+
+
 class UnexpectedSparkError(RuntimeError):
     """A bug that came to light below Spark: a sentence, and as a note the whole of what Spark said."""
 
@@ -86,6 +114,15 @@ def _sentence(text: str) -> str:
         return f"in a Python worker of Spark: {raised[-1]}"
     lines = itertools.takewhile(lambda line: not line.startswith(_OF_JAVAS_TRACEBACK), text.splitlines())
     return " ".join(line.strip() for line in lines if line.strip())[:_LONGEST_SENTENCE]
+
+
+def _is_of_a_setting(text: str) -> bool:
+    return any(words in text for words in _BAD_SETTINGS)
+
+
+def _reason(text: str) -> str:
+    """The objection of Java, without the call of Python that met it."""
+    return without_package(_sentence(text.partition(_BEFORE_JAVAS_ERROR)[2] or text))
 
 
 def _was_interrupted(error: BaseException | None) -> bool:
@@ -120,6 +157,13 @@ def explain(error: Exception, java: Jvm | None = None) -> KcompactError | None:
 def _explained_by_text(text: str, java: Jvm | None) -> KcompactError | None:
     if any(words in text for words in _NO_SPACE):
         return _disk_full(java)
+    if _TOO_LARGE in text:
+        place = "a file of Spark's" if java is None else java.folder.parent
+        return write_error(place, OSError(errno.EFBIG, _TOO_LARGE))
+    if _is_of_a_setting(text):
+        return EngineError(
+            f"Spark cannot take a setting: {_reason(text)}", hint="look at --conf, and at spark-defaults.conf"
+        )
     explanations = ((message, hint) for words, message, hint in _KNOWN if words in text)
     return next((EngineError(message, hint=hint) for message, hint in explanations), None)
 

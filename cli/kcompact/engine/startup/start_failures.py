@@ -1,0 +1,57 @@
+"""Why Spark did not start: Java's own words in a sentence, and a hint at whatever may be to blame."""
+
+import os
+import re
+import resource
+from pathlib import Path
+
+from kcompact.errors import EngineError
+
+Settings = tuple[tuple[str, str], ...]
+"""Names and values of ``--conf``."""
+
+_FEW_FILES = 1024  # open at once; Java alone opens some 300
+_FEW_ADDRESSES = 4 << 30  # Java reserves 1 GiB for its heap, another for classes, and more
+_SUSPECTS_NAMED = 5
+_LONGEST_REASON = 300
+_JAVA_VARIABLES = ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
+_SAID_AFTER_ANY_CAUSE = ("Error: Could not create the Java", "Error: A fatal exception", "Run with --help")
+_SAID_BY_SPARKS_SCRIPT = "CMD: bad array subscript"  # of Java's options, when there was no Java to print them
+_THREAD_AND_PACKAGE = re.compile(r'(Exception in thread "[^"]*" |Caused by: )?([a-z][\w$]*\.)+(?=[A-Z])')
+
+
+def not_started(cause: str, settings: Settings) -> EngineError:
+    """The error to raise."""
+    return EngineError(f"Spark cannot be started: {cause[:_LONGEST_REASON]}", hint=_hint(settings))
+
+
+def last_words(log: Path) -> str:
+    """The last thing that Java said about why it ended; empty if it said nothing."""
+    lines = log.read_text(errors="replace").strip().splitlines()
+    reasons = [line for line in lines if _is_reason(line)]
+    return without_package(reasons[-1]) if reasons else ""
+
+
+def without_package(text: str) -> str:
+    """Java's words on an exception, without the package that its class is in."""
+    return _THREAD_AND_PACKAGE.sub("", text, count=1) if _THREAD_AND_PACKAGE.match(text) else text
+
+
+def _is_reason(line: str) -> bool:
+    is_general = line.startswith(_SAID_AFTER_ANY_CAUSE) or _SAID_BY_SPARKS_SCRIPT in line
+    return bool(line) and not line[:1].isspace() and not is_general
+
+
+def _hint(settings: Settings) -> str:
+    parts = []
+    most_files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= most_files < _FEW_FILES:
+        parts.append(f"only {most_files} files may be open here: raise ulimit -n")
+    most_bytes, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if 0 <= most_bytes < _FEW_ADDRESSES:
+        parts.append(f"only {most_bytes >> 20} MiB of memory may be addressed here: raise ulimit -v")
+    suspects = [f"--conf {name}" for name, _ in settings][:_SUSPECTS_NAMED]
+    suspects += [name for name in _JAVA_VARIABLES if os.environ.get(name)]
+    if suspects:
+        parts.append(f"look at {', '.join(suspects)}")
+    return "; ".join([*parts, "--verbose shows Spark's whole log"])
