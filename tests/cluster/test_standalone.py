@@ -1,12 +1,14 @@
 """A standalone cluster that shares no disk with the driver: the same records, reports and parts as here."""
 
 import os
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from engine_runs import is_clean, processes_of, start_python, wait_until
 from nights import check_nights_in_a_row
 from s3_server import S3
 from spark_cluster import cluster_environment, standalone_cluster
@@ -24,6 +26,7 @@ from store_runs import (
 )
 
 SECONDS_TO_SAY = 15
+MUCH_MEMORY = "spark.executor.memory=90g"
 pytestmark = [pytest.mark.spark, needs_jdk]
 
 
@@ -138,6 +141,29 @@ def test_nights_in_a_row_go_on_from_a_state_that_the_driver_keeps_on_the_store(
     store: S3, driver: Path, master: str
 ) -> None:
     check_nights_in_a_row(store, driver, master)
+
+
+@pytest.mark.at_length
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_run_that_gets_no_executor_says_so_waits_and_can_be_stopped_without_a_word(
+    number: signal.Signals, store: S3, master: str, tmp_path: Path
+) -> None:
+    store.put("s3://bucket/small/orders.jsonl", SAMPLE.read_bytes())
+    line = ["inspect", "s3://bucket/small/orders.jsonl", "--master", master, "--conf", MUCH_MEMORY]
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        f"from kcompact.app import main; raise SystemExit(main({line!r}))"
+    )
+    process = start_python(code, tmp_path, **store.environment, **cluster_environment())
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith("note: the cluster has given no executor so far")
+    assert not wait_until(lambda: process.poll() is not None, seconds=2)
+
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+
+    assert (process.returncode, out, err) == (130, "", "")
+    assert wait_until(lambda: is_clean(tmp_path), seconds=10), processes_of(tmp_path)
 
 
 def test_a_master_that_is_not_there_is_said_at_once(store: S3, driver: Path) -> None:

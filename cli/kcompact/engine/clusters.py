@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import kcompact
+from kcompact.engine.executor_wait import noted_without_executors
 from kcompact.engine.failures import explained, start_explained
 from kcompact.engine.masters import MasterKind
 from kcompact.engine.signals import handlers_kept
 from kcompact.engine.startup.settings import CARRYING, SessionOptions
+from kcompact.engine.startup.silence import keep_accumulators_quiet, stop_quietly
 from kcompact.engine.startup.start_failures import last_words, not_started
 from kcompact.errors import EngineError
 from kcompact.storage.scratch import scratch_folder
@@ -44,11 +46,13 @@ def cluster_session(options: SessionOptions) -> Iterator["SparkSession"]:
     with explained(), scratch_folder() as folder:
         with handlers_kept(), start_explained(options.conf):
             session = _started(options, folder / "spark.log")
+        keep_accumulators_quiet(session.sparkContext)
         try:
             session.sparkContext.addPyFile(str(zip_package(folder)))
-            yield session
+            with noted_without_executors(session, options.master_kind):
+                yield session
         finally:
-            session.stop()
+            stop_quietly(session)
 
 
 def _started(options: SessionOptions, log: Path) -> "SparkSession":
@@ -90,7 +94,9 @@ def _start_java(settings: Mapping[str, str], options: SessionOptions, log: Path)
         sink = sys.stderr.fileno() if options.verbose else out.fileno()
         conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
         try:
-            gateway = launch_gateway(conf, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
+            # A session of its own: signals are ours to handle, not Java's.
+            how = {"stdout": sink, "stderr": sink, "start_new_session": True}
+            gateway = launch_gateway(conf, how)  # type: ignore[no-untyped-call]  # PySpark leaves it untyped
         except PySparkRuntimeError as error:
             raise not_started(last_words(log) or "Java ended", options.conf) from error
     SparkContext._ensure_initialized(gateway=gateway)  # noqa: SLF001

@@ -1,6 +1,5 @@
 """The Spark session that a run works on."""
 
-import logging
 import os
 import sys
 import threading
@@ -20,6 +19,7 @@ from kcompact.engine.startup import jvm
 from kcompact.engine.startup.no_pandas import drop_numpy_converters, keep_pandas_out
 from kcompact.engine.startup.python_path import safe_environment
 from kcompact.engine.startup.settings import SessionOptions
+from kcompact.engine.startup.silence import keep_accumulators_quiet, keep_py4j_quiet
 from kcompact.engine.startup.worker_daemon import early_daemon
 from kcompact.engine.startup.workers import WORKER_ENVIRONMENT, wake_worker
 
@@ -30,8 +30,6 @@ __all__ = ["SessionOptions", "open_recorded_session", "open_session", "spark_sta
 
 
 _DEFAULT = SessionOptions()
-_QUIET = logging.NullHandler()
-"""py4j logs a traceback when Java is gone, also long after a run, as its objects are collected."""
 
 
 class _OwnSpark:
@@ -104,7 +102,7 @@ def open_session(options: SessionOptions = _DEFAULT) -> Iterator["SparkSession"]
                 ship_to(active)
             yield active
         return
-    logging.getLogger().addHandler(_QUIET)
+    keep_py4j_quiet()
     if options.is_elsewhere:
         is_remote = options.master_kind is MasterKind.CONNECT
         job_known(options.input_bytes, writes=options.writes)
@@ -166,9 +164,7 @@ def _connect(java: jvm.Jvm, options: SessionOptions) -> "SparkSession":
     with handlers_kept(), start_explained(options.conf):
         context = SparkContext(gateway=gateway)
     context.pythonExec = sys.executable
-    # The server's connection breaks when Java is killed, as meant: no traceback for that.
-    accumulators: Any = context._accumulatorServer
-    accumulators.handle_error = lambda *_: None
+    keep_accumulators_quiet(context)  # Java is killed at the end
     # If we are killed, Java ends by itself; then it removes the folder in our place.
     vm: Any = context._jvm
     run_folder = vm.java.io.File(str(java.folder))

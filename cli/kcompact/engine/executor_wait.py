@@ -1,0 +1,66 @@
+"""A cluster that gives no executors: one note for whoever waits, as Spark itself waits for ever.
+
+It is not an error: workers may be busy, or still be coming, and Spark's users expect to wait.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from kcompact.engine.masters import MasterKind
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_PATIENCE_SECONDS = 17.0  # a worker of a standalone cluster starts an executor within five
+_USUAL_MEMORY = "1g"
+_MEMORY, _CORES = "spark.executor.memory", "spark.executor.cores"
+_PAGES = {
+    MasterKind.STANDALONE: "the master's page (port 8080 as a rule)",
+    MasterKind.YARN: "YARN's page of the application",
+    MasterKind.KUBERNETES: "kubectl get pods",
+}
+
+
+@contextmanager
+def noted_without_executors(session: "SparkSession", kind: MasterKind) -> Iterator[None]:
+    """Inside, say so once if the session has had no executor for a while. The session is on a cluster."""
+    is_over = threading.Event()
+    waiting = threading.Thread(
+        target=_note_if_none, args=(session, kind, is_over), name="executor-wait", daemon=True
+    )
+    waiting.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+
+
+def _note_if_none(session: "SparkSession", kind: MasterKind, is_over: threading.Event) -> None:
+    from py4j.protocol import Py4JError
+
+    if is_over.wait(_PATIENCE_SECONDS):
+        return
+    try:
+        has_executors = _executors(session) > 0
+        conf = session.sparkContext.getConf()
+        memory, cores = conf.get(_MEMORY) or _USUAL_MEMORY, conf.get(_CORES)
+    except (Py4JError, OSError):  # the session has just ended
+        return
+    if has_executors or is_over.is_set():
+        return
+    from kcompact.console import note
+
+    note(
+        f"the cluster has given no executor so far: each is to have {memory} of memory ({_MEMORY})"
+        + (f" and {cores} cores ({_CORES})" if cores else "")
+        + f", which a worker has to have free; {_PAGES.get(kind, 'the page of the cluster')} shows what there"
+        " is; the run goes on waiting"
+    )
+
+
+def _executors(session: "SparkSession") -> int:
+    context: Any = session.sparkContext
+    managers = context._jsc.sc().getExecutorMemoryStatus().size()  # noqa: SLF001  the driver's among them
+    return int(managers) - 1
