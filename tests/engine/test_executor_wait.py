@@ -21,7 +21,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executor_wait, "_PATIENCE_SECONDS", SHORT_SECONDS)
 
 
-def session(executors: int, **conf: str) -> Any:
+def session(executors: int, master: str = "spark://m:7077", **conf: str) -> Any:
     """All that is asked of a session; fewer than none stand for a Java that is gone."""
 
     def size() -> int:
@@ -32,7 +32,8 @@ def session(executors: int, **conf: str) -> Any:
     status = SimpleNamespace(size=size)
     scala = SimpleNamespace(getExecutorMemoryStatus=lambda: status)
     settings = {f"spark.executor.{name}": value for name, value in conf.items()}
-    context = SimpleNamespace(_jsc=SimpleNamespace(sc=lambda: scala), getConf=lambda: settings)
+    java = SimpleNamespace(sc=lambda: scala)
+    context = SimpleNamespace(master=master, _jsc=java, getConf=lambda: settings)
     return SimpleNamespace(sparkContext=context)
 
 
@@ -53,11 +54,11 @@ def test_what_executors_ask_for_is_noted_once(capsys: pytest.CaptureFixture[str]
     assert text.count("\n") == 1
 
 
-@pytest.mark.parametrize("executors", [2, -1])
-def test_a_cluster_with_executors_and_a_java_that_is_gone_are_not_spoken_of(
-    executors: int, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("executors", "master"), [(2, "yarn"), (-1, "yarn"), (0, "local[2]")])
+def test_executors_a_java_that_is_gone_and_spark_submit_on_one_machine_are_not_spoken_of(
+    executors: int, master: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with noted_without_executors(session(executors), MasterKind.YARN):
+    with noted_without_executors(session(executors, master), MasterKind.SUBMITTED):
         time.sleep(6 * SHORT_SECONDS)
     assert capsys.readouterr().err == ""
 

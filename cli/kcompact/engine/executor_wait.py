@@ -25,7 +25,10 @@ _PAGES = {
 
 @contextmanager
 def noted_without_executors(session: "SparkSession", kind: MasterKind) -> Iterator[None]:
-    """Inside, say so once if the session has had no executor for a while. The session is on a cluster."""
+    """Inside, say so once if the session, which is on a cluster, has had no executor for a while."""
+    if str(session.sparkContext.master).startswith("local"):  # spark-submit's, whose one Java does the work
+        yield
+        return
     is_over = threading.Event()
     waiting = threading.Thread(
         target=_note_if_none, args=(session, kind, is_over), name="executor-wait", daemon=True
