@@ -166,10 +166,11 @@ def test_a_full_disk_is_named_and_no_new_folder_stays(
     (tmp_path / "old").mkdir()
     for name in ("old", "new"):
         with (
-            pytest.raises(OutputError, match=f"{name}: .* No space left on device"),
+            pytest.raises(OutputError, match=f"{name}: .* No space left on device") as caught,
             open_state_folder(tmp_path / name),
         ):
             pass
+        assert "--state" in str(caught.value.hint)
     assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")] == ["old"]
 
 

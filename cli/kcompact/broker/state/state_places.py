@@ -70,7 +70,10 @@ def open_state_folder(path: Path) -> Iterator[StateFolder]:
         lock = _open_lock(path)
     except OSError as error:
         _remove_empty(path, existed)
-        raise OutputError(f"{path}: cannot be used as a state folder: {error.strerror}") from error
+        raise OutputError(
+            f"{path}: cannot be used as a state folder: {error.strerror}",
+            hint="name a folder with --state that may be written, on a disk that has some space",
+        ) from error
     try:
         yield StateFolder(path)
     finally:
