@@ -124,6 +124,29 @@ def test_sections_of_several_partitions_are_logs_of_their_own(tmp_path: Path) ->
     ]
 
 
+@pytest.mark.parametrize("first", ["", "Dumping 00000000000000000000.log\nLog starting offset: 0\n"])
+def test_segments_whose_text_names_no_log_are_of_the_log_of_their_folder(first: str, tmp_path: Path) -> None:
+    for folder, key in (("orders-0", "a"), ("orders-1", "a"), ("users-0", "a")):
+        (tmp_path / folder).mkdir()
+        path = tmp_path / folder / "00000000000000000000.log.txt"
+        path.write_text(f"{first}| offset: 0 CreateTime: 1 keySize: 1 valueSize: 1 key: {key} payload: x\n")
+    with open_one(tmp_path) as dump:
+        _, notes = index_all(dump)
+        logs = {log for of_split in notes.values() for log in of_split.logs.values()}
+    assert logs == {("orders", 0), ("orders", 1), ("users", 0)}
+
+
+@pytest.mark.parametrize("names", [("a/0.txt", "b/0.txt"), ("t-0/dump.txt", "t-1/dump.txt")])
+def test_texts_that_name_no_log_in_folders_that_may_be_logs_are_asked_about(
+    names: tuple[str, str], tmp_path: Path
+) -> None:
+    for name in names:
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("| offset: 0 CreateTime: 1 keySize: 1 valueSize: 1 key: a payload: x\n")
+    with pytest.raises(InputError, match="they may be of one or of two"):
+        open_one(tmp_path)
+
+
 def test_change_events_are_read_as_in_every_other_text(tmp_path: Path) -> None:
     events = [
         f'{{"op":"{op}","before":{{"id":{row}}},"after":{after},"source":{{}}}}'

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 
-from kcompact.dumps.files.file_names import is_of_time, name_facts, tells_topic, without_counter
+from kcompact.dumps.files.file_names import is_of_time, name_facts, tells_topic, topic_of, without_counter
 from kcompact.dumps.records.layout import DumpFile
 from kcompact.errors import InputError
 
@@ -37,7 +37,8 @@ def _refuse_untold_topics(files: Iterable[DumpFile]) -> None:
     """
     by_stem: dict[str, list[DumpFile]] = defaultdict(list)
     for file in files:
-        if file.layout != "dump_log" and not tells_topic(file.path):
+        is_told = file.layout == "dump_log" and file.topic != topic_of(file.path)
+        if not is_told and not tells_topic(file.path):
             by_stem[without_counter(str(file.topic))].append(file)
     for topic, alike in by_stem.items():
         first = alike[0]

@@ -27,7 +27,13 @@ from kcompact.dumps.text.console_labels import (
 )
 from kcompact.dumps.text.csv_reader import BadCsvError, CsvShape, cells_of, first_cells
 from kcompact.dumps.text.delimited_text import holds_quoted, key_value_delimiter, tells_by_json
-from kcompact.dumps.text.dump_log import dump_log_facts, holds_no_record, sections_of
+from kcompact.dumps.text.dump_log import (
+    dump_log_facts,
+    holds_no_record,
+    is_of_segment,
+    log_of_folder,
+    sections_of,
+)
 from kcompact.dumps.text.lines import newline_of
 from kcompact.dumps.writers.text_writers import COLUMNS
 from kcompact.errors import InputError
@@ -65,9 +71,13 @@ def recognise_text(file: Candidate, options: ReadOptions) -> Recognised:
                 " offsets, keys and payloads",
             )
         shape, topic, partition = dump_log
+        notes: tuple[str, ...] = ()
+        if topic is None and is_of_segment(file.path):  # the tool was run in the folder of the log
+            topic, partition = log_of_folder(file.path)
+            notes = () if topic is None else (f"no log named in it; by its folder: {topic}-{partition}",)
         shape = replace(shape, sections=sections_of(file.data_path))
         dialect = with_options(BY_NAME["dump-log"], options)
-        return Recognised("dump_log", dialect, shape, topic, partition)
+        return Recognised("dump_log", dialect, shape, topic, partition, notes=notes)
     recognised = _labelled(file, options) or _with_header(file, options) or _delimited(file, options)
     if recognised is None:
         lines = _sampled(file)

@@ -256,20 +256,30 @@ def dump_log_facts(head: bytes, start: int) -> tuple[DumpLogShape, str | None, i
     shape = DumpLogShape(start, head[:start], newline=newline, splittable=False, indent=first[1])
     if dumping is None:
         return shape, None, None
-    return shape, *_log_of(dumping[1])
+    return shape, *log_of_folder(dumping[1].decode("utf-8", "replace"))
 
 
 def sections_of(data_path: str) -> tuple[Section, ...]:
     """The sections of a file that is about several logs; none if it is about one."""
     with Path(data_path).open("rb") as source, mmap(source.fileno(), 0, access=ACCESS_READ) as data:
         sections = [
-            Section(match.start(), match[0], *_log_of(match[1])) for match in _DUMPING_LINE.finditer(data)
+            Section(match.start(), match[0], *log_of_folder(match[1].decode("utf-8", "replace")))
+            for match in _DUMPING_LINE.finditer(data)
         ]
     return tuple(sections) if len({section.log for section in sections}) > 1 else ()
 
 
-def _log_of(path: bytes) -> tuple[str | None, int | None]:
-    facts = name_facts(PurePath(path.decode("utf-8", "replace")).parent.name)
+def is_of_segment(path: str) -> bool:
+    """Whether a file is called as Kafka calls segments: ``00000000000000000000.log.txt``."""
+    return _SEGMENT.match(PurePath(path).name) is not None
+
+
+_SEGMENT = re.compile(r"[0-9]{20}\.")
+
+
+def log_of_folder(path: str) -> tuple[str | None, int | None]:
+    """Topic and partition by the folder that a file is in, as Kafka names those of logs; else None."""
+    facts = name_facts(PurePath(path).parent.name)
     return facts.topic, facts.partition
 
 
