@@ -236,6 +236,13 @@ def test_files_between_whose_offsets_lie_those_of_others_are_joined_as_they_are_
     assert [offset for _, _, offset in kcat_offsets(tmp_path / "sorted.jsonl")] == SMALL_KEPT
 
 
+def test_configs_of_a_topic_that_the_dump_does_not_hold_are_noted(tmp_path: Path, kcompact: Cli) -> None:
+    dump, configs = write_kcat(tmp_path / "d.jsonl", SMALL), tmp_path / "other.properties"
+    configs.write_text("min.compaction.lag.ms=1\n")
+    run = kcompact("compact", dump, "--topic-config", f"other={configs}")
+    assert (run.exit_code, "--topic-config speaks of other: not in the dump" in run.stderr) == (0, True)
+
+
 def test_a_dump_without_a_value_is_noted_as_tombstones_alone(tmp_path: Path, kcompact: Cli) -> None:
     dump = write_kcat(tmp_path / "d.jsonl", [entry._replace(value=None) for entry in SMALL])
     run = kcompact("compact", dump)

@@ -89,3 +89,11 @@ def test_a_partition_that_is_not_in_it_is_named() -> None:
     assert notes == [holds_none + "an open transaction, so kept"]
     _, notes = with_read_committed({**contexts, 1: LogContext(last_stable_offset=9)}, logs, logs[:1])
     assert notes == [holds_none + "aborted below offset 9"]
+
+
+def test_what_lacks_below_the_first_committed_record_is_named() -> None:
+    _, notes = with_read_committed({7: LogContext()}, summary({0, 1, 2, 5}), summary({2, 5}))
+    (text,) = notes
+    assert text.startswith("t-0: 2 records below offset 2, with which the read_committed dump begins")
+    _, notes = with_read_committed({7: LogContext()}, summary({0, 1, 2, 5}), summary({0, 2, 5}))
+    assert not notes

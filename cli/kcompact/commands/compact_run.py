@@ -196,6 +196,7 @@ class CompactCommand(Command):
         converted = conversion_notes(outputs, compaction.notes_by_file())
         notes = [*dump.notes, *converted, *order_notes(outputs, compaction.overtaken)]
         serial = serial_notes(dump) if self.run.verbose else []
+        of_topics = policies.for_topics(log.topic for log in compaction.outcome.logs)
         warnings = self.notes_on_left_out()
         if compaction.shared_keys.count:
             warnings.append(_shared_warning(compaction.shared_keys.count))
@@ -203,9 +204,7 @@ class CompactCommand(Command):
             logs=compaction.outcome.logs,
             inputs=[file.path for file in dump.files],
             outputs=[*outputs.published(), *filter(None, [self.log_options.state_place])],
-            policies={
-                log.topic: _policy_values(policies.for_topic(log.topic)) for log in compaction.outcome.logs
-            },
+            policies={topic: _policy_values(policy) for topic, policy in of_topics.items()},
             recognised=[str(recognition) for recognition in describe(dump)],
             notes=list(dict.fromkeys([*notes, *serial, *compaction.notes, *policies.notes])),
             warnings=warnings,

@@ -40,6 +40,8 @@ def with_read_committed(
         if not len(seen):
             notes.append(_unseen_note(names[log_id], log, runs))
         aborted = [AbortedRange(start, end - 1) for start, end in _lacking(runs, seen, decided_end)]
+        if len(seen) and aborted and aborted[0].first_offset < seen[0, 0]:
+            notes.append(_head_note(names[log_id], runs[runs[:, 0] < seen[0, 0]], int(seen[0, 0])))
         together = sorted([*log.aborted, *aborted], key=lambda run: run.first_offset)
         completed[log_id] = replace(
             log, aborted=tuple(together), last_stable_offset=stable, undecided=undecided
@@ -64,6 +66,15 @@ def _note(log: LogName, behind: np.ndarray) -> str:
     return (
         f"{log}: {_records(behind)} from offset {start} on, behind the read_committed dump: counted as an"
         f" open transaction, so kept (if it was aborted: --last-stable-offset {log}={end})"
+    )
+
+
+def _head_note(log: LogName, before: np.ndarray, first_offset: int) -> str:
+    """On aborted records below the first that the read_committed dump holds: it may begin later."""
+    records = _records(np.minimum(before, first_offset))
+    return (
+        f"{log}: {records} below offset {first_offset}, with which the read_committed dump begins: counted as"
+        " aborted, if they were still in the log when it was exported"
     )
 
 
