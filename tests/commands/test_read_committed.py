@@ -34,3 +34,28 @@ def test_a_read_committed_dump_of_another_topic_is_refused(tmp_path: Path, kcomp
         run = kcompact(*command, "--read-committed", users)
         assert run.exit_code == 2
         assert "--read-committed is about users-0; the dump holds orders-0" in run.stderr
+
+
+@pytest.mark.parametrize("command", ["compact", "verify", "dirty-ratio"])
+def test_a_read_committed_dump_that_begins_later_is_refused_where_no_marker_can_be(
+    command: str, tmp_path: Path, kcompact: Cli
+) -> None:
+    records = [record(key, "1", offset=offset) for offset, key in enumerate("abc")]
+    dump = write_kcat(tmp_path / "d.jsonl", records)
+    later = write_kcat(tmp_path / "later.jsonl", records[2:])
+    after = (write_kcat(tmp_path / "after.jsonl", records[2:]),) if command == "verify" else ()
+
+    run = kcompact(command, dump, *after, "--read-committed", later)
+
+    assert run.exit_code == 2
+    assert "orders-0: the read_committed dump begins at offset 2, this one at 0" in run.stderr
+
+
+def test_a_log_that_is_told_to_start_behind_its_records_is_refused(tmp_path: Path, kcompact: Cli) -> None:
+    dump = write_kcat(tmp_path / "d.jsonl", [record("a", "1", offset=0), record("b", "1", offset=1)])
+    run = kcompact("compact", dump, "--log-start-offset", "303")
+    assert run.exit_code == 2
+    assert "orders-0: the log is told to start at 303, but the dump ends with offset 1" in run.stderr
+    ends = ("--log-start-offset", "303", "--log-end-offset", "400")
+    assert kcompact("compact", dump, *ends).exit_code == 0
+    assert kcompact("compact", dump, "--log-start-offset", "2", "-o", tmp_path / "o.jsonl").exit_code == 0

@@ -72,13 +72,16 @@ def test_a_second_stream_with_a_damaged_beginning_is_not_passed_over(
         unpack(str(path), tmp_path)
 
 
+@pytest.mark.parametrize("container", ["zstd", "lz4"])
 @pytest.mark.parametrize("number", [0, 15])
-def test_zstd_may_begin_with_a_frame_that_is_passed_over(tmp_path: Path, number: int) -> None:
+def test_an_archive_may_begin_with_a_frame_that_is_passed_over(
+    tmp_path: Path, number: int, container: str
+) -> None:
     frame = struct.pack("<II", 0x184D2A50 + number, 7) + b"pzstd!!"
-    path, archive = tmp_path / "d.jsonl.zst", packed(tmp_path / "whole.zst", "zstd", LINES)
-    path.write_bytes(frame + archive.read_bytes() + frame)
+    path, archive = tmp_path / "d.jsonl.packed", packed(tmp_path / "whole", container, LINES)
+    path.write_bytes(frame + frame + archive.read_bytes() + frame)
     with open_one(path) as dump:
-        assert (dump.files[0].container, index_all(dump)[0].num_rows) == ("zstd", 500)
+        assert (dump.files[0].container, index_all(dump)[0].num_rows) == (container, 500)
 
 
 @pytest.mark.parametrize("container", ["gzip", "bzip2", "xz"])

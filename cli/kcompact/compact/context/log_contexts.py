@@ -16,7 +16,7 @@ from kcompact.broker.state.known_records import KnownRecord, disagreement, expla
 from kcompact.broker.state.state_of_dump import StateOfDump
 from kcompact.compact.context.beside import Beside
 from kcompact.compact.context.open_transactions import with_open_transactions
-from kcompact.compact.context.read_committed import with_read_committed
+from kcompact.compact.context.read_committed import refuse_later_dump, with_read_committed
 from kcompact.compact.context.remembering import KnownByLog
 from kcompact.compact.read_dump import ReadDump
 from kcompact.compact.whole_logs.record_index import index_records
@@ -35,6 +35,7 @@ def log_contexts(
     names = index.names
     by_name = beside.context.for_logs(names.values())
     contexts: Mapping[int, LogContext] = {log_id: by_name[name] for log_id, name in names.items()}
+    _refuse_starts_behind(index, contexts)
     notes = beside.context.silences(names.values())
     if beside.state is not None:
         contexts, more_notes = continued(beside.state, index, contexts)
@@ -45,8 +46,23 @@ def log_contexts(
         contexts, more_notes = with_open_transactions(contexts, names)
         return contexts, [*notes, *more_notes]
     committed = index_records(send, beside.committed, folder)
+    refuse_later_dump(index.summaries, committed.summaries)
     contexts, more_notes = with_read_committed(contexts, index.summaries, committed.summaries)
     return contexts, [*notes, *more_notes]
+
+
+def _refuse_starts_behind(index: ReadDump, contexts: LogContexts) -> None:
+    """Raise InputError for a log that is told to start behind all its records, if nothing tells its end."""
+    for log_id, whole in merged(index.summaries).items():
+        log = contexts[log_id]
+        start = log.log_start_offset
+        if start is not None and start > whole.last_offset + 1 and log.log_end_offset is None:
+            raise InputError(
+                f"{whole.log}: the log is told to start at {start}, but the dump ends with offset"
+                f" {whole.last_offset}: no record would be left",
+                hint="is it the offset of another log (--log-start-offset orders-0=303)? if the log really"
+                " goes on behind the dump, say to where with --log-end-offset",
+            )
 
 
 def continued(state: StateOfDump, index: ReadDump, context: LogContexts) -> tuple[LogContexts, list[str]]:

@@ -49,6 +49,24 @@ def with_read_committed(
     return completed, notes
 
 
+def refuse_later_dump(all_records: list[LogSummary], committed: list[LogSummary]) -> None:
+    """Raise InputError where the read_committed dump lacks the beginning of a log without any gap.
+
+    Where no offset is missing, there is none for the marker of an aborted transaction, unless one goes on
+    from the first record to the last: more likely, the log had lost its beginning when that dump was made.
+    """
+    visible = runs_by_log(committed)
+    names = {part.log_id: part.log for part in all_records}
+    for log_id, runs in runs_by_log(all_records).items():
+        seen = visible.get(log_id)
+        if len(runs) == 1 and seen is not None and len(seen) and runs[0, 0] < seen[0, 0] < runs[0, 1]:
+            raise InputError(
+                f"{names[log_id]}: the read_committed dump begins at offset {seen[0, 0]}, this one at"
+                f" {runs[0, 0]}, and no offset is missing where an abort marker could be",
+                hint="export both at the same time, from the beginning; or tell aborted data with --aborted",
+            )
+
+
 def _refuse_other_topics(logs: Collection[LogName], committed: Collection[LogName]) -> None:
     """Raise InputError where a topic is missing: all of its records would seem to be aborted or open."""
     lacking = {log.topic for log in logs} - {log.topic for log in committed}

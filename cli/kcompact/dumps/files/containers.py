@@ -33,7 +33,7 @@ else:
 _CHUNK_BYTES = 4 << 20
 _PACKED_BYTES = 1 << 20
 _MAGIC_BYTES = 6
-_SKIPPED = b"\x50\x2a\x4d\x18"  # and fifteen others: frames of zstd without data, which pzstd writes first
+_SKIPPED = b"\x50\x2a\x4d\x18"  # and fifteen others: frames without data, which pzstd writes first
 
 
 class _Members(io.RawIOBase):
@@ -148,13 +148,29 @@ def unpack(path: str, spool: Path) -> tuple[str, str | None]:
     already (``origin.bring``). Raises InputError.
     """
     data_path = _plain_path(path, spool)
-    name = container_in(first_bytes(data_path, _MAGIC_BYTES))
+    name = _container_at(data_path)
     return (data_path, None) if name is None else (_unpacked(path, data_path, name, spool), name)
+
+
+def _container_at(path: str) -> str | None:
+    """The container that a file is, also by what follows frames that are to be passed over."""
+    name = container_in(first_bytes(path, _MAGIC_BYTES))
+    if name != "zstd":
+        return name
+    with Path(path).open("rb") as file:  # lz4 has frames without data that begin alike
+        while is_skipped(head := file.read(8)):
+            file.seek(int.from_bytes(head[4:], "little"), os.SEEK_CUR)
+    return container_in(head) or name
+
+
+def is_skipped(head: bytes) -> bool:
+    """Whether a frame of zstd or lz4 begins that holds no data."""
+    return head[1:4] == _SKIPPED[1:] and head[0] & 0xF0 == _SKIPPED[0]
 
 
 def container_in(head: bytes) -> str | None:
     """The container that a file is, by how it begins."""
-    if head[1:4] == _SKIPPED[1:] and head[0] & 0xF0 == _SKIPPED[0]:
+    if is_skipped(head):
         return "zstd"
     return next((name for name, container in CONTAINERS.items() if head.startswith(container.magic)), None)
 
@@ -162,7 +178,7 @@ def container_in(head: bytes) -> str | None:
 @contextmanager
 def open_plain(path: str) -> Iterator[BinaryIO]:
     """The plain bytes of a file of this machine, packed or not. Raises InputError, OSError."""
-    name = container_in(first_bytes(path, _MAGIC_BYTES))
+    name = _container_at(path)
     if name is None:
         with Path(path).open("rb") as file:
             yield file

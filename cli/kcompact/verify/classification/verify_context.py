@@ -11,7 +11,7 @@ from kcompact.cleaner.shares import plan_shares
 from kcompact.cleaner.survey import survey
 from kcompact.cleaner.tracked import INDEXED, ROW_BLOCKS, track
 from kcompact.compact.context.open_transactions import with_open_transactions
-from kcompact.compact.context.read_committed import with_read_committed
+from kcompact.compact.context.read_committed import refuse_later_dump, with_read_committed
 from kcompact.compact.whole_logs.record_index import RECORDS_PER_SHARE
 from kcompact.dumps.records.record import index_schema
 from kcompact.engine.blocks import block_of
@@ -99,6 +99,7 @@ def with_transactions(
     """
     if committed is None:
         return with_open_transactions(contexts, before.logs)
+    refuse_later_dump(list(before.summaries), list(committed.summaries))
     full_contexts, _ = with_read_committed(contexts, list(before.summaries), list(committed.summaries))
     stable = {i: log.last_stable_offset for i, log in contexts.items()}
     return {i: replace(log, last_stable_offset=stable[i]) for i, log in full_contexts.items()}, []
