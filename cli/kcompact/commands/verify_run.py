@@ -45,6 +45,7 @@ from kcompact.verify.classification.bounds import Bounds
 from kcompact.verify.classification.verify_context import (
     VerifyContext,
     bounds_of,
+    front_offsets,
     replaces_everywhere,
     rows_to_track,
     with_knowledge,
@@ -246,11 +247,12 @@ class VerifyCommand(Command):
         )
 
     def _question(self, inputs: Inputs, policies: Policies, context: VerifyContext) -> Question:
-        bounds = context.unbounded
+        bounds, firsts = context.unbounded, inputs.after.first_offsets
         if context.bounds_rounds:
-            bounds = bounds_of(rows_to_track(inputs.rows.pairs()), inputs.reference.summaries, context)
+            rows = rows_to_track(inputs.rows.pairs(), front_offsets(context, firsts))
+            bounds = bounds_of(rows, inputs.reference.summaries, context)
         of_topic = policies.for_topics({topic for topic, _ in inputs.logs.values()})
-        runs, firsts = inputs.reference.runs, inputs.after.first_offsets
+        runs = inputs.reference.runs
         return Question(
             inputs.logs,
             tuple(self.dumps[:-1]),

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import pyarrow as pa
 
 from kcompact.broker.log_context import LogContext
 from kcompact.cleaner.cleaning import surveyed_cases
@@ -12,6 +13,7 @@ from kcompact.cleaner.survey import survey
 from kcompact.cleaner.tracked import INDEXED, ROW_BLOCKS, track
 from kcompact.compact.context.open_transactions import with_open_transactions
 from kcompact.compact.context.read_committed import refuse_later_dump, with_read_committed
+from kcompact.compact.offset_maps.sections import bounds_of_logs
 from kcompact.compact.whole_logs.record_index import RECORDS_PER_SHARE
 from kcompact.dumps.records.record import index_schema
 from kcompact.engine.blocks import block_of
@@ -26,6 +28,7 @@ from kcompact.rules.policy import Policy
 from kcompact.rules.transactions import perhaps_overlooked
 from kcompact.verify.classification.bounds import Bounds, Knowledge
 from kcompact.verify.rows.indexed import Indexed
+from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL
 from kcompact.verify.rows.pairs import Pairs
 
 _DEFAULT_MAP_LIMIT = int(DEFAULT_MAP_SLOTS * Policy.log_cleaner_io_buffer_load_factor)  # keys
@@ -105,12 +108,36 @@ def with_transactions(
     return {i: replace(log, last_stable_offset=stable[i]) for i, log in full_contexts.items()}, []
 
 
-def rows_to_track(pairs: Pairs) -> Stage:
-    """The rows of BEFORE as ``tracked.send_index`` sends them: keys are together already."""
+def front_offsets(verify_context: VerifyContext, first_offsets: Mapping[int, int]) -> dict[int, int]:
+    """By log id, where ``retention.bytes`` may have taken records: those below the offset may be gone.
+
+    It takes whole segments below AFTER's first record (``first_offsets``), perhaps before the log's own round
+    (R52): then young records in them did not hold that round up.
+    """
+    fronts = {}
+    for log_id, policy in verify_context.policies.items():
+        segments = with_segments_of_batches(verify_context.contexts[log_id]).segments or ()
+        is_estimated = not segments and is_rolled(policy)  # from the log's very first record on
+        if policy.retained_bytes is None or is_estimated:
+            continue
+        first = first_offsets.get(log_id, BEHIND_ALL)
+        bases = (segment.base_offset for segment in segments)
+        fronts[log_id] = max((base for base in bases if base <= first), default=first)
+    return fronts
+
+
+def rows_to_track(pairs: Pairs, fronts: Mapping[int, int]) -> Stage:
+    """The rows of BEFORE as ``tracked.send_index`` sends them, from their log's front offset on.
+
+    Keys are together already.
+    """
     names, reader = index_schema(INDEXED).names, pairs.reader
 
     def work(receiver: int, blocks: list[Block]) -> Sent:
         rows, _ = reader.share(blocks)
+        if fronts:
+            starts = bounds_of_logs(rows["log_id"].to_numpy(), fronts, BEFORE_ALL)
+            rows = rows.filter(pa.array(rows["offset"].to_numpy() >= starts))
         if rows.num_rows:
             yield receiver, block_of(ROW_BLOCKS, rows.select(names))
 
