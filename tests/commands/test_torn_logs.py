@@ -23,8 +23,8 @@ def test_pieces_of_one_log_are_asked_about_by_every_command(
     gap: int, tmp_path: Path, kcompact: Callable[..., Run]
 ) -> None:
     pieces = tmp_path / "pieces"
-    write(pieces / "xab", range(20 + gap, 40))
-    write(pieces / "xaa", range(20))
+    write(pieces / "more.jsonl", range(20 + gap, 40))
+    write(pieces / "dump.jsonl", range(20))
     write(tmp_path / "whole.jsonl", range(40))
     lines = [
         f"compact {pieces} -o {tmp_path / 'out'}",
