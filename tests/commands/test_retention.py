@@ -49,3 +49,19 @@ def test_a_young_segment_that_retention_took_first_holds_no_round_up(
     kept = [line for line in lines if line["topic"] == "a" or line["offset"] not in lost]
     after.write_text("".join(json.dumps(line) + "\n" for line in kept))
     assert kcompact("verify", dump, after, *told, "--log-end-offset", "b-0=4").exit_code == exit_code
+
+
+def test_a_segment_that_cleaning_emptied_holds_no_round_up_by_its_file_s_age(
+    tmp_path: Path, kcompact: Cli
+) -> None:
+    records = [record(key, "1", offset=n, topic="b", timestamp_ms=OLD_MS) for n, key in enumerate("kkz")]
+    dump, out = write_kcat(tmp_path / "d.jsonl", records), tmp_path / "out.jsonl"
+    segments = tmp_path / "segments"
+    segments.write_text("".join(f"b 0 {offset} 70 {NOW_MS}\n" for offset in range(3)))
+    limits = ("--cleanup-policy=compact,delete", "--retention-bytes=1GiB", "--retention-ms=-1")
+    told = ("--segments", segments, *limits, "--min-compaction-lag-ms=1h", "--now", NOW_MS)
+
+    assert kcompact("compact", dump, *told, "-o", out).exit_code == 0
+
+    assert [offset for _, _, offset in kcat_offsets(out)] == [1, 2]
+    assert kcompact("verify", dump, out, *told).exit_code == 0

@@ -44,10 +44,8 @@ from kcompact.verify.absent_keys import AbsentQuestion, verify_absent
 from kcompact.verify.classification.bounds import Bounds
 from kcompact.verify.classification.verify_context import (
     VerifyContext,
-    bounds_of,
-    front_offsets,
+    bounds_of_pair,
     replaces_everywhere,
-    rows_to_track,
     with_knowledge,
     with_transactions,
 )
@@ -249,8 +247,7 @@ class VerifyCommand(Command):
     def _question(self, inputs: Inputs, policies: Policies, context: VerifyContext) -> Question:
         bounds, firsts = context.unbounded, inputs.after.first_offsets
         if context.bounds_rounds:
-            rows = rows_to_track(inputs.rows.pairs(), front_offsets(context, firsts))
-            bounds = bounds_of(rows, inputs.reference.summaries, context)
+            bounds = bounds_of_pair(inputs.rows.pairs(), inputs.reference.summaries, context, firsts)
         of_topic = policies.for_topics({topic for topic, _ in inputs.logs.values()})
         runs = inputs.reference.runs
         return Question(

@@ -28,7 +28,7 @@ from kcompact.rules.policy import Policy
 from kcompact.rules.transactions import perhaps_overlooked
 from kcompact.verify.classification.bounds import Bounds, Knowledge
 from kcompact.verify.rows.indexed import Indexed
-from kcompact.verify.rows.key_rows import BEFORE_ALL, BEHIND_ALL
+from kcompact.verify.rows.key_rows import BEHIND_ALL
 from kcompact.verify.rows.pairs import Pairs
 
 _DEFAULT_MAP_LIMIT = int(DEFAULT_MAP_SLOTS * Policy.log_cleaner_io_buffer_load_factor)  # keys
@@ -108,7 +108,7 @@ def with_transactions(
     return {i: replace(log, last_stable_offset=stable[i]) for i, log in full_contexts.items()}, []
 
 
-def front_offsets(verify_context: VerifyContext, first_offsets: Mapping[int, int]) -> dict[int, int]:
+def _front_offsets(verify_context: VerifyContext, first_offsets: Mapping[int, int]) -> dict[int, int]:
     """By log id, where ``retention.bytes`` may have taken records: those below the offset may be gone.
 
     It takes whole segments below AFTER's first record (``first_offsets``), perhaps before the log's own round
@@ -118,25 +118,64 @@ def front_offsets(verify_context: VerifyContext, first_offsets: Mapping[int, int
     for log_id, policy in verify_context.policies.items():
         segments = with_segments_of_batches(verify_context.contexts[log_id]).segments or ()
         is_estimated = not segments and is_rolled(policy)  # from the log's very first record on
-        if policy.retained_bytes is None or is_estimated:
+        first = first_offsets.get(log_id)
+        if policy.retained_bytes is None or is_estimated or first is None:
             continue
-        first = first_offsets.get(log_id, BEHIND_ALL)
         bases = (segment.base_offset for segment in segments)
         fronts[log_id] = max((base for base in bases if base <= first), default=first)
     return fronts
 
 
-def rows_to_track(pairs: Pairs, fronts: Mapping[int, int]) -> Stage:
-    """The rows of BEFORE as ``tracked.send_index`` sends them, from their log's front offset on.
+def _behind_fronts(
+    bounds: Mapping[int, Bounds],
+    pairs: Pairs,
+    summaries: Iterable[LogSummary],
+    verify_context: VerifyContext,
+    fronts: Mapping[int, int],
+) -> dict[int, Bounds]:
+    """``bounds``, in which a round may go as far as it could without what is below its log's front."""
+    contexts = {i: _from_front(verify_context.contexts[i], front) for i, front in fronts.items()}
+    policies = {i: verify_context.policies[i] for i in fronts}
+    of_later = replace(verify_context, contexts=contexts, policies=policies)
+    later = bounds_of(rows_to_track(pairs, fronts), [s for s in summaries if s.log_id in fronts], of_later)
+    raised = dict(bounds)
+    for i, log_bounds in later.items():
+        end, later_end = raised[i].uncleanable_offset, log_bounds.uncleanable_offset
+        if end is not None and (later_end is None or later_end > end):
+            raised[i] = replace(raised[i], uncleanable_offset=later_end)
+    return raised
 
-    Keys are together already.
+
+def _from_front(context: LogContext, front: int) -> LogContext:
+    context = with_segments_of_batches(context)
+    if context.segments is None:
+        return context
+    return replace(context, segments=tuple(s for s in context.segments if s.base_offset >= front))
+
+
+def bounds_of_pair(
+    pairs: Pairs,
+    summaries: Sequence[LogSummary],
+    verify_context: VerifyContext,
+    first_offsets: Mapping[int, int],
+) -> dict[int, Bounds]:
+    """As ``bounds_of``, of BEFORE, now that AFTER's ``first_offsets`` show what retention may have taken."""
+    bounds = bounds_of(rows_to_track(pairs), summaries, verify_context)
+    fronts = _front_offsets(verify_context, first_offsets)
+    return _behind_fronts(bounds, pairs, summaries, verify_context, fronts) if fronts else bounds
+
+
+def rows_to_track(pairs: Pairs, fronts: Mapping[int, int] | None = None) -> Stage:
+    """The rows of BEFORE as ``tracked.send_index`` sends them: keys are together already.
+
+    ``fronts``: only rows of these logs (by log id), from the offset on.
     """
     names, reader = index_schema(INDEXED).names, pairs.reader
 
     def work(receiver: int, blocks: list[Block]) -> Sent:
         rows, _ = reader.share(blocks)
-        if fronts:
-            starts = bounds_of_logs(rows["log_id"].to_numpy(), fronts, BEFORE_ALL)
+        if fronts is not None:
+            starts = bounds_of_logs(rows["log_id"].to_numpy(), fronts, BEHIND_ALL)
             rows = rows.filter(pa.array(rows["offset"].to_numpy() >= starts))
         if rows.num_rows:
             yield receiver, block_of(ROW_BLOCKS, rows.select(names))
