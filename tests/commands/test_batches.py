@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -116,6 +118,46 @@ def test_batches_of_later_segments_alone_are_refused(tmp_path: Path, kcompact: C
     both = ("--batches", first, "--batches", second)
     assert kcompact("compact", first, second, *both, "-o", out).exit_code == 0
     assert [json.loads(line)["offset"] for line in out.read_text().splitlines()] == [0, 3]
+
+
+def test_batches_may_begin_above_what_earlier_rounds_have_decided(tmp_path: Path, kcompact: Cli) -> None:
+    records = [Logged(0, "a=1"), Logged(2, "a=2"), Logged(3, "b=1")]
+    dump = write_dump_log(tmp_path / "d.txt", {0: records[:1], 2: records[1:], 4: []})
+    today = write_dump_log(tmp_path / "today.txt", {2: records[1:], 4: []})
+    checkpoint, out = tmp_path / "checkpoint", tmp_path / "out.jsonl"
+    checkpoint.write_text("0\n1\nt 0 2\n")
+
+    run = kcompact("compact", dump, "--batches", today, "--checkpoint", checkpoint, "-o", out)
+
+    assert run.exit_code == 0
+    assert [json.loads(line)["offset"] for line in out.read_text().splitlines()] == [2, 3]
+
+
+def test_the_batches_of_standard_input_are_to_be_read_from_a_copy(
+    tmp_path: Path, kcompact: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dump = write_dump_log(
+        tmp_path / "d.txt", {0: [Logged(0, "a=1", producer=7), Logged(1, "ABORT", producer=7)]}
+    )
+    monkeypatch.setattr("sys.stdin", dump.open())
+    run = kcompact("compact", "-", "-o", tmp_path / "out.jsonl")
+    assert run.exit_code == 2
+    assert "hint: have them read, too: --batches FILE for a copy of each file of the dump" in run.stderr
+
+
+def test_batches_may_come_through_a_pipe(tmp_path: Path, kcompact: Cli) -> None:
+    aborted = [Logged(0, "a=1"), Logged(1, "a=2", producer=7), Logged(2, "ABORT", producer=7)]
+    dump, pipe, out = tmp_path / "d.txt", tmp_path / "pipe", tmp_path / "out.jsonl"
+    write_dump_log(dump, {0: aborted, 3: []})
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(dump.read_bytes()))
+    writer.start()
+
+    run = kcompact("compact", dump, "--batches", pipe, "-o", out)
+
+    writer.join()
+    assert run.exit_code == 0
+    assert [json.loads(line)["offset"] for line in out.read_text().splitlines()] == [0]
 
 
 def test_verify_asks_about_abort_markers_of_before_and_counts_them_in_other_questions(

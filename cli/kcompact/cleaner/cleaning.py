@@ -119,7 +119,8 @@ def _refuse_misfits(name: str, context: LogContext, first_offset: int, last_offs
             f" offset {first_offset}",
             hint="the segments are those of another log, or of a later moment than the dump",
         )
-    if context.batches is not None and first_offset < context.batches.first_offsets[0]:
+    decided_end = max(first_offset, context.checkpoint_offset or 0)  # below it, rounds before have decided
+    if context.batches is not None and decided_end < context.batches.first_offsets[0]:
         raise InputError(
             f"{name}: the first batch told starts at {context.batches.first_offsets[0]}, but the dump holds"
             f" offset {first_offset}, and nobody can tell whether its transaction was aborted",

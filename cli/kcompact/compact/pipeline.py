@@ -84,14 +84,14 @@ def compact_rows(send: Send, dump: Dump, request: Request, plan: IndexPlan, merg
 def compacted(dump: Dump, decided: Decided) -> Compacted:
     """Copy and report, and put together what tasks have found."""
     scan, outcome, figures = decided.scan, CompactionOutcome([], [], [], []), KeyFigures()
-    overtaken = scan.overtaken
-    ranks = order_of_files(scan.summaries, scan.file_ids) if overtaken else {}
+    ranks = order_of_files(scan.summaries, scan.file_ids) if scan.overtaken else {}
+    # What files are joined into is in the order of offsets, if there is one.
+    overtaken = set() if ranks else scan.overtaken
     if decided.stages is not None:
         written = write(decided.stages, decided.job, scan.summaries)
         figures = written.figures
-        if ranks:  # what files are joined into is in the order of offsets, then
+        if ranks:
             written.fragments.sort(key=lambda fragment: ranks[scan.file_ids[fragment.split_id]])
-            overtaken = set()
         outcome = outcome_of(scan.summaries, written.stretches, written.logs, written.fragments)
     for log in outcome.logs:
         if log.log_id in decided.cleanings:

@@ -9,6 +9,7 @@ from kcompact.dumps.doubts import doubt_about
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.field_checks import check_fields, check_kinds_of_keys, check_tables
 from kcompact.dumps.files.at_hand import file_at_hand
+from kcompact.dumps.files.sources import STDIN
 from kcompact.dumps.files.unreadable import (
     UnreadableFile,
     described,
@@ -24,6 +25,7 @@ from kcompact.dumps.remarks import remarks_on
 from kcompact.dumps.text.csv_lines import CR_LF_ROWS
 from kcompact.dumps.text.csv_reader import CsvShape
 from kcompact.errors import InputError
+from kcompact.storage.object_stores import is_address
 
 _MOST_NAMED = 12
 _WITHOUT_LOOPS = (
@@ -111,12 +113,18 @@ def _ask_for_batches(dump: Dump, by_file: Mapping[int, SplitNotes]) -> list[str]
     if dump.options.aborts is Aborts.COUNTED:
         return [f"{markers}: aborted records count as committed here"]
     paths = [file.path for file in dump.files if file.layout == "dump_log"]
-    named = " ".join(f"--batches {shlex.quote(path)}" for path in paths[:_MOST_NAMED])
-    others = f", and so on for each of the {len(paths)} files" if len(paths) > _MOST_NAMED else ""
     raise InputError(
         f"{paths[0]}: {markers}: which records were aborted, only its lines about batches say",
-        hint=f"have them read, too: {named}{others}",
+        hint=f"have them read, too: {_named_batches(paths)}",
     )
+
+
+def _named_batches(paths: list[str]) -> str:
+    """The option that has the lines about batches of a dump's files read."""
+    if any(path == STDIN or is_address(path) for path in paths):
+        return "--batches FILE for a copy of each file of the dump on this machine"
+    named = " ".join(f"--batches {shlex.quote(path)}" for path in paths[:_MOST_NAMED])
+    return named + (f", and so on for each of the {len(paths)} files" if len(paths) > _MOST_NAMED else "")
 
 
 def as_problems(check: Callable[..., object], *arguments: object) -> list[str]:

@@ -16,7 +16,7 @@ from kcompact.dumps.avro.avro_container import holds_a_block
 from kcompact.dumps.detect.candidate import HEAD_BYTES, Recognised, after_noise
 from kcompact.dumps.detect.recognition import recognise, recognise_beside
 from kcompact.dumps.files.at_hand import spool_folder
-from kcompact.dumps.files.containers import CONTAINERS, container_of, is_plain_path, unpack
+from kcompact.dumps.files.containers import container_in, container_of, is_plain_path, unpack
 from kcompact.dumps.files.file_names import NameFacts, name_facts, topic_of
 from kcompact.dumps.files.origin import Origin, bring, place_in
 from kcompact.dumps.files.utf16 import MARKS, NOTE, as_utf8
@@ -95,7 +95,7 @@ def _tells_all(head: bytes) -> bool:
     """Whether what is recognised by the head, and the end, needs nothing of what is between."""
     if head.startswith(PARQUET_MAGIC):
         return True
-    if head.startswith((*MARKS, *(container.magic for container in CONTAINERS.values()))):
+    if head.startswith(tuple(MARKS)) or container_in(head) is not None:
         return False
     if head.startswith(AVRO_MAGIC):
         return holds_a_block(head)

@@ -99,7 +99,7 @@ def _start_java(settings: Mapping[str, str], options: SessionOptions, log: Path)
             gateway = launch_gateway(conf, how)  # type: ignore[no-untyped-call]  # PySpark leaves it untyped
         except PySparkRuntimeError as error:
             raise not_started(last_words(log) or "Java ended", options.conf) from error
-    SparkContext._ensure_initialized(gateway=gateway)  # noqa: SLF001
+    SparkContext._ensure_initialized(gateway=gateway)  # noqa: SLF001  the only way to give it a gateway
 
 
 @contextmanager

@@ -56,7 +56,8 @@ def _refuse_starts_behind(index: ReadDump, contexts: LogContexts) -> None:
     for log_id, whole in merged(index.summaries).items():
         log = contexts[log_id]
         start = log.log_start_offset
-        if start is not None and start > whole.last_offset + 1 and log.log_end_offset is None:
+        is_end_told = log.log_end_offset is not None or log.segments or log.batches
+        if start is not None and start > whole.last_offset + 1 and not is_end_told:
             raise InputError(
                 f"{whole.log}: the log is told to start at {start}, but the dump ends with offset"
                 f" {whole.last_offset}: no record would be left",

@@ -158,27 +158,30 @@ def _container_at(path: str) -> str | None:
     if name != "zstd":
         return name
     with Path(path).open("rb") as file:  # lz4 has frames without data that begin alike
-        while is_skipped(head := file.read(8)):
+        while _is_skipped(head := file.read(8)):
             file.seek(int.from_bytes(head[4:], "little"), os.SEEK_CUR)
     return container_in(head) or name
 
 
-def is_skipped(head: bytes) -> bool:
+def _is_skipped(head: bytes) -> bool:
     """Whether a frame of zstd or lz4 begins that holds no data."""
     return head[1:4] == _SKIPPED[1:] and head[0] & 0xF0 == _SKIPPED[0]
 
 
 def container_in(head: bytes) -> str | None:
     """The container that a file is, by how it begins."""
-    if is_skipped(head):
+    if _is_skipped(head):
         return "zstd"
     return next((name for name, container in CONTAINERS.items() if head.startswith(container.magic)), None)
 
 
 @contextmanager
 def open_plain(path: str) -> Iterator[BinaryIO]:
-    """The plain bytes of a file of this machine, packed or not. Raises InputError, OSError."""
-    name = _container_at(path)
+    """The plain bytes of a file of this machine, packed or not. Raises InputError, OSError.
+
+    A pipe is read as it is: what is looked at there is gone.
+    """
+    name = _container_at(path) if is_plain_path(path) else None
     if name is None:
         with Path(path).open("rb") as file:
             yield file

@@ -108,8 +108,10 @@ def with_transactions(
     return {i: replace(log, last_stable_offset=stable[i]) for i, log in full_contexts.items()}, []
 
 
-def _front_offsets(verify_context: VerifyContext, first_offsets: Mapping[int, int]) -> dict[int, int]:
-    """By log id, where ``retention.bytes`` may have taken records: those below the offset may be gone.
+def _front_offsets(
+    verify_context: VerifyContext, first_offsets: Mapping[int, int], bounds: Mapping[int, Bounds]
+) -> dict[int, int]:
+    """By log id, the offset below which ``retention.bytes`` may have taken all; of logs with a bound there.
 
     It takes whole segments below AFTER's first record (``first_offsets``), perhaps before the log's own round
     (R52): then young records in them did not hold that round up.
@@ -121,8 +123,10 @@ def _front_offsets(verify_context: VerifyContext, first_offsets: Mapping[int, in
         first = first_offsets.get(log_id)
         if policy.retained_bytes is None or is_estimated or first is None:
             continue
-        bases = (segment.base_offset for segment in segments)
-        fronts[log_id] = max((base for base in bases if base <= first), default=first)
+        front = max((s.base_offset for s in segments if s.base_offset <= first), default=first)
+        end = bounds[log_id].uncleanable_offset if log_id in bounds else None
+        if end is not None and end < front:
+            fronts[log_id] = front
     return fronts
 
 
@@ -161,7 +165,7 @@ def bounds_of_pair(
 ) -> dict[int, Bounds]:
     """As ``bounds_of``, of BEFORE, now that AFTER's ``first_offsets`` show what retention may have taken."""
     bounds = bounds_of(rows_to_track(pairs), summaries, verify_context)
-    fronts = _front_offsets(verify_context, first_offsets)
+    fronts = _front_offsets(verify_context, first_offsets, bounds)
     return _behind_fronts(bounds, pairs, summaries, verify_context, fronts) if fronts else bounds
 
 
