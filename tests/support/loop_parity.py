@@ -10,7 +10,7 @@ import pyarrow as pa
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.loops import readiness
 from kcompact.dumps.loops.line_loop import LineLoop, Reference, Scanner
-from kcompact.dumps.records.framed import FramedLayout
+from kcompact.dumps.records.framed import FramedLayout, TextShape
 from kcompact.dumps.records.indexing import CONTENT_EXTRA
 from kcompact.dumps.records.layout import DumpFile, Split, SplitNotes, SplitToIndex
 from kcompact.dumps.records.record import INDEX_SCHEMA, index_schema
@@ -89,13 +89,24 @@ def batches_by_loop_alone(file: DumpFile, extra: frozenset[str] = frozenset()) -
 
 def whole(files: Sequence[DumpFile]) -> list[SplitToIndex]:
     return [
-        SplitToIndex(file, Split(3 + file.file_id, file.file_id, 0, file.data_bytes), SplitNotes(), SECRET)
+        SplitToIndex(
+            file,
+            Split(3 + file.file_id, file.file_id, _start_of(file), file.data_bytes),
+            SplitNotes(),
+            SECRET,
+        )
         for file in files
     ]
 
 
+def _start_of(file: DumpFile) -> int:
+    return file.shape.start if isinstance(file.shape, TextShape) else 0
+
+
 def scanner_of(file: DumpFile, extra: frozenset[str]) -> Scanner:
-    module = importlib.import_module(f"kcompact.dumps.loops.{readiness._SCANNERS[file.layout]}")
+    module = importlib.import_module(
+        f"kcompact.dumps.loops.{readiness._SCANNERS[readiness._read_as(file.layout)]}"
+    )
     scanner: Scanner | None = module.scanner_for(*whole([file]), extra)
     assert scanner is not None
     return scanner

@@ -2,12 +2,18 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+
+import pyarrow as pa
 
 from kcompact.dumps.json.json_reader import JsonReader
 from kcompact.dumps.json.json_scan import CLOSE, OPEN, Item, cuts_of, items_of
+from kcompact.dumps.loops.line_loop import index_lines
+from kcompact.dumps.loops.readiness import are_loops_worth_it, load_loops
+from kcompact.dumps.loops.windows import LongLineError
 from kcompact.dumps.records.framed import CUT_HINT, NOISE_LINES, NOT_A_RECORD_HINT, Frame, FramedLayout
-from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
+from kcompact.dumps.records.layout import DumpFile, SplitNotes, SplitToIndex, UnreadableError
 from kcompact.dumps.text.lines import LineLayout, lines_of, ranges_between
 
 
@@ -26,6 +32,7 @@ class JsonLines(LineLayout):
 
 
 _BLANKS = b" \t\r\n"
+_CUT_BY_LOOP_BYTES = 128 << 20  # for less, importing numba costs more than it saves
 
 
 def _cuts(file: DumpFile, split_bytes: int, *, commas: bool) -> list[int]:
@@ -33,13 +40,30 @@ def _cuts(file: DumpFile, split_bytes: int, *, commas: bool) -> list[int]:
     start, end = file.shape.start, file.data_bytes
     if not file.shape.splittable or end - start <= split_bytes:
         return [start]
+    if (
+        end - start >= _CUT_BY_LOOP_BYTES
+        and are_loops_worth_it(file)
+        and load_loops(file.layout, compile_now=False)
+    ):
+        from kcompact.dumps.loops.json.lines_of_values_loop import cuts_by_loop  # needs numba
+
+        with suppress(LongLineError):
+            return cuts_by_loop(file, split_bytes)
     return cuts_of(file.data_path, start, end, split_bytes, commas=commas)
 
 
-class JsonArray(FramedLayout):
-    """A record is an element; brackets, commas and the blanks around them are not part of it."""
+class _JsonValues(FramedLayout):
+    """Records that may go on over lines."""
 
     reader = JsonReader
+
+    def index(self, part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBatch]:
+        """By a compiled loop where the dump is large and its dialect allows it."""
+        yield from index_lines([part], extra, super().index)
+
+
+class JsonArray(_JsonValues):
+    """A record is an element; brackets, commas and the blanks around them are not part of it."""
 
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
         """Cut after commas between elements."""
@@ -98,10 +122,8 @@ _PROBE_BYTES = 4096
 _NOISE = re.compile(rb"^%[^\n]*$", re.MULTILINE)
 
 
-class JsonObjects(FramedLayout):
+class JsonObjects(_JsonValues):
     """A record is an object; the blanks after it belong to it, so that copied objects stay apart."""
-
-    reader = JsonReader
 
     def plan(self, file: DumpFile, split_bytes: int) -> list[tuple[int, int]]:
         """Cut after objects."""

@@ -11,7 +11,7 @@ from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.columns import Columns, new_columns
 from kcompact.dumps.loops.readiness import scanner_of
 from kcompact.dumps.loops.scanned_rows import Misfit, RecordPlaces, ScannedRows, note_logs, only_wanted
-from kcompact.dumps.loops.windows import ByteRange, LongLineError, Window, windows_of
+from kcompact.dumps.loops.windows import ByteRange, Cutting, LongLineError, Window, windows_of
 from kcompact.dumps.records.framed import TOO_LARGE, TOO_LARGE_HINT
 from kcompact.dumps.records.layout import Reject, SplitToIndex
 from kcompact.dumps.records.record import index_schema
@@ -24,6 +24,7 @@ class Scanner(Protocol):
     """A format's loop, set up for a file."""
 
     is_table: bool  # every record has every column
+    cutting: Cutting | None  # where records are no lines
 
     def start(self, window: Window) -> None:
         """Look at a new window."""
@@ -90,7 +91,8 @@ class LineLoop:
 
     def _windows(self) -> Iterator[Window]:
         try:
-            yield from windows_of([ByteRange(f.data_path, s.start, s.end) for f, s, *_ in self._parts])
+            ranges = [ByteRange(f.data_path, s.start, s.end) for f, s, *_ in self._parts]
+            yield from windows_of(ranges, self._scanner.cutting)
         except LongLineError as long:  # only a part that is read alone may be so large
             _, split, notes, *_ = self._parts[0]
             notes.rejects.append(Reject(split.split_id, long.position, TOO_LARGE, TOO_LARGE_HINT))

@@ -22,12 +22,16 @@ SMALLEST_DUMP_BYTES = {"json_lines": 16 << 20, "csv_lines": 10 << 20, "avro": 10
 WORTH_COMPILING_BYTES = 256 << 20  # for smaller dumps no run waits until loops are compiled
 _FOR_ALL = ("hash_loops", "log_figures_loop", "offset_map_loop", "range_loop")
 LOOPS = {
-    "json_lines": ("json.json_lines_loop", "json.json_text_loop", *_FOR_ALL),
+    "json_lines": ("json.json_lines_loop", "json.json_text_loop", "json.lines_of_values_loop", *_FOR_ALL),
     "csv_lines": ("csv.csv_lines_loop", "csv.csv_cells", *_FOR_ALL),
     "avro": ("avro.avro_loop", *_FOR_ALL),
 }
 """The modules with the loops for each layout."""
 _SCANNERS = {"json_lines": "json.json_scanner", "csv_lines": "csv.csv_scanner", "avro": "avro.avro_scanner"}
+_READ_AS = {
+    "json_array": "json_lines",
+    "json_objects": "json_lines",
+}  # layouts, by whose loops others are read
 
 _SUFFIXES = {
     "json_lines": {".jsonl", ".json", ".ndjson"},
@@ -38,7 +42,7 @@ _SUFFIXES = {
 
 def are_loops_worth_it(file: "DumpFile") -> bool:
     """Whether a file of this dump is to be read by loops."""
-    return file.dump_bytes >= SMALLEST_DUMP_BYTES[file.layout] and is_numba_installed()
+    return file.dump_bytes >= SMALLEST_DUMP_BYTES[_read_as(file.layout)] and is_numba_installed()
 
 
 def is_numba_installed() -> bool:
@@ -60,12 +64,13 @@ def scanner_of(part: "SplitToIndex", extra: frozenset[str]) -> Any:
         if is_large:
             notes.count("read_without_loops")
         return None
-    module = importlib.import_module(f"kcompact.dumps.loops.{_SCANNERS[file.layout]}")
+    module = importlib.import_module(f"kcompact.dumps.loops.{_SCANNERS[_read_as(file.layout)]}")
     return module.scanner_for(part, extra)
 
 
 def load_loops(layout: str, *, compile_now: bool = True) -> bool:
     """Import a layout's loops, compiled; False where that cannot be had, or not without compiling."""
+    layout = _read_as(layout)
     names = [f"kcompact.dumps.loops.{module}" for module in LOOPS[layout]]
     if _are_imported(names):
         return True
@@ -78,6 +83,10 @@ def load_loops(layout: str, *, compile_now: bool = True) -> bool:
     except (ImportError, OSError):  # numba does not fit this Python or numpy; there is no place for files
         return False
     return _are_imported(names)
+
+
+def _read_as(layout: str) -> str:
+    return _READ_AS.get(layout, layout)
 
 
 def loaded_loop(module: str) -> ModuleType | None:

@@ -1,7 +1,7 @@
 """Some MB of whole lines at once, in a buffer whose end loops may read over by PADDING_BYTES."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
@@ -30,6 +30,14 @@ class ByteRange(NamedTuple):
     end: int
 
 
+Cutting = Callable[[bytearray, int, int, bool], tuple[bytearray, int]]
+"""Makes lines of records that are none, see ``lines_of_values_loop``.
+
+Called with a buffer, how much of it is filled, the position in the file of its first byte and whether no more
+follows. Returns another buffer of the same length, and where its last line ends.
+"""
+
+
 class FileStretch(NamedTuple):
     """The bytes [first, last) of a window come from one range."""
 
@@ -43,6 +51,8 @@ class FileStretch(NamedTuple):
 class Window:
     """Whole lines: the bytes before ``end``, which follows a newline. ``stretches`` cover them, in order.
 
+    ``data`` are the file's bytes and ``lines`` the same, but where a Cutting has made lines of other records.
+
     Who reads it may set ``next_start``, where a record begins that does not end here: the next window has
     it again. ``is_last``: no more of the (last) range follows.
     """
@@ -52,18 +62,22 @@ class Window:
     stretches: tuple[FileStretch, ...]
     is_last: bool = True
     next_start: int | None = None
+    cut_buffer: bytearray | None = None
 
     def __post_init__(self) -> None:
         self.data = np.frombuffer(self.buffer, np.uint8)
+        self.lines = self.data if self.cut_buffer is None else np.frombuffer(self.cut_buffer, np.uint8)
 
 
-def windows_of(ranges: Sequence[ByteRange]) -> Iterator[Window]:
+def windows_of(ranges: Sequence[ByteRange], cutting: Cutting | None = None) -> Iterator[Window]:
     """The lines of one range, or of several in one window; a last line without a newline is given one.
+
+    With a ``cutting`` there is one range.
 
     Raises EOFError where a file is shorter than its range, LongLineError.
     """
     if len(ranges) == 1:
-        yield from _windows_of_range(ranges[0])
+        yield from _windows_of_range(ranges[0], cutting or _as_it_is)
         return
     wanted_bytes = sum(end - start + 1 for _, start, end in ranges) + PADDING_BYTES
     window = _window_of_all(ranges, bytearray(wanted_bytes))
@@ -82,7 +96,13 @@ def _window_of_all(ranges: Sequence[ByteRange], buffer: bytearray) -> Window:
     return Window(buffer, filled, tuple(stretches))
 
 
-def _windows_of_range(byte_range: ByteRange) -> Iterator[Window]:
+def _as_it_is(buffer: bytearray, filled: int, base: int, is_last: bool) -> tuple[bytearray, int]:
+    """Lines that are lines."""
+    del base, is_last
+    return buffer, buffer.rfind(_NEWLINE, 0, filled) + 1
+
+
+def _windows_of_range(byte_range: ByteRange, cutting: Cutting) -> Iterator[Window]:
     buffer = bytearray(min(WINDOW_BYTES, byte_range.end - byte_range.start + 1) + PADDING_BYTES)
     filled = 0
     with _Source(byte_range) as source:
@@ -92,10 +112,10 @@ def _windows_of_range(byte_range: ByteRange) -> Iterator[Window]:
             is_last = source.position == byte_range.end
             if is_last:
                 filled = _with_newline(buffer, filled)
-            end = buffer.rfind(_NEWLINE, 0, filled) + 1
+            lines, end = cutting(buffer, filled, base, is_last)
             used = 0
             if end:
-                window = Window(buffer, end, (FileStretch(0, base, 0, end),), is_last)
+                window = Window(buffer, end, (FileStretch(0, base, 0, end),), is_last, cut_buffer=lines)
                 yield window
                 used = end if window.next_start is None else window.next_start
             if not used:

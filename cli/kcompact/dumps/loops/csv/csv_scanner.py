@@ -40,6 +40,7 @@ class CsvScanner:
     """Sets the loop up for a file. See ``line_loop.Scanner``."""
 
     is_table = True
+    cutting = None
 
     def __init__(self, part: SplitToIndex, extra: frozenset[str]) -> None:
         file, self._hash_secret = part.file, part.hash_secret

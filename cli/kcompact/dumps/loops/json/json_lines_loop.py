@@ -59,8 +59,8 @@ _IS_OPENING = np.zeros(256, np.uint8)
 _IS_OPENING[list(b'0123456789-[{"tfn')] = 1  # of JSON that is no string, or a string in quotes
 
 # Places of ``rules``.
-BYTE_EXACT, JSON_KEYS, TYPED_KEYS, TOPIC_NEEDED, CONTENTS, KINDS = range(6)
-RULES = 6
+BYTE_EXACT, JSON_KEYS, TYPED_KEYS, TOPIC_NEEDED, CONTENTS, KINDS, BARE_START, BARE_END = range(8)
+RULES = 8
 
 _WORDS = array_type(types.uint64, written=True)
 _TEXTS, _SPELT = (array_type(kind, 2, written=True) for kind in (types.uint8, types.uint64))
@@ -95,7 +95,13 @@ def _line_end(data: np.ndarray, at: int) -> int:
 
 @part
 def _fill(
-    data: np.ndarray, spans: np.ndarray, row: int, rules: np.ndarray, literal: np.ndarray, out: Columns
+    data: np.ndarray,
+    original: np.ndarray,
+    spans: np.ndarray,
+    row: int,
+    rules: np.ndarray,
+    literal: np.ndarray,
+    out: Columns,
 ) -> bool:
     """Fill in a row; False where only the reference knows what the record says."""
     for name in range(MARKERS, PREFIXES):
@@ -106,7 +112,7 @@ def _fill(
         _fill_numbers(data, spans, row, out)
         and _fill_topic(data, spans, row, rules, out)
         and _fill_value(data, spans, row, rules, literal, out.numbers)
-        and _fill_key(data, spans, row, rules, literal, out)
+        and _fill_key(data, original, spans, row, rules, literal, out)
     )
 
 
@@ -194,7 +200,13 @@ def _is_envelope(data: np.ndarray, start: int, end: int) -> bool:
 
 @part
 def _fill_key(
-    data: np.ndarray, spans: np.ndarray, row: int, rules: np.ndarray, literal: np.ndarray, out: Columns
+    data: np.ndarray,
+    original: np.ndarray,
+    spans: np.ndarray,
+    row: int,
+    rules: np.ndarray,
+    literal: np.ndarray,
+    out: Columns,
 ) -> bool:
     kind, start, end, signs = spans[KEY, 0], spans[KEY, 1], spans[KEY, 2], spans[KEY, 3]
     keys, at = out.keys, out.state[c.KEY_BYTES]
@@ -210,7 +222,7 @@ def _fill_key(
     elif kind == c.OTHER:
         if not rules[TYPED_KEYS] or _is_envelope(data, start, end):
             return False
-        after = copied(data, start, end, keys, at)
+        after = copied(original, start, end, keys, at)
     if kind < 0 or (not rules[BYTE_EXACT] and is_lossy(keys, at, after)):
         return False
     out.numbers[c.KEY_KIND, row] = kind
@@ -218,9 +230,10 @@ def _fill_key(
     return True
 
 
-@loop(types.void(BYTES, types.int64, NUMBERS, _NAMES, BYTES, _GUESSES, TABLE, COLUMNS))
+@loop(types.void(BYTES, BYTES, types.int64, NUMBERS, _NAMES, BYTES, _GUESSES, TABLE, COLUMNS))
 def scan_json_lines(
     data: np.ndarray,
+    original: np.ndarray,
     end: int,
     rules: np.ndarray,
     known: JsonNames,
@@ -229,16 +242,21 @@ def scan_json_lines(
     spans: np.ndarray,
     out: Columns,
 ) -> None:
-    """Read lines until ``end`` (after a newline), or until the columns are full."""
+    """Read lines until ``end`` (after a newline), or until the columns are full.
+
+    ``original`` are the bytes of the file where ``data`` are lines made of them.
+    """
     state, refused, row, refusals = out.state, out.refused, 0, 0
     at = state[c.AT]
     state[c.KEY_BYTES] = 0
     while at < end and row < out.numbers.shape[1] and refusals < len(refused):
         _clear(spans)
         start = past_blanks(data, at)
-        after = _line_end(data, object_end(data, start, known, guesses, spans))
-        if after > 0 and _fill(data, spans, row, rules, literal, out):
-            out.numbers[c.START, row], out.numbers[c.END, row] = at, after
+        close = object_end(data, start, known, guesses, spans)
+        after = _line_end(data, close)
+        if after > 0 and _fill(data, original, spans, row, rules, literal, out):
+            out.numbers[c.START, row] = start if rules[BARE_START] else at
+            out.numbers[c.END, row] = close if rules[BARE_END] else after
             row += 1
             out.key_ends[row] = state[c.KEY_BYTES]
         else:

@@ -11,6 +11,8 @@ from kcompact.dumps.json.json_text import ParsedJson
 from kcompact.dumps.loops import columns as c
 from kcompact.dumps.loops.columns import Columns
 from kcompact.dumps.loops.json.json_lines_loop import (
+    BARE_END,
+    BARE_START,
     BYTE_EXACT,
     CONTENTS,
     JSON_KEYS,
@@ -23,6 +25,7 @@ from kcompact.dumps.loops.json.json_lines_loop import (
 from kcompact.dumps.loops.json.json_members import no_guesses
 from kcompact.dumps.loops.json.json_names import JsonNames, json_names
 from kcompact.dumps.loops.json.json_text_loop import write_texts
+from kcompact.dumps.loops.json.lines_of_values_loop import cutting_of
 from kcompact.dumps.loops.scanned_rows import ScannedRows
 from kcompact.dumps.loops.value_columns import (
     KIND_EXTRA,
@@ -61,6 +64,9 @@ class JsonScanner:
         self._rules[TOPIC_NEEDED] = file.topic is None
         self._rules[CONTENTS] = bool(extra)
         self._rules[KINDS] = bool(extra & KIND_EXTRA)
+        self._rules[BARE_START] = file.layout != "json_lines"
+        self._rules[BARE_END] = file.layout == "json_array"
+        self.cutting = cutting_of(file)
         self._guesses = no_guesses()
         self._spans = np.zeros((len(names.table) - len(dialect.late_names), 4), np.int64)
 
@@ -69,7 +75,7 @@ class JsonScanner:
 
     def scan(self, window: Window, columns: Columns) -> None:
         """Run the loop."""
-        read = window.data, window.end, self._rules, self._names, self._literal
+        read = window.lines, window.data, window.end, self._rules, self._names, self._literal
         scan_json_lines(*read, self._guesses, self._spans, columns)
 
     def more(self, rows: ScannedRows, window: Window, keys: pa.Array) -> list[pa.Array]:
