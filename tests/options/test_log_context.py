@@ -1,3 +1,8 @@
+import bz2
+import gzip
+import os
+import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +18,26 @@ from kcompact.errors import InputError, PolicyError
 from kcompact.options.log_options import LogOptions
 
 ORDERS, USERS = LogName("orders", 0), LogName("users", 0)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
+def test_packed_lists_are_unpacked(folder: Path, pack: Callable[[bytes], bytes]) -> None:
+    for name in ("segments", "aborted"):
+        (folder / name).write_bytes(pack((folder / name).read_bytes()))
+    context = LogOptions(segments=str(folder / "segments"), aborted=str(folder / "aborted")).context()
+    assert context.for_logs([ORDERS]) == {
+        ORDERS: LogContext(segments=(Segment(0, 500), Segment(60, 81)), aborted=(AbortedRange(3, 5),))
+    }
+
+
+def test_a_table_of_segments_may_come_from_a_pipe(folder: Path) -> None:
+    pipe = folder / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=[(folder / "segments").read_bytes()], daemon=True)
+    writer.start()
+    context = LogOptions(segments=str(pipe)).context()
+    writer.join()
+    assert context.for_logs([ORDERS]) == {ORDERS: LogContext(segments=(Segment(0, 500), Segment(60, 81)))}
 
 
 @pytest.fixture

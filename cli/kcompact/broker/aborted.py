@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from kcompact.broker.log_names import LogName, PerLog
-from kcompact.broker.text_lines import numbered_lines, numbers_by_log
+from kcompact.broker.text_lines import Open, numbered_lines, numbers_by_log, open_bytes
 from kcompact.errors import InputError
 
 
@@ -16,11 +16,12 @@ class AbortedRange:
     last_offset: int
 
 
-def read_aborted(path: str) -> PerLog[tuple[AbortedRange, ...]]:
+def read_aborted(path: str, open_file: Open = open_bytes) -> PerLog[tuple[AbortedRange, ...]]:
     """Ranges by log, ascending, from ``topic partition first_offset last_offset``. Raises InputError."""
     ranges: dict[LogName, list[AbortedRange]] = {}
     columns = "topic partition first_offset last_offset"
-    for number, log, (first_offset, last_offset) in numbers_by_log(numbered_lines(path), path, columns):
+    lines = numbered_lines(path, open_file=open_file)
+    for number, log, (first_offset, last_offset) in numbers_by_log(lines, path, columns):
         if last_offset < first_offset:
             raise InputError(f"{path}:{number}: the last offset, {last_offset}, is below the first")
         ranges.setdefault(log, []).append(AbortedRange(first_offset, last_offset))

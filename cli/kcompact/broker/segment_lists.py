@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 
 from kcompact.broker.log_names import LogName, PerLog, parse_log_name
-from kcompact.broker.text_lines import number_in, numbered_lines, numbers_by_log
+from kcompact.broker.text_lines import Open, number_in, numbered_lines, numbers_by_log, open_bytes
 from kcompact.errors import InputError
 
 
@@ -31,16 +31,16 @@ _ISO_TIME = re.compile(
 _EPOCH_SECONDS = re.compile(r"[0-9]{9,11}(?:\.[0-9]+)?")
 
 
-def read_segments(path: str) -> PerLog[tuple[Segment, ...]]:
+def read_segments(path: str, open_file: Open = open_bytes) -> PerLog[tuple[Segment, ...]]:
     """Segments by log, by ascending base offset, from a table or a listing (see ``read_listing``).
 
     A table has one segment a line: ``topic partition base-offset bytes [mtime_ms]``. Raises InputError.
     """
-    lines = list(numbered_lines(path))
+    lines = list(numbered_lines(path, open_file=open_file))
     if any(_SEGMENT_FILE.search(line.rstrip()) for _, line in lines):
         segments = _read_listing(path, lines)
     else:
-        segments = _read_table(path)
+        segments = _read_table(path, lines)
     if not segments:
         raise InputError(
             f"{path}: no segments in it", hint=f"wanted: lines '{_TABLE}', or a listing with .log files"
@@ -49,9 +49,9 @@ def read_segments(path: str) -> PerLog[tuple[Segment, ...]]:
     return PerLog.of(f"--segments {path}", ascending)
 
 
-def _read_table(path: str) -> dict[LogName | None, list[Segment]]:
+def _read_table(path: str, lines: list[tuple[int, str]]) -> dict[LogName | None, list[Segment]]:
     segments: dict[LogName | None, list[Segment]] = {}
-    for _, log, numbers in numbers_by_log(numbered_lines(path), path, _TABLE):
+    for _, log, numbers in numbers_by_log(lines, path, _TABLE):
         segments.setdefault(log, []).append(Segment(*numbers))
     return segments
 

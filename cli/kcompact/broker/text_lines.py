@@ -66,8 +66,10 @@ def numbers_by_log(
         fields = line.split()
         if not fields or fields[0].startswith("#"):
             continue
-        if not least <= len(fields) <= most:
-            raise InputError(f"{path}:{number}: '{shown(line)}' is not '{columns}'")
+        is_title = not any(char.isdigit() for char in line)
+        if is_title or not least <= len(fields) <= most:
+            hint = "is it a line of names? Lines that begin with # are passed over" if is_title else None
+            raise InputError(f"{path}:{number}: '{shown(line)}' is not '{columns}'", hint=hint)
         log = LogName(fields[0], partition_in(fields[1], path, number))
         yield number, log, [number_in(field, path, number) for field in fields[2:]]
 

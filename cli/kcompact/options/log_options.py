@@ -12,6 +12,7 @@ from kcompact.broker.log_names import PerLog
 from kcompact.broker.log_offsets import parse_log_offsets
 from kcompact.broker.quantities import parse_moment_ms
 from kcompact.broker.segment_lists import read_segments
+from kcompact.broker.text_lines import Open
 from kcompact.dumps.options import Aborts, ReadOptions
 from kcompact.errors import PolicyError
 from kcompact.options.groups import option, repeatable
@@ -116,5 +117,9 @@ def _read_batches(paths: Sequence[str]) -> "PerLog[PackedBatches]":
     return read_batches(*paths, open_file=open_plain)
 
 
-def _read(path: str | None, read: Callable[[str], PerLog[T]]) -> PerLog[T] | None:
-    return read(path) if path else None
+def _read(path: str | None, read: Callable[[str, Open], PerLog[T]]) -> PerLog[T] | None:
+    if not path:
+        return None
+    from kcompact.dumps.files.containers import open_plain  # other runs start without it
+
+    return read(path, open_plain)
