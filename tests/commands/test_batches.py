@@ -97,7 +97,7 @@ def test_abort_markers_of_a_dump_without_batches_are_asked_about_with_the_remedy
 
     assert (run.exit_code, out.exists()) == (2, False)
     assert "0.txt: 1 abort marker: which records were aborted, only its lines about batches say" in run.stderr
-    remedy = run.stderr.partition("hint: have them read, too: ")[2].splitlines()[0].split()
+    remedy = run.stderr.partition(" as a broker leaves it): ")[2].splitlines()[0].split()
     assert remedy == ["--batches", str(first), "--batches", str(second)]
     assert kcompact("compact", first, second, *remedy, "-o", out).exit_code == 0
     records = map(json.loads, out.read_text().splitlines())
@@ -142,7 +142,7 @@ def test_the_batches_of_standard_input_are_to_be_read_from_a_copy(
     monkeypatch.setattr("sys.stdin", dump.open())
     run = kcompact("compact", "-", "-o", tmp_path / "out.jsonl")
     assert run.exit_code == 2
-    assert "hint: have them read, too: --batches FILE for a copy of each file of the dump" in run.stderr
+    assert "as a broker leaves it): --batches FILE for a copy of each file of the dump" in run.stderr
 
 
 def test_batches_may_come_through_a_pipe(tmp_path: Path, kcompact: Cli) -> None:
@@ -171,7 +171,7 @@ def test_verify_asks_about_abort_markers_of_before_and_counts_them_in_other_ques
     run = kcompact("verify", before, wrong)
 
     assert run.exit_code == 2
-    assert f"have them read, too: --batches {before}" in run.stderr
+    assert f"as a broker leaves it): --batches {before}" in run.stderr
     assert kcompact("verify", before, wrong, "--batches", before).exit_code == 1
     state = kcompact("verify", before, wrong, "--mode", "state")
     assert state.exit_code == 0

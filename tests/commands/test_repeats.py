@@ -45,3 +45,14 @@ def test_records_that_differ_are_named_by_file_and_line(
     places = f"at {first}:7 and at {other}:1"
     assert f"t-0 offset 6: two records with different content, {places}" in " ".join(run.stderr.split())
     assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_records_without_a_partition_may_be_of_two(tmp_path: Path, kcompact: Callable[..., Run]) -> None:
+    dump = tmp_path / "t.jsonl"
+    record = '{{"topic":"t","offset":{0},"timestamp":1,"key":"k","value":"{1}"}}\n'
+    dump.write_text("".join(record.format(offset, value) for value in "vw" for offset in range(3)))
+
+    run = kcompact("compact", dump, "-o", tmp_path / "out.jsonl")
+
+    assert run.exit_code == 2
+    assert "are they of two partitions? Export the partition with the records" in " ".join(run.stderr.split())

@@ -164,6 +164,13 @@ def test_events_in_such_text_are_named() -> None:
         ),
         ("k1,v1\nk2,v,2\n", "--columns key,value --delimiter ','"),
         ("rec|k1,v1\nrec|k2,v2\n", "--columns key,value --delimiter ','"),  # else all had one key
+        ("0|0|17|k||v\n0|1|17|l||v\n", "--columns NAME,NAME,NAME,NAME,NAME,NAME --delimiter '|'"),
+        (
+            "".join(f"0,{n},170000000{n:04},k{n % 3},v\n" for n in range(12)),
+            "--columns partition,offset,timestamp,key,value --delimiter ','",
+        ),
+        ("".join(f"t 0 {n} k{n % 3}: v\n" for n in range(12)), "--columns NAME,... --delimiter TEXT"),
+        ("t[0 | 0] / k#v\nt[1 | 1] / k#v\n", "--columns key,value --delimiter '#'"),
     ],
 )
 def test_the_options_that_are_proposed_name_a_delimiter_that_all_lines_have(lines: str, options: str) -> None:

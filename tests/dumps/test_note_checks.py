@@ -1,3 +1,4 @@
+import json
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -74,6 +75,14 @@ def test_keys_that_lost_bytes_are_refused_but_not_kcat_s_own(tmp_path: Path) -> 
     assert "U+FFFD" in error.message
     assert "offset 7" in error.message
     path.write_text('{"topic":"t","partition":0,"offset":7,"key":"a\ufffd","payload":"v"}\n')
+    assert judged(path) == []
+
+
+def test_a_replacement_character_in_node_s_bytes_is_what_the_key_holds(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    key = {"type": "Buffer", "data": list("\ufffd".encode())}
+    record = {"topic": "t", "partition": 0, "offset": 7, "timestamp": 1, "key": key, "value": "v"}
+    path.write_text(json.dumps(record) + "\n")
     assert judged(path) == []
 
 

@@ -14,7 +14,7 @@ from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.headers import decode_headers
 from kcompact.dumps.text.delimited_text import columns_to_type
-from kcompact.dumps.text.trailing_lines import note_on_end
+from kcompact.dumps.text.trailing_lines import end_of_records, note_on_end
 from kcompact.errors import InputError
 
 
@@ -86,6 +86,16 @@ def test_a_header_line_in_the_midst_is_named(columns: str, tmp_path: Path) -> No
     path.write_text(f"{columns}\n{row}\n{columns}\n{row}\n")
     with pytest.raises(InputError, match=":3: the header line once more"):
         judged(path)
+
+
+def test_gaps_that_kafka_dump_log_lists_behind_its_output_are_passed_over() -> None:
+    records = (
+        b"| offset: 3 CreateTime: 5 keySize: 1 valueSize: 1 sequence: -1 headerKeys: [] key: k payload: v\n"
+    )
+    tail = b"Non-consecutive offsets in /d/t-0/00000000000000000000.log\n"
+    tail += b"  -1 is followed by 3\n  5 is followed by 7\n"
+    assert end_of_records(records + tail, len(records + tail)) == (len(records), 3)
+    assert end_of_records(records + b"  5 is followed by 7\n", 999) == (999, 0)
 
 
 TIMEOUT = b"org.apache.kafka.common.errors.TimeoutException\n"

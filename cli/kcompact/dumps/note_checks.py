@@ -115,7 +115,8 @@ def _ask_for_batches(dump: Dump, by_file: Mapping[int, SplitNotes]) -> list[str]
     paths = [file.path for file in dump.files if file.layout == "dump_log"]
     raise InputError(
         f"{paths[0]}: {markers}: which records were aborted, only its lines about batches say",
-        hint=f"have them read, too: {_named_batches(paths)}",
+        hint="have them read, too (the last segment of each log stays as it is then, as a broker leaves it):"
+        f" {_named_batches(paths)}",
     )
 
 

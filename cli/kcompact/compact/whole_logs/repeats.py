@@ -84,13 +84,23 @@ def _repeats(blocks: list[Block]) -> Repeats:
     return Repeats(conflict, dict(Counter(splits)))
 
 
+_MIXED = "one log holds an offset once: dumps of two clusters or of a recreated topic were mixed"
+_MIXED_OR_UNTOLD = (
+    "one log holds an offset once: are they of two partitions? Export the partition with the records, or a"
+    " file for each, called orders-0.jsonl; else dumps of two clusters or of a recreated topic were mixed"
+)
+
+
 def _conflict(index: RecordIndex, conflict: Conflict) -> InputError:
     """The error for an offset of different records, with the places of two of them."""
-    places = [_place(index.plan, *place) for place in (conflict.first, conflict.other)]
+    copies = conflict.first, conflict.other
+    places = [_place(index.plan, *place) for place in copies]
+    dialects = [index.plan.file_of(index.plan.split(split_id)).dialect for split_id, _ in copies]
+    is_told = any(dialect.partition is not None for dialect in dialects)
     return InputError(
         f"{index.names[conflict.log_id]} offset {conflict.offset}: two records with different"
         f" content, at {places[0]} and at {places[1]}",
-        hint="one log holds an offset once: dumps of two clusters or of a recreated topic were mixed",
+        hint=_MIXED if is_told else _MIXED_OR_UNTOLD,
     )
 
 

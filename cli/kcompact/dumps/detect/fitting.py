@@ -77,6 +77,8 @@ def decodes(dialect: Dialect, sample: list[Row]) -> bool:
         return False
     if dialect.key_encoding == "hex":
         return likely_hex(texts_among(values_at(sample, dialect.key)))
+    if dialect.key_encoding == "spark-hex":
+        return any(any(texts_among(values_at(sample, field))) for _, field in roles)
     if not dialect.likely_base64:
         return True
     enough = A_FEW if all(in_order(dialect, row) for row in sample) else _MANY

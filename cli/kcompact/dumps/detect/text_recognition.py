@@ -9,7 +9,7 @@ from kcompact.dumps.detect.choosing import choose_dialect
 from kcompact.dumps.detect.event_proposals import check_events
 from kcompact.dumps.detect.sampled_values import Row
 from kcompact.dumps.detect.unknown_text import is_binary, looks_like, unknown
-from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dialects.dialect import QUOTING, Dialect
 from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.dialects.overrides import forced, with_options
 from kcompact.dumps.dialects.part_names import ALIASES, plain_name
@@ -25,7 +25,8 @@ from kcompact.dumps.text.console_labels import (
     refuse_labels,
     separators_in,
 )
-from kcompact.dumps.text.csv_reader import BadCsvError, CsvShape, cells_of, first_cells
+from kcompact.dumps.text.csv_quoting import BadCsvError, cells_of, freely_quoted, quoting_of
+from kcompact.dumps.text.csv_reader import CsvShape, first_cells
 from kcompact.dumps.text.delimited_text import holds_quoted, key_value_delimiter, tells_by_json
 from kcompact.dumps.text.dump_log import (
     dump_log_facts,
@@ -208,11 +209,25 @@ def _with_header(file: Candidate, options: ReadOptions) -> Recognised | None:
     is_named = not {*columns}.isdisjoint(map(unescaped, options.fields.values()))
     if not is_named and sum(plain_name(name) in all_aliases for name in columns) <= 1:  # one may well be data
         return None
-    sample = _rows(columns, _whole_lines(data, file.whole), delimiter) or [dict.fromkeys(columns)]
+    lines = [text.removesuffix(b"\r") for text in _whole_lines(data, file.whole)]
+    quoting = quoting_of(lines, len(columns), delimiter.encode(), "rfc4180")
+    sample = _rows(columns, lines, delimiter, quoting) or [dict.fromkeys(columns)]
     dialect = choose_dialect(file.path, "csv_lines", sample, options)
+    if options.dialect is None and columns != COLUMNS:
+        quoting = quoting_of(lines, len(columns), delimiter.encode(), dialect.quoting)
+        dialect = replace(dialect, quoting=quoting)
+    if options.missing_key == "null" and _quotes_all(dialect, sample, lines, delimiter):
+        dialect = replace(dialect, empty_key="null")
     if columns == COLUMNS:  # kcompact's own, which quotes what is empty and not what is null
         dialect = replace(dialect, doubtful_key=frozenset(), doubtful_value=frozenset(), timestamp_unit="ms")
     return _csv(file, dialect, columns, delimiter, file.start + len(line) + len(newline))
+
+
+def _quotes_all(dialect: Dialect, sample: list[Row], lines: list[bytes], delimiter: str) -> bool:
+    """Whether ``""`` may be null: a sample shows no other null, and cells that need no quotes have them."""
+    is_needless = any(map(freely_quoted(delimiter.encode()).search, lines))
+    nulls = (row.get(name or "", "") is None for row in sample for name in (dialect.key, dialect.value))
+    return dialect.key_settled_by == QUOTING and is_needless and not any(nulls)
 
 
 def _csv(
@@ -251,12 +266,12 @@ def _whole_lines(body: bytes, complete: bool) -> list[bytes]:
     return list(islice(lines, _SAMPLE_ROWS))
 
 
-def _rows(columns: tuple[str, ...], lines: list[bytes], delimiter: str) -> list[Row]:
+def _rows(columns: tuple[str, ...], lines: list[bytes], delimiter: str, quoting: str) -> list[Row]:
     """Sampled rows whose cells fit the columns; quoted line ends make some rows misfits, which is fine."""
     rows: list[Row] = []
     for line in lines:
         try:
-            cells = cells_of(line.removesuffix(b"\r"), delimiter.encode())
+            cells = cells_of(line, delimiter.encode(), quoting)
         except BadCsvError:
             continue
         if len(cells) == len(columns):

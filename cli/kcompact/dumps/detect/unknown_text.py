@@ -3,7 +3,7 @@
 import re
 
 from kcompact.dumps.records.shown import name_list
-from kcompact.dumps.text.csv_reader import BadCsvError, cells_of
+from kcompact.dumps.text.csv_quoting import BadCsvError, cells_of
 from kcompact.dumps.text.delimited_text import columns_to_type, glued, is_glued
 from kcompact.errors import InputError
 

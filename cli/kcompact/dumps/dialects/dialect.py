@@ -144,8 +144,7 @@ def doubtful(forms: str) -> dict[str, Any]:
 
 
 CSV_DOUBTS: dict[str, Any] = {
-    "doubtful_key": names("missing"),
-    "doubtful_value": names("missing empty"),  # nothing, or "" where a tool quotes every text
+    **doubtful("missing empty"),  # nothing, or "" where a tool quotes every text
     "key_settled_by": QUOTING,
     "value_settled_by": QUOTING,
 }

@@ -33,7 +33,7 @@ CSV_DIALECTS = (
     _csv(
         name="spark-csv-hex",
         tool="Spark 4's Kafka source written as CSV, binary columns",
-        signature=names("key value topic partition offset timestamp timestampType"),
+        signature=names("key value offset"),  # whichever columns a partitioned folder names
         order=("key", "value", "topic", "partition", "offset", "timestamp", "timestampType"),
         **fields("timestamp_type=timestampType"),
         key_encoding="spark-hex",
@@ -47,6 +47,7 @@ CSV_DIALECTS = (
         order=("key", "value", "topic", "partition", "offset", "timestamp", "timestampType"),
         **fields("timestamp_type=timestampType"),
         quoting="backslash",
+        **CSV_DOUBTS | doubtful("empty"),  # of its option quoteAll
         notes=("Spark trims blanks around keys and values when it writes CSV",),
     ),
     _csv(

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
-from kcompact.dumps.dialects.dialect import ROLES, Dialect
+from kcompact.dumps.dialects.dialect import QUOTING, ROLES, Dialect
 from kcompact.dumps.dialects.dialect_table import BY_NAME
 from kcompact.dumps.dialects.paths import escaped, unescaped
 from kcompact.dumps.options import ReadOptions
@@ -70,7 +70,7 @@ def with_options(dialect: Dialect, options: ReadOptions) -> Dialect:
         form = "null" if options.missing_key == "null" else "empty"
         literal_keys = options.missing_key != "text"
         changes |= {"missing_key": form, "literal_keys": literal_keys, "doubtful_key": frozenset()}
-        if "empty" in dialect.doubtful_key:
+        if "empty" in dialect.doubtful_key and dialect.key_settled_by != QUOTING:  # text_recognition.py does
             changes["empty_key"] = form
     if options.tombstone is not None:
         changes |= {**_tombstone(options.tombstone), "doubtful_value": frozenset()}

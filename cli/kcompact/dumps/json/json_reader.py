@@ -145,8 +145,9 @@ class JsonReader:
         key = self._bytes(parsed, raw, "key")
         if key == b"":
             return self._rules.null_or_empty("key", "empty")
-        if key and (not isinstance(raw, str) or REPLACEMENT.decode() in raw):
-            self._rules.check_key(key, offset)  # base64 of U+FFFD is no sign of loss
+        is_text = REPLACEMENT.decode() in raw if isinstance(raw, str) else not _is_buffer(raw)
+        if key and is_text:
+            self._rules.check_key(key, offset)  # base64 of U+FFFD, or its bytes, is no sign of loss
         return key
 
     def _value(self, parsed: ParsedJson) -> bytes | None:
@@ -186,7 +187,7 @@ class JsonReader:
         if type(raw) is str:
             return self._text(parsed, raw, role)
         if type(raw) is dict:
-            if raw.get("type") == "Buffer" and isinstance(raw.get("data"), list):  # Node's JSON.stringify
+            if _is_buffer(raw):
                 return self._raw_bytes(bytes_of_numbers, raw["data"], role)
             if "payload" in raw and "isPayloadNull" in raw:
                 return self._console(parsed, raw, role)
@@ -259,6 +260,11 @@ class JsonReader:
                 f"{field}: {shown(error)}: the {role} is null only because it could not be decoded",
                 f"export again without decoding (kcat: leave out -s {role}=...)",
             )
+
+
+def _is_buffer(value: Any) -> bool:
+    """Whether Node's JSON.stringify wrote it of bytes."""
+    return type(value) is dict and value.get("type") == "Buffer" and isinstance(value.get("data"), list)
 
 
 def _path(dotted: str | None) -> Path | None:

@@ -1,7 +1,6 @@
 """One row of CSV or delimited text to its cells, and these to a Record, by the rules of its dialect."""
 
 import codecs
-import re
 import shlex
 from dataclasses import dataclass
 from itertools import takewhile
@@ -15,49 +14,14 @@ from kcompact.dumps.records.reading import MISSING, REPLACEMENT, FieldRules, Mis
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.shown import shown
 from kcompact.dumps.text.console_labels import LABELS, UNLABELLED, UNLABELLED_HINT
-
-Cells = list[bytes | None]
-_QUOTE = b'"'
-
-
-class BadCsvError(ValueError):
-    """A record that breaks the rules of quoting."""
-
-
-def cells_of(line: bytes, delimiter: bytes = b",", quoting: str = "rfc4180") -> Cells:
-    """The cells of one record. Quoting: "rfc4180"; "backslash" before quotes; "none", quotes mean nothing.
-
-    An unquoted cell of length zero is None. Raises BadCsvError.
-    """
-    if quoting == "none" or _QUOTE not in line:
-        return [cell or None for cell in line.split(delimiter)]
-    cells: Cells = []
-    at, end = 0, len(line)
-    pattern = _QUOTED[quoting]
-    while True:
-        if line[at : at + 1] == _QUOTE:
-            match = pattern.match(line, at)
-            if match is None:
-                raise BadCsvError("a quoted field that does not end")
-            text = match.group(1)
-            is_rfc4180 = quoting == "rfc4180"
-            cells.append(text.replace(b'""', b'"') if is_rfc4180 else _ESCAPED.sub(rb"\1", text))
-            at = match.end()
-            if at < end and line[at : at + 1] != delimiter:
-                raise BadCsvError(f"text after a closing quote: {line[at : at + 20]!r}")
-        else:
-            stop = line.find(delimiter, at)
-            stop = end if stop < 0 else stop
-            if b"\n" in line[at:stop]:  # two records, the quotes in which open and close by accident
-                raise BadCsvError(f"a line end in a field without quotes: {line[at : at + 20]!r}")
-            cells.append(line[at:stop] or None)
-            at = stop
-        if at >= end:
-            return cells
-        at += 1
-        if at == end:
-            cells.append(None)
-            return cells
+from kcompact.dumps.text.csv_quoting import (
+    QUOTING_HINT,
+    BadCsvError,
+    Cells,
+    cells_of,
+    freely_quoted,
+    quoting_hint,
+)
 
 
 def first_cells(line: bytes, delimiter: bytes, columns: int) -> Cells:
@@ -91,15 +55,6 @@ def _end_of_json(line: bytes, at: int, delimiter: bytes) -> int | None:
     if length is None or not line.startswith(delimiter, at + length):
         return None
     return at + length
-
-
-_QUOTED = {
-    "rfc4180": re.compile(rb'"([^"]*(?:""[^"]*)*)"'),
-    "backslash": re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"', re.DOTALL),
-}
-
-
-_ESCAPED = re.compile(rb"\\(.)", re.DOTALL)  # within quotes Spark doubles backslashes too
 
 
 _ERRORS = "surrogateescape"
@@ -149,7 +104,7 @@ class CsvReader:
         self._values = values
         self._delimiter = self._shape.delimiter.encode()
         self._opening = self._delimiter + b'"'
-        self._free = _freely_quoted(self._delimiter)
+        self._free = freely_quoted(self._delimiter)
         columns = {name: index for index, name in enumerate(self._shape.columns) if name}
         labelled = self._shape.columns if self._dialect.labelled else ()
         header = self._shape.begin.removeprefix(codecs.BOM_UTF8).rstrip(b"\r\n")
@@ -212,12 +167,14 @@ class CsvReader:
                 cells = cells_of(data, self._delimiter, shape.quoting)
         except BadCsvError as error:
             raise UnreadableError(
-                str(error), "quotes inside fields must be doubled; was the file cut or edited?"
+                str(error),
+                quoting_hint(data, self._delimiter, shape.quoting, len(shape.columns)) or QUOTING_HINT,
             ) from error
         if len(cells) != len(shape.columns):
             raise UnreadableError(
                 f"{len(cells)} columns where {len(shape.columns)} are expected",
-                "a delimiter or line end in the data was not quoted, or the last line is cut off:"
+                quoting_hint(data, self._delimiter, shape.quoting, len(shape.columns))
+                or "a delimiter or line end in the data was not quoted, or the last line is cut off:"
                 " export again with quoting, or as JSON",
             )
         if any(not cell or not label.match(cell) for label, cell in zip(self._labels, cells, strict=False)):
@@ -283,9 +240,3 @@ class CsvReader:
             f"the {role} was not exported: its column is empty, and its size is {shown_size}",
             "export as JSON: Redpanda Console's CSV leaves out 0, false, null, and what is too large to show",
         )
-
-
-def _freely_quoted(delimiter: bytes) -> re.Pattern[bytes]:
-    """Finds a cell whose quotes nothing in it needs: its tool would quote an empty text as well."""
-    mark = re.escape(delimiter)
-    return re.compile(rb'(?:\A|%s)"[0-9A-Za-z](?:(?!%s)[^"\n])*"(?=%s|\Z)' % (mark, mark, mark))

@@ -5,7 +5,8 @@ import shlex
 from collections import Counter
 
 from kcompact.dumps.json.json_text import end_of_value, reads_as_json
-from kcompact.dumps.text.csv_reader import BadCsvError, Cells, cells_of, first_cells, may_cut_key
+from kcompact.dumps.text.csv_quoting import BadCsvError, Cells, cells_of
+from kcompact.dumps.text.csv_reader import first_cells, may_cut_key
 from kcompact.errors import InputError
 
 DELIMITERS = ("\t", "^", "|", "::", ":", "#", ";", ",")
@@ -76,9 +77,9 @@ def columns_to_type(lines: list[bytes]) -> str:
         except BadCsvError:
             continue
         [(width, _)] = Counter(map(len, rows)).most_common(1) or [(1, 0)]
-        names = _COLUMNS.get(width, ",".join(["NAME"] * width))
         is_likely = 1 < width <= min(map(len, rows)) and width <= _MOST_COLUMNS
-        if is_likely and _fits(names.split(","), rows):
+        names = _names_for(width, rows) if is_likely and not _is_part_of_run(delimiter, lines) else None
+        if names is not None:
             dialect = "--dialect csv " if is_csv else ""
             return f"{dialect}--columns {names} --delimiter '{_SPELT.get(delimiter, delimiter)}'"
     return "--columns NAME,... --delimiter TEXT"
@@ -96,12 +97,35 @@ def _before_json(lines: list[bytes]) -> str | None:
     return texts.pop().decode() if len(texts) == 1 else None
 
 
+def _is_part_of_run(delimiter: str, lines: list[bytes]) -> bool:
+    """Whether a delimiter of two equal signs may be an empty cell between two of one sign."""
+    sign = delimiter[:1].encode()
+    return len(delimiter) > 1 and any(
+        line.count(sign) > len(delimiter) * line.count(delimiter.encode()) for line in lines
+    )
+
+
+def _names_for(width: int, rows: list[Cells]) -> str | None:
+    """Names for so many columns: those that fit, or places for them; None where two are no key and value."""
+    likely = (names for names in _COLUMNS.get(width, ()) if _fits(names.split(","), rows))
+    return next(likely, None if width == len(("key", "value")) else ",".join(["NAME"] * width))
+
+
 def _fits(names: list[str], rows: list[Cells]) -> bool:
-    """Whether numbers stand where names say so, and a key is no word that begins every line of a sentence."""
+    """Whether rows hold what names say: numbers, a time, a topic, keys some of which come again."""
     if names == ["key", "value"]:
-        return len(rows) == 1 or len({row[0] for row in rows}) > 1
-    numbers = [place for place, name in enumerate(names) if name in {"partition", "offset", "timestamp"}]
-    return all((row[place] or b"").isdigit() for row in rows for place in numbers)
+        keys = [row[0] or b"" for row in rows]
+        is_word = len(rows) > 1 and len(set(keys)) == 1  # that begins every line of a sentence
+        is_number_within = len(rows) >= _ENOUGH_ROWS and len(set(keys)) == len(keys)
+        return (
+            not is_word and not is_number_within and all(key.count(b"[") == key.count(b"]") for key in keys)
+        )
+    return all(
+        _KINDS[name].fullmatch(row[place] or b"")
+        for row in rows
+        for place, name in enumerate(names)
+        if name in _KINDS
+    )
 
 
 def holds_quoted(line: bytes, delimiter: str) -> bool:
@@ -115,12 +139,19 @@ def holds_quoted(line: bytes, delimiter: str) -> bool:
 _MOST_COLUMNS = 12  # that are worth writing out
 _SPELT = {"\t": "\\t"}
 _COLUMNS = {
-    2: "key,value",
-    3: "offset,key,value",
-    4: "partition,offset,key,value",
-    5: "topic,partition,offset,key,value",
-    6: "topic,partition,offset,timestamp,key,value",
+    2: ("key,value",),
+    3: ("offset,key,value",),
+    4: ("partition,offset,key,value",),
+    5: ("topic,partition,offset,key,value", "partition,offset,timestamp,key,value"),
+    6: ("topic,partition,offset,timestamp,key,value",),
 }
+_KINDS = {
+    "topic": re.compile(rb"[\w.-]*[A-Za-z_.-][\w.-]*"),
+    "partition": re.compile(rb"[0-9]{1,6}"),
+    "offset": re.compile(rb"[0-9]{1,11}"),  # with 12 digits or more it may be a time
+    "timestamp": re.compile(rb"-?[0-9]{1,19}"),
+}
+_ENOUGH_ROWS = 10  # of a dump in which some key comes twice
 
 
 def is_glued(line: bytes) -> bool:

@@ -11,13 +11,15 @@ _ITSELF = re.compile(
     rb"|% (?:Reached end of topic|Auto-selecting|Waiting for|ERROR:|Group ).*"  # kcat
     rb"|%[0-7]\|\d+\.\d+\|.*"  # librdkafka
     rb"|\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] (?:ERROR|WARN|INFO) .*[^\"]"  # Kafka's scripts, by log4j
+    rb"|Non-consecutive offsets in .*\.log:?"  # kafka-dump-log, on standard error
     rb"|(?:ERROR|WARN) .*(?:Exception|Error|terminating).*[^\"]"
 )
 _FAILED = re.compile(rb"ERROR")
 _STACK = re.compile(
     rb"(?:[a-z]\w*\.)+\w*(?:Exception|Error)\b.*|\s+at [\w.$/<>]+\(.*\)|Caused by: .*|\s+\.\.\. \d+ more"
+    rb"|\s+-?\d+ is followed by \d+"  # gaps of a compacted log
 )
-"""Of an exception; only below a line of the tool, as records may hold such lines, too."""
+"""Of an exception, or a list; only below a line of the tool, as records may hold such lines, too."""
 
 
 def end_of_records(tail: bytes, data_bytes: int) -> tuple[int, int]:

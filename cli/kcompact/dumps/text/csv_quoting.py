@@ -1,0 +1,96 @@
+"""How the cells of CSV are quoted: as RFC 4180 has it, or with backslashes, as Spark writes them."""
+
+import re
+
+Cells = list[bytes | None]
+_QUOTE = b'"'
+_QUOTED = {
+    "rfc4180": re.compile(rb'"([^"]*(?:""[^"]*)*)"'),
+    "backslash": re.compile(rb'"([^"\\]*(?:\\["\\][^"\\]*)*)"'),
+}
+_ESCAPED = re.compile(rb'\\(["\\])')  # within quotes Spark doubles backslashes too
+_LONE_BACKSLASH = re.compile(rb'"[^"\\]*(?:\\["\\][^"\\]*)*\\[^"\\]')
+_OTHER_QUOTING = {"rfc4180": "backslash", "backslash": "rfc4180"}
+_OTHER_QUOTING_HINTS = {
+    "rfc4180": "if a backslash stands before each quote in a field, as Spark writes it: --dialect spark-csv",
+    "backslash": "if quotes in fields are doubled, as by Spark's option escape='\"': --dialect csv",
+}
+_LONE = "a backslash within quotes, before neither a quote nor a backslash"
+QUOTING_HINT = "quotes inside fields must be doubled; was the file cut or edited?"
+
+
+class BadCsvError(ValueError):
+    """A record that breaks the rules of quoting."""
+
+
+def cells_of(line: bytes, delimiter: bytes = b",", quoting: str = "rfc4180") -> Cells:
+    """The cells of one record. Quoting: "rfc4180"; "backslash" before quotes; "none", quotes mean nothing.
+
+    An unquoted cell of length zero is None. Raises BadCsvError.
+    """
+    if quoting == "none" or _QUOTE not in line:
+        return [cell or None for cell in line.split(delimiter)]
+    cells: Cells = []
+    at, end = 0, len(line)
+    pattern = _QUOTED[quoting]
+    while True:
+        if line[at : at + 1] == _QUOTE:
+            match = pattern.match(line, at)
+            if match is None:
+                is_escape = quoting == "backslash" and _LONE_BACKSLASH.match(line, at)
+                raise BadCsvError(_LONE if is_escape else "a quoted field that does not end")
+            text = match.group(1)
+            is_rfc4180 = quoting == "rfc4180"
+            cells.append(text.replace(b'""', b'"') if is_rfc4180 else _ESCAPED.sub(rb"\1", text))
+            at = match.end()
+            if at < end and line[at : at + 1] != delimiter:
+                raise BadCsvError(f"text after a closing quote: {line[at : at + 20]!r}")
+        else:
+            stop = line.find(delimiter, at)
+            stop = end if stop < 0 else stop
+            if b"\n" in line[at:stop]:  # two records, the quotes in which open and close by accident
+                raise BadCsvError(f"a line end in a field without quotes: {line[at : at + 20]!r}")
+            cells.append(line[at:stop] or None)
+            at = stop
+        if at >= end:
+            return cells
+        at += 1
+        if at == end:
+            cells.append(None)
+            return cells
+
+
+def columns_by(line: bytes, delimiter: bytes, quoting: str) -> int | None:
+    """How many cells a record has by a way of quoting; None where it breaks its rules."""
+    try:
+        return len(cells_of(line, delimiter, quoting))
+    except BadCsvError:
+        return None
+
+
+def quoting_of(lines: list[bytes], columns: int, delimiter: bytes, quoting: str) -> str:
+    """The way of quoting of a dialect, or the other one where more of the lines have so many cells by it.
+
+    Spark writes a backslash before a quote, or doubles it where its option ``escape`` is a quote.
+    """
+    other = _OTHER_QUOTING.get(quoting)
+    if other is None:
+        return quoting
+    fit, fit_by_other = (
+        sum(columns_by(line, delimiter, way) == columns for line in lines) for way in (quoting, other)
+    )
+    return other if fit_by_other > fit else quoting
+
+
+def quoting_hint(line: bytes, delimiter: bytes, quoting: str, columns: int) -> str | None:
+    """How to read a record that breaks the rules of a way of quoting, and has so many cells by the other."""
+    other = _OTHER_QUOTING.get(quoting)
+    if other is None or columns_by(line, delimiter, other) != columns:
+        return None
+    return _OTHER_QUOTING_HINTS[quoting]
+
+
+def freely_quoted(delimiter: bytes) -> re.Pattern[bytes]:
+    """Finds a cell whose quotes nothing in it needs: its tool would quote an empty text as well."""
+    mark = re.escape(delimiter)
+    return re.compile(rb'(?:\A|%s)"[0-9A-Za-z](?:(?!%s)[^"\n])*"(?=%s|\Z)' % (mark, mark, mark))

@@ -1,0 +1,160 @@
+"""CSV as Spark and others quote it: backslashes or doubled quotes, only where it must be or everywhere."""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from dump_pipeline import index_all, open_one
+from kcompact.dumps.doubts import doubt_about
+from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.note_checks import refuse_rejects
+from kcompact.dumps.records.layout import Split, SplitNotes, SplitToIndex
+from kcompact.dumps.records.record import Record
+from kcompact.errors import InputError
+from siphash import SECRET
+
+SPARK = ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType"]
+TEXTS = [
+    "C:\\temp, x",
+    "C:temp, x",
+    "a\\,b",
+    'say "hi", ok',
+    "x\\",
+    "a\\b",
+    "a\\\\b, c",
+    '{"p":"C:\\\\new","q":"a\\"b"}',
+    '"',
+    'a"b',
+    "\\,",
+    '\\"',
+    "a\nb\\n,",
+    "\\N, x",
+]
+
+
+def cell(text: str, escape: str, *, quote_all: bool) -> str:
+    """A cell as Spark writes it with this option ``escape``, by the rules of its univocity writer."""
+    if not quote_all and not set(text) & set(',"\n'):
+        return text
+    escaped = text.replace("\\", "\\\\") if escape == "\\" else text
+    return '"' + escaped.replace('"', escape + '"') + '"'
+
+
+def spark_csv(texts: list[str], escape: str, *, quote_all: bool = False) -> bytes:
+    rows = [SPARK] + [
+        [f"k{number}", text, "t", "0", str(number), "2024-01-01T00:00:00.000Z", "0"]
+        for number, text in enumerate(texts)
+    ]
+    lines = (",".join(cell(text, escape, quote_all=quote_all) for text in row) for row in rows)
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def records_of(path: Path, **options: object) -> list[Record]:
+    with open_one(path, **options) as dump:
+        (file,) = dump.files
+        part = SplitToIndex(file, Split(0, 0, file.shape.start, file.data_bytes), SplitNotes(), SECRET)
+        return [record for _, _, record in LAYOUTS[file.layout].read(part, values=True)]
+
+
+@pytest.mark.parametrize("type_column", [b"timestampType", b"kind"], ids=["spark", "any-tool"])
+@pytest.mark.parametrize("quote_all", [False, True], ids=["where-needed", "all"])
+@pytest.mark.parametrize("escape", ["\\", '"'], ids=["backslash", "doubled"])
+def test_texts_come_back_however_spark_escapes_quotes(
+    tmp_path: Path, escape: str, type_column: bytes, *, quote_all: bool
+) -> None:
+    data = spark_csv(TEXTS, escape, quote_all=quote_all)
+    data = data.replace(b"timestampType", type_column)
+    path = tmp_path / "d.csv"
+    path.write_bytes(data)
+
+    records = records_of(path)
+
+    assert [record.value for record in records] == [text.encode() for text in TEXTS]
+    assert [record.key for record in records] == [f"k{number}".encode() for number in range(len(TEXTS))]
+
+
+def test_values_that_are_all_json_are_read_with_backslashes(tmp_path: Path) -> None:
+    texts = [f'{{"id":{number},"name":"x"}}' for number in range(9)]
+    path = tmp_path / "d.csv"
+    path.write_bytes(spark_csv(texts, "\\"))
+    assert [record.value for record in records_of(path)] == [text.encode() for text in texts]
+
+
+def test_keys_that_differ_by_a_backslash_stay_apart(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    head = ",".join(SPARK).encode()
+    path.write_bytes(head + b'\n"C:\\temp, x",1,t,0,0,1,0\n"C:temp, x",2,t,0,1,2,0\n')
+    assert [record.key for record in records_of(path)] == [b"C:\\temp, x", b"C:temp, x"]
+
+
+@pytest.mark.parametrize(
+    ("sample", "last", "remedy"),
+    [
+        (b'k,"a\\\\b, \\"",t,0,0,1,0', b'k,"a\\b,",t,0,1,1,0', "--dialect csv"),
+        (b'k,"a\\\\b, \\"",t,0,0,1,0', b'k,"a ""b""",t,0,1,1,0', "--dialect csv"),
+        (b'k,"a ""b""",t,0,0,1,0', b'k,"a \\"b\\", c",t,0,1,1,0', "--dialect spark-csv"),
+    ],
+)
+def test_a_row_quoted_in_the_other_way_is_refused_with_what_reads_it(
+    tmp_path: Path, sample: bytes, last: bytes, remedy: str
+) -> None:
+    path = tmp_path / "d.csv"
+    path.write_bytes(b"\n".join([",".join(SPARK).encode(), *[sample] * 3, last, b""]))
+    with open_one(path) as dump:
+        _, notes = index_all(dump)
+        with pytest.raises(InputError, match=r"d\.csv:5: ") as refused:
+            refuse_rejects(dump, notes)
+    assert remedy in str(refused.value.hint)
+    path.write_bytes(b"\n".join([",".join(SPARK).encode(), last, b""]))
+    assert records_of(path, dialect=remedy.removeprefix("--dialect "))[0].key == b"k"
+
+
+def doubts(path: Path, **options: object) -> dict[str, bool]:
+    with open_one(path, **options) as dump:
+        _, notes = index_all(dump)
+        return {role: doubt_about(dump.files[0], notes[0], role) is not None for role in ("key", "value")}
+
+
+def python_csv(rows: list[list[str | None]], quoting: int) -> bytes:
+    out = io.StringIO()
+    csv.writer(out, quoting=quoting, lineterminator="\n").writerows(rows)  # type: ignore[arg-type]  # an int
+    return out.getvalue().encode()
+
+
+@pytest.mark.parametrize("columns", [SPARK, ["key", "value", "topic", "partition", "offset"]])
+def test_where_every_cell_is_quoted_an_empty_one_may_be_null(tmp_path: Path, columns: list[str]) -> None:
+    rows: list[list[str | None]] = [
+        [None, "v", "t", "0", "0", "1", "0"],
+        ["k", None, "t", "0", "1", "1", "0"],
+    ]
+    path = tmp_path / "d.csv"
+    path.write_bytes(python_csv([[*columns], *(row[: len(columns)] for row in rows)], csv.QUOTE_ALL))
+
+    assert doubts(path) == {"key": True, "value": True}
+    assert doubts(path, missing_key="null", tombstone="empty") == {"key": False, "value": False}
+    by_answer = [
+        [(record.key, record.value) for record in records_of(path, missing_key=key, tombstone=tombstone)]
+        for key, tombstone in (("null", "empty"), ("empty", "none"))
+    ]
+    assert by_answer == [[(None, b"v"), (b"k", None)], [(b"", b"v"), (b"k", b"")]]
+
+
+def test_an_empty_key_in_quotes_stays_one_where_nulls_have_none(tmp_path: Path) -> None:
+    """As pandas writes both; the answer about nulls is not about what is in quotes."""
+    path = tmp_path / "d.csv"
+    path.write_bytes(b'key,value,topic,partition,offset\n"",v,t,0,0\n,v,t,0,1\n"a,b",,t,0,2\n')
+    keys = [record.key for record in records_of(path, missing_key="null")]
+    assert keys == [b"", None, b"a,b"]
+
+
+def test_hex_of_spark_is_recognised_without_the_columns_of_folders(tmp_path: Path) -> None:
+    path = tmp_path / "topic=t" / "partition=3" / "d.csv"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"key,value,offset,timestamp,timestampType\n[6B 31],[76],0,1,0\n[6B],,1,1,0\n")
+    records = records_of(tmp_path)
+    assert [(record.key, record.value, record.partition) for record in records] == [
+        (b"k1", b"v", 3),
+        (b"k", None, 3),
+    ]
