@@ -8,6 +8,7 @@ import pytest
 from index_frames import logs_of
 from kcompact.broker.aborted import AbortedRange
 from kcompact.broker.log_context import LogContext
+from kcompact.broker.segment_lists import Segment
 from kcompact.dumps.records.record import Record, log_id_of
 from kcompact.rules.lookups import lookup_for
 from kcompact.rules.policy import Policy
@@ -324,3 +325,20 @@ def test_a_map_that_took_the_last_key_reached_the_end(has_fixed_bound: bool) -> 
     )
     outcome = judge(before, before[1:], bounds)
     assert counts(outcome, Severity.FINDING) == ({"keyless-left": 1} if has_fixed_bound else {})
+
+
+@pytest.mark.parametrize(
+    ("size", "is_finding"),
+    [(None, False), (1 << 27, True), (24, False)],  # bytes, 24 of which hold one key
+)
+def test_a_map_of_known_size_that_takes_all_keys_reached_the_end(size: int | None, is_finding: bool) -> None:
+    before = [record(key, str(offset), offset=offset) for offset, key in enumerate("aabbc")]
+    policy = Policy(now_ms=NOW_MS, log_cleaner_dedupe_buffer_size=size)
+    context = LogContext(segments=(Segment(0, 280), Segment(4, 70)), log_start_offset=0, log_end_offset=5)
+    bounds = Bounds(policy, uncleanable_offset=4, segments=((0, 280), (4, 70)))
+    verify_context = VerifyContext({LOG_ID: context}, {LOG_ID: policy})
+    runs = [np.array([[0, 5]])]
+
+    outcome = judge(before, before[1:], with_knowledge(bounds, LOG_ID, verify_context, runs, 1))
+
+    assert (counts(outcome, Severity.FINDING) == {"duplicate-left": 1}) == is_finding

@@ -134,6 +134,11 @@ class Bounds:
         return end if is_known and end != BEHIND_ALL else BEFORE_ALL
 
     @property
+    def has_roomy_map(self) -> bool:
+        """Whether a map of the size that is given takes all that is cleanable: no round ends early."""
+        return self.knowledge.map_size_given and self.knowledge.has_one_round
+
+    @property
     def stamps_come_first(self) -> bool:
         """Whether a tombstone without a delete horizon is known to outlive the cleaning (R28)."""
         return self.knowledge.batches_given and self.knowledge.has_one_round

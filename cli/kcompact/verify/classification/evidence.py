@@ -58,8 +58,12 @@ class Evidence:
             return self
         return replace(self, mapped_up_to=max(self.mapped_up_to, self.mapped_if_it_was_reached))
 
-    def ending_at(self, round_end_offset: int) -> "Evidence":
-        """Knowing where a round ends (exclusive) unless its map is full, which a record with a key shows."""
-        if self.mapped_up_to == BEFORE_ALL or self.mapped_up_to < self.last_keyed_offset:
+    def ending_at(self, round_end_offset: int, *, is_map_roomy: bool = False) -> "Evidence":
+        """Knowing where a round ends (exclusive) unless its map is full, which a record with a key shows.
+
+        ``is_map_roomy``: it is known not to get full.
+        """
+        may_be_full = not is_map_roomy and self.mapped_up_to < self.last_keyed_offset
+        if self.mapped_up_to == BEFORE_ALL or may_be_full:
             return self
         return replace(self, mapped_up_to=max(self.mapped_up_to, round_end_offset - 1))

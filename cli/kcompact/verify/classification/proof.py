@@ -102,7 +102,7 @@ def whole_evidence(evidence: Evidence, log: KnownLog) -> Evidence:
     bounds = log.bounds
     evidence = evidence.reaching(log.facts.first_kept_tombstone)
     if not log.is_end_given:
-        evidence = evidence.ending_at(bounds.round_end_offset)
+        evidence = evidence.ending_at(bounds.round_end_offset, is_map_roomy=bounds.has_roomy_map)
     first_dirty = bounds.knowledge.first_dirty_offset
     if first_dirty is not None and log.is_reading_certain and not log.is_end_given:
         evidence = replace(evidence, first_dirty_at_most=min(first_dirty, evidence.first_dirty_at_most))
