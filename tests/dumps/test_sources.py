@@ -9,7 +9,7 @@ from kcompact.errors import InputError
 
 COUNT = ["part-2.jsonl", "part-10.jsonl", "deep/er/x.jsonl"]
 DO_NOT = [
-    *(".hidden", "_SUCCESS", "_metadata", "_common_metadata", "_spark_metadata/0", "_temporary/part-0.jsonl"),
+    *(".hidden", "_SUCCESS", "_metadata", "_common_metadata", "_temporary/part-0.jsonl"),
     *("+tmp/orders/x.avro", "_started_1", "_committed_1", "deep/.part-0.parquet.crc", "empty.jsonl"),
 ]
 

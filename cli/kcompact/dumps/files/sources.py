@@ -11,8 +11,17 @@ from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 
+from kcompact.counted import counted
+from kcompact.dumps.files.listed_files import FileList
+from kcompact.dumps.files.lists_on_disk import file_lists_kept, list_above, list_around, list_on_disk
 from kcompact.dumps.files.marks import REPORT_FILES, doubtful_place, is_mark, is_marked_folder
-from kcompact.dumps.files.stored import Listing, forget_listings, refuse_two_meanings, stored_files
+from kcompact.dumps.files.stored import (
+    Listing,
+    forget_listings,
+    refuse_two_meanings,
+    refuse_unlisted_alone,
+    stored_files,
+)
 from kcompact.errors import InputError
 from kcompact.storage.object_stores import address_hint, is_address
 
@@ -21,6 +30,7 @@ _ANY_DEPTH = re.compile(r"(?<![^/])\*\*(?![^/])")  # ** as a whole part of a pat
 _DIGITS = re.compile(r"(\d+)")
 _LISTINGS: ContextVar[dict[str, Listing]] = ContextVar("listings")
 _MOST_NAMES = 3
+_SPARK_PARTS = "part-"  # their names begin so, those of Delta's files, too; others are not looked into twice
 _UNREADABLE = "make it readable, move it out of the folder, or name the files; nothing is left out unsaid"
 
 
@@ -30,7 +40,8 @@ def listings_kept() -> Iterator[None]:
     forget_listings()
     token = _LISTINGS.set({})
     try:
-        yield
+        with file_lists_kept():
+            yield
     finally:
         _LISTINGS.reset(token)
 
@@ -38,8 +49,8 @@ def listings_kept() -> Iterator[None]:
 def find_files(arguments: list[str]) -> list[str]:
     """All files of a dump, in the order of the arguments; within a folder or glob in natural order.
 
-    Of folders and globs, marks such as ``_SUCCESS`` (marks.py) and empty files are left out. Raises
-    InputError where an argument names nothing.
+    Of folders and globs, marks such as ``_SUCCESS`` (marks.py), empty files, and those that the list of their
+    writer does not name (listed_files.py) are left out. Raises InputError where an argument names nothing.
     """
     if not arguments:
         raise InputError("no dump given")
@@ -52,7 +63,34 @@ def notes_on_files(arguments: list[str]) -> list[str]:
     passed_over = list(dict.fromkeys(path for listing in listings for path in listing.passed_over))
     hidden = [f"{_shown(passed_over)}: left out, as hidden or a tool's own; name it to have it read"]
     unnamed = [note for listing in listings for note in listing.notes]
-    return (hidden if passed_over else []) + unnamed
+    return (hidden if passed_over else []) + unnamed + _notes_on_unlisted(listings)
+
+
+def _notes_on_unlisted(listings: list[Listing]) -> list[str]:
+    notes = []
+    files = {path for listing in listings for path in listing.files}
+    unlisted = {
+        path: place for listing in listings for path, place in listing.unlisted.items() if path not in files
+    }
+    if unlisted:
+        count = counted(len(unlisted), "file")
+        notes.append(
+            f"{_shown(sorted(unlisted, key=natural_order))}: {count} left out, as {_not_listed(unlisted)}"
+        )
+    if named := {path: place for listing in listings for path, place in listing.read_as_named.items()}:
+        count = counted(len(named), "file")
+        notes.append(
+            f"{_shown(list(named))}: {count} read as named, though {_not_listed(named)};"
+            " name the folder to have it read as its writer reads it"
+        )
+    return notes
+
+
+def _not_listed(places: dict[str, str]) -> str:
+    """In words, that lists do not name files, which are given with the list of each."""
+    lists = list(dict.fromkeys(places.values()))
+    verb = "does" if len(lists) == 1 else "do"
+    return f"{_shown(lists)} {verb} not list {'it' if len(places) == 1 else 'them'}"
 
 
 def _shown(paths: list[str]) -> str:
@@ -94,28 +132,53 @@ def _local_files(argument: str) -> Listing:
             return _matching(argument)
         refuse_two_meanings(argument, glob.glob(argument))  # noqa: PTH207  absolute patterns too
     if path.is_file():
-        return Listing([argument])
+        return _named_file(argument)
     if path.is_dir():
-        passed_over: list[str] = []
-        files = [file.removeprefix("./") for file in _files_in(str(path), passed_over)]
-        if not files:
-            hint = f"{passed_over[0]} is there, but hidden or a tool's own: name it" if passed_over else None
-            raise InputError(f"{argument}: no dump files in this folder", hint=hint)
-        return Listing(sorted(files, key=natural_order), passed_over)
+        return _files_of_folder(argument)
     if path.exists():  # a FIFO, as of process substitution
         return Listing([argument])
     _refuse_address(argument)
     raise InputError(f"{argument}: no such file or folder")
 
 
+def _named_file(path: str) -> Listing:
+    """A file is read when it is named; where one is called as Spark's parts are, a list may not name it."""
+    listing = Listing([path])
+    if os.path.basename(path).startswith(_SPARK_PARTS) and (around := list_around(path)):  # noqa: PTH119
+        file_list, name = around
+        if not file_list.names(name):
+            listing.read_as_named[path] = file_list.place
+    return listing
+
+
+def _files_of_folder(argument: str) -> Listing:
+    folder, listing = str(Path(argument)), Listing([])
+    above = list_above(folder)
+    paths = _listed_files(folder, *above, listing) if above else _files_in(folder, listing)
+    listing.files.extend(sorted((file.removeprefix("./") for file in paths), key=natural_order))
+    if not listing.files:
+        refuse_unlisted_alone(argument, listing.unlisted)
+        passed_over = listing.passed_over
+        hint = f"{passed_over[0]} is there, but hidden or a tool's own: name it" if passed_over else None
+        raise InputError(f"{argument}: no dump files in this folder", hint=hint)
+    return listing
+
+
 def _matching(argument: str) -> Listing:
     _refuse_address(argument)
     _require_listable(argument)
-    passed_over: list[str] = []
-    files = list(_matches(argument, passed_over))
-    if not files:
+    listing = Listing([])
+    files = sorted(_matches(argument, listing.passed_over), key=natural_order)
+    for file in files:
+        around = list_around(file)
+        if around is not None and not around[0].names(around[1]):
+            listing.unlisted[file] = around[0].place
+        else:
+            listing.files.append(file)
+    if not listing.files:
+        refuse_unlisted_alone(argument, listing.unlisted)
         raise InputError(f"{argument}: no file matches this pattern")
-    return Listing(sorted(files, key=natural_order), passed_over)
+    return listing
 
 
 def _refuse_address(argument: str) -> None:
@@ -169,22 +232,48 @@ def _matches(pattern: str, passed_over: list[str]) -> Iterator[str]:
                 yield str(match)
 
 
-def _files_in(folder: str, passed_over: list[str]) -> Iterator[str]:
-    """All files of a folder that count, at any depth; links to folders are not followed."""
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                if _is_report(entry.path):
-                    passed_over.append(entry.path)
-                elif not is_marked_folder(entry.name):
-                    yield from _files_in(entry.path, passed_over)
-                elif doubtful_place((entry.name, "")) and _holds_anything(entry.path):
-                    passed_over.append(entry.path)
-            elif entry.is_file() and entry.stat().st_size > 0:
-                if not is_mark([entry.name]):
-                    yield entry.path
-                elif doubtful_place([entry.name]):
-                    passed_over.append(entry.path)
+def _files_in(folder: str, listing: Listing, seen: set[str] | None = None) -> Iterator[str]:
+    """All files of a folder that count, at any depth; links to folders are not followed.
+
+    ``seen``, where a list says which ones count, gets every file, also one that is empty or hidden.
+    """
+    with os.scandir(folder) as scanned:
+        entries = list(scanned)
+    if seen is None and (file_list := list_on_disk(folder, {entry.name for entry in entries})):
+        yield from _listed_files(folder, file_list, "", listing)
+        return
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            if _is_report(entry.path):
+                listing.passed_over.append(entry.path)
+            elif not is_marked_folder(entry.name):
+                yield from _files_in(entry.path, listing, seen)
+            elif doubtful_place((entry.name, "")) and _holds_anything(entry.path):
+                listing.passed_over.append(entry.path)
+        elif entry.is_file():
+            if seen is not None:
+                seen.add(entry.path)
+            if _is_data(entry, listing):
+                yield entry.path
+
+
+def _is_data(entry: os.DirEntry[str], listing: Listing) -> bool:
+    if entry.stat().st_size == 0 or not is_mark([entry.name]):
+        return entry.stat().st_size > 0  # which the entry keeps
+    if doubtful_place([entry.name]):
+        listing.passed_over.append(entry.path)
+    return False
+
+
+def _listed_files(folder: str, file_list: FileList, within: str, listing: Listing) -> list[str]:
+    """The files of a folder that a list names, its own or one above, from where it lies ``within``."""
+    seen: set[str] = set()
+    files = list(_files_in(folder, listing, seen))  # after the list was read: what it names is there by now
+    below = len(folder.rstrip("/")) + 1
+    listed = file_list.of({within + path[below:] for path in seen}, within)
+    unlisted = {path for path in files if within + path[below:] not in listed}
+    listing.unlisted.update((path.removeprefix("./"), file_list.place) for path in files if path in unlisted)
+    return [path for path in files if path not in unlisted]
 
 
 def _is_report(folder: str) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
+from kcompact.dumps.files.listed_files import Reader, folders_with_lists, list_of
 from kcompact.dumps.files.marks import MANIFEST, UNFINISHED, doubtful_place, is_mark, is_of_runs
 from kcompact.dumps.files.origin import refuse_changed
 from kcompact.errors import InputError
@@ -24,11 +25,17 @@ _named_objects: dict[str, StoredObject] = {}
 
 @dataclass(frozen=True)
 class Listing:
-    """The files that an argument names; ``passed_over`` may be data, ``notes`` say what else was left out."""
+    """The files that an argument names; ``passed_over`` may be data, ``notes`` say what else was left out.
+
+    ``unlisted`` were left out, too, as the list of their writer, by whose place they are, does not name them;
+    nor does it name those ``read_as_named``.
+    """
 
     files: list[str]
     passed_over: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    unlisted: dict[str, str] = field(default_factory=dict)
+    read_as_named: dict[str, str] = field(default_factory=dict)
 
 
 def forget_listings() -> None:
@@ -47,18 +54,21 @@ def stored_files(argument: str) -> Listing:
     matches = [entry for entry in objects if entry.address == argument]  # by a name with wildcards, too
     passed_over: dict[str, None] = {}
     notes: list[str] = []
+    unlisted: dict[str, str] = {}
     if not matches and (magic is None or below):
-        matches = _of_prefix(prefix, below, passed_over, notes)
+        matches = _of_prefix(prefix, below, passed_over, notes, unlisted)
     elif magic:
         pattern = re.compile(_pattern(argument))
         matching = [entry for entry in objects if pattern.fullmatch(entry.address)]
         if matches:
             refuse_two_meanings(argument, [entry.address for entry in matching])
-        matches = matches or [entry for entry in matching if _counts(entry, root, passed_over)]
+        counting = [entry for entry in matching if _counts(entry, root, passed_over)]
+        matches = matches or _listed_ones(root, objects, counting, unlisted, is_whole=False)
     if not matches:
+        refuse_unlisted_alone(argument, unlisted)
         raise _nothing_named(argument, list(passed_over))
     _named_objects.update((entry.address, entry) for entry in matches)
-    return Listing([entry.address for entry in matches], list(passed_over), notes)
+    return Listing([entry.address for entry in matches], list(passed_over), notes, unlisted)
 
 
 def refuse_two_meanings(argument: str, matches: Iterable[str]) -> None:
@@ -72,6 +82,14 @@ def refuse_two_meanings(argument: str, matches: Iterable[str]) -> None:
             f"{argument}: a file is called so, and as a pattern it matches others, too, such as {others[0]}",
             hint=f"for that file alone: {shlex.quote(glob.escape(argument))}",
         )
+
+
+def refuse_unlisted_alone(argument: str, unlisted: dict[str, str]) -> None:
+    """Raise InputError where an argument names files, and the list of their writer none of these."""
+    if unlisted:
+        path, place = next(iter(unlisted.items()))
+        hint = f"to have such a file read all the same, name it: {path}"
+        raise InputError(f"{argument}: {place} lists none of the files that are there", hint=hint)
 
 
 def _nothing_named(argument: str, passed_over: list[str]) -> InputError:
@@ -130,7 +148,11 @@ def _listing(root: str) -> list[StoredObject]:
 
 
 def _of_prefix(
-    prefix: str, objects: list[StoredObject], passed_over: dict[str, None], notes: list[str]
+    prefix: str,
+    objects: list[StoredObject],
+    passed_over: dict[str, None],
+    notes: list[str],
+    unlisted: dict[str, str],
 ) -> list[StoredObject]:
     names = {entry.address.removeprefix(prefix) for entry in objects}
     if MANIFEST in names:
@@ -140,7 +162,49 @@ def _of_prefix(
             f"{prefix}: a run that has not finished wrote this, or is writing it: it is not a whole dump",
             hint="wait for that run; if it died, run it again with --overwrite",
         )
-    return [entry for entry in objects if _counts(entry, prefix, passed_over)]
+    counting = [entry for entry in objects if _counts(entry, prefix, passed_over)]
+    return _listed_ones(prefix, objects, counting, unlisted, is_whole=True)
+
+
+def _listed_ones(
+    root: str,
+    objects: list[StoredObject],
+    counting: list[StoredObject],
+    unlisted: dict[str, str],
+    *,
+    is_whole: bool,
+) -> list[StoredObject]:
+    """Of the objects that count so far, those that no list below the root leaves out (listed_files.py).
+
+    Where these are the whole of the prefix, each one that is listed has to be there.
+    """
+    names = [entry.address.removeprefix(root) for entry in objects]
+    covered: list[str] = []
+    for folder, signs in folders_with_lists(names).items():
+        prefix = f"{root}{folder}/" if folder else root
+        is_in_question = is_whole or any(entry.address.startswith(prefix) for entry in counting)
+        if prefix.startswith(tuple(covered)) or not is_in_question:
+            continue
+        file_list = list_of(prefix.rstrip("/"), signs, Reader(_names_in, _lines_of))
+        if file_list is None:
+            continue
+        covered.append(prefix)
+        below = {entry.address.removeprefix(prefix) for entry in objects if entry.address.startswith(prefix)}
+        listed = file_list.of(below) if is_whole else set(filter(file_list.names, below))
+        unlisted |= {
+            entry.address: file_list.place
+            for entry in counting
+            if entry.address.startswith(prefix) and entry.address.removeprefix(prefix) not in listed
+        }
+    return [entry for entry in counting if entry.address not in unlisted]
+
+
+def _names_in(folder: str) -> list[str]:
+    return [address.rpartition("/")[2] for address in stored_beside(folder)]
+
+
+def _lines_of(address: str) -> list[bytes]:
+    return read(address).splitlines()
 
 
 def _of_manifest(prefix: str, objects: list[StoredObject], notes: list[str]) -> list[StoredObject]:
