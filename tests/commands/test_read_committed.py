@@ -1,5 +1,6 @@
 """What a read_committed dump tells, and what it leaves open, through the command line."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from conftest import Run
 from dump_files import write_kcat
+from dump_log_text import Logged, write_dump_log
 from records import record
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -25,6 +27,33 @@ def test_what_is_gone_behind_the_read_committed_dump_is_undecided(tmp_path: Path
     assert (run.exit_code, run.stdout.splitlines()[1]) == (2, "nobody can tell: 1 stale-value")
     assert "give --last-stable-offset behind it, if its transaction was aborted" in run.stdout
     assert kcompact(*command, "--last-stable-offset=orders-0=5").exit_code == 0
+
+
+def test_batches_tell_where_a_transaction_is_open_wherever_the_pair_ends(
+    tmp_path: Path, kcompact: Cli
+) -> None:
+    records = [Logged(0, "a=1"), Logged(1, "a=2")]
+    aborted = [Logged(2, "a=3", producer=7), Logged(3, "ABORT", producer=7)]
+    behind = [Logged(4, "b=1", producer=7), Logged(5, "COMMIT", producer=7)]
+    dump = write_dump_log(tmp_path / "d.txt", {0: [*records, *aborted], 4: behind})
+    committed, out = write_dump_log(tmp_path / "committed.txt", {0: records}), tmp_path / "out.jsonl"
+    options = ("--batches", dump, "--read-committed", committed)
+
+    run = kcompact("compact", dump, *options, "-o", out)
+
+    assert run.exit_code == 0
+    assert "open transaction" not in run.stderr
+    assert [json.loads(line)["offset"] for line in out.read_text().splitlines()] == [1, 4]
+    single, pair = (
+        json.loads(kcompact("dirty-ratio", dump, *some, "--format", "json").stdout)["logs"]
+        for some in (options[:2], options)
+    )
+    assert pair == single
+    assert pair[0]["last_stable_offset"] == 6
+    assert kcompact("verify", dump, out, *options).exit_code == 0
+    out.write_text(out.read_text().splitlines()[0] + "\n")  # what the batches tell is not asked about again
+    run = kcompact("verify", dump, out, *options, "--cleanup-policy=compact")
+    assert run.exit_code == 1
 
 
 def test_a_read_committed_dump_of_another_topic_is_refused(tmp_path: Path, kcompact: Cli) -> None:

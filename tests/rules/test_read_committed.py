@@ -1,15 +1,24 @@
+from dataclasses import replace
+
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from golden_cases import GoldenCase, golden_cases
 from kcompact.broker.log_context import LogContext
+from kcompact.broker.log_names import LogName
+from kcompact.compact.context.open_transactions import with_open_transactions
 from kcompact.compact.context.read_committed import with_read_committed
 from kcompact.engine.passes.summaries import LogSummary
 from kcompact.errors import InputError
+from kcompact.rules.lookups import look_up, lookup_for
+from kcompact.rules.policy import Policy
 from kcompact.rules.transactions import aborted_ranges
-from packed_batches import packed
+from model_context import contexts_of
+from packed_batches import ListedBatch, packed
+from random_logs import aborting_log, last_stable_offset_of, random_log
 
 AT_ONE = np.array([[0, 1]], np.int64)
 offsets = st.sets(st.integers(0, 40), min_size=1)
@@ -97,3 +106,44 @@ def test_what_lacks_below_the_first_committed_record_is_named() -> None:
     assert text.startswith("t-0: 2 records below offset 2, with which the read_committed dump begins")
     _, notes = with_read_committed({7: LogContext()}, summary({0, 1, 2, 5}), summary({0, 2, 5}))
     assert not notes
+
+
+def told_of(
+    context: LogContext, present: set[int], committed: set[int] | None
+) -> tuple[set[int], int | None]:
+    """The aborted ones of a log's records, and its last stable offset; ``committed`` None: no second dump."""
+    contexts, _ = with_open_transactions({7: context}, {7: LogName("t", 0)})
+    if committed is not None:
+        contexts, _ = with_read_committed(contexts, summary(present), summary(committed))
+    columns = {"log_id": [7] * len(present), "offset": sorted(present), "timestamp_ms": [0] * len(present)}
+    rows = look_up(pa.RecordBatch.from_pydict(columns), {7: lookup_for(contexts[7], Policy())}).to_pylist()
+    return {row["offset"] for row in rows if row["is_aborted"]}, contexts[7].last_stable_offset
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_a_pair_tells_no_more_of_a_model_than_its_batches(seed: int) -> None:
+    log = aborting_log(seed).log if seed % 2 else random_log(seed, transactions=True).log
+    stable = last_stable_offset_of(log)
+    context = replace(contexts_of(log, with_batches=True), last_stable_offset=None)
+    present = {record.offset for batch in log.batches() for record in batch.records}
+    aborted, open_from = told_of(context, present, None)
+    committed = {offset for offset in present - aborted if offset < stable}
+
+    assert told_of(context, present, committed) == (aborted, open_from)
+    given = replace(context, last_stable_offset=stable)
+    assert told_of(given, present, committed) == (aborted, stable)
+
+
+def test_records_that_no_batch_holds_are_told_of_by_the_pair() -> None:
+    younger = LogContext(batches=packed([ListedBatch(0, 1, 2, 90)]))
+    assert told_of(younger, {0, 1, 2, 4, 6}, {0, 1, 4}) == ({2}, 6)
+    assert told_of(younger, {0, 1}, {0}) == (set(), None)
+
+
+def test_records_that_batches_hold_and_the_pair_lacks_are_named() -> None:
+    contexts = {7: LogContext(batches=packed([ListedBatch(0, 3, 4, 90)]))}
+    _, notes = with_read_committed(contexts, summary({0, 1, 2, 3}), summary({2, 3}))
+    (text,) = notes
+    assert text.startswith("t-0: the read_committed dump lacks 2 records that its batches tell no abort of")
+    _, notes = with_read_committed(contexts, summary({0, 1, 2, 3}), summary(set()))
+    assert notes == ["t-0: the read_committed dump holds none of its 4 records: counted as its batches tell"]

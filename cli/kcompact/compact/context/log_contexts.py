@@ -40,15 +40,16 @@ def log_contexts(
     if beside.state is not None:
         contexts, more_notes = continued(beside.state, index, contexts)
         notes += more_notes
-    if beside.committed is None:
-        if beside.state is not None:
-            _refuse_undecided(beside.state, index, contexts)
-        contexts, more_notes = with_open_transactions(contexts, names)
-        return contexts, [*notes, *more_notes]
-    committed = index_records(send, beside.committed, folder)
-    refuse_later_dump(index.summaries, committed.summaries)
-    contexts, more_notes = with_read_committed(contexts, index.summaries, committed.summaries)
-    return contexts, [*notes, *more_notes]
+    if beside.committed is None and beside.state is not None:
+        _refuse_undecided(beside.state, index, contexts)
+    contexts, more_notes = with_open_transactions(contexts, names)
+    notes += more_notes
+    if beside.committed is not None:
+        committed = index_records(send, beside.committed, folder)
+        refuse_later_dump(index.summaries, committed.summaries)
+        contexts, more_notes = with_read_committed(contexts, index.summaries, committed.summaries)
+        notes += more_notes
+    return contexts, notes
 
 
 def _refuse_starts_behind(index: ReadDump, contexts: LogContexts) -> None:

@@ -1,7 +1,8 @@
 """Aborted data, known from a read_committed dump of the same topic: records that it lacks were aborted."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -9,8 +10,10 @@ from kcompact.broker.aborted import AbortedRange
 from kcompact.broker.log_context import LogContext
 from kcompact.broker.log_names import LogName, few
 from kcompact.counted import counted
+from kcompact.engine.passes.offset_runs import NO_RUNS, union_of
 from kcompact.engine.passes.summaries import LogSummary, runs_by_log
 from kcompact.errors import InputError
+from kcompact.rules.transactions import aborted_ranges
 
 
 def with_read_committed(
@@ -18,35 +21,94 @@ def with_read_committed(
 ) -> tuple[dict[int, LogContext], list[str]]:
     """``contexts`` with the aborted ranges of each log, and notes on what was assumed. Raises InputError.
 
-    A record below the last stable offset that the read_committed dump lacks is aborted. Where the last
-    stable offset is not known, it is the first record after the read_committed dump: what follows counts
-    as open, and stays.
+    A record below the last stable offset that the read_committed dump lacks is aborted, unless a batch holds
+    it: then the batches tell. Where the last stable offset is not known, it is the first record behind both
+    the read_committed dump and the batches: what follows counts as open, and stays. ``contexts`` have the
+    last stable offsets of batches already (``with_open_transactions``).
     """
     present, visible = runs_by_log(all_records), runs_by_log(committed)
     names = {part.log_id: part.log for part in all_records}
     _refuse_other_topics(names.values(), {part.log for part in committed})
     completed, notes = dict(contexts), []
     for log_id, runs in present.items():
-        log, seen = contexts[log_id], visible.get(log_id, np.empty((0, 2), np.int64))
-        stable = decided_end = log.last_stable_offset
-        undecided: tuple[AbortedRange, ...] = ()
-        if decided_end is None:
-            decided_end = int(seen[-1, 1]) if len(seen) else 0
-            behind = _from(runs, decided_end)
-            if len(behind):
-                stable = int(behind[0, 0])
-                undecided = (AbortedRange(stable, int(runs[-1, 1]) - 1),)
-                notes += [_note(names[log_id], behind)] if len(seen) else []
-        if not len(seen):
-            notes.append(_unseen_note(names[log_id], log, runs))
-        aborted = [AbortedRange(start, end - 1) for start, end in _lacking(runs, seen, decided_end)]
-        if len(seen) and aborted and aborted[0].first_offset < seen[0, 0]:
-            notes.append(_head_note(names[log_id], runs[runs[:, 0] < seen[0, 0]], int(seen[0, 0])))
-        together = sorted([*log.aborted, *aborted], key=lambda run: run.first_offset)
-        completed[log_id] = replace(
-            log, aborted=tuple(together), last_stable_offset=stable, undecided=undecided
-        )
+        log_pair = _LogPair(names[log_id], contexts[log_id], runs, visible.get(log_id, NO_RUNS))
+        completed[log_id] = log_pair.context
+        notes += log_pair.notes
     return completed, notes
+
+
+@dataclass(frozen=True)
+class _LogPair:
+    """One log: what is known of it, the offsets of its dump, and those of its read_committed dump."""
+
+    name: LogName
+    log: LogContext
+    runs: np.ndarray
+    seen: np.ndarray
+
+    @property
+    def context(self) -> LogContext:
+        """The log's context with what the pair tells."""
+        aborted = [AbortedRange(start, end - 1) for start, end in self.aborted]
+        together = sorted([*self.log.aborted, *aborted], key=lambda run: run.first_offset)
+        log = replace(self.log, aborted=tuple(together))
+        if not len(self.behind):
+            return log
+        first_offset, end_offset = int(self.behind[0, 0]), int(self.behind[-1, 1])
+        undecided = (AbortedRange(first_offset, end_offset - 1),)
+        return replace(log, last_stable_offset=first_offset, undecided=undecided)
+
+    @property
+    def notes(self) -> list[str]:
+        """On all that is assumed."""
+        seen, notes = self.seen, []
+        if len(self.behind) and (len(seen) or self.log.batches is not None):
+            notes.append(_note(self.name, self.behind))
+        if not len(seen):
+            notes.append(_unseen_note(self.name, self.log, self.runs))
+        if len(seen) and self.aborted and self.aborted[0][0] < seen[0, 0]:
+            head = [(start, min(end, seen[0, 0])) for start, end in self.aborted if start < seen[0, 0]]
+            notes.append(_head_note(self.name, np.array(head), int(seen[0, 0])))
+        if len(seen) and self.disputed_count:
+            notes.append(_disputed_note(self.name, self.disputed_count))
+        return notes
+
+    @cached_property
+    def behind(self) -> np.ndarray:
+        """The records of which nothing tells how their transactions ended, if they belong to any."""
+        if self.log.last_stable_offset is not None:
+            return NO_RUNS
+        return _from(self.runs, max(_end(self.seen), _end(self._in_batches)))
+
+    @cached_property
+    def aborted(self) -> list[tuple[int, int]]:
+        """The records that were aborted for all that the pair alone tells."""
+        return _lacking(self.runs, union_of(np.concatenate([self.seen, self._in_batches])), self._decided_end)
+
+    @cached_property
+    def disputed_count(self) -> int:
+        """How many records the read_committed dump lacks although the batches tell that they committed."""
+        if self.log.batches is None:
+            return 0
+        ranges = aborted_ranges(self.log.batches.parts())
+        in_batches = np.array([(run.first_offset, run.last_offset + 1) for run in ranges], np.int64)
+        explained = union_of(np.concatenate([self.seen, in_batches.reshape(-1, 2)]))
+        return _count(_lacking(self.runs, explained, self._decided_end)) - _count(self.aborted)
+
+    @property
+    def _decided_end(self) -> int:
+        """Below it the read_committed dump holds all that was committed; batches do not say where it ends."""
+        stable = self.log.last_stable_offset
+        if stable is None:
+            return _end(self.seen)
+        return min(stable, _end(self.seen)) if self.log.undecided else stable
+
+    @cached_property
+    def _in_batches(self) -> np.ndarray:
+        """The offsets that the log's batches hold."""
+        parts = () if self.log.batches is None else self.log.batches.parts()
+        runs = [np.stack([part.base_offset, part.last_offset + 1], axis=1) for part in parts]
+        return union_of(np.concatenate([NO_RUNS, *runs]))
 
 
 def refuse_later_dump(all_records: list[LogSummary], committed: list[LogSummary]) -> None:
@@ -89,10 +151,18 @@ def _note(log: LogName, behind: np.ndarray) -> str:
 
 def _head_note(log: LogName, before: np.ndarray, first_offset: int) -> str:
     """On aborted records below the first that the read_committed dump holds: it may begin later."""
-    records = _records(np.minimum(before, first_offset))
+    records = _records(before)
     return (
         f"{log}: {records} below offset {first_offset}, with which the read_committed dump begins: counted as"
         " aborted, if they were still in the log when it was exported"
+    )
+
+
+def _disputed_note(log: LogName, count: int) -> str:
+    """On records that the read_committed dump lacks although batches hold them, and tell of no abort."""
+    return (
+        f"{log}: the read_committed dump lacks {counted(count, 'record')} that its batches tell no abort of:"
+        " counted as committed (are both of the same moment?)"
     )
 
 
@@ -100,11 +170,21 @@ def _unseen_note(name: LogName, log: LogContext, runs: np.ndarray) -> str:
     """On a log of which the read_committed dump holds nothing: perhaps it was not exported."""
     stable = log.last_stable_offset
     counted_as = "an open transaction, so kept" if stable is None else f"aborted below offset {stable}"
+    counted_as = counted_as if log.batches is None else "its batches tell"
     return f"{name}: the read_committed dump holds none of its {_records(runs)}: counted as {counted_as}"
 
 
 def _records(runs: np.ndarray) -> str:
-    return counted(int((runs[:, 1] - runs[:, 0]).sum()), "record")
+    return counted(_count(runs.tolist()), "record")
+
+
+def _count(runs: Iterable[Sequence[int]]) -> int:
+    return sum(end - start for start, end in runs)
+
+
+def _end(runs: np.ndarray) -> int:
+    """Where ascending runs end (exclusive); 0: there are none."""
+    return int(runs[-1, 1]) if len(runs) else 0
 
 
 def _from(runs: np.ndarray, offset: int) -> np.ndarray:

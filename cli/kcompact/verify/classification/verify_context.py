@@ -96,16 +96,16 @@ def with_transactions(
 ) -> tuple[dict[int, LogContext], list[str]]:
     """``contexts`` with what is known of BEFORE's transactions, and notes. Raises InputError.
 
-    A read_committed dump shows aborted data by not holding it. Where the last stable offset is not known,
-    ``compact`` takes what comes after that dump for open. Here it bounds nothing: the broker may have known
-    better.
+    A read_committed dump shows aborted data by not holding it. Where nothing else tells, ``compact`` takes
+    what comes after that dump for open. Here it bounds nothing: the broker may have known better.
     """
+    contexts, notes = with_open_transactions(contexts, before.logs)
     if committed is None:
-        return with_open_transactions(contexts, before.logs)
+        return contexts, notes
     refuse_later_dump(list(before.summaries), list(committed.summaries))
     full_contexts, _ = with_read_committed(contexts, list(before.summaries), list(committed.summaries))
     stable = {i: log.last_stable_offset for i, log in contexts.items()}
-    return {i: replace(log, last_stable_offset=stable[i]) for i, log in full_contexts.items()}, []
+    return {i: replace(log, last_stable_offset=stable[i]) for i, log in full_contexts.items()}, notes
 
 
 def _front_offsets(
