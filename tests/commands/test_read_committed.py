@@ -80,6 +80,28 @@ def test_a_read_committed_dump_that_begins_later_is_refused_where_no_marker_can_
     assert "orders-0: the read_committed dump begins at offset 2, this one at 0" in run.stderr
 
 
+def test_a_read_committed_dump_may_begin_later_where_something_tells_of_a_marker(
+    tmp_path: Path, kcompact: Cli
+) -> None:
+    aborted = [Logged(0, "a=1", producer=7), Logged(1, "a=2", producer=7)]
+    records = [Logged(2, "a=3"), Logged(3, "a=4")]
+    segments = {0: [*aborted, *records]}
+    dump = write_dump_log(tmp_path / "d.txt", segments)
+    later, out = write_dump_log(tmp_path / "later.txt", {0: records}), tmp_path / "out.jsonl"
+    batches = write_dump_log(
+        tmp_path / "batches.txt", {**segments, 4: [Logged(4, "ABORT", producer=7)], 5: []}
+    )
+    command = ("compact", dump, "--read-committed", later, "-o", out, "--overwrite")
+    assert kcompact(*command, "--log-end-offset=4").exit_code == 2  # no room for a marker
+
+    for options in (("--batches", batches), ("--log-end-offset=5",)):
+        run = kcompact(*command, *options)
+        assert run.exit_code == 0
+        assert [json.loads(line)["offset"] for line in out.read_text().splitlines()] == [3]
+        assert kcompact("dirty-ratio", *command[1:4], *options).exit_code == 0
+        assert kcompact("verify", dump, out, *command[2:4], *options).exit_code == 0
+
+
 def test_a_log_that_is_told_to_start_behind_its_records_is_refused(tmp_path: Path, kcompact: Cli) -> None:
     dump = write_kcat(tmp_path / "d.jsonl", [record("a", "1", offset=0), record("b", "1", offset=1)])
     run = kcompact("compact", dump, "--log-start-offset", "303")

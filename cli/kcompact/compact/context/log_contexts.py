@@ -46,7 +46,7 @@ def log_contexts(
     notes += more_notes
     if beside.committed is not None:
         committed = index_records(send, beside.committed, folder)
-        refuse_later_dump(index.summaries, committed.summaries)
+        refuse_later_dump(contexts, index.summaries, committed.summaries)
         contexts, more_notes = with_read_committed(contexts, index.summaries, committed.summaries)
         notes += more_notes
     return contexts, notes

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from kcompact.broker.aborted import AbortedRange
+from kcompact.broker.batches import ABORT
 from kcompact.broker.log_context import LogContext
 from kcompact.broker.log_names import LogName, few
 from kcompact.counted import counted
@@ -111,7 +112,9 @@ class _LogPair:
         return union_of(np.concatenate([NO_RUNS, *runs]))
 
 
-def refuse_later_dump(all_records: list[LogSummary], committed: list[LogSummary]) -> None:
+def refuse_later_dump(
+    contexts: Mapping[int, LogContext], all_records: list[LogSummary], committed: list[LogSummary]
+) -> None:
     """Raise InputError where the read_committed dump lacks the beginning of a log without any gap.
 
     Where no offset is missing, there is none for the marker of an aborted transaction, unless one goes on
@@ -121,12 +124,22 @@ def refuse_later_dump(all_records: list[LogSummary], committed: list[LogSummary]
     names = {part.log_id: part.log for part in all_records}
     for log_id, runs in runs_by_log(all_records).items():
         seen = visible.get(log_id)
-        if len(runs) == 1 and seen is not None and len(seen) and runs[0, 0] < seen[0, 0] < runs[0, 1]:
+        if len(runs) != 1 or _tells_of_marker(contexts[log_id], int(runs[0, 1])):
+            continue
+        if seen is not None and len(seen) and runs[0, 0] < seen[0, 0] < runs[0, 1]:
             raise InputError(
                 f"{names[log_id]}: the read_committed dump begins at offset {seen[0, 0]}, this one at"
                 f" {runs[0, 0]}, and no offset is missing where an abort marker could be",
-                hint="export both at the same time, from the beginning; or tell aborted data with --aborted",
+                hint="export both at the same time, from the beginning; or tell aborted data with --batches"
+                " or --aborted; or, if the log goes on behind the dump, to where with --log-end-offset",
             )
+
+
+def _tells_of_marker(log: LogContext, end_offset: int) -> bool:
+    """Whether batches show an abort marker, or the log goes on behind all records, where one can be."""
+    if log.log_end_offset is not None and log.log_end_offset > end_offset:
+        return True
+    return log.batches is not None and any(np.any(part.marker == ABORT) for part in log.batches.parts())
 
 
 def _refuse_other_topics(logs: Collection[LogName], committed: Collection[LogName]) -> None:

@@ -102,8 +102,9 @@ def with_transactions(
     contexts, notes = with_open_transactions(contexts, before.logs)
     if committed is None:
         return contexts, notes
-    refuse_later_dump(list(before.summaries), list(committed.summaries))
-    full_contexts, _ = with_read_committed(contexts, list(before.summaries), list(committed.summaries))
+    summaries = list(before.summaries), list(committed.summaries)
+    refuse_later_dump(contexts, *summaries)
+    full_contexts, _ = with_read_committed(contexts, *summaries)
     stable = {i: log.last_stable_offset for i, log in contexts.items()}
     return {i: replace(log, last_stable_offset=stable[i]) for i, log in full_contexts.items()}, notes
 
