@@ -49,6 +49,27 @@ def test_what_only_an_open_transaction_replaces_is_no_compaction_for_certain(
     assert (log["last_stable_offset"], log["binding_limit"]) == (1, "last stable offset")
 
 
+def test_open_data_that_went_behind_the_active_segments_base_asks_for_later_batches(
+    tmp_path: Path, kcompact: Cli
+) -> None:
+    records = [Logged(0, "a=1"), Logged(1, "a=2")], [Logged(2, "b=1"), Logged(3, "c=1", producer=7)]
+    before = write_dump_log(tmp_path / "b.txt", dict(zip((0, 2), records, strict=True)))
+    after = write_dump_log(tmp_path / "a.txt", {0: records[0][1:], 2: records[1][:1]})
+    command = ("verify", before, after, "--cleanup-policy=compact")
+
+    run = kcompact(*command, "--batches", before)
+
+    assert (run.exit_code, run.stdout.splitlines()[1]) == (
+        2,
+        "nobody can tell: 1 missing-key, 1 lost-above-end",
+    )
+    assert run.stdout.count("give --batches of the moment of the cleaning") == 2
+    assert "--read-committed" not in run.stdout
+    ended = {0: records[0], 2: [*records[1], Logged(4, "ABORT", producer=7)], 5: []}
+    later = write_dump_log(tmp_path / "later.txt", ended)
+    assert kcompact(*command, "--batches", later).exit_code == 0
+
+
 def test_a_segment_that_compaction_emptied_holds_time_retention_up(tmp_path: Path, kcompact: Cli) -> None:
     now_ms, day_ms = TIMESTAMP_MS + 10 * 86_400_000, 86_400_000
     young = Logged(3, "c=3", timestamp_ms=now_ms)

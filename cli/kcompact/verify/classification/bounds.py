@@ -19,7 +19,8 @@ class Knowledge:
     ``configs`` are the topic configs that are given, by Kafka's names. ``last_missing_offset`` is the last
     offset that BEFORE lacks, where an abort marker can be: the one after its last record, unless the log
     ends there; None: no offset is missing among its records, so nothing speaks for transactions.
-    ``undecided`` are offsets of data that may have been aborted later than what is given tells, ascending.
+    ``undecided`` are offsets of data that may have been aborted later than what is given tells, ascending;
+    ``open_in_batches``: batches tell of it, else it lies behind a read_committed dump.
     ``log_end_given``: the log end offset is given.
     ``first_dirty_offset`` is where the first round began that AFTER went through; None: not known.
     ``after_first_offset`` is AFTER's first offset, None: it has no record.
@@ -40,6 +41,7 @@ class Knowledge:
     may_begin_within_segment: bool = False
     last_missing_offset: int | None = None
     undecided: tuple[AbortedRange, ...] = ()
+    open_in_batches: bool = False
     first_dirty_offset: int | None = None
     after_first_offset: int | None = None
 

@@ -62,9 +62,11 @@ def remedies_of(classified: ClassifiedRows) -> Longs:
     is_policy_given = _is(classified, lambda log: log.bounds.is_given("cleanup.policy"))
     in_front = ~is_policy_given & (rows.offset < classified.front_end_offset)
     aborted = classified.may_be_aborted
+    # Where the active segment is the bound, it may have been closed since, as the transaction may have ended.
+    is_open = aborted & ~in_front & _is(classified, lambda log: log.bounds.knowledge.open_in_batches)
     conditions = {
         TOMBSTONES: shortened,
-        OPEN_IN_BATCHES: is_undecided & (goes_further_on | aborted),
+        OPEN_IN_BATCHES: (is_undecided & (goes_further_on | aborted)) | is_open,
         SEGMENTS: is_estimated & goes_further_on,
         RETENTION: in_front,
         # Where the bound is estimated, it does not speak against what else could explain the loss.

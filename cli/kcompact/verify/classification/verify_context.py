@@ -247,6 +247,7 @@ def with_knowledge(
         or not starts <= {segment.base_offset for segment in segments},
         last_missing_offset=_last_missing_offset(np.concatenate(runs), context) if runs else None,
         undecided=context.undecided,
+        open_in_batches=bool(context.undecided) and context.last_stable_offset is not None,
         first_dirty_offset=first_dirty_offset,
         after_first_offset=after_first_offset,
     )
