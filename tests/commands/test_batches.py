@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from conftest import Run
-from dump_files import kcat_offsets
+from dump_files import kcat_offsets, write_kcat
 from dump_log_text import TIMESTAMP_MS, Logged, write_dump_log
 from golden_cases import golden_cases
+from records import record, tombstone
 
 pytestmark = pytest.mark.usefixtures("spark")
 Cli = Callable[..., Run]
@@ -197,3 +198,28 @@ def test_verify_asks_about_abort_markers_of_before_and_counts_them_in_other_ques
     state = kcompact("verify", before, wrong, "--mode", "state")
     assert state.exit_code == 0
     assert "1 abort marker: aborted records count as committed here" in state.stderr
+
+
+def test_verify_notes_a_deleted_key_whose_old_value_compact_leaves_below_the_checkpoint(
+    tmp_path: Path, kcompact: Cli
+) -> None:
+    lines = [Logged(0, "a=1"), Logged(1, "a="), Logged(2, "b=1"), Logged(3, "b=2"), Logged(4, "c=1")]
+    segments, batches = {0: lines[:2], 2: lines[2:4], 4: lines[4:]}, tmp_path / "batches.txt"
+    text = write_dump_log(batches, segments, "orders-0").read_text()
+    first, middle, last = text.partition("baseOffset: 1 ")
+    last = last.replace("OptionalLong.empty", f"OptionalLong[{TIMESTAMP_MS + 1000}]", 1)
+    batches.write_text(first + middle + last)
+    pairs = [("a", "1"), ("b", "1"), ("b", "2"), ("c", "1")]
+    values = [record(*pair, offset=offset) for offset, pair in zip((0, 2, 3, 4), pairs, strict=True)]
+    dump = write_kcat(tmp_path / "before.jsonl", [values[0], tombstone("a", offset=1), *values[1:]])
+    out, checkpoint = tmp_path / "after.jsonl", tmp_path / "checkpoint"
+    checkpoint.write_text("0\n1\norders 0 2\n")
+    options = ("--batches", batches, "--checkpoint", checkpoint, f"--now={TIMESTAMP_MS + 1000}")
+
+    assert kcompact("compact", dump, *options, "-o", out).exit_code == 0
+
+    assert sorted(offset for _, _, offset in kcat_offsets(out)) == [0, 3, 4]
+    run = kcompact("verify", dump, out, *options)
+    assert (run.exit_code, run.stdout.splitlines()[1]) == (0, "yes (left over: 1 key-resurrected)")
+    assert "THE DELETED KEY HAS ITS OLD VALUE AGAIN" in run.stdout
+    assert kcompact("verify", dump, out, *options[:2]).exit_code == 1

@@ -101,6 +101,37 @@ def test_a_tombstone_outlives_the_round_that_sets_its_horizon(rounds: int, sever
     assert [finding.severity for finding in outcome.findings] == ([severity] if severity else [])
 
 
+CLEAN_ONES = [record("a", "1", offset=0), tombstone("a", offset=1), record("b", "1", offset=2)]
+CLEAN_BELOW = Bounds(
+    Policy(now_ms=NOW_MS),
+    checkpoint_offset=2,
+    checkpoint_is_end=False,
+    knowledge=replace(CLEANS_ONLY, batches_given=True, transactions_given=True),
+)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "horizon_ms", "severity"),
+    [
+        (CLEAN_BELOW, NOW_MS, Severity.NOTE),
+        (CLEAN_BELOW, NOW_MS + 1, Severity.FINDING),
+        (CLEAN_BELOW, None, Severity.FINDING),
+        (replace(CLEAN_BELOW, checkpoint_offset=1), NOW_MS, Severity.FINDING),
+        (replace(CLEAN_BELOW, checkpoint_offset=None), NOW_MS, Severity.FINDING),
+        (replace(CLEAN_BELOW, checkpoint_is_end=True), NOW_MS, Severity.FINDING),
+        (replace(CLEAN_BELOW, knowledge=CLEANS_ONLY), NOW_MS, Severity.FINDING),
+    ],
+)
+def test_a_due_tombstone_may_go_before_its_value_where_checkpoint_and_batches_tell_that_both_are_clean(
+    bounds: Bounds, horizon_ms: int | None, severity: Severity
+) -> None:
+    context = LogContext(batches=packed([ListedBatch(0, 1, 2, 90, delete_horizon_ms=horizon_ms)]))
+    outcome = judge(CLEAN_ONES, [CLEAN_ONES[0], CLEAN_ONES[2]], bounds, context)
+    assert counts(outcome, severity) == {"key-resurrected": 1}
+    assert outcome.holds == (severity is Severity.NOTE)
+    assert ("THE DELETED KEY HAS ITS OLD VALUE AGAIN" in outcome.findings[0].found) == outcome.holds
+
+
 def test_an_earlier_tombstone_that_stayed_is_no_proof() -> None:
     before = [tombstone("a", offset=0), tombstone("b", offset=1), record("c", "1", offset=2)]
     outcome = judge(before, [before[0], before[2]])

@@ -18,7 +18,18 @@ def _key_resurrected(s: Suspects) -> Flags:
     ends_with_value = (s.rows.kept_offset != NOTHING_KEPT) & ~s.rows.kept_is_tombstone
     # Either the tombstone is gone and an older value stayed, or its own record became a value.
     became_another = s.classified.is_last_record & (s.rows.is_changed | s.classified.is_taken)
-    return s.rows.is_tombstone & ends_with_value & (s.is_lost_last_record | became_another)
+    is_undone = s.is_lost_last_record | s.classified.is_undone_as_told | became_another
+    return s.rows.is_tombstone & ends_with_value & is_undone
+
+
+def _actual_of_resurrected(row: Row) -> str:
+    value = f"a value at offset {row['kept_offset']}"
+    if row["is_certain"]:
+        return value
+    return (
+        f"{value}: THE DELETED KEY HAS ITS OLD VALUE AGAIN, as a broker leaves it where both lie below the"
+        f" checkpoint and the tombstone's delete horizon {row['delete_horizon_ms']} has passed"
+    )
 
 
 def _tombstone_too_early(s: Suspects) -> Flags:
@@ -152,8 +163,9 @@ CHECKS: tuple[Check[Suspects], ...] = (
     Check(  # a deletion is undone: BEFORE ends with a tombstone, AFTER with a value
         "key-resurrected",
         finds=_key_resurrected,
+        is_certain=lambda s: ~s.classified.is_undone_as_told,
         expected="the key deleted by the tombstone at offset {offset}",
-        actual="a value at offset {kept_offset}",
+        actual=_actual_of_resurrected,
         is_loss=True,
     ),
     Check(  # a deletion that readers may not have seen yet is gone
