@@ -129,7 +129,7 @@ def test_a_due_tombstone_may_go_before_its_value_where_checkpoint_and_batches_te
     outcome = judge(CLEAN_ONES, [CLEAN_ONES[0], CLEAN_ONES[2]], bounds, context)
     assert counts(outcome, severity) == {"key-resurrected": 1}
     assert outcome.holds == (severity is Severity.NOTE)
-    assert ("THE DELETED KEY HAS ITS OLD VALUE AGAIN" in outcome.findings[0].found) == outcome.holds
+    assert ("the deleted key has its old value again" in outcome.findings[0].found) == outcome.holds
 
 
 def test_an_earlier_tombstone_that_stayed_is_no_proof() -> None:

@@ -27,7 +27,7 @@ def _actual_of_resurrected(row: Row) -> str:
     if row["is_certain"]:
         return value
     return (
-        f"{value}: THE DELETED KEY HAS ITS OLD VALUE AGAIN, as a broker leaves it where both lie below the"
+        f"{value}: the deleted key has its old value again, as a broker leaves it where both lie below the"
         f" checkpoint and the tombstone's delete horizon {row['delete_horizon_ms']} has passed"
     )
 
