@@ -228,7 +228,8 @@ def check_verify(topics: list[CleanedTopic], folder: Path, kcompact: Cli) -> Non
     for part in ([], [*known_checkpoint(folder), f"--batches={folder / 'batches'}"]):
         run = kcompact("verify", folder / "before", folder / "after", now, *part)
         if run.exit_code not in (0, 2):  # fine, or an option is asked for
-            refuted = {finding.split("@")[0].strip() for finding in run.stdout.splitlines() if "@" in finding}
+            lines = [line.strip() for line in run.stdout.splitlines()]
+            refuted = {line.rpartition(" in ")[2] for line in lines if line.startswith("finding: ")}
             assert run.exit_code == 1, run.stdout + run.stderr
             assert refuted, run.stdout
             excused = set()
