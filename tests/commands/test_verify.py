@@ -199,7 +199,9 @@ def test_one_dump_alone_is_asked_what_could_still_go(tmp_path: Path, kcompact: C
     assert "no: 10 duplicate-left, 1 keyless-left" in run.stdout
 
 
-@pytest.mark.parametrize(("write", "doubt"), [(write_avro, ()), (write_csv, ("--tombstone", "missing"))])
+@pytest.mark.parametrize(
+    ("write", "doubt"), [(write_avro, ()), (write_csv, ("--tombstone", "missing", "--missing-key", "empty"))]
+)
 def test_states_are_compared_whatever_the_offsets(
     write: Write, doubt: tuple[str, ...], tmp_path: Path, kcompact: Cli
 ) -> None:
