@@ -117,9 +117,9 @@ def doubts(path: Path, **options: object) -> dict[str, bool]:
         return {role: doubt_about(dump.files[0], notes[0], role) is not None for role in ("key", "value")}
 
 
-def python_csv(rows: list[list[str | None]], quoting: int) -> bytes:
+def all_quoted(rows: list[list[str | None]]) -> bytes:
     out = io.StringIO()
-    csv.writer(out, quoting=quoting, lineterminator="\n").writerows(rows)  # type: ignore[arg-type]  # an int
+    csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(rows)
     return out.getvalue().encode()
 
 
@@ -130,7 +130,7 @@ def test_where_every_cell_is_quoted_an_empty_one_may_be_null(tmp_path: Path, col
         ["k", None, "t", "0", "1", "1", "0"],
     ]
     path = tmp_path / "d.csv"
-    path.write_bytes(python_csv([[*columns], *(row[: len(columns)] for row in rows)], csv.QUOTE_ALL))
+    path.write_bytes(all_quoted([[*columns], *(row[: len(columns)] for row in rows)]))
 
     assert doubts(path) == {"key": True, "value": True}
     assert doubts(path, missing_key="null", tombstone="empty") == {"key": False, "value": False}

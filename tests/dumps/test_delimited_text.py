@@ -170,7 +170,10 @@ def test_events_in_such_text_are_named() -> None:
             "--columns partition,offset,timestamp,key,value --delimiter ','",
         ),
         ("".join(f"t 0 {n} k{n % 3}: v\n" for n in range(12)), "--columns NAME,... --delimiter TEXT"),
-        ("t[0 | 0] / k#v\nt[1 | 1] / k#v\n", "--columns key,value --delimiter '#'"),
+        (
+            "".join(f"t[{n % 2} | {n}] / k{n % 3}#v\n" for n in range(12)),
+            "--columns NAME,... --delimiter TEXT",
+        ),
     ],
 )
 def test_the_options_that_are_proposed_name_a_delimiter_that_all_lines_have(lines: str, options: str) -> None:

@@ -213,13 +213,14 @@ def _with_header(file: Candidate, options: ReadOptions) -> Recognised | None:
     quoting = quoting_of(lines, len(columns), delimiter.encode(), "rfc4180")
     sample = _rows(columns, lines, delimiter, quoting) or [dict.fromkeys(columns)]
     dialect = choose_dialect(file.path, "csv_lines", sample, options)
-    if options.dialect is None and columns != COLUMNS:
+    if columns == COLUMNS:  # kcompact's own, which quotes what is empty and not what is null
+        dialect = replace(dialect, doubtful_key=frozenset(), doubtful_value=frozenset(), timestamp_unit="ms")
+        return _csv(file, dialect, columns, delimiter, file.start + len(line) + len(newline))
+    if options.dialect is None:
         quoting = quoting_of(lines, len(columns), delimiter.encode(), dialect.quoting)
         dialect = replace(dialect, quoting=quoting)
     if options.missing_key == "null" and _quotes_all(dialect, sample, lines, delimiter):
         dialect = replace(dialect, empty_key="null")
-    if columns == COLUMNS:  # kcompact's own, which quotes what is empty and not what is null
-        dialect = replace(dialect, doubtful_key=frozenset(), doubtful_value=frozenset(), timestamp_unit="ms")
     return _csv(file, dialect, columns, delimiter, file.start + len(line) + len(newline))
 
 

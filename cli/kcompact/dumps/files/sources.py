@@ -144,7 +144,7 @@ def _local_files(argument: str) -> Listing:
 def _named_file(path: str) -> Listing:
     """A file is read when it is named; where one is called as Spark's parts are, a list may not name it."""
     listing = Listing([path])
-    if os.path.basename(path).startswith(_SPARK_PARTS) and (around := list_around(path)):  # noqa: PTH119
+    if path.rpartition("/")[2].startswith(_SPARK_PARTS) and (around := list_around(path)):
         file_list, name = around
         if not file_list.names(name):
             listing.read_as_named[path] = file_list.place

@@ -47,7 +47,7 @@ def _cuts(file: DumpFile, split_bytes: int, *, commas: bool) -> list[int]:
     ):
         from kcompact.dumps.loops.json.lines_of_values_loop import cuts_by_loop  # needs numba
 
-        with suppress(LongLineError):
+        with suppress(LongLineError):  # of a record that is refused where it is read
             return cuts_by_loop(file, split_bytes)
     return cuts_of(file.data_path, start, end, split_bytes, commas=commas)
 

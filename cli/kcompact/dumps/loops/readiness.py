@@ -28,10 +28,8 @@ LOOPS = {
 }
 """The modules with the loops for each layout."""
 _SCANNERS = {"json_lines": "json.json_scanner", "csv_lines": "csv.csv_scanner", "avro": "avro.avro_scanner"}
-_READ_AS = {
-    "json_array": "json_lines",
-    "json_objects": "json_lines",
-}  # layouts, by whose loops others are read
+_READ_AS = {"json_array": "json_lines", "json_objects": "json_lines"}
+"""Layouts that the loops of another one read."""
 
 _SUFFIXES = {
     "json_lines": {".jsonl", ".json", ".ndjson"},

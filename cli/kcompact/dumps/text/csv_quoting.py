@@ -74,10 +74,12 @@ def quoting_of(lines: list[bytes], columns: int, delimiter: bytes, quoting: str)
     Spark writes a backslash before a quote, or doubles it where its option ``escape`` is a quote.
     """
     other = _OTHER_QUOTING.get(quoting)
-    if other is None:
+    # Other lines read alike in both ways; a dump may be thousands of small files.
+    telling = [line for line in lines if _QUOTE in line and (b"\\" in line or b'""' in line)]
+    if other is None or not telling:
         return quoting
     fit, fit_by_other = (
-        sum(columns_by(line, delimiter, way) == columns for line in lines) for way in (quoting, other)
+        sum(columns_by(line, delimiter, way) == columns for line in telling) for way in (quoting, other)
     )
     return other if fit_by_other > fit else quoting
 

@@ -107,25 +107,33 @@ def _is_part_of_run(delimiter: str, lines: list[bytes]) -> bool:
 
 def _names_for(width: int, rows: list[Cells]) -> str | None:
     """Names for so many columns: those that fit, or places for them; None where two are no key and value."""
-    likely = (names for names in _COLUMNS.get(width, ()) if _fits(names.split(","), rows))
-    return next(likely, None if width == len(("key", "value")) else ",".join(["NAME"] * width))
+    known = _COLUMNS.get(width, ())
+    likely = next((names for names in known if _fits(names.split(","), rows)), None)
+    return likely if likely or _KEY_VALUE in known else ",".join(["NAME"] * width)
 
 
 def _fits(names: list[str], rows: list[Cells]) -> bool:
     """Whether rows hold what names say: numbers, a time, a topic, keys some of which come again."""
-    if names == ["key", "value"]:
-        keys = [row[0] or b"" for row in rows]
-        is_word = len(rows) > 1 and len(set(keys)) == 1  # that begins every line of a sentence
-        is_number_within = len(rows) >= _ENOUGH_ROWS and len(set(keys)) == len(keys)
-        return (
-            not is_word and not is_number_within and all(key.count(b"[") == key.count(b"]") for key in keys)
-        )
+    if names == _KEY_VALUE.split(","):
+        return _are_keys([row[0] or b"" for row in rows])
     return all(
         _KINDS[name].fullmatch(row[place] or b"")
         for row in rows
         for place, name in enumerate(names)
         if name in _KINDS
     )
+
+
+def _are_keys(texts: list[bytes]) -> bool:
+    """Whether the first columns of rows may be keys.
+
+    One text alone is a word that begins every line; where none comes twice, an offset or a time is in it; and
+    where a bracket is open, a delimiter was taken that is part of something else.
+    """
+    distinct = len(set(texts))
+    is_word = distinct == 1 < len(texts)
+    holds_number = distinct == len(texts) >= _ENOUGH_ROWS
+    return not is_word and not holds_number and all(text.count(b"[") == text.count(b"]") for text in texts)
 
 
 def holds_quoted(line: bytes, delimiter: str) -> bool:
@@ -138,8 +146,9 @@ def holds_quoted(line: bytes, delimiter: str) -> bool:
 
 _MOST_COLUMNS = 12  # that are worth writing out
 _SPELT = {"\t": "\\t"}
+_KEY_VALUE = "key,value"
 _COLUMNS = {
-    2: ("key,value",),
+    2: (_KEY_VALUE,),
     3: ("offset,key,value",),
     4: ("partition,offset,key,value",),
     5: ("topic,partition,offset,key,value", "partition,offset,timestamp,key,value"),
