@@ -61,13 +61,27 @@ def test_base64_in_threes_of_bytes_is_asked_about_where_the_fields_are_spark_s(t
     path = lines(tmp_path / "spark.json", {"key": "D0JA", "value": "t1OW"} | SPARK)
     with pytest.raises(InputError, match="whose keys and values are base64") as refused:
         open_one(path)
-    assert "--dialect spark-json" in str(refused.value.hint)
-    for dialect, key in (("spark-json", b"\x0f\x42\x40"), ("plain", b"D0JA")):
+    for dialect, key in (("spark-json", b"\x0f\x42\x40"), ("spark-json-text", b"D0JA")):
+        assert f"--dialect {dialect} " in str(refused.value.hint)
         with open_one(path, dialect=dialect) as dump:
             (split,) = dump.splits(1 << 40)
             ((_, _, record),) = LAYOUTS[dump.files[0].layout].records(dump.files[0], split)
         assert record.key == key
-    assert dialect_of(lines(tmp_path / "text.json", {"key": "D0JA", "value": "{}"} | SPARK)) == "plain"
+    text = {"key": "D0JA", "value": "{}"} | SPARK
+    assert dialect_of(lines(tmp_path / "text.json", text)) == "spark-json-text"
+
+
+def test_headers_that_spark_wrote_beside_texts_are_base64(tmp_path: Path) -> None:
+    """Spark writes binary columns as base64; a cast of key and value leaves headers' values binary."""
+    headers = [{"key": "trace", "value": "dHJ1ZQ=="}, {"key": "raw", "value": "/wA="}, {"key": "null"}]
+    path = lines(tmp_path / "spark.jsonl", {"key": "a", "value": "{}"} | SPARK | {"headers": headers})
+    with open_one(path) as dump:
+        (split,) = dump.splits(1 << 40)
+        ((_, _, record),) = LAYOUTS[dump.files[0].layout].records(dump.files[0], split)
+    assert (record.key, record.value) == (b"a", b"{}")
+    assert record.headers == (("trace", b"true"), ("raw", b"\xff\x00"), ("null", None))
+    in_numbers = {"key": "a", "value": "{}"} | SPARK | {"timestamp": 1, "headers": headers}
+    assert dialect_of(lines(tmp_path / "python.jsonl", in_numbers)) == "plain"
 
 
 def test_a_map_that_has_a_key_twice_is_refused(tmp_path: Path) -> None:

@@ -102,6 +102,7 @@ TOLD = {
     "lenses-8-envelope-text.json": Told("lenses"),
     "lenses-8.csv": Told("csv", "csv_lines"),
     "spark-3.5-json": Told("spark-json"),
+    "spark-4.3-cast-string.jsonl": Told("spark-json-text"),
     "spark-3.5-cast-string.csv": Told("spark-csv", "csv_lines"),
     "spark-4.0-binary.csv": Told("spark-csv-hex", "csv_lines"),
     "rest-proxy-7-json.json": Told("rest-proxy", "json_array"),

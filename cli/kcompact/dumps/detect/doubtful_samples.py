@@ -45,8 +45,9 @@ def ask_for_base64(path: str, dialect: Dialect, sample: list[Row]) -> None:
     has_marker = dialect.key_marker is not None and any(dialect.key_marker in row for row in sample)
     if dialect.layouts == ("csv_lines",) or has_marker or not likely_base64(keys):
         return
-    decoded, parts = ENCODINGS["base64"](keys[0].encode()), _named_parts(dialect, sample)
-    as_text = f"--dialect plain{parts} takes keys as the text that they are"
+    decoded = ENCODINGS["base64"](keys[0].encode())
+    as_text = f"{_as_text(dialect, sample)} takes keys as the text that they are"
+    parts = _named_parts(dialect, sample)
     as_base64 = f"--dialect plain-base64{parts} reads keys, values and header values as base64"
     are_encoded = all_in("base64", sample, dialect.value)
     raise InputError(
@@ -72,8 +73,7 @@ def ask_for_tool(path: str, dialect: Dialect, other: Dialect, sample: list[Row])
         raise InputError(
             f"{path}: the fields, in their order, are those of {other.short_tool}, whose keys and values are"
             f" base64: nobody can tell whether {shown(texts[0])} is",
-            hint=f"--dialect {other.name} reads them as base64,"
-            f" --dialect plain{_named_parts(dialect, sample)} as they are",
+            hint=f"--dialect {other.name} reads them as base64, {_as_text(dialect, sample)} as they are",
         )
 
 
@@ -89,6 +89,11 @@ def ask_for_headers(path: str, headers: str | None, sample: list[Row]) -> None:
             hint=f"name the members so that they tell: jq -c '{lists} |= map({{key: .Key, value: .Value}})'"
             " for text; value_base64: .Value for base64",
         )
+
+
+def _as_text(dialect: Dialect, sample: list[Row]) -> str:
+    """The options that read keys and values as text: a tool's own, or of the plain envelope."""
+    return f"--dialect {dialect.name}" if dialect.dated else f"--dialect plain{_named_parts(dialect, sample)}"
 
 
 def _named_parts(dialect: Dialect, sample: list[Row]) -> str:

@@ -75,6 +75,10 @@ def decodes(dialect: Dialect, sample: list[Row]) -> bool:
     roles = ((dialect.key_encoding, dialect.key), (dialect.value_encoding, dialect.value))
     if not all(all_in(encoding, sample, field) for encoding, field in roles):
         return False
+    if dialect.dated and not (
+        _all_of(str, sample, dialect.timestamp) and _all_of(int, sample, dialect.timestamp_type)
+    ):
+        return False
     if dialect.key_encoding == "hex":
         return likely_hex(texts_among(values_at(sample, dialect.key)))
     if dialect.key_encoding == "spark-hex":
@@ -84,6 +88,11 @@ def decodes(dialect: Dialect, sample: list[Row]) -> bool:
     enough = A_FEW if all(in_order(dialect, row) for row in sample) else _MANY
     texts = [list(texts_among(values_at(sample, field))) for _, field in roles]
     return any(texts) and all(likely_base64(of_role, enough) for of_role in texts if of_role)
+
+
+def _all_of(kind: type, sample: list[Row], dotted: str | None) -> bool:
+    """Whether there are values at a path, and all are of a type."""
+    return set(map(type, values_at(sample, dotted))) == {kind}
 
 
 def all_in(encoding: str, sample: list[Row], dotted: str | None) -> bool:

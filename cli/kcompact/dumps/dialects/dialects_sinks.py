@@ -31,6 +31,17 @@ SINKS = (
         headers_encoding="base64",
     ),
     Dialect(
+        name="spark-json-text",
+        tool="Spark's Kafka source written as JSON, cast to strings",
+        signature=names("topic partition offset timestamp timestampType"),
+        lacking=names("key_encoding value_encoding"),
+        order=("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers"),
+        dated=True,
+        sure=False,  # of the encodings of keys and values, which spark-json shares the names with
+        **fields("timestamp_type=timestampType"),
+        headers_encoding="base64",  # a cast of the key and value leaves the headers' values binary
+    ),
+    Dialect(
         name="lambda",
         tool="AWS Lambda event of Amazon MSK or Kafka",
         layouts=("json_wrapper",),
