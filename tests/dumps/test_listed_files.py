@@ -302,6 +302,16 @@ def stored_listing(
     monkeypatch.setattr(
         stored, "list_objects", lambda root: [entry for entry in entries if entry.address.startswith(root)]
     )
+    below = {entry.address.removeprefix("s3://b/") for entry in entries}
+    monkeypatch.setattr(
+        stored,
+        "child_names",
+        lambda folder: {
+            name.removeprefix(folder.removeprefix("s3://b/")).partition("/")[0]
+            for name in below
+            if name.startswith(folder.removeprefix("s3://b/"))
+        },
+    )
     monkeypatch.setattr(stored, "read", lambda address: contents[address.removeprefix("s3://b/")].encode())
     stored.forget_listings()
     return stored.stored_files(argument)
@@ -329,6 +339,8 @@ STORED = {
         ("s3://b/*/out/**/part-*", ["in/out/p=0/part-a"], 1),
         ("s3://b/in/data/t/part-*", ["in/data/t/part-1"], 1),
         ("s3://b/in/out/p=0/part-b", ["in/out/p=0/part-b"], 0),
+        ("s3://b/in/out/p=0/", ["in/out/p=0/part-a"], 1),
+        ("s3://b/in/out/p=0/part-*", ["in/out/p=0/part-a"], 1),
     ],
 )
 def test_prefixes_and_patterns_of_a_store_follow_lists(
@@ -348,6 +360,7 @@ def test_prefixes_and_patterns_of_a_store_follow_lists(
     [
         ({"in/out/p=0/part-a": None}, "s3://b/in/", "lists a file that is not there: '.*part-a'"),
         ({"in/out/_spark_metadata/0": "v2\n"}, "s3://b/in/out/**", "a list of version 2"),
+        ({"in/out/_spark_metadata/0": batch("p=0/c")}, "s3://b/in/out/p=0", "that is not there: .*/p=0/c"),
         ({}, "s3://b/in/out/p*/part-b", "_spark_metadata lists none of the files"),
         ({}, "s3://b/hudi/*", "holds a table of Hudi"),
     ],

@@ -121,6 +121,17 @@ def list_objects(address: str) -> list[StoredObject]:
     return sorted(files, key=lambda file: file.address)
 
 
+def child_names(address: str) -> set[str]:
+    """The names of objects and folders directly below a prefix. Empty where the store does not show them."""
+    from pyarrow.fs import FileSelector
+
+    system, path = located(address)
+    try:
+        return {info.base_name for info in system.get_file_info(FileSelector(path, allow_not_found=True))}
+    except OSError:  # a reader of one prefix alone may not be allowed to list those above
+        return set()
+
+
 def _refuse_missing_bucket(system: "FileSystem", address: str, path: str) -> None:
     from pyarrow.fs import FileType
 

@@ -7,16 +7,16 @@ import fnmatch
 import glob
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import orjson
 
-from kcompact.dumps.files.listed_files import Reader, folders_with_lists, list_of
+from kcompact.dumps.files.listed_files import ICEBERG, FileList, Reader, folders_with_lists, list_of
 from kcompact.dumps.files.marks import MANIFEST, UNFINISHED, doubtful_place, is_mark, is_of_runs
 from kcompact.dumps.files.origin import refuse_changed
 from kcompact.errors import InputError
-from kcompact.storage.object_stores import StoredObject, list_objects, read
+from kcompact.storage.object_stores import StoredObject, child_names, list_objects, read
 
 _MAGIC = re.compile(r"[*?\[]")
 _listed: dict[str, list[StoredObject]] = {}
@@ -174,29 +174,52 @@ def _listed_ones(
     *,
     is_whole: bool,
 ) -> list[StoredObject]:
-    """Of the objects that count so far, those that no list below the root leaves out (listed_files.py).
+    """Of the objects that count so far, those that no list leaves out (listed_files.py).
 
     Where these are the whole of the prefix, each one that is listed has to be there.
     """
-    names = [entry.address.removeprefix(root) for entry in objects]
-    covered: list[str] = []
-    for folder, signs in folders_with_lists(names).items():
-        prefix = f"{root}{folder}/" if folder else root
-        is_in_question = is_whole or any(entry.address.startswith(prefix) for entry in counting)
-        if prefix.startswith(tuple(covered)) or not is_in_question:
-            continue
-        file_list = list_of(prefix.rstrip("/"), signs, Reader(_names_in, _lines_of))
-        if file_list is None:
-            continue
-        covered.append(prefix)
-        below = {entry.address.removeprefix(prefix) for entry in objects if entry.address.startswith(prefix)}
-        listed = file_list.of(below) if is_whole else set(filter(file_list.names, below))
+    for prefix, within, file_list in _lists(root, objects, counting, is_whole=is_whole):
+        paths = {
+            entry.address: within + entry.address.removeprefix(prefix)
+            for entry in objects
+            if entry.address.startswith(prefix)
+        }
+        names = set(paths.values())
+        listed = file_list.of(names, within) if is_whole else set(filter(file_list.names, names))
         unlisted |= {
             entry.address: file_list.place
             for entry in counting
-            if entry.address.startswith(prefix) and entry.address.removeprefix(prefix) not in listed
+            if entry.address in paths and paths[entry.address] not in listed
         }
     return [entry for entry in counting if entry.address not in unlisted]
+
+
+def _lists(
+    root: str, objects: list[StoredObject], counting: list[StoredObject], *, is_whole: bool
+) -> Iterator[tuple[str, str, FileList]]:
+    """The lists that cover objects in question: a prefix, its path from the list's folder, and the list."""
+    if counting and (above := _list_above(root)):
+        yield (root, *above)
+        return
+    covered: list[str] = []
+    for folder, signs in folders_with_lists(entry.address.removeprefix(root) for entry in objects).items():
+        prefix = f"{root}{folder}/" if folder else root
+        is_in_question = is_whole or any(entry.address.startswith(prefix) for entry in counting)
+        if is_in_question and not prefix.startswith(tuple(covered)):
+            file_list = list_of(prefix.rstrip("/"), signs, _READER)
+            if file_list is not None:
+                covered.append(prefix)
+                yield prefix, "", file_list
+
+
+def _list_above(prefix: str) -> tuple[str, FileList] | None:
+    """As ``lists_on_disk.list_above``: the path of a prefix from the folder of the list, and the list."""
+    folder, within = prefix.rstrip("/"), ""
+    while "=" in (name := folder.rpartition("/")[2]) or name == ICEBERG[1]:
+        folder, within = folder_of(folder), f"{name}/{within}"
+        if file_list := list_of(folder, child_names(f"{folder}/"), _READER):
+            return within, file_list
+    return None
 
 
 def _names_in(folder: str) -> list[str]:
@@ -205,6 +228,9 @@ def _names_in(folder: str) -> list[str]:
 
 def _lines_of(address: str) -> list[bytes]:
     return read(address).splitlines()
+
+
+_READER = Reader(_names_in, _lines_of)
 
 
 def _of_manifest(prefix: str, objects: list[StoredObject], notes: list[str]) -> list[StoredObject]:
