@@ -202,3 +202,26 @@ def test_a_header_that_cannot_be_converted_is_refused_by_its_line(tmp_path: Path
     assert run.exit_code == 2
     assert f"error: {path}:3: headers cannot be read" in run.stderr
     assert sorted(tmp_path.iterdir()) == [path]
+
+
+def test_values_that_are_tombstones_most_likely_are_converted_once_a_user_says_so(
+    kcompact: Cli, tmp_path: Path
+) -> None:
+    """Where every text is quoted, ``""`` is a null too; a copy stays as it is, with a note."""
+    source, output = tmp_path / "t.csv", tmp_path / "out.jsonl"
+    names = ["topic", "partition", "offset", "key", "value"]
+    rows = [["t", 0, at, f"k{at}", None] for at in range(2)]
+    with source.open("w", newline="") as file:
+        csv.writer(file, quoting=csv.QUOTE_NONNUMERIC).writerows([names, *rows])
+
+    refused = kcompact("compact", source, "-o", output)
+    assert refused.exit_code == 2
+    assert "2 records with an empty value" in refused.stderr
+    assert not output.exists()
+    for answer, value in (("empty", None), ("missing", "")):
+        assert f"--tombstone {answer} where it is" in refused.stderr
+        assert kcompact("compact", source, "-o", output, "--overwrite", "--tombstone", answer).exit_code == 0
+        assert [json.loads(line)["value"] for line in output.read_text().splitlines()] == [value] * 2
+    copied = kcompact("compact", source, "-o", tmp_path / "copy.csv")
+    assert (copied.exit_code, (tmp_path / "copy.csv").read_bytes()) == (0, source.read_bytes())
+    assert "2 records with an empty value" in copied.stderr

@@ -13,7 +13,7 @@ from kcompact.compact.output.stages import DecidedStages
 from kcompact.compact.read_dump import ReadDump
 from kcompact.compact.totals import CompactionOutcome
 from kcompact.dumps.dump import Dump
-from kcompact.dumps.note_checks import refuse_doubts
+from kcompact.dumps.note_checks import refuse_doubts, refuse_unlikely_values
 from kcompact.dumps.output.workplace import Workplace
 from kcompact.dumps.records.layout import ConversionNotes, SplitNotes
 from kcompact.dumps.writers.converting import Copier
@@ -100,7 +100,7 @@ class Compacted:
 
 
 def refuse_doubtful(dump: Dump, notes: Mapping[int, SplitNotes], request: Request) -> None:
-    """Raise for doubts that decide which records stay.
+    """Raise for doubts that decide which records stay, or what converted ones are.
 
     A record without a key and one with an empty key always end differently; tombstones rarely do.
     """
@@ -108,6 +108,8 @@ def refuse_doubtful(dump: Dump, notes: Mapping[int, SplitNotes], request: Reques
     if request.policy.drop_tombstones:
         reasons["value"] = "--drop-tombstones"
     refuse_doubts(dump, notes, reasons)
+    if request.copier is not None:
+        refuse_unlikely_values(dump, notes, request.copier.writers)
 
 
 def refuse_null_keys(scan: ReadDump, policy: Policy, removals: int) -> None:

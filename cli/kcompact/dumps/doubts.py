@@ -9,10 +9,14 @@ from kcompact.dumps.records.layout import DumpFile, SplitNotes
 
 
 class Doubt(NamedTuple):
-    """Why nulls of a file are in doubt, and the options that settle it."""
+    """Why nulls of a file are in doubt, and the options that settle it.
+
+    ``is_unlikely``: they are not read as nulls, though in dumps a null is more frequent than an empty text.
+    """
 
     text: str
     hint: str
+    is_unlikely: bool
 
 
 def doubt_about(
@@ -45,7 +49,9 @@ def doubt_about(
         f" {_texts(words) if form == 'literal' else f'an empty {role}'} alike"
         for form, count in counts.items()
     ]
-    return Doubt(f"{file.path}: {'; '.join(parts)}", _hint(role, counts, words))
+    is_unlikely = "empty" in counts and getattr(dialect, f"empty_{role}") == "empty"
+    hint = _EMPTY_CELLS if role == "value" and [*counts] == ["empty"] and settled_by == QUOTING else None
+    return Doubt(f"{file.path}: {'; '.join(parts)}", hint or _hint(role, counts, words), is_unlikely)
 
 
 def _is_settled(form: str, settled_by: str | None, notes: SplitNotes, *, any_quote_tells: bool) -> bool:
@@ -112,3 +118,6 @@ _HINTS = {
     "value": "say what a tombstone looks like: --tombstone null|missing|empty|literal:TEXT",
     "key": "say what such a key is: --missing-key null|empty",
 }
+_EMPTY_CELLS = (
+    "say which it is: --tombstone empty where it is a tombstone, --tombstone missing where it is empty"
+)

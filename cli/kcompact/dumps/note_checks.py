@@ -1,7 +1,7 @@
 """Checks of an index pass's notes: errors that stop a run, and notes for the user."""
 
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from kcompact.broker.log_names import LogName
 from kcompact.counted import counted
@@ -197,6 +197,19 @@ def refuse_doubts(
             doubt = doubt_about(file, by_file[file.file_id], role, any_quote_tells=any_quote_tells)
             if doubt is not None:
                 raise InputError(f"{doubt.text}, and {reason} depends on which it is", hint=doubt.hint)
+
+
+def refuse_unlikely_values(dump: Dump, by_file: Mapping[int, SplitNotes], converted: Collection[int]) -> None:
+    """Raise InputError where files are converted, by their ids, whose tombstones would become empty values.
+
+    A copy stays as doubtful as the dump was; what is converted says one or the other.
+    """
+    for file in dump.files:
+        doubt = doubt_about(file, by_file[file.file_id], "value") if file.file_id in converted else None
+        if doubt is not None and doubt.is_unlikely:
+            raise InputError(
+                f"{doubt.text}, and what the output says depends on which it is", hint=doubt.hint
+            )
 
 
 def rejected(file: DumpFile, reject: Reject) -> InputError:

@@ -102,8 +102,10 @@ def _is_in_sample(dotted: str | None, field_names: frozenset[str], sample: list[
 
 def _encodings(path: str, dialect: Dialect, sample: list[Row], options: ReadOptions) -> dict[str, str]:
     encodings = {f"{role}_encoding": _encoding_of(path, role, dialect, sample) for role in ("key", "value")}
-    if set(encodings.values()) == {"python"} and not options.tombstone and dialect.null_literal is None:
-        encodings["null_literal"] = _PYTHON_NONE  # as Python writes null where it writes bytes so
+    if set(encodings.values()) == {"python"}:
+        encodings["headers_encoding"] = "python"
+        if not options.tombstone and dialect.null_literal is None:
+            encodings["null_literal"] = _PYTHON_NONE  # as Python writes null where it writes bytes so
     return encodings
 
 

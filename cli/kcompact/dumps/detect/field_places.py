@@ -13,15 +13,23 @@ Changes = dict[str, str | None]
 
 
 def markers_by_name(dialect: Dialect, field_names: Collection[str]) -> Changes:
-    """Fields that say how keys or values are encoded, however they are spelt: ``keyEncoding``."""
+    """Fields that say how keys or values are encoded, however they are spelt: ``keyEncoding``.
+
+    Of CSV those, too, with the sizes that Kafka's clients give in a record, and -1 for null.
+    """
     declared = {role: getattr(dialect, role) for role in ("key_marker", "value_marker")}
-    return {
+    plain_names = {name: plain_name(name) for name in sorted(field_names)}
+    places: Changes = {
         role: name
         for role, place in declared.items()
         if place and place not in field_names
-        for name in sorted(field_names)
-        if plain_name(name) == plain_name(place)
+        for name, plain in plain_names.items()
+        if plain == plain_name(place)
     }
+    if dialect.layouts == ("csv_lines",) and dialect.key_size is None:
+        sizes = {"serializedkeysize": "key_size", "serializedvaluesize": "value_size"}
+        places |= {sizes[plain]: name for name, plain in plain_names.items() if plain in sizes}
+    return places
 
 
 def places_by_name(

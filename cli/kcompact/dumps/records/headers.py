@@ -1,5 +1,6 @@
 """Record headers in the shapes that tools give them (dump tools never agreed on one)."""
 
+import ast
 import base64
 from collections.abc import Callable
 from contextlib import suppress
@@ -105,9 +106,11 @@ def _console_text(value: dict[str, Any]) -> Any:
 
 
 def _from_cell(text: str, to_bytes: ToBytes, separator: str | None) -> Headers:
-    """As JSON, or as kcat -f and kafka-console-consumer print them, which quote nothing."""
+    """As JSON or Python, or as kcat -f and kafka-console-consumer print them, which quote nothing."""
     if text == _NO_HEADERS:
         return ()
+    if text.startswith("[("):
+        return _from_python(text)
     if text[0] in "[{":
         parsed = ParsedJson(text.encode())
         if parsed.twice:
@@ -116,6 +119,17 @@ def _from_cell(text: str, to_bytes: ToBytes, separator: str | None) -> Headers:
     separator = separator or _separator(text)
     pairs = [pair.partition(separator) for pair in _pairs(text, separator)]
     return tuple((name, None if value == "NULL" else to_bytes(value)) for name, _, value in pairs)
+
+
+def _from_python(text: str) -> Headers:
+    """As Python prints the list of a record's headers: ``[('name', b'value'), ('other', None)]``."""
+    try:
+        headers = tuple((name, value) for name, value in ast.literal_eval(text))
+    except (SyntaxError, TypeError, MemoryError, RecursionError) as error:
+        raise ValueError("not a list of pairs") from error
+    if not all(isinstance(name, str) and isinstance(value, bytes | None) for name, value in headers):
+        raise ValueError("not a list of names and bytes")
+    return headers
 
 
 def _separator(text: str) -> str:

@@ -1,0 +1,99 @@
+"""Records as Python's clients have them (``ConsumerRecord``), written as their users write them."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from dump_pipeline import index_all, open_one
+from kcompact.dumps.doubts import doubt_about
+from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.records.headers import decode_headers
+from kcompact.dumps.records.record import Record
+
+
+class ConsumerRecord(NamedTuple):
+    """The fields of kafka-python's and aiokafka's record, in their order."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    timestamp_type: int
+    key: Any
+    value: Any
+    headers: list[tuple[str, bytes | None]]
+    checksum: int | None
+    serialized_key_size: int
+    serialized_value_size: int
+    serialized_header_size: int
+
+
+HEADERS = [("trace", b"it's"), ("trace", b"\xff\x00"), ("ü", None), ("empty", b"")]
+CONTENTS = [("a", "1", HEADERS), ("b", "", []), ("a", None, []), ("c", "x,y", [("h", b"1")])]
+
+
+def consumed(*, decoded: bool) -> list[ConsumerRecord]:
+    """What a consumer hands out, with ``decode()`` for a deserializer or without any."""
+
+    def of_client(text: str | None) -> Any:
+        return text if text is None or decoded else text.encode()
+
+    return [
+        ConsumerRecord(
+            *("t", 0, offset, 5, 0, of_client(key), of_client(value), headers, None),
+            *(len(key), -1 if value is None else len(value), 0),
+        )
+        for offset, (key, value, headers) in enumerate(CONTENTS)
+    ]
+
+
+def with_dict_writer(records: list[ConsumerRecord], quoting: int) -> str:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, ConsumerRecord._fields, quoting=quoting, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(record._asdict() for record in records)
+    return out.getvalue()
+
+
+def records_in(path: Path) -> list[Record]:
+    with open_one(path) as dump:
+        (split,) = dump.splits(1 << 40)
+        return [record for _, _, record in LAYOUTS[dump.files[0].layout].records(dump.files[0], split)]
+
+
+def contents(path: Path) -> list[tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]]]]:
+    return [(record.key, record.value, [*record.headers]) for record in records_in(path)]
+
+
+EXPECTED = [
+    (key.encode(), None if value is None else value.encode(), headers) for key, value, headers in CONTENTS
+]
+
+
+@pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_NONNUMERIC, csv.QUOTE_ALL])
+def test_of_csv_sizes_tell_null_from_empty_and_headers_are_python_s(quoting: int, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(with_dict_writer(consumed(decoded=True), quoting))
+    assert contents(path) == EXPECTED
+    with open_one(path) as dump:
+        _, notes = index_all(dump)
+        assert doubt_about(dump.files[0], notes[0], "value") is None
+
+
+def test_json_of_records_that_nobody_decoded_has_headers_as_python_prints_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    records = [record._asdict() for record in consumed(decoded=False)]
+    path.write_text("".join(json.dumps(record, default=str) + "\n" for record in records))
+    assert contents(path) == EXPECTED
+
+
+@pytest.mark.parametrize(
+    "cell", ["[('a', 1)]", "[('a', b'1'", "[(b'a', b'1')]", "[('a', b'1', 2)]", "[(1, 2), f()]"]
+)
+def test_what_is_no_list_of_headers_is_refused(cell: str) -> None:
+    with pytest.raises(ValueError, match=r"not a list of|values to unpack|malformed"):
+        decode_headers(cell)
