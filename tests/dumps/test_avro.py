@@ -41,7 +41,7 @@ def decoded(path: Path, split_bytes: int = 1 << 40) -> list[Record]:
         return [r for split in dump.splits(split_bytes) for _, _, r in LAYOUT.records(dump.files[0], split)]
 
 
-@pytest.mark.parametrize("shape", ["plain", "spark", "trivadis"])
+@pytest.mark.parametrize("shape", ["plain", "spark", "trivadis", "flink", "null-last"])
 @pytest.mark.parametrize("codec", CODECS)
 def test_records_are_what_was_written(tmp_path: Path, shape: str, codec: str) -> None:
     records = some_records(200)
@@ -274,14 +274,17 @@ ORDER = {
 
 
 @pytest.mark.parametrize(("key_field", "keys"), [("id", [b"a", b"\xc3\xa9"]), ("customer.no", [b"7", b"8"])])
-def test_a_field_of_bare_values_stands_for_the_key(tmp_path: Path, key_field: str, keys: list[bytes]) -> None:
+@pytest.mark.parametrize("is_nullable", [False, True])
+def test_a_field_of_bare_values_stands_for_the_key(
+    tmp_path: Path, key_field: str, keys: list[bytes], is_nullable: bool
+) -> None:
     rows = [
         {"id": "a", "timestamp": "noon", "customer": {"no": 7}},
         {"id": "\u00e9", "timestamp": "", "customer": {"no": 8}},
     ]
     path = tmp_path / "orders+1+0000000070.avro"
     with path.open("wb") as out:
-        fastavro.writer(out, ORDER, rows)
+        fastavro.writer(out, ["null", ORDER] if is_nullable else ORDER, rows)
     with open_one(path, key_fields=(key_field,)) as dump:
         table, notes = index_all(dump)
         check_notes(dump, notes)
@@ -417,6 +420,15 @@ def test_values_alone_are_refused(tmp_path: Path) -> None:
         fastavro.writer(out, "string", ["a"])
     with pytest.raises(InputError, match="bare values"):
         open_one(path)
+
+
+@pytest.mark.parametrize("shape", ["flink", "null-last"])
+def test_a_null_in_place_of_a_record_is_refused(tmp_path: Path, shape: str) -> None:
+    rows = [SHAPES[shape].row(record) for record in some_records(4)]
+    path = tmp_path / "dump.avro"
+    with path.open("wb") as out:
+        fastavro.writer(out, SHAPES[shape].schema, [*rows[:2], None, *rows[2:]])
+    assert str(path) in rejected(path).message
 
 
 def test_lenses_file_of_tombstones_has_no_value_field(tmp_path: Path) -> None:

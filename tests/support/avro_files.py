@@ -122,7 +122,17 @@ LENSES = Shape(
         },
     },
 )
-SHAPES = {"plain": PLAIN, "spark": SPARK, "trivadis": TRIVADIS, "text": TEXT, "lenses": LENSES}
+FLINK = Shape(["null", PLAIN.schema], PLAIN.row)  # the file system connector of Flink SQL writes rows so
+NULL_LAST = Shape([PLAIN.schema, "null"], PLAIN.row)
+SHAPES = {
+    "plain": PLAIN,
+    "spark": SPARK,
+    "trivadis": TRIVADIS,
+    "text": TEXT,
+    "lenses": LENSES,
+    "flink": FLINK,
+    "null-last": NULL_LAST,
+}
 
 
 def _places(record: Record) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import fastavro
 
 from kcompact.dumps.avro.avro_bounds import AvroBounds
 from kcompact.dumps.avro.avro_schema import (
+    BRANCH,
     WireSchema,
     branches,
     field_names,
@@ -210,7 +211,10 @@ class AvroReader:
         if self._text_schema is None:
             text = wire_schema(self._schema, text=True)
             self._text_schema = text.parsed(without_null(self.type_at(text, self.paths["value"])))
-        return as_json(fastavro.schemaless_reader(io.BytesIO(raw), self._text_schema, None))
+        value: Any = fastavro.schemaless_reader(io.BytesIO(raw), self._text_schema, None)
+        if isinstance(value, dict):
+            value.pop(BRANCH, None)
+        return as_json(value)
 
 
 def headers_decoder(reader: AvroReader) -> Callable[[bytes], Headers]:

@@ -86,11 +86,33 @@ def wire_schema(schema: Any, *, text: bool = False) -> WireSchema:
     """
     named: dict[str, Any] = {}
     try:
-        return WireSchema(fastavro.parse_schema(_reduced(schema, text=text), named), named)
+        return WireSchema(fastavro.parse_schema(_as_record(_reduced(schema, text=text)), named), named)
     except (SchemaParseException, UnknownType, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"not an Avro schema: {shown(error)}") from error
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+
+
+def _as_record(schema: Any) -> Any:
+    """A union of null and a record (Flink writes dumps so) as a record whose first field is the branch.
+
+    On the wire both are the same: that field takes no bytes more than the branch, and where it is null's, it
+    has more than any block holds, so that no record of a dump passes for one.
+    """
+    if (
+        not isinstance(schema, list)
+        or sorted(map(is_record, schema)) != [False, True]
+        or "null" not in schema
+    ):
+        return schema
+    record = next(filter(is_record, schema))
+    no_record = {"type": "fixed", "name": f"{BRANCH}_of_null", "size": 2**31 - 1}
+    branch = ["null" if is_record(kind) else no_record for kind in schema]
+    return record | {"fields": [{"name": BRANCH, "type": branch}, *record["fields"]]}
+
+
+BRANCH = "kcompact_branch"
+"""The name of that field, whose value is None."""
 
 
 def _reduced(schema: Any, *, text: bool) -> Any:
@@ -185,7 +207,7 @@ def avro_dialect(columns: Columns, schema: Any, wire: WireSchema, options: ReadO
 
 def field_names(wire: WireSchema) -> list[str]:
     """Dotted paths of all fields, two records deep, the outer ones first."""
-    outer = wire.resolve(wire.type)["fields"]
+    outer = [child for child in wire.resolve(wire.type)["fields"] if child["name"] != BRANCH]
     names = [child["name"] for child in outer]
     for child in outer:
         for record in filter(is_record, map(wire.resolve, branches(child["type"]))):
