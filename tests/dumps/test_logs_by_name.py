@@ -149,6 +149,7 @@ BARE = {"key": "a", "value": "v"}  # and an offset: neither topic nor partition
         (["a/partition-0.json", "b/partition-1.json"], KAFKACTL, [("a", 0), ("b", 0)]),
         (["orders-0.json", "orders-1.json"], BARE, [("orders", 0), ("orders", 1)]),
         (["a/0/17_1_2.json", "a/1/17_1_2.json"], BARE, [("a", 0), ("a", 1)]),
+        (["a/0/0000000000000000070.jsonl", "a/1/0000000000000000000.jsonl"], BARE, [("a", 0), ("a", 1)]),
     ],
 )
 def test_folders_count_before_names(
@@ -184,6 +185,23 @@ def test_logs_that_names_alone_tell_are_not_copied_into_one_file(tmp_path: Path)
     write(tmp_path / "one", ["topic=t/a.json", "topic=t/b.json"], KAFKACTL)
     with open_one(tmp_path / "one") as dump:
         with_writers(planned(dump, [str(tmp_path / "one")], tmp_path / "out.json"), None)
+
+
+def test_the_first_offset_is_in_the_name_that_quixstreams_gives(tmp_path: Path) -> None:
+    (tmp_path / "a/0").mkdir(parents=True)
+    for start in (70, 90):
+        (tmp_path / f"a/0/{start:019}.jsonl").write_text('{"_timestamp":1,"_key":"a","_value":{}}\n')
+    with open_one(tmp_path) as dump:
+        assert [file.start_offset for file in dump.files] == [70, 90]
+
+
+def test_folders_that_may_be_partitions_are_asked_about_before_an_order(tmp_path: Path) -> None:
+    """To join their files, as where no order is known, would mix the keys of partitions."""
+    for partition in (0, 1):
+        (tmp_path / f"orders/{partition}").mkdir(parents=True)
+        (tmp_path / f"orders/{partition}/x.json").write_text('{"key":"a","value":"v"}\n')
+    with pytest.raises(InputError, match="are the folders 0 and 1 partitions"):
+        logs(tmp_path)
 
 
 def test_folders_of_numbers_are_of_one_topic(tmp_path: Path) -> None:

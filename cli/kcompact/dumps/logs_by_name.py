@@ -21,8 +21,8 @@ def put_into_logs(files: Sequence[DumpFile]) -> list[DumpFile]:
     """The files with what is to be noted. Raises InputError where nobody can know their log, or its order."""
     _refuse_untold_topics(file for file in files if file.dialect.topic is None)
     counted = [file for file in files if file.dialect.offset is None]
-    _refuse_unordered(file for file in counted if file.start_offset is None)
     _refuse_untold_partitions(file for file in files if file.dialect.partition is None)
+    _refuse_unordered(file for file in counted if file.start_offset is None)
     by_time = _refuse_interleaved(file for file in counted if file.start_offset is not None)
     return [
         replace(file, notes=(*file.notes, _BY_TIME)) if file.file_id in by_time else file for file in files

@@ -37,7 +37,9 @@ _COUNTER = re.compile(  # by which files of one name are told apart: "orders (1)
 _TIME_FOLDER = re.compile(
     r"(?:year|month|day|hour|minute|date|time|dt|ds|hr|yyyy|mm|dd|hh)=.*|[0-9]{2}", re.IGNORECASE
 )
+# Names in a folder topic/partition: Lenses' are lastOffset_earliest_latest, quixstreams' the first offset.
 _LENSES = re.compile(r"^(?P<end>[0-9]+)_\d+_\d+" + _EXTENSIONS)
+_QUIX = re.compile(r"^(?P<start>[0-9]{19})" + _EXTENSIONS)
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,9 @@ def name_facts(path: str) -> NameFacts:
     """
     folders, name = PurePath(path).parts[:-1], PurePath(path).name
     of_folders, of_name = _folder_facts(folders), _facts_of_name(name)
-    if of_name.partition is None and _LENSES.match(name) and folders:
-        # Lenses: topic/partition/lastOffset_earliest_latest: its last offset orders files as well.
-        of_name = NameFacts(folders[-2] if len(folders) > 1 else None, _within(folders[-1], INT_MAX))
+    if of_name.partition is None and (match := _in_partition(name)) and folders:
+        start = _within(match.groupdict().get("start"), LONG_MAX >> 1)
+        of_name = NameFacts(folders[-2] if len(folders) > 1 else None, _within(folders[-1], INT_MAX), start)
     if of_name.partition is None:
         return of_folders
     is_other = of_folders.partition not in {None, of_name.partition}
@@ -79,6 +81,10 @@ def _facts_of_name(name: str) -> NameFacts:
         if partition is not None and start is not None:
             return NameFacts(groups["topic"], partition, start if "start" in groups else None)
     return NameFacts()
+
+
+def _in_partition(name: str) -> re.Match[str] | None:
+    return _LENSES.match(name) or _QUIX.match(name)
 
 
 def _within(text: str | None, largest: int) -> int | None:
@@ -138,13 +144,13 @@ def _without_suffixes(name: str) -> str:
 def tells_topic(path: str) -> bool:
     """Whether a path says the topic for sure: by a folder ``topic=``, or as two kinds of sinks do."""
     name, folders = PurePath(path).name, PurePath(path).parts[:-1]
-    return bool(_folder_facts(folders).topic or _SINK.match(name) or _LENSES.match(name))
+    return bool(_folder_facts(folders).topic or _SINK.match(name) or _in_partition(name))
 
 
 def tells_partition(path: str) -> bool:
     """Whether a path says the partition for sure; a number at the end of a name may count files as well."""
     name, folders = PurePath(path).name, PurePath(path).parts[:-1]
-    is_of_sink = _facts_of_name(name).start_offset is not None or _LENSES.match(name)
+    is_of_sink = _facts_of_name(name).start_offset is not None or _in_partition(name)
     return bool(is_of_sink) or _folder_facts(folders).partition is not None
 
 
