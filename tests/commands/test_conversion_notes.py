@@ -225,3 +225,11 @@ def test_values_that_are_tombstones_most_likely_are_converted_once_a_user_says_s
     copied = kcompact("compact", source, "-o", tmp_path / "copy.csv")
     assert (copied.exit_code, (tmp_path / "copy.csv").read_bytes()) == (0, source.read_bytes())
     assert "2 records with an empty value" in copied.stderr
+
+
+def test_backslashes_in_tables_divided_by_tabs_are_noted(kcompact: Cli, tmp_path: Path) -> None:
+    source = tmp_path / "t.tsv"
+    source.write_text('offset\tkey\tvalue\n0\ta\\tb\tv\n1\tc\t{"d": "e\\\\nf"}\n')
+    for target, count in (("converted.jsonl", 1), ("copied.tsv", 0)):
+        run = kcompact("compact", source, "-o", tmp_path / target)
+        assert (run.exit_code, run.stderr.count("1 record with backslashes")) == (0, count)

@@ -9,7 +9,7 @@ import pytest
 from dump_pipeline import index_all, open_one
 from kcompact.dumps.doubts import doubt_about
 from kcompact.dumps.layouts import LAYOUTS
-from kcompact.dumps.note_checks import refuse_rejects
+from kcompact.dumps.note_checks import check_notes, refuse_rejects
 from kcompact.dumps.records.layout import Split, SplitNotes, SplitToIndex
 from kcompact.dumps.records.record import Record
 from kcompact.errors import InputError
@@ -158,3 +158,33 @@ def test_hex_of_spark_is_recognised_without_the_columns_of_folders(tmp_path: Pat
         (b"k1", b"v", 3),
         (b"k", None, 3),
     ]
+
+
+def test_quotes_around_some_cells_between_tabs_are_asked_about(tmp_path: Path) -> None:
+    """ClickHouse quotes nothing: ``"a"`` and ``a`` are two keys there, and one in CSV."""
+    path = tmp_path / "d.tsv"
+    path.write_text('topic\tpartition\toffset\tkey\tvalue\nt\t0\t0\t"a"\tv\nt\t0\t1\ta\tw\n')
+    with open_one(path) as dump:
+        _, notes = index_all(dump)
+        with pytest.raises(InputError, match="1 of 2 rows with quotes") as refused:
+            check_notes(dump, notes)
+    as_text = {"dialect": "text", "delimiter": "\t", "columns": tuple(COLUMNS_OF_TSV)}
+    assert "--dialect csv if" in str(refused.value.hint)
+    assert f"--dialect text --columns {','.join(COLUMNS_OF_TSV)} --delimiter '\\t'" in str(refused.value.hint)
+    keys = [[record.key for record in records_of(path, **how)] for how in ({"dialect": "csv"}, as_text)]
+    assert keys == [[b"a", b"a"], [b'"a"', b"a"]]
+
+
+COLUMNS_OF_TSV = ["topic", "partition", "offset", "key", "value"]
+
+
+def test_times_in_quotes_are_csv_s_where_columns_are_named(tmp_path: Path) -> None:
+    """Flink quotes a text with a blank, and writes no header line."""
+    path = tmp_path / "d"
+    path.write_text('t,0,0,"2023-11-14 22:13:20.049Z",a,v\nt,0,1,"2023-11-14 22:13:21.5Z",b,\n')
+    columns = ("topic", "partition", "offset", "timestamp", "key", "value")
+    with pytest.raises(InputError, match="cells in quotes") as refused:
+        open_one(path, columns=columns, delimiter=",")
+    assert "--dialect csv if" in str(refused.value.hint)
+    first, _ = records_of(path, columns=columns, delimiter=",", dialect="csv")
+    assert (first.timestamp_ms, first.key) == (1_700_000_000_049, b"a")

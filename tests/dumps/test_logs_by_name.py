@@ -148,6 +148,8 @@ BARE = {"key": "a", "value": "v"}  # and an offset: neither topic nor partition
         (["a/2024-01-01/part-0.json", "a/2024-01-02/part-0.json"], KAFKACTL, [("a", 0)]),
         (["a/partition-0.json", "b/partition-1.json"], KAFKACTL, [("a", 0), ("b", 0)]),
         (["orders-0.json", "orders-1.json"], BARE, [("orders", 0), ("orders", 1)]),
+        (["a/orders-00000-of-00002.json", "a/orders-00001-of-00002.json"], KAFKACTL, [("orders", 0)]),
+        (["a/orders-00001-of-00002.json"], BARE, [("orders", 0)]),
         (["a/0/17_1_2.json", "a/1/17_1_2.json"], BARE, [("a", 0), ("a", 1)]),
         (["a/0/0000000000000000070.jsonl", "a/1/0000000000000000000.jsonl"], BARE, [("a", 0), ("a", 1)]),
     ],
@@ -193,6 +195,14 @@ def test_the_first_offset_is_in_the_name_that_quixstreams_gives(tmp_path: Path) 
         (tmp_path / f"a/0/{start:019}.jsonl").write_text('{"_timestamp":1,"_key":"a","_value":{}}\n')
     with open_one(tmp_path) as dump:
         assert [file.start_offset for file in dump.files] == [70, 90]
+
+
+def test_the_order_of_shards_is_unknown(tmp_path: Path) -> None:
+    """Beam distributes records over them."""
+    for shard in (0, 1):
+        (tmp_path / f"orders-0000{shard}-of-00002.json").write_text('{"key":"a","value":"v"}\n')
+    with pytest.raises(InputError, match="which file is the later one"):
+        logs(tmp_path)
 
 
 def test_folders_that_may_be_partitions_are_asked_about_before_an_order(tmp_path: Path) -> None:

@@ -97,7 +97,8 @@ def _refuse_unordered(files: Iterable[DumpFile]) -> None:
             raise InputError(
                 f"{unordered[log].path} and {file.path}: no offsets in the records,"
                 " so which file is the later one?",
-                hint="export with offsets, or join the files in order (cat) first",
+                hint="export with offsets; only if you know which file was written first, join them (cat) in"
+                " that order",
             )
         unordered[log] = file
 

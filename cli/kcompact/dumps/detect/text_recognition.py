@@ -27,7 +27,7 @@ from kcompact.dumps.text.console_labels import (
 )
 from kcompact.dumps.text.csv_quoting import BadCsvError, cells_of, freely_quoted, quoting_of
 from kcompact.dumps.text.csv_reader import CsvShape, first_cells
-from kcompact.dumps.text.delimited_text import holds_quoted, key_value_delimiter, tells_by_json
+from kcompact.dumps.text.delimited_text import are_quoted, holds_quoted, key_value_delimiter, tells_by_json
 from kcompact.dumps.text.dump_log import (
     dump_log_facts,
     holds_no_record,
@@ -95,12 +95,17 @@ def _with_columns(file: Candidate, options: ReadOptions) -> Recognised:
     delimiter = options.delimiter or dialect.delimiter or separator
     delimiter = delimiter or _delimiter_for(file, len(options.columns))
     is_guessed = options.dialect is None and separator is None
-    if is_guessed and any(holds_quoted(text, delimiter) for text in _sampled(file)):
+    named = _named(dialect, options)
+    places = {named.partition, named.offset, named.timestamp}
+    numbers = [at for at, column in enumerate(options.columns) if column in places]
+    if is_guessed and any(
+        holds_quoted(text, delimiter) or are_quoted(text, delimiter, numbers) for text in _sampled(file)
+    ):
         raise InputError(
             f"{file.path}: cells in quotes, which are CSV's or a part of the data: nobody can tell",
             hint="say which: --dialect csv if they are CSV's, --dialect text if they belong to the data",
         )
-    start, named = file.start, _named(dialect, options)
+    start = file.start
     if line.rstrip(b"\r").decode("utf-8", "replace").split(delimiter) == list(options.columns):
         start += len(line) + len(newline)
     if options.columns[0] in (named.key, named.value):

@@ -20,6 +20,7 @@ _NAMED = [
     # DenktMit and many others: topic-partition
     re.compile(r"^(?P<topic>.+)-(?P<partition>[0-9]+)" + _EXTENSIONS),
 ]
+_SHARD = re.compile(r"[-_.]?[0-9]+-of-[0-9]+$")  # of one table: Beam's out-00000-of-00002.jsonl
 _PART_OF_FOLDER = re.compile(r"^part-\d+.*" + _EXTENSIONS)  # Hadoop's and Spark's tasks number them
 _PARTITION_OF_FOLDER = re.compile(r"^partition[-_](?:\d+|any)" + _EXTENSIONS)
 _DATE_TEXT = (  # 2024-01-31, 20240131, 2024-01, with a time of day or without
@@ -73,7 +74,8 @@ def name_facts(path: str) -> NameFacts:
 
 
 def _facts_of_name(name: str) -> NameFacts:
-    is_doubtful = _PART_OF_FOLDER.match(name) or _A_DATE.search(_without_suffixes(name))
+    stem = _without_suffixes(name)
+    is_doubtful = _PART_OF_FOLDER.match(name) or _SHARD.search(stem) or _A_DATE.search(stem)
     for pattern in (_SINK,) if is_doubtful else (_SINK, *_NAMED):
         groups = match.groupdict() if (match := pattern.match(name)) else {}
         partition = _within(groups.get("partition"), INT_MAX)
@@ -110,7 +112,8 @@ def topic_of(path: str) -> str:
         own = [folder for folder in folders if "=" not in folder and not is_of_time(folder) and folder != "/"]
         if own:
             return own[-1].removesuffix(".compacted")
-    return _without_suffixes(name)
+    stem = _without_suffixes(name)
+    return _SHARD.sub("", stem) or stem
 
 
 def split_suffixes(name: str) -> tuple[str, str]:

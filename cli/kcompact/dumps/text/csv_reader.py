@@ -1,6 +1,7 @@
 """One row of CSV or delimited text to its cells, and these to a Record, by the rules of its dialect."""
 
 import codecs
+import re
 import shlex
 from dataclasses import dataclass
 from itertools import takewhile
@@ -58,6 +59,7 @@ def _end_of_json(line: bytes, at: int, delimiter: bytes) -> int | None:
 
 
 _ERRORS = "surrogateescape"
+_ESCAPE = re.compile(rb"\\[tnrbf0'\\]")
 NULL_TEXTS = {
     "null_word": "NULL",
     "null_sign": r"\N",
@@ -134,6 +136,8 @@ class CsvReader:
         rules.see("record")
         if self._beside:
             self._see_beside(cells)
+        if rules.is_conversion and self._delimiter == b"\t" and b"\\" in data:
+            self._see_escapes(cells)
         timestamp = self._text(cells, "timestamp")
         offset = rules.to_offset(self._text(cells, "offset"), ordinal)
         return Record(
@@ -153,6 +157,14 @@ class CsvReader:
         self._rules.see_beside(filled_fields)
         for name in filled_fields:
             del self._beside[name]
+
+    def _see_escapes(self, cells: list[bytes | None]) -> None:
+        """Count a row in which backslashes may stand for tabs and line ends; JSON has its own."""
+        texts = (cells[index] or b"" for role in ("key", "value") if (index := self._index[role]) is not None)
+        for text in texts:
+            if text != rb"\N" and not text.startswith((b"{", b"[")) and _ESCAPE.search(text):
+                self._rules.count("escapes", shown(text.decode("utf-8", "replace")))
+                return
 
     def _cells(self, data: bytes) -> list[bytes | None]:
         shape = self._shape

@@ -144,6 +144,12 @@ def holds_quoted(line: bytes, delimiter: str) -> bool:
     return any(b'""' in cell.group(1) or mark in cell.group(1) for cell in cells)
 
 
+def are_quoted(line: bytes, delimiter: str, columns: list[int]) -> bool:
+    """Whether a cell of columns that hold numbers and times is in quotes, which are CSV's then."""
+    cells = line.split(delimiter.encode())
+    return any(cells[at].startswith(b'"') and cells[at].endswith(b'"') for at in columns if at < len(cells))
+
+
 _MOST_COLUMNS = 12  # that are worth writing out
 _SPELT = {"\t": "\\t"}
 _KEY_VALUE = "key,value"

@@ -74,6 +74,8 @@ def _doubtful(files: list[DumpFile], by_file: Mapping[int, Iterable[ConversionNo
 _DOUBTS = {
     "doubtful_headers": "headers in which a comma, a colon or NULL may be a value's own, as nothing is quoted"
     " ({example}): check them, or export with kcat -J",
+    "escapes": "backslashes ({example}), by which ClickHouse, PostgreSQL and MySQL write tabs and line ends:"
+    " the output has them as they are",
     "datum_keys": "a key that is no text, bytes or integer: the output has the bytes of its Avro encoding, by"
     " which keys are compared",
     "quoted_keys": "a key that is a string which reads as JSON ({example}): its quotes are part of the key in"
