@@ -253,3 +253,17 @@ def test_none_beside_python_s_bytes_is_null(name: str, tmp_path: Path) -> None:
         (split,) = dump.splits(1 << 40)
         records = [record for *_, record in LAYOUTS[dump.files[0].layout].records(dump.files[0], split)]
     assert [(record.key, record.value) for record in records] == [(b"a", b"1"), (b"a", None), (None, b"x")]
+
+
+def test_clickhouse_s_null_is_one_where_every_column_is_text(tmp_path: Path) -> None:
+    """JSONStringsEachRow has NULL in small capitals."""
+    row = {"topic": "t", "partition": "0", "key": "a", "_timestamp_ms": "2024-01-02 03:04:05.678"}
+    null = "".join(map(chr, (0x1D3A, 0x1D41, 0x1D38, 0x1D38)))
+    path = lines(
+        tmp_path / "t.jsonl", *(row | {"offset": str(at), "value": v} for at, v in enumerate(["v", null]))
+    )
+    with open_one(path) as dump:
+        (split,) = dump.splits(1 << 40)
+        records = [record for _, _, record in LAYOUTS[dump.files[0].layout].records(dump.files[0], split)]
+    assert [record.value for record in records] == [b"v", None]
+    assert records[0].timestamp_ms == 1_704_164_645_678

@@ -13,6 +13,7 @@ from kcompact.dumps.doubts import doubt_about
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.records.headers import decode_headers
 from kcompact.dumps.records.record import Record
+from kcompact.errors import InputError
 
 
 class ConsumerRecord(NamedTuple):
@@ -97,3 +98,36 @@ def test_json_of_records_that_nobody_decoded_has_headers_as_python_prints_bytes(
 def test_what_is_no_list_of_headers_is_refused(cell: str) -> None:
     with pytest.raises(ValueError, match=r"not a list of|values to unpack|malformed"):
         decode_headers(cell)
+
+
+def test_bytes_that_python_smuggled_into_text_come_out_as_they_were(tmp_path: Path) -> None:
+    """``decode(errors="surrogateescape")`` makes a half character of each byte that is no UTF-8."""
+    texts = [b"\xff\x01", b"\xed\xb3\xbf", "\u00fc\U0001f600".encode(), b"a\x80\xc3"]
+    escaped = [text.decode("utf-8", "surrogateescape") for text in texts]
+    rows = [
+        consumed(decoded=True)[0]._asdict()
+        | {"offset": at, "key": key, "value": key, "headers": [("h", key)]}
+        for at, key in enumerate(escaped)
+    ]
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert contents(path) == [(text, text, [("h", text)]) for text in texts]
+
+
+def test_keys_that_lost_bytes_are_refused(tmp_path: Path) -> None:
+    """``decode(errors="ignore")`` leaves bytes out, and keys that differ in them would be one."""
+    plain = consumed(decoded=True)[0]._asdict() | {"headers": []}
+    sizes = [("", 1), ("", 1), ("ok", 2)]
+    rows = [
+        plain | {"offset": at, "key": key, "serialized_key_size": size}
+        for at, (key, size) in enumerate(sizes)
+    ]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(InputError, match=r"serialized_key_size of 1 byte"):
+        open_one(tmp_path / "t.jsonl")
+    decoded = [
+        plain | {"key": json.loads(key), "offset": at, "serialized_key_size": len(key)}
+        for at, key in enumerate(('"a"', '"bc"'))
+    ]
+    (tmp_path / "json.jsonl").write_text("".join(json.dumps(row) + "\n" for row in decoded))
+    assert [record.key for record in records_in(tmp_path / "json.jsonl")] == [b"a", b"bc"]

@@ -13,6 +13,7 @@ from kcompact.dumps.detect.doubtful_samples import (
     ask_for_tool,
     refuse_misnamed,
     refuse_other_spelling,
+    refuse_shortened_keys,
     refuse_two_kinds,
     refuse_wrapped,
 )
@@ -80,6 +81,7 @@ def _with_places(
     refuse_misnamed(path, lacking, options, field_names)
     refuse_other_spelling(path, dialect, field_names, options)
     refuse_two_kinds(path, dialect, sample, options)
+    refuse_shortened_keys(path, dialect, sample)
     places = dict.fromkeys(role for role in PLACES if role in lacking)  # types may come in later records
     places |= places_by_name(path, dialect, lacking, field_names, options)
     places |= markers_by_name(dialect, field_names)
@@ -102,9 +104,12 @@ def _is_in_sample(dotted: str | None, field_names: frozenset[str], sample: list[
 
 def _encodings(path: str, dialect: Dialect, sample: list[Row], options: ReadOptions) -> dict[str, str]:
     encodings = {f"{role}_encoding": _encoding_of(path, role, dialect, sample) for role in ("key", "value")}
+    may_be_null = not options.tombstone and dialect.null_literal is None
+    if may_be_null and dialect.layouts != ("csv_lines",) and _has_numbers_as_texts(dialect, sample):
+        encodings["null_literal"] = _CLICKHOUSE_NULL
     if set(encodings.values()) == {"python"}:
         encodings["headers_encoding"] = "python"
-        if not options.tombstone and dialect.null_literal is None:
+        if may_be_null:
             encodings["null_literal"] = _PYTHON_NONE  # as Python writes null where it writes bytes so
     return encodings
 
@@ -128,6 +133,11 @@ def _encoding_of(path: str, role: str, dialect: Dialect, sample: list[Row]) -> s
     return "text"
 
 
+def _has_numbers_as_texts(dialect: Dialect, sample: list[Row]) -> bool:
+    """Whether offsets are texts, as ClickHouse writes every column in JSONStringsEachRow."""
+    return _all_texts_match(_NUMBER, values_at(sample, dialect.offset))
+
+
 def _all_texts_match(pattern: re.Pattern[str], values: Iterable[Any]) -> bool:
     """Whether there is text that is not empty, and all of it matches."""
     texts = texts_among(values)
@@ -137,6 +147,8 @@ def _all_texts_match(pattern: re.Pattern[str], values: Iterable[Any]) -> bool:
 
 _JAVA_ADDRESS = re.compile(r"\[B@[0-9a-f]+")
 _PYTHON_NONE = "None"
+_CLICKHOUSE_NULL = "\u1d3a\u1d41\u1d38\u1d38"  # NULL in small capitals, which is nobody's data
+_NUMBER = re.compile(r"\d+")
 _PYTHON_BYTES = re.compile(r"b'.*'|b\".*\"", re.DOTALL)
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+from kcompact.counted import counted
 from kcompact.dumps.detect.fitting import A_FEW, all_in, decodes, in_order
 from kcompact.dumps.detect.likely_encodings import doubtful_base64, likely_base64
 from kcompact.dumps.detect.sampled_values import Row, texts_among, values_at
@@ -164,3 +165,30 @@ def refuse_two_kinds(path: str, dialect: Dialect, sample: list[Row], options: Re
                 f"{path}: records with {head}, and records with {names[0]} and no {head}: of two tools?",
                 hint="give what each of them wrote as a file of its own",
             )
+
+
+def refuse_shortened_keys(path: str, dialect: Dialect, sample: list[Row]) -> None:
+    """Raise InputError where a client's size of a key is more than its text has, and other keys are whole.
+
+    Python's ``decode(errors="ignore")`` leaves out bytes that are no UTF-8. A deserializer that takes more
+    than text off, such as one of JSON, changes every size.
+    """
+    if dialect.key_encoding != "text":
+        return
+    sized = [
+        (key, int(size))
+        for row in sample
+        for key, size in zip(values_at([row], dialect.key), values_at([row], _KEY_SIZE), strict=False)
+        if isinstance(key, str) and str(size).isdecimal()
+    ]
+    short = [(key, size) for key, size in sized if len(key.encode("utf-8", "surrogatepass")) < size]
+    if short and len(short) < len(sized):
+        key, size = short[0]
+        raise InputError(
+            f"{path}: the key {shown(key)} has a {_KEY_SIZE} of {counted(size, 'byte')}, more than its text:"
+            " bytes were left out when it was decoded, and different keys may look alike",
+            hint="export again, and decode with errors='surrogateescape', or write base64",
+        )
+
+
+_KEY_SIZE = "serialized_key_size"

@@ -160,8 +160,8 @@ def _named(dialect: Dialect, options: ReadOptions) -> Dialect:
     """The dialect with its parts found among the columns' names."""
     places: dict[str, Any] = {}
     for role, aliases in _COLUMN_NAMES.items():
-        named = options.fields.get(role)
-        places[role] = named or next((c for c in options.columns if plain_name(c) in aliases), None)
+        by_name = next((column for column in options.columns if plain_name(column) in aliases), None)
+        places[role] = options.fields.get(role, by_name) or None  # --fields timestamp= : there is none
     return replace(dialect, **places)
 
 

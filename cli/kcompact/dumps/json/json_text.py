@@ -52,6 +52,18 @@ class Repeating(dict[str, Any]):
     twice: frozenset[str]
 
 
+def bytes_of(text: str, errors: str) -> bytes:
+    """The bytes of a parsed string. ``errors``: of the ParsedJson that it comes from.
+
+    Half characters from U+DC80 to U+DCFF, if no others are there, are bytes that Python decoded with its
+    handler ``surrogateescape``: no text has them alone.
+    """
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", errors)
+
+
 class ParsedJson:
     """One JSON value, parsed, with the bytes it was parsed from.
 
@@ -107,7 +119,7 @@ class ParsedJson:
 
     def encoded(self, text: str) -> bytes:
         """The bytes that a parsed string stands for."""
-        return text.encode("utf-8", self.errors)
+        return bytes_of(text, self.errors)
 
     def with_spellings(self, value: Any, path: tuple[str, ...]) -> Any:
         """The value at ``path`` once more, with numbers that parsing may have respelt as SpeltNumbers.

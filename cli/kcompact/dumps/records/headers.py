@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from kcompact.dumps.json.json_text import ParsedJson, compact_json
+from kcompact.dumps.json.json_text import ParsedJson, bytes_of, compact_json
 from kcompact.dumps.records.encodings import ENCODINGS, marked_encoding
 
 Headers = tuple[tuple[str, bytes | None], ...]
@@ -82,7 +82,7 @@ def _value_decoder(encoding: str, errors: str) -> ToBytes:
         if value is None:
             return None
         if isinstance(value, str):
-            return decoder(value.encode("utf-8", errors))
+            return decoder(bytes_of(value, errors))
         if isinstance(value, list):  # byte numbers, as AWS Lambda writes them
             return bytes(number + 256 if _LEAST_BYTE <= number < 0 else number for number in value)
         if isinstance(value, dict) and value.get("type") == "Buffer":

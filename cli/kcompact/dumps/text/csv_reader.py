@@ -178,14 +178,11 @@ class CsvReader:
             else:
                 cells = cells_of(data, self._delimiter, shape.quoting)
         except BadCsvError as error:
-            raise UnreadableError(
-                str(error),
-                quoting_hint(data, self._delimiter, shape.quoting, len(shape.columns)) or QUOTING_HINT,
-            ) from error
+            raise UnreadableError(str(error), self._quoting_hint(data) or QUOTING_HINT) from error
         if len(cells) != len(shape.columns):
             raise UnreadableError(
                 f"{len(cells)} columns where {len(shape.columns)} are expected",
-                quoting_hint(data, self._delimiter, shape.quoting, len(shape.columns))
+                self._quoting_hint(data)
                 or "a delimiter or line end in the data was not quoted, or the last line is cut off:"
                 " export again with quoting, or as JSON",
             )
@@ -199,6 +196,17 @@ class CsvReader:
                 f" --delimiter {shlex.quote(shape.delimiter)}",
             )
         return cells
+
+    def _quoting_hint(self, data: bytes) -> str | None:
+        shape = self._shape
+        hint = quoting_hint(data, self._delimiter, shape.quoting, len(shape.columns))
+        if hint is not None or self._delimiter != b"\t" or data.count(b"\t") + 1 != len(shape.columns):
+            return hint
+        columns = shlex.quote(",".join(shape.columns))
+        return (
+            f"{QUOTING_HINT} If quotes belong to the data, as in tables of ClickHouse, PostgreSQL and MySQL:"
+            f" --dialect text --columns {columns} --delimiter '\\t'"
+        )
 
     def _text(self, cells: list[bytes | None], role: str) -> str | Missing:
         index = self._index[role]
