@@ -118,6 +118,57 @@ def test_a_full_dump_every_day_leaves_what_new_records_every_day_leave(
             ).read_bytes()
 
 
+DAYS = [
+    [(0, "a", "1"), (1, "b", "1")],
+    [(2, "a", None), (3, "b", "2")],
+    [(4, "c", "1")],
+    [(5, "d", "1")],
+]
+NAMES = ("topic", "partition", "offset", "timestamp", "key", "value")
+
+
+def after_three_days(kcompact: Kcompact, folder: Path) -> tuple[list[Path], Callable[..., Run]]:
+    """The files of four days, and a run on any of them after three; the tombstone of ``a`` has gone then."""
+    days, output = [folder / f"day{number}.jsonl" for number in range(4)], folder / "out.jsonl"
+    for path, records in zip(days, DAYS, strict=True):
+        rows = (
+            dict(zip(NAMES, ("t", 0, offset, 1000, key, value), strict=True))
+            for offset, key, value in records
+        )
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def run(now: int, *inputs: Path) -> Run:
+        options = ("--state", folder / "state", "--overwrite", "--delete-retention-ms", 10, "--now", now)
+        return kcompact("compact", *inputs, "-o", output, *options)
+
+    for number in range(3):
+        assert run(2000 + 1000 * number, *([output] if number else []), days[number]).exit_code == 0
+    assert [json.loads(line)["key"] for line in output.read_text().splitlines()] == ["b", "c"]
+    return days, run
+
+
+@pytest.mark.parametrize("old_days", [[0], [0, 2], [1]], ids=["the first", "two of three", "the second"])
+def test_some_old_days_beside_the_last_output_are_refused(
+    old_days: list[int], kcompact: Kcompact, tmp_path: Path
+) -> None:
+    """As by a pattern that matches more than the new file: what was deleted would come back."""
+    days, run = after_three_days(kcompact, tmp_path)
+    before = (tmp_path / "out.jsonl").read_bytes()
+    refused = run(5000, tmp_path / "out.jsonl", *(days[day] for day in old_days), days[3])
+    assert (refused.exit_code, (tmp_path / "out.jsonl").read_bytes()) == (2, before)
+    assert f"leave {days[old_days[0]]} out" in refused.stderr
+
+
+@pytest.mark.parametrize("first_day", range(4))
+def test_all_days_from_one_on_beside_the_last_output_are_taken(
+    first_day: int, kcompact: Kcompact, tmp_path: Path
+) -> None:
+    days, run = after_three_days(kcompact, tmp_path)
+    assert run(5000, tmp_path / "out.jsonl", *days[first_day:]).exit_code == 0
+    kept = (tmp_path / "out.jsonl").read_text().splitlines()
+    assert [json.loads(line)["key"] for line in kept] == ["b", "c", "d"]
+
+
 @pytest.mark.parametrize(
     ("options", "checkpoint"),
     [

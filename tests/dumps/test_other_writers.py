@@ -257,11 +257,10 @@ def test_none_beside_python_s_bytes_is_null(name: str, tmp_path: Path) -> None:
 
 def test_clickhouse_s_null_is_one_where_every_column_is_text(tmp_path: Path) -> None:
     """JSONStringsEachRow has NULL in small capitals."""
-    row = {"topic": "t", "partition": "0", "key": "a", "_timestamp_ms": "2024-01-02 03:04:05.678"}
+    row = {"_topic": "t", "_partition": "0", "_key": "a", "_timestamp_ms": "2024-01-02 03:04:05.678"}
     null = "".join(map(chr, (0x1D3A, 0x1D41, 0x1D38, 0x1D38)))
-    path = lines(
-        tmp_path / "t.jsonl", *(row | {"offset": str(at), "value": v} for at, v in enumerate(["v", null]))
-    )
+    rows = (row | {"_offset": str(at), "value": value} for at, value in enumerate(["v", null]))
+    path = lines(tmp_path / "t.jsonl", *rows)
     with open_one(path) as dump:
         (split,) = dump.splits(1 << 40)
         records = [record for _, _, record in LAYOUTS[dump.files[0].layout].records(dump.files[0], split)]

@@ -231,3 +231,12 @@ def test_the_smallest_change_that_makes_a_log_eligible(
 
 def test_a_log_that_is_eligible_needs_no_change() -> None:
     assert smallest_change(scanned([record("a", "1", offset=0)], Policy(now_ms=NOW_MS))) is None
+
+
+def test_nothing_would_go_where_no_record_is_dirty() -> None:
+    """The dirty section is a gap: no round is made, and what one would take from below stays."""
+    records = [record(None, "v", offset=0), record("a", "v", offset=1), record("a", "w", offset=4)]
+    context = LogContext(checkpoint_offset=2, last_stable_offset=4)
+    dirtiness = look(records, context, Policy(now_ms=NOW_MS))
+    assert (dirtiness.range.first_dirty_offset, dirtiness.range.first_uncleanable_offset) == (2, 4)
+    assert (dirtiness.gain.removable_records, dirtiness.gain.rounds) == (0, 0)

@@ -126,6 +126,8 @@ def plan_scan(context: LogContext, settings: Sequence[Setting]) -> ScanPlan:
 def assess(log: ScannedLog, setting: Setting) -> Dirtiness:
     """The log under one of its settings (or one that differs from it in lag, ratio or policy words only)."""
     dirtiness = _range_and_ratio(log, setting, log.scan.dirty)
+    if not dirtiness.ratio.cleanable_bytes:  # no round is made where nothing is between its bounds (R7)
+        return replace(dirtiness, gain=Gain(map_limit=map_limit(setting.policy)))
     return replace(dirtiness, gain=gain_below(log, dirtiness.range, setting.policy))
 
 

@@ -80,6 +80,16 @@ class StateOfDump:
             hint=f"give the last output that holds {log} as well, or a full dump; {WHOLE_DUMP_ALONE}",
         )
 
+    def holds_a_part(self, path: str, log: LogName, offset: int) -> InputError:
+        """The error for a file beside the state's output with a part of what the state has seen of a log."""
+        return InputError(
+            f"{self.place}: {path} holds records of {log} from before this state was written, and no file"
+            f" beside the state's output goes on to offset {offset}: that output holds all that is left of"
+            " them, and what was removed would come back",
+            hint=f"leave {path} out, as the last output and the new records are enough; if it is of a topic"
+            " that was created anew, compact it alone with a new state folder",
+        )
+
     def lacks(self, file: OutputFile) -> InputError:
         """The error for a dump that is without a file of the state's output."""
         why = (

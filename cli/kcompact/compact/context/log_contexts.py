@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kcompact.broker.log_context import LogContext
+from kcompact.broker.log_names import LogName
 from kcompact.broker.state.known_records import KnownRecord, disagreement, explains_absence
 from kcompact.broker.state.state_of_dump import StateOfDump
 from kcompact.compact.context.beside import Beside
@@ -78,6 +79,8 @@ def continued(state: StateOfDump, index: ReadDump, context: LogContexts) -> tupl
     again = _dumped_again(index, context, state)
     if state.missing is not None and (state.changed or not again or not any(state.state.records.values())):
         raise state.lacks(state.missing)
+    if state.missing is None:
+        _refuse_parts_of_earlier_dumps(index, state)
     context = _compared(state, index, context)
     again |= {log_id for log_id, log in index.names.items() if log in state.logs_given_anew}
     from_start = {log_id: replace(context[log_id], checkpoint_offset=None) for log_id in again}
@@ -107,6 +110,27 @@ def _dumped_again(index: ReadDump, context: LogContexts, state: StateOfDump) -> 
         if not is_own and part.first_offset < max(checkpoint_offset, output_end_offset):
             again.add(part.log_id)
     return again
+
+
+def _refuse_parts_of_earlier_dumps(index: ReadDump, state: StateOfDump) -> None:
+    """Raise InputError for files beside the state's output that hold a part of what the state has seen.
+
+    Of that time the output holds all that is left. A file that goes back there must go on from there, as a
+    full dump and an overlapping one do: what superseded or deleted its records may lie in what is not there,
+    or in a tombstone that has expired since. The last record of that time and the known ones tell.
+    """
+    ranges: dict[LogName, dict[str, tuple[int, int]]] = defaultdict(dict)
+    for part in index.summaries:
+        path = index.plan.file_of(index.plan.split(part.split_id)).path
+        if path not in state.output_paths and part.first_offset <= state.state.last_offsets.get(part.log, -1):
+            first, last = ranges[part.log].get(path, (part.first_offset, part.last_offset))
+            ranges[part.log][path] = min(first, part.first_offset), max(last, part.last_offset)
+    for log, by_path in ranges.items():
+        kept = [record.offset for record in state.state.records.get(log, ()) if record.is_kept]
+        path, (begin, _) = min(by_path.items(), key=lambda item: item[1])
+        for offset in sorted({*kept, state.state.last_offsets[log]}):
+            if offset >= begin and not any(first <= offset <= last for first, last in by_path.values()):
+                raise state.holds_a_part(path, log, offset)
 
 
 def _note(index: ReadDump, again: Collection[int]) -> str:
