@@ -445,7 +445,7 @@ NODE = {"name": "N", "type": "record", "fields": [{"name": "next", "type": ["nul
 RECURSIVE = [("key", "string"), ("offset", "long"), ("value", ["null", NODE])]
 
 
-@pytest.mark.parametrize(("deep", "is_told"), [(300, True), (900, False)])
+@pytest.mark.parametrize(("deep", "is_told"), [(300, True), (1_500, False)])
 def test_values_of_a_recursive_schema_are_told_as_json_or_refused(
     tmp_path: Path, deep: int, is_told: bool
 ) -> None:
