@@ -398,3 +398,18 @@ def test_an_update_that_gives_a_row_another_key_is_named(cdc: str, tmp_path: Pat
     assert sum("1 update that gave a row another key" in remark for remark in remarks) == 1
     rows, remarks = judged(write(path, *events[::2]), cdc=cdc, key_fields=("id",))
     assert not any("another key" in remark for remark in remarks)
+
+
+@pytest.mark.parametrize(("cdc", "data"), [("canal", [{"id": 1}]), ("maxwell", {"id": 1})])
+def test_events_that_flink_writes_hold_a_row_and_a_type(cdc: str, data: Any, tmp_path: Path) -> None:
+    """Its formats canal-json and maxwell-json have no other member."""
+    records = [
+        {"topic": "t", "partition": 0, "offset": at, "key": "1", "value": {"data": data, "type": kind}}
+        for at, kind in enumerate(["INSERT", "DELETE"] if cdc == "canal" else ["insert", "delete"])
+    ]
+    path = write(tmp_path / "t.jsonl", *records)
+    _, remarks = judged(path)
+    assert any(f"--cdc {cdc} counts it as a tombstone" in remark for remark in remarks)
+    rows, remarks = judged(path, cdc=cdc)
+    assert [row["is_tombstone"] for row in rows] == [False, True]
+    assert not any("none of the first values" in remark for remark in remarks)

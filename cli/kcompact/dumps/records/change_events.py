@@ -181,9 +181,15 @@ def format_of(value: Any) -> str | None:
         return "mongo" if is_mongo or {"patch", "updateDescription"} & event.keys() else "debezium"
     if "__deleted" in event or {"op", "before", "after"} <= event.keys():
         return "debezium"
-    if {"database", "table", "type", "data"} <= event.keys():
-        return "canal" if {"isDdl", "pkNames"} & event.keys() else "maxwell"
+    is_of_flink = {*event} == {"data", "type"} and event["type"] in _TYPES_OF_FLINK
+    if is_of_flink or {"database", "table", "type", "data"} <= event.keys():
+        is_canal = {"isDdl", "pkNames"} & event.keys() or isinstance(event["data"], list)
+        return "canal" if is_canal else "maxwell"
     return None
+
+
+_TYPES_OF_FLINK = ("INSERT", "DELETE", "insert", "delete")
+"""The types of events that Flink writes as canal-json and maxwell-json, with the row and nothing else."""
 
 
 def fields_of(value: Any) -> list[str]:
