@@ -266,3 +266,18 @@ def test_clickhouse_s_null_is_one_where_every_column_is_text(tmp_path: Path) -> 
         records = [record for _, _, record in LAYOUTS[dump.files[0].layout].records(dump.files[0], split)]
     assert [record.value for record in records] == [b"v", None]
     assert records[0].timestamp_ms == 1_704_164_645_678
+
+
+def test_keys_of_csv_that_look_like_base64_are_noted(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    rows = [f"t,0,{at},b3JkZXItM{letter}A=,djE=" for at, letter in enumerate("TDz")]
+    path.write_text("\n".join(["topic,partition,offset,key,value", *rows, ""]))
+    with open_one(path) as dump:
+        (note,) = dump.files[0].dialect.notes
+    assert "every key looks like base64, such as 'b3JkZXItMTA=' for b'order-10'" in note
+    remedy = "plain-base64"
+    assert f"--dialect {remedy} reads keys" in note
+    with open_one(path, dialect=remedy) as dump:
+        (split,) = dump.splits(1 << 40)
+        record = next(iter(LAYOUTS[dump.files[0].layout].records(dump.files[0], split)))[2]
+    assert (record.key, record.value) == (b"order-10", b"v1")

@@ -39,13 +39,14 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
     dialect = dialect or _guessed(path, layout, sample, field_names, options)
     if dialect.refused is not None:
         raise InputError(f"{path}: {dialect.tool}: {dialect.refused}", hint=dialect.hint)
+    notes: tuple[str, ...] = ()
     if not dialect.sure and options.dialect is None and dialect.key_encoding == "text":
-        ask_for_base64(path, dialect, sample)
+        notes = ask_for_base64(path, dialect, sample)
         for other in fitting:
             ask_for_tool(path, dialect, other, sample)
     if dialect.header_names_encoding == "text":
         ask_for_headers(path, dialect.headers, sample)
-    notes = check_events(path, dialect, values_at(sample, dialect.value), options)
+    notes += check_events(path, dialect, values_at(sample, dialect.value), options)
     dialect = with_options(dialect, options)
     if notes:
         dialect = _changed(dialect, (("notes", dialect.notes + notes),))

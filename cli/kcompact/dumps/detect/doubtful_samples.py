@@ -40,20 +40,25 @@ def refuse_misnamed(path: str, lacking: list[str], options: ReadOptions, field_n
             )
 
 
-def ask_for_base64(path: str, dialect: Dialect, sample: list[Row]) -> None:
-    """Refuse to take keys as text that look like base64, all of them. Raises InputError."""
+def ask_for_base64(path: str, dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
+    """Refuse to take keys as text that look like base64, all of them. Raises InputError.
+
+    Of CSV, whose tools leave the encoding to their users, a note is returned.
+    """
     keys = list(texts_among(values_at(sample, dialect.key)))
     has_marker = dialect.key_marker is not None and any(dialect.key_marker in row for row in sample)
-    if dialect.layouts == ("csv_lines",) or has_marker or not likely_base64(keys):
-        return
-    decoded = ENCODINGS["base64"](keys[0].encode())
+    if has_marker or not likely_base64(keys):
+        return ()
+    likely = f"every key looks like base64, such as {shown(keys[0])}"
+    likely += f" for {shown(ENCODINGS['base64'](keys[0].encode()))}"
     as_text = f"{_as_text(dialect, sample)} takes keys as the text that they are"
     parts = _named_parts(dialect, sample)
     as_base64 = f"--dialect plain-base64{parts} reads keys, values and header values as base64"
     are_encoded = all_in("base64", sample, dialect.value)
+    if dialect.layouts == ("csv_lines",):
+        return (f"{likely}, and is taken as text; {as_base64}",) if are_encoded else ()
     raise InputError(
-        f"{path}: every key looks like base64, such as {shown(keys[0])} for {shown(decoded)}"
-        + ("" if are_encoded else ", and not every value does"),
+        f"{path}: {likely}" + ("" if are_encoded else ", and not every value does"),
         hint=f"{as_base64}; {as_text}" if are_encoded else as_text,
     )
 
