@@ -39,13 +39,8 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
     dialect = dialect or _guessed(path, layout, sample, field_names, options)
     if dialect.refused is not None:
         raise InputError(f"{path}: {dialect.tool}: {dialect.refused}", hint=dialect.hint)
-    notes: tuple[str, ...] = ()
-    if not dialect.sure and options.dialect is None and dialect.key_encoding == "text":
-        notes = ask_for_base64(path, dialect, sample)
-        for other in fitting:
-            ask_for_tool(path, dialect, other, sample)
-    if dialect.header_names_encoding == "text":
-        ask_for_headers(path, dialect.headers, sample)
+    is_open = not dialect.sure and options.dialect is None
+    notes = _ask_for_encodings(path, dialect, fitting if is_open else None, sample)
     notes += check_events(path, dialect, values_at(sample, dialect.value), options)
     dialect = with_options(dialect, options)
     if notes:
@@ -54,6 +49,23 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
     encodings = _encodings(path, dialect, sample, options)
     late = late_names(layout, dialect, field_names)
     return _changed(dialect, (*encodings.items(), ("late_names", late)))
+
+
+def _ask_for_encodings(
+    path: str, dialect: Dialect, fitting: Iterable[Dialect] | None, sample: list[Row]
+) -> tuple[str, ...]:
+    """Notes on texts that may be encoded. Raises InputError where nobody can tell.
+
+    ``fitting``: other dialects that it may be; None: it is known for sure, or named by the user.
+    """
+    notes: tuple[str, ...] = ()
+    if fitting is not None and dialect.key_encoding == "text":
+        notes = ask_for_base64(path, dialect, sample)
+        for other in fitting:
+            ask_for_tool(path, dialect, other, sample)
+    if dialect.header_names_encoding == "text":
+        ask_for_headers(path, dialect.headers, sample)
+    return notes
 
 
 def _named_or_fitting(fitting: Iterable[Dialect], sample: list[Row], options: ReadOptions) -> Dialect | None:
