@@ -233,3 +233,34 @@ def test_backslashes_in_tables_divided_by_tabs_are_noted(kcompact: Cli, tmp_path
     for target, count in (("converted.jsonl", 1), ("copied.tsv", 0)):
         run = kcompact("compact", source, "-o", tmp_path / target)
         assert (run.exit_code, run.stderr.count("1 record with backslashes")) == (0, count)
+
+
+@pytest.mark.parametrize("word", ["NULL", "\\N"])
+def test_values_as_databases_write_nulls_are_converted_once_a_user_says_so(
+    word: str, kcompact: Cli, tmp_path: Path
+) -> None:
+    source, output = tmp_path / "t.csv", tmp_path / "out.jsonl"
+    source.write_text(f"offset,key,value\n0,a,v\n1,b,{word}\n")
+    refused = kcompact("compact", source, "-o", output)
+    assert (refused.exit_code, output.exists()) == (2, False)
+    assert f"1 value is the text {word}" in refused.stderr
+    for answer, value in ((f"literal:{word}", None), ("none", word)):
+        assert f"--tombstone {answer}" in refused.stderr.replace("'", "")
+        assert kcompact("compact", source, "-o", output, "--overwrite", "--tombstone", answer).exit_code == 0
+        assert [json.loads(line)["value"] for line in output.read_text().splitlines()] == ["v", value]
+    assert kcompact("compact", source, "-o", tmp_path / "copy.csv").exit_code == 0
+
+
+def test_keys_as_databases_write_nulls_are_asked_about(kcompact: Cli, tmp_path: Path) -> None:
+    """As text they are one key, of which one record would stay."""
+    source = tmp_path / "t.csv"
+    source.write_text("offset,key,value\n0,NULL,v\n1,NULL,w\n")
+    refused = kcompact("compact", source, "-o", tmp_path / "out.csv")
+    assert refused.exit_code == 2
+    assert "2 keys are the text NULL" in refused.stderr
+    as_text = kcompact("compact", source, "-o", tmp_path / "text.csv", "--tombstone", "none")
+    assert (as_text.exit_code, (tmp_path / "text.csv").read_text()) == (0, "offset,key,value\n1,NULL,w\n")
+    kept = kcompact(
+        "compact", source, "-o", tmp_path / "n.csv", "--tombstone", "literal:NULL", "--null-keys", "keep"
+    )
+    assert (kept.exit_code, (tmp_path / "n.csv").read_bytes()) == (0, source.read_bytes())

@@ -212,7 +212,7 @@ def test_ten_digits_may_be_seconds(path: Path) -> None:
     assert "are they seconds?" in remark
 
 
-def test_lone_surrogates_and_raw_bytes_are_keys_of_their_own(path: Path) -> None:
+def test_lone_surrogates_and_raw_bytes_are_the_keys_that_they_stand_for(path: Path) -> None:
     line = '{"topic":"t","partition":0,"offset":%d,"key":"%s","payload":"v"}\n'
     path.write_bytes(
         (line % (0, "\\ud800")).encode()
@@ -223,7 +223,7 @@ def test_lone_surrogates_and_raw_bytes_are_keys_of_their_own(path: Path) -> None
     assert [record.key for record in records(path)] == [
         b"\xed\xa0\x80",
         b"\xed\xa0",
-        b"\xed\xb2\x80",
+        b"\x80",  # as Python decodes that byte with surrogateescape
         b"\x80",
     ]
 

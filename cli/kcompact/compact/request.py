@@ -13,7 +13,7 @@ from kcompact.compact.output.stages import DecidedStages
 from kcompact.compact.read_dump import ReadDump
 from kcompact.compact.totals import CompactionOutcome
 from kcompact.dumps.dump import Dump
-from kcompact.dumps.note_checks import refuse_doubts, refuse_unlikely_values
+from kcompact.dumps.note_checks import refuse_doubts, refuse_likely_nulls
 from kcompact.dumps.output.workplace import Workplace
 from kcompact.dumps.records.layout import ConversionNotes, SplitNotes
 from kcompact.dumps.writers.converting import Copier
@@ -108,8 +108,7 @@ def refuse_doubtful(dump: Dump, notes: Mapping[int, SplitNotes], request: Reques
     if request.policy.drop_tombstones:
         reasons["value"] = "--drop-tombstones"
     refuse_doubts(dump, notes, reasons)
-    if request.copier is not None:
-        refuse_unlikely_values(dump, notes, request.copier.writers)
+    refuse_likely_nulls(dump, notes, request.copier.writers if request.copier is not None else ())
 
 
 def refuse_null_keys(scan: ReadDump, policy: Policy, removals: int) -> None:

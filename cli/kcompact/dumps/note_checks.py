@@ -21,7 +21,7 @@ from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.options import Aborts
 from kcompact.dumps.records.framed import FramedLayout, last_byte, line_number
 from kcompact.dumps.records.layout import DumpFile, Reject, Split, SplitNotes
-from kcompact.dumps.remarks import remarks_on
+from kcompact.dumps.remarks import refuse_null_texts, remarks_on
 from kcompact.dumps.text.csv_lines import CR_LF_ROWS
 from kcompact.dumps.text.csv_reader import CsvShape
 from kcompact.errors import InputError
@@ -201,17 +201,20 @@ def refuse_doubts(
                 raise InputError(f"{doubt.text}, and {reason} depends on which it is", hint=doubt.hint)
 
 
-def refuse_unlikely_values(dump: Dump, by_file: Mapping[int, SplitNotes], converted: Collection[int]) -> None:
-    """Raise InputError where files are converted, by their ids, whose tombstones would become empty values.
+def refuse_likely_nulls(dump: Dump, by_file: Mapping[int, SplitNotes], converted: Collection[int]) -> None:
+    """Raise InputError for keys that are read as text and are no key most likely, which would be one key.
 
-    A copy stays as doubtful as the dump was; what is converted says one or the other.
+    So for values of files that are converted, by their ids: a copy stays as doubtful as the dump was, what is
+    converted says one or the other.
     """
     for file in dump.files:
-        doubt = doubt_about(file, by_file[file.file_id], "value") if file.file_id in converted else None
-        if doubt is not None and doubt.is_unlikely:
-            raise InputError(
-                f"{doubt.text}, and what the output says depends on which it is", hint=doubt.hint
-            )
+        notes = by_file[file.file_id]
+        refuse_null_texts(file, notes, dump.options, asked="key", depends="which records stay")
+        if file.file_id in converted:
+            doubt = doubt_about(file, notes, "value")
+            if doubt is not None and doubt.is_unlikely:
+                raise InputError(f"{doubt.text}, and the output depends on which it is", hint=doubt.hint)
+            refuse_null_texts(file, notes, dump.options, asked="value", depends="the output")
 
 
 def rejected(file: DumpFile, reject: Reject) -> InputError:
