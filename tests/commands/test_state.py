@@ -127,15 +127,21 @@ DAYS = [
 NAMES = ("topic", "partition", "offset", "timestamp", "key", "value")
 
 
+def write_records(path: Path, records: list[tuple[int, int, str, str | None]]) -> Path:
+    """Records of a topic: partition, offset, key and value."""
+    rows = (
+        dict(zip(NAMES, ("t", partition, offset, 1000, key, value), strict=True))
+        for partition, offset, key, value in records
+    )
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
 def after_three_days(kcompact: Kcompact, folder: Path) -> tuple[list[Path], Callable[..., Run]]:
     """The files of four days, and a run on any of them after three; the tombstone of ``a`` has gone then."""
     days, output = [folder / f"day{number}.jsonl" for number in range(4)], folder / "out.jsonl"
     for path, records in zip(days, DAYS, strict=True):
-        rows = (
-            dict(zip(NAMES, ("t", 0, offset, 1000, key, value), strict=True))
-            for offset, key, value in records
-        )
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_records(path, [(0, *record) for record in records])
 
     def run(now: int, *inputs: Path) -> Run:
         options = ("--state", folder / "state", "--overwrite", "--delete-retention-ms", 10, "--now", now)
@@ -157,6 +163,50 @@ def test_some_old_days_beside_the_last_output_are_refused(
     refused = run(5000, tmp_path / "out.jsonl", *(days[day] for day in old_days), days[3])
     assert (refused.exit_code, (tmp_path / "out.jsonl").read_bytes()) == (2, before)
     assert f"leave {days[old_days[0]]} out" in refused.stderr
+
+
+def test_of_an_older_output_only_the_log_that_is_needed_is_taken(kcompact: Kcompact, tmp_path: Path) -> None:
+    """A run left out a partition: the next one asks for the last output that holds it."""
+    first = write_records(tmp_path / "1.jsonl", [(0, 0, "a", "1"), (1, 0, "x", "1")])
+    second = write_records(tmp_path / "2.jsonl", [(0, 1, "b", "1")])
+    third = write_records(tmp_path / "3.jsonl", [(0, 2, "c", "1"), (1, 1, "z", "1")])
+    outputs = [tmp_path / f"out{number}.jsonl" for number in range(4)]
+    state = ("--state", tmp_path / "state")
+    assert kcompact("compact", first, *state, "-o", outputs[0]).exit_code == 0
+    assert kcompact("compact", outputs[0], second, *state, "--partitions", 0, "-o", outputs[1]).exit_code == 0
+    refused = kcompact("compact", outputs[1], outputs[0], third, *state, "-o", outputs[3])
+    assert refused.exit_code == 2
+    remedy = f"kcompact compact {outputs[0]} --topic t --partitions 1 -o FILE"
+    assert f"of {outputs[0]} only t-1 is needed" in refused.stderr
+    assert remedy in refused.stderr
+    assert kcompact(*remedy.replace("FILE", str(outputs[2])).split()[1:]).exit_code == 0
+    run = kcompact("compact", outputs[1], outputs[2], third, *state, "-o", outputs[3])
+    assert run.exit_code == 0, run.stderr
+    rows = map(json.loads, outputs[3].read_text().splitlines())
+    assert sorted((row["partition"], row["key"]) for row in rows) == [
+        (0, "a"),
+        (0, "b"),
+        (0, "c"),
+        (1, "x"),
+        (1, "z"),
+    ]
+
+
+def test_a_full_dump_in_files_whose_boundary_was_cleaned_since_is_taken(
+    kcompact: Kcompact, tmp_path: Path
+) -> None:
+    """The record that the state knows as the last of its key was superseded by one of the second file."""
+    first = write_records(tmp_path / "1.jsonl", [(0, 0, "a", "1"), (0, 1, "b", "1"), (0, 2, "c", "1")])
+    state = ("--state", tmp_path / "state")
+    assert kcompact("compact", first, *state, "-o", tmp_path / "out.jsonl").exit_code == 0
+    parts = [
+        write_records(tmp_path / "f1.jsonl", [(0, 0, "a", "1"), (0, 1, "b", "1")]),
+        write_records(tmp_path / "f2.jsonl", [(0, 3, "c", "2"), (0, 4, "d", "1")]),
+    ]
+    run = kcompact("compact", tmp_path / "out.jsonl", *parts, *state, "-o", tmp_path / "next.jsonl")
+    assert run.exit_code == 0, run.stderr
+    kept = map(json.loads, (tmp_path / "next.jsonl").read_text().splitlines())
+    assert sorted(row["offset"] for row in kept) == [0, 1, 3, 4]
 
 
 @pytest.mark.parametrize("first_day", range(4))

@@ -1,12 +1,14 @@
 """Whether the fields that a dump is read by were exported, and are enough to tell its keys apart."""
 
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
-from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.records.change_events import FORMATS
-from kcompact.dumps.records.layout import SplitNotes
+from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.text.csv_reader import CsvShape
 from kcompact.errors import InputError
 
 
@@ -83,3 +85,24 @@ def check_kinds_of_keys(dump: Dump, file_notes: Mapping[int, SplitNotes]) -> Non
             hint="have the connector write keys as Avro (keys.format.class), or export the topic with its"
             " keys (kcat -J)",
         )
+
+
+def ask_whose_quotes(file: DumpFile, notes: SplitNotes) -> None:
+    """Refuse a table in which tabs divide cells, some of which have quotes that none needs, others none.
+
+    ClickHouse, PostgreSQL and MySQL quote nothing in theirs: ``"a"`` is another key than ``a`` there.
+    """
+    shape, free = file.shape, notes.counts.get("freely_quoted_cells", 0)
+    if not isinstance(shape, CsvShape) or shape.delimiter != "\t" or not free or b'"' in shape.begin:
+        return
+    if notes.counts.get("quoted_cells", 0) == (rows := notes.fields_seen.get("record", 0)):
+        return
+    columns = shlex.quote(",".join(shape.columns))
+    parts = [f"{role}={name}" for role in ROLES if (name := getattr(file.dialect, role)) not in {None, role}]
+    fields = f" --fields {shlex.quote(','.join(parts))}" if parts else ""
+    raise InputError(
+        f"{file.path}: {free:,} of {rows:,} rows with quotes around a cell that needs none: nobody can tell"
+        " whether they are CSV's or a part of the data",
+        hint=f"--dialect csv{fields} if they are CSV's, --dialect text{fields} --columns {columns}"
+        " --delimiter '\\t' if they belong to the data",
+    )

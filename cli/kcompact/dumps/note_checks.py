@@ -7,7 +7,7 @@ from kcompact.broker.log_names import LogName
 from kcompact.counted import counted
 from kcompact.dumps.doubts import doubt_about
 from kcompact.dumps.dump import Dump
-from kcompact.dumps.field_checks import check_fields, check_kinds_of_keys, check_tables
+from kcompact.dumps.field_checks import ask_whose_quotes, check_fields, check_kinds_of_keys, check_tables
 from kcompact.dumps.files.at_hand import file_at_hand
 from kcompact.dumps.files.sources import STDIN
 from kcompact.dumps.files.unreadable import (
@@ -93,7 +93,7 @@ def _remarks(dump: Dump, by_file: Mapping[int, SplitNotes]) -> list[str]:
         _check_lossy_keys(file, by_file[file.file_id])
         _check_line_ends(file, by_file[file.file_id])
         if dump.options.dialect is None:
-            _ask_whose_quotes(file, by_file[file.file_id])
+            ask_whose_quotes(file, by_file[file.file_id])
     remarks = [text for file in dump.files for text in remarks_on(file, by_file[file.file_id], dump.options)]
     doubts = [
         doubt_about(file, by_file[file.file_id], role) for role in ("key", "value") for file in dump.files
@@ -251,23 +251,6 @@ def _check_line_ends(file: DumpFile, notes: SplitNotes) -> None:
         f" nobody can tell whether a CR ends a {'key' if last == dialect.key else 'value'} or its line",
         hint="export as JSON lines (kcat -J); or, if no key and no value ends in a CR, give all rows the same"
         " line end: sed 's/\\r$//' FILE > NEW",
-    )
-
-
-def _ask_whose_quotes(file: DumpFile, notes: SplitNotes) -> None:
-    """Refuse a table in which tabs divide cells and some have quotes that none needs, others have none.
-
-    ClickHouse, PostgreSQL and MySQL quote nothing in theirs: ``"a"`` is another key than ``a`` there.
-    """
-    quoted, rows = notes.counts.get("freely_quoted_cells", 0), notes.fields_seen.get("record", 0)
-    if not isinstance(file.shape, CsvShape) or file.shape.delimiter != "\t" or not 0 < quoted < rows:
-        return
-    columns = shlex.quote(",".join(file.shape.columns))
-    raise InputError(
-        f"{file.path}: {quoted:,} of {rows:,} rows with quotes around a cell that needs none: nobody can tell"
-        " whether they are CSV's or a part of the data",
-        hint=f"--dialect csv if they are CSV's, --dialect text --columns {columns} --delimiter '\\t' if they"
-        " belong to the data",
     )
 
 

@@ -119,12 +119,11 @@ def refuse_null_texts(
     words = [NULL_TEXTS[name] for name in NULLS_OF_DATABASES]
     for role, form, count in null_texts(file, notes, options):
         kind, _, word = form.partition(":")
-        if role == asked and word in words:
-            as_text = "missing" if kind.startswith("missing") else "none"
+        if role == asked and word in words and kind == "literal":  # else nothing at all is null beside it
             raise InputError(
                 f"{_null_text(file, role, form, count)}, and {depends} depends on whether it is one",
                 hint=f"--tombstone {shlex.quote(form)} where it is, in keys and values alike;"
-                f" --tombstone {as_text} where it is text",
+                " --tombstone none where it is text",
             )
 
 

@@ -1,5 +1,6 @@
 """A state beside the dump that is to go on from it."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -80,14 +81,26 @@ class StateOfDump:
             hint=f"give the last output that holds {log} as well, or a full dump; {WHOLE_DUMP_ALONE}",
         )
 
-    def holds_a_part(self, path: str, log: LogName, offset: int) -> InputError:
-        """The error for a file beside the state's output with a part of what the state has seen of a log."""
+    def holds_a_part(self, path: str, log: LogName, offset: int, needed: Sequence[LogName]) -> InputError:
+        """The error for a file beside the state's output with a part of what the state has seen of a log.
+
+        ``needed``: logs of the same file that the state's output does not hold.
+        """
+        hint = (
+            f"leave {path} out, as the last output and the new records are enough; if it is of a topic that"
+            " was created anew, compact it alone with a new state folder"
+        )
+        if needed:
+            topic, partition = needed[0]
+            hint = (
+                f"of {path} only {few(needed)} is needed: give that alone, such as what kcompact compact"
+                f" {shlex.quote(path)} --topic {shlex.quote(topic)} --partitions {partition} -o FILE leaves"
+            )
         return InputError(
             f"{self.place}: {path} holds records of {log} from before this state was written, and no file"
             f" beside the state's output goes on to offset {offset}: that output holds all that is left of"
             " them, and what was removed would come back",
-            hint=f"leave {path} out, as the last output and the new records are enough; if it is of a topic"
-            " that was created anew, compact it alone with a new state folder",
+            hint=hint,
         )
 
     def lacks(self, file: OutputFile) -> InputError:

@@ -21,7 +21,7 @@ from kcompact.compact.context.read_committed import refuse_later_dump, with_read
 from kcompact.compact.context.remembering import KnownByLog
 from kcompact.compact.read_dump import ReadDump
 from kcompact.compact.whole_logs.record_index import index_records
-from kcompact.engine.passes.summaries import merged
+from kcompact.engine.passes.summaries import LogSummary, merged
 from kcompact.engine.shuffle import Send
 from kcompact.errors import InputError
 
@@ -106,7 +106,7 @@ def _dumped_again(index: ReadDump, context: LogContexts, state: StateOfDump) -> 
     for part in index.summaries:
         checkpoint_offset = context[part.log_id].checkpoint_offset or 0
         output_end_offset = state.state.last_offsets.get(part.log, -1) + 1
-        is_own = index.plan.file_of(index.plan.split(part.split_id)).path in state.output_paths
+        is_own = _path(index, part) in state.output_paths
         if not is_own and part.first_offset < max(checkpoint_offset, output_end_offset):
             again.add(part.log_id)
     return again
@@ -117,20 +117,45 @@ def _refuse_parts_of_earlier_dumps(index: ReadDump, state: StateOfDump) -> None:
 
     Of that time the output holds all that is left. A file that goes back there must go on from there, as a
     full dump and an overlapping one do: what superseded or deleted its records may lie in what is not there,
-    or in a tombstone that has expired since. The last record of that time and the known ones tell.
+    or in a tombstone that has expired since. The records that the state knows tell, the last kept among them.
     """
     ranges: dict[LogName, dict[str, tuple[int, int]]] = defaultdict(dict)
     for part in index.summaries:
-        path = index.plan.file_of(index.plan.split(part.split_id)).path
+        path = _path(index, part)
         if path not in state.output_paths and part.first_offset <= state.state.last_offsets.get(part.log, -1):
             first, last = ranges[part.log].get(path, (part.first_offset, part.last_offset))
             ranges[part.log][path] = min(first, part.first_offset), max(last, part.last_offset)
-    for log, by_path in ranges.items():
-        kept = [record.offset for record in state.state.records.get(log, ()) if record.is_kept]
-        path, (begin, _) = min(by_path.items(), key=lambda item: item[1])
-        for offset in sorted({*kept, state.state.last_offsets[log]}):
-            if offset >= begin and not any(first <= offset <= last for first, last in by_path.values()):
-                raise state.holds_a_part(path, log, offset)
+    gaps = {log: _kept_in_no_range(state, log, by_path.values()) for log, by_path in ranges.items()}
+    ids = {name: log_id for log_id, name in index.names.items()}
+    digests = {
+        ids[log]: {record.key_sha256 for record in records} for log, records in gaps.items() if records
+    }
+    later = index.last_offsets(digests) if digests else {}
+    for log, records in gaps.items():
+        for record in records:
+            if not explains_absence(record, later.get((ids[log], record.key_sha256))):
+                path = min(ranges[log], key=lambda path: ranges[log][path])
+                needed = {part.log for part in index.summaries if _path(index, part) == path}
+                raise state.holds_a_part(path, log, record.offset, sorted(needed & state.logs_given_anew))
+
+
+def _kept_in_no_range(
+    state: StateOfDump, log: LogName, ranges: Collection[tuple[int, int]]
+) -> list[KnownRecord]:
+    """The known records that a state's output holds of a log, behind the first of the ranges and in none."""
+    begin = min(first for first, _ in ranges)
+    return [
+        record
+        for record in state.state.records.get(log, ())
+        if record.is_kept
+        and record.offset >= begin
+        and not any(first <= record.offset <= last for first, last in ranges)
+    ]
+
+
+def _path(index: ReadDump, part: LogSummary) -> str:
+    """The file that a part of a log is in."""
+    return index.plan.file_of(index.plan.split(part.split_id)).path
 
 
 def _note(index: ReadDump, again: Collection[int]) -> str:

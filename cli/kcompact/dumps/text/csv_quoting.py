@@ -93,6 +93,9 @@ def quoting_hint(line: bytes, delimiter: bytes, quoting: str, columns: int) -> s
 
 
 def freely_quoted(delimiter: bytes) -> re.Pattern[bytes]:
-    """Finds a cell whose quotes nothing in it needs: its tool would quote an empty text as well."""
+    """Finds a cell whose quotes nothing in it needs: its tool would quote an empty text as well.
+
+    Some tools quote a text with a blank, a carriage return or another's delimiter.
+    """
     mark = re.escape(delimiter)
-    return re.compile(rb'(?:\A|%s)"[0-9A-Za-z](?:(?!%s)[^"\n])*"(?=%s|\Z)' % (mark, mark, mark))
+    return re.compile(rb'(?:\A|%s)"[0-9A-Za-z](?:(?!%s)[^"\n\r ,;])*"(?=%s|\Z)' % (mark, mark, mark))

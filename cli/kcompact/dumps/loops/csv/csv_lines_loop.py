@@ -45,6 +45,7 @@ RULES = 5
 _KIND, _START, _END, _DOUBLED = range(4)
 CELL_FACTS = 4
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
+_BLANK, _COMMA, _SEMICOLON = b" ,;"
 _NULL_WORD, _NULL_SIGN = np.frombuffer(b"NULL", np.uint8), np.frombuffer(rb"\N", np.uint8)
 _NONE, _NIL, _NAN = (np.frombuffer(text, np.uint8) for text in (b"None", b"nil", b"NaN"))
 _NULL, _UNDEFINED = np.frombuffer(b"null", np.uint8), np.frombuffer(b"undefined", np.uint8)
@@ -103,6 +104,9 @@ def _is_freely_quoted(data: np.ndarray, delimiter: int, cells: np.ndarray, colum
     start, end = cells[column, _START], cells[column, _END]
     if cells[column, _DOUBLED] or start == end or not _IS_WORD[data[start]]:
         return False
+    for at in range(start, end):
+        if data[at] == _BLANK or data[at] == _RETURN or data[at] == _COMMA or data[at] == _SEMICOLON:
+            return False
     return end_of_plain_cell(data, start, delimiter, _QUOTE) == end
 
 
