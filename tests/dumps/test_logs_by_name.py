@@ -197,6 +197,12 @@ def test_the_first_offset_is_in_the_name_that_quixstreams_gives(tmp_path: Path) 
         assert [file.start_offset for file in dump.files] == [70, 90]
 
 
+def test_a_time_in_nanoseconds_is_no_offset(tmp_path: Path) -> None:
+    write(tmp_path, ["orders/2024/1735689600000000000.json", "orders/2025/1767225600000000000.json"], BARE)
+    with pytest.raises(InputError, match="they may be of one or of two"):
+        logs(tmp_path)
+
+
 def test_the_order_of_shards_is_unknown(tmp_path: Path) -> None:
     """Beam distributes records over them."""
     for shard in (0, 1):

@@ -80,6 +80,8 @@ def test_headers_that_spark_wrote_beside_texts_are_base64(tmp_path: Path) -> Non
         ((_, _, record),) = LAYOUTS[dump.files[0].layout].records(dump.files[0], split)
     assert (record.key, record.value) == (b"a", b"{}")
     assert record.headers == (("trace", b"true"), ("raw", b"\xff\x00"), ("null", None))
+    with_text = {"key": "a", "value": "{}"} | SPARK | {"headers": [{"key": "h", "value": "it's"}]}
+    assert dialect_of(lines(tmp_path / "java.jsonl", with_text)) == "plain"
     in_numbers = {"key": "a", "value": "{}"} | SPARK | {"timestamp": 1, "headers": headers}
     assert dialect_of(lines(tmp_path / "python.jsonl", in_numbers)) == "plain"
 

@@ -124,6 +124,7 @@ LENSES = Shape(
 )
 FLINK = Shape(["null", PLAIN.schema], PLAIN.row)  # the file system connector of Flink SQL writes rows so
 NULL_LAST = Shape([PLAIN.schema, "null"], PLAIN.row)
+ALONE = Shape([PLAIN.schema], PLAIN.row)
 SHAPES = {
     "plain": PLAIN,
     "spark": SPARK,
@@ -132,6 +133,7 @@ SHAPES = {
     "lenses": LENSES,
     "flink": FLINK,
     "null-last": NULL_LAST,
+    "alone": ALONE,
 }
 
 

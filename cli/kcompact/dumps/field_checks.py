@@ -98,7 +98,8 @@ def ask_whose_quotes(file: DumpFile, notes: SplitNotes) -> None:
     if notes.counts.get("quoted_cells", 0) == (rows := notes.fields_seen.get("record", 0)):
         return
     columns = shlex.quote(",".join(shape.columns))
-    parts = [f"{role}={name}" for role in ROLES if (name := getattr(file.dialect, role)) not in {None, role}]
+    places = {role: getattr(file.dialect, role) for role in ROLES}
+    parts = [f"{role}={name}" for role, name in places.items() if name != role and name in shape.columns]
     fields = f" --fields {shlex.quote(','.join(parts))}" if parts else ""
     raise InputError(
         f"{file.path}: {free:,} of {rows:,} rows with quotes around a cell that needs none: nobody can tell"

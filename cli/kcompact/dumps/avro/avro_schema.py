@@ -99,16 +99,12 @@ def _as_record(schema: Any) -> Any:
     On the wire both are the same: that field takes no bytes more than the branch, and where it is null's, it
     has more than any block holds, so that no record of a dump passes for one.
     """
-    if (
-        not isinstance(schema, list)
-        or sorted(map(is_record, schema)) != [False, True]
-        or "null" not in schema
-    ):
+    records = [*filter(is_record, schema)] if isinstance(schema, list) else []
+    if len(records) != 1 or any(kind != "null" for kind in schema if not is_record(kind)):
         return schema
-    record = next(filter(is_record, schema))
     no_record = {"type": "fixed", "name": f"{BRANCH}_of_null", "size": 2**31 - 1}
     branch = ["null" if is_record(kind) else no_record for kind in schema]
-    return record | {"fields": [{"name": BRANCH, "type": branch}, *record["fields"]]}
+    return records[0] | {"fields": [{"name": BRANCH, "type": branch}, *records[0]["fields"]]}
 
 
 BRANCH = "kcompact_branch"

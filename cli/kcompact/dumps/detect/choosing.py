@@ -11,15 +11,22 @@ from kcompact.dumps.detect.doubtful_samples import (
     ask_for_base64,
     ask_for_headers,
     ask_for_tool,
+    note_on_short_keys,
     refuse_misnamed,
     refuse_other_spelling,
-    refuse_shortened_keys,
     refuse_two_kinds,
     refuse_wrapped,
 )
 from kcompact.dumps.detect.event_proposals import check_events
 from kcompact.dumps.detect.field_places import late_names, markers_by_name, places_by_name
-from kcompact.dumps.detect.fitting import FORMS_REMEMBERED, decodes, dialects_fitting, forms_of, names_in
+from kcompact.dumps.detect.fitting import (
+    FORMS_REMEMBERED,
+    decodes,
+    dialects_fitting,
+    forms_of,
+    header_values,
+    names_in,
+)
 from kcompact.dumps.detect.sampled_values import Row, texts_among, values_at
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.envelope import guess_envelope
@@ -58,11 +65,13 @@ def _ask_for_encodings(
 
     ``fitting``: other dialects that it may be; None: it is known for sure, or named by the user.
     """
-    notes: tuple[str, ...] = ()
+    notes = note_on_short_keys(dialect, sample)
     if fitting is not None and dialect.key_encoding == "text":
-        notes = ask_for_base64(path, dialect, sample)
+        notes += ask_for_base64(path, dialect, sample)
         for other in fitting:
             ask_for_tool(path, dialect, other, sample)
+    if dialect.dated and any(texts_among(values_at(header_values(sample, dialect), "value"))):
+        notes += ("headers' values are read as base64, as Spark writes them; --dialect plain has their text",)
     if dialect.header_names_encoding == "text":
         ask_for_headers(path, dialect.headers, sample)
     return notes
@@ -94,7 +103,6 @@ def _with_places(
     refuse_misnamed(path, lacking, options, field_names)
     refuse_other_spelling(path, dialect, field_names, options)
     refuse_two_kinds(path, dialect, sample, options)
-    refuse_shortened_keys(path, dialect, sample)
     places = dict.fromkeys(role for role in PLACES if role in lacking)  # types may come in later records
     places |= places_by_name(path, dialect, lacking, field_names, options)
     places |= markers_by_name(dialect, field_names)

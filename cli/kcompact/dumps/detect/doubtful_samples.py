@@ -172,28 +172,27 @@ def refuse_two_kinds(path: str, dialect: Dialect, sample: list[Row], options: Re
             )
 
 
-def refuse_shortened_keys(path: str, dialect: Dialect, sample: list[Row]) -> None:
-    """Raise InputError where a client's size of a key is more than its text has, and other keys are whole.
+def note_on_short_keys(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
+    """A note where texts of keys are shorter than a client's sizes of them, and others are as long.
 
-    Python's ``decode(errors="ignore")`` leaves out bytes that are no UTF-8. A deserializer that takes more
-    than text off, such as one of JSON, changes every size.
+    Python's ``decode(errors="ignore")`` leaves out bytes that are no UTF-8; deserializers of JSON or numbers
+    make other texts of keys, without a loss.
     """
     if dialect.key_encoding != "text":
-        return
+        return ()
     sized = [
-        (key, int(size))
+        (key, int(size) - len(key.encode("utf-8", "surrogatepass")))
         for row in sample
         for key, size in zip(values_at([row], dialect.key), values_at([row], _KEY_SIZE), strict=False)
-        if isinstance(key, str) and str(size).isdecimal()
+        if isinstance(key, str) and str(size).isdecimal() and not key.isdecimal()
     ]
-    short = [(key, size) for key, size in sized if len(key.encode("utf-8", "surrogatepass")) < size]
-    if short and len(short) < len(sized):
-        key, size = short[0]
-        raise InputError(
-            f"{path}: the key {shown(key)} has a {_KEY_SIZE} of {counted(size, 'byte')}, more than its text:"
-            " bytes were left out when it was decoded, and different keys may look alike",
-            hint="export again, and decode with errors='surrogateescape', or write base64",
-        )
+    short = [key for key, missing in sized if missing > 0 and missing != _QUOTES]
+    if not short or all(missing for _, missing in sized):
+        return ()
+    keys = f"{counted(len(short), 'key')} of the first records, such as {shown(short[0])}"
+    may_be = "if they were decoded with errors='ignore', different keys look alike here"
+    return (f"by their {_KEY_SIZE}, {keys}, lack bytes: {may_be}",)
 
 
 _KEY_SIZE = "serialized_key_size"
+_QUOTES = 2  # of a JSON string

@@ -76,7 +76,9 @@ def decodes(dialect: Dialect, sample: list[Row]) -> bool:
     if not all(all_in(encoding, sample, field) for encoding, field in roles):
         return False
     if dialect.dated and not (
-        _all_of(str, sample, dialect.timestamp) and _all_of(int, sample, dialect.timestamp_type)
+        _all_of(str, sample, dialect.timestamp)
+        and _all_of(int, sample, dialect.timestamp_type)
+        and all_in(dialect.headers_encoding, header_values(sample, dialect), "value")
     ):
         return False
     if dialect.key_encoding == "hex":
@@ -88,6 +90,12 @@ def decodes(dialect: Dialect, sample: list[Row]) -> bool:
     enough = A_FEW if all(in_order(dialect, row) for row in sample) else _MANY
     texts = [list(texts_among(values_at(sample, field))) for _, field in roles]
     return any(texts) and all(likely_base64(of_role, enough) for of_role in texts if of_role)
+
+
+def header_values(sample: list[Row], dialect: Dialect) -> list[Row]:
+    """The headers of the sampled rows, where each is an object."""
+    lists = (headers for headers in values_at(sample, dialect.headers) if isinstance(headers, list))
+    return [header for header in chain.from_iterable(lists) if isinstance(header, dict)]
 
 
 def _all_of(kind: type, sample: list[Row], dotted: str | None) -> bool:

@@ -40,7 +40,7 @@ _TIME_FOLDER = re.compile(
 )
 # Names in a folder topic/partition: Lenses' are lastOffset_earliest_latest, quixstreams' the first offset.
 _LENSES = re.compile(r"^(?P<end>[0-9]+)_\d+_\d+" + _EXTENSIONS)
-_QUIX = re.compile(r"^(?P<start>[0-9]{19})" + _EXTENSIONS)
+_QUIX = re.compile(r"^(?P<start>0[0-9]{18})" + _EXTENSIONS)  # other numbers of 19 digits are times
 
 
 @dataclass(frozen=True)

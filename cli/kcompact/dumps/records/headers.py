@@ -109,7 +109,7 @@ def _from_cell(text: str, to_bytes: ToBytes, separator: str | None) -> Headers:
     """As JSON or Python, or as kcat -f and kafka-console-consumer print them, which quote nothing."""
     if text == _NO_HEADERS:
         return ()
-    if text.startswith("[("):
+    if text.startswith(("[(", "((")) or text == "()":
         return _from_python(text)
     if text[0] in "[{":
         parsed = ParsedJson(text.encode())
@@ -122,14 +122,14 @@ def _from_cell(text: str, to_bytes: ToBytes, separator: str | None) -> Headers:
 
 
 def _from_python(text: str) -> Headers:
-    """As Python prints the list of a record's headers: ``[('name', b'value'), ('other', None)]``."""
+    """As Python prints the list or tuple of a record's headers: ``[('name', b'value'), ('other', None)]``."""
     try:
-        headers = tuple((name, value) for name, value in ast.literal_eval(text))
+        pairs = [(name, value) for name, value in ast.literal_eval(text)]
     except (SyntaxError, TypeError, MemoryError, RecursionError) as error:
         raise ValueError("not a list of pairs") from error
-    if not all(isinstance(name, str) and isinstance(value, bytes | None) for name, value in headers):
+    if not all(isinstance(name, str) and isinstance(value, bytes | str | None) for name, value in pairs):
         raise ValueError("not a list of names and bytes")
-    return headers
+    return tuple((name, value.encode() if isinstance(value, str) else value) for name, value in pairs)
 
 
 def _separator(text: str) -> str:

@@ -59,6 +59,7 @@ def _end_of_json(line: bytes, at: int, delimiter: bytes) -> int | None:
 
 
 _ERRORS = "surrogateescape"
+_SIZES = {b"-1": None, b"-1.0": None, b"0": b"", b"0.0": b""}  # pandas has numbers with gaps as floats
 _ESCAPE = re.compile(rb"\\[tnrbf0'\\]")
 NULL_TEXTS = {
     "null_word": "NULL",
@@ -253,10 +254,11 @@ class CsvReader:
     @staticmethod
     def _of_no_bytes(size: bytes, role: str) -> bytes | None:
         """Null or empty, as the length beside an empty cell says: -1 or 0. Raises UnreadableError."""
-        if size in {b"-1", b"0"}:
-            return None if size == b"-1" else b""
+        if size in _SIZES:
+            return _SIZES[size]
         shown_size = shown(size.decode("utf-8", "replace"))
         raise UnreadableError(
             f"the {role} was not exported: its column is empty, and its size is {shown_size}",
-            "export as JSON: Redpanda Console's CSV leaves out 0, false, null, and what is too large to show",
+            "export as JSON, or the bytes as they are: a deserializer makes nothing of null, and Redpanda"
+            " Console's CSV leaves out 0, false, null, and what is too large to show",
         )
