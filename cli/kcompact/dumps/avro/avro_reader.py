@@ -11,11 +11,11 @@ import fastavro
 
 from kcompact.dumps.avro.avro_bounds import AvroBounds
 from kcompact.dumps.avro.avro_schema import (
-    BRANCH,
     WireSchema,
     branches,
     field_names,
     is_bytes,
+    is_in_union,
     is_integer,
     is_plain,
     wire_schema,
@@ -101,7 +101,7 @@ class RecordReader:
 
 def branch_bytes(kind: Any) -> int:
     """How many bytes of a union's branch say nothing: the first, with one branch beside null."""
-    return 1 if isinstance(kind, list) and len(branches(kind)) == 1 else 0
+    return 1 if is_in_union(kind) or (isinstance(kind, list) and len(branches(kind)) == 1) else 0
 
 
 def _parsed(wire: WireSchema, run: list[tuple[Path, Any]], *, alone: bool) -> Any:
@@ -211,10 +211,7 @@ class AvroReader:
         if self._text_schema is None:
             text = wire_schema(self._schema, text=True)
             self._text_schema = text.parsed(without_null(self.type_at(text, self.paths["value"])))
-        value: Any = fastavro.schemaless_reader(io.BytesIO(raw), self._text_schema, None)
-        if isinstance(value, dict):
-            value.pop(BRANCH, None)
-        return as_json(value)
+        return as_json(fastavro.schemaless_reader(io.BytesIO(raw), self._text_schema, None))
 
 
 def headers_decoder(reader: AvroReader) -> Callable[[bytes], Headers]:
@@ -228,6 +225,8 @@ def headers_decoder(reader: AvroReader) -> Callable[[bytes], Headers]:
 
 def without_null(kind: Any) -> Any:
     """The type that is left when the branch is cut off."""
+    if is_in_union(kind):
+        return kind | {"fields": kind["fields"][1:]}
     return branches(kind)[0] if branch_bytes(kind) else kind
 
 

@@ -111,6 +111,11 @@ BRANCH = "kcompact_branch"
 """The name of that field, whose value is None."""
 
 
+def is_in_union(wire_type: Any) -> bool:
+    """Whether a type is the record of a union (``_as_record``), whose first field is the union's branch."""
+    return is_record(wire_type) and any(child["name"] == BRANCH for child in wire_type["fields"][:1])
+
+
 def _reduced(schema: Any, *, text: bool) -> Any:
     if isinstance(schema, str):
         return "bytes" if schema == "string" and not text else schema
