@@ -431,6 +431,16 @@ def test_a_null_in_place_of_a_record_is_refused(tmp_path: Path, shape: str) -> N
     assert str(path) in rejected(path).message
 
 
+def test_a_union_of_a_record_that_may_hold_itself_is_refused(tmp_path: Path) -> None:
+    types = {"id": "string", "next": ["null", "R"]}
+    fields = [{"name": name, "type": kind} for name, kind in types.items()]
+    record = {"type": "record", "name": "R", "fields": fields}
+    with (tmp_path / "dump.avro").open("wb") as out:
+        fastavro.writer(out, ["null", record], [{"id": "a", "next": {"id": "b", "next": None}}])
+    with pytest.raises(InputError, match="bare values"):
+        open_one(tmp_path / "dump.avro", key_fields=("id",))
+
+
 def test_lenses_file_of_tombstones_has_no_value_field(tmp_path: Path) -> None:
     schema = {**LENSES.schema, "fields": [f for f in LENSES.schema["fields"] if f["name"] != "value"]}
     shape = Shape(schema, lambda r: {k: v for k, v in LENSES.row(r).items() if k != "value"})

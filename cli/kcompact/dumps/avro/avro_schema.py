@@ -97,14 +97,35 @@ def _as_record(schema: Any) -> Any:
     """A union of null and a record (Flink writes dumps so) as a record whose first field is the branch.
 
     On the wire both are the same: that field takes no bytes more than the branch, and where it is null's, it
-    has more than any block holds, so that no record of a dump passes for one.
+    has more than any block holds, so that no record of a dump passes for one. A record that may hold itself
+    has no branch before it there.
     """
     records = [*filter(is_record, schema)] if isinstance(schema, list) else []
     if len(records) != 1 or any(kind != "null" for kind in schema if not is_record(kind)):
         return schema
+    own_name = records[0]["name"].rpartition(".")[2]
+    if any(name.rpartition(".")[2] == own_name for name in _types_in(records[0])):
+        return schema
     no_record = {"type": "fixed", "name": f"{BRANCH}_of_null", "size": 2**31 - 1}
     branch = ["null" if is_record(kind) else no_record for kind in schema]
     return records[0] | {"fields": [{"name": BRANCH, "type": branch}, *records[0]["fields"]]}
+
+
+def _types_in(kind: Any) -> Iterator[str]:
+    """The names of types within a reduced one, those of other definitions among them."""
+    if isinstance(kind, str):
+        yield kind
+    elif isinstance(kind, list):
+        for branch in kind:
+            yield from _types_in(branch)
+    else:
+        for inner in (
+            *(child["type"] for child in kind.get("fields", ())),
+            kind.get("items"),
+            kind.get("values"),
+        ):
+            if inner is not None:
+                yield from _types_in(inner)
 
 
 BRANCH = "kcompact_branch"
