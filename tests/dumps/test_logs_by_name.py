@@ -197,6 +197,14 @@ def test_the_first_offset_is_in_the_name_that_quixstreams_gives(tmp_path: Path) 
         assert [file.start_offset for file in dump.files] == [70, 90]
 
 
+def test_numbers_in_no_folder_of_a_partition_are_no_topics(tmp_path: Path) -> None:
+    write(tmp_path, [f"orders/{start:019}.json" for start in (0, 70)], KAFKACTL)
+    with pytest.raises(InputError, match="they may be of one or of two"):
+        logs(tmp_path)
+    write(tmp_path / "in", [f"orders/0/{start:019}.json" for start in (0, 70)], KAFKACTL)
+    assert logs(tmp_path / "in") == [("orders", 0)]
+
+
 def test_a_time_in_nanoseconds_is_no_offset(tmp_path: Path) -> None:
     write(tmp_path, ["orders/2024/1735689600000000000.json", "orders/2025/1767225600000000000.json"], BARE)
     with pytest.raises(InputError, match="they may be of one or of two"):

@@ -11,12 +11,12 @@ from kcompact.dumps.records.layout import DumpFile, SplitNotes
 class Doubt(NamedTuple):
     """Why nulls of a file are in doubt, and the options that settle it.
 
-    ``is_unlikely``: they are not read as nulls, though in dumps a null is more frequent than an empty text.
+    ``is_likely_misread``: they are read as empty, and in dumps a null is more frequent than an empty text.
     """
 
     text: str
     hint: str
-    is_unlikely: bool
+    is_likely_misread: bool
 
 
 def doubt_about(
@@ -49,9 +49,9 @@ def doubt_about(
         f" {_texts(words) if form == 'literal' else f'an empty {role}'} alike"
         for form, count in counts.items()
     ]
-    is_unlikely = "empty" in counts and getattr(dialect, f"empty_{role}") == "empty"
+    is_likely_misread = "empty" in counts and getattr(dialect, f"empty_{role}") == "empty"
     hint = _EMPTY_CELLS if role == "value" and [*counts] == ["empty"] and settled_by == QUOTING else None
-    return Doubt(f"{file.path}: {'; '.join(parts)}", hint or _hint(role, counts, words), is_unlikely)
+    return Doubt(f"{file.path}: {'; '.join(parts)}", hint or _hint(role, counts, words), is_likely_misread)
 
 
 def _is_settled(form: str, settled_by: str | None, notes: SplitNotes, *, any_quote_tells: bool) -> bool:

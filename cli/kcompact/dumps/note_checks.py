@@ -212,7 +212,7 @@ def refuse_likely_nulls(dump: Dump, by_file: Mapping[int, SplitNotes], converted
         refuse_null_texts(file, notes, dump.options, asked="key", depends="which records stay")
         if file.file_id in converted:
             doubt = doubt_about(file, notes, "value")
-            if doubt is not None and doubt.is_unlikely:
+            if doubt is not None and doubt.is_likely_misread:
                 raise InputError(f"{doubt.text}, and the output depends on which it is", hint=doubt.hint)
             refuse_null_texts(file, notes, dump.options, asked="value", depends="the output")
 

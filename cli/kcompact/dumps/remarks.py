@@ -78,11 +78,11 @@ def _null_texts(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list
     return [
         f"{_null_text(file, role, form, count)}: if it is one, --tombstone {shlex.quote(form)} takes it as"
         " such, in keys and values alike"
-        for role, form, count in null_texts(file, notes, options)
+        for role, form, count in _likely_nulls(file, notes, options)
     ]
 
 
-def null_texts(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[tuple[str, str, int]]:
+def _likely_nulls(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[tuple[str, str, int]]:
     """Keys and values whose text is most likely a null: role, argument of ``--tombstone`` for it, count."""
     dialect, columns = file.dialect, getattr(file.shape, "columns", ())
     is_answered = options.tombstone is not None and "literal:" not in options.tombstone
@@ -117,7 +117,7 @@ def refuse_null_texts(
     if options.tombstone is not None or file.dialect.null_literal is not None:
         return
     words = [NULL_TEXTS[name] for name in NULLS_OF_DATABASES]
-    for role, form, count in null_texts(file, notes, options):
+    for role, form, count in _likely_nulls(file, notes, options):
         kind, _, word = form.partition(":")
         if role == asked and word in words and kind == "literal":  # else nothing at all is null beside it
             raise InputError(

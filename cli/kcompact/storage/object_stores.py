@@ -122,14 +122,17 @@ def list_objects(address: str) -> list[StoredObject]:
 
 
 def child_names(address: str) -> set[str]:
-    """The names of objects and folders directly below a prefix. Empty where the store does not show them."""
+    """The names of objects and folders directly below a prefix. Empty where the store may not show them."""
     from pyarrow.fs import FileSelector
 
     system, path = located(address)
     try:
         return {info.base_name for info in system.get_file_info(FileSelector(path, allow_not_found=True))}
-    except OSError:  # a reader of one prefix alone may not be allowed to list those above
-        return set()
+    except OSError as error:
+        refused = isinstance(error, PermissionError) or re.search(_KNOWN[1][0], str(error), re.IGNORECASE)
+        if not refused:
+            raise _in_words(address, error, InputError) from None
+        return set()  # a reader of one prefix alone may not be allowed to list those above
 
 
 def _refuse_missing_bucket(system: "FileSystem", address: str, path: str) -> None:

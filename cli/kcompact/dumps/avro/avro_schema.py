@@ -119,13 +119,9 @@ def _types_in(kind: Any) -> Iterator[str]:
         for branch in kind:
             yield from _types_in(branch)
     else:
-        for inner in (
-            *(child["type"] for child in kind.get("fields", ())),
-            kind.get("items"),
-            kind.get("values"),
-        ):
-            if inner is not None:
-                yield from _types_in(inner)
+        items = [kind[name] for name in ("items", "values") if name in kind]
+        for inner in (*items, *(child["type"] for child in kind.get("fields", ()))):
+            yield from _types_in(inner)
 
 
 BRANCH = "kcompact_branch"

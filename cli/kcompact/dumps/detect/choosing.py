@@ -70,7 +70,8 @@ def _ask_for_encodings(
         notes += ask_for_base64(path, dialect, sample)
         for other in fitting:
             ask_for_tool(path, dialect, other, sample)
-    if dialect.dated and any(texts_among(values_at(header_values(sample, dialect), "value"))):
+    header_texts = texts_among(values_at(header_values(sample, dialect), "value"))
+    if dialect.text_timestamps and any(header_texts):
         notes += ("headers' values are read as base64, as Spark writes them; --dialect plain has their text",)
     if dialect.header_names_encoding == "text":
         ask_for_headers(path, dialect.headers, sample)

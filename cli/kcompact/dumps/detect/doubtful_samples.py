@@ -99,7 +99,11 @@ def ask_for_headers(path: str, headers: str | None, sample: list[Row]) -> None:
 
 def _as_text(dialect: Dialect, sample: list[Row]) -> str:
     """The options that read keys and values as text: a tool's own, or of the plain envelope."""
-    return f"--dialect {dialect.name}" if dialect.dated else f"--dialect plain{_named_parts(dialect, sample)}"
+    return (
+        f"--dialect {dialect.name}"
+        if dialect.text_timestamps
+        else f"--dialect plain{_named_parts(dialect, sample)}"
+    )
 
 
 def _named_parts(dialect: Dialect, sample: list[Row]) -> str:
@@ -178,7 +182,7 @@ def note_on_short_keys(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
     Python's ``decode(errors="ignore")`` leaves out bytes that are no UTF-8; deserializers of JSON or numbers
     make other texts of keys, without a loss.
     """
-    if dialect.key_encoding != "text":
+    if dialect.key_encoding != "text" or not any(True for _ in values_at(sample, _KEY_SIZE)):
         return ()
     sized = [
         (key, int(size) - len(key.encode("utf-8", "surrogatepass")))

@@ -75,7 +75,7 @@ def decodes(dialect: Dialect, sample: list[Row]) -> bool:
     roles = ((dialect.key_encoding, dialect.key), (dialect.value_encoding, dialect.value))
     if not all(all_in(encoding, sample, field) for encoding, field in roles):
         return False
-    if dialect.dated and not (
+    if dialect.text_timestamps and not (
         _all_of(str, sample, dialect.timestamp)
         and _all_of(int, sample, dialect.timestamp_type)
         and all_in(dialect.headers_encoding, header_values(sample, dialect), "value")

@@ -14,15 +14,8 @@ NAMES: dict[str, tuple[str, ...]] = {
     "partition": ("partition", "partition id", "partition ID", "kafka partition", "metadata.partition"),
     "offset": ("offset", "kafka offset", "partition offset", "metadata.offset"),  # the third is Trino's
     "timestamp": (
-        *(
-            "timestamp",
-            "timestamp ms",
-            "ts",
-            "time",
-            "kafka timestamp",
-            "kafka timestamp ms",
-            "metadata.timestamp",
-        ),
+        *("timestamp", "timestamp ms", "ts", "time"),
+        *("kafka timestamp", "kafka timestamp ms", "metadata.timestamp"),
         *("create time", "log append time"),  # as Kafka calls its types, and Snowflake's connector the field
     ),
     "timestamp_type": ("timestamp type", "ts type"),

@@ -60,9 +60,8 @@ def name_facts(path: str) -> NameFacts:
     """
     folders, name = PurePath(path).parts[:-1], PurePath(path).name
     of_folders, of_name = _folder_facts(folders), _facts_of_name(name)
-    if of_name.partition is None and (match := _in_partition(name)) and folders:
-        start = _within(match.groupdict().get("start"), LONG_MAX >> 1)
-        of_name = NameFacts(folders[-2] if len(folders) > 1 else None, _within(folders[-1], INT_MAX), start)
+    if of_name.partition is None:
+        of_name = _in_partition(folders, name)
     if of_name.partition is None:
         return of_folders
     is_other = of_folders.partition not in {None, of_name.partition}
@@ -85,8 +84,13 @@ def _facts_of_name(name: str) -> NameFacts:
     return NameFacts()
 
 
-def _in_partition(name: str) -> re.Match[str] | None:
-    return _LENSES.match(name) or _QUIX.match(name)
+def _in_partition(folders: tuple[str, ...], name: str) -> NameFacts:
+    """The facts of a file in a folder ``topic/partition`` that is called as some sinks call theirs there."""
+    match = _LENSES.match(name) or _QUIX.match(name)
+    partition = _within(folders[-1], INT_MAX) if match and len(folders) > 1 else None
+    if match is None or partition is None:
+        return NameFacts()
+    return NameFacts(folders[-2], partition, _within(match.groupdict().get("start"), LONG_MAX >> 1))
 
 
 def _within(text: str | None, largest: int) -> int | None:
@@ -106,8 +110,9 @@ def topic_of(path: str) -> str:
     name, folders = PurePath(path).name, PurePath(path).parts[:-1]
     from_folders = _folder_facts(folders).topic
     sink = _SINK.match(name)
-    if from_folders or sink:
-        return from_folders or str(sink and sink["topic"])
+    in_partition = _in_partition(folders, name).topic
+    if from_folders or sink or in_partition:
+        return from_folders or in_partition or str(sink and sink["topic"])
     if _PART_OF_FOLDER.match(name) or _PARTITION_OF_FOLDER.match(name):
         own = [folder for folder in folders if "=" not in folder and not is_of_time(folder) and folder != "/"]
         if own:
@@ -147,14 +152,14 @@ def _without_suffixes(name: str) -> str:
 def tells_topic(path: str) -> bool:
     """Whether a path says the topic for sure: by a folder ``topic=``, or as two kinds of sinks do."""
     name, folders = PurePath(path).name, PurePath(path).parts[:-1]
-    return bool(_folder_facts(folders).topic or _SINK.match(name) or _in_partition(name))
+    return bool(_folder_facts(folders).topic or _SINK.match(name) or _in_partition(folders, name).topic)
 
 
 def tells_partition(path: str) -> bool:
     """Whether a path says the partition for sure; a number at the end of a name may count files as well."""
     name, folders = PurePath(path).name, PurePath(path).parts[:-1]
-    is_of_sink = _facts_of_name(name).start_offset is not None or _in_partition(name)
-    return bool(is_of_sink) or _folder_facts(folders).partition is not None
+    own = _facts_of_name(name).start_offset is not None or _in_partition(folders, name).partition is not None
+    return own or _folder_facts(folders).partition is not None
 
 
 def without_counter(topic: str) -> str:

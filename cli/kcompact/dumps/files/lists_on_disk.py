@@ -45,7 +45,7 @@ def list_above(folder: str) -> tuple[FileList, str] | None:
 
 def _with_a_name(folder: Path) -> Path:
     """The path of a folder such as ``..``, by the name of the folder."""
-    return folder if folder.name not in {"", ".."} else Path(os.path.abspath(folder))  # noqa: PTH100  follows no link
+    return folder if folder.name not in {"", ".."} else Path(os.path.normpath(folder.absolute()))
 
 
 def _list_at(folder: str) -> FileList | None:

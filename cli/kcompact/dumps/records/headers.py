@@ -129,7 +129,9 @@ def _from_python(text: str) -> Headers:
         raise ValueError("not a list of pairs") from error
     if not all(isinstance(name, str) and isinstance(value, bytes | str | None) for name, value in pairs):
         raise ValueError("not a list of names and bytes")
-    return tuple((name, value.encode() if isinstance(value, str) else value) for name, value in pairs)
+    return tuple(
+        (name, bytes_of(value, "strict") if isinstance(value, str) else value) for name, value in pairs
+    )
 
 
 def _separator(text: str) -> str:
