@@ -17,11 +17,13 @@ pytestmark = pytest.mark.spark
 
 def test_a_packed_prefix_is_compacted_into_another_as_its_files_would_be(store: S3, tmp_path: Path) -> None:
     put_sample(store, "s3://bucket/in/")
-    here = run_kcompact("compact", SAMPLE, "-o", tmp_path / "o.jsonl", environment={}, folder=tmp_path)
+    now = ("--now", "1760030000000")
+    here = run_kcompact("compact", SAMPLE, "-o", tmp_path / "o.jsonl", *now, environment={}, folder=tmp_path)
     assert here.returncode == 0, here.stderr
 
     run = run_kcompact(
         "compact",
+        *now,
         "s3://bucket/in/",
         "-o",
         "s3://bucket/out/",

@@ -373,3 +373,35 @@ def test_a_dropped_tombstone_brings_no_value_back_that_a_checkpoint_calls_clean(
 
     assert run.exit_code == 0
     assert offsets(tmp_path / "out.jsonl") == [0, 1, 10, *(r.offset for r in keyless)]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--min-compaction-lag-ms", "1ms"],
+        ["--null-keys", "keep"],
+        ["--respect-dirty-ratio"],
+        ["--rounds", "until-clean"],
+        ["--format", "broker-log"],
+        ["--state", "state"],
+    ],
+    ids=" ".join,
+)
+def test_a_policy_that_changes_nothing_shows_nowhere_but_by_its_name(
+    tmp_path: Path, kcompact: Cli, options: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_kcat(tmp_path / "orders.jsonl", SMALL)
+    line = ("compact", "orders.jsonl", "-o", "out.jsonl", "--overwrite", "--now", "1800000000000")
+    files = ("out.jsonl", "out.report/removed-keys.csv", "out.report/gaps.csv")
+    kept: list[list[bytes]] = []
+    reports: list[dict[str, Any]] = []
+    for more in ([], options):
+        assert kcompact(*line, *more).exit_code == 0
+        kept.append([Path(name).read_bytes() for name in files])
+        report = report_of(Path("out.report"))
+        reports.append({name: report[name] for name in report.keys() - {"run", "policies", "outputs"}})
+
+    assert kept[0] == kept[1]
+    assert reports[0] == reports[1]
+    assert [log["rounds"][0]["messages_written"] for log in reports[0]["logs"]] == [len(SMALL_KEPT)]

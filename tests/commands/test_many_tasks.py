@@ -17,7 +17,7 @@ from kcompact.verify.rows import indexed
 pytestmark = pytest.mark.usefixtures("spark")
 SAMPLE = "samples/orders.jsonl"
 ASKED = {
-    "plain": [],
+    "plain": ["--now", "1760030000000"],
     "lag and state": ["--state", "STATE", "--min-compaction-lag-ms", "1h", "--now", "1760000000000"],
     "small segments": ["--segment-bytes", "4KiB", "--now", "1760030000000"],
     "retention": [

@@ -29,7 +29,7 @@ LISTS = {"removed-keys.csv": "removed-keys.csv", "gaps.csv": "gaps.csv"}
 SHOWN = ["text", "json", "markdown", "html"]
 FOR_CI = ["github", "junit", "code-quality"]
 COMMANDS = {
-    "compact": (["dump.jsonl", "-o", "out.jsonl"], 0, [*SHOWN, "broker-log"]),
+    "compact": (["dump.jsonl", "-o", "out.jsonl", "--now", "1760020000000"], 0, [*SHOWN, "broker-log"]),
     "dirty-ratio": (
         ["dump.jsonl", "--now", "1760020000000", "--segment-bytes", "1KiB,1MiB", "--fail-above", "0.9"],
         1,

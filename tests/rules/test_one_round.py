@@ -7,6 +7,7 @@ import os
 import random
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from kcompact.broker.log_names import LogName
 from kcompact.broker.state.cleaner_state import CleanerState
 from kcompact.broker.state.state_output import output_file
 from kcompact.compact.context.beside import Beside
+from kcompact.compact.request import Form
 from kcompact.dumps.records.record import Record
 from kcompact.rules.policy import Policy
 from small_maps import with_map_of
@@ -123,7 +125,61 @@ UNTOLD = {
 def test_what_keys_cannot_tell_is_left_to_every_record(tmp_path: Path, name: str) -> None:
     made = UNTOLD[name](night_of(random.Random(2), 0, [0, 5, 9], 60))
     path = write_kcat(tmp_path / "dump.jsonl", made)
-    assert run([path], tmp_path / "work", Policy(now_ms=NOW_MS), Beside(DumpContext())) is None
+    policy = Policy(now_ms=NOW_MS, min_compaction_lag_ms=1)
+    assert run([path], tmp_path / "work", policy, Beside(DumpContext())) is None
+
+
+@pytest.mark.usefixtures("loops_or_tables")
+@pytest.mark.parametrize("seed", SEEDS)
+def test_closed_logs_that_were_never_cleaned(tmp_path: Path, seed: int) -> None:
+    """Records without a key all go with ``drop``; only a broker's round knows how many bytes it read."""
+    rng = random.Random(seed)
+    made = night_of(rng, 0, [0, 5, 9], rng.choice([3, 60, 100_000]))
+    for at in rng.sample(range(len(made)), k=rng.choice([0, 1, len(made) // 2, len(made)])):
+        made[at] = made[at]._replace(key=None)
+    policy = Policy(
+        now_ms=NOW_MS,
+        delete_retention_ms=rng.choice([0, DAY_MS, 2**63 - 1]),
+        drop_tombstones=rng.random() < 0.5,
+        null_keys="drop",
+    )
+    path = write_kcat(tmp_path / "dump.jsonl", made)
+
+    left = by_both([path], tmp_path / "work", policy, Beside(DumpContext()))
+
+    for log in left.facts["logs"]:
+        [figures] = log["rounds"]
+        assert figures["messages_read"] == log["records"]
+        assert figures["invalid_messages_read"] == log["null_keys"]
+        assert figures["messages_written"] == log["kept"]
+
+
+CHANGES_NOTHING = [
+    {"min_compaction_lag_ms": 1},
+    {"respect_dirty_ratio": True},
+    {"null_keys": "keep"},
+    {"null_keys": "drop"},
+    {"rounds": None},
+    {"segment_index_bytes": 1 << 20},
+]
+
+
+@pytest.mark.parametrize("settings", CHANGES_NOTHING, ids=str)
+@pytest.mark.parametrize("seed", SEEDS[:3])
+def test_a_policy_that_changes_nothing_leaves_what_the_plain_run_leaves(
+    tmp_path: Path, seed: int, settings: dict[str, Any]
+) -> None:
+    rng = random.Random(seed)
+    made = [
+        record._replace(timestamp_ms=record.timestamp_ms - DAY_MS // 2)
+        for record in night_of(rng, 0, [0, 5, 9], rng.choice([3, 60]))
+    ]
+    path, beside = write_kcat(tmp_path / "dump.jsonl", made), Beside(DumpContext())
+    plain = run([path], tmp_path / "plain", Policy(now_ms=NOW_MS), beside)
+    policy = Policy(now_ms=NOW_MS, **settings)
+
+    for form in Form:
+        assert run([path], tmp_path / form.value, policy, beside, form) == plain
 
 
 @pytest.mark.usefixtures("loops_or_tables")

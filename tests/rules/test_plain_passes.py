@@ -60,7 +60,7 @@ def run(
             folder,
             Workplace(str(folder), is_afar=is_afar),
             Copier({}),
-            Form.PLAIN,
+            Form.KEYS,
         )
         return compact_rows(send_in_process, dump, request, plan_index(dump, folder), merge_tasks)
 

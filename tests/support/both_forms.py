@@ -13,7 +13,7 @@ from kcompact.broker.state.state_of_dump import state_beside
 from kcompact.broker.state.state_output import OutputFile, output_file
 from kcompact.compact.context.beside import Beside
 from kcompact.compact.offset_maps import full_maps
-from kcompact.compact.offset_maps.known_rounds import decide_in_rounds
+from kcompact.compact.offset_maps.decided_keys import decide_by_key
 from kcompact.compact.output import survivor_copying
 from kcompact.compact.pipeline import compacted
 from kcompact.compact.request import Compacted, Form, Request
@@ -94,7 +94,7 @@ class State:
 
 
 def run(
-    paths: list[Path], folder: Path, policy: Policy, beside: Beside, form: Form = Form.ROUNDS
+    paths: list[Path], folder: Path, policy: Policy, beside: Beside, form: Form = Form.KEYS
 ) -> Left | None:
     """None: rounds by key cannot tell what is asked."""
     folder.mkdir()
@@ -105,7 +105,7 @@ def run(
             decided = decide_by_record(send_in_process, dump, request)
         else:
             plan = plan_index(dump, folder)
-            decided = decide_in_rounds(send_in_process, dump, request, plan, MERGE_TASKS)
+            decided = decide_by_key(send_in_process, dump, request, plan, MERGE_TASKS)
         return None if decided is None else Left.by(compacted(dump, decided), folder)
 
 

@@ -72,7 +72,7 @@ MOMENTS = [
     (COMPACT, "kcompact.compact.read_dump.check_notes", "before"),  # between its two passes
     (COMPACT, "kcompact.commands.compact_run.compact_dump", "after"),
     (f"{COMPACT} --state state", "kcompact.commands.compact_run.compact_dump", "before"),
-    (f"{COMPACT} --state state", "kcompact.compact.offset_maps.known_rounds.log_contexts", "after"),
+    (f"{COMPACT} --state state", "kcompact.compact.offset_maps.decided_keys.log_contexts", "after"),
     (f"{COMPACT} --segment-bytes 1KiB", "kcompact.compact.whole_logs.decided_records.clean_records", "after"),
     (f"{COMPACT} --state state", "kcompact.commands.compact_run.compact_dump", "after"),
     (

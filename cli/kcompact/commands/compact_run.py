@@ -33,7 +33,7 @@ from kcompact.dumps.writers.targets import check_one_log, with_writers, workplac
 from kcompact.errors import ExitCode, PolicyError
 from kcompact.options.compact_options import CleaningOptions, parse_rounds
 from kcompact.options.log_options import LogOptions
-from kcompact.options.output_options import OutputOptions, ReportFormat
+from kcompact.options.output_options import OutputOptions
 from kcompact.options.policy_options import (
     Policies,
     PolicyOptions,
@@ -170,7 +170,6 @@ class CompactCommand(Command):
             reports, is_afar, is_here = not self.output.no_report, not places.shares_folder, places.is_here
             place = workplace(outputs, folder, reports=reports, is_afar=is_afar, is_here=is_here)
             copier = copier_for(outputs)
-        tells_rounds = self.output.report_format is ReportFormat.BROKER_LOG
         topic_policies = policies.topic_policies()
         return Request(
             topic_policies,
@@ -178,7 +177,7 @@ class CompactCommand(Command):
             folder,
             place,
             copier,
-            form_for(beside, topic_policies.all_policies, tells_rounds=tells_rounds),
+            form_for(beside, topic_policies.all_policies),
         )
 
     def _compact(self, dump: Dump, request: Request, places: Workplaces) -> Compacted:

@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from kcompact.broker.log_names import LogName, few
 from kcompact.compact.context.beside import Beside
-from kcompact.compact.offset_maps.latest_records import decide_latest
+from kcompact.compact.offset_maps.decided_keys import decide_by_key
 from kcompact.compact.offset_order import order_of_files
 from kcompact.compact.output.stages import KeyFigures, write
 from kcompact.compact.request import Compacted, Decided, Form, Request
@@ -25,12 +25,10 @@ MOST_MERGE_TASKS = 512
 LARGEST_SINGLE_TASK_BYTES = 64 << 20  # of a dump that cannot be cut: its task holds all keys
 
 
-def form_for(beside: Beside, policies: Sequence[Policy], *, tells_rounds: bool) -> Form:
-    """The cheapest way to decide what is asked. ``tells_rounds``: figures of rounds are wanted anyhow."""
-    if not (beside.committed is None and beside.context.tells_rounds_alone and _ask_one_round(policies)):
-        return Form.RECORDS
-    is_plain = beside.state is None and beside.context.is_empty and all(map(_is_plain, policies))
-    return Form.PLAIN if is_plain and not tells_rounds else Form.ROUNDS
+def form_for(beside: Beside, policies: Sequence[Policy]) -> Form:
+    """The cheapest way to decide what is asked."""
+    is_simple = beside.committed is None and beside.context.tells_rounds_alone
+    return Form.KEYS if is_simple and _ask_one_round(policies) else Form.RECORDS
 
 
 def _ask_one_round(policies: Sequence[Policy]) -> bool:
@@ -41,14 +39,6 @@ def _ask_one_round(policies: Sequence[Policy]) -> bool:
         and policy.segment_ms is None
         and not policy.respect_dirty_ratio
         for policy in policies
-    )
-
-
-def _is_plain(policy: Policy) -> bool:
-    return (
-        policy.min_compaction_lag_ms == 0
-        and policy.log_cleaner_dedupe_buffer_size is None
-        and policy.null_keys != "keep"
     )
 
 
@@ -68,14 +58,10 @@ def compact_dump(spark: SparkSession, dump: Dump, request: Request) -> Compacted
 def compact_rows(send: Send, dump: Dump, request: Request, plan: IndexPlan, merging: int) -> Compacted:
     """By key, in so many tasks, where that can be; else by record. ``send``: where stages run."""
     decided = None
-    if request.form is Form.PLAIN:
-        decided = decide_latest(send, dump, request, plan, merging)
-    elif request.form is Form.ROUNDS:
-        from kcompact.compact.offset_maps.known_rounds import decide_in_rounds  # the plain run starts quicker
-
-        decided = decide_in_rounds(send, dump, request, plan, merging)
+    if request.form is Form.KEYS:
+        decided = decide_by_key(send, dump, request, plan, merging)
     if decided is None:
-        from kcompact.compact.whole_logs.decided_records import decide_by_record  # likewise
+        from kcompact.compact.whole_logs.decided_records import decide_by_record  # others start quicker
 
         decided = decide_by_record(send, dump, request)
     return compacted(dump, decided)
@@ -94,8 +80,7 @@ def compacted(dump: Dump, decided: Decided) -> Compacted:
             written.fragments.sort(key=lambda fragment: ranks[scan.file_ids[fragment.split_id]])
         outcome = outcome_of(scan.summaries, written.stretches, written.logs, written.fragments)
     for log in outcome.logs:
-        if log.log_id in decided.cleanings:
-            add_cleaning(log, decided.cleanings[log.log_id])
+        add_cleaning(log, decided.cleanings[log.log_id])
     notes = [*scan.remarks, *decided.notes, *_notes_of(decided.cleanings, scan.names)]
     left_out = files_left_out(dump, scan.notes)
     return Compacted(

@@ -26,9 +26,8 @@ from kcompact.rules.policy import Policy, TopicPolicies, require_retention
 class Form(enum.Enum):
     """How it is decided what stays. Where the dump asks for more, every record is looked at."""
 
-    PLAIN = "plain"  # by key, in one closed log that was never cleaned
-    ROUNDS = "rounds"  # by key, within bounds that checkpoint, state, lag and a map's size tell
-    RECORDS = "records"  # by record: whatever the cleaner does
+    KEYS = "keys"  # in closed logs, within bounds that checkpoint, state, lag and a map's size tell
+    RECORDS = "records"  # whatever the cleaner does
 
 
 @dataclass(frozen=True)
@@ -59,10 +58,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Decided:
-    """A dump, and what is to become of its records. ``stages`` None: it has none.
-
-    ``cleanings`` by log id are empty where nobody asks for rounds: figures follow from what is copied then.
-    """
+    """A dump, and what is to become of its records. ``stages`` None: it has none. Cleanings are by log id."""
 
     scan: ReadDump
     job: CompactJob

@@ -125,9 +125,6 @@ def _add_keys(log: LogOutcome, parts: list[ReportedLog]) -> None:
     for part in parts:
         log.keys += part.keys
         log.removed_keys += part.removed_keys
-        log.removed["expired_tombstone"] += part.tombstones_dropped
-    log.removed["keyless"] = log.null_keys
-    log.removed["superseded"] = log.records - log.null_keys - log.keys
 
 
 def _by_offset(parts: list[ReportedLog]) -> list[ReportedLog]:

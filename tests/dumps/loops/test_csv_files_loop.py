@@ -46,7 +46,8 @@ def both(path: Path, monkeypatch: pytest.MonkeyPatch, split_bytes: int, **option
             with open_one(path, **options) as dump:
                 table, notes = index_all(dump, split_bytes)
                 contents, _ = index_all(dump, split_bytes, extra=CONTENT_EXTRA)
-                results.append((table, notes, contents))
+                sizes, _ = index_all(dump, split_bytes, extra=frozenset({"log_bytes"}))
+                results.append((table, notes, (contents, sizes)))
         except InputError as error:
             results.append((error.message, None, None))
     return results

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from dialect_fixtures import ANSWERED, FIXTURES
@@ -15,18 +14,19 @@ from kcompact.errors import InputError
 for layout in ("json_lines", "csv_lines", "avro"):
     assert readiness.load_loops(layout)
 DUMPS = sorted(path.name for path in FIXTURES.iterdir() if not path.name.startswith((".", "README")))
-Rows = tuple[list[object], dict[int, SplitNotes], pa.Table]
+Rows = tuple[list[object], dict[int, SplitNotes], list[object], list[object]]
 
 
 def rows_of(path: Path) -> Rows | str:
-    """Rows, notes and rows with hashes of values; or why the dump is refused."""
+    """Rows, notes, rows with hashes of values, and their sizes alone; or why the dump is refused."""
     try:
         with open_one(path, **ANSWERED.get(path.name, {})) as dump:
             table, notes = index_all(dump)
             contents, _ = index_all(dump, extra=CONTENT_EXTRA)
+            sizes, _ = index_all(dump, extra=frozenset({"log_bytes"}))
     except InputError as error:
         return error.message
-    return table.to_pylist(), notes, contents.to_pylist()
+    return table.to_pylist(), notes, contents.to_pylist(), sizes.to_pylist()
 
 
 @pytest.mark.parametrize("name", DUMPS)

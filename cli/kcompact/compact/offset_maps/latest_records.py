@@ -1,56 +1,86 @@
-"""The plain run: in one closed log that was never cleaned the latest record of each key stays."""
+"""Rounds of closed logs that were never cleaned: the latest record of each key stays.
 
-from collections.abc import Iterator
+The same as ``RoundMerge`` with all of each log in its dirty section, at a fraction of its time.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from kcompact.compact.offset_maps.key_groups import HowToRead, KeyScan, groups_of_keys, read_keys
+from kcompact.broker.log_names import LogName
+from kcompact.cleaner.verdict_tallies import Tally
+from kcompact.compact.offset_maps.key_groups import HowToRead, groups_of_keys
 from kcompact.compact.output.decided_rows import decided_table
 from kcompact.compact.output.keys_across_partitions import find_shared_keys
-from kcompact.compact.output.stages import Decide, DecidedStages, KeyFigures, decided_by_task
-from kcompact.compact.request import Decided, Request, job_for, refuse_doubtful, refuse_null_keys
-from kcompact.dumps.dump import Dump
+from kcompact.compact.output.stages import KeyFigures
 from kcompact.engine.passes.grouped_rows import GROUPED, is_tombstone_of
-from kcompact.engine.passes.index_pass import IndexPlan
-from kcompact.engine.shuffle import Block, Send
+from kcompact.engine.shuffle import Block
 from kcompact.rules.links import NO_OFFSET
+from kcompact.rules.lookups import NO_SEGMENT, rows_of_logs
+from kcompact.rules.policy import Policy
+from kcompact.rules.sizes import stamped_bytes
 from kcompact.rules.verdicts import Verdict
 
 
-def decide_latest(
-    send: Send, dump: Dump, request: Request, plan: IndexPlan, merge_tasks: int
-) -> Decided | None:
-    """None: the dump is out of order, or may hold an offset twice, which no key tells."""
-    scan = read_keys(send, dump, HowToRead(plan, merge_tasks))
-    refuse_doubtful(dump, scan.notes, request)
-    refuse_null_keys(scan, request.policy, sum(part.null_keys for part in scan.summaries))
-    if not scan.is_in_order:
-        return None
-    decide = latest_of_keys(scan, drop_tombstones=request.policy.drop_tombstones)
-    job = job_for(request, scan)
-    return Decided(scan, job, DecidedStages(decided_by_task(scan.keyed, job, decide)))
+@dataclass(frozen=True)
+class LatestRecords:
+    """The verdicts of one merge task. Names and policies are by log id."""
 
+    reading: HowToRead
+    names: Mapping[int, LogName]
+    policies: Mapping[int, Policy]
 
-def latest_of_keys(scan: KeyScan, *, drop_tombstones: bool) -> Decide:
-    """The latest record of each key stays."""
-    reading, names = scan.reading, scan.names
+    def decide(self, blocks: list[Block]) -> Iterator[tuple[pa.Table, KeyFigures]]:
+        """See ``Decide``; blocks are those of ``send_groups``."""
+        for groups in groups_of_keys(blocks, self.reading):
+            keys = GROUPED.merged(groups).combine_chunks()
+            if keys.num_rows:
+                logs = list(rows_of_logs(keys["log_id"].to_numpy()))
+                tallies = [tally for log_id, at in logs for tally in self._tallies(keys, log_id, at)]
+                shared = find_shared_keys(keys, self.names)
+                yield self._decided(keys, logs), KeyFigures(shared, [pa.Table.from_pylist(tallies)])
 
-    def decide(blocks: list[Block]) -> Iterator[tuple[pa.Table, KeyFigures]]:
-        for groups in groups_of_keys(blocks, reading):
-            keys = GROUPED.merged(groups)
-            yield _latest(keys, drop_tombstones=drop_tombstones), KeyFigures(find_shared_keys(keys, names))
+    def _decided(self, keys: pa.Table, logs: list[tuple[int, np.ndarray]]) -> pa.Table:
+        """DECIDED_SCHEMA rows of one row per log and key."""
+        dropped = is_tombstone_of(keys["location"].to_numpy())
+        for log_id, at in logs:
+            if not self.policies[log_id].drop_tombstones:
+                dropped[at] = False
+        verdict = np.where(dropped, int(Verdict.EXPIRED_TOMBSTONE), int(Verdict.RETAINED)).astype(np.int8)
+        return decided_table(
+            keys.append_column("verdict", pa.array(verdict)),
+            np.where(dropped, NO_OFFSET, keys["last_offset"].to_numpy()),
+            keys["records"].to_numpy() - ~dropped,
+            keys["first_offset"].to_numpy(),
+        )
 
-    return decide
-
-
-def _latest(keys: pa.Table, *, drop_tombstones: bool) -> pa.Table:
-    """DECIDED_SCHEMA rows of one row per log and key (GROUPED_SCHEMA)."""
-    dropped = is_tombstone_of(keys["location"].to_numpy()) & drop_tombstones
-    verdict = np.where(dropped, int(Verdict.EXPIRED_TOMBSTONE), int(Verdict.RETAINED)).astype(np.int8)
-    return decided_table(
-        keys.append_column("verdict", pa.array(verdict)),
-        np.where(dropped, NO_OFFSET, keys["last_offset"].to_numpy()),
-        keys["records"].to_numpy() - ~dropped,
-        keys["first_offset"].to_numpy(),
-    )
+    def _tallies(self, keys: pa.Table, log_id: int, at: np.ndarray) -> Iterator[dict[str, int]]:
+        """Rows of ``tallies_in``: the keys of one log that have a value, and its tombstones."""
+        policy, is_tombstone = self.policies[log_id], is_tombstone_of(keys["location"].to_numpy()[at])
+        for tombstone, chosen in ((False, at[~is_tombstone]), (True, at[is_tombstone])):
+            if not len(chosen):
+                continue
+            is_dropped = tombstone and policy.drop_tombstones
+            horizon_ms = policy.delete_horizon_ms if tombstone and not is_dropped else None
+            sizes = stamped = keys["log_bytes"].to_numpy()[chosen]
+            if horizon_ms is not None:
+                stamped = stamped_bytes(sizes, keys["timestamp_ms"].to_numpy()[chosen], horizon_ms)
+            tally = Tally(
+                segment_base_offset=NO_SEGMENT,
+                rewritten_round=1,
+                round=int(is_dropped),
+                verdict=int(Verdict.EXPIRED_TOMBSTONE if is_dropped else Verdict.RETAINED),
+                entry_round=1,
+                stamped=horizon_ms is not None,
+                in_range=True,
+                tombstone=tombstone,
+                records=len(chosen),
+                log_bytes=int(sizes.sum()),
+                stamped_log_bytes=int(stamped.sum()),
+                largest_timestamp_ms=-1,
+                first_offset=-1,
+                first_timestamp_ms=-1,
+            )
+            yield {"log_id": log_id, **asdict(tally)}

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from kcompact.arrays import Longs, aggregated
 from kcompact.cleaner.survey import Records
 from kcompact.digits import LONG_MAX
+from kcompact.engine.passes.summaries import LogSummary
 
 CLEAN, DIRTY, UNCLEANABLE = range(3)
 UNKNOWN_MS = LONG_MAX  # of a section without a timestamp above 0
@@ -159,6 +160,18 @@ class LogSections:
 
     by_section: Mapping[int, Mapping[str, int]]
     first_young_offset: int | None
+
+    @classmethod
+    def of_dirty_log(cls, whole: LogSummary) -> "LogSections":
+        """A log that was never cleaned, without a minimum lag."""
+        dirty = {
+            "records": whole.records,
+            "log_bytes": whole.log_bytes,
+            "first_offset": whole.first_offset,
+            "last_offset": whole.last_offset,
+            "oldest_ms": whole.min_timestamp_ms if whole.min_timestamp_ms > 0 else UNKNOWN_MS,
+        }
+        return cls({DIRTY: dirty}, None)
 
     @property
     def last_dirty_offset(self) -> int:

@@ -27,7 +27,6 @@ class ReportedLog(NamedTuple):
     kept: int
     kept_bytes: int
     tombstones_kept: int
-    tombstones_dropped: int
     first_kept: int
     last_kept: int
     records_before: int  # of this log in the split, below the first kept record

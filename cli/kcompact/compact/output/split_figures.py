@@ -76,7 +76,6 @@ def split_figures(
         "kept": records,
         "kept_bytes": splits.sums(record_bytes_of(location) * kept),
         "tombstones_kept": splits.sums(tombstones & kept),
-        "tombstones_dropped": splits.sums(~kept),
         "first_kept": first,
         "last_kept": last,
         "records_before": (count_below(runs, first) - below) * (records > 0),

@@ -7,8 +7,8 @@ from kcompact.dumps.loops.compiling import array_type, int64, loop, part
 
 # Columns of ``figures``; RUN_START and RUN_END are of the run that is still open.
 RECORDS, RECORD_BYTES, FIRST_OFFSET, LAST_OFFSET, ASCENDING, TOMBSTONES = range(6)
-MIN_TIMESTAMP, MAX_TIMESTAMP, RUN_START, RUN_END = range(6, 10)
-FIGURES = 10
+MIN_TIMESTAMP, MAX_TIMESTAMP, LOG_BYTES, RUN_START, RUN_END = range(6, 11)
+FIGURES = 11
 # Places of ``state``.
 LOGS, RUNS = range(2)
 SLOTS_PER_LOG = 2
@@ -19,6 +19,7 @@ _SIGNATURE = types.int64(
     array_type(types.int64),
     array_type(types.int64),
     array_type(types.int64),
+    array_type(types.int32),
     array_type(types.int32),
     array_type(types.bool_),
     types.int64,
@@ -88,6 +89,7 @@ def count_rows(
     offsets: np.ndarray,
     timestamps: np.ndarray,
     record_bytes: np.ndarray,
+    log_bytes: np.ndarray,
     is_tombstone: np.ndarray,
     first: int,
     logs: np.ndarray,
@@ -100,7 +102,8 @@ def count_rows(
 
     ``logs`` has the id of each log and ``figures`` a row; ``slots``, of which there is a power of two, hold
     numbers of logs from 1 on. ``runs``, with room for as many as there are rows, get (number of the log,
-    start, end) of each run of consecutive offsets that has ended.
+    start, end) of each run of consecutive offsets that has ended. ``log_bytes`` are empty where nobody asks
+    for them.
     """
     for at in range(first, len(log_ids)):
         logs_before = state[LOGS]
@@ -112,6 +115,8 @@ def count_rows(
         figures[number, RECORDS] += 1
         figures[number, RECORD_BYTES] += record_bytes[at]
         figures[number, TOMBSTONES] += is_tombstone[at]
+        if len(log_bytes):
+            figures[number, LOG_BYTES] += log_bytes[at]
         _count_offset(figures, number, offsets[at], runs, state)
         _count_timestamp(figures, number, timestamps[at])
     return len(log_ids)

@@ -78,18 +78,14 @@ def contents_of(
     Values are in ``texts``; ``headers`` are spelt as the format has them, null for none; ``secret`` is that
     of the hashes.
     """
-    encoded = headers.fill_null(b"").dictionary_encode()
-    try:
-        distinct = [read_headers(spelt) if spelt else () for spelt in encoded.dictionary.to_pylist()]
-    except ValueError as error:
-        raise Misfit from error
+    distinct, which = _distinct_headers(headers, read_headers)
     columns = {"is_control": pa.array(np.zeros(len(keys), bool))}
     if "log_bytes" in names:
         sizes = np.array([headers_log_bytes(each) for each in distinct], np.int64)
-        columns["log_bytes"] = log_bytes_of(lengths_of(keys), lengths, sizes[encoded.indices.to_numpy()])
+        columns["log_bytes"] = log_bytes_of(lengths_of(keys), lengths, sizes[which])
     if "headers_hash" in names:
         hashes = pa.array([headers_hash(each) for each in distinct], pa.binary())
-        columns["headers_hash"] = hashes.take(encoded.indices)
+        columns["headers_hash"] = hashes.take(pa.array(which))
     if "value_hash" in names:
         words, ends = np.empty((len(starts), 2), np.uint64), starts + lengths
         hash_ranges(texts, starts, lengths, secret_words(secret), words)
@@ -97,6 +93,20 @@ def contents_of(
             words, lengths, lambda at: texts[starts[at] : ends[at]].data, secret
         )
     return columns
+
+
+def _distinct_headers(
+    spelt: pa.Array, read_headers: Callable[[bytes], Headers]
+) -> tuple[list[Headers], np.ndarray]:
+    """All that are different, and which of them each record has. Raises Misfit."""
+    if spelt.null_count == len(spelt):
+        return [()], np.zeros(len(spelt), np.int32)
+    encoded = spelt.fill_null(b"").dictionary_encode()
+    try:
+        distinct = [read_headers(each) if each else () for each in encoded.dictionary.to_pylist()]
+    except ValueError as error:
+        raise Misfit from error
+    return distinct, encoded.indices.to_numpy()
 
 
 WriteTexts = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray], None]
@@ -113,13 +123,23 @@ def texts_of(
 
 
 def values_of(
-    write: WriteTexts, window: Window, rows: ScannedRows, encoding: str
+    write: WriteTexts, window: Window, rows: ScannedRows, encoding: str, names: frozenset[str]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The values of rows of text: their bytes, where each starts, and its length. Raises Misfit."""
+    """The values of rows of text: their bytes, where each starts, and its length. Raises Misfit.
+
+    There are no bytes where the columns of these ``names`` ask for lengths alone.
+    """
     is_null = rows.is_null("value")
     starts, ends = rows[c.VALUE_START].copy(), rows[c.VALUE_END].copy()
     ends[is_null] = starts[is_null]
-    texts, text_ends = texts_of(write, window, starts, ends, rows[c.FLAGS] & c.VALUE_ESCAPED)
+    escaped = rows[c.FLAGS] & c.VALUE_ESCAPED
+    if "value_hash" not in names and encoding in SPELT:
+        lengths, at = ends - starts, np.flatnonzero(escaped)
+        if len(at):
+            _, text_ends = texts_of(write, window, starts[at], ends[at], escaped[at])
+            lengths[at] = np.diff(text_ends, prepend=0)
+        return np.zeros(0, np.uint8), starts, np.where(is_null, ABSENT, lengths)
+    texts, text_ends = texts_of(write, window, starts, ends, escaped)
     text_starts = np.concatenate([[0], text_ends[:-1]])
     values = texts, text_starts, np.where(is_null, ABSENT, text_ends - text_starts)
     return values if encoding in SPELT else _decoded(encoding, *values)
@@ -145,6 +165,8 @@ def gathered(data: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> pa.Ar
 
     Arrow copies: seen as an array of ranges and what is between them, every second element is wanted.
     """
+    if lengths.max(initial=ABSENT) == ABSENT:
+        return pa.nulls(len(lengths), pa.binary())
     bounds = np.zeros(2 * len(starts) + 1, np.int64)
     bounds[:-1:2] = np.maximum.accumulate(np.where(lengths < 0, 0, starts))
     bounds[1::2] = bounds[:-1:2] + np.maximum(lengths, 0)

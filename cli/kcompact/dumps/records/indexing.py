@@ -166,4 +166,13 @@ def _all_sized(lengths: np.ndarray) -> np.ndarray:
 
 def _all_varint_bytes(values: np.ndarray) -> np.ndarray:
     """Bytes of a zigzag varint of values that are not negative and below 2**34."""
+    if values.max(initial=0) < len(_SMALL_VARINT_BYTES):
+        return _SMALL_VARINT_BYTES[values]
+    return _varint_groups(values)
+
+
+def _varint_groups(values: np.ndarray) -> np.ndarray:
     return 1 + np.searchsorted(_VARINT_STEPS, values, side="right")
+
+
+_SMALL_VARINT_BYTES = _varint_groups(np.arange(1 << 16)).astype(np.int8)  # of nearly all, without a search

@@ -35,7 +35,8 @@ class LogFigures:
         """Count index rows (INDEX_SCHEMA, any extra columns)."""
         self._make_room_for_runs(batch.num_rows)
         names = ("log_id", "offset", "timestamp_ms", "record_bytes")
-        columns = [*(batch.column(name).to_numpy() for name in names), are_tombstones(batch)]
+        columns = [batch.column(name).to_numpy() for name in names]
+        columns += [_log_bytes_in(batch), are_tombstones(batch)]
         done = 0
         while (done := self._count(columns, done)) < batch.num_rows:
             self._make_room_for_logs()
@@ -90,5 +91,14 @@ class LogFigures:
                 "tombstones": row[loop.TOMBSTONES],
                 "min_timestamp_ms": row[loop.MIN_TIMESTAMP],
                 "max_timestamp_ms": row[loop.MAX_TIMESTAMP],
+                "log_bytes": row[loop.LOG_BYTES],
             }
             yield log_id, figures, runs.runs
+
+
+def _log_bytes_in(batch: pa.RecordBatch) -> np.ndarray:
+    """Empty where the index does not hold them, 0 of rows that they were not asked of."""
+    if "log_bytes" not in batch.schema.names:
+        return np.zeros(0, np.int32)
+    log_bytes: np.ndarray = batch.column("log_bytes").fill_null(0).to_numpy()
+    return log_bytes

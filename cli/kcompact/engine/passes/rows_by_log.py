@@ -40,7 +40,7 @@ class FiguresByBatch:
 def _extend(log: dict[str, Any], more: dict[str, Any]) -> None:
     """Count rows that follow those of ``log``."""
     log["ascending"] = log["ascending"] and more["ascending"] and more["first_offset"] > log["last_offset"]
-    for name in ("records", "record_bytes", "tombstones"):
+    for name in ("records", "record_bytes", "tombstones", "log_bytes"):
         log[name] += more[name]
     log["first_offset"] = min(log["first_offset"], more["first_offset"])
     log["last_offset"] = max(log["last_offset"], more["last_offset"])
@@ -82,7 +82,15 @@ class RowsByLog:
             "tombstones": np.add.reduceat(self._tombstones, starts, dtype=np.int64),
             "min_timestamp_ms": earliest.view(np.int64),
             "max_timestamp_ms": np.maximum.reduceat(timestamps, starts),
+            "log_bytes": self._log_bytes(),
         }
+
+    def _log_bytes(self) -> np.ndarray:
+        """0 where the index does not hold them, or not of a row."""
+        if "log_bytes" not in self._batch.schema.names:
+            return np.zeros(len(self._starts), np.int64)
+        log_bytes = self._ordered(self._batch.column("log_bytes").fill_null(0).to_numpy())
+        return np.add.reduceat(log_bytes, self._starts, dtype=np.int64)
 
     def runs(self) -> list[np.ndarray]:
         """Runs of offsets in the order of their rows (offset_runs.py)."""

@@ -42,6 +42,7 @@ class LogSummary:
     null_key_offsets: list[int] = field(default_factory=list)
     min_timestamp_ms: int = -1
     max_timestamp_ms: int = -1
+    log_bytes: int = 0  # of each record alone in a batch; 0 where the index does not hold them
     runs: np.ndarray = field(default_factory=NO_RUNS.copy)
 
     @property
@@ -54,6 +55,7 @@ class LogSummary:
         self.ascending &= later.ascending and self.last_offset < later.first_offset
         self.records += later.records
         self.record_bytes += later.record_bytes
+        self.log_bytes += later.log_bytes
         self.first_offset = min(self.first_offset, later.first_offset)
         self.last_offset = max(self.last_offset, later.last_offset)
         self.tombstones += later.tombstones

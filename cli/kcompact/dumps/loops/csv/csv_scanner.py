@@ -80,7 +80,7 @@ class CsvScanner:
     def _contents(
         self, rows: ScannedRows, window: Window, keys: pa.Array, names: frozenset[str]
     ) -> dict[str, pa.Array]:
-        values = values_of(write_cells, window, rows, self._dialect.value_encoding)
+        values = values_of(write_cells, window, rows, self._dialect.value_encoding, names)
         starts, ends = rows[c.HEADERS_START].copy(), rows[c.HEADERS_END].copy()
         cells, cell_ends = texts_of(write_cells, window, starts, ends, rows[c.FLAGS] & c.HEADERS_ESCAPED)
         bounds = np.concatenate([[0], cell_ends])

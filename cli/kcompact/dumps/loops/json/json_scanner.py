@@ -89,7 +89,7 @@ class JsonScanner:
     def _contents(
         self, rows: ScannedRows, window: Window, keys: pa.Array, names: frozenset[str]
     ) -> dict[str, pa.Array]:
-        values = values_of(write_texts, window, rows, self._dialect.value_encoding)
+        values = values_of(write_texts, window, rows, self._dialect.value_encoding, names)
         sizes = rows[c.HEADERS_END] - rows[c.HEADERS_START]
         headers = gathered(window.data, rows[c.HEADERS_START], np.where(sizes == 0, ABSENT, sizes))
         return contents_of(names, keys, *values, headers, self._headers, self._hash_secret)

@@ -1,11 +1,14 @@
-"""Rounds by bounds that a checkpoint, a state, a minimum lag and an offset map's size tell.
+"""Decides by key: the latest record of each stays, within what a round may clean.
 
-What one task merges by key it takes to be dirty, by all that is known before reading: the checkpoint, and its
-own first record that is too young. Where the whole dump says otherwise it is read once more, with the bounds.
+Where nothing is known beside the dump, all of each log is dirty. Else a checkpoint, a state, a minimum lag
+and an offset map's size bound rounds. What one task merges by key it takes to be dirty, by all that is known
+before reading: the checkpoint, and its own first record that is too young. Where the whole dump says
+otherwise it is read once more, with the bounds.
 Several rounds leave what one leaves that ends where the last of them does: what is asked more where maps get
 full is where they end, and what went in which.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -29,14 +32,16 @@ from kcompact.cleaner.verdict_tallies import Tally, map_entries, tallies_in
 from kcompact.compact.context.log_contexts import log_contexts
 from kcompact.compact.offset_maps.full_maps import FullMaps, find_full_maps
 from kcompact.compact.offset_maps.key_groups import HowToRead, KeyScan, read_keys
+from kcompact.compact.offset_maps.latest_records import LatestRecords
 from kcompact.compact.offset_maps.round_merge import RoundMerge
 from kcompact.compact.offset_maps.sections import LogSections, Sections
-from kcompact.compact.output.stages import DecidedStages, decided_by_task, figures_in
-from kcompact.compact.request import Decided, Request, job_for, refuse_doubtful
+from kcompact.compact.output.stages import Decide, DecidedStages, decided_by_task, figures_in
+from kcompact.compact.request import Decided, Request, job_for, refuse_doubtful, refuse_null_keys
 from kcompact.compact.whole_logs.record_index import TYPICAL_RECORD_BYTES
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.records.record import log_id_of
 from kcompact.engine.passes.index_pass import IndexPlan
+from kcompact.engine.passes.summaries import merged
 from kcompact.engine.shuffle import Send
 from kcompact.rules.capacity import map_limit
 from kcompact.rules.cleaned_log import LogCleaning
@@ -48,7 +53,7 @@ from kcompact.rules.verdicts import Verdict
 _RECORDS_PER_KEY = 10  # of a topic that is worth compacting
 
 
-def decide_in_rounds(
+def decide_by_key(
     send: Send, dump: Dump, request: Request, plan: IndexPlan, merge_tasks: int
 ) -> Decided | None:
     """None: the dump, or what is known beside it, asks for a decision record by record."""
@@ -61,17 +66,19 @@ def decide_in_rounds(
 def _decide(send: Send, dump: Dump, request: Request, reading: HowToRead) -> Decided | None:
     scan = read_keys(send, dump, reading)
     refuse_doubtful(dump, scan.notes, request)
-    if not _is_simple(scan):
+    if reading.sections is None:  # all is removed that has no key
+        refuse_null_keys(scan, request.policy, sum(part.null_keys for part in scan.summaries))
+    if not _is_simple(scan, request.policy):
         return None
     contexts, assumed = log_contexts(send, scan, request.beside, request.folder)
-    merged, rounds = _bounded(send, dump, _Rounds(scan, contexts, request.policies_of(scan)))
-    job = job_for(request, merged)
-    merge = rounds.merging(merged.reading, has_state=request.beside.state is not None)
-    by_task = decided_by_task(merged.keyed, job, merge.decide)
+    scan, rounds = _bounded(send, dump, _Rounds(scan, contexts, request.policies_of(scan)))
+    job = job_for(request, scan)
+    decide = rounds.merging(has_state=request.beside.state is not None)
+    by_task = decided_by_task(scan.keyed, job, decide)
     tallies = rounds.tallies(figures_in(by_task.driver_blocks()).tallies)
     if not reading.tells_steps and rounds.may_fill_a_map(tallies):
         return _decide(send, dump, request, replace(reading, tells_steps=True))
-    return Decided(merged, job, DecidedStages(by_task), rounds.cleanings(tallies), assumed)
+    return Decided(scan, job, DecidedStages(by_task), rounds.cleanings(tallies), assumed)
 
 
 def _bounded(send: Send, dump: Dump, rounds: "_Rounds") -> tuple[KeyScan, "_Rounds"]:
@@ -94,16 +101,18 @@ def _may_fill_maps(dump: Dump, policy: Policy) -> bool:
     return limit is not None and limit * _RECORDS_PER_KEY * TYPICAL_RECORD_BYTES < dump.data_bytes
 
 
-def _known_before(request: Request) -> Sections:
-    """The bounds as far as they are known before the dump is read."""
-    state = request.beside.state
+def _known_before(request: Request) -> Sections | None:
+    """The bounds as far as they are known before the dump is read; None: there are none."""
+    state, lookup = request.beside.state, lookup_for(LogContext(), request.policy)
+    is_bounded = lookup.young_from_ms is not None or map_limit(request.policy) is not None
+    if state is None and request.beside.context.is_empty and not is_bounded:
+        return None
     anew = state.logs_given_anew if state is not None else frozenset()  # what fits is cleaned from its start
     records = state.state.records if state is not None else {}
     checkpoint = request.beside.context.checkpoint
-    lookup = lookup_for(LogContext(), request.policy)  # the lag is that of every topic
     return Sections(
         {log_id_of(*log): offset for log, offset in checkpoint.items() if log not in anew},
-        young_from_ms=lookup.young_from_ms,
+        young_from_ms=lookup.young_from_ms,  # the lag is that of every topic
         known_offsets={
             log_id_of(*log): tuple(record.offset for record in of_log)
             for log, of_log in records.items()
@@ -112,10 +121,11 @@ def _known_before(request: Request) -> Sections:
     )
 
 
-def _is_simple(scan: KeyScan) -> bool:
-    """Whether there are only records with keys, each offset once, in order."""
+def _is_simple(scan: KeyScan, policy: Policy) -> bool:
+    """Whether there are only records with keys, or they alone stay, each offset once, in order."""
+    loses_keyless = scan.reading.sections is None and policy.null_keys != "keep"
     return bool(scan.summaries) and not (
-        any(part.null_keys for part in scan.summaries)
+        (any(part.null_keys for part in scan.summaries) and not loses_keyless)
         or any(task.control_records for task in scan.figures)
         or not scan.is_in_order
     )
@@ -158,6 +168,11 @@ class _Rounds:
             first_uncleanable_offsets=ends,
         )
 
+    @cached_property
+    def keyless(self) -> dict[int, int]:
+        """The records without a key of each log: there are some only where all of them go."""
+        return {i: whole.null_keys for i, whole in merged(self.scan.summaries).items()}
+
     def fit(self, scan: KeyScan) -> bool:
         """Whether all records were merged, and only those, that lie within the bounds."""
         taken, known = scan.sections.first_dirty_offsets, self.sections
@@ -172,13 +187,16 @@ class _Rounds:
         cases = {i: case for i, case in self.cases.items() if needs_scan(case)}
         return replace(self, full_maps=find_full_maps(self.scan, self.sections, cases, self.lookups))
 
-    def merging(self, reading: HowToRead, *, has_state: bool) -> RoundMerge:
+    def merging(self, *, has_state: bool) -> Decide:
+        reading = self.scan.reading
+        if reading.sections is None:
+            return LatestRecords(reading, self.scan.names, self.policies).decide
         plans = {i: plan_of(case, self.spans[i], 0) for i, case in self.cases.items()}
-        return RoundMerge(reading, self.scan.names, self.sections, plans, self.lookups, has_state)
+        return RoundMerge(reading, self.scan.names, self.sections, plans, self.lookups, has_state).decide
 
-    def tallies(self, merged: Sequence[pa.Table]) -> dict[int, list[Tally]]:
+    def tallies(self, of_keys: Sequence[pa.Table]) -> dict[int, list[Tally]]:
         """Of all records: those that were merged away are what steps tell, or is missing from the whole."""
-        tallies = tallies_in(merged)
+        tallies = defaultdict(list, tallies_in(of_keys) if of_keys else {})
         for log_id, case in self.cases.items():
             if log_id in self.full_maps:
                 tallies[log_id] += self.full_maps[log_id].superseded(tallies[log_id])
@@ -186,7 +204,10 @@ class _Rounds:
             records = whole.records - sum(tally.records for tally in counted)
             if records:
                 log_bytes = whole.log_bytes - sum(tally.log_bytes for tally in counted)
-                tallies[log_id] = [*counted, _superseded(records, log_bytes)]
+                keyless = self.keyless[log_id]
+                merged_away = _gone(Verdict.SUPERSEDED, records - keyless, log_bytes)
+                # Their bytes go in the same round, so nobody asks which of them are whose.
+                tallies[log_id] = [*counted, merged_away, _gone(Verdict.KEYLESS, keyless, 0)]
         return tallies
 
     def may_fill_a_map(self, tallies: Mapping[int, Sequence[Tally]]) -> bool:
@@ -200,13 +221,13 @@ class _Rounds:
         return {i: log.cleaning(log.case.bounds.log_start_offset) for i, log in logs.items()}
 
 
-def _superseded(records: int, log_bytes: int) -> Tally:
-    """Records of the dirty section that a later one there supersedes; they open no entry of their own."""
+def _gone(verdict: Verdict, records: int, log_bytes: int) -> Tally:
+    """Records that the first round removes from its dirty section; they open no entry of their own."""
     return Tally(
         segment_base_offset=NO_SEGMENT,
         rewritten_round=1,
         round=1,
-        verdict=Verdict.SUPERSEDED,
+        verdict=verdict,
         entry_round=0,
         stamped=False,
         in_range=True,
