@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -264,3 +265,68 @@ def test_keys_as_databases_write_nulls_are_asked_about(kcompact: Cli, tmp_path: 
         "compact", source, "-o", tmp_path / "n.csv", "--tombstone", "literal:NULL", "--null-keys", "keep"
     )
     assert (kept.exit_code, (tmp_path / "n.csv").read_bytes()) == (0, source.read_bytes())
+
+
+NULLS_BESIDE_OTHERS = [
+    # PostgreSQL, ClickHouse and mysql -B write \\N or NULL for null, and nothing at all for an empty text
+    ("offset\tkey\tvalue\n0\ta\t\\N\n1\tb\t\n", "literal:\\N", [None, ""]),
+    ("offset\tkey\tvalue\n0\ta\tNULL\n1\tb\t\n", "literal:NULL", [None, ""]),
+    ("offset\tkey\tvalue\n0\ta\tNULL\n1\tb\t\n", "missing,literal:NULL", [None, None]),
+    ("offset\tkey\tvalue\n0\ta\tNULL\n1\tb\t\n", "missing", ["NULL", None]),
+    ("offset\tkey\tvalue\n0\ta\tNULL\n1\tb\t\n", "none", ["NULL", ""]),
+    # ClickHouse's CSV: the text that is empty stands in quotes, as every text does
+    ('offset,key,value\n0,"a",\\N\n1,"b",""\n', "literal:\\N", [None, ""]),
+    ('offset,key,value\n0,"a","NULL"\n1,"b",""\n', "empty", ["NULL", None]),
+    ('offset,key,value\n0,"a","NULL"\n1,"b",""\n', "none", ["NULL", ""]),
+]
+
+
+@pytest.mark.parametrize(("text", "answer", "values"), NULLS_BESIDE_OTHERS)
+def test_each_way_to_read_nulls_beside_empty_cells_is_offered_at_once(
+    text: str, answer: str, values: list[str | None], kcompact: Cli, tmp_path: Path
+) -> None:
+    source, output = tmp_path / ("t.tsv" if "\t" in text else "t.csv"), tmp_path / "out.jsonl"
+    source.write_text(text)
+    refused = kcompact("compact", source, "-o", output)
+    assert (refused.exit_code, output.exists()) == (2, False)
+    assert f"--tombstone {shlex.quote(answer)} where" in refused.stderr
+    assert kcompact("compact", source, "-o", output, "--tombstone", answer).exit_code == 0
+    assert [json.loads(line)["value"] for line in output.read_text().splitlines()] == values
+
+
+def test_an_answer_is_offered_that_is_right_for_all_files(kcompact: Cli, tmp_path: Path) -> None:
+    """One has keys that are most likely nulls, the other nothing at all as values."""
+    nulls, empties, output = tmp_path / "orders-0.csv", tmp_path / "orders-1.csv", tmp_path / "out.jsonl"
+    nulls.write_text("topic,partition,offset,key,value\nt,0,0,NULL,v\nt,0,1,NULL,w\n")
+    empties.write_text("topic,partition,offset,key,value\nt,1,0,a,v\nt,1,1,a,\n")
+    line = ("compact", nulls, empties, "-o", output, "--null-keys", "keep")
+    refused = kcompact(*line)
+    assert refused.exit_code == 2
+    assert "2 keys are the text NULL" in refused.stderr
+    assert "--tombstone missing,literal:NULL where nothing at all is, too" in refused.stderr
+    assert kcompact(*line, "--tombstone", "missing,literal:NULL").exit_code == 0
+    kept = [(row["key"], row["value"]) for row in map(json.loads, output.read_text().splitlines())]
+    assert kept == [(None, "v"), (None, "w"), ("a", None)]
+
+
+def test_backslash_n_is_asked_about_in_text_whose_word_for_null_is_another(
+    kcompact: Cli, tmp_path: Path
+) -> None:
+    source, output = tmp_path / "t.txt", tmp_path / "out.jsonl"
+    source.write_text("0\t\\N\tv\n1\t\\N\tnull\n")
+    line = ("compact", source, "-o", output, "--dialect", "text", "--columns", "offset,key,value")
+    refused = kcompact(*line, "--delimiter", "\\t")
+    assert refused.exit_code == 2
+    assert "2 keys are the text \\N" in refused.stderr
+    assert "--tombstone literal:null where it is text" in refused.stderr
+    assert kcompact(*line, "--delimiter", "\\t", "--tombstone", "literal:null").exit_code == 0
+    assert json.loads(output.read_text())["value"] is None
+
+
+def test_sizes_of_python_s_clients_say_what_is_text(kcompact: Cli, tmp_path: Path) -> None:
+    source, output = tmp_path / "t.csv", tmp_path / "out.jsonl"
+    names = "topic,partition,offset,timestamp,key,value,serialized_key_size,serialized_value_size"
+    source.write_text(f"{names}\nt,0,0,17,NULL,NULL,4,4\nt,0,1,17,b,,1,-1\n")
+    assert kcompact("compact", source, "-o", output).exit_code == 0
+    kept = [(row["key"], row["value"]) for row in map(json.loads, output.read_text().splitlines())]
+    assert kept == [("NULL", "NULL"), ("b", None)]

@@ -18,10 +18,11 @@ from kcompact.dumps.files.unreadable import (
     require_logs_left_out,
 )
 from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.null_texts import refuse_null_texts
 from kcompact.dumps.options import Aborts
 from kcompact.dumps.records.framed import FramedLayout, last_byte, line_number
 from kcompact.dumps.records.layout import DumpFile, Reject, Split, SplitNotes
-from kcompact.dumps.remarks import refuse_null_texts, remarks_on
+from kcompact.dumps.remarks import remarks_on
 from kcompact.dumps.text.csv_lines import CR_LF_ROWS
 from kcompact.dumps.text.csv_reader import CsvShape
 from kcompact.errors import InputError
@@ -207,14 +208,18 @@ def refuse_likely_nulls(dump: Dump, by_file: Mapping[int, SplitNotes], converted
     So for values of files that are converted, by their ids: a copy stays as doubtful as the dump was, what is
     converted says one or the other.
     """
+    every = by_file.values()
     for file in dump.files:
         notes = by_file[file.file_id]
-        refuse_null_texts(file, notes, dump.options, asked="key", depends="which records stay")
+        refuse_null_texts(file, notes, dump.options, every, asked="key", depends="which records stay")
+    for file in dump.files:
+        notes = by_file[file.file_id]
         if file.file_id in converted:
+            # First of all, as the answer to the other question would be one to this, too.
+            refuse_null_texts(file, notes, dump.options, every, asked="value", depends="the output")
             doubt = doubt_about(file, notes, "value")
             if doubt is not None and doubt.is_likely_misread:
                 raise InputError(f"{doubt.text}, and the output depends on which it is", hint=doubt.hint)
-            refuse_null_texts(file, notes, dump.options, asked="value", depends="the output")
 
 
 def rejected(file: DumpFile, reject: Reject) -> InputError:

@@ -1,0 +1,120 @@
+"""Texts that are most likely nulls: what is said of them, and what is asked."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from shlex import quote
+
+from kcompact.counted import counted
+from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.records.layout import DumpFile, SplitNotes
+from kcompact.dumps.text.csv_reader import NULL_TEXTS, NULLS_OF_DATABASES
+from kcompact.errors import InputError
+
+
+@dataclass(frozen=True)
+class NullText:
+    """So many keys or values (``role``) of a file that are a text as which programs write nulls."""
+
+    role: str
+    text: str
+    count: int
+
+    @property
+    def option(self) -> str:
+        """The option that reads it as null, as typed in a shell."""
+        return f"--tombstone {quote(f'literal:{self.text}')}"
+
+    def of(self, file: DumpFile) -> str:
+        """All that there is to say of it."""
+        as_one = ", and all of them count as one key" if self.role == "key" and self.count > 1 else ""
+        verb = "is" if self.count == 1 else "are"
+        units = counted(self.count, self.role)
+        return f"{file.path}: {units} {verb} the text {self.text}, as which tools write nulls{as_one}"
+
+
+def notes_on_null_texts(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[str]:
+    """Text that is most likely a null, unless the user or a field beside it says what it is."""
+    is_beside = _has_nothing_for_null(file, notes)
+    also = "; where nothing at all is one, too, --tombstone {}"
+    return [
+        f"{null.of(file)}: if it is one, {null.option} takes it as such, in keys and values alike"
+        + (also.format(quote(f"missing,literal:{null.text}")) if is_beside else "")
+        for null in _likely_nulls(file, notes, options)
+    ]
+
+
+def refuse_null_texts(
+    file: DumpFile,
+    notes: SplitNotes,
+    options: ReadOptions,
+    all_notes: Iterable[SplitNotes],
+    *,
+    asked: str,
+    depends: str,
+) -> None:
+    """Raise InputError for keys or values (``asked``) that are what databases write for null.
+
+    Not where the user, or what is known of the tool, says which text is one. ``all_notes`` are of all files
+    of the dump: the answer is one for all of them.
+    """
+    dialect = file.dialect
+    is_known = dialect.null_literal is not None and "literal" not in dialect.doubtful_value
+    if options.tombstone is not None or is_known:
+        return
+    words = [NULL_TEXTS[name] for name in NULLS_OF_DATABASES]
+    for null in _likely_nulls(file, notes, options):
+        if null.role == asked and null.text in words:
+            raise InputError(
+                f"{null.of(file)}, and {depends} depends on whether it is one",
+                hint=_answers(null, dialect.null_literal, all_notes),
+            )
+
+
+def _answers(null: NullText, null_literal: str | None, all_notes: Iterable[SplitNotes]) -> str:
+    """Each way to read the text, beside what else may be null in the dump."""
+    counts = [notes.counts for notes in all_notes]
+    answers = [f"{null.option} where it is, in keys and values alike"]
+    if any(count.get("missing_value") for count in counts):
+        both = quote(f"missing,literal:{null.text}")
+        answers += [
+            f"--tombstone {both} where nothing at all is, too",
+            "--tombstone missing where nothing at all is, and the text is text",
+        ]
+    elif any(count.get("empty_value") for count in counts):
+        answers.append("--tombstone empty where what is empty is, and the text is text")
+    as_read = "none" if null_literal is None else quote(f"literal:{null_literal}")
+    others = "it is text" if len(answers) == 1 else "none of these is"
+    return "; ".join([*answers, f"--tombstone {as_read} where {others}"])
+
+
+def _likely_nulls(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[NullText]:
+    """Keys and values whose text is most likely a null."""
+    if options.tombstone is not None and "literal:" not in options.tombstone:
+        return []
+    is_beside = _has_nothing_for_null(file, notes)
+    nulls = [
+        NullText(role, text, notes.counts.get(f"{name}_{role}", 0))
+        for role in _text_roles(file)
+        for name, text in NULL_TEXTS.items()
+        if name in NULLS_OF_DATABASES or not is_beside  # who writes nothing for null may mean the word
+    ]
+    return [null for null in nulls if null.count]
+
+
+def _text_roles(file: DumpFile) -> list[str]:
+    """The parts that are text of which nothing beside it says whether it is null."""
+    dialect, columns = file.dialect, getattr(file.shape, "columns", ())
+    parts = (
+        ("value", dialect.value_encoding, (dialect.value_marker, dialect.value_size)),
+        ("key", dialect.key_encoding, (dialect.key_marker, dialect.key_size)),
+    )
+    return [
+        role
+        for role, encoding, tellers in parts
+        if encoding == "text" and not {*tellers} & {*columns} and not (role == "key" and dialect.key_fields)
+    ]
+
+
+def _has_nothing_for_null(file: DumpFile, notes: SplitNotes) -> bool:
+    """Whether nothing at all is read as a null value."""
+    return file.dialect.missing_value == "null" and bool(notes.counts.get("missing_value"))
