@@ -403,5 +403,13 @@ def test_a_policy_that_changes_nothing_shows_nowhere_but_by_its_name(
         reports.append({name: report[name] for name in report.keys() - {"run", "policies", "outputs"}})
 
     assert kept[0] == kept[1]
+    sizes = [
+        [figures.pop("bytes_read"), figures.pop("bytes_written")]
+        for report in reports
+        for log in report["logs"]
+        for figures in log["rounds"]
+    ]
+    assert sizes[0] == [None, None]  # the plain run looks at no value
+    assert (None in sizes[1]) == (options[0] in {"--null-keys", "--rounds"})
     assert reports[0] == reports[1]
     assert [log["rounds"][0]["messages_written"] for log in reports[0]["logs"]] == [len(SMALL_KEPT)]

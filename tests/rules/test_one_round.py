@@ -132,7 +132,7 @@ def test_what_keys_cannot_tell_is_left_to_every_record(tmp_path: Path, name: str
 @pytest.mark.usefixtures("loops_or_tables")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_closed_logs_that_were_never_cleaned(tmp_path: Path, seed: int) -> None:
-    """Records without a key all go with ``drop``; only a broker's round knows how many bytes it read."""
+    """Records without a key all go with ``drop``; who looks at no value tells the same but for sizes."""
     rng = random.Random(seed)
     made = night_of(rng, 0, [0, 5, 9], rng.choice([3, 60, 100_000]))
     for at in rng.sample(range(len(made)), k=rng.choice([0, 1, len(made) // 2, len(made)])):
@@ -146,7 +146,14 @@ def test_closed_logs_that_were_never_cleaned(tmp_path: Path, seed: int) -> None:
     path = write_kcat(tmp_path / "dump.jsonl", made)
 
     left = by_both([path], tmp_path / "work", policy, Beside(DumpContext()))
+    plain = run([path], tmp_path / "plain", policy, Beside(DumpContext()), tells_sizes=False)
 
+    assert plain is not None
+    assert (plain.dump, plain.reports) == (left.dump, left.reports)
+    sizes = {"bytes_read": None, "bytes_written": None}
+    assert plain.facts["logs"] == [
+        log | {"rounds": [figures | sizes for figures in log["rounds"]]} for log in left.facts["logs"]
+    ]
     for log in left.facts["logs"]:
         [figures] = log["rounds"]
         assert figures["messages_read"] == log["records"]

@@ -61,6 +61,7 @@ def run(
             Workplace(str(folder), is_afar=is_afar),
             Copier({}),
             Form.KEYS,
+            tells_sizes=False,
         )
         return compact_rows(send_in_process, dump, request, plan_index(dump, folder), merge_tasks)
 

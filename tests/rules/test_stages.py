@@ -66,6 +66,7 @@ def compacted(path: Path, folder: Path, policy: Policy) -> tuple[Compacted, byte
             Workplace(str(folder)),
             Copier({}),
             Form.RECORDS,
+            tells_sizes=True,
         )
         done = compacted_by(dump, decide_by_record(send_in_process, dump, request))
     outcome = done.outcome

@@ -94,13 +94,19 @@ class State:
 
 
 def run(
-    paths: list[Path], folder: Path, policy: Policy, beside: Beside, form: Form = Form.KEYS
+    paths: list[Path],
+    folder: Path,
+    policy: Policy,
+    beside: Beside,
+    form: Form = Form.KEYS,
+    *,
+    tells_sizes: bool = True,
 ) -> Left | None:
     """None: rounds by key cannot tell what is asked."""
     folder.mkdir()
     with open_dump([*map(str, paths)], ReadOptions()) as dump:
         place = Workplace(str(folder))
-        request = Request(TopicPolicies(policy), beside, folder, place, Copier({}), form)
+        request = Request(TopicPolicies(policy), beside, folder, place, Copier({}), form, tells_sizes)
         if form is Form.RECORDS:
             decided = decide_by_record(send_in_process, dump, request)
         else:

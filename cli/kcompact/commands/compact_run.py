@@ -33,7 +33,7 @@ from kcompact.dumps.writers.targets import check_one_log, with_writers, workplac
 from kcompact.errors import ExitCode, PolicyError
 from kcompact.options.compact_options import CleaningOptions, parse_rounds
 from kcompact.options.log_options import LogOptions
-from kcompact.options.output_options import OutputOptions
+from kcompact.options.output_options import OutputOptions, ReportFormat
 from kcompact.options.policy_options import (
     Policies,
     PolicyOptions,
@@ -178,6 +178,7 @@ class CompactCommand(Command):
             place,
             copier,
             form_for(beside, topic_policies.all_policies),
+            tells_sizes=self.output.report_format is ReportFormat.BROKER_LOG,
         )
 
     def _compact(self, dump: Dump, request: Request, places: Workplaces) -> Compacted:

@@ -34,7 +34,8 @@ class Form(enum.Enum):
 class Request:
     """The work to do on a dump. ``copier`` None: nothing is copied (a dry run).
 
-    ``form`` is the cheapest that may do.
+    ``form`` is the cheapest that may do. ``tells_sizes``: it is asked how many bytes rounds read and write,
+    which the plain run does not know, as it looks at no value.
     """
 
     policies: TopicPolicies
@@ -43,6 +44,7 @@ class Request:
     workplace: Workplace
     copier: Copier | None
     form: Form
+    tells_sizes: bool
 
     @property
     def policy(self) -> Policy:

@@ -16,10 +16,13 @@ from kcompact.rules.verdicts import Verdict
 class RoundSizes:
     """Bytes that a round read and wrote, and how many segments the log has; None: they are not known."""
 
-    bytes_read: int
-    bytes_written: int
+    bytes_read: int | None
+    bytes_written: int | None
     segments_before: int | None = None
     segments_after: int | None = None
+
+
+UNKNOWN_SIZES = RoundSizes(None, None)
 
 
 @dataclass(frozen=True)

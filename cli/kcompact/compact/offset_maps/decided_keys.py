@@ -44,7 +44,7 @@ from kcompact.engine.passes.index_pass import IndexPlan
 from kcompact.engine.passes.summaries import merged
 from kcompact.engine.shuffle import Send
 from kcompact.rules.capacity import map_limit
-from kcompact.rules.cleaned_log import LogCleaning
+from kcompact.rules.cleaned_log import UNKNOWN_SIZES, LogCleaning
 from kcompact.rules.lookups import NO_SEGMENT, Lookup, lookup_for
 from kcompact.rules.policy import Policy
 from kcompact.rules.rounds import RoundSpan
@@ -58,9 +58,9 @@ def decide_by_key(
 ) -> Decided | None:
     """None: the dump, or what is known beside it, asks for a decision record by record."""
     sections, tells_steps = _known_before(request), _may_fill_maps(dump, request.policy)
-    return _decide(
-        send, dump, request, HowToRead(replace(plan, extra=INDEXED), merge_tasks, sections, tells_steps)
-    )
+    if sections is not None or request.tells_sizes:
+        plan = replace(plan, extra=INDEXED)
+    return _decide(send, dump, request, HowToRead(plan, merge_tasks, sections, tells_steps))
 
 
 def _decide(send: Send, dump: Dump, request: Request, reading: HowToRead) -> Decided | None:
@@ -218,7 +218,15 @@ class _Rounds:
 
     def cleanings(self, tallies: Mapping[int, Sequence[Tally]]) -> dict[int, LogCleaning]:
         logs = played(self.cases, self.spans, tallies)
-        return {i: log.cleaning(log.case.bounds.log_start_offset) for i, log in logs.items()}
+        cleanings = {i: log.cleaning(log.case.bounds.log_start_offset) for i, log in logs.items()}
+        return cleanings if self.scan.reading.tells_sizes else _without_sizes(cleanings)
+
+
+def _without_sizes(cleanings: Mapping[int, LogCleaning]) -> dict[int, LogCleaning]:
+    return {
+        i: replace(log, rounds=tuple(replace(of_log, sizes=UNKNOWN_SIZES) for of_log in log.rounds))
+        for i, log in cleanings.items()
+    }
 
 
 def _gone(verdict: Verdict, records: int, log_bytes: int) -> Tally:

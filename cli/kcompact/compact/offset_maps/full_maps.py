@@ -16,7 +16,7 @@ from kcompact.compact.offset_maps.sections import Sections
 from kcompact.compact.offset_maps.steps import STEPS, STEPS_SCHEMA, steps_between
 from kcompact.engine.blocks import joined, row_blocks, rows_in
 from kcompact.engine.exchange import shares_by_key
-from kcompact.engine.passes.grouped_rows import GROUPED_SCHEMA
+from kcompact.engine.passes.grouped_rows import SIZED_SCHEMA
 from kcompact.engine.passes.grouping import passes_for
 from kcompact.engine.shuffle import Block, Sent
 from kcompact.errors import AccountError
@@ -142,7 +142,7 @@ def _steps_in(blocks: list[Block], merge_tasks: int, sections: Sections) -> Iter
     yield from joined(batch for block in blocks for batch in rows_in([block], STEPS))
     groups = [batch.filter(pa.array(sections.are_dirty(batch))) for batch in rows_in(blocks, GROUPS)]
     for of_keys in shares_by_key(groups, merge_tasks, passes_for(groups)):
-        rows = pa.Table.from_batches(of_keys, GROUPED_SCHEMA)
+        rows = pa.Table.from_batches(of_keys, SIZED_SCHEMA)
         if rows.num_rows:
             yield steps_between(rows)
 

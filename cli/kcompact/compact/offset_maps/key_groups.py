@@ -32,8 +32,8 @@ from kcompact.compact.read_dump import ReadDump, checked
 from kcompact.dumps.dump import Dump
 from kcompact.engine.blocks import block_of, row_blocks, rows_in
 from kcompact.engine.exchange import receivers_by_key, shares_by_key
-from kcompact.engine.passes.grouped_rows import GROUPED
-from kcompact.engine.passes.grouping import KeyGrouper, passes_for
+from kcompact.engine.passes.grouped_rows import GROUPED, SIZED
+from kcompact.engine.passes.grouping import KeyGrouper, KeyGrouping, passes_for
 from kcompact.engine.passes.index_pass import IndexPlan, TaskReader
 from kcompact.engine.passes.summaries import SUMMARIES, merged, packed, to_second_pass
 from kcompact.engine.shuffle import DRIVER, Block, Send, Sent
@@ -49,6 +49,16 @@ class HowToRead:
     merge_tasks: int
     sections: Sections | None = None  # None: nothing is known but that all of each log is dirty
     tells_steps: bool = False  # it is told of each record which one of its key comes before it
+
+    @property
+    def tells_sizes(self) -> bool:
+        """Whether the size of each record in a log is known, which asks for its value and headers."""
+        return "log_bytes" in self.plan.extra
+
+    @property
+    def grouping(self) -> KeyGrouping:
+        """Of rows that go to the merge tasks."""
+        return SIZED if self.tells_sizes else GROUPED
 
 
 @dataclass(frozen=True)
@@ -100,15 +110,15 @@ def send_groups(reading: HowToRead, task: int) -> Sent:
 
     Records that are not of a dirty section known beforehand have a row each.
     """
-    merge_tasks = reading.merge_tasks
-    reader, grouper = TaskReader(reading.plan, task), KeyGrouper(GROUPED, _columns_before(reading))
+    merge_tasks, grouping = reading.merge_tasks, reading.grouping
+    reader, grouper = TaskReader(reading.plan, task), KeyGrouper(grouping, _columns_before(reading))
     sections = None if reading.sections is None else SectionReader(reading.sections)
     for number, rows in enumerate(reader.rows(), task):
         dirty = rows
         if sections is not None:
             dirty, others = sections.cut(rows)
             if others is not None:
-                yield from _by_key(pa.Table.from_batches([GROUPED.of_records(others)]), merge_tasks)
+                yield from _by_key(pa.Table.from_batches([grouping.of_records(others)]), merge_tasks)
         for groups in grouper.add(dirty):
             yield from _by_key(pa.Table.from_batches([groups]), merge_tasks)
         if reading.tells_steps and not dirty.column("key").null_count:

@@ -15,7 +15,7 @@ from kcompact.compact.offset_maps.key_groups import HowToRead, groups_of_keys
 from kcompact.compact.output.decided_rows import decided_table
 from kcompact.compact.output.keys_across_partitions import find_shared_keys
 from kcompact.compact.output.stages import KeyFigures
-from kcompact.engine.passes.grouped_rows import GROUPED, is_tombstone_of
+from kcompact.engine.passes.grouped_rows import is_tombstone_of
 from kcompact.engine.shuffle import Block
 from kcompact.rules.links import NO_OFFSET
 from kcompact.rules.lookups import NO_SEGMENT, rows_of_logs
@@ -35,7 +35,7 @@ class LatestRecords:
     def decide(self, blocks: list[Block]) -> Iterator[tuple[pa.Table, KeyFigures]]:
         """See ``Decide``; blocks are those of ``send_groups``."""
         for groups in groups_of_keys(blocks, self.reading):
-            keys = GROUPED.merged(groups).combine_chunks()
+            keys = self.reading.grouping.merged(groups).combine_chunks()
             if keys.num_rows:
                 logs = list(rows_of_logs(keys["log_id"].to_numpy()))
                 tallies = [tally for log_id, at in logs for tally in self._tallies(keys, log_id, at)]
@@ -64,9 +64,7 @@ class LatestRecords:
                 continue
             is_dropped = tombstone and policy.drop_tombstones
             horizon_ms = policy.delete_horizon_ms if tombstone and not is_dropped else None
-            sizes = stamped = keys["log_bytes"].to_numpy()[chosen]
-            if horizon_ms is not None:
-                stamped = stamped_bytes(sizes, keys["timestamp_ms"].to_numpy()[chosen], horizon_ms)
+            log_bytes, stamped_log_bytes = self._sizes(keys, chosen, horizon_ms)
             tally = Tally(
                 segment_base_offset=NO_SEGMENT,
                 rewritten_round=1,
@@ -77,10 +75,20 @@ class LatestRecords:
                 in_range=True,
                 tombstone=tombstone,
                 records=len(chosen),
-                log_bytes=int(sizes.sum()),
-                stamped_log_bytes=int(stamped.sum()),
+                log_bytes=log_bytes,
+                stamped_log_bytes=stamped_log_bytes,
                 largest_timestamp_ms=-1,
                 first_offset=-1,
                 first_timestamp_ms=-1,
             )
             yield {"log_id": log_id, **asdict(tally)}
+
+    def _sizes(self, keys: pa.Table, at: np.ndarray, horizon_ms: int | None) -> tuple[int, int]:
+        """Bytes of the latest records of some keys before the round, and after it; 0: not known."""
+        if not self.reading.tells_sizes:
+            return 0, 0
+        sizes = keys["log_bytes"].to_numpy()[at]
+        if horizon_ms is None:
+            return int(sizes.sum()), int(sizes.sum())
+        stamped = stamped_bytes(sizes, keys["timestamp_ms"].to_numpy()[at], horizon_ms)
+        return int(sizes.sum()), int(stamped.sum())

@@ -18,7 +18,7 @@ from kcompact.compact.offset_maps.sections import Sections
 from kcompact.compact.output.decided_rows import by_key, decided_by_key
 from kcompact.compact.output.keys_across_partitions import find_shared_keys
 from kcompact.compact.output.stages import KeyFigures
-from kcompact.engine.passes.grouped_rows import GROUPED, is_tombstone_of
+from kcompact.engine.passes.grouped_rows import SIZED, is_tombstone_of
 from kcompact.engine.shuffle import Block
 from kcompact.rules.decisions import TALLY_COLUMNS, Plan, with_columns
 from kcompact.rules.links import NO_OFFSET
@@ -55,10 +55,10 @@ class RoundMerge:
         inside = [pa.array(self.sections.are_dirty(batch)) for batch in groups]
         others = [batch.filter(pa.compute.invert(at)) for batch, at in zip(groups, inside, strict=True)]
         if not sum(map(len, others)):
-            merged = GROUPED.merged(groups).combine_chunks()
+            merged = SIZED.merged(groups).combine_chunks()
             return merged, np.arange(merged.num_rows)
         dirty = [batch.filter(at) for batch, at in zip(groups, inside, strict=True)]
-        merged = GROUPED.merged([batch for batch in dirty if len(batch)])
+        merged = SIZED.merged([batch for batch in dirty if len(batch)])
         return by_key(pa.concat_tables([merged, pa.Table.from_batches(others)]))
 
     def _decided(self, rows: pa.Table, starts: np.ndarray) -> pa.Table:

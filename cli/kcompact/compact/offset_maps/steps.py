@@ -17,7 +17,7 @@ STEPS = "steps"
 """The kind of blocks that steps travel in."""
 
 STEP_COLUMNS = ("last_offset", "log_bytes", "timestamp_ms", "location")
-"""GROUPED_SCHEMA's names of the earlier record's columns that a step tells."""
+"""SIZED_SCHEMA's names of the earlier record's columns that a step tells."""
 
 STEPS_SCHEMA = pa.schema(
     [
@@ -53,7 +53,7 @@ def _steps(log_ids: np.ndarray, offsets: np.ndarray, before: np.ndarray) -> pa.T
 
 
 def steps_between(groups: pa.Table) -> pa.Table:
-    """The steps to the first records of all groups (GROUPED_SCHEMA) of some keys."""
+    """The steps to the first records of all groups (SIZED_SCHEMA) of some keys."""
     keys = pa.concat_arrays(groups["key"].chunks)
     log_ids, first = (groups[name].to_numpy() for name in ("log_id", "first_offset"))
     numbers = numbered(keys, log_ids)

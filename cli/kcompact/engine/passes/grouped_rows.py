@@ -3,6 +3,8 @@
 Valid where a log's offsets ascend in the order of its records: then the last row of a key is its latest.
 """
 
+from functools import partial
+
 import numpy as np
 import pyarrow as pa
 
@@ -17,6 +19,11 @@ GROUPED_SCHEMA = pa.schema(
         pa.field("last_offset", pa.int64()),
         pa.field("position", pa.int64()),  # of the latest record, in its split
         pa.field("location", pa.int64()),  # of the latest record: location_of(split, bytes, tombstone)
+    ]
+)
+SIZED_SCHEMA = pa.schema(
+    [
+        *GROUPED_SCHEMA,
         pa.field("timestamp_ms", pa.int64()),  # of the latest record
         pa.field("log_bytes", pa.int64()),  # likewise
     ]
@@ -43,8 +50,8 @@ def is_tombstone_of(location: np.ndarray) -> np.ndarray:
     return (location & 1).astype(bool)
 
 
-def _group_of_each(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Index rows that have a key as groups of one record each."""
+def _group_of_each(schema: pa.Schema, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Index rows that have a key as groups of one record each, with the columns of ``schema``."""
     if batch.column("key").null_count:
         batch = batch.filter(batch.column("key").is_valid())
     location = location_of(*(_numpy(batch, name) for name in ("split_id", "record_bytes", "is_tombstone")))
@@ -58,8 +65,8 @@ def _group_of_each(batch: pa.RecordBatch) -> pa.RecordBatch:
         batch.column("position"),
         pa.array(location),
     ]
-    arrays += [batch.column(name).cast(pa.int64()) for name in GROUPED_SCHEMA.names[len(arrays) :]]
-    return pa.RecordBatch.from_arrays(arrays, schema=GROUPED_SCHEMA)
+    arrays += [batch.column(name).cast(pa.int64()) for name in schema.names[len(arrays) :]]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _numpy(batch: pa.RecordBatch, name: str) -> np.ndarray:
@@ -75,5 +82,8 @@ _MERGE = {
     "timestamp_ms": "last",
     "log_bytes": "last",
 }
-GROUPED = KeyGrouping(GROUPED_SCHEMA, _MERGE, _group_of_each)
-"""Merges index rows, which have log_bytes, into one row per (log, key)."""
+GROUPED = KeyGrouping(GROUPED_SCHEMA, _MERGE, partial(_group_of_each, GROUPED_SCHEMA))
+"""Merges index rows into one row per (log, key)."""
+
+SIZED = KeyGrouping(SIZED_SCHEMA, _MERGE, partial(_group_of_each, SIZED_SCHEMA))
+"""The same with what sizes and a state ask of the latest record; the index has log_bytes."""
