@@ -188,3 +188,38 @@ def test_times_in_quotes_are_csv_s_where_columns_are_named(tmp_path: Path) -> No
     assert "--dialect csv if" in str(refused.value.hint)
     first, _ = records_of(path, columns=columns, delimiter=",", dialect="csv")
     assert (first.timestamp_ms, first.key) == (1_700_000_000_049, b"a")
+
+
+@pytest.mark.parametrize("dialect", ["csv", "text"])
+def test_a_header_line_in_quotes_is_none_of_the_records(tmp_path: Path, dialect: str) -> None:
+    path = tmp_path / "q.csv"
+    path.write_text('"topic","key","value"\n"t","a","1"\n"t","b","2"\n')
+    columns = ("topic", "key", "value")
+    found = [record.key for record in records_of(path, columns=columns, delimiter=",", dialect=dialect)]
+    assert found == ([b"a", b"b"] if dialect == "csv" else [b'"a"', b'"b"'])
+
+
+@pytest.mark.parametrize(
+    ("columns", "text"),
+    [
+        ("topic,key,value", '"topic","key","value"\n"t","a","1"\n"t",,"2"\n'),
+        ("topic,key,value", 'topic,key,value\n"t","a","1"\n"t","b",\n'),
+        ("topic,key,value", '"t","a","1"\n'),
+        ("topic,offset,key,value", '"t",0,7,1\n'),  # quotes around texts, as Python's QUOTE_NONNUMERIC
+        ("offset,key,value", '0,"a","1"\n1,"b",\n'),
+    ],
+)
+def test_cells_that_are_all_in_quotes_are_asked_about(tmp_path: Path, columns: str, text: str) -> None:
+    path = tmp_path / "d-0.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match="cells in quotes") as refused:
+        open_one(path, columns=tuple(columns.split(",")))
+    assert "--dialect csv if they are CSV's, --dialect text if" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize("text", ['"a"\t{"n":"1"}\n"b"\t"x"\n', 'a\t"x"\nb\t"y"\n', '"a"\tx\n'])
+def test_json_in_some_cells_is_not_asked_about(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "d-0.tsv"
+    path.write_text(text)
+    pairs = [(r.key, r.value) for r in records_of(path, columns=("key", "value"), delimiter="\t")]
+    assert pairs == [tuple(line.encode().split(b"\t")) for line in text.splitlines()]

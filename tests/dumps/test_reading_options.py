@@ -344,3 +344,27 @@ def test_a_place_that_no_record_has_is_refused(tmp_path: Path, suffix: str, role
     path.write_text("\n".join(lines) + "\n" if suffix == "csv" else json.dumps(row) + "\n")
     with pytest.raises(InputError, match=f"--fields {role}=ofset: no such field"):
         records(path, fields={role: "ofset"})
+
+
+@pytest.mark.parametrize("name", ["m.ts", r"m\.ts"])
+def test_dots_in_the_names_of_columns_that_the_user_names(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "f.tsv"
+    path.write_text("a\t0\t7\t1700000000001\tk\tv\th:1\n")
+    columns = ("topic", "my.partition", "the.offset", "m.ts", "k.k", "v.v", "h.h")
+    fields = {"partition": r"my\.partition", "offset": r"the\.offset", "timestamp": name}
+    fields |= {"key": r"k\.k", "value": r"v\.v", "headers": r"h\.h"}
+    with open_one(path, columns=columns, fields=fields, delimiter="\t") as opened:
+        dialect = opened.files[0].dialect
+    assert (dialect.partition, dialect.key, dialect.value, dialect.headers) == (columns[1], *columns[4:])
+    del fields["headers"]
+    (record,) = records(path, columns=columns, fields=fields, delimiter="\t")
+    assert (record.topic, record.partition, record.offset) == ("a", 0, 7)
+    assert (record.timestamp_ms, record.key, record.value) == (1700000000001, b"k", b"v")
+
+
+@pytest.mark.parametrize("role", ["topic", "partition", "offset", "timestamp", "key", "value", "headers"])
+def test_a_field_that_is_none_of_the_columns_is_refused(tmp_path: Path, role: str) -> None:
+    path = tmp_path / "f.tsv"
+    path.write_text("a\tk\tv\n")
+    with pytest.raises(InputError, match=f"--fields {role}=m: no such column .columns: topic, key, value"):
+        records(path, columns=("topic", "key", "value"), fields={role: "m"}, delimiter="\t")

@@ -40,6 +40,17 @@ def refuse_misnamed(path: str, lacking: list[str], options: ReadOptions, field_n
             )
 
 
+def refuse_missing_columns(path: str, options: ReadOptions) -> None:
+    """Raise InputError where none of a text's columns is what the user names for a part of the records."""
+    columns = name_list(list(options.columns))
+    for role, name in options.fields.items():
+        if name and name not in options.columns:
+            raise InputError(
+                f"{path}: --fields {role}={name}: no such column (columns: {columns})",
+                hint="spell it as the column is called",
+            )
+
+
 def ask_for_base64(path: str, dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
     """Refuse to take keys as text that look like base64, all of them. Raises InputError.
 

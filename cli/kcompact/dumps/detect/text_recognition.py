@@ -6,12 +6,13 @@ from typing import Any
 
 from kcompact.dumps.detect.candidate import Candidate, Recognised, lines_in
 from kcompact.dumps.detect.choosing import choose_dialect
+from kcompact.dumps.detect.doubtful_samples import refuse_missing_columns
 from kcompact.dumps.detect.event_proposals import check_events
 from kcompact.dumps.detect.sampled_values import Row
 from kcompact.dumps.detect.unknown_text import is_binary, looks_like, unknown
 from kcompact.dumps.dialects.dialect import QUOTING, Dialect
 from kcompact.dumps.dialects.dialect_table import BY_NAME
-from kcompact.dumps.dialects.overrides import forced, with_options
+from kcompact.dumps.dialects.overrides import forced, with_dotted_names, with_options
 from kcompact.dumps.dialects.part_names import ALIASES, plain_name
 from kcompact.dumps.dialects.paths import unescaped
 from kcompact.dumps.files.containers import container_in
@@ -27,7 +28,12 @@ from kcompact.dumps.text.console_labels import (
 )
 from kcompact.dumps.text.csv_quoting import BadCsvError, cells_of, freely_quoted, quoting_of
 from kcompact.dumps.text.csv_reader import CsvShape, first_cells
-from kcompact.dumps.text.delimited_text import are_quoted, holds_quoted, key_value_delimiter, tells_by_json
+from kcompact.dumps.text.delimited_text import (
+    key_value_delimiter,
+    may_be_csv,
+    names_columns,
+    tells_by_json,
+)
 from kcompact.dumps.text.dump_log import (
     dump_log_facts,
     holds_no_record,
@@ -95,19 +101,14 @@ def _with_columns(file: Candidate, options: ReadOptions) -> Recognised:
     delimiter = options.delimiter or dialect.delimiter or separator
     delimiter = delimiter or _delimiter_for(file, len(options.columns))
     is_guessed = options.dialect is None and separator is None
-    named = _named(dialect, options)
-    places = {named.partition, named.offset, named.timestamp}
-    numbers = [at for at, column in enumerate(options.columns) if column in places]
-    if is_guessed and any(
-        holds_quoted(text, delimiter) or are_quoted(text, delimiter, numbers) for text in _sampled(file)
-    ):
+    named = _named(file.path, dialect, options)
+    has_header = names_columns(line.rstrip(b"\r"), delimiter, options.columns)
+    if is_guessed and may_be_csv(_sampled(file)[has_header:], delimiter, named, options.columns):
         raise InputError(
             f"{file.path}: cells in quotes, which are CSV's or a part of the data: nobody can tell",
             hint="say which: --dialect csv if they are CSV's, --dialect text if they belong to the data",
         )
-    start = file.start
-    if line.rstrip(b"\r").decode("utf-8", "replace").split(delimiter) == list(options.columns):
-        start += len(line) + len(newline)
+    start = file.start + (len(line) + len(newline) if has_header else 0)
     if options.columns[0] in (named.key, named.value):
         refuse_label_as_key(file.path, line, delimiter)
     return _csv(file, named, options.columns, delimiter, start)
@@ -150,14 +151,16 @@ def _delimited(file: Candidate, options: ReadOptions) -> Recognised | None:
     texts = [value.decode("utf-8", "replace") for value in values if value is not None]
     reading = f"each line is taken for a key, {delimiter!r}, and a value"
     notes = (*dialect.notes, reading, *check_events(file.path, dialect, texts, options))
-    dialect = replace(_named(dialect, replace(options, columns=columns)), notes=notes)
+    dialect = replace(_named(file.path, dialect, replace(options, columns=columns)), notes=notes)
     recognised = _csv(file, dialect, columns, delimiter, file.start)
     is_by_json = options.delimiter is None and tells_by_json(delimiter)
     return replace(recognised, shape=replace(recognised.shape, values_are_json=is_by_json))
 
 
-def _named(dialect: Dialect, options: ReadOptions) -> Dialect:
-    """The dialect with its parts found among the columns' names."""
+def _named(path: str, dialect: Dialect, options: ReadOptions) -> Dialect:
+    """The dialect with its parts found among the columns' names. Raises InputError."""
+    options = with_dotted_names(options, options.columns)
+    refuse_missing_columns(path, options)
     places: dict[str, Any] = {}
     for role, aliases in _COLUMN_NAMES.items():
         by_name = next((column for column in options.columns if plain_name(column) in aliases), None)
@@ -187,7 +190,8 @@ def _labelled(file: Candidate, options: ReadOptions) -> Recognised | None:
             f"{file.path}: kafka-console-consumer printed no keys ({', '.join(columns)})",
             hint="export again with --property print.key=true, print.partition=true and print.offset=true",
         )
-    dialect = _named(with_options(BY_NAME["console-consumer"], options), replace(options, columns=columns))
+    dialect = with_options(BY_NAME["console-consumer"], options)
+    dialect = _named(file.path, dialect, replace(options, columns=columns))
     recognised = _csv(file, dialect, columns, separator, file.start)
     may_be_in_keys = options.delimiter is None and separator != "\t"
     return replace(recognised, shape=replace(recognised.shape, values_are_json=may_be_in_keys))

@@ -4,6 +4,7 @@ import re
 import shlex
 from collections import Counter
 
+from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.json.json_text import end_of_value, reads_as_json
 from kcompact.dumps.text.csv_quoting import BadCsvError, Cells, cells_of
 from kcompact.dumps.text.csv_reader import first_cells, may_cut_key
@@ -144,10 +145,40 @@ def holds_quoted(line: bytes, delimiter: str) -> bool:
     return any(b'""' in cell.group(1) or mark in cell.group(1) for cell in cells)
 
 
-def are_quoted(line: bytes, delimiter: str, columns: list[int]) -> bool:
-    """Whether a cell of columns that hold numbers and times is in quotes, which are CSV's then."""
+def names_columns(line: bytes, delimiter: str, columns: tuple[str, ...]) -> bool:
+    """Whether a line holds the columns' names, in quotes or without."""
+    try:
+        cells = cells_of(line, delimiter.encode())
+    except BadCsvError:
+        return False
+    return [(cell or b"").decode("utf-8", "replace") for cell in cells] == list(columns)
+
+
+def may_be_csv(lines: list[bytes], delimiter: str, named: Dialect, columns: tuple[str, ...]) -> bool:
+    """Whether quotes in sampled lines may be CSV's: where they are needed, or hardly belong to the data."""
+    places, texts = (
+        [at for at, column in enumerate(columns) if column in roles]
+        for roles in ({named.topic, named.partition, named.offset, named.timestamp}, {named.key, named.value})
+    )
+    return _are_all_quoted(lines, delimiter, texts) or any(
+        holds_quoted(line, delimiter) or _are_quoted(line, delimiter, places) for line in lines
+    )
+
+
+def _are_quoted(line: bytes, delimiter: str, columns: list[int]) -> bool:
+    """Whether a cell of columns that hold topics, numbers and times is in quotes, which are CSV's then."""
     cells = line.split(delimiter.encode())
-    return any(cells[at].startswith(b'"') and cells[at].endswith(b'"') for at in columns if at < len(cells))
+    return any(_QUOTED.fullmatch(cells[at]) for at in columns if at < len(cells))
+
+
+def _are_all_quoted(lines: list[bytes], delimiter: str, columns: list[int]) -> bool:
+    """Whether all cells of columns that hold something, and some do, are in quotes."""
+    rows = [line.split(delimiter.encode()) for line in lines]
+    cells = [row[at] for row in rows for at in columns if at < len(row) and row[at]]
+    return len(columns) > 1 and bool(cells) and all(map(_QUOTED.fullmatch, cells))
+
+
+_QUOTED = re.compile(rb'".*"', re.DOTALL)
 
 
 _MOST_COLUMNS = 12  # that are worth writing out
