@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from kcompact.dumps.files.containers import is_plain_path
 from kcompact.dumps.files.sources import find_files, notes_on_files
+from kcompact.dumps.output.outputs import OutputChoice, name_outputs
 from kcompact.errors import InputError
 
 COUNT = ["part-2.jsonl", "part-10.jsonl", "deep/er/x.jsonl"]
@@ -125,3 +127,19 @@ def test_a_file_that_is_called_like_a_pattern_does_not_hide_what_the_pattern_mat
         find_files([f"{folder}/*.jsonl"])
     assert "[*].jsonl" in (refused.value.hint or "")
     assert [f"{folder}/*.jsonl"] == find_files([f"{folder}/[*].jsonl"])
+
+
+def test_a_descriptor_is_known_by_the_path_of_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "orders-3.jsonl"
+    path.write_text("x")
+    with path.open() as source:
+        descriptor = f"/dev/fd/{source.fileno()}"
+        (tmp_path / "link").symlink_to(descriptor)
+        for spelt in (descriptor, f"/proc/self/fd/{source.fileno()}", str(tmp_path / "link")):
+            assert find_files([spelt]) == [str(path)]
+            assert name_outputs([spelt], [str(path)], OutputChoice()).result == Path(
+                tmp_path / "orders-3.compacted.jsonl"
+            )
+        path.unlink()
+        assert find_files([descriptor]) == [descriptor]
+        assert not is_plain_path(descriptor)

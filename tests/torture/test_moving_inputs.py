@@ -178,6 +178,23 @@ def test_a_pipe_is_read_as_a_file_is(place: Path, kcompact: Cli) -> None:
     assert (place / "out.jsonl").read_bytes() == (place / "same.jsonl").read_bytes()
 
 
+def test_a_descriptor_is_the_file_that_it_is_open_for(place: Path, kcompact: Cli) -> None:
+    """A worker has other descriptors, or none, by the same numbers."""
+    with Path("b.jsonl").open("rb") as source:
+        path = f"/proc/self/fd/{source.fileno()}"
+        Path("link.jsonl").symlink_to(path)
+        assert kcompact("compact", path, "-o", "out.jsonl", "--no-report").exit_code == 0
+        assert kcompact("inspect", "link.jsonl").exit_code == 0
+        run = kcompact("compact", path, "-o", "b.jsonl", "--overwrite", "--no-report")
+        assert (run.exit_code, "is an input of this run" in run.stderr) == (2, True)
+        assert kcompact("compact", "b.jsonl", "-o", "same.jsonl", "--no-report").exit_code == 0
+        Path("b.jsonl").unlink()
+        run = kcompact("compact", path, "-o", "gone.jsonl", "--no-report")
+        assert run.exit_code == 0, run.stderr
+    same = (place / "same.jsonl").read_bytes()
+    assert same == (place / "out.jsonl").read_bytes() == (place / "gone.jsonl").read_bytes()
+
+
 def test_a_pipe_in_a_folder_is_not_waited_for(place: Path, kcompact: Cli) -> None:
     os.mkfifo(place / "in" / "pipe.jsonl")
     assert kcompact("inspect", "in").exit_code == 0

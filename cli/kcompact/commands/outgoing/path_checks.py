@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kcompact.commands.outgoing.telling_ci import STEP_SUMMARY, summary_file
+from kcompact.dumps.files.descriptors import is_descriptor
 from kcompact.dumps.files.sources import STDIN, find_files
 from kcompact.dumps.paired.side_files import grouped
 from kcompact.errors import InputError, OutputError
@@ -46,7 +47,8 @@ def _sources(dump: str) -> list[ReadPath]:
     files = tuple(path for group in grouped(find_files([dump])) for path in group.values())
     if Path(dump).is_dir():
         return [ReadPath(dump, files, is_compacted=True)]
-    return [ReadPath(path, is_compacted=True) for path in files]
+    is_named = not is_descriptor(dump)  # else by another path than its own: none that may be replaced
+    return [ReadPath(path, is_compacted=is_named) for path in files]
 
 
 def _sources_or_missing(other: str) -> list[ReadPath]:

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 import lz4.frame
 
 from kcompact.dumps.files.copying import first_bytes
+from kcompact.dumps.files.descriptors import is_descriptor, own_path
 from kcompact.dumps.files.origin import place_in
 from kcompact.dumps.files.sources import STDIN
 from kcompact.errors import InputError, OutputError
@@ -144,8 +145,8 @@ CONTAINER_SUFFIXES = {suffix: name for name, container in CONTAINERS.items() for
 def unpack(path: str, spool: Path) -> tuple[str, str | None]:
     """Where the plain bytes of ``path`` are, and the container they came in (None: as they are).
 
-    Standard input (``-``) and pipes are written to the spool folder first; objects of a store are there
-    already (``origin.bring``). Raises InputError.
+    Standard input (``-``), pipes and removed files that are open are written to the spool folder first;
+    objects of a store are there already (``origin.bring``). Raises InputError.
     """
     data_path = _plain_path(path, spool)
     name = _container_at(data_path)
@@ -181,6 +182,7 @@ def open_plain(path: str) -> Iterator[BinaryIO]:
 
     A pipe is read as it is: what is looked at there is gone.
     """
+    path = own_path(path)
     name = _container_at(path) if is_plain_path(path) else None
     if name is None:
         with Path(path).open("rb") as file:
@@ -200,10 +202,10 @@ def _plain_path(path: str, spool: Path) -> str:
 
 
 def is_plain_path(path: str) -> bool:
-    """Whether the bytes of ``path`` can be read where they are, and more than once. Raises OSError."""
-    if is_address(path):
+    """Whether all processes can read the bytes of ``path`` where they are, and again. Raises OSError."""
+    if is_address(path) or path == STDIN or is_descriptor(path):
         return False
-    return path != STDIN and stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116  follows links, as reading does
+    return stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116  follows links, as reading does
 
 
 def _spooled(path: str, spool: Path) -> str:

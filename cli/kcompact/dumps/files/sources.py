@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kcompact.counted import counted
+from kcompact.dumps.files.descriptors import own_path
 from kcompact.dumps.files.listed_files import FileList
 from kcompact.dumps.files.lists_on_disk import file_lists_kept, list_above, list_around, list_on_disk
 from kcompact.dumps.files.marks import REPORT_FILES, doubtful_place, is_mark, is_marked_folder
@@ -132,7 +133,7 @@ def _local_files(argument: str) -> Listing:
             return _matching(argument)
         refuse_two_meanings(argument, glob.glob(argument))  # noqa: PTH207  absolute patterns too
     if path.is_file():
-        return _named_file(argument)
+        return _named_file(own_path(argument))
     if path.is_dir():
         return _files_of_folder(argument)
     if path.exists():  # a FIFO, as of process substitution

@@ -128,7 +128,7 @@ def _without_report(arguments: list[str], files: list[str], choice: OutputChoice
         folder = Path(os.path.realpath(arguments[0]))
         return _in_folder(files, folder.with_name(f"{folder.name}.compacted"), Path(arguments[0]))
     if len(arguments) == 1 and len(files) == 1 and Path(arguments[0]).is_file():
-        path = Path(arguments[0])
+        path = Path(files[0])
         stem, suffixes = split_suffixes(path.name)
         return OutputNames((path.with_name(f"{stem}.compacted{suffixes}"),))
     typed = shlex.join(arguments)

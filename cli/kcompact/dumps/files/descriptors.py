@@ -1,0 +1,30 @@
+"""Paths such as ``/dev/stdin``: another process, a worker among them, finds another file there."""
+
+import os
+import re
+
+_FOLDER = re.compile(r"/proc/\d+(?:/task/\d+)?/fd")
+_MOST_LINKS = 40  # as Linux
+
+
+def is_descriptor(path: str) -> bool:
+    """Whether a path, or a link on its way, is a descriptor that a process has open."""
+    for _ in range(_MOST_LINKS):
+        folder, name = os.path.split(path)
+        if name.isdecimal() and _FOLDER.fullmatch(os.path.realpath(folder)):
+            return True
+        if not os.path.islink(path):  # noqa: PTH114  asked for every file of ten thousand
+            return False
+        path = os.path.join(folder, os.readlink(path))  # noqa: PTH115, PTH118  likewise
+    return False
+
+
+def own_path(path: str) -> str:
+    """The path of the file itself that a descriptor leads to; as it is where that is gone, or for others."""
+    if not is_descriptor(path):
+        return path
+    real = os.path.realpath(path)
+    try:
+        return real if os.path.samefile(real, path) else path  # noqa: PTH121
+    except OSError:  # removed while it is open
+        return path
