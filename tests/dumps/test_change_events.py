@@ -5,6 +5,7 @@ import os
 import shlex
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from conftest import Run
 from dump_files import write_avro
 from dump_pipeline import copied, index_all, open_one
 from kcompact.dumps.layouts import LAYOUTS
@@ -136,6 +138,59 @@ def test_a_null_without_key_goes_with_the_delete_before_it(tmp_path: Path) -> No
     with open_one(path, cdc="debezium", key_fields=("id",)) as dump:
         assert len(dump.splits(1)) == 1
         assert copied(dump, rows[2:3]).splitlines()[1] == b"null"
+
+
+PARTS = ["topic", "partition", "offset", "key", "value"]
+
+
+def write_parts(path: Path, rows: list[dict[str, Any]], group: int) -> None:
+    """Rows of PARTS with so many rows in a block or row group."""
+    if path.suffix == ".avro":
+        kinds = ["string", "int", "long", ["null", "bytes"], ["null", "bytes"]]
+        fields = [{"name": name, "type": kind} for name, kind in zip(PARTS, kinds, strict=True)]
+        with path.open("wb") as out:
+            schema = {"type": "record", "name": "R", "fields": fields}
+            fastavro.writer(out, schema, rows, sync_interval=1 if group == 1 else 16_000)
+    else:
+        kinds = [pa.string(), pa.int32(), pa.int64(), pa.binary(), pa.binary()]
+        schema = pa.schema(list(zip(PARTS, kinds, strict=True)))
+        parquet.write_table(pa.Table.from_pylist(rows, schema), path, row_group_size=group)
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("group", [1, 3, 100])
+@pytest.mark.parametrize("suffix", ["avro", "parquet"])
+def test_so_it_does_where_records_are_no_lines(
+    suffix: str, group: int, tmp_path: Path, kcompact: Callable[..., Run]
+) -> None:
+    one, two, three = ({"id": number} for number in (1, 2, 3))
+    deletes = [event("d", row, None) for row in (one, two, three)]
+    changes = [event("c", None, row) for row in (one, two, two)]
+    values = [*changes[:2], deletes[0], None, deletes[1], changes[2], deletes[2], None]
+    rows = [
+        {"topic": "t", "partition": 0, "offset": offset, "key": None, "value": data}
+        for offset, data in enumerate(value and json.dumps(value).encode() for value in values)
+    ]
+    path, output, other = tmp_path / f"d.{suffix}", tmp_path / f"o.{suffix}", tmp_path / "o.jsonl"
+    write_parts(path, rows, group)
+    options = ["--cdc", "debezium", "--key-field", "id", "--no-report"]
+    run = kcompact("compact", path, "-o", output, *options)
+    assert run.exit_code == 0, run.stderr
+    assert "2 null values without a key, directly after a delete" in run.stderr
+    if suffix == "avro":
+        with output.open("rb") as left:
+            kept = list(fastavro.reader(left))
+    else:
+        kept = parquet.read_table(output).to_pylist()
+    assert kept == [rows[offset] for offset in (2, 3, 5, 6, 7)]
+    assert kcompact("compact", path, "-o", other, *options).exit_code == 0
+    converted = [json.loads(line) for line in other.read_text().splitlines()]
+    assert [(row["offset"], row["key"], row["value"] is None) for row in converted] == [
+        (2, "1", True),
+        (5, "2", False),
+        (6, "3", True),
+    ]
 
 
 def test_a_null_without_key_elsewhere_is_a_record_without_key(tmp_path: Path) -> None:

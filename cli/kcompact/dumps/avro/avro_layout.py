@@ -36,7 +36,7 @@ from kcompact.dumps.loops.readiness import scanner_of
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.indexing import Entry, index_rows
 from kcompact.dumps.records.layout import Chosen, DumpFile, Split, SplitNotes, SplitToIndex, UnreadableError
-from kcompact.dumps.records.layout_interface import Layout, asked_for, until_reject
+from kcompact.dumps.records.layout_interface import Layout, asked_for, until_reject, with_tombstones
 from kcompact.dumps.records.record import Record
 from kcompact.dumps.records.structured import as_json
 from kcompact.dumps.text.lines import cut_behind
@@ -101,15 +101,14 @@ class Avro(Layout):
         return cut_behind(header.sync, source, len(header.raw), file.data_bytes, most_bytes)
 
     def read(self, part: SplitToIndex, *, values: bool) -> Iterator[Entry]:
-        """All records, read with fastavro."""
-        exact = _ExactReader(part, values=values)
-        with map_file(part.file.data_path) as data:
-            for chunk in _chunks(data, part.file, part.split):
-                yield from exact.read(chunk, _BEGINNING, Cursor(len(chunk.blocks)))
+        """The records, read with fastavro."""
+        return asked_for(_all_entries(part, values=values), part)
 
     def index(self, part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBatch]:
         """By a compiled loop where that pays and is possible."""
-        yield from until_reject(_indexed(part, extra), part)
+        if part.file.dialect.in_order:
+            return super().index(part, extra)
+        return until_reject(_indexed(part, extra), part)
 
     def decode_alone(self, chosen: Chosen, notes: SplitNotes) -> Iterator[Record]:
         """The records, each read by itself."""
@@ -135,10 +134,19 @@ class Avro(Layout):
     def copy(self, chosen: Chosen, out: BinaryIO) -> int:
         """One block for every input block that has survivors, their bytes as they are."""
         try:
+            chosen = with_tombstones(chosen, _all_entries)
             with map_file(chosen.file.data_path) as data:
                 return avro_copy.copy_records(chosen, data, out)
         except UnreadableError as bad:
             raise self.refusal(chosen.file, bad) from bad
+
+
+def _all_entries(part: SplitToIndex, *, values: bool = False) -> Iterator[Entry]:
+    """The records of a split, one by one. Raises UnreadableError."""
+    exact = _ExactReader(part, values=values)
+    with map_file(part.file.data_path) as data:
+        for chunk in _chunks(data, part.file, part.split):
+            yield from exact.entries(chunk, _BEGINNING, Cursor(len(chunk.blocks)))
 
 
 def _indexed(part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBatch]:
@@ -188,10 +196,11 @@ class _ExactReader:
         self._ordinal = 0
 
     def read(self, chunk: Chunk, first: Cursor, last: Cursor) -> Iterator[Entry]:
-        """The records of a chunk between two places. Raises UnreadableError."""
-        return asked_for(self._read(chunk, first, last), self._part)
+        """The records of a chunk between two places that are asked for. Raises UnreadableError."""
+        return asked_for(self.entries(chunk, first, last), self._part)
 
-    def _read(self, chunk: Chunk, first: Cursor, last: Cursor) -> Iterator[Entry]:
+    def entries(self, chunk: Chunk, first: Cursor, last: Cursor) -> Iterator[Entry]:
+        """Likewise all of them."""
         for number in range(first.block, min(last.block + 1, len(chunk.blocks))):
             block, unpacked = chunk.blocks[number], chunk.unpacked[number]
             start = first if number == first.block else Cursor(number)

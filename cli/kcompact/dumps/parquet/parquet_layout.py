@@ -40,7 +40,7 @@ from kcompact.dumps.parquet.parquet_output import form_of, framed, is_ours
 from kcompact.dumps.parquet.parquet_reader import ParquetReader, RowGroupRows, has_no_null
 from kcompact.dumps.records.indexing import Entry, index_rows
 from kcompact.dumps.records.layout import Chosen, DumpFile, Split, SplitNotes, SplitToIndex, UnreadableError
-from kcompact.dumps.records.layout_interface import Layout, asked_for, until_reject
+from kcompact.dumps.records.layout_interface import Layout, asked_for, until_reject, with_tombstones
 from kcompact.dumps.records.record import Record
 from kcompact.errors import InputError
 
@@ -91,14 +91,14 @@ class Parquet(Layout):
         return _between_groups(file, source, split_bytes)
 
     def read(self, part: SplitToIndex, *, values: bool) -> Iterator[Entry]:
-        """All records, row group by row group."""
-        reader = ParquetReader(part.file, part.notes, values=values)
-        with open_parquet(part.file.path, input_of(part.file)) as source:
-            for group in _groups_in(source, part.split):
-                yield from asked_for(_records_of(source, group, reader), part)
+        """The records, row group by row group."""
+        return asked_for(_all_entries(part, values=values), part)
 
     def index(self, part: SplitToIndex, extra: frozenset[str]) -> Iterator[pa.RecordBatch]:
         """Row groups that are ordinary by columns, others record by record."""
+        if part.file.dialect.in_order:
+            yield from super().index(part, extra)
+            return
         with open_parquet(part.file.path, input_of(part.file)) as source:
             by_batch = RowGroupRows(part, source)
             reader = ParquetReader(part.file, part.notes, values=bool(extra))
@@ -124,7 +124,8 @@ class Parquet(Layout):
     def copy(self, chosen: Chosen, out: BinaryIO) -> int:
         """The survivors of each row group, some bytes at a time, as ``parquet_output.py`` reads them."""
         try:
-            return sum(out.write(framed(rows)) for _, rows in _chosen(chosen.file, chosen.positions))
+            positions = with_tombstones(chosen, _all_entries).positions
+            return sum(out.write(framed(rows)) for _, rows in _chosen(chosen.file, positions))
         except UnreadableError as bad:
             raise self.refusal(chosen.file, bad) from bad
 
@@ -143,7 +144,7 @@ def _between_groups(file: DumpFile, data: ParquetInput, split_bytes: int) -> lis
     with open_parquet(file.path, data) as source:
         groups = row_groups(source)
     ends = [groups[-1].end if groups else 0]
-    if file.dialect.offset is not None:
+    if not file.dialect.in_order:
         last = 0
         for group in groups[:-1]:
             if group.end - last >= split_bytes:
@@ -154,6 +155,14 @@ def _between_groups(file: DumpFile, data: ParquetInput, split_bytes: int) -> lis
 
 def _groups_in(source: "parquet.ParquetFile", split: Split) -> list[RowGroup]:
     return [group for group in row_groups(source) if split.start <= group.start < split.end]
+
+
+def _all_entries(part: SplitToIndex, *, values: bool = False) -> Iterator[Entry]:
+    """The records of a split, one by one. Raises UnreadableError."""
+    reader = ParquetReader(part.file, part.notes, values=values)
+    with open_parquet(part.file.path, input_of(part.file)) as source:
+        for group in _groups_in(source, part.split):
+            yield from _records_of(source, group, reader)
 
 
 def _records_of(source: "parquet.ParquetFile", group: RowGroup, reader: ParquetReader) -> Iterator[Entry]:

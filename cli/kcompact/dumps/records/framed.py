@@ -1,7 +1,7 @@
 """Layouts whose records are byte ranges that can be read one by one: all JSON, CSV and text."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, ClassVar, NamedTuple
@@ -92,9 +92,7 @@ class FramedLayout(Layout):
 
     def read(self, part: SplitToIndex, *, values: bool) -> Iterator[Entry]:
         """The records of the frames; a tombstone without a key belongs to the delete before it."""
-        records = asked_for(self._framed_records(part, values=values), part)
-        is_joined = part.file.dialect.cdc and part.file.dialect.key_fields
-        return _joined_tombstones(records, part.notes) if is_joined else records
+        return asked_for(self._framed_records(part, values=values), part, _span)
 
     def _framed_records(self, part: SplitToIndex, *, values: bool) -> Iterator[Entry]:
         file, split, notes, *_ = part
@@ -174,29 +172,9 @@ def _refuse_too_large(frame: Frame) -> None:
         raise UnreadableError(TOO_LARGE, TOO_LARGE_HINT)
 
 
-def _joined_tombstones(entries: Iterable[Entry], notes: SplitNotes) -> Iterator[Entry]:
-    """Records, with a null that has no key directly after a delete made one with it: it is its tombstone.
-
-    By itself it would not show whose tombstone it is, so the two stay or go together.
-    """
-    last: Entry | None = None
-    for entry in entries:
-        if last is not None and _is_tombstone_of(last[2], entry[2]):
-            position, _, delete = last
-            notes.count("joined_tombstones")
-            yield position, entry[0] + entry[1] - position, delete._replace(value=None, is_delete=False)
-            last = None
-            continue
-        if last is not None:
-            yield last
-        last = entry
-    if last is not None:
-        yield last
-
-
-def _is_tombstone_of(delete: Record, record: Record) -> bool:
-    same_log = (delete.topic, delete.partition) == (record.topic, record.partition)
-    return delete.is_delete and same_log and record.key is None and record.value is None
+def _span(first: Entry, second: Entry) -> int:
+    """How many bytes two records take, one directly after the other, with what lies between."""
+    return second[0] + second[1] - first[0]
 
 
 def line_number(path: str, position: int) -> int:

@@ -1,7 +1,7 @@
 """The interface of a layout: how a file holds records, and how survivors are copied out of it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import BinaryIO, TypeVar
 
 import numpy as np
@@ -127,11 +127,84 @@ def until_reject(items: Iterable[Item], part: SplitToIndex) -> Iterator[Item]:
         part.notes.rejects.append(Reject(part.split.split_id, bad.position or 0, str(bad), bad.hint))
 
 
-def asked_for(entries: Iterable[Entry], part: SplitToIndex) -> Iterator[Entry]:
-    """The records of logs that the user asked for; notes learn of the other logs."""
+def asked_for(
+    entries: Iterable[Entry], part: SplitToIndex, together: Callable[[Entry, Entry], int] | None = None
+) -> Iterator[Entry]:
+    """The records of logs that the user asked for; notes learn of the other logs.
+
+    Where keys are those of change events' rows, a tombstone without a key belongs to the delete before it;
+    ``together`` says how many bytes the two take (None: the sum of both).
+    """
+    entries = _wanted(entries, part)
+    if not _are_joined(part.file):
+        return entries
+    together = together or (lambda delete, tombstone: delete[1] + tombstone[1])
+    return _joined_tombstones(entries, part.notes, together)
+
+
+def _are_joined(file: DumpFile) -> bool:
+    return bool(file.dialect.cdc and file.dialect.key_fields)
+
+
+def with_tombstones(chosen: Chosen, entries: Callable[[SplitToIndex], Iterable[Entry]]) -> Chosen:
+    """The same records, with the tombstone behind each delete that it belongs to, as records of their own.
+
+    ``entries`` reads all records of a split.
+    """
+    if not _are_joined(chosen.file) or not len(chosen.positions):
+        return chosen
+    parts = {position: [(position, size)] for position, size in zip(*_listed(chosen), strict=True)}
+    last: Entry | None = None
+    part = SplitToIndex(chosen.file, chosen.split, SplitNotes())
+    for entry in _wanted(entries(part), part):
+        if entry[0] in parts:
+            parts[entry[0]] = [entry[:2]]
+        if last is not None and _is_tombstone_of(last[2], entry[2]):
+            if last[0] in parts:
+                parts[last[0]].append(entry[:2])
+            last = None
+        else:
+            last = entry
+    expanded = [pair for position in chosen.positions.tolist() for pair in parts[position]]
+    positions, sizes = zip(*expanded, strict=True)
+    return chosen._replace(positions=np.array(positions, np.int64), record_bytes=np.array(sizes, np.int32))
+
+
+def _listed(chosen: Chosen) -> tuple[list[int], list[int]]:
+    return chosen.positions.tolist(), chosen.record_bytes.tolist()
+
+
+def _wanted(entries: Iterable[Entry], part: SplitToIndex) -> Iterator[Entry]:
     for entry in entries:
         log = entry[2].topic, entry[2].partition
         if part.file.wants(*log):
             yield entry
         else:
             part.notes.left_out.add(LogName(*log))
+
+
+def _joined_tombstones(
+    entries: Iterable[Entry], notes: SplitNotes, together: Callable[[Entry, Entry], int]
+) -> Iterator[Entry]:
+    """Records, with a null that has no key directly after a delete made one with it: it is its tombstone.
+
+    By itself it would not show whose tombstone it is, so the two stay or go together.
+    """
+    last: Entry | None = None
+    for entry in entries:
+        if last is not None and _is_tombstone_of(last[2], entry[2]):
+            position, _, delete = last
+            notes.count("joined_tombstones")
+            yield position, together(last, entry), delete._replace(value=None, is_delete=False)
+            last = None
+            continue
+        if last is not None:
+            yield last
+        last = entry
+    if last is not None:
+        yield last
+
+
+def _is_tombstone_of(delete: Record, record: Record) -> bool:
+    same_log = (delete.topic, delete.partition) == (record.topic, record.partition)
+    return delete.is_delete and same_log and record.key is None and record.value is None
