@@ -42,19 +42,25 @@ def test_a_name_that_is_no_log_takes_every_log_of_its_topic(path: str) -> None:
     assert logs_left_out(path, readable) == LeftOut(topics=frozenset({"orders"}))
 
 
-@pytest.mark.parametrize(
-    ("path", "logs"),
-    [
-        ("d/b.jsonl", {LogName("orders", 0)}),  # no name says anything
-        (
-            "d/orders-1.jsonl",
-            {LogName("orders", 0), LogName("pay", 0)},
-        ),  # and where one does, it is not true of others
-    ],
-)
-def test_a_name_that_says_nothing_is_refused(path: str, logs: set[LogName]) -> None:
-    with pytest.raises(InputError, match="does not say whose records it holds"):
-        require_logs_left_out(LeftOut(frozenset({(path, "cut off")})), {"d/a.jsonl": logs})
+def refusal(path: str, readable: dict[str, set[LogName]]) -> str:
+    with pytest.raises(InputError) as refused:
+        require_logs_left_out(LeftOut(frozenset({(path, "cut off")})), readable)
+    return refused.value.message
+
+
+def test_a_name_that_says_nothing_is_refused() -> None:
+    expected = "cut off; the name of d/b.jsonl does not say whose records it holds"
+    assert refusal("d/b.jsonl", {"d/a.jsonl": {LogName("orders", 0)}}).startswith(expected)
+
+
+def test_a_name_that_says_something_is_refused_by_that_of_another_file() -> None:
+    logs = {LogName("orders", 0), LogName("pay", 0)}
+    message = refusal("d/orders-1.jsonl", {"d/pay-0.jsonl": {LogName("pay", 0)}, "d/a.jsonl": logs})
+    assert "the name of d/orders-1.jsonl does not say" not in message
+    assert "as d/a.jsonl has those of orders-0, pay-0, and its name does not say that" in message
+    assert "no file that can be read shows" in refusal("d/orders-1.jsonl", {})
+    readable = {"d/orders-0.jsonl": {LogName("orders", 0)}, "d/x.jsonl": {LogName("pay", 0)}}
+    assert "as d/x.jsonl has those of pay-0" in refusal("topic=orders/y.jsonl", readable)
 
 
 def test_every_file_is_named() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from kcompact.broker.log_names import LogName
+from kcompact.broker.log_names import LogName, few
 from kcompact.dumps.files.file_names import name_facts, topic_of
 from kcompact.dumps.options import LeftOut
 from kcompact.errors import InputError
@@ -68,14 +68,34 @@ def require_logs_left_out(left_out: LeftOut, logs_of_files: Mapping[str, set[Log
         elif names_topics and topic is not None:
             needed = needed.plus(LeftOut(topics=frozenset({topic})))
         else:
+            why = f"the name of {path} does not say whose records it holds"
+            if log is not None or topic is not None:
+                why = _why_names_do_not_count(path, known_logs, topics if log is None else None)
             raise InputError(
-                f"{reason}; the name of {path} does not say whose records it holds, so --keep-going cannot"
-                " leave their log out",
+                f"{reason}; {why}, so --keep-going cannot leave their log out",
                 hint="repair the file; to go on without it, give the others by name: logs may then be"
                 " incomplete",
             )
     if not left_out.has_all(needed):
         raise LeavingOutError(needed)
+
+
+def _why_names_do_not_count(
+    path: str, known_logs: Mapping[str, set[LogName]], topics: Iterable[str] | None
+) -> str:
+    """In words, with the first file whose name does not say its log, or its topic (``topics``)."""
+    for other, logs in known_logs.items():
+        is_true = (
+            logs == {_log_named(other)}
+            if topics is None
+            else {topic for topic, _ in logs} == {_topic_named(other, topics)}
+        )
+        if not is_true:
+            return (
+                f"names do not tell whose records {path} holds, as {other} has those of {few(logs)}, and its"
+                " name does not say that"
+            )
+    return f"no file that can be read shows whether the name of {path} says whose records it holds"
 
 
 def refuse_untrue_name(path: str, error: InputError, logs: set[LogName]) -> None:
