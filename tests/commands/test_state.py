@@ -209,6 +209,21 @@ def test_a_full_dump_in_files_whose_boundary_was_cleaned_since_is_taken(
     assert sorted(row["offset"] for row in kept) == [0, 1, 3, 4]
 
 
+def test_a_day_of_which_all_is_the_last_output_counts_as_both(kcompact: Kcompact, tmp_path: Path) -> None:
+    texts = [[(0, 0, "a", "1"), (0, 1, "b", "1")], [(0, 2, "a", "2"), (0, 3, "b", "2")], [(0, 4, "a", "3")]]
+    days = [write_records(tmp_path / f"d{number}.jsonl", records) for number, records in enumerate(texts)]
+    output, state = tmp_path / "out.jsonl", ("--state", tmp_path / "state")
+    assert kcompact("compact", *days[:2], *state, "-o", output).exit_code == 0
+    assert output.read_bytes() == days[1].read_bytes()
+    part = write_records(tmp_path / "part.jsonl", texts[0][:1])
+    refused = kcompact("compact", output, part, *state, "-o", tmp_path / "no.jsonl")
+    assert refused.exit_code == 2, refused.stderr  # offset 1 is nowhere
+    run = kcompact("compact", *days, *state, "-o", tmp_path / "next.jsonl")
+    assert run.exit_code == 0, run.stderr
+    kept = map(json.loads, (tmp_path / "next.jsonl").read_text().splitlines())
+    assert [(row["offset"], row["key"]) for row in kept] == [(3, "b"), (4, "a")]
+
+
 @pytest.mark.parametrize("first_day", range(4))
 def test_all_days_from_one_on_beside_the_last_output_are_taken(
     first_day: int, kcompact: Kcompact, tmp_path: Path

@@ -9,6 +9,7 @@ Of a log that is not in the state's output all has to be there: records that the
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 
 from kcompact.broker.log_context import LogContext
@@ -125,7 +126,10 @@ def _refuse_parts_of_earlier_dumps(index: ReadDump, state: StateOfDump) -> None:
         if path not in state.output_paths and part.first_offset <= state.state.last_offsets.get(part.log, -1):
             first, last = ranges[part.log].get(path, (part.first_offset, part.last_offset))
             ranges[part.log][path] = min(first, part.first_offset), max(last, part.last_offset)
-    gaps = {log: _kept_in_no_range(state, log, by_path.values()) for log, by_path in ranges.items()}
+    gaps = {
+        log: _kept_in_no_range(state, log, [*by_path.values(), *_all_that_follow(index, state, log, by_path)])
+        for log, by_path in ranges.items()
+    }
     ids = {name: log_id for log_id, name in index.names.items()}
     digests = {
         ids[log]: {record.key_sha256 for record in records} for log, records in gaps.items() if records
@@ -137,6 +141,25 @@ def _refuse_parts_of_earlier_dumps(index: ReadDump, state: StateOfDump) -> None:
                 path = min(ranges[log], key=lambda path: ranges[log][path])
                 needed = {part.log for part in index.summaries if _path(index, part) == path}
                 raise state.holds_a_part(path, log, record.offset, sorted(needed & state.logs_given_anew))
+
+
+def _all_that_follow(
+    index: ReadDump, state: StateOfDump, log: LogName, by_path: Mapping[str, tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Ranges in which the state's output holds every offset of a log, so that no record is lacking there.
+
+    Such a file may as well be a day's, of which nothing was removed. None, unless they begin where the files
+    before them end, and go on up to the last offset that the state knows.
+    """
+    own = [part for part in index.summaries if part.log == log and _path(index, part) in state.output_paths]
+    ranges = list[tuple[int, int]]()
+    for part in sorted(own, key=attrgetter("first_offset")):
+        reached = [last for first, last in (*by_path.values(), *ranges) if first <= part.first_offset]
+        is_whole = part.ascending and part.records == part.last_offset - part.first_offset + 1
+        if is_whole and part.first_offset == max(reached, default=-1) + 1:
+            ranges.append((part.first_offset, part.last_offset))
+    is_to_end = max((last for _, last in ranges), default=-1) >= state.state.last_offsets.get(log, -1)
+    return ranges if is_to_end else []
 
 
 def _kept_in_no_range(
