@@ -229,3 +229,13 @@ def test_rows_with_all_of_kafka_s_places_are_asked_about(layout: str, tmp_path: 
     own = {"topic": "topic", "partition": "partition", "offset": "offset"}
     assert places(path, key_fields=("id",), fields=own) == [("t", 1, 7)]
     assert places(path, key_fields=("id",), fields=dict.fromkeys(own, "")) == [("dump", 0, 0)]
+
+
+def test_the_time_of_dlt_s_rows_is_found(tmp_path: Path) -> None:
+    """dlt's Kafka source has the time in an object ``ts``, and joins the names of tables with underscores."""
+    names = "_kafka__partition,_kafka__topic,_kafka__key,_kafka__offset,_kafka__ts__type,_kafka__ts__value"
+    path = tmp_path / "dump.csv"
+    path.write_text(f"{names},_kafka__data\n0,t,a,5,1,2023-11-14 22:13:20.001+00:00,x\n")
+    with open_one(path, fields={"value": "_kafka__data"}) as dump:
+        assert dump.files[0].dialect.timestamp == "_kafka__ts__value"
+    assert places(path, fields={"value": "_kafka__data"}) == [("t", 0, 5)]

@@ -17,6 +17,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         *("timestamp", "timestamp ms", "ts", "time"),
         *("kafka timestamp", "kafka timestamp ms", "metadata.timestamp"),
         *("create time", "log append time"),  # as Kafka calls its types, and Snowflake's connector the field
+        "kafka ts value",  # dlt's
     ),
     "timestamp_type": ("timestamp type", "ts type"),
     "key": ("key", "kafka key", "message key", "metadata.key"),
