@@ -10,6 +10,7 @@ import pytest
 
 from dump_pipeline import judged, open_one
 from kcompact.dumps.dialects.envelope import guess_envelope
+from kcompact.dumps.dump import Dump
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.options import ReadOptions
 from kcompact.dumps.records.headers import decode_headers
@@ -283,3 +284,38 @@ def test_keys_of_csv_that_look_like_base64_are_noted(tmp_path: Path) -> None:
         (split,) = dump.splits(1 << 40)
         record = next(iter(LAYOUTS[dump.files[0].layout].records(dump.files[0], split)))[2]
     assert (record.key, record.value) == (b"order-10", b"v1")
+
+
+CONSUMED = {"timestamp": 1795711312568, "name": "record_data", "key": "k", "value": "v", "topic": "t"}
+CONSUMED |= {"partition": 0, "offset": 0}
+
+
+def test_the_clock_of_the_verifiable_consumer_is_no_record_s_timestamp(tmp_path: Path) -> None:
+    """Kafka's VerifiableConsumer with --verbose: RecordData has the time at which it is printed."""
+    path = lines(tmp_path / "t.jsonl", CONSUMED, CONSUMED | {"offset": 1, "key": None, "value": None})
+    with open_one(path) as dump:
+        assert any("--fields timestamp=timestamp takes them" in note for note in dump.notes)
+        assert times_of(dump) == [-1, -1]
+    with open_one(path, fields={"timestamp": "timestamp"}) as dump:
+        assert dump.notes == []
+        assert times_of(dump) == [1795711312568] * 2
+    with open_one(lines(tmp_path / "u.jsonl", CONSUMED | {"name": "Ann"})) as dump:
+        assert (times_of(dump), dump.notes) == ([1795711312568], [])
+
+
+def times_of(dump: Dump) -> list[int]:
+    (split,) = dump.splits(1 << 40)
+    layout = LAYOUTS[dump.files[0].layout]
+    return [record.timestamp_ms for _, _, record in layout.records(dump.files[0], split)]
+
+
+def test_what_the_verifiable_consumer_says_of_itself_is_taken_out_as_the_hint_says(tmp_path: Path) -> None:
+    started = {"timestamp": 1795711312000, "name": "startup_complete"}
+    path = lines(tmp_path / "t.jsonl", started, CONSUMED)
+    with pytest.raises(InputError, match="between its records") as refused:
+        open_one(path)
+    assert str(refused.value.hint) == "take the records out: grep record_data FILE > NEW"
+    records = "".join(line for line in path.open() if "record_data" in line)
+    path.write_text(records)
+    with open_one(path) as dump:
+        assert times_of(dump) == [-1]

@@ -11,6 +11,7 @@ from kcompact.dumps.detect.doubtful_samples import (
     ask_for_base64,
     ask_for_headers,
     ask_for_tool,
+    clock_of_consumer,
     note_on_short_keys,
     refuse_misnamed,
     refuse_other_spelling,
@@ -50,6 +51,8 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
     notes = _ask_for_encodings(path, dialect, fitting if is_open else None, sample)
     notes += check_events(path, dialect, values_at(sample, dialect.value), options)
     dialect = with_options(dialect, options)
+    if clock := clock_of_consumer(path, dialect, sample, options):
+        dialect, notes = _changed(dialect, (("timestamp", None),)), notes + clock
     if notes:
         dialect = _changed(dialect, (("notes", dialect.notes + notes),))
     dialect = _with_places(path, dialect, sample, field_names, options)

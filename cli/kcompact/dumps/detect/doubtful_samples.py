@@ -211,3 +211,30 @@ def note_on_short_keys(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
 
 _KEY_SIZE = "serialized_key_size"
 _QUOTES = 2  # of a JSON string
+
+
+def clock_of_consumer(
+    path: str, dialect: Dialect, sample: list[Row], options: ReadOptions
+) -> tuple[str, ...]:
+    """A note where times are those at which kafka-verifiable-consumer, with --verbose, read the records.
+
+    Raises InputError where its other lines stand between these.
+    """
+    records = [row for row in sample if row.get("name") == _RECORD_DATA]
+    if not records or not records[0].keys() >= _CONSUMED:
+        return ()
+    if any("offset" not in row for row in sample):
+        raise InputError(
+            f"{path}: lines in which kafka-verifiable-consumer tells what it does, between its records",
+            hint=f"take the records out: grep {_RECORD_DATA} FILE > NEW",
+        )
+    is_else = dialect.timestamp != "timestamp" or "timestamp" in options.fields
+    return () if is_else or len(records) < len(sample) else (_CLOCK,)
+
+
+_CLOCK = (
+    "timestamps are left out, as kafka-verifiable-consumer writes those of its own clock;"
+    " --fields timestamp=timestamp takes them for the records'"
+)
+_RECORD_DATA = "record_data"
+_CONSUMED = {"timestamp", "name", "topic", "partition", "offset", "key", "value"}
