@@ -35,6 +35,8 @@ CSV_HOSTILE = [
     b"t,0,5,17,NaN,undefined\n",
     b't,0,5,17,"(null)",<null>\n',
     b"t,0,5,17,nan,none\n",
+    b"t,0,5,17,NA,na\n",
+    b"t,0,5,17,k,NA\n",
     b"t,0,5,17,k,\n",
     b"t,0,5,17,k,a,b\n",
     b"t,0,5,17,k\n",

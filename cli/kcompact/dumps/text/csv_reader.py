@@ -68,6 +68,7 @@ NULL_TEXTS = {
     "null_of_python": "None",
     "null_of_pandas": "NaN",
     "na_of_pandas": "<NA>",
+    "na_of_r": "NA",
     "nan_of_python": "nan",
     "null_of_go": "nil",
     "null_of_javascript": "undefined",

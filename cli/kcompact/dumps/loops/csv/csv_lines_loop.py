@@ -50,6 +50,7 @@ _NULL_WORD, _NULL_SIGN = np.frombuffer(b"NULL", np.uint8), np.frombuffer(rb"\N",
 _NONE, _NIL, _NAN = (np.frombuffer(text, np.uint8) for text in (b"None", b"nil", b"NaN"))
 _NULL, _UNDEFINED = np.frombuffer(b"null", np.uint8), np.frombuffer(b"undefined", np.uint8)
 _NAN_OF_PYTHON, _NA = np.frombuffer(b"nan", np.uint8), np.frombuffer(b"<NA>", np.uint8)
+_NA_OF_R = np.frombuffer(b"NA", np.uint8)
 _IN_ANGLES, _IN_BRACKETS = np.frombuffer(b"<null>", np.uint8), np.frombuffer(b"(null)", np.uint8)
 _IS_WORD = np.zeros(256, np.uint8)
 _IS_WORD[list(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")] = 1
@@ -173,12 +174,13 @@ def _fill_topic(
 @part
 def _is_null_elsewhere(data: np.ndarray, start: int, end: int) -> bool:
     """Whether it is one of the rarer texts of NULL_TEXTS (csv_reader.py), which are counted there."""
-    return 3 <= end - start <= 9 and (  # noqa: PLR2004  the shortest and the longest of them
+    return 2 <= end - start <= 9 and (  # noqa: PLR2004  the shortest and the longest of them
         is_text(data, start, end, _NULL)
         or is_text(data, start, end, _NONE)
         or is_text(data, start, end, _NAN)
         or is_text(data, start, end, _NAN_OF_PYTHON)
         or is_text(data, start, end, _NA)
+        or is_text(data, start, end, _NA_OF_R)
         or is_text(data, start, end, _NIL)
         or is_text(data, start, end, _UNDEFINED)
         or is_text(data, start, end, _IN_ANGLES)
