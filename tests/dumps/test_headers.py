@@ -55,6 +55,35 @@ def test_headers_of_an_exporter_may_be_called_as_fields_are(tmp_path: Path) -> N
     assert decoded == (*((name, b"hello") for name in NAMES), ("key", None))
 
 
+@pytest.mark.parametrize("names", [("key", "value"), ("Key", "Value"), ("name", "value")])
+def test_headers_of_name_and_value_are_no_exporter_s(names: tuple[str, str], tmp_path: Path) -> None:
+    """``type`` is canonical base64, too: as the exporter's, it would be two headers, one of them of bytes."""
+    row = PLACE | {"key": as_base64(b"key-0"), "value": as_base64(b"value 0")}
+    pair = dict(zip(names, ("type", as_base64(b"hello")), strict=True))
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps(row | {"headers": [pair]}) + "\n")
+    with pytest.raises(InputError, match="every key looks like base64") as asked:
+        open_one(path)
+    assert "--dialect plain-base64 " in str(asked.value.hint)
+    assert records(path, dialect="plain-base64")[0].headers == (("type", b"hello"),)
+
+
+def test_headers_of_name_and_value_behind_an_exporter_s_are_refused(tmp_path: Path) -> None:
+    row = PLACE | {"key": as_base64(b"key-0"), "value": as_base64(b"value 0")}
+    path = tmp_path / "t.jsonl"
+    pair = {"key": "type", "value": as_base64(b"hello")}
+    headers = [[{"type": as_base64(b"hello")}]] * 200 + [[pair]]
+    rows = [row | {"headers": each, "offset": at} for at, each in enumerate(headers)]
+    path.write_text("".join(json.dumps(each) + "\n" for each in rows))
+    with open_one(path) as dump:
+        assert dump.files[0].dialect.name == "exporter-importer"
+        (reject,) = index_all(dump, extra=frozenset({"headers_hash"}))[1][0].rejects
+    assert "headers cannot be read" in reject.reason
+    assert "--dialect plain-base64 " in str(reject.hint)
+    decoded = records(path, dialect="plain-base64")
+    assert {record.headers for record in decoded} == {(("type", b"hello"),)}
+
+
 @pytest.mark.parametrize("numbers", [[256], [-129], ["a"]])
 def test_numbers_that_are_no_bytes_are_refused(numbers: list[Any], tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"

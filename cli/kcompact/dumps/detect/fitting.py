@@ -14,6 +14,7 @@ from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.dialect_table import DIALECTS
 from kcompact.dumps.dialects.paths import escaped
 from kcompact.dumps.records.encodings import ENCODINGS
+from kcompact.dumps.records.headers import is_pair
 
 Form = tuple[tuple[str, ...], tuple[tuple[str, tuple[str, ...]], ...]]
 """The names in a row, in order, and those within the objects among its fields."""
@@ -73,13 +74,8 @@ def in_order(dialect: Dialect, names: Iterable[str]) -> bool:
 def decodes(dialect: Dialect, sample: list[Row]) -> bool:
     """Whether keys and values are encoded as the dialect says."""
     roles = ((dialect.key_encoding, dialect.key), (dialect.value_encoding, dialect.value))
-    if not all(all_in(encoding, sample, field) for encoding, field in roles):
-        return False
-    if dialect.text_timestamps and not (
-        _all_of(str, sample, dialect.timestamp)
-        and _all_of(int, sample, dialect.timestamp_type)
-        and all_in(dialect.headers_encoding, header_values(sample, dialect), "value")
-    ):
+    is_encoded = all(all_in(encoding, sample, field) for encoding, field in roles)
+    if not is_encoded or not _is_of_tool(dialect, sample):
         return False
     if dialect.key_encoding == "hex":
         return likely_hex(texts_among(values_at(sample, dialect.key)))
@@ -90,6 +86,17 @@ def decodes(dialect: Dialect, sample: list[Row]) -> bool:
     enough = A_FEW if all(in_order(dialect, row) for row in sample) else _MANY
     texts = [list(texts_among(values_at(sample, field))) for _, field in roles]
     return any(texts) and all(likely_base64(of_role, enough) for of_role in texts if of_role)
+
+
+def _is_of_tool(dialect: Dialect, sample: list[Row]) -> bool:
+    """Whether timestamps and headers are of the kinds that the dialect's tool writes."""
+    if dialect.named_headers and any(map(is_pair, header_values(sample, dialect))):
+        return False
+    return not dialect.text_timestamps or (
+        _all_of(str, sample, dialect.timestamp)
+        and _all_of(int, sample, dialect.timestamp_type)
+        and all_in(dialect.headers_encoding, header_values(sample, dialect), "value")
+    )
 
 
 def header_values(sample: list[Row], dialect: Dialect) -> list[Row]:

@@ -15,6 +15,7 @@ Headers = tuple[tuple[str, bytes | None], ...]
 ToBytes = Callable[[Any], bytes | None]
 _NO_HEADERS = "NO_HEADERS"
 _LEAST_BYTE = -128  # Java's are signed
+_PAIRS = ({"key", "value"}, {"name", "value"})
 _HEADER_MEMBERS = {"value", "value_base64", "encoding"}  # beside the name
 
 
@@ -36,6 +37,8 @@ def decode_headers(
     """
     to_bytes = _value_decoder(encoding, errors)
     if named and isinstance(raw, list) and all(isinstance(item, dict) for item in raw):
+        if any(map(is_pair, raw)):
+            raise ValueError("a header of key and value among those of a name each")
         headers: Headers = tuple((name, to_bytes(value)) for item in raw for name, value in item.items())
     elif encoding == "base64" and isinstance(raw, str) and raw.endswith(";"):
         headers = _from_aiven(raw)
@@ -184,6 +187,11 @@ def extras_of(raw: Any) -> set[str]:
     items = [item for item in raw if isinstance(item, dict)] if isinstance(raw, list) else []
     names = {name for item in items if (own := _name_member(item)) for name in item.keys() - {own}}
     return names - _HEADER_MEMBERS
+
+
+def is_pair(item: Any) -> bool:
+    """Whether it is one header of two members: ``key`` and ``value``, or ``name`` and ``value``."""
+    return isinstance(item, dict) and {name.lower() for name in item} in _PAIRS
 
 
 def is_struct(item: Any) -> bool:
