@@ -4,6 +4,7 @@ import datetime as dt
 import gzip
 import io
 import json
+import shlex
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -82,3 +83,79 @@ def test_nor_are_they_in_avro(tmp_path: Path, logical: str, kind: str) -> None:
     fastavro.writer(out, {"type": "record", "name": "r", "fields": fields}, [ROWS[0]])
     (tmp_path / "d.avro").write_bytes(out.getvalue())
     assert f"of type {logical}, no point in time" in refusal(tmp_path / "d.avro").message
+
+
+def as_avro_json(path: Path, kinds: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+    """As avro-tools tojson writes it, by another implementation of the specification."""
+    schema = {"type": "record", "name": "r", "fields": [{"name": n, "type": t} for n, t in kinds.items()]}
+    with path.open("w") as out:
+        fastavro.json_writer(out, fastavro.parse_schema(schema), rows)
+
+
+PLAIN_NUMBERS = {"topic": "string", "partition": "int", "offset": "long"}
+NO_NUMBERS = {"topic": ["null", "string"], "partition": ["int", "null"], "offset": ["long", "null"]}
+NULLABLE = {"key": ["null", "bytes"], "value": ["null", "bytes"]}
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        PLAIN_NUMBERS | NULLABLE,
+        PLAIN_NUMBERS | {"key": ["null", "string"], "value": ["null", {"type": "map", "values": "bytes"}]},
+        PLAIN_NUMBERS | NULLABLE | {"key": "string"},
+        NO_NUMBERS | {"key": "string", "value": "string"},
+    ],
+)
+def test_json_of_avro_itself_is_no_json_of_records(kinds: dict[str, Any], tmp_path: Path) -> None:
+    """``{"bytes": "k"}`` is no key: it would be one of JSON, and bytes that are no ASCII other bytes."""
+    texts = {name: "bytes" in str(kind) and "map" not in str(kind) for name, kind in kinds.items()}
+    rows = [
+        {name: row[name].encode() if texts.get(name) else row[name] for name in kinds}  # type: ignore[attr-defined]
+        for row in ROWS
+    ]
+    if "map" in str(kinds["value"]):
+        rows = [row | {"value": {"a": b"1"}} for row in rows]
+    if kinds["value"] != "string":
+        rows += [rows[0] | {"value": None, "offset": 9}]
+    as_avro_json(tmp_path / "d.jsonl", kinds, rows)
+    refused = refusal(tmp_path / "d.jsonl")
+    assert "Avro's own JSON" in str(refused)
+    assert "give the .avro file itself" in str(refused.hint)
+    kept = "takes keys and values as JSON" in str(refused.hint)
+    assert kept == (kinds["offset"] == "long")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [{"key": "a", "value": {"string": "x"}}],
+        [{"key": {"string": "x"}, "value": "v"}],
+        [{"key": {"int": 1}, "value": {"long": "v"}}],
+        [{"key": {"id": 1}, "value": {"bytes": "v"}}, {"key": {"id": 2}, "value": {"bytes": "v", "n": 1}}],
+        [{"key": {"string": "a"}, "value": {"string": "a"}}, {"key": {"string": "a"}, "value": {}}],
+    ],
+)
+def test_objects_that_avro_might_write_are_values_all_the_same(
+    rows: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    place = {"topic": "t", "partition": 0}
+    lines = [json.dumps(place | {"offset": at} | row) for at, row in enumerate(rows)]
+    (tmp_path / "d.jsonl").write_text("\n".join(lines) + "\n")
+    with open_one(tmp_path / "d.jsonl") as dump:
+        (split,) = dump.splits(1 << 40)
+        read = [record.value for *_, record in LAYOUTS["json_lines"].records(dump.files[0], split)]
+    values = [row["value"] for row in rows]
+    assert read == [v.encode() if isinstance(v, str) else json.dumps(v).encode() for v in values]
+
+
+def test_the_answer_that_objects_are_no_avro_works_as_printed(tmp_path: Path) -> None:
+    row = {"topic": "t", "partition": 0, "offset": 0, "kafka_key": {"string": "a"}, "value": {"int": 1}}
+    path = tmp_path / "d.jsonl"
+    path.write_text(json.dumps(row) + "\n")
+    words = shlex.split(str(refusal(path).hint).partition("; ")[2].partition(" takes ")[0])
+    assert words[:3] == ["--dialect", "plain", "--fields"]
+    fields = dict(part.partition("=")[::2] for part in words[3].split(","))
+    with open_one(path, dialect="plain", fields=fields) as dump:
+        (split,) = dump.splits(1 << 40)
+        ((_, _, record),) = LAYOUTS["json_lines"].records(dump.files[0], split)
+    assert (record.key, record.value) == (b'{"string": "a"}', b'{"int": 1}')

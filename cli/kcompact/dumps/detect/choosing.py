@@ -7,6 +7,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any
 
+from kcompact.dumps.detect.avro_json import refuse_avro_json
 from kcompact.dumps.detect.doubtful_samples import (
     ask_for_base64,
     ask_for_headers,
@@ -47,6 +48,8 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
     dialect = dialect or _guessed(path, layout, sample, field_names, options)
     if dialect.refused is not None:
         raise InputError(f"{path}: {dialect.tool}: {dialect.refused}", hint=dialect.hint)
+    if options.dialect is None and not options.fields:
+        refuse_avro_json(path, dialect, sample)
     is_open = not dialect.sure and options.dialect is None
     notes = _ask_for_encodings(path, dialect, fitting if is_open else None, sample)
     notes += check_events(path, dialect, values_at(sample, dialect.value), options)

@@ -62,7 +62,7 @@ def ask_for_base64(path: str, dialect: Dialect, sample: list[Row]) -> tuple[str,
         return ()
     likely = f"every key looks like base64, such as {shown(keys[0])}"
     likely += f" for {shown(ENCODINGS['base64'](keys[0].encode()))}"
-    as_text = f"{_as_text(dialect, sample)} takes keys as the text that they are"
+    as_text = f"{as_written(dialect, sample)} takes keys as the text that they are"
     parts = _named_parts(dialect, sample)
     as_base64 = f"--dialect plain-base64{parts} reads keys, values and header values as base64"
     are_encoded = all_in("base64", sample, dialect.value)
@@ -90,7 +90,7 @@ def ask_for_tool(path: str, dialect: Dialect, other: Dialect, sample: list[Row])
         raise InputError(
             f"{path}: the fields, in their order, are those of {other.short_tool}, whose keys and values are"
             f" base64: nobody can tell whether {shown(texts[0])} is",
-            hint=f"--dialect {other.name} reads them as base64, {_as_text(dialect, sample)} as they are",
+            hint=f"--dialect {other.name} reads them as base64, {as_written(dialect, sample)} as they are",
         )
 
 
@@ -108,8 +108,8 @@ def ask_for_headers(path: str, headers: str | None, sample: list[Row]) -> None:
         )
 
 
-def _as_text(dialect: Dialect, sample: list[Row]) -> str:
-    """The options that read keys and values as text: a tool's own, or of the plain envelope."""
+def as_written(dialect: Dialect, sample: list[Row]) -> str:
+    """The options that read keys and values as they stand: a tool's own, or of the plain envelope."""
     return (
         f"--dialect {dialect.name}"
         if dialect.text_timestamps

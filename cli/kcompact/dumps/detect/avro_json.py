@@ -1,0 +1,68 @@
+"""Records in Avro's own JSON, in which what may be null has its type's name around it: ``{"long": 5}``.
+
+That encoding spells bytes as characters up to U+00FF, and its objects are no values of the records.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from kcompact.dumps.detect.doubtful_samples import as_written
+from kcompact.dumps.detect.sampled_values import Row
+from kcompact.dumps.dialects.dialect import Dialect
+from kcompact.dumps.dialects.part_names import fields_by_role
+from kcompact.errors import InputError
+
+_NUMBERS = {"int": int, "long": int}
+_BYTES = {"bytes": str}
+_BRANCHES: dict[str, type | tuple[type, ...]] = {
+    **_NUMBERS,
+    **_BYTES,
+    "string": str,
+    "boolean": bool,
+    "float": (float, int, str),  # NaN is a text
+    "double": (float, int, str),
+    "array": list,
+    "map": dict,
+}
+
+
+def refuse_avro_json(path: str, dialect: Dialect, sample: list[Row]) -> None:
+    """Raise InputError for records in Avro's JSON.
+
+    A value may well be ``{"string": "x"}``: what tells is an offset of that form, all keys and all values, or
+    values that are bytes, all of them.
+    """
+    values = _values_by_role(sample)
+    has_no_numbers = any(_all_of(values[role], _NUMBERS) for role in ("offset", "partition"))
+    are_branches = all(_all_of(values[role], _BRANCHES) for role in ("key", "value"))
+    if not (has_no_numbers or are_branches or _all_of(values["value"], _BYTES)):
+        return
+    remedy = "give the .avro file itself, which is read as it is"
+    raise InputError(
+        f"{path}: Avro's own JSON, as avro-tools tojson writes it: objects around values name their types",
+        hint=remedy
+        if has_no_numbers
+        else f"{remedy}; {as_written(dialect, sample)} takes keys and values as JSON, if they are that",
+    )
+
+
+def _values_by_role(sample: list[Row]) -> dict[str, list[Any]]:
+    """Values other than null of the fields that are the parts of a record by their names."""
+    places = fields_by_role(dict.fromkeys(name for row in sample for name in row))
+    return {
+        role: [row[name] for row in sample for name in names[:1] if row.get(name) is not None]
+        for role, names in places.items()
+    }
+
+
+def _all_of(values: Iterable[Any], branches: dict[str, Any]) -> bool:
+    """Whether there are values, and each is an object of one member: a type's name, and a value of it."""
+    are_branches = [_is_branch(value, branches) for value in values]
+    return bool(are_branches) and all(are_branches)
+
+
+def _is_branch(value: Any, branches: dict[str, Any]) -> bool:
+    if not isinstance(value, dict) or len(value) != 1:
+        return False
+    ((name, inner),) = value.items()
+    return name in branches and isinstance(inner, branches[name])
