@@ -270,3 +270,69 @@ def test_text_in_a_struct_of_go_that_may_be_base64_is_asked_about(value: str, tm
     assert records(path)[0].headers == (("h", value.encode()),)
     path.write_text(json.dumps(row | {"headers": [{"key": "h", "value_base64": value}]}))
     assert records(path)[0].headers == (("h", base64.b64decode(value)),)
+
+
+JAVA = {"topic": "t", "partition": 0, "offset": 0, "timestamp": 1, "timestampType": "CREATE_TIME", "key": "k"}
+ALL_BYTES = bytes(range(256))
+SIGNED = [byte - 256 if byte > 127 else byte for byte in ALL_BYTES]
+
+
+def of_jackson(name: str, value: bytes | None) -> dict[str, Any]:
+    text = None if value is None else as_base64(value)
+    return {"keyBuffer": None, "key": name, "valueBuffer": None, "value": text}
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({"headers": [], "isReadOnly": False}, ()),
+        ({"headers": [], "isReadOnly": True, "readOnly": True}, ()),
+        ({"headers": [{"key": "h", "value": SIGNED}, {"key": "n"}]}, (("h", ALL_BYTES), ("n", None))),
+        (
+            {"headers": [{"key": "text", "value": [116]}, {"key": "", "value": []}]},
+            (("text", b"t"), ("", b"")),
+        ),
+        (
+            {"headers": [of_jackson("h", ALL_BYTES), of_jackson("n", None), of_jackson("e", b"")]},
+            (("h", ALL_BYTES), ("n", None), ("e", b"")),
+        ),
+        ({"headers": [of_jackson("h", b"test")]}, (("h", b"test"),)),
+        ("RecordHeaders(headers = [], isReadOnly = false)", ()),
+    ],
+)
+def test_headers_are_read_that_java_s_own_class_holds(headers: Any, expected: Any, tmp_path: Path) -> None:
+    """Jackson and Gson write the fields of RecordHeaders: isReadOnly is no header."""
+    if isinstance(headers, dict):
+        headers = {"isReadOnly": False} | headers
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps(JAVA | {"value": "v", "headers": headers}) + "\n")
+    assert records(path)[0].headers == expected
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"headers": [{"keyBuffer": "aA==", "key": None, "value": None}], "isReadOnly": False},
+        {"headers": [of_jackson("h", b"v") | {"value": "no base64"}], "isReadOnly": False},
+        {"headers": [of_jackson("h", b"v") | {"value": {"a": 1}}], "isReadOnly": False},
+        {"headers": [{"value": "aA=="}], "isReadOnly": False},
+        {"headers": ["h"], "isReadOnly": False},
+        "RecordHeaders(headers = [RecordHeader(key = h, value = [120])], isReadOnly = false)",
+    ],
+)
+def test_headers_of_java_that_nobody_can_read_are_refused(headers: Any, tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps(JAVA | {"value": "v", "headers": headers}) + "\n")
+    with open_one(path) as dump:
+        (reject,) = index_all(dump, extra=frozenset({"headers_hash"}))[1][0].rejects
+    assert "headers cannot be read" in reject.reason
+    if isinstance(headers, str):
+        assert "export as JSON lines (kcat -J)" in str(reject.hint)
+        assert records(path, fields={"headers": ""})[0].headers == ()
+
+
+@pytest.mark.parametrize("names", [("headers", "other"), ("headers", "isReadOnly")])
+def test_an_object_of_headers_may_have_those_names(names: tuple[str, ...], tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps(JAVA | {"value": "v", "headers": dict.fromkeys(names, "x")}) + "\n")
+    assert records(path)[0].headers == tuple((name, b"x") for name in names)

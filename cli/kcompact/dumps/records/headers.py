@@ -1,6 +1,5 @@
 """Record headers in the shapes that tools give them (dump tools never agreed on one)."""
 
-import ast
 import base64
 from collections.abc import Callable
 from contextlib import suppress
@@ -8,12 +7,21 @@ from typing import Any
 
 import orjson
 
+from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.json.json_text import ParsedJson, bytes_of, compact_json
 from kcompact.dumps.records.encodings import ENCODINGS, marked_encoding
+from kcompact.dumps.text.printed_headers import (
+    from_aiven,
+    from_python,
+    is_none,
+    is_printed_by_java,
+    likely_separator,
+    pairs_in,
+)
 
 Headers = tuple[tuple[str, bytes | None], ...]
 ToBytes = Callable[[Any], bytes | None]
-_NO_HEADERS = "NO_HEADERS"
+_JAVA_HEADERS = {"headers", "isReadOnly"}  # the fields of RecordHeaders
 _LEAST_BYTE = -128  # Java's are signed
 _PAIRS = ({"key", "value"}, {"name", "value"})
 _HEADER_MEMBERS = {"value", "value_base64", "encoding"}  # beside the name
@@ -41,7 +49,7 @@ def decode_headers(
             raise ValueError("a header of key and value among those of a name each")
         headers: Headers = tuple((name, to_bytes(value)) for item in raw for name, value in item.items())
     elif encoding == "base64" and isinstance(raw, str) and raw.endswith(";"):
-        headers = _from_aiven(raw)
+        headers = from_aiven(raw)
     else:
         headers = _by_shape(raw, to_bytes, separator, names_encoding)
     for name, _ in headers:
@@ -62,11 +70,35 @@ def _by_shape(raw: Any, to_bytes: ToBytes, separator: str | None, names_encoding
     if isinstance(raw, str):
         return _from_cell(raw, to_bytes, separator)
     if isinstance(raw, dict):
+        if type(raw.get("isReadOnly")) is bool and raw.keys() - {"readOnly"} == _JAVA_HEADERS:
+            return _from_java(raw["headers"])
         values = ((str(name), item) for name, value in raw.items() for item in _each(value))
         return tuple((name, to_bytes(value)) for name, value in values)
     if isinstance(raw, list):
         return _from_list(raw, to_bytes, names_encoding)
     raise ValueError(f"{type(raw).__name__} is no shape of headers")
+
+
+def _from_java(entries: Any) -> Headers:
+    """The fields of Java's RecordHeaders: values are base64 as Jackson writes bytes, or numbers as Gson does.
+
+    Raises ValueError. What is still in the buffer of a header that nobody has read is not its value.
+    """
+    to_bytes = _value_decoder("base64", "surrogatepass")
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise ValueError("not a list of headers")
+    if any(entry.get(name) is not None for entry in entries for name in ("keyBuffer", "valueBuffer")):
+        raise ValueError("a header that nobody has read")
+    if any(not isinstance(entry.get("value"), str | list | None) for entry in entries):
+        raise ValueError("a header whose value is no bytes")
+    return tuple((_name_of(entry.get("key")), to_bytes(entry.get("value"))) for entry in entries)
+
+
+def _name_of(raw: Any) -> str:
+    """The name of a header: a text. Raises ValueError for anything else."""
+    if isinstance(raw, str):
+        return raw
+    raise ValueError("a header whose name is no text")
 
 
 def _each(value: Any) -> list[Any]:
@@ -110,66 +142,20 @@ def _console_text(value: dict[str, Any]) -> Any:
 
 def _from_cell(text: str, to_bytes: ToBytes, separator: str | None) -> Headers:
     """As JSON or Python, or as kcat -f and kafka-console-consumer print them, which quote nothing."""
-    if text == _NO_HEADERS:
+    if is_none(text):
         return ()
+    if is_printed_by_java(text):
+        raise ValueError("headers as Java prints them")
     if text.startswith(("[(", "((")) or text == "()":
-        return _from_python(text)
+        return from_python(text)
     if text[0] in "[{":
         parsed = ParsedJson(text.encode())
         if parsed.twice:
             raise ValueError(text)
         return decode_headers(parsed.with_spellings(parsed.value, ()))
-    separator = separator or _separator(text)
-    pairs = [pair.partition(separator) for pair in _pairs(text, separator)]
+    separator = separator or likely_separator(text)
+    pairs = [pair.partition(separator) for pair in pairs_in(text, separator)]
     return tuple((name, None if value == "NULL" else to_bytes(value)) for name, _, value in pairs)
-
-
-def _from_python(text: str) -> Headers:
-    """As Python prints the list or tuple of a record's headers: ``[('name', b'value'), ('other', None)]``."""
-    try:
-        pairs = [(name, value) for name, value in ast.literal_eval(text)]
-    except (SyntaxError, TypeError, MemoryError, RecursionError) as error:
-        raise ValueError("not a list of pairs") from error
-    if not all(isinstance(name, str) and isinstance(value, bytes | str | None) for name, value in pairs):
-        raise ValueError("not a list of names and bytes")
-    return tuple(
-        (name, bytes_of(value, "strict") if isinstance(value, str) else value) for name, value in pairs
-    )
-
-
-def _separator(text: str) -> str:
-    """The sign that most likely stands between name and value."""
-    return ":" if ":" in text.partition("=")[0] else "="
-
-
-def _pairs(text: str, separator: str) -> list[str]:
-    """Names and values; what follows a comma and has no separator belongs to the value before it."""
-    pairs: list[str] = []
-    for piece in text.split(","):
-        if pairs and separator not in piece:
-            pairs[-1] += f",{piece}"
-        else:
-            pairs.append(piece)
-    return pairs
-
-
-def may_be_others(raw: Any, separator: str | None = None) -> bool:
-    """Whether printed headers, with that separator if it is known, may be others than they are read as.
-
-    A comma or a separator may be a value's or a name's own, and the word for null may be text.
-    """
-    if not isinstance(raw, str) or not raw or raw == _NO_HEADERS or raw[0] in "[{" or raw.endswith(";"):
-        return False
-    is_mixed = separator is None and "=" in raw and _separator(raw) == ":"
-    _, sign, value = raw.partition(separator or _separator(raw))
-    return is_mixed or not sign or "," in raw or value in {"NULL", "null"}
-
-
-def _from_aiven(text: str) -> Headers:
-    """``name:value;`` for each header, with base64 on both sides."""
-    pairs = [pair.partition(":") for pair in text[:-1].split(";")]
-    decoded = ENCODINGS["base64"]
-    return tuple((decoded(name.encode()).decode(), decoded(value.encode())) for name, _, value in pairs)
 
 
 def _from_list(raw: list[Any], to_bytes: ToBytes, names_encoding: str) -> Headers:
@@ -231,3 +217,29 @@ def _from_object(
     if item.keys() & {"key", "Key"} and item.keys() & {"value", "Value"}:
         raise ValueError("a header whose name is no text")
     return [(name, to_bytes(value)) for name, value in item.items()]
+
+
+_VALUES_HINT = "in headers that are objects, call the members key and value"
+_PAIRS_HINT = (
+    "--dialect plain-base64 reads keys, values and headers' values as base64, and each header as an object of"
+    " key and value or of its name alone"
+)
+_JAVA_HINT = (
+    "Java's way to print headers cannot be read back safely: export as JSON lines (kcat -J); with --fields"
+    " headers= they are lost in what the dump is converted to"
+)
+_STRUCTS_HINT = (
+    "in headers of Key and Value, values are base64, as Go marshals bytes: where they are text, call the"
+    " members key and value"
+)
+
+
+def headers_hint(raw: Any, dialect: Dialect) -> str | None:
+    """The remedy for headers that cannot be read; None where they are damaged, for all that is known."""
+    if is_printed_by_java(raw):
+        return _JAVA_HINT
+    if dialect.named_headers and isinstance(raw, list) and any(map(is_pair, raw)):
+        return _PAIRS_HINT
+    if isinstance(raw, list) and any(map(is_struct, raw)):
+        return _STRUCTS_HINT
+    return _VALUES_HINT if extras_of(raw) else None

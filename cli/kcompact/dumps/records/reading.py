@@ -8,14 +8,7 @@ from typing import Any
 from kcompact.digits import INT_MAX, LARGEST_OFFSET, LONG_MAX, whole_number
 from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.records.encodings import ENCODINGS, UnknownEncodingError, marked_encoding
-from kcompact.dumps.records.headers import (
-    Headers,
-    decode_headers,
-    extras_of,
-    is_pair,
-    is_struct,
-    may_be_others,
-)
+from kcompact.dumps.records.headers import Headers, decode_headers, extras_of, headers_hint
 from kcompact.dumps.records.layout import ConversionNotes, DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.shown import shown
 from kcompact.dumps.records.timestamps import (
@@ -27,6 +20,7 @@ from kcompact.dumps.records.timestamps import (
     timestamp_ms,
     timestamp_type,
 )
+from kcompact.dumps.text.printed_headers import may_be_others
 
 _LARGE_NUMBER = re.compile(rb"\d{16}|\d[eE]\+")  # from 2**53 on, not every integer is a double
 REPLACEMENT = "\ufffd".encode()
@@ -51,15 +45,6 @@ _COLUMNS_HINT = (
     "where the file holds columns, write records: in pandas, to_json(..., orient='records', lines=True)"
 )
 _ENCODINGS_HINT = "export keys, values and headers as base64, as hex or as text"
-_VALUES_HINT = "in headers that are objects, call the members key and value"
-_PAIRS_HINT = (
-    "--dialect plain-base64 reads keys, values and headers' values as base64, and each header as an object of"
-    " key and value or of its name alone"
-)
-_STRUCTS_HINT = (
-    "in headers of Key and Value, values are base64, as Go marshals bytes: where they are text, call the"
-    " members key and value"
-)
 
 
 class Missing:
@@ -196,7 +181,8 @@ class FieldRules:
                 separator=separator,
             )
         except (ValueError, KeyError, TypeError) as error:
-            hint = _headers_hint(raw, error, dialect)
+            is_unknown = isinstance(error, UnknownEncodingError)
+            hint = _ENCODINGS_HINT if is_unknown else headers_hint(raw, dialect) or DAMAGED_HINT
             raise UnreadableError(f"headers cannot be read: {shown(raw)}", hint) from error
 
     def null_or_empty(self, role: str, form: str) -> bytes | None:
@@ -284,14 +270,3 @@ def late_member(role: str, name: str) -> UnreadableError:
 def _is_ten_digits(raw: Any) -> bool:
     """Whether a timestamp has as many digits as one in seconds has."""
     return isinstance(raw, int | str) and len(str(raw)) == _DIGITS_OF_SECONDS and str(raw).isdigit()
-
-
-def _headers_hint(raw: Any, error: Exception, dialect: Dialect) -> str:
-    """The remedy for headers that cannot be read."""
-    if isinstance(error, UnknownEncodingError):
-        return _ENCODINGS_HINT
-    if dialect.named_headers and isinstance(raw, list) and any(map(is_pair, raw)):
-        return _PAIRS_HINT
-    if isinstance(raw, list) and any(map(is_struct, raw)):
-        return _STRUCTS_HINT
-    return _VALUES_HINT if extras_of(raw) else DAMAGED_HINT

@@ -1,0 +1,71 @@
+"""Headers as tools print them into one text: names and values, mostly without quotes."""
+
+import ast
+from typing import Any
+
+from kcompact.dumps.json.json_text import bytes_of
+from kcompact.dumps.records.encodings import ENCODINGS
+
+_Headers = tuple[tuple[str, bytes | None], ...]
+_NO_HEADERS = "NO_HEADERS"
+_EMPTY_OF_JAVA = tuple(f"RecordHeaders(headers = [], isReadOnly = {flag})" for flag in ("false", "true"))
+
+
+def is_none(text: str) -> bool:
+    """Whether a tool prints this where a record has no headers."""
+    return text in {_NO_HEADERS, *_EMPTY_OF_JAVA}
+
+
+def is_printed_by_java(raw: Any) -> bool:
+    """Whether it is the text of Java's RecordHeaders, in which nothing is quoted."""
+    return isinstance(raw, str) and raw.startswith("RecordHeaders(")
+
+
+def likely_separator(text: str) -> str:
+    """The sign that most likely stands between name and value."""
+    return ":" if ":" in text.partition("=")[0] else "="
+
+
+def pairs_in(text: str, separator: str) -> list[str]:
+    """Names and values; what follows a comma and has no separator belongs to the value before it."""
+    pairs: list[str] = []
+    for piece in text.split(","):
+        if pairs and separator not in piece:
+            pairs[-1] += f",{piece}"
+        else:
+            pairs.append(piece)
+    return pairs
+
+
+def may_be_others(raw: Any, separator: str | None = None) -> bool:
+    """Whether printed headers, with that separator if it is known, may be others than they are read as.
+
+    A comma or a separator may be a value's or a name's own, and the word for null may be text.
+    """
+    if not isinstance(raw, str) or not raw or raw == _NO_HEADERS or raw[0] in "[{" or raw.endswith(";"):
+        return False
+    if is_printed_by_java(raw):  # which is refused, or empty
+        return False
+    is_mixed = separator is None and "=" in raw and likely_separator(raw) == ":"
+    _, sign, value = raw.partition(separator or likely_separator(raw))
+    return is_mixed or not sign or "," in raw or value in {"NULL", "null"}
+
+
+def from_python(text: str) -> _Headers:
+    """As Python prints the list or tuple of a record's headers: ``[('name', b'value'), ('other', None)]``."""
+    try:
+        pairs = [(name, value) for name, value in ast.literal_eval(text)]
+    except (SyntaxError, TypeError, MemoryError, RecursionError) as error:
+        raise ValueError("not a list of pairs") from error
+    if not all(isinstance(name, str) and isinstance(value, bytes | str | None) for name, value in pairs):
+        raise ValueError("not a list of names and bytes")
+    return tuple(
+        (name, bytes_of(value, "strict") if isinstance(value, str) else value) for name, value in pairs
+    )
+
+
+def from_aiven(text: str) -> _Headers:
+    """``name:value;`` for each header, with base64 on both sides."""
+    pairs = [pair.partition(":") for pair in text[:-1].split(";")]
+    decoded = ENCODINGS["base64"]
+    return tuple((decoded(name.encode()).decode(), decoded(value.encode())) for name, _, value in pairs)
