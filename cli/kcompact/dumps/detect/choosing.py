@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any
 
 from kcompact.dumps.detect.avro_json import refuse_avro_json
+from kcompact.dumps.detect.byte_arrays import array_encodings
 from kcompact.dumps.detect.doubtful_samples import (
     ask_for_base64,
     ask_for_headers,
@@ -59,7 +60,9 @@ def choose_dialect(path: str, layout: str, sample: list[Row], options: ReadOptio
     if notes:
         dialect = _changed(dialect, (("notes", dialect.notes + notes),))
     dialect = _with_places(path, dialect, sample, field_names, options)
-    encodings = _encodings(path, dialect, sample, options)
+    encodings: dict[str, Any] = dict(_encodings(path, dialect, sample, options))
+    of_arrays, notes = array_encodings(path, layout, dialect, sample, options)
+    encodings |= of_arrays | ({"notes": dialect.notes + notes} if notes else {})
     late = late_names(layout, dialect, field_names)
     return _changed(dialect, (*encodings.items(), ("late_names", late)))
 

@@ -23,7 +23,7 @@ def likely_base64(texts: Iterable[str], enough: int = _ENOUGH) -> bool:
         return False
     if sum(map(_bits_of, distinct)) >= enough:
         return True
-    return sum(map(len, distinct)) >= enough and all(map(_is_printable, decoded))
+    return sum(map(len, distinct)) >= enough and all(map(is_printable, decoded))
 
 
 def doubtful_base64(texts: Iterable[str], enough: int = _ENOUGH) -> bool:
@@ -41,7 +41,7 @@ def likely_hex(texts: Iterable[str]) -> bool:
     decoded = _decoded(distinct, "hex")
     if decoded is None or any(text != text.upper() for text in distinct):
         return False
-    return any(not text.isdecimal() for text in distinct) or all(map(_is_printable, decoded))
+    return any(not text.isdecimal() for text in distinct) or all(map(is_printable, decoded))
 
 
 def _decoded(texts: Iterable[str], encoding: str = "base64") -> list[bytes] | None:
@@ -55,7 +55,8 @@ def _bits_of(text: str) -> int:
     return _PADDED_BITS if text.endswith("=") else _ZERO_BITS.get(len(text) % 4, 0)
 
 
-def _is_printable(data: bytes) -> bool:
+def is_printable(data: bytes) -> bool:
+    """Whether bytes are UTF-8 without control characters but line ends and tabs."""
     try:
         return all(character.isprintable() or character in "\t\r\n" for character in data.decode())
     except UnicodeDecodeError:

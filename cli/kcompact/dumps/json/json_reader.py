@@ -20,7 +20,7 @@ from kcompact.dumps.json.json_text import (
     repeated_names,
 )
 from kcompact.dumps.records.framed import CUT_HINT, NOT_A_RECORD_HINT
-from kcompact.dumps.records.headers import Headers, bytes_of_numbers
+from kcompact.dumps.records.headers import Headers, bytes_of_array, bytes_of_numbers, is_buffer
 from kcompact.dumps.records.layout import DumpFile, SplitNotes, UnreadableError
 from kcompact.dumps.records.reading import DAMAGED_HINT, MISSING, REPLACEMENT, FieldRules, late_member
 from kcompact.dumps.records.record import Record
@@ -42,6 +42,7 @@ class JsonReader:
         self._values = values
         self._late_names = frozenset(name for _, name in dialect.late_names)
         self._base64 = {"key": _path(dialect.key_base64), "value": _path(dialect.value_base64)}
+        self._arrays = {role for role in self._base64 if getattr(dialect, f"{role}_encoding") == "numbers"}
         self._markers = {"key": _path(dialect.key_marker), "value": _path(dialect.value_marker)}
         self._paths = {role: _path(getattr(dialect, role)) for role in ROLES}
         paths = {role: _path(getattr(dialect, role)) for role in (*ROLES, *_COMPANIONS)}
@@ -145,7 +146,7 @@ class JsonReader:
         key = self._bytes(parsed, raw, "key")
         if key == b"":
             return self._rules.null_or_empty("key", "empty")
-        is_text = REPLACEMENT.decode() in raw if isinstance(raw, str) else not _is_buffer(raw)
+        is_text = REPLACEMENT.decode() in raw if isinstance(raw, str) else not is_buffer(raw)
         if key and is_text:
             self._rules.check_key(key, offset)  # base64 of U+FFFD, or its bytes, is no sign of loss
         return key
@@ -156,7 +157,7 @@ class JsonReader:
             return self._absent(parsed, raw, "value")
         refuse_nan(raw, "value")
         self._rules.see("value")
-        if raw == "":
+        if raw == "" or (raw == [] and "value" in self._arrays):
             return self._rules.null_or_empty("value", "empty")
         if type(raw) is str and not self._values and self._dialect.null_literal is None:
             return b"?"
@@ -184,10 +185,12 @@ class JsonReader:
 
     def _bytes(self, parsed: ParsedJson, raw: Any, role: str) -> bytes | None:
         """Bytes of a key or value that is neither missing nor null; None if it is a word for null."""
+        if role in self._arrays:
+            return self._raw_bytes(bytes_of_array, raw, role)
         if type(raw) is str:
             return self._text(parsed, raw, role)
         if type(raw) is dict:
-            if _is_buffer(raw):
+            if is_buffer(raw):
                 return self._raw_bytes(bytes_of_numbers, raw["data"], role)
             if "payload" in raw and "isPayloadNull" in raw:
                 return self._console(parsed, raw, role)
@@ -260,11 +263,6 @@ class JsonReader:
                 f"{field}: {shown(error)}: the {role} is null only because it could not be decoded",
                 f"export again without decoding (kcat: leave out -s {role}=...)",
             )
-
-
-def _is_buffer(value: Any) -> bool:
-    """Whether Node's JSON.stringify wrote it of bytes."""
-    return type(value) is dict and value.get("type") == "Buffer" and isinstance(value.get("data"), list)
 
 
 def _path(dotted: str | None) -> Path | None:

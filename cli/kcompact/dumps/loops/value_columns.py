@@ -37,6 +37,7 @@ def means_itself(dialect: Dialect) -> bool:
     odd = odd or (
         dialect.null_literal is not None and {dialect.key_encoding, dialect.value_encoding} != {"text"}
     )
+    odd = odd or "numbers" in {dialect.key_encoding, dialect.value_encoding}
     odd = odd or len(dialect.null_words) > 1 or not dialect.literal_keys
     return not odd and dialect.timestamp_unit in {"ms", "us", "ns", "s", "auto"}
 

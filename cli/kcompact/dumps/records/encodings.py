@@ -52,6 +52,11 @@ def _python(text: bytes) -> bytes:
     raise ValueError("not a bytes literal")
 
 
+def _no_text(text: bytes) -> bytes:
+    """Arrays of numbers: json_reader.py decodes them, and a text is none."""
+    raise ValueError(f"not an array of bytes: {text!r}")
+
+
 ENCODINGS: dict[str, Callable[[bytes], bytes]] = {
     "text": _text,
     "json": _text,  # the dump holds decoded JSON: json_reader.py tells 7 from "7"
@@ -59,6 +64,7 @@ ENCODINGS: dict[str, Callable[[bytes], bytes]] = {
     "hex": _hex,
     "spark-hex": _spark_hex,
     "python": _python,
+    "numbers": _no_text,
 }
 """Decoders by name. Each raises ValueError for text that is not in its encoding."""
 

@@ -64,6 +64,18 @@ def bytes_of_numbers(numbers: Any) -> bytes:
     return bytes(numbers)
 
 
+def bytes_of_array(numbers: Any) -> bytes:
+    """The bytes of an array of numbers, from -128 or from 0 on. Raises ValueError."""
+    if not isinstance(numbers, list) or not all(type(number) is int for number in numbers):
+        raise ValueError("not an array of bytes")
+    return bytes(number + 256 if _LEAST_BYTE <= number < 0 else number for number in numbers)
+
+
+def is_buffer(value: Any) -> bool:
+    """Whether Node's JSON.stringify wrote it of bytes."""
+    return type(value) is dict and value.get("type") == "Buffer" and isinstance(value.get("data"), list)
+
+
 def _by_shape(raw: Any, to_bytes: ToBytes, separator: str | None, names_encoding: str) -> Headers:
     if not raw:
         return ()
@@ -118,8 +130,8 @@ def _value_decoder(encoding: str, errors: str) -> ToBytes:
             return None
         if isinstance(value, str):
             return decoder(bytes_of(value, errors))
-        if isinstance(value, list):  # byte numbers, as AWS Lambda writes them
-            return bytes(number + 256 if _LEAST_BYTE <= number < 0 else number for number in value)
+        if isinstance(value, list):  # as AWS Lambda writes them
+            return bytes_of_array(value)
         if isinstance(value, dict) and value.get("type") == "Buffer":
             return bytes_of_numbers(value["data"])
         if isinstance(value, dict) and "payload" in value:  # Redpanda Console

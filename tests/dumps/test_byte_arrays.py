@@ -1,0 +1,107 @@
+"""Keys and values that are arrays of numbers: bytes, as Gson and Rust's serde write them, or JSON."""
+
+import json
+import shlex
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dump_pipeline import index_all, open_one
+from kcompact.dumps.layouts import LAYOUTS
+from kcompact.dumps.records.record import Record
+from kcompact.errors import InputError
+
+PLACE = {"topic": "t", "partition": 0, "offset": 0, "timestamp": 1}
+BINARY = bytes([0, 255, 128, 127])
+OF_JAVA = [0, -1, -128, 127]
+
+
+def written(path: Path, *rows: dict[str, Any]) -> Path:
+    texts = [json.dumps(PLACE | {"offset": at} | row) for at, row in enumerate(rows)]
+    if path.suffix == ".json":
+        path.write_text(f"[{','.join(texts)}]")
+    else:
+        path.write_text("".join(f"{text}\n" for text in texts))
+    return path
+
+
+def records(path: Path, **options: Any) -> list[Record]:
+    with open_one(path, **options) as dump:
+        file = dump.files[0]
+        return [record for s in dump.splits(1 << 40) for *_, record in LAYOUTS[file.layout].records(file, s)]
+
+
+def test_arrays_that_are_text_are_bytes(tmp_path: Path) -> None:
+    """What follows the first of them may be any bytes, signed or not; an empty array is an empty value."""
+    row = {"key": [*b"user-0"], "payload": [*b"value number 0"]}
+    later: list[dict[str, Any]] = [{"key": [*BINARY], "payload": None}, {"key": OF_JAVA, "payload": []}]
+    path = written(tmp_path / "d.jsonl", *[row] * 200, *later)
+    read = records(path)
+    assert [(each.key, each.value) for each in read[199:]] == [
+        (b"user-0", b"value number 0"),
+        (BINARY, None),
+        (BINARY, b""),
+    ]
+    with open_one(path) as dump:
+        (note,) = dump.files[0].notes
+        rows, _ = index_all(dump)
+    assert rows["key"].to_pylist()[199:] == [b"user-0", BINARY, BINARY]
+    assert "keys and values are arrays of numbers, which are read as bytes" in note
+
+
+def test_sizes_of_a_client_tell_that_arrays_are_bytes(tmp_path: Path) -> None:
+    sizes = {"serializedKeySize": 4, "serializedValueSize": 2}
+    path = written(tmp_path / "d.jsonl", sizes | {"key": OF_JAVA, "value": [0, 1]})
+    assert [(each.key, each.value) for each in records(path)] == [(BINARY, b"\0\1")]
+    path = written(tmp_path / "d.jsonl", sizes | {"key": "text", "value": [0, 1]})
+    assert [(each.key, each.value) for each in records(path)] == [(b"text", b"\0\1")]
+    path = written(tmp_path / "d.jsonl", sizes | {"key": "text", "value": [0, 1], "serializedValueSize": 6})
+    with pytest.raises(InputError, match="values are arrays of numbers"):
+        records(path)
+
+
+@pytest.mark.parametrize("name", ["d.jsonl", "d.json"])
+@pytest.mark.parametrize(
+    "row",
+    [{"key": "k", "payload": [1, 2]}, {"key": OF_JAVA, "payload": [1, 2]}, {"key": [9], "payload": "v"}],
+)
+def test_arrays_that_may_be_json_are_asked_about(name: str, row: dict[str, Any], tmp_path: Path) -> None:
+    """Both answers of the hint work as printed."""
+    path = written(tmp_path / name, row)
+    with pytest.raises(InputError, match="bytes, or JSON") as asked:
+        open_one(path)
+    as_json, _, marking = str(asked.value.hint).partition("; where they are bytes, mark them as such: ")
+    words = shlex.split(as_json.partition(" takes ")[0])
+    fields = dict(part.partition("=")[::2] for part in words[3].split(","))
+    (record,) = records(path, dialect=words[1], fields=fields)
+    texts = [
+        value.encode() if isinstance(value, str) else json.dumps(value).encode() for value in row.values()
+    ]
+    assert [record.key, record.value] == texts
+    command = marking.replace("FILE", shlex.quote(str(path))).replace("NEW", shlex.quote(f"{path}.new"))
+    subprocess.run(["bash", "-c", command], check=True)
+    (record,) = records(Path(f"{path}.new"))
+    expected = [
+        bytes(n % 256 for n in each) if isinstance(each, list) else each.encode() for each in row.values()
+    ]
+    assert [record.key, record.value] == expected
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[[1, 256]], [[1.0]], [[True, False]], [[1, "a"]], [[], []], [[1], {"a": [1]}], [[-129]], [[[1]]]],
+)
+def test_other_arrays_stay_json(values: list[Any], tmp_path: Path) -> None:
+    path = written(tmp_path / "d.jsonl", *[{"key": "k", "value": value} for value in values])
+    assert [json.loads(record.value or b"") for record in records(path)] == values
+
+
+@pytest.mark.parametrize("other", ["text", [300], {"a": 1}, 5])
+def test_what_is_no_array_of_bytes_behind_them_is_refused(other: Any, tmp_path: Path) -> None:
+    row = {"key": [*b"user-0"], "value": [*b"value number 0"]}
+    path = written(tmp_path / "d.jsonl", *[row] * 200, row | {"key": other})
+    with open_one(path) as dump:
+        (reject,) = index_all(dump)[1][0].rejects
+    assert reject.reason.startswith("the key's bytes cannot be read")
