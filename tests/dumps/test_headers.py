@@ -336,3 +336,34 @@ def test_an_object_of_headers_may_have_those_names(names: tuple[str, ...], tmp_p
     path = tmp_path / "t.jsonl"
     path.write_text(json.dumps(JAVA | {"value": "v", "headers": dict.fromkeys(names, "x")}) + "\n")
     assert records(path)[0].headers == tuple((name, b"x") for name in names)
+
+
+def of_node(data: bytes) -> dict[str, Any]:
+    return {"type": "Buffer", "data": [*data]}
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [[of_node(b"b"), of_node(b"\xff")], [of_node("h\u00e9".encode()), None]],
+        [[[98], [-1]], [[104, 195, 169], None]],
+        [{"key": of_node(b"b"), "value": of_node(b"\xff")}, {"key": "h\u00e9", "value": None}],
+    ],
+)
+def test_names_of_headers_may_be_bytes(headers: Any, tmp_path: Path) -> None:
+    """As @platformatic/kafka gives them, whose names are Buffers, too."""
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps(PLACE | {"key": "k", "value": "v", "headers": headers}) + "\n")
+    assert records(path)[0].headers == (("b", b"\xff"), ("h\u00e9", None))
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [[[{"a": 1}, "v"]], [[None, "v"]], [[7, "v"]], [["a"], ["b"], "c", "d"], [of_node(b"b"), of_node(b"v")]],
+)
+def test_names_of_headers_that_are_no_text_are_refused(headers: Any, tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps(PLACE | {"key": "k", "value": "v", "headers": headers}) + "\n")
+    with open_one(path) as dump:
+        (reject,) = index_all(dump, extra=frozenset({"headers_hash"}))[1][0].rejects
+    assert "headers cannot be read" in reject.reason

@@ -107,9 +107,13 @@ def _from_java(entries: Any) -> Headers:
 
 
 def _name_of(raw: Any) -> str:
-    """The name of a header: a text. Raises ValueError for anything else."""
+    """The name of a header: text, or bytes as Node or an array of numbers spells them. Raises ValueError."""
     if isinstance(raw, str):
         return raw
+    if is_buffer(raw):
+        return bytes_of_numbers(raw["data"]).decode("utf-8", "surrogateescape")
+    if isinstance(raw, list):
+        return bytes_of_array(raw).decode("utf-8", "surrogateescape")
     raise ValueError("a header whose name is no text")
 
 
@@ -174,9 +178,11 @@ def _from_list(raw: list[Any], to_bytes: ToBytes, names_encoding: str) -> Header
     if all(isinstance(item, dict) for item in raw):
         return tuple(pair for item in raw for pair in _from_object(item, to_bytes, names_encoding))
     if all(isinstance(item, list) for item in raw):  # Python clients: pairs
-        return tuple((str(name), to_bytes(value)) for name, value in raw)
+        return tuple((_name_of(name), to_bytes(value)) for name, value in raw)
     if len(raw) % 2 == 0:  # kcat: name, value, name, value
-        return tuple((str(name), to_bytes(value)) for name, value in zip(raw[::2], raw[1::2], strict=True))
+        return tuple(
+            (_name_of(name), to_bytes(value)) for name, value in zip(raw[::2], raw[1::2], strict=True)
+        )
     raise ValueError("a list of headers with a name too many")
 
 
@@ -199,7 +205,7 @@ def is_struct(item: Any) -> bool:
 
 def _name_member(item: dict[str, Any]) -> str | None:
     """The member that holds the name of the one header that an object is; None where each member is one."""
-    if isinstance(item.get("key"), str):
+    if isinstance(item.get("key"), str) or is_buffer(item.get("key")):
         return "key"
     return "name" if "value" in item and isinstance(item.get("name"), str) else None
 
@@ -220,7 +226,9 @@ def _from_object(
     item: dict[str, Any], to_bytes: ToBytes, names_encoding: str
 ) -> list[tuple[str, bytes | None]]:
     if name_member := _name_member(item):
-        return [(item[name_member], _value_of(item, to_bytes))]
+        return [(_name_of(item[name_member]), _value_of(item, to_bytes))]
+    if is_buffer(item):
+        raise ValueError("bytes without a name")
     if is_struct(item):
         name = ENCODINGS[names_encoding](item["Key"].encode("utf-8", "surrogateescape"))
         value = item["Value"]
