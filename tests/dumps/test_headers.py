@@ -2,6 +2,7 @@
 
 import base64
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -367,3 +368,40 @@ def test_names_of_headers_that_are_no_text_are_refused(headers: Any, tmp_path: P
     with open_one(path) as dump:
         (reject,) = index_all(dump, extra=frozenset({"headers_hash"}))[1][0].rejects
     assert "headers cannot be read" in reject.reason
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [{"key": "h", "value": as_base64(b"x0")}],
+        [{"key": "src", "value": as_base64(b"app")}, {"key": "n", "value": None}],
+        {"src": as_base64(b"app")},
+        [["src", as_base64(b"app")]],
+    ],
+)
+def test_headers_that_look_like_base64_beside_texts_are_noted(headers: Any, tmp_path: Path) -> None:
+    """As of Spark's cast, with columns in another order, or of Jackson: the answer works as printed."""
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps(PLACE | {"kafka_key": "user-1", "value": "v", "headers": headers}) + "\n")
+    with open_one(path) as dump:
+        (note,) = [note for note in dump.files[0].notes if "look like base64" in note]
+    words = shlex.split(note.partition("; ")[2].partition(" reads ")[0])
+    fields = dict(part.partition("=")[::2] for part in words[3].split(","))
+    (record,) = records(path, dialect=words[1], fields=fields)
+    assert (record.key, record.value) == (b"user-1", b"v")
+    assert record.headers[0][1] in (b"x0", b"app")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [{"key": "h", "value": text}]
+        for text in ("true", "test", "ab", "0123456789abcdef0123456789abcdef", "a-b", "", "12345678")
+    ]
+    + [[{"key": "h", "value": as_base64(b"x0")}, {"key": "i", "value": "no base64"}]],
+)
+def test_headers_of_text_are_not_noted(headers: Any, tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps(PLACE | {"key": "user-1", "value": "v", "headers": headers}) + "\n")
+    with open_one(path) as dump:
+        assert not any("base64" in note for note in dump.files[0].notes)

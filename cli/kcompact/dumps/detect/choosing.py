@@ -14,6 +14,7 @@ from kcompact.dumps.detect.doubtful_samples import (
     ask_for_headers,
     ask_for_tool,
     clock_of_consumer,
+    note_on_headers,
     note_on_short_keys,
     refuse_misnamed,
     refuse_other_spelling,
@@ -79,6 +80,8 @@ def _ask_for_encodings(
         notes += ask_for_base64(path, dialect, sample)
         for other in fitting:
             ask_for_tool(path, dialect, other, sample)
+    if fitting is not None:
+        notes += note_on_headers(dialect, sample)
     header_texts = texts_among(values_at(header_values(sample, dialect), "value"))
     if dialect.text_timestamps and any(header_texts):
         notes += ("headers' values are read as base64, as Spark writes them; --dialect plain has their text",)

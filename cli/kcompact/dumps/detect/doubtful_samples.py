@@ -5,13 +5,14 @@ A guess would lose keys or join them, and nothing in the result would show it.
 
 import json
 import shlex
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 from typing import Any
 
 from kcompact.counted import counted
 from kcompact.dumps.detect.fitting import A_FEW, all_in, decodes, in_order
-from kcompact.dumps.detect.likely_encodings import doubtful_base64, likely_base64
+from kcompact.dumps.detect.likely_encodings import doubtful_base64, likely_base64, may_be_base64
 from kcompact.dumps.detect.sampled_values import Row, texts_among, values_at
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.envelope import FRAMES
@@ -106,6 +107,31 @@ def ask_for_headers(path: str, headers: str | None, sample: list[Row]) -> None:
             hint=f"name the members so that they tell: jq -c '{lists} |= map({{key: .Key, value: .Value}})'"
             " for text; value_base64: .Value for base64",
         )
+
+
+def note_on_headers(dialect: Dialect, sample: list[Row]) -> tuple[str, ...]:
+    """A note where keys and values are text and headers' values look like base64, all of them.
+
+    So do Spark, where a cast leaves the headers binary, and Jackson write them.
+    """
+    texts = list(_texts_of_headers(values_at(sample, dialect.headers)))
+    marks = {dialect.key_marker, dialect.value_marker}
+    if dialect.headers_encoding != "text" or any(not marks.isdisjoint(row) for row in sample):
+        return ()
+    if dialect.key_encoding != "text" or not may_be_base64(texts):
+        return ()
+    options = f"--dialect spark-json-text{_named_parts(dialect, sample)}"
+    likely = f"headers' values look like base64, such as {shown(texts[0])}, and are taken as text"
+    return (f"{likely}; {options} reads them as base64, and keys and values as text",)
+
+
+def _texts_of_headers(lists: Iterable[Any]) -> Iterator[str]:
+    """Values of headers that are text, and of which nothing says how they are encoded."""
+    for raw in lists:
+        items = raw if isinstance(raw, list) else []
+        objects = (item.get("value") for item in items if isinstance(item, dict) and "encoding" not in item)
+        pairs = (item[1] for item in items if isinstance(item, list) and len(item) == len(("name", "value")))
+        yield from texts_among(chain(raw.values() if isinstance(raw, dict) else (), objects, pairs))
 
 
 def as_written(dialect: Dialect, sample: list[Row]) -> str:

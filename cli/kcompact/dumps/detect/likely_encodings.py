@@ -26,6 +26,15 @@ def likely_base64(texts: Iterable[str], enough: int = _ENOUGH) -> bool:
     return sum(map(len, distinct)) >= enough and all(map(is_printable, decoded))
 
 
+def may_be_base64(texts: Iterable[str]) -> bool:
+    """Whether there are texts that are all base64, most likely: enough for a note, not to decode them."""
+    distinct = {text for text in islice(texts, _LOOKED_AT) if text}
+    decoded = _decoded(distinct)
+    if not decoded:
+        return False
+    return any(text.endswith("=") for text in distinct) or all(map(is_printable, decoded))
+
+
 def doubtful_base64(texts: Iterable[str], enough: int = _ENOUGH) -> bool:
     """Whether there are texts that are all base64, which may be an accident."""
     distinct = {text for text in islice(texts, _LOOKED_AT) if text}
