@@ -1,5 +1,6 @@
 """Records as tools write them that no row of the table knows, or that the wrong one might take."""
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from kcompact.dumps.dialects.envelope import guess_envelope
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.layouts import LAYOUTS
 from kcompact.dumps.options import ReadOptions
+from kcompact.dumps.records.encodings import ENCODINGS
 from kcompact.dumps.records.headers import decode_headers
 from kcompact.dumps.text.delimited_text import columns_to_type
 from kcompact.dumps.text.trailing_lines import end_of_records, note_on_end
@@ -70,6 +72,37 @@ def test_base64_in_threes_of_bytes_is_asked_about_where_the_fields_are_spark_s(t
         assert record.key == key
     text = {"key": "D0JA", "value": "{}"} | SPARK
     assert dialect_of(lines(tmp_path / "text.json", text)) == "spark-json-text"
+
+
+def in_lines(data: bytes) -> str:
+    """As Spark's function base64() writes bytes, by Java's MIME encoder."""
+    text = base64.b64encode(data).decode()
+    return "\r\n".join(text[at : at + 76] for at in range(0, len(text), 76))
+
+
+@pytest.mark.parametrize("value", [b'{"name": "n1"}' * 9, bytes(range(256)), b"x" * 57 + b"y"])
+def test_base64_that_spark_broke_into_lines_is_base64(value: bytes, tmp_path: Path) -> None:
+    path = lines(tmp_path / "spark.json", {"key": in_lines(b'{"id": 1}'), "value": in_lines(value)} | SPARK)
+    for options in ({}, {"dialect": "plain-base64"}):
+        with open_one(path, **options) as dump:
+            assert dump.files[0].dialect.name == options.get("dialect", "spark-json")
+            (split,) = dump.splits(1 << 40)
+            ((_, _, record),) = LAYOUTS[dump.files[0].layout].records(dump.files[0], split)
+        assert (record.key, record.value) == (b'{"id": 1}', value)
+
+
+def test_base64_in_lines_of_bytes_in_threes_is_asked_about(tmp_path: Path) -> None:
+    row = {"key": "D0JA", "value": in_lines(bytes(range(150, 210)))} | SPARK
+    with pytest.raises(InputError, match="whose keys and values are base64"):
+        open_one(lines(tmp_path / "spark.json", row))
+
+
+def test_text_in_lines_is_no_base64(tmp_path: Path) -> None:
+    for text in ("abcd\nabcd", "abcd\r\n" * 3, "a" * 76 + "\n" + "b" * 70 + "\nc", "a" * 76 + "\r" + "b" * 4):
+        row = {"key": "user 1", "value": text} | SPARK
+        assert dialect_of(lines(tmp_path / "text.json", row)) == "spark-json-text"
+        with pytest.raises(ValueError, match=r"base64|padding|ascii"):
+            ENCODINGS["base64"](text.encode())
 
 
 def test_headers_that_spark_wrote_beside_texts_are_base64(tmp_path: Path) -> None:

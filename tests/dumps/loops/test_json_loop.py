@@ -1,5 +1,6 @@
 """The loop must never change what is read: every hostile line comes out as the reference reads it."""
 
+import base64
 import importlib
 import json
 import random
@@ -283,6 +284,26 @@ def test_encoded_values_are_hashed_as_the_reference_hashes_them(tmp_path: Path, 
         file = dump_file(tmp_path / "d.jsonl", b"".join(lines), dialect)
         assert_same(file)
         assert_same(file, INDEXED)
+
+
+@pytest.mark.parametrize("line_end", ["\r\n", "\n"])
+def test_base64_in_lines_is_read_as_the_reference_reads_it(tmp_path: Path, line_end: str) -> None:
+    data = bytes(range(200))
+    text = base64.b64encode(data).decode()
+    broken = json.dumps(line_end.join(text[at : at + 76] for at in range(0, len(text), 76)))
+    dialect = replace(KCAT, key_encoding="base64", value_encoding="base64")
+    lines = kcat_line(0, broken, broken) + kcat_line(1, json.dumps(text), json.dumps(text))
+    file = dump_file(tmp_path / "d.jsonl", lines, dialect)
+    assert_same_with([file], INDEXED)
+    table = assert_same_with([file], CONTENT_EXTRA)
+    assert table["key"].to_pylist() == [data, data]
+    assert table["value_hash"].to_pylist() == [value_hash(data)] * 2
+    for odd in (
+        broken[:-3] + "\\n" + broken[-3:],
+        json.dumps(f"YWJj{line_end}YWJj"),
+        broken[:9] + "\\n" + broken[9:],
+    ):
+        assert_same(dump_file(tmp_path / "d.jsonl", lines + kcat_line(2, odd, odd), dialect))
 
 
 def test_words_that_are_spelt_with_escapes_are_still_told(tmp_path: Path) -> None:

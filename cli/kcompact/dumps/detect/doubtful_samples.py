@@ -12,7 +12,12 @@ from typing import Any
 
 from kcompact.counted import counted
 from kcompact.dumps.detect.fitting import A_FEW, all_in, decodes, in_order
-from kcompact.dumps.detect.likely_encodings import doubtful_base64, likely_base64, may_be_base64
+from kcompact.dumps.detect.likely_encodings import (
+    doubtful_base64,
+    is_in_threes,
+    likely_base64,
+    may_be_base64,
+)
 from kcompact.dumps.detect.sampled_values import Row, texts_among, values_at
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.envelope import FRAMES
@@ -83,11 +88,7 @@ def ask_for_tool(path: str, dialect: Dialect, other: Dialect, sample: list[Row])
     if not (other.likely_base64 and other.sure and all(in_order(other, row) for row in sample)):
         return
     texts = [text for role in (other.key, other.value) for text in texts_among(values_at(sample, role))]
-    if (
-        texts
-        and all(len(text) % 4 == 0 for text in texts)
-        and decodes(replace(other, likely_base64=False), sample)
-    ):
+    if texts and all(map(is_in_threes, texts)) and decodes(replace(other, likely_base64=False), sample):
         raise InputError(
             f"{path}: the fields, in their order, are those of {other.short_tool}, whose keys and values are"
             f" base64: nobody can tell whether {shown(texts[0])} is",

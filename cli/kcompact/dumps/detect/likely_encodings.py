@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from itertools import islice
 
-from kcompact.dumps.records.encodings import ENCODINGS
+from kcompact.dumps.records.encodings import ENCODINGS, without_line_ends
 
 _ENOUGH = 16  # bits that must be zero, or characters: by chance once in 65,536 times, or less
 _LOOKED_AT = 200
@@ -60,8 +60,18 @@ def _decoded(texts: Iterable[str], encoding: str = "base64") -> list[bytes] | No
         return None
 
 
+def is_in_threes(text: str) -> bool:
+    """Whether base64 stands for bytes in threes, so that no bit of it has to be zero."""
+    return _length(text) % 4 == 0
+
+
+def _length(text: str) -> int:
+    """The characters of base64 without line ends."""
+    return len(without_line_ends(text.encode("ascii", "replace")))
+
+
 def _bits_of(text: str) -> int:
-    return _PADDED_BITS if text.endswith("=") else _ZERO_BITS.get(len(text) % 4, 0)
+    return _PADDED_BITS if text.endswith("=") else _ZERO_BITS.get(_length(text) % 4, 0)
 
 
 def is_printable(data: bytes) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 _MARKS = {"true": "base64", "base64": "base64", "hex": "hex"}
+_MIME_LENGTHS = {64, 76}  # of PEM, and of MIME
 _OTHER_MARKS = re.compile(r"(?:hex|base[0-9])")
 
 
@@ -19,8 +20,22 @@ def _text(text: bytes) -> bytes:
     return text
 
 
+def without_line_ends(text: bytes) -> bytes:
+    """Base64 that is broken into lines of equal length, as MIME has them, as a single line; else the text."""
+    if b"\n" not in text:
+        return text
+    *lines, last = text.replace(b"\r\n", b"\n").split(b"\n")
+    lengths = {len(line) for line in lines}
+    is_broken = lengths <= _MIME_LENGTHS and len(lengths) == 1 and len(last) <= min(lengths)
+    return b"".join((*lines, last)) if is_broken else text
+
+
 def _base64(text: bytes) -> bytes:
-    """Standard base64, padded or not; in its one canonical spelling, so that plain words rarely pass."""
+    """Standard base64, padded or not; in its one canonical spelling, so that plain words rarely pass.
+
+    Spark's function base64() breaks it into lines of 76 characters.
+    """
+    text = without_line_ends(text)
     decoded = base64.b64decode(text + b"=" * (-len(text) % 4), validate=True)
     if base64.b64encode(decoded).rstrip(b"=") != text.rstrip(b"="):
         raise ValueError("not canonical base64")
