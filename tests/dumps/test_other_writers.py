@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dump_pipeline import judged, open_one
+from dump_pipeline import index_all, judged, open_one
 from kcompact.dumps.dialects.envelope import guess_envelope
 from kcompact.dumps.dump import Dump
 from kcompact.dumps.layouts import LAYOUTS
@@ -72,6 +72,23 @@ def test_base64_in_threes_of_bytes_is_asked_about_where_the_fields_are_spark_s(t
         assert record.key == key
     text = {"key": "D0JA", "value": "{}"} | SPARK
     assert dialect_of(lines(tmp_path / "text.json", text)) == "spark-json-text"
+
+
+def test_headers_that_turn_out_to_be_text_are_refused_with_the_remedy(
+    tmp_path: Path,
+) -> None:
+    row = {"key": "a", "value": "{}"} | SPARK
+    headers = [[{"key": "h", "value": "true"}]] * 200 + [[{"key": "h", "value": "plain text!"}]]
+    rows = [row | {"offset": at, "headers": each} for at, each in enumerate(headers)]
+    path = lines(tmp_path / "spark.jsonl", *rows)
+    with open_one(path) as dump:
+        (reject,) = index_all(dump, extra=frozenset({"headers_hash"}))[1][0].rejects
+    assert "headers cannot be read" in reject.reason
+    assert "--dialect plain reads them" in str(reject.hint)
+    with open_one(path, dialect="plain") as dump:
+        (split,) = dump.splits(1 << 40)
+        read = [record.headers for *_, record in LAYOUTS[dump.files[0].layout].records(dump.files[0], split)]
+    assert read == [(("h", b"true"),)] * 200 + [(("h", b"plain text!"),)]
 
 
 def in_lines(data: bytes) -> str:

@@ -244,6 +244,10 @@ _PAIRS_HINT = (
     "--dialect plain-base64 reads keys, values and headers' values as base64, and each header as an object of"
     " key and value or of its name alone"
 )
+_TEXTS_HINT = (
+    "where headers' values are text, all of them, --dialect plain reads them so, and keys and values as text,"
+    " too"
+)
 _JAVA_HINT = (
     "Java's way to print headers cannot be read back safely: export as JSON lines (kcat -J); with --fields"
     " headers= they are lost in what the dump is converted to"
@@ -262,4 +266,6 @@ def headers_hint(raw: Any, dialect: Dialect) -> str | None:
         return _PAIRS_HINT
     if isinstance(raw, list) and any(map(is_struct, raw)):
         return _STRUCTS_HINT
+    if dialect.text_timestamps:
+        return _TEXTS_HINT
     return _VALUES_HINT if extras_of(raw) else None
