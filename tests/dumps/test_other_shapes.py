@@ -159,3 +159,32 @@ def test_the_answer_that_objects_are_no_avro_works_as_printed(tmp_path: Path) ->
         (split,) = dump.splits(1 << 40)
         ((_, _, record),) = LAYOUTS["json_lines"].records(dump.files[0], split)
     assert (record.key, record.value) == (b'{"string": "a"}', b'{"int": 1}')
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("[orders]: user-1, v1\n[orders]: user-2, v2\n", "print() of Kafka Streams"),
+        ('[KSTREAM-SOURCE-0000000000]: user-1, {"a": 1}\n', "print() of Kafka Streams"),
+        ("[B@3cd661db\n[B@3cd661dc\n", "Java's byte arrays"),
+        ("[B@3cd661db:[B@3cd661de\n[B@3cd661dc:null\n", "Java's byte arrays"),
+        ("user-1\t[B@3cd661db\nuser-2\tnull\n", "addresses of Java objects"),
+        ("Struct{id=1,name=a}\nStruct{id=2,name=b}\n", "Kafka Connect's way to print a Struct"),
+    ],
+)
+def test_what_java_prints_of_records_is_named(text: str, name: str, tmp_path: Path) -> None:
+    path = tmp_path / "d.txt"
+    path.write_text(text)
+    refused = refusal(path)
+    assert name in str(refused)
+    assert "as JSON lines (kcat -J" in str(refused.hint)
+
+
+@pytest.mark.parametrize("value", ["[B@3cd661db is an address", "Struct{id=1}", "[orders]: a, b"])
+def test_text_of_that_kind_may_be_a_value(value: str, tmp_path: Path) -> None:
+    path = tmp_path / "d.txt"
+    path.write_text(f"user-1\t{value}\nuser-2\t[B@3cd661db\n")
+    with open_one(path) as dump:
+        (split,) = dump.splits(1 << 40)
+        read = [record.value for *_, record in LAYOUTS[dump.files[0].layout].records(dump.files[0], split)]
+    assert read == [value.encode(), b"[B@3cd661db"]

@@ -16,6 +16,7 @@ from kcompact.dumps.detect.doubtful_samples import (
     clock_of_consumer,
     note_on_headers,
     note_on_short_keys,
+    refuse_addresses,
     refuse_misnamed,
     refuse_other_spelling,
     refuse_two_kinds,
@@ -153,12 +154,7 @@ def _encoding_of(path: str, role: str, dialect: Dialect, sample: list[Row]) -> s
     declared, place = getattr(dialect, f"{role}_encoding"), getattr(dialect, role)
     if declared != "text":
         return str(declared)
-    if _all_texts_match(_JAVA_ADDRESS, values_at(sample, place)):
-        address = next(texts_among(values_at(sample, place)))
-        raise InputError(
-            f"{path}: {role}s such as {address} are addresses of Java objects: the data were not exported",
-            hint="cast to strings or base64 before writing CSV (Spark: CAST(key AS STRING), base64(key))",
-        )
+    refuse_addresses(path, role, values_at(sample, place))
     texts = (text for text in texts_among(values_at(sample, place)) if text != _PYTHON_NONE)
     if _all_texts_match(_PYTHON_BYTES, texts):
         return "python"
@@ -179,7 +175,6 @@ def _all_texts_match(pattern: re.Pattern[str], values: Iterable[Any]) -> bool:
     return first is not None and all(map(pattern.fullmatch, chain([first], texts)))
 
 
-_JAVA_ADDRESS = re.compile(r"\[B@[0-9a-f]+")
 _PYTHON_NONE = "None"
 _CLICKHOUSE_NULL = "\u1d3a\u1d41\u1d38\u1d38"  # NULL in small capitals, which is nobody's data
 _NUMBER = re.compile(r"\d+")

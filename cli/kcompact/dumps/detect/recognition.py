@@ -21,6 +21,7 @@ from kcompact.dumps.detect.candidate import (
 from kcompact.dumps.detect.json_recognition import SAMPLE_RECORDS, recognise_json
 from kcompact.dumps.detect.likely_encodings import likely_base64
 from kcompact.dumps.detect.text_recognition import recognise_text
+from kcompact.dumps.detect.unknown_text import looks_like
 from kcompact.dumps.dialects.dialect import ROLES, Dialect
 from kcompact.dumps.dialects.overrides import forced
 from kcompact.dumps.files.containers import container_in
@@ -166,8 +167,10 @@ def _refuse_columns_of_json(file: Candidate, options: ReadOptions) -> None:
 
 def _is_text(file: Candidate, options: ReadOptions) -> bool:
     """Whether a file that begins like JSON is text: the user names its columns, or its keys are JSON."""
+    if options.columns or looks_like(file.body) is not None:
+        return True
     line, following = first_line(file.body, after_noise(file.body))
-    return bool(options.columns) or ((following >= 0 or file.whole) and begins_with_key(line))
+    return (following >= 0 or file.whole) and begins_with_key(line)
 
 
 _NOTHING_HINT = "did the tool time out, or was it stopped, before it read a record? export the topic again"

@@ -6,7 +6,7 @@ from typing import Any
 
 from kcompact.dumps.detect.candidate import Candidate, Recognised, lines_in
 from kcompact.dumps.detect.choosing import choose_dialect
-from kcompact.dumps.detect.doubtful_samples import refuse_missing_columns
+from kcompact.dumps.detect.doubtful_samples import refuse_addresses, refuse_missing_columns
 from kcompact.dumps.detect.event_proposals import check_events
 from kcompact.dumps.detect.sampled_values import Row
 from kcompact.dumps.detect.unknown_text import is_binary, looks_like, unknown
@@ -149,6 +149,7 @@ def _delimited(file: Candidate, options: ReadOptions) -> Recognised | None:
     dialect = with_options(forced(options.dialect or "text"), options)
     values = [first_cells(line, delimiter.encode(), 2)[-1] for line in lines]
     texts = [value.decode("utf-8", "replace") for value in values if value is not None]
+    refuse_addresses(file.path, "value", (text for text in texts if text not in {"null", "NULL"}))
     reading = f"each line is taken for a key, {delimiter!r}, and a value"
     notes = (*dialect.notes, reading, *check_events(file.path, dialect, texts, options))
     dialect = replace(_named(file.path, dialect, replace(options, columns=columns)), notes=notes)

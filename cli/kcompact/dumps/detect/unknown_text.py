@@ -77,6 +77,18 @@ _LOOKS_LIKE = {
     rb"(?i)(?:\w+: .*\n)*(?:partition|offset|key): ": ("YAML or labelled text", "export as JSON (-o json)"),
     rb"ConsumerRecord\(topic = ": ("Java's way to print a ConsumerRecord", "export as JSON lines (kcat -J)"),
     rb"ConsumerRecord\(topic='": ("Python's way to print a ConsumerRecord", "export as JSON lines (kcat -J)"),
+    rb"\[[^][{}\"\n]+\]: [^\n]*, ": (
+        "what print() of Kafka Streams shows, without offsets and quotes",
+        "export the topic itself as JSON lines (kcat -J)",
+    ),
+    rb"\[B@[0-9a-f]+\b": (
+        "addresses of Java's byte arrays, which hold nothing of the records",
+        "export the topic again as JSON lines (kcat -J)",
+    ),
+    rb"Struct\{[^\t\n]*\}\r?(?:\n|\Z)": (
+        "Kafka Connect's way to print a Struct",
+        "export the topic itself as JSON lines (kcat -J, with -s avro where that is what the records are)",
+    ),
     rb"(?:#|//|--)[^\n]*\n": ("text with a comment before it", "leave that line out: tail -n +2 FILE > NEW"),
     rb"\[\d{4}-\d\d-\d\d[ T][^\n]*\] [A-Z]+ ": (
         "text with lines of a tool's log in it",
