@@ -56,11 +56,14 @@ def test_headers_of_an_exporter_may_be_called_as_fields_are(tmp_path: Path) -> N
     assert decoded == (*((name, b"hello") for name in NAMES), ("key", None))
 
 
-@pytest.mark.parametrize("names", [("key", "value"), ("Key", "Value"), ("name", "value")])
-def test_headers_of_name_and_value_are_no_exporter_s(names: tuple[str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "names",
+    [("key", "value"), ("Key", "Value"), ("name", "value"), ("key", "value", "keyBuffer", "valueBuffer")],
+)
+def test_headers_of_name_and_value_are_no_exporter_s(names: tuple[str, ...], tmp_path: Path) -> None:
     """``type`` is canonical base64, too: as the exporter's, it would be two headers, one of them of bytes."""
     row = PLACE | {"key": as_base64(b"key-0"), "value": as_base64(b"value 0")}
-    pair = dict(zip(names, ("type", as_base64(b"hello")), strict=True))
+    pair = dict(zip(names, ("type", as_base64(b"hello")), strict=False)) | dict.fromkeys(names[2:])
     path = tmp_path / "t.jsonl"
     path.write_text(json.dumps(row | {"headers": [pair]}) + "\n")
     with pytest.raises(InputError, match="every key looks like base64") as asked:
@@ -317,6 +320,7 @@ def test_headers_are_read_that_java_s_own_class_holds(headers: Any, expected: An
         {"headers": [of_jackson("h", b"v") | {"value": "no base64"}], "isReadOnly": False},
         {"headers": [of_jackson("h", b"v") | {"value": {"a": 1}}], "isReadOnly": False},
         {"headers": [{"value": "aA=="}], "isReadOnly": False},
+        [{"keyBuffer": None, "key": "h", "valueBuffer": "aA==", "value": None}],
         {"headers": ["h"], "isReadOnly": False},
         "RecordHeaders(headers = [RecordHeader(key = h, value = [120])], isReadOnly = false)",
     ],

@@ -14,7 +14,7 @@ from kcompact.dumps.dialects.dialect import Dialect
 from kcompact.dumps.dialects.dialect_table import DIALECTS
 from kcompact.dumps.dialects.paths import escaped
 from kcompact.dumps.records.encodings import ENCODINGS
-from kcompact.dumps.records.headers import is_pair
+from kcompact.dumps.records.headers import has_members
 
 Form = tuple[tuple[str, ...], tuple[tuple[str, tuple[str, ...]], ...]]
 """The names in a row, in order, and those within the objects among its fields."""
@@ -90,7 +90,8 @@ def decodes(dialect: Dialect, sample: list[Row]) -> bool:
 
 def _is_of_tool(dialect: Dialect, sample: list[Row]) -> bool:
     """Whether timestamps and headers are of the kinds that the dialect's tool writes."""
-    if dialect.named_headers and any(map(is_pair, header_values(sample, dialect))):
+    are_named = dialect.named_headers and dialect.headers_encoding == "base64"
+    if are_named and any(map(has_members, header_values(sample, dialect))):
         return False
     return not dialect.text_timestamps or (
         _all_of(str, sample, dialect.timestamp)

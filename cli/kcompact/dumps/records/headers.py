@@ -23,7 +23,6 @@ Headers = tuple[tuple[str, bytes | None], ...]
 ToBytes = Callable[[Any], bytes | None]
 _JAVA_HEADERS = {"headers", "isReadOnly"}  # the fields of RecordHeaders
 _LEAST_BYTE = -128  # Java's are signed
-_PAIRS = ({"key", "value"}, {"name", "value"})
 _HEADER_MEMBERS = {"value", "value_base64", "encoding"}  # beside the name
 
 
@@ -45,7 +44,7 @@ def decode_headers(
     """
     to_bytes = _value_decoder(encoding, errors)
     if named and isinstance(raw, list) and all(isinstance(item, dict) for item in raw):
-        if any(map(is_pair, raw)):
+        if encoding == "base64" and any(map(has_members, raw)):
             raise ValueError("a header of key and value among those of a name each")
         headers: Headers = tuple((name, to_bytes(value)) for item in raw for name, value in item.items())
     elif encoding == "base64" and isinstance(raw, str) and raw.endswith(";"):
@@ -193,9 +192,9 @@ def extras_of(raw: Any) -> set[str]:
     return names - _HEADER_MEMBERS
 
 
-def is_pair(item: Any) -> bool:
-    """Whether it is one header of two members: ``key`` and ``value``, or ``name`` and ``value``."""
-    return isinstance(item, dict) and {name.lower() for name in item} in _PAIRS
+def has_members(item: Any) -> bool:
+    """Whether an object has its header's name and value as members, not a name alone: ``{NAME: value}``."""
+    return isinstance(item, dict) and len(item) > 1
 
 
 def is_struct(item: Any) -> bool:
@@ -217,6 +216,8 @@ def _value_of(item: dict[str, Any], to_bytes: ToBytes) -> bytes | None:
     if "value" not in item and len(item) > 1:
         raise ValueError("a header whose value has another name")
     value = item.get("value")
+    if value is None and item.get("valueBuffer") is not None:  # Java's, that nobody has read
+        raise ValueError("a header whose value is in a buffer")
     if isinstance(value, str) and (encoding := marked_encoding(item.get("encoding"))):
         return ENCODINGS[encoding](value.encode("utf-8", "surrogateescape"))
     return to_bytes(value)
@@ -262,7 +263,7 @@ def headers_hint(raw: Any, dialect: Dialect) -> str | None:
     """The remedy for headers that cannot be read; None where they are damaged, for all that is known."""
     if is_printed_by_java(raw):
         return _JAVA_HINT
-    if dialect.named_headers and isinstance(raw, list) and any(map(is_pair, raw)):
+    if dialect.named_headers and isinstance(raw, list) and any(map(has_members, raw)):
         return _PAIRS_HINT
     if isinstance(raw, list) and any(map(is_struct, raw)):
         return _STRUCTS_HINT
