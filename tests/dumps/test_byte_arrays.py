@@ -98,6 +98,13 @@ def test_other_arrays_stay_json(values: list[Any], tmp_path: Path) -> None:
     assert [json.loads(record.value or b"") for record in records(path)] == values
 
 
+def test_arrays_beside_keys_of_text_may_be_shares_of_a_hundred(tmp_path: Path) -> None:
+    """All of them printable characters, and still JSON for all that is known."""
+    path = written(tmp_path / "d.jsonl", *[{"key": f"k{at}", "value": [45, 67, 33 + at]} for at in range(20)])
+    with pytest.raises(InputError, match=r"values are arrays of numbers, such as .*: bytes, or JSON"):
+        open_one(path)
+
+
 @pytest.mark.parametrize("other", ["text", [300], {"a": 1}, 5])
 def test_what_is_no_array_of_bytes_behind_them_is_refused(other: Any, tmp_path: Path) -> None:
     row = {"key": [*b"user-0"], "value": [*b"value number 0"]}

@@ -1,6 +1,5 @@
 """Keys and values that are arrays of small numbers: bytes, as Gson and Rust's serde write them, or JSON."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from kcompact.dumps.detect.doubtful_samples import as_written
@@ -32,7 +31,8 @@ def array_encodings(
     if options.dialect is not None:
         return {}, (f"{observed}, taken as JSON",)
     as_json = f"{as_written(dialect, sample)} takes them as JSON"
-    if not any(_are_bytes(role, arrays[role], sample) for role in roles):
+    are_both_text = len(roles) == len(arrays) and any(_are_text(arrays[role]) for role in roles)
+    if not are_both_text and not any(_have_sizes(role, arrays[role], sample) for role in roles):
         example = next(array for array in arrays[roles[0]] if array)
         raise InputError(
             f"{path}: {observed}, such as {shown(example)}: bytes, or JSON?",
@@ -66,14 +66,16 @@ def _decoded(value: Any) -> bytes | None:
         return None
 
 
-def _are_bytes(role: str, arrays: Iterable[list[int]], sample: list[Row]) -> bool:
-    """Whether the sizes of a client say so, or all of them are text."""
+def _are_text(arrays: list[list[int]]) -> bool:
+    """Whether the bytes are printable text. So are shares of a hundred, if not in keys and values alike."""
+    return sum(map(len, arrays)) >= _ENOUGH and all(is_printable(_decoded(array) or b"") for array in arrays)
+
+
+def _have_sizes(role: str, arrays: list[list[int]], sample: list[Row]) -> bool:
+    """Whether arrays are as long as a client says that the keys or values were."""
     names = {name for row in sample for name in row if plain_name(name) == _SIZES[role]}
     sizes = [row[name] for row in sample for name in names if row.get(name, -1) != -1]
-    lengths = [len(array) for array in arrays]
-    if sizes and sizes == lengths:
-        return True
-    return sum(lengths) >= _ENOUGH and all(is_printable(_decoded(array) or b"") for array in arrays)
+    return bool(sizes) and sizes == list(map(len, arrays))
 
 
 def _marking(roles: list[str], layout: str, dialect: Dialect) -> str:
