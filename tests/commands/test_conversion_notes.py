@@ -303,7 +303,7 @@ def test_an_answer_is_offered_that_is_right_for_all_files(kcompact: Cli, tmp_pat
     refused = kcompact(*line)
     assert refused.exit_code == 2
     assert "2 keys are the text NULL" in refused.stderr
-    assert "--tombstone missing,literal:NULL where nothing at all is, too" in refused.stderr
+    assert "--tombstone missing,literal:NULL where a cell with nothing in it is null, too" in refused.stderr
     assert kcompact(*line, "--tombstone", "missing,literal:NULL").exit_code == 0
     kept = [(row["key"], row["value"]) for row in map(json.loads, output.read_text().splitlines())]
     assert kept == [(None, "v"), (None, "w"), ("a", None)]

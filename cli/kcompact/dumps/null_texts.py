@@ -35,7 +35,7 @@ class NullText:
 def notes_on_null_texts(file: DumpFile, notes: SplitNotes, options: ReadOptions) -> list[str]:
     """Text that is most likely a null, unless the user or a field beside it says what it is."""
     is_beside = _has_nothing_for_null(file, notes)
-    also = "; where nothing at all is one, too, --tombstone {}"
+    also = "; where a cell with nothing in it is one, too, --tombstone {}"
     return [
         f"{null.of(file)}: if it is one, {null.option} takes it as such, in keys and values alike"
         + (also.format(quote(f"missing,literal:{null.text}")) if is_beside else "")
@@ -73,17 +73,17 @@ def refuse_null_texts(
 def _answers(null: NullText, null_literal: str | None, all_notes: Iterable[SplitNotes]) -> str:
     """Each way to read the text, beside what else may be null in the dump."""
     counts = [notes.counts for notes in all_notes]
-    answers = [f"{null.option} where it is, in keys and values alike"]
+    answers = [f"{null.option} where it is null, in keys and values alike"]
     if any(count.get("missing_value") for count in counts):
         both = quote(f"missing,literal:{null.text}")
         answers += [
-            f"--tombstone {both} where nothing at all is, too",
-            "--tombstone missing where nothing at all is, and the text is text",
+            f"--tombstone {both} where a cell with nothing in it is null, too",
+            "--tombstone missing where only such a cell is",
         ]
     elif any(count.get("empty_value") for count in counts):
-        answers.append("--tombstone empty where what is empty is, and the text is text")
+        answers.append("--tombstone empty where only a cell with nothing between quotes is")
     as_read = "none" if null_literal is None else quote(f"literal:{null_literal}")
-    others = "it is text" if len(answers) == 1 else "none of these is"
+    others = "it is text" if len(answers) == 1 else "neither is"
     return "; ".join([*answers, f"--tombstone {as_read} where {others}"])
 
 
