@@ -21,7 +21,8 @@ def array_encodings(
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Changes of the dialect where keys or values are arrays of bytes, and notes.
 
-    Raises InputError where nobody can tell. With a dialect that the user names they are JSON.
+    Raises InputError where nobody can tell. Values beside keys of text are JSON, if no size says otherwise,
+    and so are all with a dialect that the user names.
     """
     arrays = {role: _arrays_of(role, dialect, sample) for role in ("key", "value")}
     roles = [role for role, lists in arrays.items() if any(lists)]
@@ -31,12 +32,15 @@ def array_encodings(
     if options.dialect is not None:
         return {}, (f"{observed}, taken as JSON",)
     as_json = f"{as_written(dialect, sample)} takes them as JSON"
+    as_bytes = f"where they are bytes, mark them as such: {_marking(roles, layout, dialect)}"
     are_both_text = len(roles) == len(arrays) and any(_are_text(arrays[role]) for role in roles)
     if not are_both_text and not any(_have_sizes(role, arrays[role], sample) for role in roles):
+        if "key" not in roles:
+            return {}, (f"{observed}, taken as JSON; {as_bytes}",)
         example = next(array for array in arrays[roles[0]] if array)
         raise InputError(
             f"{path}: {observed}, such as {shown(example)}: bytes, or JSON?",
-            hint=f"{as_json}; where they are bytes, mark them as such: {_marking(roles, layout, dialect)}",
+            hint=f"{as_json}; {as_bytes}",
         )
     return _changes(dialect, roles), (f"{observed}, which are read as bytes; {as_json}",)
 
