@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -113,10 +112,8 @@ def scanner_for(part: SplitToIndex, extra: frozenset[str]) -> AvroScanner | None
 
 
 def _covers(dialect: Dialect, extra: frozenset[str]) -> bool:
-    is_ruled: Any = dialect.null_literal or "null" in (dialect.empty_key, dialect.empty_value)
-    is_ruled = is_ruled or dialect.reads_values
+    is_ruled = bool(dialect.null_literal) or "null" in (dialect.empty_key, dialect.empty_value)
     has_columns = not extra or (extra <= CONTENT_EXTRA and dialect.value != "")
     is_spelt = dialect.key_encoding == "text" and dialect.timestamp_unit in _UNITS
-    return bool(
-        not dialect.reads_values and has_columns and is_spelt and dialect.offset is not None and not is_ruled
-    )
+    has_offset = dialect.offset is not None
+    return has_columns and is_spelt and has_offset and not (is_ruled or dialect.reads_values)
